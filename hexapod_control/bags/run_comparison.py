@@ -63,7 +63,7 @@ class RunComparison:
             whole = math.sqrt(float(np.nanmean(self.joint_difference**2)))
             yield "joint difference rms deg", "", "", f"{math.degrees(whole):.2f}"
             yield (
-                "greatest joint difference",
+                "maximum joint difference",
                 "",
                 "",
                 f"{self.joint_names[worst]} {math.degrees(rms[worst]):.2f} deg rms",

@@ -47,15 +47,15 @@ class ServoProtocol:
     scale: RawScale  # of the usual model
     baud: int  # the usual one
     ids: range  # that a servo can have
-    can_read: ServoQuantity  # from the servos themselves; NONE: positions are never known
-    options: tuple[str, ...] = ()  # that `open` takes
-    settings: tuple[ProtocolOption, ...] = ()  # those that `servos.options` of a robot file may set
+    can_read: ServoQuantity  # from the servos; NONE: no position feedback
+    options: tuple[str, ...] = ()  # keyword arguments of `open`
+    settings: tuple[ProtocolOption, ...] = ()  # that `servos.options` of a robot file may set
     scale_with: Callable[..., RawScale] | None = None  # (**settings) -> raw units, where they depend on them
     connect: Callable[[str, int], Port | I2cPort] = SerialPort  # (path, baud) -> what `open` takes
     notes: str = ""
 
     def with_options(self, options: Mapping[str, object]) -> ServoProtocol:
-        """This protocol with the raw units that follow from these options."""
+        """This protocol with the raw units for these options."""
         return self if self.scale_with is None or not options else replace(self, scale=self.scale_with(**options))
 
 
@@ -209,7 +209,7 @@ _ROWS = (
 
 PROTOCOLS: Mapping[str, ServoProtocol] = {row.name: row for row in _ROWS}
 
-REFUSED = {  # beginnings of names, without signs
+REFUSED = {  # prefixes of names, without punctuation
     "xl320": "XL-320 servos have other registers and units than the X series, and no protocol here controls them",
     "herkulex": "HerkuleX servos (DRS-0101, DRS-0201) have frames of their own, and no protocol here speaks them",
 }
@@ -217,7 +217,7 @@ REFUSED["drs0"] = REFUSED["herkulex"]
 
 
 def refused(protocol: str) -> str:
-    """Why a kind of servo that people have is not supported; empty for any other name."""
+    """Why a known kind of servo is not supported; empty for any other name."""
     plain = "".join(sign for sign in protocol.lower() if sign.isalnum())
     return next((text for name, text in REFUSED.items() if plain.startswith(name)), "")
 

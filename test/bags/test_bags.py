@@ -226,8 +226,8 @@ def test_known_differences_of_two_runs_are_measured(tmp_path, capsys):
     assert rows["achieved vx m/s"] == ["0.100", "0.090", "-0.010"]
     assert rows["ratio vx"] == ["1.000", "0.900", "-0.100"]
     assert float(rows["path distance at end m"][0]) == pytest.approx(0.05, abs=0.001)
-    assert rows["greatest joint difference"][0] == "a"
-    assert float(rows["greatest joint difference"][1]) == pytest.approx(math.degrees(0.1 / math.sqrt(2)), rel=0.1)
+    assert rows["maximum joint difference"][0] == "a"
+    assert float(rows["maximum joint difference"][1]) == pytest.approx(math.degrees(0.1 / math.sqrt(2)), rel=0.1)
     assert picture.read_bytes().startswith(b"\x89PNG") and picture.stat().st_size > 20_000
 
 

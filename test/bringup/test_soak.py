@@ -88,7 +88,7 @@ class Memory:
 
     @property
     def growth(self):
-        """[bytes] by node; of several processes of one node the greatest."""
+        """[bytes] by node; of several processes of one node the maximum."""
         grown = {}
         for pid, name in self._names.items():
             grown[name] = max(grown.get(name, 0), self._last[pid] - self._first[pid])

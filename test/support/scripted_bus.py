@@ -50,7 +50,7 @@ class ScriptedBus(LoopbackBus):
     def identify(self):
         return dict.fromkeys(self.ids, self.model)
 
-    def greatest_voltage(self, servo):
+    def max_voltage(self, servo):
         return self.limit
 
     def torques(self, ids):
@@ -96,7 +96,7 @@ class ScriptedDriver:
         self.clock, self.start = ManualClock(), lying() if start is None else start
         self.buses = []
         self.refuses = False  # to open the port
-        self.model, self.greatest_voltage, self.volts = "loopback", None, 11.1
+        self.model, self.max_voltage, self.volts = "loopback", None, 11.1
         self.driver = Driver(robot(), self.settings, self._open, self.start, self.clock)
 
     def _open(self):
@@ -105,7 +105,7 @@ class ScriptedDriver:
         angles = np.ravel(self.start).tolist()
         positions = {joint.id: joint.raw(q) for joint, q in zip(self.settings.joints, angles, strict=True)}
         self.buses.append(ScriptedBus(self.settings.ids, positions, self.clock))
-        self.bus.model, self.bus.limit, self.bus.volts = self.model, self.greatest_voltage, self.volts
+        self.bus.model, self.bus.limit, self.bus.volts = self.model, self.max_voltage, self.volts
         return self.bus
 
     @property

@@ -22,7 +22,7 @@ from hexapod_control.servos.bus.model_numbers import KnowsModels
 from hexapod_control.servos.bus.serial_port import SerialPort, slow_adapter
 from hexapod_control.servos.bus.transaction import ReplyTiming
 from hexapod_control.servos.calibration.hand_positioning import HandPositioning
-from hexapod_control.servos.line_search.line_probe import explained
+from hexapod_control.servos.line_search.line_probe import with_findings
 from hexapod_control.servos.line_search.line_sweep import shared_text
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.servo_section import LOOPBACK, ServoSettings, servo_settings
@@ -111,7 +111,7 @@ def open_bus(settings: ServoSettings, *, force_model: bool) -> Iterator[Bus]:
         yield bus
     except BusError as error:
         bus.close()
-        raise InputError(explained(error, settings)) from None
+        raise InputError(with_findings(error, settings)) from None
     finally:
         bus.close()
 

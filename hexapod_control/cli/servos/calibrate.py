@@ -16,7 +16,7 @@ from hexapod_control.servos.bus.id_addressing import duplicate_ids
 from hexapod_control.servos.calibration.dialog import Abandoned
 from hexapod_control.servos.calibration.guide import STEPS
 from hexapod_control.servos.calibration.progress_file import ProgressFile
-from hexapod_control.servos.calibration.session import CalibrationSession, check_ranges, chosen
+from hexapod_control.servos.calibration.session import CalibrationSession, check_ranges, parse_steps
 from hexapod_control.servos.line_search.line_sweep import shared_text
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.servo_section import ServoSettings
@@ -36,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
     """Runs the calibration. Returns 0 saved, 1 not saved, 2 bad input, 128 + number of the signal that ended it."""
     path = own_file(args.robot)
     try:
-        steps = chosen(args.steps)
+        steps = parse_steps(args.steps)
     except ValueError as error:
         raise InputError(f"--steps: {error}") from None
     file = load(path)

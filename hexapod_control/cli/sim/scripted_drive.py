@@ -72,7 +72,7 @@ class DriveResult(NamedTuple):
 
     @property
     def worst(self) -> float:
-        """Greatest deviation of a ratio from 1."""
+        """Maximum deviation of a ratio from 1."""
         return max((abs(ratio - 1.0) for ratio in self.ratios), default=0.0)
 
 

@@ -70,7 +70,7 @@ def _add_world(world: HasArguments) -> None:
     world.add_argument("--seed", type=int, help="seed of blocks, bumps and obstacles")
     world.add_argument("--slope-deg", type=float, metavar="DEG", help="angle of the slope, + is uphill")
     world.add_argument(
-        "--block-height", type=float, metavar="M", help="greatest height of blocks above and below the ground [m]"
+        "--block-height", type=float, metavar="M", help="maximum height of blocks above and below the ground [m]"
     )
     world.add_argument("--friction", type=float, help="coefficient of friction")
     world.add_argument("--payload", type=float, metavar="KG", help="load on the body [kg]")

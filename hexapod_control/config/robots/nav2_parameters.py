@@ -45,7 +45,7 @@ class Nav2FileError(ValueError):
 class Nav2Robot:
     """Limits and footprint of a robot for Nav2."""
 
-    velocity: Twist  # [m/s, m/s, rad/s] greatest along each axis, the same both ways
+    velocity: Twist  # [m/s, m/s, rad/s] maximum along each axis, the same both ways
     acceleration: Twist  # [m/s^2, m/s^2, rad/s^2] from rest to that velocity
     deceleration: Twist  # [m/s^2, m/s^2, rad/s^2] back to rest, positive
     footprint: tuple[Point, ...]  # [m] in base_footprint, counter-clockwise

@@ -14,7 +14,7 @@ import numpy as np
 
 from hexapod_control.core.kinematics.arrays import Array
 
-PEAK_SHARE_SPEED = 1.875  # greatest d share / du, at u = 1/2
+PEAK_SHARE_SPEED = 1.875  # maximum d share / du, at u = 1/2
 AIM_FROZEN = 0.8  # from this progress on the aim is fixed in the world, so that it cannot jump before touch-down
 
 Progress = TypeVar("Progress", float, Array)

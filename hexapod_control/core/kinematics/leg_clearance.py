@@ -47,7 +47,7 @@ class LegSpan(NamedTuple):
     lengths: tuple[float, float, float, float]  # [m] coxa, femur, tibia, lateral offset
     ahead: tuple[float, float]  # unit vector towards the next leg
     behind: tuple[float, float]  # unit vector from the leg before to this one
-    thickness: float  # [m] of this leg and the next: the sum of their greatest radii
+    thickness: float  # [m] of this leg and the next: the sum of their maximum radii
 
 
 @dataclass(frozen=True, slots=True)

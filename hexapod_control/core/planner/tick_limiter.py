@@ -44,7 +44,7 @@ class _Attempt(NamedTuple, Generic[AnyMotion]):
     speeds: list[LegJoints]  # [rad/s] of the joints
     share: float  # of the tick's time
     gap: LegClearance | None  # between neighbouring legs after it, where it is known
-    change: float  # greatest change of a joint's speed over its limit
+    change: float  # maximum change of a joint's speed over its limit
 
 
 class TickLimiter:
@@ -150,14 +150,14 @@ class TickLimiter:
         return _Attempt(motion, pose, [(0.0, 0.0, 0.0)] * len(joints), 0.0, None, math.inf)
 
     def _speed_ratio(self, speeds: Sequence[LegJoints]) -> float:
-        """Greatest joint speed [rad/s] over its limit."""
+        """Maximum joint speed [rad/s] over its limit."""
         worst = 0.0
         for (a, b, c), (t0, t1, t2) in zip(speeds, self._max_speeds, strict=True):
             worst = max(worst, abs(a) / t0, abs(b) / t1, abs(c) / t2)
         return worst
 
     def _acceleration_ratio(self, speeds: Sequence[LegJoints], dt: float) -> float:
-        """Greatest change of a joint's speed [rad/s] in a tick over its limit."""
+        """Maximum change of a joint's speed [rad/s] in a tick over its limit."""
         before = self._speeds or [(0.0, 0.0, 0.0)] * len(speeds)
         worst = 0.0
         for (a0, b0, c0), (a1, b1, c1), (t0, t1, t2) in zip(before, speeds, self._max_speeds, strict=True):
@@ -166,7 +166,7 @@ class TickLimiter:
 
 
 def _max_closing(gap: LegClearance, dt: float) -> float:
-    """Greatest closing [m] of a gap in a tick; legs that started too close must be able to separate."""
+    """Maximum closing [m] of a gap in a tick; legs that started too close must be able to separate."""
     if gap.distance < MIN_LEG_GAP_M:
         return math.inf
     return (gap.distance - MIN_LEG_GAP_M) * min(1.0, dt / CLOSING_TIME_S)

@@ -2,7 +2,7 @@
 
 Standing up starts in any pose, where straight lines in joint space may make legs collide. Candidate paths
 are tried in order, from short to long: straight; every other leg first, then the rest; all femurs up, coxas over,
-down; the same with every other leg first. A path is sampled, and taken if the least gap between neighbouring legs
+down; the same with every other leg first. A path is sampled, and taken if the minimum gap between neighbouring legs
 stays above PATH_GAP_M, or above the gap at its ends where that is less. If no candidate fits, legs move one by one,
 each as soon as its own path is free, or first up and out of the path of the others. If that fails, the best
 candidate is taken: the tick limiter (core/planner/tick_limiter.py) keeps legs apart on any path. See

@@ -79,7 +79,7 @@ class JointMove(StraightMove):
 
     @property
     def distance(self) -> float:
-        """Greatest angle by which a joint moves [rad]."""
+        """Maximum angle by which a joint moves [rad]."""
         return max(abs(b - a) for p, q in zip(self.start, self.goal, strict=True) for a, b in zip(p, q, strict=True))
 
     def advance(self, dt: float, previous: Sequence[LegJoints]) -> WholeBodyPose:

@@ -3,7 +3,7 @@
 Gaits, stance regions and speeds follow from the hips of the remaining legs as those of any other robot. One thing is
 chosen: where the feet stand under the body. With one of five legs in the air the other four support the robot only if
 the body is shifted away from the gap, and better if the legs beside the gap stand nearer to it. The footholds with the
-greatest static margin are taken.
+maximum static margin are taken.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ def _carrying(whole: Robot, lost: frozenset[int], joints: Sequence[LegJoints]) -
 
 
 def _arranged_for_support(robot: Robot, turns: Sequence[int]) -> tuple[Robot, Point]:
-    """The robot with its feet turned and its body shifted for the greatest static margin, and the shift [m].
+    """The robot with its feet turned and its body shifted for the maximum static margin, and the shift [m].
 
     `turns` is the direction in which each leg turns towards a gap.
     """

@@ -149,7 +149,7 @@ def _robust(pairs: list[Pair], turn: float | None) -> OdometryStep:
 
 
 def _fitted(pairs: Sequence[Pair], turn: float | None) -> tuple[OdometryStep, float]:
-    """Returns the rigid fit of all pairs and the greatest residual [m]."""
+    """Returns the rigid fit of all pairs and the maximum residual [m]."""
     motion = _rigid(pairs, turn)
     rest = [math.dist(motion.apply(*q), p) for _, p, q in pairs]
     return OdometryStep(motion, math.sqrt(sum(r * r for r in rest) / len(rest)), len(pairs)), max(rest)

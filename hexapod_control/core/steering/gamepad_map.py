@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 UNUSED = -1  # number of a control that nothing is assigned to
-LAST = 63  # greatest number of a button or axis
+LAST = 63  # maximum number of a button or axis
 PULLED = -0.5  # value of a trigger from which on it counts as pulled
 
 

@@ -61,9 +61,9 @@ class PursuitSettings:
     clearance: float = 0.04  # [m] kept from obstacles in addition
     stop: float = 0.03  # [m] of free distance below which the robot stands
     lookahead: float = 0.4  # [m]
-    share: float = 0.9  # of the greatest speeds
+    share: float = 0.9  # of the maximum speeds
     gain: float = 1.0  # [1/s] speed per distance to the waypoint, and per free distance
-    slowest: float = 0.15  # of the greatest speeds, on the last centimetres
+    slowest: float = 0.15  # of the maximum speeds, on the last centimetres
     turn_gain: float = 1.5  # [1/s] turn per error of the heading
     progress_timeout: float = 60.0  # [s] without getting closer to the waypoint
 

@@ -42,7 +42,7 @@ class GaitChanges:
 
     count: int = 0
     time: float = 0.0  # [s] longest time until the new gait was active
-    speed_error: float = 0.0  # [m/s] greatest difference of a one-cycle mean from the command
+    speed_error: float = 0.0  # [m/s] maximum difference of a one-cycle mean from the command
     allowed: float = 0.0  # [m/s]
     margin: float = math.inf  # [m] smallest stability margin
     unreachable: int = 0

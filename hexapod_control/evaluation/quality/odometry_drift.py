@@ -75,8 +75,8 @@ class OdometryDrift:
     """Odometry against ground truth over a drive."""
 
     distance: float  # [m] of the true path; a rotation counts as the path of the feet
-    position: float  # [m] greatest error along the path
-    heading: float  # [rad] greatest error along the path
+    position: float  # [m] maximum error along the path
+    heading: float  # [rad] maximum error along the path
     windows: tuple[float, ...]  # normalised error squared per degree of freedom of every window
 
     @property
@@ -252,7 +252,7 @@ def _print(ground: str, seeds: int, rows: Sequence[tuple[str, dict[str, Odometry
 
 
 def _line(ground: str, name: str, mode: str, drifts: Sequence[OdometryDrift]) -> str:
-    """A row with the greatest drift of several drives and the mean normalised error of all their windows."""
+    """A row with the maximum drift of several drives and the mean normalised error of all their windows."""
     windows = np.mean([square for one in drifts for square in one.windows])
     return (
         f"{ground:13s} {name:13s} {mode:9s} {np.mean([one.distance for one in drifts]):6.2f}"

@@ -75,8 +75,8 @@ class MotionFigures:
     rehearsed: float  # [s]
     time: float  # [s]
     refusal: str  # why it ended early
-    tilt: float  # [deg] greatest
-    tilt_error: float  # [deg] greatest difference from the commanded attitude
+    tilt: float  # [deg] maximum
+    tilt_error: float  # [deg] maximum difference from the commanded attitude
     saturation: float  # share of the time at stall torque
     effort: float  # share of the stall torque that is exceeded for 1 % of the time
     slip: float  # [m/m] slid under load, over the mean path of the feet relative to the body

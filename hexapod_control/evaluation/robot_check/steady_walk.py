@@ -32,7 +32,7 @@ class PlannedCycle:
 
     @property
     def margin(self) -> float:
-        """The least static margin [m]."""
+        """The minimum static margin [m]."""
         return min(self.margins)
 
 

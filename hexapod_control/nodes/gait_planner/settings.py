@@ -16,22 +16,22 @@ from hexapod_control.ros.parameters import FROM_ROBOT, LIVE, RobotSettings, choi
 class LinearAxis:
     """Limits of a linear axis."""
 
-    max_velocity: float = number(math.nan, "m/s", 0.0, 10.0, "greatest speed forward or left", **FROM_ROBOT)
+    max_velocity: float = number(math.nan, "m/s", 0.0, 10.0, "maximum speed forward or left", **FROM_ROBOT)
     min_velocity: float = number(
-        math.nan, "m/s", -10.0, 0.0, "greatest speed in the opposite direction, negative", **FROM_ROBOT
+        math.nan, "m/s", -10.0, 0.0, "maximum speed in the opposite direction, negative", **FROM_ROBOT
     )
-    max_acceleration: float = number(math.nan, "m/s^2", 0.01, 100.0, "greatest increase of the speed", **FROM_ROBOT)
-    max_deceleration: float = number(math.nan, "m/s^2", 0.01, 100.0, "greatest decrease of the speed", **FROM_ROBOT)
+    max_acceleration: float = number(math.nan, "m/s^2", 0.01, 100.0, "maximum increase of the speed", **FROM_ROBOT)
+    max_deceleration: float = number(math.nan, "m/s^2", 0.01, 100.0, "maximum decrease of the speed", **FROM_ROBOT)
 
 
 @dataclass(frozen=True, slots=True)
 class AngularAxis:
     """Limits of the rotation."""
 
-    max_velocity: float = number(math.nan, "rad/s", 0.0, 20.0, "greatest rate counter-clockwise", **FROM_ROBOT)
-    min_velocity: float = number(math.nan, "rad/s", -20.0, 0.0, "greatest rate clockwise, negative", **FROM_ROBOT)
-    max_acceleration: float = number(math.nan, "rad/s^2", 0.01, 200.0, "greatest increase of the rate", **FROM_ROBOT)
-    max_deceleration: float = number(math.nan, "rad/s^2", 0.01, 200.0, "greatest decrease of the rate", **FROM_ROBOT)
+    max_velocity: float = number(math.nan, "rad/s", 0.0, 20.0, "maximum rate counter-clockwise", **FROM_ROBOT)
+    min_velocity: float = number(math.nan, "rad/s", -20.0, 0.0, "maximum rate clockwise, negative", **FROM_ROBOT)
+    max_acceleration: float = number(math.nan, "rad/s^2", 0.01, 200.0, "maximum increase of the rate", **FROM_ROBOT)
+    max_deceleration: float = number(math.nan, "rad/s^2", 0.01, 200.0, "maximum decrease of the rate", **FROM_ROBOT)
 
 
 @dataclass(frozen=True, slots=True)

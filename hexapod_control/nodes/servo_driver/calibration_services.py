@@ -27,7 +27,7 @@ from hexapod_control.servos.bus.bus_interface import BusError
 from hexapod_control.servos.calibration.dialog import BACK, Abandoned
 from hexapod_control.servos.calibration.guide import STEPS
 from hexapod_control.servos.calibration.remote_dialog import OpenQuestion, RemoteDialog
-from hexapod_control.servos.calibration.session import SAVE, CalibrationSession, check_ranges, chosen
+from hexapod_control.servos.calibration.session import SAVE, CalibrationSession, check_ranges, parse_steps
 from hexapod_control.servos.driver.bus_lease import BusLease
 from hexapod_control.servos.driver.driver_thread import Driver
 from hexapod_control.servos.settings.servo_section import LOOPBACK, servo_settings
@@ -86,7 +86,7 @@ class CalibrationRun:
     def _steps(self) -> list[str]:
         while True:
             try:
-                return chosen(self.dialog.ask(f"which steps? [{','.join(STEPS)}]") or ",".join(STEPS))
+                return parse_steps(self.dialog.ask(f"which steps? [{','.join(STEPS)}]") or ",".join(STEPS))
             except ValueError as error:
                 self.dialog.say(str(error))
 

@@ -36,7 +36,7 @@ from hexapod_control.servos.driver.driver_thread import Driver
 from hexapod_control.servos.driver.setpoints.target_watchdog import SILENCE_QUESTION
 from hexapod_control.servos.driver.telemetry import PlannerRequest, Snapshot, TorqueState
 from hexapod_control.servos.i2c.supply_sensor import SupplySensor
-from hexapod_control.servos.line_search.line_probe import explained
+from hexapod_control.servos.line_search.line_probe import with_findings
 from hexapod_control.servos.settings.io_section import io_settings
 from hexapod_control.servos.settings.servo_section import OnExit, servo_settings
 
@@ -96,7 +96,7 @@ class ServoDriver(GuardedNode):
             self.driver.connect()
         except (PortGone, BusError, ValueError) as error:
             if not (settings.wait_for_port and isinstance(error, PortGone)):
-                reason = explained(error, self._servos) if isinstance(error, BusError) else error
+                reason = with_findings(error, self._servos) if isinstance(error, BusError) else error
                 raise ParameterError(f"servos: {reason}") from None
             self.report("start", ReportLevel.OK, f"waits for {self._servos.port}")
             return False

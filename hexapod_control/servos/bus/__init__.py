@@ -1,1 +1,1 @@
-"""The bus interface, and what the protocols share: serial port, transactions, frames, addressing and timing."""
+"""The bus interface, and the parts shared by protocols: serial port, transactions, frames, addressing, timing."""

@@ -1,4 +1,4 @@
-"""Recognises a Pololu Maestro before frames for servos are sent to it: it takes what follows an FF for a target.
+"""Detects a Pololu Maestro before servo frames are sent to it: it would take the bytes after an FF for a target.
 
 A servo bus ignores the request as noise. Source: Pololu Maestro User's Guide, "Get Errors" and "Mini SSC Protocol".
 """
@@ -10,13 +10,13 @@ import time
 from hexapod_control.servos.bus.model_numbers import WrongModelError
 from hexapod_control.servos.bus.serial_port import Port
 
-GET_ERRORS = b"\xa1"  # is answered by the error word, two bytes, and clears it
+GET_ERRORS = b"\xa1"  # reply: the error word, two bytes, which is then cleared
 CLEARED = b"\x00\x00"
 ANSWER_WAIT_S = 0.03
 
 
 class BoardProbe:
-    """Asks once, before the first frame."""
+    """Queries the port once, before the first frame."""
 
     def __init__(self, port: Port) -> None:
         self._port, self._done = port, False

@@ -1,7 +1,7 @@
-"""The interface of a servo bus, for every protocol: the one type between driver and wire.
+"""The interface of a servo bus, common to all protocols: the one type between driver and wire.
 
 A bus speaks raw units (ticks or microseconds) of servo ids; radians are converted in settings.joint_calibration.
-Reads are partial by design: a servo that does not answer is missing from the result and raises no exception. A
+Reads are partial by design: a servo that does not respond is missing from the result; it is no error. A
 lost port is the one error that a transaction raises (`PortGone`).
 """
 
@@ -23,11 +23,11 @@ class BoardSilent(PortGone):
 
 
 class BusError(RuntimeError):
-    """The bus gives wrong replies: wrong baud rate, echo or duplicate ids; the text names the remedy."""
+    """Invalid replies: wrong baud rate, echo or duplicate ids; the message has the remedy."""
 
 
 class NoAnswerError(BusError):
-    """Nothing answers: no power, or another protocol or baud."""
+    """No servo responds: no power, or another protocol or baud rate."""
 
 
 class ServoFault(Flag):
@@ -72,7 +72,7 @@ class RawScale:
     """The raw units of a kind of servo."""
 
     unit: str  # "tick" or "us"
-    low: int  # least raw goal
+    low: int  # minimum raw goal
     high: int
     center: int
     per_rad: float
@@ -94,13 +94,13 @@ class BusCounters:
     sent: int = 0  # frames
     received: int = 0  # good frames
     bad: int = 0  # frames with a wrong checksum, length or id
-    timeouts: int = 0  # replies that never came
-    wrong_goals: int = 0  # goals that a servo has received with another value
-    late: int = 0  # good frames that came after their time
-    lateness: float = 0.0  # [s] of the replies that are late at present; 0 if none is
+    timeouts: int = 0  # missing replies
+    wrong_goals: int = 0  # goals received by a servo with a wrong value
+    late: int = 0  # good frames after their deadline
+    lateness: float = 0.0  # [s] of replies that are late at present; 0 if none
     awaited: frozenset[int] = frozenset()  # servo ids whose replies to the last request may still come
     waited: float = 0.0  # [s] spent waiting for replies
-    echoes: int = 0  # requests that came back as they were sent
+    echoes: int = 0  # requests echoed by the line
     misses: dict[int, int] = field(default_factory=dict)  # servo id -> consecutive missing replies
 
 
@@ -111,7 +111,7 @@ class Bus(Protocol):
     scale: RawScale
     can_read: ServoQuantity
     counters: BusCounters
-    urgent: threading.Event  # set by any thread: a request is to be served, so that late replies are not waited for
+    urgent: threading.Event  # set by any thread: a request waits, so do not wait for late replies
 
     def identify(self) -> Mapping[int, str]:
         """Ids and models of the servos that answer; for boards, the ids in the robot file. Raises BusError."""

@@ -1,4 +1,4 @@
-"""What the bandwidth of the line allows: servos read per cycle, and cycles per second."""
+"""Bus budget: servos read per cycle and cycle rate that the bandwidth of the line allows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class BusBudget:
 
     rate: float  # [Hz]
     reads: int  # servos per cycle; 0 where nothing can be read
-    limitation: str  # what the line is too slow for, as a text; empty if nothing
+    limitation: str  # message if the line is too slow; empty if not
 
 
 def duration(timing: Callable[[int], BusTiming], count: int, reads: int) -> float:
@@ -43,26 +43,26 @@ def budget(timing: Callable[[int], BusTiming], count: int, rate: float, reads: b
         )
     slower = min(rate, fastest)
     if not reads:
-        return BusBudget(slower, 0, _lowered(rate, slower))
-    most = _most(timing, count, slower)
-    while most * slower < count * MIN_REFRESH and slower > MIN_RATE:  # fewer goals, so that positions stay recent
+        return BusBudget(slower, 0, _lowered_text(rate, slower))
+    most = _max_reads(timing, count, slower)
+    while most * slower < count * MIN_REFRESH and slower > MIN_RATE:  # fewer goals, to keep positions recent
         slower = max(MIN_RATE, 0.9 * slower)
-        most = _most(timing, count, slower)
-    limitation = _lowered(rate, slower)
+        most = _max_reads(timing, count, slower)
+    limitation = _lowered_text(rate, slower)
     if not limitation and most < count:
         each = most * slower / count
         limitation = f"the line is slow: {most} of {count} servos are read per cycle, each {each:.1f} times per second"
     return BusBudget(slower, most, limitation)
 
 
-def _most(timing: Callable[[int], BusTiming], count: int, rate: float) -> int:
+def _max_reads(timing: Callable[[int], BusTiming], count: int, rate: float) -> int:
     for reads in range(count, 1, -1):
         if duration(timing, count, reads) * rate <= MAX_LINE_SHARE:
             return reads
     return 1
 
 
-def _lowered(rate: float, slower: float) -> str:
+def _lowered_text(rate: float, slower: float) -> str:
     if slower >= rate * 0.999:
         return ""
     return (

@@ -1,4 +1,4 @@
-"""The bus of all servos with `FF FF` frames (Dynamixel 1, Feetech); an FFDialect holds what differs."""
+"""The bus of all servos with `FF FF` frames (Dynamixel 1, Feetech); differences are in an FFDialect."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from hexapod_control.servos.bus.transaction import BITS_PER_BYTE, ReplyTiming, T
 
 @dataclass(frozen=True, slots=True)
 class FFAddresses:
-    """Of the registers that the bus itself reads and writes."""
+    """Addresses of the registers that the bus itself uses."""
 
     id: int
     torque: int
     goal: int  # 2 bytes
     lock: int | None = None  # writing 0 opens the EEPROM; None: it is never locked
-    greatest_voltage: int | None = None  # 0.1 V
+    max_voltage: int | None = None  # 0.1 V
 
 
 class FFDialect(Protocol):
@@ -58,7 +58,7 @@ class FFDialect(Protocol):
 
 
 class FFTravel:
-    """Distances to new goals, from the last goal or position, whichever is farther."""
+    """Travel to new goals: from the last goal or the last position, whichever is farther."""
 
     def __init__(self) -> None:
         self._goals: dict[int, int] = {}
@@ -69,7 +69,7 @@ class FFTravel:
         self._positions[servo] = position
 
     def to(self, goals: Mapping[int, int]) -> dict[int, int | None]:
-        """Distances [raw] to these goals, which become the last ones; None if nothing is known."""
+        """Travel [raw] to these goals, which become the last ones; None if unknown."""
         found: dict[int, int | None] = {}
         for servo, goal in goals.items():
             known = [place[servo] for place in (self._goals, self._positions) if servo in place]
@@ -120,7 +120,7 @@ class FFBus:
         self._probe.check()
         for _ in range(tries):
             head = self.registers(servo, *HEAD)
-            if head is not None and len(head) == HEAD[1]:  # a late reply to another question may be shorter
+            if head is not None and len(head) == HEAD[1]:  # a late reply to another request may be shorter
                 return self.models.note(servo, ff_model(servo, head, self.dialect.byteorder))
         return None
 
@@ -157,9 +157,9 @@ class FFBus:
         answers = self._registers(ids, self.dialect.addresses.goal, 2)
         return {servo: int.from_bytes(packet.data, self.dialect.byteorder) for servo, packet in answers.items()}
 
-    def greatest_voltage(self, servo: int) -> float | None:
-        """Greatest voltage [V] that a servo is set to tolerate; None if it is not known."""
-        address = self.dialect.addresses.greatest_voltage
+    def max_voltage(self, servo: int) -> float | None:
+        """Maximum voltage [V] that a servo is set to tolerate; None if it is not known."""
+        address = self.dialect.addresses.max_voltage
         data = None if address is None else self.registers(servo, address, 1)
         return data[0] / 10.0 if data else None
 

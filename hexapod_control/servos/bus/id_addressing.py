@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from hexapod_control.servos.bus.bus_interface import Bus, BusError, RawScale, ServoFault, ServoQuantity
 
-TRIES = 3  # of a transaction that must not fail because of one disturbed byte
+TRIES = 3  # of a transaction that must survive one corrupt byte
 RELAX_REPEATS = 3  # times torque-off is sent
 
 FaultBits = Mapping[int, ServoFault]
@@ -60,7 +60,7 @@ class SpeedRegister:
     """The speed register of servos without a move time: a move's duration becomes a speed."""
 
     unit: float  # [steps/s]
-    fastest: int  # greatest register value; 0 is as fast as the servo can
+    fastest: int  # maximum register value; 0 is as fast as the servo can
     unknown: int  # register value for a servo of unknown position: slow, it may be far from its goal
 
     def register(self, travel: int | None, duration: float) -> int:
@@ -73,7 +73,7 @@ class SpeedRegister:
 
 
 def decode_faults(error: int, bits: FaultBits) -> ServoFault:
-    """The faults in an error byte."""
+    """Decodes an error byte."""
     found = ServoFault.NONE
     for bit, fault in bits.items():
         if error >> bit & 1:

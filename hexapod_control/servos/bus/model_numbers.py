@@ -1,4 +1,4 @@
-"""Model numbers: which protocol controls which model, read before the first write.
+"""Model numbers: which protocol controls which model, checked before the first write.
 
 A wrong protocol writes into registers that mean something else, so a servo whose model does not match is refused.
 Sources: Robotis e-manual (model numbers of the control tables); Feetech's numbers as the servos report them.
@@ -16,11 +16,11 @@ FORCE = "--force-model (servo_driver: force_model:=true) uses them as they are"
 
 
 class WrongModelError(BusError):
-    """The servos that answer are not those of the protocol; the text names what was found, and the remedy."""
+    """The servos found do not match the protocol; the message has what was found, and the remedy."""
 
 
 class KnownModel(NamedTuple):
-    """A model of servo, and the protocol that controls it; empty if there is none here."""
+    """A servo model and the protocol that controls it; empty if unsupported."""
 
     name: str
     protocol: str
@@ -137,7 +137,7 @@ class KnowsModels(Protocol):
 
 
 class ModelCheck:
-    """The models that were found on a bus, and whether they are those of its protocol."""
+    """The models found on a bus, compared with its protocol."""
 
     def __init__(self, protocol: str, forced: bool) -> None:
         """`forced`: any model is accepted, and reported in `warning`."""
@@ -152,19 +152,19 @@ class ModelCheck:
 
     def check(self, servos: Iterable[int]) -> None:
         """Raises WrongModelError if one of these servos is of another kind, unless that is forced."""
-        text = self._mismatch([i for i in servos if i in self._found and not self._fits(self._found[i])])
+        text = self._mismatch([i for i in servos if i in self._found and not self._matches(self._found[i])])
         self.warning = f"used although {text}" if text else ""
         if text and not self._forced:
             raise WrongModelError(text)
 
-    def _fits(self, model: KnownModel) -> bool:
+    def _matches(self, model: KnownModel) -> bool:
         return model.protocol == self._protocol
 
     def _mismatch(self, wrong: list[int]) -> str:
         if not wrong:
             return ""
         others = f" ({len(wrong) - 1} other servos do not match either)" if len(wrong) > 1 else ""
-        found = self.described(wrong[0])
+        found = self.description(wrong[0])
         if self._found[wrong[0]].protocol:
             return f"{found}{others}"
         return f"{found}, which {self._protocol} does not control: connect a model that it controls; {FORCE}{others}"
@@ -173,8 +173,8 @@ class ModelCheck:
         """The protocol that controls a servo that was found; empty if none does."""
         return self._found[servo].protocol
 
-    def described(self, servo: int) -> str:
-        """What a servo that was found answers like, and the protocol to use if there is one."""
+    def description(self, servo: int) -> str:
+        """Model of a servo that was found, and the protocol to use, if there is one."""
         model = self._found[servo]
         remedy = f": use protocol {model.protocol}" if model.protocol else ""
         return f"servo {servo} answers like a {model.title}{remedy}"

@@ -1,6 +1,6 @@
-"""Shared by boards for hobby servos: staging, clamping, wire timing. Raw units are microseconds; 0 is no pulse.
+"""Common parts of boards for hobby servos: staging, clamping, wire timing. Raw units are microseconds; 0 is no pulse.
 
-Hobby servos report nothing: a board answers with the pulse it sends, never with the position of the servo.
+Hobby servos have no feedback: a board reports the pulse that it sends, not the position of the servo.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from hexapod_control.servos.bus.transaction import LATE_MEMORY_S
 
 SCALE = RawScale(unit="us", low=500, high=2500, center=1500, per_rad=2000.0 / math.pi)
 REPLY_TIMEOUT_S = 0.03  # for a reply of the board, including the USB turnaround
-TRY_TIMEOUT_S = 0.25  # for a reply of a board that may be slow, at the start
-PATIENCE_S = 0.3  # of silence after REPLY_TIMEOUT_S, in which a late reply is recognised; then it is missing
+TRY_TIMEOUT_S = 0.25  # at start-up, for the reply of a slow board
+PATIENCE_S = 0.3  # after REPLY_TIMEOUT_S, in which a late reply is recognised
 DRAIN_TIME_S = 0.1
 FLUSH_BYTES = 4096
 
 
 def clamp(pulse: float) -> int:
-    """A pulse [us] clamped to the range that servos tolerate. Raises ValueError if it is not finite."""
+    """A pulse [us] clamped to the permitted range. Raises ValueError if it is not finite."""
     if not math.isfinite(pulse):
         raise ValueError(f"a pulse must be a finite number of microseconds, is {pulse}")
     return min(max(round(pulse), SCALE.low), SCALE.high)
@@ -49,7 +49,7 @@ def runs(pulses: Mapping[int, int]) -> list[tuple[int, list[int]]]:
 
 
 class PulseStaging:
-    """Last goals [us] of all servos, and which have torque: a servo gets its first pulse with its torque."""
+    """Last goals [us] of all servos, and which have torque: pulses start when the torque is switched on."""
 
     def __init__(self, ids: Sequence[int]) -> None:
         self.ids = tuple(ids)
@@ -80,7 +80,7 @@ class PulseStaging:
 class WireTiming:
     """A port with counters, and with deadlines that include the time of the bytes on the wire.
 
-    Replies do not identify their request, so that the content of late ones is not used. They show that the board lives.
+    Replies do not identify their request, so the content of late ones is not used; they show that the board is alive.
     """
 
     def __init__(self, port: Port) -> None:
@@ -88,7 +88,7 @@ class WireTiming:
         self.counters = BusCounters()
         self.urgent = threading.Event()  # see Bus
         self._busy_until = 0.0  # steady time [s]
-        self._missing = 0  # bytes of the last reply that have not come
+        self._missing = 0  # missing bytes of the last reply
         self._due = self._checked = 0.0  # [s] steady time when they should have, and until when they had not
         self._heard = 0.0  # [s] of the last byte, at least `due`
         self._last_late = -math.inf  # [s]
@@ -104,7 +104,7 @@ class WireTiming:
         self.port.write(frame)
 
     def ask(self, request: bytes, count: int, timeout_s: float = REPLY_TIMEOUT_S) -> bytes:
-        """Sends a request and waits for `count` bytes; fewer if they do not come in time.
+        """Sends a request and waits for `count` bytes; returns fewer after the timeout.
 
         Ask only when `settled`, or a late reply is taken for the next one.
         """
@@ -124,7 +124,7 @@ class WireTiming:
         return self.port.read(count, time.monotonic() + REPLY_TIMEOUT_S)
 
     def settled(self) -> bool:
-        """Whether the line is free for a request: nothing is urgent, and no late reply is under way."""
+        """Whether the line is free for a request: nothing urgent waits, and no late reply is expected."""
         if self.urgent.is_set():
             return False
         if self._missing:
@@ -146,7 +146,7 @@ class WireTiming:
         self._checked = now
 
     def refusal(self, request: bytes, echoes: Sequence[bytes], otherwise: str) -> BusError:
-        """Why a board has not answered: the line echoes if a reply is one of `echoes`; else the text `otherwise`."""
+        """The error for a silent board: an echoing line if the reply is one of `echoes`, else the text `otherwise`."""
         self.drain()
         if self.ask(request, max(map(len, echoes))) not in echoes:
             return NoAnswerError(otherwise)

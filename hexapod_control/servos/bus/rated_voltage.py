@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol, runtime_checkable
 
-RATED: Mapping[str, float] = {  # start of the model's name -> [V]; the first match counts
+RATED: Mapping[str, float] = {  # prefix of the model -> [V]; the first match counts
     "XL330": 5.0,
     "XC330-M": 5.0,
     "XH430-V": 24.0,
@@ -18,20 +18,20 @@ RATED: Mapping[str, float] = {  # start of the model's name -> [V]; the first ma
     "SCS0009": 6.0,
     "LX": 7.4,
 }
-LOW_VERSION_LIMIT = 9.0  # [V] greatest voltage up to which an STS3215 is its version for LOW_VERSION
+LOW_VERSION_LIMIT = 9.0  # [V] maximum voltage up to which an STS3215 is its version for LOW_VERSION
 LOW_VERSION = 7.4  # [V]
 
 
 @runtime_checkable
 class ReportsVoltageLimit(Protocol):
-    """A bus whose servos report the greatest voltage that they tolerate."""
+    """A bus whose servos report the maximum voltage that they tolerate."""
 
-    def greatest_voltage(self, servo: int) -> float | None:
-        """Greatest voltage [V] of a servo; None if it is not known."""
+    def max_voltage(self, servo: int) -> float | None:
+        """Maximum voltage [V] of a servo; None if it is not known."""
 
 
-def rated_voltage(model: str, greatest: float | None) -> float | None:
-    """Rated supply [V] of a model whose greatest voltage is set to `greatest` [V]; None if it is not known."""
-    if greatest is not None and greatest <= LOW_VERSION_LIMIT and model.startswith("STS3215"):
+def rated_voltage(model: str, maximum: float | None) -> float | None:
+    """Rated supply [V] of a model whose maximum voltage is set to `maximum` [V]; None if it is not known."""
+    if maximum is not None and maximum <= LOW_VERSION_LIMIT and model.startswith("STS3215"):
         return LOW_VERSION
     return next((volts for start, volts in RATED.items() if model.startswith(start)), None)

@@ -1,4 +1,4 @@
-"""A serial port with one kind of error: whatever goes wrong, it raises PortGone."""
+"""A serial port with one kind of error: every failure raises PortGone."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ import serial
 
 from hexapod_control.servos.bus.bus_interface import PortGone
 
-MAX_LATENCY_S = 0.001  # that an adapter may hold bytes back without a warning
-WRITE_TIMEOUT_S = 0.1  # without a byte accepted, after which the line is dead
+MAX_LATENCY_S = 0.001  # of an adapter without a warning
+WRITE_TIMEOUT_S = 0.1  # without an accepted byte; then the line is dead
 BY_ID = Path("/dev/serial/by-id")
 DEAD = (serial.SerialException, OSError, ValueError, termios.error, TypeError)
-"""What pyserial raises when a port is missing or vanishes; TypeError if the port was closed concurrently."""
+"""Exceptions of pyserial for a missing or vanished port; TypeError if it was closed concurrently."""
 BUSY = (errno.EAGAIN, errno.EBUSY)
 
 
@@ -58,7 +58,7 @@ class SerialPort:
             raise PortGone(reason(path, baud, error)) from error
         with contextlib.suppress(*DEAD, NotImplementedError):
             self._serial.set_low_latency_mode(True)
-        self.latency = latency(path)  # [s] for which the adapter holds bytes back, None if unknown
+        self.latency = latency(path)  # [s] latency of the adapter, None if unknown
 
     def write(self, data: bytes) -> None:
         """Sends one frame in one write."""
@@ -126,7 +126,7 @@ def _taken(descriptor: int, count: int) -> bytes:
 
 
 def latency(path: str) -> float | None:
-    """Time [s] for which the adapter holds bytes back; None if unknown (only FTDI chips report it)."""
+    """Latency [s] of the adapter: it holds bytes back this long. None if unknown (only FTDI chips report it)."""
     timer = Path("/sys/class/tty") / Path(path).resolve().name / "device" / "latency_timer"
     try:
         return int(timer.read_text()) / 1000.0
@@ -135,7 +135,7 @@ def latency(path: str) -> float | None:
 
 
 def slow_adapter(path: str, held: float | None) -> str:
-    """A warning about an adapter that holds bytes back for `held` [s]; empty if that is not long, or not known."""
+    """A warning about an adapter with a latency of `held` [s]; empty if that is short or unknown."""
     if held is None or held <= MAX_LATENCY_S:
         return ""
     return f"{path} holds bytes back for {1000.0 * held:.0f} ms: install the udev rule, then plug it in again"
@@ -167,7 +167,7 @@ def _present() -> str:
 
 
 def no_permission(file: Path, usual: str) -> str:
-    """The remedy for a device that this user may not use; `usual` is its group where no udev rule has set one."""
+    """The remedy for a device without permission; `usual` is its group unless a udev rule sets another one."""
     group = usual
     with contextlib.suppress(OSError, KeyError):
         group = grp.getgrgid(file.stat().st_gid).gr_name
@@ -177,13 +177,13 @@ def no_permission(file: Path, usual: str) -> str:
 
 
 def _holder(file: Path) -> str | None:
-    """The program that has locked the port; else one that has it open, as far as this user may see it."""
+    """The program that has locked the port, else one that has it open; None if unknown to this user."""
     with contextlib.suppress(OSError):
         stat = file.stat()
         place = f"{os.major(stat.st_dev):02x}:{os.minor(stat.st_dev):02x}:{stat.st_ino}"
         for line in Path("/proc/locks").read_text().splitlines():
             fields = line.split()  # number, kind, mode, access, process, place, ...
-            if fields[1] == "FLOCK" and fields[5] == place and fields[4] != "0":  # 0: outside of this container
+            if fields[1] == "FLOCK" and fields[5] == place and fields[4] != "0":  # 0: outside this container
                 return _program(fields[4])
     device = os.path.realpath(file)
     for entry in Path("/proc").glob("[0-9]*"):

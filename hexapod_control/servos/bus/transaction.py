@@ -1,4 +1,4 @@
-"""A request and its replies over a port, for every protocol: deadlines, partial answers, late replies, counters."""
+"""Requests and replies over a port, for all protocols: deadlines, partial replies, late replies, counters."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from hexapod_control.servos.bus.serial_port import Port
 
 BITS_PER_BYTE = 10  # on the wire per byte: 8N1
 FLUSH_BYTES = 4096
-LATE_MEMORY_S = 1.0  # after the last late reply, for which replies may be late again
-MAX_PATIENCE_S = 0.25  # that is waited for the next late reply
-PROBE_S = 0.04  # that is waited for late replies when servos that used to answer suddenly do not
-PROBE_TIME_S = 1.0  # after the last reply, in which they may be late; later they are missing
-MIN_UNANSWERED = 3  # requests to one servo each, before their replies may all be late
-MAX_WAIT_S = 0.1  # for late replies in one call
-URGENT_CHECK_S = 0.005  # between two looks, while waiting for late replies, whether something is urgent
-MAX_GIVEN_UP = 20  # requests whose replies are still recognised
-MAX_AGE_S = 0.5  # of an answer that nobody has asked for again
+LATE_MEMORY_S = 1.0  # after a late reply, further late replies are expected
+MAX_PATIENCE_S = 0.25  # to wait for the next late reply
+PROBE_S = 0.04  # to wait for late replies when servos suddenly stop responding
+PROBE_TIME_S = 1.0  # after the last reply, in which replies may be late; afterwards they are missing
+MIN_UNANSWERED = 3  # consecutive requests, before their replies may all be late
+MAX_WAIT_S = 0.1  # in one call, for late replies
+URGENT_CHECK_S = 0.005  # between checks for urgent requests while waiting for late replies
+MAX_GIVEN_UP = 20  # stored requests whose late replies are recognised
+MAX_AGE_S = 0.5  # of a late answer that is still used
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class ReplyTiming:
 
 
 class FrameDecoder(Protocol):
-    """Turns bytes into packets; one for each protocol."""
+    """Decodes bytes to packets; each protocol has one."""
 
     bad: int
 
@@ -46,7 +46,7 @@ class FrameDecoder(Protocol):
 
 @dataclass(slots=True)
 class OpenRequest:
-    """A request whose replies have not all come."""
+    """A request with outstanding replies."""
 
     frame: bytes
     ids: frozenset[int]
@@ -54,45 +54,45 @@ class OpenRequest:
     decoder: FrameDecoder
     due: float  # [s] steady time until which replies are in time
     heard: float  # [s] steady time of the last late reply, at least `due`
-    checked: float  # [s] steady time until which no further reply had come, at least `due`
+    checked: float  # [s] steady time of the last check for replies, at least `due`
     missing: set[int]
     received: bytes = b""
-    answers: dict[int, FFPacket] = field(default_factory=dict)  # that the caller has not got yet
+    answers: dict[int, FFPacket] = field(default_factory=dict)  # not returned to the caller yet
     over: bool = False  # no more reply is expected
 
     def take(self) -> dict[int, FFPacket]:
-        """The answers that have come since the last call."""
+        """The answers since the last call."""
         answers, self.answers = self.answers, {}
         return answers
 
 
 class LateReplies:
-    """How late replies are at present, and so how long a missing one may still be on its way. Times are steady [s]."""
+    """Estimates how late replies are at present, and how long to wait for a missing one. Times are steady [s]."""
 
     def __init__(self) -> None:
-        self.lateness = 0.0  # [s] greatest of the replies that are late at present; 0 if none is
-        self._gap = 0.0  # [s] greatest time without a byte before a late reply
+        self.lateness = 0.0  # [s] maximum of the replies that are late at present; 0 if none is
+        self._gap = 0.0  # [s] maximum time without a byte before a late reply
         self._last = self._heard = float("-inf")  # [s] of the last late reply, and of the last reply
         self._unanswered = 0  # consecutive requests
-        self._known: set[int] = set()  # ids that have answered
+        self._known: set[int] = set()  # ids that have responded
 
     def heard(self, servo: int, now: float) -> None:
-        """A servo has answered."""
+        """Records an answer of a servo."""
         self._forget(now)
         self._heard, self._unanswered = now, 0
         self._known.add(servo)
 
     def late(self, lateness: float, gap: float, now: float) -> None:
-        """The reply was late by `lateness` [s], after `gap` [s] without another one."""
+        """Records a reply that was late by `lateness` [s], after `gap` [s] without a reply."""
         self.lateness, self._gap, self._last = max(self.lateness, lateness), max(self._gap, gap), now
 
     def over(self, request: OpenRequest) -> None:
-        """A request ends without one of its replies."""
+        """Records a request that has ended with missing replies."""
         if request.missing == request.ids and request.ids <= self._known:
             self._unanswered += 1
 
     def patience(self, request: OpenRequest, now: float) -> float:
-        """Time [s] after its last reply for which the next reply to a request may still come."""
+        """Time [s] after the last reply in which the next reply to a request is still expected."""
         self._forget(now)
         if self._gap:
             return min(max(2.0 * self._gap, PROBE_S), MAX_PATIENCE_S)
@@ -108,8 +108,8 @@ class LateReplies:
 class Transaction:
     """Sends frames and collects the statuses that come back.
 
-    Replies may be late, because this machine or the adapter is too slow. They are recognised as replies to the request
-    before, and from then on waited for: a request that is not sent again adds nothing to the delay.
+    Replies may be late because this machine or the adapter is too slow. They are matched to the earlier request, and
+    from then on waited for: sending no further request avoids adding to the delay.
     """
 
     def __init__(self, port: Port, wait: ReplyTiming | None = None) -> None:
@@ -120,9 +120,9 @@ class Transaction:
         self.urgent = threading.Event()  # see Bus
         self.received_bytes = 0  # since the start, good or not
         self._late = LateReplies()
-        self._open: OpenRequest | None = None  # whose late replies are waited for
+        self._open: OpenRequest | None = None  # its late replies are waited for
         self._given_up: deque[OpenRequest] = deque(maxlen=MAX_GIVEN_UP)  # with missing replies
-        self._finished: OpenRequest | None = None  # its late answers came when another one was asked
+        self._finished: OpenRequest | None = None  # its late answers arrived during another request
         self._busy_until = 0.0  # when the last byte sent has been transmitted (time.monotonic() [s])
 
     def send(self, frame: bytes, count: int = 1) -> None:
@@ -189,7 +189,7 @@ class Transaction:
     # --- one request --------------------------------------------------------------------------------
 
     def _finished_before(self, frame: bytes) -> dict[int, FFPacket]:
-        """Answers to an earlier request with this frame, if they are recent."""
+        """Recent late answers to an earlier request with the same frame."""
         if self._finished is None or self._finished.frame != frame:
             return {}
         request, self._finished = self._finished, None
@@ -202,7 +202,7 @@ class Transaction:
         return OpenRequest(frame, frozenset(ids), size, decoder, due, due, due, set(ids))
 
     def _clear(self) -> None:
-        """Discards what was not read, unless it may be replies to earlier requests."""
+        """Discards unread bytes, unless they may be replies to earlier requests."""
         while self._given_up and time.monotonic() - self._given_up[0].due > LATE_MEMORY_S:
             self._given_up.popleft()
         if self._given_up:
@@ -211,7 +211,7 @@ class Transaction:
             self.port.clear()
 
     def _recognise(self, data: bytes, asked: frozenset[int]) -> None:
-        """Counts late replies to requests that were given up, unless these servos have been `asked` again."""
+        """Matches late replies to abandoned requests, except for servos that have been `asked` again."""
         for request in [each for each in self._given_up if data and not each.missing & asked]:
             missing = len(request.missing)
             helped = self._take(request, data, request.checked)
@@ -222,7 +222,7 @@ class Transaction:
                 return
 
     def _collect(self, request: OpenRequest) -> None:
-        """Reads replies until all have come, or none is likely to come, or for MAX_WAIT_S after the time they take.
+        """Reads replies until all have arrived, no more are likely, or MAX_WAIT_S after their deadline.
 
         Late ones are not waited for while something is urgent: they stay awaited.
         """
@@ -239,7 +239,7 @@ class Transaction:
             begin = time.monotonic()
             limit = request.heard + self._late.patience(request, begin)
             data = self._read(1, min(limit, latest, begin + URGENT_CHECK_S))
-            arrival = request.checked + time.monotonic() - begin  # without the time in which nobody looked
+            arrival = request.checked + time.monotonic() - begin  # excluding the time without checks
             data += self._read(request.size * len(request.missing), time.monotonic()) if data else b""
             waiting = begin < limit if data else time.monotonic() < min(limit, latest)
             more = self._take(request, data, arrival) or waiting
@@ -254,7 +254,7 @@ class Transaction:
         return data
 
     def _take(self, request: OpenRequest, data: bytes, arrival: float | None = None) -> bool:
-        """Takes bytes for a request, which came late if their `arrival` [s] is given. Returns whether they helped."""
+        """Decodes bytes for a request; with `arrival` [s] they were late. Returns whether they contained answers."""
         request.received += data
         counters, missing = self.counters, len(request.missing)
         for packet in request.decoder.feed(data):
@@ -275,12 +275,12 @@ class Transaction:
         return len(request.missing) < missing
 
     def _ended(self, request: OpenRequest) -> bool:
-        """Whether no more reply is expected; if so the missing ones are counted."""
+        """Whether no more replies are expected; the missing ones are then counted."""
         if request.missing and not request.over:
             return False
         echoed = request.frame in request.received
         nothing = request.missing == request.ids
-        garbled = nothing and len(request.received) > echoed * len(request.frame)  # not even the header of a frame
+        garbled = nothing and len(request.received) > echoed * len(request.frame)  # without any frame header
         self._late.over(request)
         self.counters.echoes += echoed
         self.counters.bad += max(request.decoder.bad, garbled)

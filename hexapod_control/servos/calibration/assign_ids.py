@@ -1,4 +1,4 @@
-"""Gives new servos their ids, one after the other: all of them come with the same id."""
+"""Assigns ids to new servos, one after the other: all have the same factory id."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hexapod_control.servos.calibration import dialog as words
 from hexapod_control.servos.calibration.dialog import Abandoned, Dialog
 from hexapod_control.servos.settings.joint_calibration import JointCalibration
 
-USUAL_IDS = range(33)  # are looked for first: robots use small ids
+USUAL_IDS = range(33)  # searched first: robots use small ids
 HELP = (
     "Each servo gets the id of its joint, the highest id first, so that a new servo, which has id 1, can be connected\n"
     "beside those that have their ids already. Connecting one servo alone is just as good. s skips a servo."
@@ -29,7 +29,7 @@ class NamedServos(Protocol):
 
 
 class IdAssignment:
-    """Leads through the servos of a robot. Servos that answer to the ids of their joints already are passed over."""
+    """Guides through the servos of a robot. Servos that already have the ids of their joints are skipped."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class IdAssignment:
             index = max(0, index + self._asked(row, index))
 
     def _asked(self, row: int, index: int) -> int:
-        """Asks for the servo of a row. Returns by how many rows to go on."""
+        """Asks for the servo of a row. Returns the number of rows to advance."""
         joint = self._joints[row]
         name = joint.joint.removesuffix("_joint")
         picture = self._draw(row)

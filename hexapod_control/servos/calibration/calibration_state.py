@@ -15,7 +15,7 @@ from hexapod_control.servos.settings.joint_calibration import JointCalibration
 
 Item = TypeVar("Item")
 REST_POSE = (0.0, 0.0, math.radians(-90.0))  # coxa straight out, femur level, tibia straight down
-LIMIT_CLEARANCE = math.radians(5.0)  # [rad] that captured angles stay away from the joint limits
+LIMIT_CLEARANCE = math.radians(5.0)  # [rad] of captured angles to the joint limits
 
 
 class CalibrationState:
@@ -28,8 +28,8 @@ class CalibrationState:
         self.scale = hands.bus.scale
         self.rest = [self._resting(row) for row in range(len(self.joints))]
         self.say = dialog.say
-        self.help = ""  # about the present step
-        self.first = 0  # index of the item with which the next list begins; those before are finished
+        self.help = ""  # of the present step
+        self.first = 0  # index of the first unfinished item of the next list
         self.finished: Callable[[int], None] = lambda count: None  # called with the number of finished items of a list
         self._dialog = dialog
         self._answered = 0  # questions

@@ -1,4 +1,4 @@
-"""The guided calibration: turns answers of the operator and captured positions into calibrations, step by step.
+"""The guided calibration: derives joint calibrations from answers and captured positions, step by step.
 
 Angles are those of the robot's joints: coxa + is counter-clockwise seen from above, femur and tibia + is foot up, all
 zero is the leg straight out. Nothing is written to files or to the memory of servos.
@@ -21,7 +21,7 @@ from hexapod_control.servos.calibration.steps.rest_pose import rest
 from hexapod_control.servos.calibration.steps.scale_and_limits import measure
 from hexapod_control.servos.settings.joint_calibration import JointCalibration
 
-ITEMIZED = ("wiggle", "check", "rest", "marks", "limits")  # steps whose items are independent of each other
+ITEMIZED = ("wiggle", "check", "rest", "marks", "limits")  # steps with independent items
 STEPS = ("wiggle", "check", "rest", "marks", "limits", "verify")
 HELP = {
     "wiggle": identify_joints.INTRODUCTION,
@@ -40,9 +40,9 @@ class CalibrationGuide:
         self, robot: Robot, joints: Sequence[JointCalibration], hands: HandPositioning, dialog: Dialog
     ) -> None:
         self.step = ""  # name of the present step
-        self.residuals: Residuals = {}  # of the feet, once they were measured
+        self.residuals: Residuals = {}  # of the feet, once measured
         self.hands = hands
-        self.note: Callable[[CalibrationProgress], None] = lambda progress: None  # called with every progress
+        self.note: Callable[[CalibrationProgress], None] = lambda progress: None  # called on every progress
         self._resumed: CalibrationProgress | None = None
         self._work = CalibrationState(robot, joints, hands, dialog)
 
@@ -52,14 +52,14 @@ class CalibrationGuide:
         return tuple(self._work.joints)
 
     def resume(self, progress: CalibrationProgress) -> None:
-        """Lets `run` start there."""
+        """Makes `run` start at this progress."""
         self._resumed = progress
         self._work.joints = list(progress.joints)
 
     def run(self, there: Iterable[int], steps: Sequence[str]) -> None:
-        """Runs the chosen steps with the servos `there`. Going back ends at the beginning of a step."""
+        """Runs the chosen steps with the servos `there`. Going back stops at the beginning of a step."""
         work, ids = self._work, sorted(there)
-        both = "marks" if "marks" in steps else "limits"  # both are measured together, leg by leg
+        both = "marks" if "marks" in steps else "limits"  # marks and limits are measured together, leg by leg
         acts: Mapping[str, Callable[[], None]] = {
             "wiggle": lambda: wiggle(work, ids),
             "check": lambda: check(work),

@@ -1,4 +1,4 @@
-"""Reads, jogs and releases servos during a calibration, slowly and from their present positions. Units are raw."""
+"""Slow positioning during a calibration: reads, jogs and releases servos. Units are raw."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SERVOS_PER_LEG = 3
 
 
 class HandPositioning:
-    """Moves servos over an open bus. Servos that report no position start where they are assumed to be."""
+    """Moves servos over an open bus. Servos without position feedback start at their assumed positions."""
 
     def __init__(
         self,
@@ -28,7 +28,7 @@ class HandPositioning:
         """`assumed` is the raw position of every servo; `pace` is a factor on the speed."""
         self.bus, self._assumed, self._pace, self._sleep = bus, assumed, pace, sleep
         self.reads = ServoQuantity.POSITION in bus.can_read
-        self._places: dict[int, float] = {}  # last goals of servos that have torque
+        self._places: dict[int, float] = {}  # last goals of servos with torque
 
     def positions(self, ids: Sequence[int]) -> dict[int, float]:
         """Positions of servos; the last goals where they report none. Raises BusError that names silent servos."""
@@ -100,6 +100,6 @@ class HandPositioning:
 
 
 def reach(joint: JointCalibration) -> tuple[float, float]:
-    """Least and greatest angle [rad] that the raw limits of a joint allow."""
+    """Least and maximum angle [rad] that the raw limits of a joint allow."""
     low, high = sorted((joint.angle(joint.low), joint.angle(joint.high)))
     return low, high

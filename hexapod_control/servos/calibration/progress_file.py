@@ -1,4 +1,4 @@
-"""Results of an unfinished calibration, in a file beside the robot file, until the calibration is saved."""
+"""Stores the results of an unfinished calibration in a file next to the robot file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SUFFIX = ".calibration"  # after the name of the robot file
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class CalibrationProgress:
-    """How far a calibration has come."""
+    """Progress of a calibration."""
 
     steps: tuple[str, ...]  # that were chosen
     step: str  # the present one
@@ -26,7 +26,7 @@ class CalibrationProgress:
 
 
 class ProgressFile:
-    """The file of one robot. Failures to write it are ignored: the calibration itself goes on."""
+    """The file of one robot. Write failures are ignored, so that the calibration continues."""
 
     def __init__(self, robot_file: Path, settings: ServoSettings) -> None:
         self.path = robot_file.with_name(robot_file.name + SUFFIX)

@@ -21,7 +21,7 @@ class OpenQuestion:
 
 
 class RemoteDialog:
-    """Shows in `asked` what a client has to display."""
+    """The dialog of a remote client; `asked` is what it has to display."""
 
     def __init__(self) -> None:
         self.asked = OpenQuestion()

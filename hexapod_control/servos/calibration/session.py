@@ -24,7 +24,7 @@ from hexapod_control.servos.settings.servo_section import ServoSettings
 SAVE = "save"  # the step after the guide's
 
 
-def chosen(text: str) -> list[str]:
+def parse_steps(text: str) -> list[str]:
     """Steps in a comma-separated list. Raises ValueError."""
     steps = [step.strip() for step in text.split(",") if step.strip()]
     for step in steps:
@@ -62,7 +62,7 @@ class CalibrationSession:
     ) -> None:
         """`there` are ids and models of the servos; `pace` is a factor on the speed of moves.
 
-        With a `progress` file an unfinished calibration is offered, and this one is kept until it is saved.
+        With a `progress` file an unfinished calibration is offered, and this one is stored until it is saved.
         Raises BusError if the configuration of a servo makes its torque dangerous.
         """
         _check_configuration(bus, settings, there)
@@ -101,7 +101,7 @@ class CalibrationSession:
         self._saving = True
         answer = self._dialog.ask(f"save into {self._file.path}? [Y/n] ")
         if command(answer) == QUIT:
-            raise Abandoned  # the answers are kept
+            raise Abandoned  # the answers are stored
         if not yes(answer, True):
             self._forget_progress()
             raise Abandoned
@@ -111,7 +111,7 @@ class CalibrationSession:
         return backup
 
     def _resumed(self, steps: Sequence[str]) -> Sequence[str]:
-        """The steps to take: the chosen ones, or those of an unfinished calibration that the operator continues."""
+        """The steps to run: the chosen ones, or those of an unfinished calibration that the operator resumes."""
         if self._progress is None:
             return steps
         found = self._progress.read()

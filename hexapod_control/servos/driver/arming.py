@@ -13,8 +13,8 @@ from hexapod_control.servos.bus.bus_interface import BusError
 from hexapod_control.servos.driver.group.servo_group import ServoGroup
 
 SERVOS_PER_LEG = 3
-HOLDING_LEG_PAUSE_S = 0.05  # between two legs whose servos hold where they are
-MOVING_LEG_PAUSE_S = 0.2  # between two legs whose servos move to the assumed pose
+HOLDING_LEG_PAUSE_S = 0.05  # between legs whose servos hold their position
+MOVING_LEG_PAUSE_S = 0.2  # between legs whose servos move to the assumed pose
 
 
 class Arming:
@@ -25,7 +25,7 @@ class Arming:
         self._group = group
         self._first = 0  # index of the next leg's first servo
         self._due = -math.inf  # [s] steady time
-        self.joints: Array = assumed  # (n, 3) [rad] where the joints are
+        self.joints: Array = assumed  # (n, 3) [rad] present joint angles
         self.refusal = group.preflight()
         self.done = False
         if self.refusal:

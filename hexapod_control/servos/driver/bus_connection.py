@@ -1,4 +1,4 @@
-"""The connection to the servos: opened, lost, opened again with increasing pauses."""
+"""The connection to the servos: open, loss, and reopening with increasing pauses."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class BusConnection:
         self.group: ServoGroup | None = None
         self.lost_reason = "not connected yet"
         self.reconnections = 0
-        self.relaxed = False  # torque-off was sent, and nothing since that switches torque on
+        self.relaxed = False  # torque-off was sent, and no torque-on since
         self.servo_clock = ServoClock(clock)
         self._settings, self._open_bus, self._clock = settings, open_bus, clock
         self._back_off = BackOff()
@@ -68,7 +68,7 @@ class BusConnection:
         return "" if self.group else f"the servos are not connected: {self.lost_reason}"
 
     def open(self) -> None:
-        """Opens the bus, finds all servos and reads where they are; torque stays as it is.
+        """Opens the bus, finds all servos and reads their positions; the torque is unchanged.
 
         Raises PortGone or BusError.
         """
@@ -104,13 +104,13 @@ class BusConnection:
             self.relaxed = True
 
     def hurry(self) -> None:
-        """A request is to be served at once: the bus waits for no more late replies. Any thread may call."""
+        """Makes the bus stop waiting for late replies, so that a request is served at once. Any thread may call."""
         bus = self.bus
         if bus is not None:
             bus.urgent.set()
 
     def take_time(self) -> None:
-        """Ends the hurry."""
+        """Ends `hurry`."""
         if self.bus is not None:
             self.bus.urgent.clear()
 

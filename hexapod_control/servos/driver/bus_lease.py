@@ -1,4 +1,4 @@
-"""Lends the bus to a calibration while the torque is off: the driver's thread does every transaction, between its own.
+"""Lends the bus to a calibration while the torque is off. The driver's thread performs all transactions.
 
 The lease ends when the driver switches the torque off (estop, disarm) or loses the port.
 """
@@ -19,7 +19,7 @@ class BusLease:
     """A Bus on lease. Once the lease is over, the torque is off and every method except `relax` raises BusError."""
 
     def __init__(self, bus: Bus, ask: Callable[[BusRequest], str]) -> None:
-        """`ask` lets the bus thread serve a request, and returns its answer."""
+        """`ask` has the bus thread serve a request, and returns its answer."""
         self.ids, self.scale, self.can_read, self.counters = bus.ids, bus.scale, bus.can_read, bus.counters
         self.urgent = bus.urgent
         self._bus, self._ask = bus, ask
@@ -42,7 +42,7 @@ class BusLease:
             except PortGone as error:
                 failed.append(error)
                 raise
-            except BusError as error:  # concerns the borrower, not the driver
+            except BusError as error:  # an error of the borrower, not of the driver
                 failed.append(error)
             request.finish()
 

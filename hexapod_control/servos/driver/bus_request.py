@@ -10,9 +10,9 @@ class BusRequest:
     """Served once by the bus thread; the caller waits for `done` and reads `answer`."""
 
     def __init__(self, act: Callable[[BusRequest], None], *, urgent: bool = False) -> None:
-        """`act` is called by the bus thread; it, or something later, calls `finish`.
+        """`act` is called by the bus thread; it calls `finish`, at once or later.
 
-        An `urgent` one is not held up by late replies.
+        An `urgent` request does not wait for late replies.
         """
         self.act, self.urgent = act, urgent
         self.answer = ""

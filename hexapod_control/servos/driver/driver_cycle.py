@@ -1,6 +1,6 @@
 """One cycle of the driver, without threads: requests, setpoints, reads, faults, lost and reopened ports.
 
-No exception of a bus leaves this file: a lost port is opened again, with the torque off until `arm`.
+No exception of a bus leaves this file. A lost port is reopened, with the torque off until `arm`.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from hexapod_control.servos.driver.telemetry import Diagnosis, TorqueState
 from hexapod_control.servos.driver.torque_switch import TorqueSwitch
 from hexapod_control.servos.settings.servo_section import OnSilence, ServoSettings
 
-GOAL_CYCLES = 1.25  # cycles a goal takes: the next goal comes before the servos stop, even if cycles jitter
-READ_SHARE = 0.8  # of a cycle, after which no more transactions are started
+GOAL_CYCLES = 1.25  # duration of a goal in cycles: servos do not stop before the next one, even if cycles jitter
+READ_SHARE = 0.8  # of a cycle; no transaction is started later
 MAX_EVENTS = 64
 
 
@@ -73,7 +73,7 @@ class DriverCycle:
                 self._drive(self._connection.group)
         except BoardSilent as error:
             with contextlib.suppress(PortGone):
-                self._torque.off(str(error))  # the board may still receive, though it sends nothing
+                self._torque.off(str(error))  # a silent board may still receive
             self._lose(str(error))
         except PortGone as error:
             self._lose(str(error))
@@ -101,7 +101,7 @@ class DriverCycle:
         self._take_targets(now)
         if self._torque.state is TorqueState.ARMING:
             self._arm(now)
-        elif self._torque.state is TorqueState.ON and self._restarts.look(group):
+        elif self._torque.state is TorqueState.ON and self._restarts.update(group):
             self._check_restarts(group)
         elif self._torque.state is TorqueState.ON:
             command = self._follower.step(dt, self._health.speed_share)
@@ -111,24 +111,24 @@ class DriverCycle:
         elif self._connection.relaxed:
             self._keep_off(group)
         for index in group.poll(now + READ_SHARE * self._connection.period):
-            if self._torque.state is TorqueState.ON and not self._restarts.doubts(index):
-                self._follower.rejoin(index, group.readings.angle(index))  # it is back: it starts where it is
+            if self._torque.state is TorqueState.ON and not self._restarts.may_have_restarted(index):
+                self._follower.rejoin(index, group.readings.angle(index))  # it starts at its present position
                 group.resume(index)
         self._supervise(group, group.servo_clock())
 
     def _keep_off(self, group: ServoGroup) -> None:
-        """Switches the torque off again where something else has switched it on."""
-        index = self._torque_watch.look(group)
+        """Switches the torque off again if something else has switched it on."""
+        index = self._torque_watch.check(group)
         if index is not None:
             self._torque.off("a servo has switched its torque on")
             text = f"{group.describe([index])} has torque although it was switched off: switched off again; "
             self.note("torque", text + "end other programs that use the bus, check its cables")
 
     def _check_restarts(self, group: ServoGroup) -> None:
-        """Continues where the servos are, once all of them report that they have kept their torque."""
+        """Continues at the servos' positions once all report that their torque is still on."""
         if self._restarts.check(group):
             self._health.power_lost("the servos have restarted without torque")
-        elif not self._restarts.look(group):
+        elif not self._restarts.update(group):
             group.read_all()
             joints = group.readings.joint_angles()
             if joints is not None:
@@ -139,9 +139,9 @@ class DriverCycle:
         if self._torque.state is not TorqueState.ON:
             return
         if targets is not None:
-            complaint = self._follower.take(targets.joints, targets.velocities, targets.arrival)
-            if complaint:
-                self.note("targets", complaint)
+            warning = self._follower.take(targets.joints, targets.velocities, targets.arrival)
+            if warning:
+                self.note("targets", warning)
         warning = self._follower.watch(now)
         if warning:
             self.note("silence", warning)

@@ -1,4 +1,4 @@
-"""The servo driver: one thread owns the port, sends commands and reads what is due; other threads send it requests.
+"""The servo driver: one thread owns the port, sends commands and reads servos; other threads send it requests.
 
 Only the newest joint targets are used; an emergency stop is served before all other requests.
 """
@@ -27,10 +27,10 @@ from hexapod_control.servos.driver.torque_switch import ESTOP_LATCHED, Emergency
 from hexapod_control.servos.i2c.supply_sensor import SupplySensor
 from hexapod_control.servos.settings.servo_section import ServoSettings
 
-ANSWER_TIMEOUT_S = 5.0  # that a caller waits for the thread
+ANSWER_TIMEOUT_S = 5.0  # of the thread to a caller
 UNPLUGGED_ANSWER_TIMEOUT_S = 0.5  # while the thread may be opening the port, which takes up to 6 s with a board
-MIN_LINEAR_RATE_HZ = 60.0  # of the driver; from this rate up, setpoints are interpolated between targets
-OVERRUN_SHARE = 0.5  # of a cycle that one may be late before it counts as an overrun
+MIN_LINEAR_RATE_HZ = 60.0  # of the driver; at higher rates setpoints are interpolated between targets
+OVERRUN_SHARE = 0.5  # of a cycle; a later cycle counts as an overrun
 
 
 class BusThread:
@@ -52,7 +52,7 @@ class BusThread:
         `hurry` ends the waits of a cycle.
         """
         self.requests: deque[BusRequest] = deque()
-        self.overruns = 0  # cycles that took too long
+        self.overruns = 0  # cycles that were too late
         self.after_cycle: Callable[[], None] = _ignore
         self._cycle, self._period, self._clock, self._note = cycle, period, clock, note
         self._hurry = hurry
@@ -78,7 +78,7 @@ class BusThread:
         self.requests.append(request)
 
     def ask(self, request: BusRequest, timeout_s: float, *, first: bool = False) -> bool:
-        """Lets the thread serve a request, before all others if `first`. Returns whether it answered in time."""
+        """Has the thread serve a request, before all others if `first`. Returns whether it answered in time."""
         (self.requests.appendleft if first else self.requests.append)(request)
         while self._thread is None and not request.done.is_set():
             self._cycle()
@@ -107,7 +107,7 @@ class BusThread:
             self._rest(due)
 
     def _notify(self) -> None:
-        """Announces the end of a cycle. A callback that raises is removed, so that the bus thread goes on."""
+        """Announces the end of a cycle. A callback that raises is removed, so that the bus thread continues."""
         try:
             self.after_cycle()
         except Exception as error:
@@ -116,7 +116,7 @@ class BusThread:
             self._note("wake", text)
 
     def _rest(self, due: float) -> None:
-        """Sleeps until a steady time [s], unless a request comes."""
+        """Sleeps until a steady time [s] or a request."""
         with self._condition:
             while not (self._ending or self.requests):
                 wait = due - self._clock()
@@ -177,7 +177,7 @@ class Driver:
 
     @property
     def holding(self) -> bool:
-        """Whether targets stopped coming while the robot moved."""
+        """Whether targets stopped arriving while the robot moved."""
         return self._follower.holding
 
     def take(self, target: Array, velocity: Array | None, now: float) -> None:
@@ -209,7 +209,7 @@ class Driver:
         request = BusRequest(lambda request: self._torque.begin_arming(request, self._health.begin_arming()))
         answer = self._ask(request)
         if not request.done.is_set():
-            self._thread.withdraw(request)  # no torque once the caller has stopped waiting
+            self._thread.withdraw(request)  # no torque after the caller has given up
         return answer
 
     def disarm(self) -> str:
@@ -221,7 +221,7 @@ class Driver:
         self._thread.post(BusRequest(lambda request: self._follower.hold()))
 
     def seated(self) -> None:
-        """To be called when the planner reports that the robot sits."""
+        """Call it when the planner reports that the robot sits."""
         self._thread.post(BusRequest(lambda request: self._health.seated()))
 
     def lend(self) -> BusLease:
@@ -246,7 +246,7 @@ class Driver:
         return self._ask(BusRequest(lambda request: self._cycle.recalibrate(settings, request)))
 
     def _ask(self, request: BusRequest, *, first: bool = False) -> str:
-        """Lets the bus thread serve a request. Returns its answer, or why there is none."""
+        """Has the bus thread serve a request. Returns its answer, or why there is none."""
         unplugged = self._torque.state is TorqueState.UNPLUGGED
         timeout_s = UNPLUGGED_ANSWER_TIMEOUT_S if unplugged else ANSWER_TIMEOUT_S
         if self._thread.ask(request, timeout_s, first=first):

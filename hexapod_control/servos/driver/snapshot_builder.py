@@ -16,7 +16,7 @@ from hexapod_control.servos.driver.telemetry import Diagnosis, PlannerRequest, S
 
 RATE_WINDOW_S = 1.0  # over which the rate is counted
 ECHO = "the line echoes what is sent, which takes time: switch the local echo of the adapter off"
-MAX_EXTRAPOLATION_S = 0.1  # since a servo was read; servos read in turn have positions of different age
+MAX_EXTRAPOLATION_S = 0.1  # since a servo was read: with reads in turn, ages of positions differ
 DIAGNOSIS_PERIOD_S = 0.1
 
 
@@ -28,7 +28,7 @@ class CycleRate:
         self._cycles, self._since = 0, math.nan
 
     def count(self, now: float) -> None:
-        """One more cycle, at a steady time [s]."""
+        """Counts a cycle at a steady time [s]."""
         if math.isnan(self._since):
             self._since = now
         self._cycles += 1

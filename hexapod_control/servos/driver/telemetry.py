@@ -1,4 +1,4 @@
-"""What the driver publishes: immutable snapshots, and diagnoses."""
+"""Output of the driver: immutable snapshots, and diagnoses."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class TorqueState(Enum):
 
 
 class PlannerRequest(Enum):
-    """What the planner is asked to do."""
+    """Request to the planner."""
 
     NOTHING = ""
     STOP = "stop"
@@ -38,7 +38,7 @@ class Diagnosis:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The servos at one time. Arrays are (n, 3) in row order, NaN where nothing is known."""
+    """State of the servos at one time. Arrays are (n, 3) in row order, NaN if unknown."""
 
     power: TorqueState = TorqueState.UNPLUGGED
     time: float = 0.0  # [s] steady time
@@ -58,5 +58,5 @@ class Snapshot:
     counters: BusCounters = field(default_factory=BusCounters)
     diagnoses: tuple[Diagnosis, ...] = ()
     planner_request: PlannerRequest = PlannerRequest.NOTHING
-    lost_leg: int | None = None  # row of the leg that the planner is asked to walk without
-    speed_share: float = 1.0  # of their speed that the joints may use, 0 to 1
+    lost_leg: int | None = None  # row of the leg that the planner is requested to fold
+    speed_share: float = 1.0  # permitted share of the joint speeds, 0 to 1

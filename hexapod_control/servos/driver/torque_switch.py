@@ -38,7 +38,7 @@ class EmergencyStop:
 
     @property
     def latched(self) -> bool:
-        """Whether it has been pressed and not been reset since."""
+        """Whether it was pressed and not reset since."""
         return self._state is not EStopState.READY
 
     def press(self) -> None:
@@ -79,7 +79,7 @@ class TorqueSwitch:
 
     @property
     def engaged(self) -> bool:
-        """Whether some servos have torque: all, or the first legs during arming."""
+        """Whether any servos have torque: all, or some legs during arming."""
         return self.state in (TorqueState.ON, TorqueState.ARMING)
 
     # --- off ----------------------------------------------------------------------------------------
@@ -95,7 +95,7 @@ class TorqueSwitch:
         self._connection.relax()
 
     def forget(self, reason: str) -> None:
-        """The torque is off, or the bus is lost: an arming and a lease end with the reason."""
+        """Records that the torque is off or the bus is lost: an arming and a lease end with the reason."""
         self._leases.take_back(reason)
         self._end_arming(TorqueState.OFF, reason)
 
@@ -145,9 +145,9 @@ class TorqueSwitch:
     # --- the bus on lease ---------------------------------------------------------------------------
 
     def lend(self, ask: Callable[[BusRequest], str], request: BusRequest) -> BusLease | None:
-        """Lends the bus while the torque is off; meanwhile arming is refused. If it cannot, the answer is the reason.
+        """Lends the bus while the torque is off; arming is then refused. A refusal is the answer of the request.
 
-        `ask` lets the bus thread serve a request and returns its answer.
+        `ask` has the bus thread serve a request and returns its answer.
         """
         holds = "the servos hold: let the robot sit down, then call disarm" if self.engaged else ""
         refusal = self._connection.refusal or holds or self._refusal()

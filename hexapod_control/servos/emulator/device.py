@@ -60,13 +60,13 @@ def at_once(replies: list[DelayedReply]) -> list[DelayedReply]:
 
 
 def bytes_on_line(world: ServoWorld, index: int, reply: bytes) -> bytes:
-    """Bytes on the line when servo `index` replies: none if it is absent, corrupt if two servos share its id."""
+    """Bytes on the line for a reply of servo `index`: none if absent, corrupt if two servos share its id."""
     count = world.answers(index)
     return collided(reply) if count > 1 else reply if count else b""
 
 
 def collided(reply: bytes) -> bytes:
-    """A reply that another one disturbs."""
-    half = len(reply) // 2  # both begin alike; then a low bit dominates on the line
+    """A reply corrupted by a simultaneous one."""
+    half = len(reply) // 2  # the same beginning; then low bits dominate on the line
     mixed = bytes(a & b for a, b in zip(reply[half:], reply[half - 1 :], strict=False))
     return reply[:half] + (mixed if mixed != reply[half:] else bytes(byte ^ 1 for byte in mixed))

@@ -30,7 +30,7 @@ class Emulation:
     pty: PseudoTerminal
     world: LagWorld
     ids: tuple[int, ...]
-    joints: tuple[JointCalibration, ...] = ()  # as the servos are mounted, in row order
+    joints: tuple[JointCalibration, ...] = ()  # true calibrations, in row order
 
 
 @runtime_checkable
@@ -157,7 +157,7 @@ def _turn(emulation: Emulation, value: str) -> None:
         emulation.world.positions[index] = joint.raw(math.radians(angle))
 
 
-def _well(emulation: Emulation, value: str) -> None:
+def _clear_faults(emulation: Emulation, value: str) -> None:
     world, pty = emulation.world, emulation.pty
     pty.faults = WireFaults()
     world.power(11.1)
@@ -167,7 +167,7 @@ def _well(emulation: Emulation, value: str) -> None:
         world.reboot(index)
     world.temperatures[:], world.loads[:] = 35.0, 0.0
     if isinstance(pty.device, I2cAdapter):
-        pty.device.wire.well()
+        pty.device.wire.clear_faults()
     pty.come_back()
 
 
@@ -199,7 +199,7 @@ KINDS: Mapping[str, FaultKind] = {
     "plug": FaultKind(
         "ID", "it is plugged in again, after power-on", _on_servo(lambda world, index: world.plug(index))
     ),
-    "twin": FaultKind("ID", "a second servo has this id", _on_servo(lambda world, index: world.twin(index))),
+    "twin": FaultKind("ID", "a second servo has this id", _on_servo(lambda world, index: world.duplicate_id(index))),
     "alone": FaultKind("ID", "only this servo is plugged in", _on_servo(_alone)),
     "new": FaultKind("", f"all servos are as new: each has id {FACTORY_ID}", _factory),
     "turn": FaultKind(
@@ -216,7 +216,7 @@ KINDS: Mapping[str, FaultKind] = {
     "stuck": FaultKind("", "SDA of the I2C bus is held low", _stick),
     "hangup": FaultKind("", "the cable is pulled", lambda emulation, value: emulation.pty.hang_up()),
     "comeback": FaultKind("", "the cable is plugged in again", lambda emulation, value: emulation.pty.come_back()),
-    "well": FaultKind("", "clears all faults", _well),
+    "well": FaultKind("", "clears all faults", _clear_faults),
 }
 
 

@@ -21,7 +21,7 @@ class ServoWorld(Protocol):
         """Advances to a steady time [s]; earlier times are ignored."""
 
     def goal(self, index: int, raw: float, duration: float) -> None:
-        """Moves a servo to a position within `duration` [s]; 0 is at greatest speed."""
+        """Moves a servo to a position within `duration` [s]; 0 is at maximum speed."""
 
     def torque(self, index: int, on: bool) -> None:
         """Switches the torque; a latched fault keeps it off."""
@@ -30,7 +30,7 @@ class ServoWorld(Protocol):
         """Whether the servo has torque."""
 
     def answers(self, index: int) -> int:
-        """Number of servos that answer to this id: 0 if unplugged or without power, 1, or 2."""
+        """Number of servos that respond to this id: 0 if unplugged or without power, 1, or 2 for a duplicate id."""
 
     def position(self, index: int) -> float:
         """Position [raw]."""
@@ -64,7 +64,7 @@ class ServoWorld(Protocol):
 
 
 class LagWorld:
-    """Servos with a first-order lag and a greatest speed, integrated exactly; everything else is set from outside."""
+    """Servos with a first-order lag and a maximum speed, integrated exactly; everything else is set from outside."""
 
     def __init__(
         self,
@@ -104,7 +104,7 @@ class LagWorld:
             return
         self._now = now
         error = np.where(self.torques, self.goals - self.positions, 0.0)
-        size, bend = np.abs(error), self.limits * self._lag  # beyond `bend` the speed limit applies
+        size, bend = np.abs(error), self.limits * self._lag  # the speed limit applies beyond `bend`
         cruise = np.minimum(np.maximum(size - bend, 0.0) / np.maximum(self.limits, 1e-9), dt)
         left = (size - cruise * self.limits) * np.exp(-(dt - cruise) / self._lag)
         moved = np.sign(error) * (size - left)
@@ -132,7 +132,7 @@ class LagWorld:
         return bool(self.torques[index])
 
     def answers(self, index: int) -> int:
-        """Number of servos that answer to this id."""
+        """Number of servos that respond to this id."""
         return self.plugs[index]
 
     def position(self, index: int) -> float:
@@ -199,8 +199,8 @@ class LagWorld:
             self.goals[i] = self.positions[i]
             self.restarts[i] += 1
 
-    def twin(self, index: int) -> None:
-        """A second servo has the id of this one."""
+    def duplicate_id(self, index: int) -> None:
+        """Adds a second servo with the id of this one."""
         self.plugs[index] = 2
 
     def power(self, volts: float, minimum: float = 6.0) -> None:

@@ -57,7 +57,7 @@ def decoded(body: bytes) -> list[I2cMessage]:
 
 
 class AdapterDecoder:
-    """Turns bytes into frames with one start byte; skips what is none."""
+    """Decodes bytes to frames with one start byte; skips all other bytes."""
 
     def __init__(self, start: int) -> None:
         self._start, self._data = start, b""

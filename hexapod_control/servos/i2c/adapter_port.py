@@ -1,6 +1,6 @@
-"""An emulated I2C bus behind a terminal, for programs that would use a bus of the kernel; see adapter_frames.
+"""An emulated I2C bus behind a terminal, in place of a bus of the kernel; see adapter_frames.
 
-Several programs may have it open, as with a bus of the kernel: a lock on the terminal keeps their transfers apart.
+Several programs may have it open, as with a bus of the kernel: a lock on the terminal serialises their transfers.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class AdapterPort:
     """Transfers over a port with an emulated adapter at its other end."""
 
     def __init__(self, port: Port, path: str = "", turn: TerminalTurn | None = None) -> None:
-        """`turn` keeps the transfers of several programs apart."""
+        """`turn` serialises the transfers of several programs."""
         self.path, self.baud = path, port.baud
         self._port, self._turn, self._tag = port, turn, os.getpid() & 0xFF
 
@@ -55,7 +55,7 @@ class AdapterPort:
         deadline = time.monotonic() + (len(request) + size) * BITS_PER_BYTE / self.baud + REPLY_TIMEOUT_S
         data = self._port.read(size, deadline)
         if len(data) == size and data[0] == REPLY and data[3] == self._tag and data[-1] == sum(data[:-1]) & 0xFF:
-            return AdapterFrame(self._tag, data[HEAD:-TAIL])  # nearly always: no other bytes before it
+            return AdapterFrame(self._tag, data[HEAD:-TAIL])  # usual case: no other bytes before it
         decoder = AdapterDecoder(REPLY)
         while data:
             found = next((each for each in decoder.feed(data) if each.tag == self._tag), None)
@@ -79,7 +79,7 @@ class TerminalTurn:
 
     @contextlib.contextmanager
     def taken(self) -> Iterator[None]:
-        """Holds the lock. Raises BusStuck if another program does not give it back."""
+        """Holds the lock. Raises BusStuck if another program does not release it."""
         deadline = time.monotonic() + LOCK_TIMEOUT_S
         while not self._locked():
             if time.monotonic() >= deadline:

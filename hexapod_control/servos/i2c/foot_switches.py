@@ -95,7 +95,7 @@ class GpioInputs:
             raise PortGone(f"{self._section.device}: the pins cannot be read ({error}): restart the driver") from None
 
     def close(self) -> None:
-        """Gives the pins back."""
+        """Releases the pins."""
         self._lines.release()
 
 
@@ -112,7 +112,7 @@ def _requested(gpiod: Any, section: FootSwitchSection) -> tuple[Any, Callable[[]
 
 
 class SwitchChip(NamedTuple):
-    """A way to connect switches."""
+    """A kind of connection of the switches."""
 
     title: str
     last_pin: int
@@ -129,12 +129,12 @@ class FootSwitches:
     """Reads the switches; opens them again after an error. Owned by one thread."""
 
     def __init__(self, section: FootSwitchSection, bus: str) -> None:
-        self.error = ""  # why they are not known; empty if they are
+        self.error = ""  # why the switches are unknown; empty if known
         self._section, self._bus = section, bus
         self._inputs: SwitchInputs | None = None
 
     def read(self) -> tuple[bool, ...] | None:
-        """Whether each foot is pressed, by leg; None if that is not known."""
+        """Whether each foot switch is pressed, by leg; None if unknown."""
         try:
             if self._inputs is None:
                 self._inputs = SWITCH_CHIPS[self._section.chip].open(self._section, self._bus)

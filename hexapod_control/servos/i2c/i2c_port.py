@@ -1,4 +1,4 @@
-"""An I2C bus: transfers from START to STOP, and what their errors mean.
+"""An I2C bus: transfers from START to STOP, and the meaning of their errors.
 
 Source of the error numbers: Documentation/i2c/fault-codes.rst of Linux.
 """
@@ -14,7 +14,7 @@ from typing import Protocol, runtime_checkable
 
 from hexapod_control.servos.bus.bus_interface import BusError, PortGone
 
-ADDRESSES = range(0x08, 0x78)  # without those that the I2C specification reserves
+ADDRESSES = range(0x08, 0x78)  # without the reserved ones of the I2C specification
 NO_ACKNOWLEDGE = (errno.ENXIO, errno.EREMOTEIO)
 STUCK = (errno.ETIMEDOUT, errno.EBUSY, errno.EAGAIN)
 GONE = (errno.ENODEV, errno.EBADF)
@@ -53,7 +53,7 @@ class BusStuck(TransferError):  # noqa: N818 - named after the condition of the 
 
 @runtime_checkable
 class I2cPort(Protocol):
-    """An open I2C bus; several programs may have it open, each transfer is one piece."""
+    """An open I2C bus. Several programs may have it open; each transfer is atomic."""
 
     path: str
     baud: int  # [bit/s] clock

@@ -1,4 +1,4 @@
-"""IMUs on I2C: what is written to each at the start, and where its readings are. Vectors are in the axes of the chip.
+"""IMUs on I2C: configuration and layout of the readings. Vectors are in the axes of the chip.
 
 Sources: InvenSense register maps RM-MPU-6000A (4.2), RM-MPU-9250A (1.6) and DS-000189 (ICM-20948, 1.3); Bosch
 BST-BNO055-DS000 (1.8).
@@ -27,7 +27,7 @@ from hexapod_control.servos.i2c.i2c_port import (
 
 
 class RegisterWrite(NamedTuple):
-    """A value to write, and the time [s] that the chip needs then."""
+    """A value to write, and the time [s] that the chip needs afterwards."""
 
     register: int
     value: int

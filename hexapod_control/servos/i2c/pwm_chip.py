@@ -13,7 +13,7 @@ from hexapod_control.servos.i2c.i2c_port import I2cPort, I2cWrite, TransferError
 
 CHANNELS = 16
 FIRST_ADDRESS, LAST_ADDRESS = 0x40, 0x77
-ALL_CALL = 0x70  # all chips answer there after power-on
+ALL_CALL = 0x70  # acknowledged by all chips after power-on
 OSCILLATOR = 25.0  # [MHz] of the chip itself, within some percent
 FREQUENCY = 50.0  # [Hz] of the pulses
 STEPS = 4096  # of a period
@@ -46,7 +46,7 @@ class Pca9685:
             )
 
     def runs(self) -> bool:
-        """Whether the chip is as `configure` leaves it, which a loss of its power ends."""
+        """Whether the chip is configured and running; False after a loss of power."""
         return self._read(MODE1, 1)[0] == AUTO_INCREMENT and self._read(PRE_SCALE, 1)[0] == self.prescale
 
     def configure(self) -> None:
@@ -81,7 +81,7 @@ class Pca9685:
         return bytes([0, 0, end & 0xFF, end >> 8])
 
     def pulses(self, channels: Sequence[int]) -> dict[int, int]:
-        """The pulses that channels have."""
+        """Present pulses of channels."""
         data = self._read(LED0, CHANNELS * LED_BYTES)
         rows = {i: data[LED_BYTES * i : LED_BYTES * (i + 1)] for i in channels}
         return {i: 0 if row[3] & FULL_OFF else round((row[2] | row[3] << 8) * self.step) for i, row in rows.items()}

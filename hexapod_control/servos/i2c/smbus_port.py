@@ -14,11 +14,11 @@ from hexapod_control.servos.bus.bus_interface import PortGone
 from hexapod_control.servos.i2c.i2c_port import I2cMessage, I2cWrite, failure
 
 SET_TIMEOUT = 0x0702  # ioctl I2C_TIMEOUT of linux/i2c-dev.h
-TIMEOUT = 3  # [10 ms] after which a bus is stuck; the kernel's default of 1 s would stop the driver's cycle
+TIMEOUT = 3  # [10 ms]; the kernel's default of 1 s would stop the driver's cycle
 
 
 class SmbusPort:
-    """A bus of the kernel, which lets several programs use it in turn."""
+    """A bus of the kernel, which serialises the transfers of several programs."""
 
     def __init__(self, path: str, baud: int) -> None:
         """Opens the bus; `baud` [bit/s] is the clock that the system has set. Raises PortGone."""

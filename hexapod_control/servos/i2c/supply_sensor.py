@@ -96,7 +96,7 @@ SUPPLY_CHIPS: Mapping[str, SupplyChip] = {
 
 
 def check_supply(port: I2cPort, section: SupplySection) -> None:
-    """Raises TransferError if another chip has the address; not every chip can be told apart."""
+    """Raises TransferError if another chip has the address; not every chip has an identity register."""
     chip = SUPPLY_CHIPS[section.chip]
     if chip.identity is None:
         return
@@ -114,13 +114,13 @@ class SupplySensor:
     """Reads the battery; opens the bus again after an error. Owned by one thread."""
 
     def __init__(self, section: SupplySection, bus: str) -> None:
-        self.error = ""  # why the battery is not known; empty if it is
+        self.error = ""  # why the battery is unknown; empty if known
         self._section, self._bus, self._chip = section, bus, SUPPLY_CHIPS[section.chip]
         self._port: I2cPort | None = None
         self._checked = False
 
     def read(self) -> Supply:
-        """Voltage and current of the battery, None where unknown."""
+        """Voltage [V] and current [A] of the battery, None if unknown."""
         try:
             if self._port is None:
                 self._port, self._checked = open_i2c(self._bus), False

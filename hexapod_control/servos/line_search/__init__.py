@@ -1,1 +1,1 @@
-"""Finds out what answers at a serial port: a quick look after a failure, and a sweep of all bauds and protocols."""
+"""Identifies devices at a serial port: a quick probe after a failure, and a sweep of all bauds and protocols."""

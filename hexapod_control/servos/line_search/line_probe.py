@@ -1,6 +1,6 @@
-"""Finds out what answers at a port where the chosen protocol gets no reply, with questions that change nothing.
+"""Identifies what responds at a port where the chosen protocol gets no reply, with read-only requests.
 
-Boards come first: frames for servos could move the hobby servos of a Maestro.
+Boards are probed first: frames for servos could move the hobby servos of a Maestro.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from hexapod_control.servos.protocols.servo2040 import Servo2040Bus, Servo2040Di
 from hexapod_control.servos.protocols.ssc32 import Ssc32Bus
 from hexapod_control.servos.settings.servo_section import ServoSettings
 
-MAX_TIME_S = 1.5  # after which no more question is asked
-MAX_IDS = 3  # servos that are asked in each protocol, at each baud
+MAX_TIME_S = 1.5  # no request is sent later
+MAX_IDS = 3  # queried in each protocol, at each baud
 WAIT = ReplyTiming(margin=0.02)  # an adapter may hold bytes back for 16 ms
 
 AskLine = Callable[[Port, Sequence[int]], str]
-"""What answers at an open port, as a text; empty if nothing does. Takes the ids of the robot's servos."""
+"""Describes what responds at an open port; empty if nothing. Takes the ids of the robot's servos."""
 
 
 def _maestro(port: Port, ids: Sequence[int]) -> str:
@@ -40,14 +40,14 @@ def _ssc32(port: Port, ids: Sequence[int]) -> str:
 
 
 def _servo2040(port: Port, ids: Sequence[int]) -> str:
-    board = Servo2040Bus(port, [0], dialect=Servo2040Dialect.ORIGINAL)  # the fork's replies begin alike
+    board = Servo2040Bus(port, [0], dialect=Servo2040Dialect.ORIGINAL)  # the fork's replies have the same beginning
     return "the port answers like a Servo2040: use protocol servo2040" if board.answers() else ""
 
 
 def _servos(open_bus: Callable[..., FFBus | Dynamixel2Bus]) -> AskLine:
     def ask(port: Port, ids: Sequence[int]) -> str:
         bus = open_bus(port, ids, WAIT)
-        return next((bus.models.described(servo) for servo in bus.scan(ids[:MAX_IDS], 1)), "")
+        return next((bus.models.description(servo) for servo in bus.scan(ids[:MAX_IDS], 1)), "")
 
     return ask
 
@@ -58,14 +58,14 @@ def _lx16a(port: Port, ids: Sequence[int]) -> str:
 
 
 class LineQuestion(NamedTuple):
-    """A protocol, and the baud at which it is tried."""
+    """A protocol, and the baud at which it is probed."""
 
     protocol: str
     baud: int
     ask: AskLine
 
 
-_FF = _servos(feetech_st.open_bus)  # the model tells all servos with its frames apart
+_FF = _servos(feetech_st.open_bus)  # the model number distinguishes all servos with these frames
 _X = _servos(dynamixel2_bus.open_bus)
 BOARD_QUESTIONS = (
     LineQuestion("maestro", 115_200, _maestro),
@@ -86,15 +86,15 @@ QUESTIONS = (
 )
 
 
-def explained(error: BusError, settings: ServoSettings) -> str:
+def with_findings(error: BusError, settings: ServoSettings) -> str:
     """The text of an error of the closed bus of these settings; if nothing answered, with what answers instead."""
     serial = PROTOCOLS[settings.protocol].connect is SerialPort
-    found = what_answers(settings) if serial and isinstance(error, NoAnswerError) else ""
+    found = find_other_protocol(settings) if serial and isinstance(error, NoAnswerError) else ""
     return f"{found}; nothing answers to {settings.protocol} at {settings.baud} baud" if found else str(error)
 
 
-def what_answers(settings: ServoSettings) -> str:
-    """What answers at the port of these settings in another protocol, or at another baud; empty if nothing does."""
+def find_other_protocol(settings: ServoSettings) -> str:
+    """Describes what responds at this port in another protocol or at another baud; empty if nothing."""
     end = time.monotonic() + MAX_TIME_S
     for question in QUESTIONS:
         same = (question.protocol, question.baud) == (settings.protocol, settings.baud)

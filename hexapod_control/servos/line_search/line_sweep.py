@@ -1,4 +1,4 @@
-"""Sweeps baud rates and protocols at a port and reports what answers, with questions that change nothing."""
+"""Sweeps baud rates and protocols at a port and reports what responds, with read-only requests."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from hexapod_control.servos.protocols.dynamixel2_bus import Dynamixel2Bus
 from hexapod_control.servos.protocols.lx16a import Lx16aBus
 
 WAIT = ReplyTiming(margin=0.012)
-MAX_GARBLED = 3  # ids with corrupt replies; more of them come from another baud
-FF = ("feetech_st", "feetech_sc", "dynamixel1")  # their frames are the same: one question finds all of them
+MAX_GARBLED = 3  # ids with corrupt replies; more of them mean another baud
+FF = ("feetech_st", "feetech_sc", "dynamixel1")  # same frames: one probe finds all of them
 SweptBus = FFBus | Dynamixel2Bus | Lx16aBus
 
 
 class SweepFamily(NamedTuple):
-    """Protocols that one question finds, and the bauds that their servos can be set to, the usual ones first."""
+    """Protocols found by one probe, and the bauds of their servos, the usual ones first."""
 
     protocols: tuple[str, ...]
     bauds: tuple[int, ...]
@@ -44,7 +44,7 @@ FAMILIES = (
 
 @dataclass(slots=True)
 class LineFinding:
-    """What answers at one baud."""
+    """What responds at one baud."""
 
     baud: int
     protocol: str  # that controls it; empty if none does
@@ -54,7 +54,7 @@ class LineFinding:
 
     @property
     def text(self) -> str:
-        """One sentence about it, with the remedy where there is something to do."""
+        """Description, with a remedy if there is something to do."""
         if self.board:
             return f"{self.board} at {self.baud} baud"
         parts = []
@@ -69,7 +69,7 @@ class LineFinding:
 
 
 def shared_text(ids: Collection[int]) -> str:
-    """What ids that several servos have mean, and the remedy."""
+    """Message about ids that several servos share, with the remedy."""
     named = ", ".join(map(str, ids))
     new = " as new servos do" if set(ids) == {1} else ""
     return (

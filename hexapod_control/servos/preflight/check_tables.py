@@ -1,4 +1,4 @@
-"""Table of register checks by protocol. Boards for hobby servos have none: they know nothing of their servos."""
+"""Table of register checks by protocol. Boards for hobby servos have none: they cannot read their servos."""
 
 from __future__ import annotations
 
@@ -96,8 +96,8 @@ def _answers(name: str, address: int, level: int) -> RegisterCheck:
     )
 
 
-_ST_HIGH = ConfigurationRegister("greatest position", FeetechStRegister.HIGH_LIMIT, 2)
-_SC_HIGH = ConfigurationRegister("greatest position", FeetechScRegister.HIGH_LIMIT, 2, byteorder="big")
+_ST_HIGH = ConfigurationRegister("maximum position", FeetechStRegister.HIGH_LIMIT, 2)
+_SC_HIGH = ConfigurationRegister("maximum position", FeetechScRegister.HIGH_LIMIT, 2, byteorder="big")
 _AX_HIGH = ConfigurationRegister("counter-clockwise limit", Dynamixel1Register.CCW_LIMIT, 2)
 _LX_LIMITS = partial(ConfigurationRegister, address=Lx16aCommand.LIMITS_READ, size=2, reply=4)
 _X_WORD = partial(ConfigurationRegister, size=4, decode=_int32, encode=_uint32)
@@ -110,7 +110,7 @@ CHECKS: Mapping[str, tuple[RegisterCheck, ...]] = {
             exactly(FeetechMode.POSITION, MODES),
             value(FeetechMode.POSITION),
         ),
-        *_limits(ConfigurationRegister("least position", FeetechStRegister.LOW_LIMIT, 2), _ST_HIGH),
+        *_limits(ConfigurationRegister("minimum position", FeetechStRegister.LOW_LIMIT, 2), _ST_HIGH),
         *_offset(
             ConfigurationRegister(
                 "offset",
@@ -120,22 +120,22 @@ CHECKS: Mapping[str, tuple[RegisterCheck, ...]] = {
                 encode=lambda number: sign_magnitude(number, OFFSET_SIGN),
             )
         ),
-        _full(ConfigurationRegister("greatest torque", FeetechStRegister.MAX_TORQUE, 2), 1000),
+        _full(ConfigurationRegister("maximum torque", FeetechStRegister.MAX_TORQUE, 2), 1000),
         _full(ConfigurationRegister("torque limit", FeetechStRegister.TORQUE_LIMIT, 2), 1000),
         _delay(FeetechStRegister.RETURN_DELAY),
         _answers("response level", FeetechStRegister.RESPONSE_LEVEL, 1),
     ),
     "feetech_sc": (
         _wheel(_SC_HIGH),
-        *_limits(ConfigurationRegister("least position", FeetechScRegister.LOW_LIMIT, 2, byteorder="big"), _SC_HIGH),
-        _full(ConfigurationRegister("greatest torque", FeetechScRegister.MAX_TORQUE, 2, byteorder="big"), 1000),
+        *_limits(ConfigurationRegister("minimum position", FeetechScRegister.LOW_LIMIT, 2, byteorder="big"), _SC_HIGH),
+        _full(ConfigurationRegister("maximum torque", FeetechScRegister.MAX_TORQUE, 2, byteorder="big"), 1000),
         _delay(FeetechScRegister.RETURN_DELAY),
         _answers("response level", FeetechScRegister.RESPONSE_LEVEL, 1),
     ),
     "dynamixel1": (
         _wheel(_AX_HIGH),
         *_limits(ConfigurationRegister("clockwise limit", Dynamixel1Register.CW_LIMIT, 2), _AX_HIGH),
-        _full(ConfigurationRegister("greatest torque", Dynamixel1Register.MAX_TORQUE, 2), 1023),
+        _full(ConfigurationRegister("maximum torque", Dynamixel1Register.MAX_TORQUE, 2), 1023),
         _full(ConfigurationRegister("torque limit", Dynamixel1Register.TORQUE_LIMIT, 2), 1023),
         _delay(Dynamixel1Register.RETURN_DELAY),
         _answers("status return level", Dynamixel1Register.STATUS_LEVEL, 2),
@@ -148,8 +148,8 @@ CHECKS: Mapping[str, tuple[RegisterCheck, ...]] = {
             value(Dynamixel2Mode.POSITION),
         ),
         *_limits(
-            _X_WORD("least position", Dynamixel2Register.LOW_LIMIT),
-            _X_WORD("greatest position", Dynamixel2Register.HIGH_LIMIT),
+            _X_WORD("minimum position", Dynamixel2Register.LOW_LIMIT),
+            _X_WORD("maximum position", Dynamixel2Register.HIGH_LIMIT),
         ),
         *_offset(_X_WORD("homing offset", Dynamixel2Register.HOMING_OFFSET)),
         _full(ConfigurationRegister("PWM limit", Dynamixel2Register.PWM_LIMIT, 2), 885),
@@ -163,7 +163,7 @@ CHECKS: Mapping[str, tuple[RegisterCheck, ...]] = {
             exactly(0, "motor mode, the servo turns without end"),
             value(0),
         ),
-        *_limits(_LX_LIMITS("least position", at=0), _LX_LIMITS("greatest position", at=2)),
+        *_limits(_LX_LIMITS("minimum position", at=0), _LX_LIMITS("maximum position", at=2)),
         *_offset(
             ConfigurationRegister(
                 "offset", Lx16aCommand.OFFSET_READ, reply=1, decode=_int8, encode=lambda number: number & 0xFF

@@ -1,4 +1,4 @@
-"""Reads the configuration registers of servos and finds those that do not fit the robot."""
+"""Reads the configuration registers of servos and finds values that do not fit the robot."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from hexapod_control.servos.preflight.register_checks import (
 )
 from hexapod_control.servos.settings.joint_calibration import JointCalibration
 
-MAX_TRIES = 5  # of a read; a late reply is the answer to the next one
-MAX_NAMES = 3  # joints that a message names
+MAX_TRIES = 5  # of a read; a late reply is received by the next try
+MAX_NAMES = 3  # joints named in a message
 
 
 @runtime_checkable
@@ -31,7 +31,7 @@ class ReadsRegisters(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PreflightReport:
-    """The registers that do not hold what they should, and the servos that could not be asked."""
+    """Registers with wrong values, and servos that could not be read."""
 
     problems: tuple[RegisterProblem, ...] = ()
     silent: tuple[JointCalibration, ...] = ()
@@ -47,7 +47,7 @@ class PreflightReport:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What is unusual but not dangerous, with the remedy."""
+        """Unusual but harmless values, with the remedy."""
         return tuple(_texts(p for p in self.problems if p.check.effect is RegisterEffect.WARNING))
 
 
@@ -79,7 +79,7 @@ def inspect(
 
 
 def with_offsets(bus: Bus, protocol: str, joints: Iterable[JointCalibration]) -> tuple[JointCalibration, ...]:
-    """The joints with the present offsets of their servos, which belong to their calibration."""
+    """The calibrations with the present offsets of their servos."""
     register = next((c.register for c in CHECKS.get(protocol, ()) if c.problem is calibrated_offset), None)
     if register is None or not isinstance(bus, ReadsRegisters):
         return tuple(joints)
@@ -97,7 +97,7 @@ def read(bus: ReadsRegisters, servo: int, register: ConfigurationRegister) -> by
 
 
 def _answer(bus: ReadsRegisters, servo: int, address: int, length: int) -> bytes | None:
-    """Asks again where the reply is late or lost."""
+    """Repeats the request if the reply is late or lost."""
     answers = (bus.registers(servo, address, length) for _ in range(MAX_TRIES))
     return next((data for data in answers if data is not None), None)
 

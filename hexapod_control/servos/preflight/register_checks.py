@@ -1,4 +1,4 @@
-"""What a configuration register should hold. A table per protocol is in check_tables."""
+"""Checks of configuration registers. check_tables has a table for each protocol."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from typing import Literal
 
 from hexapod_control.servos.settings.joint_calibration import JointCalibration
 
-LIMIT_ROOM = math.radians(5.0)  # [rad] of a servo's angle limits beyond the joint's: it may be found outside of them
+LIMIT_ROOM = math.radians(5.0)  # [rad] of a servo's angle limits beyond the joint's: it may start outside them
 WIDE = "a corrupted goal could turn the servo farther than the joint"
 
 
 class RegisterEffect(Enum):
-    """What a wrong value leads to."""
+    """Effect of a wrong value."""
 
     WARNING = "warning"  # the servo is slow or weak
-    DANGER = "danger"  # it may turn where it must not: no torque
+    DANGER = "danger"  # the servo may move where it must not: no torque
     ADVICE = "advice"  # a corrupted goal could turn it farther than the joint; shown and restored on request only
 
 
 @dataclass(frozen=True, slots=True)
 class ConfigurationRegister:
-    """Where a value is stored. For LX servos the address is the command that reads it."""
+    """Location of a value. For LX servos the address is the read command."""
 
     name: str
     address: int
@@ -52,19 +52,19 @@ class ConfigurationRegister:
 
 @dataclass(frozen=True, slots=True)
 class RegisterCheck:
-    """What a register must hold, and what happens otherwise."""
+    """Required value of a register, and the effect of other values."""
 
     register: ConfigurationRegister
     effect: RegisterEffect
-    problem: Callable[[int, JointCalibration], str]  # of a value; empty if it is as it should be
-    wanted: Callable[[JointCalibration], int | None]  # the value to restore; None: only a person knows
+    problem: Callable[[int, JointCalibration], str]  # of a value; empty if correct
+    wanted: Callable[[JointCalibration], int | None]  # the value to restore; None: unknown
     remedy: str = "hexapod servos repair restores it"
     any_joint: bool = True  # does not depend on which joint the servo turns
 
 
 @dataclass(frozen=True, slots=True)
 class RegisterProblem:
-    """A register of one servo that does not hold what it should."""
+    """A register of one servo with a wrong value."""
 
     joint: JointCalibration
     check: RegisterCheck
@@ -74,7 +74,7 @@ class RegisterProblem:
 
     @property
     def text(self) -> str:
-        """The register, its value and what follows from it."""
+        """The register, its value and the effect."""
         return f"{self.check.register.name} is {self.value}: {self.problem}"
 
     @property
@@ -84,7 +84,7 @@ class RegisterProblem:
 
 
 def exactly(value: int, problem: str | Mapping[int, str]) -> Callable[[int, JointCalibration], str]:
-    """Anything but one value is a problem; a table names what other values mean."""
+    """Any other value is a problem; `problem` may be a table with the meaning of values."""
 
     def found(actual: int, joint: JointCalibration) -> str:
         if actual == value:
@@ -110,37 +110,37 @@ def value(number: int) -> Callable[[JointCalibration], int | None]:
 
 
 def goal_range(joint: JointCalibration) -> tuple[int, int]:
-    """The least and the greatest goal [raw] that a joint gets."""
+    """The minimum and maximum goal [raw] that a joint gets."""
     ends = sorted((joint.raw(joint.lower), joint.raw(joint.upper)))
     return max(math.ceil(ends[0]), joint.low), min(math.floor(ends[1]), joint.high)
 
 
 def reaches_low(actual: int, joint: JointCalibration) -> str:
-    """A least position above the joint's range is a problem."""
+    """A minimum position above the joint's range is a problem."""
     low, high = goal_range(joint)
     return f"it cuts the joint's range {low} to {high}" if actual > low else ""
 
 
 def reaches_high(actual: int, joint: JointCalibration) -> str:
-    """A greatest position below the joint's range is a problem."""
+    """A maximum position below the joint's range is a problem."""
     low, high = goal_range(joint)
     return f"it cuts the joint's range {low} to {high}" if actual < high else ""
 
 
 def narrow_range(joint: JointCalibration) -> tuple[int, int]:
-    """The angle limits [raw] that keep a servo near its joint's range, whatever goal it receives."""
+    """Angle limits [raw] that keep a servo near its joint's range for any goal."""
     low, high = goal_range(joint)
     room = math.ceil(LIMIT_ROOM * max(joint.units_per_rad, joint.units_per_rad_neg))
     return max(low - room, joint.low), min(high + room, joint.high)
 
 
 def wide_low(actual: int, joint: JointCalibration) -> str:
-    """A least position far below the joint's range."""
+    """A minimum position far below the joint's range."""
     return WIDE if actual < narrow_range(joint)[0] else ""
 
 
 def wide_high(actual: int, joint: JointCalibration) -> str:
-    """A greatest position far above the joint's range."""
+    """A maximum position far above the joint's range."""
     return WIDE if actual > narrow_range(joint)[1] else ""
 
 

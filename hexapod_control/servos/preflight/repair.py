@@ -1,4 +1,4 @@
-"""Restores configuration registers: what differs, a backup, the writes, and what the servos hold afterwards."""
+"""Restores configuration registers: differences, backup, writes, verification."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def describe(problem: RegisterProblem) -> str:
 
 
 def save_backup(robot_file: Path, protocol: str, problems: Sequence[RegisterProblem]) -> Path:
-    """Writes the present values beside the robot file. Returns the new file. Raises OSError."""
+    """Writes the present values to a file next to the robot file. Returns its path. Raises OSError."""
     stem = f"{robot_file.stem}_servo_registers_{time.strftime('%Y-%m-%d_%H-%M-%S')}"
     names = (robot_file.with_name(f"{stem}{number}.yaml") for number in ("", *range(2, 1000)))
     path = next(each for each in names if not each.exists())
@@ -56,10 +56,10 @@ def save_backup(robot_file: Path, protocol: str, problems: Sequence[RegisterProb
 
 
 def restore(bus: Bus, problems: Sequence[RegisterProblem]) -> list[RegisterProblem]:
-    """Switches all torque off and writes the values. Returns the registers that do not hold theirs afterwards."""
+    """Switches all torque off and writes the values. Returns the registers that have other values afterwards."""
     if not isinstance(bus, WritesRegisters):
         return list(problems)
-    bus.relax()  # servos refuse writes to their EEPROM while they hold
+    bus.relax()  # servos refuse EEPROM writes while their torque is on
     return [problem for problem in problems if not _restored(bus, problem)]
 
 

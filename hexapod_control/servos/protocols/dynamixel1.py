@@ -97,7 +97,7 @@ class Dynamixel1:
     sync_read = False
 
     def block(self, what: ServoQuantity) -> tuple[int, int]:
-        """All quantities: six more bytes take far less time than another turnaround."""
+        """Block with all quantities: six more bytes are much faster than another turnaround."""
         return BLOCK
 
     def reading(self, error: int, data: bytes) -> ServoReading:
@@ -105,7 +105,7 @@ class Dynamixel1:
         return decode(error, data)
 
     def goals(self, goals: Mapping[int, int], travels: Mapping[int, int | None], duration: float) -> bytes:
-        """A timed move is a speed."""
+        """Timed moves are sent as speeds."""
         rows = {servo: goal_row(goal, SPEEDS.register(travels[servo], duration)) for servo, goal in goals.items()}
         return ff_frames.sync_write(Dynamixel1Register.GOAL, rows)
 

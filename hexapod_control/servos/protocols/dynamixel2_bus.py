@@ -199,7 +199,7 @@ class Dynamixel2Bus:
             rows = self._fast_sync(address, length, ids)
             if len(rows) == len(ids) or self.counters.awaited:
                 return rows
-            self._fast = False  # one missing servo breaks the common status: from now on each sends its own
+            self._fast = False  # a missing servo breaks the common status: individual replies from now on
         return self._ask(codec.sync_read(address, length, ids), ids, length)
 
     def _fast_sync(self, address: int, length: int, ids: Sequence[int]) -> RegisterRows:

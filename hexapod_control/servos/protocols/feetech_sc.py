@@ -36,7 +36,7 @@ class FeetechScRegister(IntEnum):
     MAX_TORQUE = 16  # 2 bytes, 0.1 %
     TORQUE = 40
     GOAL = 42  # 2 bytes
-    TIME = 44  # 2 bytes, ms; 0 = greatest speed
+    TIME = 44  # 2 bytes, ms; 0 = maximum speed
     SPEED = 46  # 2 bytes
     LOCK = 48  # of the EEPROM; 0 = open
     POSITION = 56  # 2 bytes
@@ -73,7 +73,7 @@ class FeetechSc:
         self.scale = scale(degrees)
 
     def block(self, what: ServoQuantity) -> tuple[int, int]:
-        """From the position on."""
+        """Block from the position register on."""
         return FeetechScRegister.POSITION, block_length(what)
 
     def reading(self, error: int, data: bytes) -> ServoReading:

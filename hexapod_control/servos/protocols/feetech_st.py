@@ -57,7 +57,7 @@ class FeetechStRegister(IntEnum):
     ACCELERATION = 41  # 100 steps/s^2 †
     GOAL = 42  # 2 bytes, sign bit 15
     TIME = 44  # 2 bytes, only in PWM mode
-    SPEED = 46  # 2 bytes, steps/s; 0 = greatest speed
+    SPEED = 46  # 2 bytes, steps/s; 0 = maximum speed
     TORQUE_LIMIT = 48  # 2 bytes
     LOCK = 55  # of the EEPROM; 0 = open
     POSITION = 56  # 2 bytes, sign bit 15
@@ -147,7 +147,7 @@ class FeetechSt:
         self._acceleration = b"" if acceleration is None else bytes((acceleration,))
 
     def block(self, what: ServoQuantity) -> tuple[int, int]:
-        """From the position on."""
+        """Block from the position register on."""
         return FeetechStRegister.POSITION, block_length(what)
 
     def reading(self, error: int, data: bytes) -> ServoReading:
@@ -155,7 +155,7 @@ class FeetechSt:
         return decode(error, data)
 
     def goals(self, goals: Mapping[int, int], travels: Mapping[int, int | None], duration: float) -> bytes:
-        """A timed move is a speed: the register for the time works in PWM mode only."""
+        """Timed moves are sent as speeds: the time register only works in PWM mode."""
         rows = {
             servo: self._acceleration + goal_row(goal, SPEEDS.register(travels[servo], duration))
             for servo, goal in goals.items()

@@ -72,7 +72,7 @@ class LoopbackBus:
         self.torque(self.ids, False)
 
     def read(self, ids: Sequence[int], what: ServoQuantity) -> dict[int, ServoReading]:
-        """Positions [raw] and speeds [raw/s], if asked."""
+        """Positions [raw] and speeds [raw/s], as requested."""
         self._step()
         self.counters.received += sum(i in self._positions for i in ids)
         return {

@@ -171,7 +171,7 @@ class Lx16aBus:
         return self._ask(servo, Lx16aCommand(address), length)
 
     def write_registers(self, servo: int, address: int, data: bytes) -> None:
-        """Sets what a read command reads: its write command is the number before; an offset is saved, too."""
+        """Writes the setting of a read command: the write command is one less; an offset is also saved."""
         if address == Lx16aCommand.OFFSET_READ:
             frames = [build(servo, Lx16aCommand.OFFSET, data), build(servo, Lx16aCommand.OFFSET_SAVE)]
         else:

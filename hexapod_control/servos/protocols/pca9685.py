@@ -1,7 +1,7 @@
 """Hobby servos on one to four PCA9685 boards over I2C. Id = 16 * number of the board + channel.
 
-A board that is lost is asked for ten times a second while the others go on. It keeps sending its last pulses if only
-the bus is interrupted; after a loss of power it has none.
+A lost board is queried ten times a second while the others continue. It continues to send its last pulses if only the
+bus is interrupted; after a loss of power it sends none.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from hexapod_control.servos.i2c.pwm_chip import CHANNELS, FIRST_ADDRESS, FREQUEN
 BAUD = 100_000  # [bit/s] of the bus of a Raspberry Pi, unless its configuration says otherwise
 MAX_BOARDS = 4
 MAX_MISSES = 3  # consecutive failed transfers, after which a board is lost
-TRIES = 3  # of the first questions
+TRIES = 3  # of the first requests
 BITS_PER_BYTE = 9  # with the acknowledge
 
 
 @dataclass(slots=True)
 class PulseBoard:
-    """One board and what is known of it."""
+    """State of one board."""
 
     chip: Pca9685
     ids: tuple[int, ...]  # of its servos
@@ -146,7 +146,7 @@ class Pca9685Bus:
             board.lost = False
 
     def relax(self) -> None:
-        """No pulse on any channel of any board; sent three times."""
+        """Stops the pulses on all channels of all boards; sent three times."""
         self._staging.clear()
         for _ in range(3):
             for board in self._boards:
@@ -155,7 +155,7 @@ class Pca9685Bus:
     # --- presence -----------------------------------------------------------------------------------
 
     def _try(self, board: PulseBoard, act: Callable[[], object]) -> bool:
-        """Whether a board has done something; a failure is counted."""
+        """Performs an operation on a board. Returns whether it succeeded; failures are counted."""
         begin = time.monotonic()
         try:
             act()
@@ -186,7 +186,7 @@ class Pca9685Bus:
         self._staging.on.difference_update(board.ids)
 
     def answers(self) -> bool | None:
-        """Asks every board. Returns whether any answers; None if there is no time for it."""
+        """Queries every board. Returns whether any responds; None if there is no time for it."""
         if self.urgent.is_set():
             return None
         for board in self._boards:
@@ -194,12 +194,12 @@ class Pca9685Bus:
         return not all(board.lost for board in self._boards)
 
     def _ask(self, board: PulseBoard) -> None:
-        """Loses a board that has restarted, and takes one back that answers again."""
+        """Marks a restarted board as lost, and readmits a lost board that responds again."""
         running: list[bool] = []
         if not self._try(board, lambda: running.append(board.chip.runs())):
             return
         if board.lost:
-            kept = running[0] and self._staging.on  # it has sent its last pulses all the time
+            kept = running[0] and self._staging.on  # it has continued to send its last pulses
             board.lost = not (kept or self._try(board, board.chip.configure))
         elif self._staging.on.intersection(board.ids) and not running[0]:
             board.error = f"{self._port.path}: the {board.name} has restarted"
@@ -245,7 +245,7 @@ def _read_into(found: dict[int, int], chip: Pca9685, channels: Sequence[int]) ->
 
 
 def _configure(chip: Pca9685) -> None:
-    """Configures a chip unless it runs as it should: its pulses would be interrupted."""
+    """Configures a chip unless it is already running, which would interrupt its pulses."""
     if not chip.runs():
         chip.configure()
 

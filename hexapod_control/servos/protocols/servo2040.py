@@ -124,11 +124,11 @@ class Servo2040Decoder:
 
     @property
     def pending(self) -> bool:
-        """Whether a frame has begun and not ended."""
+        """Whether a frame is incomplete."""
         return bool(self._data)
 
     def _body(self) -> int:
-        """Bytes without a checksum, as far as they are known."""
+        """Known number of bytes without the checksum."""
         valued = self._end is not None or self._data[0] == SET
         return 3 + (2 * self._data[2] if valued and len(self._data) > 2 else 0)
 

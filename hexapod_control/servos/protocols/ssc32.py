@@ -24,7 +24,7 @@ BOOT_TIME_S = (
 
 
 def move(pulses: Mapping[int, float], duration: float = 0.0) -> bytes:
-    """A group move within `duration` [s]; 0 is without T, at greatest speed. Pulses [us] are clamped."""
+    """A group move within `duration` [s]; 0 is without T, at maximum speed. Pulses [us] are clamped."""
     time = f"T{min(max(round(duration * 1000.0), 1), MAX_MOVE_MS)}" if duration > 0.0 else ""
     return ("".join(f"#{i}P{clamp(pulse)}" for i, pulse in pulses.items()) + time + "\r").encode()
 
@@ -83,7 +83,7 @@ class Ssc32Bus:
         self._unfinished_line = True  # the board may hold an unfinished line
 
     def identify(self) -> Mapping[int, str]:
-        """Queries the board; without an answer, waits silently while a reset board may be starting, and tries again."""
+        """Queries the board; without an answer, waits silently until a restarting board is ready, and tries again."""
         for silence in (0.0, BOOT_TIME_S, 0.0, 0.0):
             if silence:
                 self._wire.listen(silence)

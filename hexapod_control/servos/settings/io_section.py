@@ -159,7 +159,7 @@ def io_lines() -> Iterator[SchemaLine]:
 
 
 def has_imu(robot: str) -> bool:
-    """Whether a robot file, or the robot of a name, has an IMU; False for an unusable file, which the nodes report."""
+    """Whether a robot file, by name or path, has an IMU; False for an invalid file, which the nodes report."""
     try:
         return io_settings(load(robot)).imu is not None
     except RobotFileError:

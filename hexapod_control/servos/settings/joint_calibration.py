@@ -13,12 +13,12 @@ import numpy as np
 
 from hexapod_control.core.kinematics.arrays import Array, read_only
 
-ROUNDING = 1e-6  # [rad] beyond a limit that does not count as a clamp
+ROUNDING = 1e-6  # [rad] beyond a limit: rounding, not counted as a clamp
 
 
 @dataclass(frozen=True, slots=True)
 class JointCalibration:
-    """One joint on its servo."""
+    """Calibration of one joint and its servo."""
 
     joint: str  # name, e.g. left_front_coxa_joint
     id: int
@@ -28,11 +28,11 @@ class JointCalibration:
     units_per_rad_neg: float  # [raw/rad] below the centre
     q_center: float  # [rad]
     trim: float  # [rad]
-    low: int  # [raw] least goal
-    high: int  # [raw] greatest goal
+    low: int  # [raw] minimum goal
+    high: int  # [raw] maximum goal
     lower: float  # [rad] limits of the joint
     upper: float
-    offset: int | None = None  # [raw] that the servo itself subtracted or added at the calibration; None: not known
+    offset: int | None = None  # [raw] offset register of the servo at the calibration; None: unknown
 
     def raw(self, angle: float) -> float:
         """Raw position, not clamped, of an angle [rad]."""
@@ -63,7 +63,7 @@ class UnitConverter:
     def goals(self, angles: Array, slack: Array | None = None) -> dict[int, int]:
         """Raw goals by servo id of joints (n, 3) [rad]; a joint whose angle is not finite has none.
 
-        `slack` (n, 3) [rad] is by how much a joint may be outside its limits, as it was found there.
+        `slack` (n, 3) [rad] is the permitted excess over the limits, for joints that started outside them.
         """
         found: dict[int, int] = {}
         slacks = [0.0] * len(self.joints) if slack is None else np.ravel(slack).tolist()

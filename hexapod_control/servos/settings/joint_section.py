@@ -1,4 +1,4 @@
-"""`servos.joints` of a robot file: which servo turns which joint, and how its raw units become radians."""
+"""`servos.joints` of a robot file: the servo of each joint, and the conversion of its raw units to radians."""
 
 from __future__ import annotations
 
@@ -39,16 +39,16 @@ _ROWS = (
     NumberRow("q_center_deg", 1, -180.0, 180.0, "deg", "degrees", meaning="angle of the joint at center", default="0"),
     NumberRow("trim_deg", 1, -45.0, 45.0, "deg", "degrees", meaning="correction of the angle", default="0"),
     NumberRow(
-        *("low", 1, -_UNITS, _UNITS, "raw units", "least goal the servo gets"),
+        *("low", 1, -_UNITS, _UNITS, "raw units", "minimum goal the servo gets"),
         whole=True,
-        meaning="least goal",
-        default=f"the least {_OF_SERVO}",
+        meaning="minimum goal",
+        default=f"the minimum {_OF_SERVO}",
     ),
     NumberRow(
-        *("high", 1, -_UNITS, _UNITS, "raw units", "greatest goal the servo gets"),
+        *("high", 1, -_UNITS, _UNITS, "raw units", "maximum goal the servo gets"),
         whole=True,
-        meaning="greatest goal",
-        default=f"the greatest {_OF_SERVO}",
+        meaning="maximum goal",
+        default=f"the maximum {_OF_SERVO}",
     ),
     NumberRow(
         *("offset", 1, -_UNITS, _UNITS, "raw units", "offset register of the servo at the calibration"),

@@ -1,4 +1,4 @@
-"""Joints as people name them: "LF coxa +", "left front coxa plus", "coxa of front left +"."""
+"""Parses joint names in free text: "LF coxa +", "left front coxa plus", "coxa of front left +"."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SEPARATORS = r"[\s_.,;:/-]+"
 
 
 class JointWordsError(ValueError):
-    """Words that name no joint, or no direction: one sentence with a remedy."""
+    """A text without a joint or a direction; the message has the remedy."""
 
 
 def initials(name: str) -> str:

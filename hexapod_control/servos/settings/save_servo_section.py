@@ -1,4 +1,4 @@
-"""Writes calibrations into the section `servos` of a robot file and keeps its other keys."""
+"""Writes calibrations into the section `servos` of a robot file; its other keys are preserved."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def entry(joint: JointCalibration, scale: RawScale) -> dict[str, float | int]:
 
 
 def section(file: RobotFile, settings: ServoSettings, scale: RawScale) -> dict[str, Any]:
-    """The whole section with these settings: protocol, port, baud and joints; the rest as it was."""
+    """The whole section with protocol, port, baud and joints of these settings; all else unchanged."""
     old: dict[str, Any] = dict(file.servos) if isinstance(file.servos, dict) else {}
     if old.get("protocol") != settings.protocol:
         old = {name: value for name, value in old.items() if name not in TIED}

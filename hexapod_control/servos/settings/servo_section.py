@@ -47,7 +47,7 @@ _RATED = "by the servos' rated voltage"
 
 
 class OnLost(Enum):
-    """What happens when a servo is lost."""
+    """Reaction to the loss of a servo."""
 
     LEG = "leg"  # as HOLD, then the robot folds the leg of the servo away and walks without it
     HOLD = "hold"  # the planner stops: feet down, then standing still
@@ -56,14 +56,14 @@ class OnLost(Enum):
 
 
 class OnSilence(Enum):
-    """What happens when targets have been missing for `silence_time`."""
+    """Reaction when targets have been missing for `silence_time`."""
 
     HOLD = "hold"
     OFF = "off"
 
 
 class OnExit(Enum):
-    """What happens when the driver ends."""
+    """Reaction to the end of the driver."""
 
     SIT = "sit"  # follows the targets until the robot sits, then torque off
     OFF = "off"
@@ -170,9 +170,9 @@ def section_lines() -> Iterator[SchemaLine]:
 
 
 def servo_settings(file: RobotFile, protocol: str = "", port: str = "") -> ServoSettings:
-    """The servos of a robot, with another protocol or port where one is given.
+    """The servos of a robot; `protocol` and `port` override those of the file.
 
-    Raises RobotFileError for the file, ArgumentError for what is given beside it.
+    Raises RobotFileError for the file, ArgumentError for the overrides.
 
     If `protocol` differs from the file's, the servos are standard: ids in row order, centred, all with direction 1.
     """

@@ -39,7 +39,7 @@ def coarse(monkeypatch):
 
 
 def use(machine, leg, twist, swing_time, stance, centre) -> float:
-    """Greatest joint speed over its limit in a cycle about a stride centre; infinite where the foot is out of reach."""
+    """Maximum joint speed over its limit in a cycle about a stride centre; infinite where the foot is out of reach."""
     start, ahead = exp(twist, -0.5 * stance * swing_time).apply(*centre), exp(twist, (1.0 + 0.5 * stance) * swing_time)
     aim, worst, rows = ahead.apply(*centre), 0.0, []
     times = [k / 20 for k in range(21)] + [1.0 + stance * k / 10 for k in range(1, 11)]

@@ -48,7 +48,7 @@ class Walker:
             self.tick()
 
     def speed_ratio(self, direction):
-        """Achieved by commanded speed over whole cycles along an axis (0: x, 1: y), at 90 % of the greatest."""
+        """Achieved by commanded speed over whole cycles along an axis (0: x, 1: y), at 90 % of the maximum."""
         speed = [0.0, 0.0, 0.0]
         speed[direction] = 0.9 * self.planner.view.maxima()[direction]
         self.planner.command(Twist(*speed))

@@ -94,7 +94,7 @@ def test_a_servo_that_is_missing_at_the_start_is_named_before_any_torque(bench):
 @pytest.mark.parametrize("protocol", SMART)
 def test_two_servos_with_one_id_are_named_before_any_torque(bench, protocol):
     bench = bench(protocol, connect=False)
-    bench.world.twin(7)
+    bench.world.duplicate_id(7)
     words = r"left_rear_femur_joint \(id 8\) gives corrupt replies, probably two servos have this id: connect only one"
     with pytest.raises(BusError, match=words):
         bench.driver.connect()

@@ -252,7 +252,7 @@ def test_a_servo_that_comes_back_elsewhere_is_brought_to_its_place_without_a_lea
 
 def test_a_servo_with_a_twin_is_called_a_likely_duplicate(armed):
     bench = armed()
-    bench.world.twin(4)
+    bench.world.duplicate_id(4)
     bench.until(lambda: reported(bench, f"{FEMUR} gives corrupt replies, probably two servos have this id"), 6.0)
     bench.assert_no_leap()
 

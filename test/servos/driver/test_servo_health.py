@@ -224,7 +224,7 @@ def test_a_servo_that_no_longer_reports_overheating_is_reported_with_its_tempera
 )
 def test_without_limits_in_the_robot_file_those_of_the_servos_rated_voltage_apply(model, limit, volts, text):
     rig = ScriptedDriver()
-    rig.model, rig.greatest_voltage, rig.volts = model, limit, volts
+    rig.model, rig.max_voltage, rig.volts = model, limit, volts
     rig.armed().run(3.0)
     (warning,) = [found for found in rig.driver.snapshot.diagnoses if found.kind == "battery"] or [None]
     assert (warning.text if warning else "").startswith(f"the battery is at {text}" if text else "")

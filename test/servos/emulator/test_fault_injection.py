@@ -107,7 +107,7 @@ def test_well_ends_every_fault(emulation):
     for name, kind in KINDS.items():
         if name not in ("well", *ROBOT):
             switch(emulation, f"{name}={values[kind.value]}" if kind.value else name)
-    world.twin(2)
+    world.duplicate_id(2)
     emulation.pty.calls.clear()
     assert switch(emulation, "well") == WireFaults()
     assert emulation.pty.calls == ["come back"]

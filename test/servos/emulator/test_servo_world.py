@@ -1,4 +1,4 @@
-"""Emulated servos: the motion of a first-order lag with a greatest speed, torque, faults, plugs and supply."""
+"""Emulated servos: the motion of a first-order lag with a maximum speed, torque, faults, plugs and supply."""
 
 import math
 
@@ -161,14 +161,14 @@ def test_an_unplugged_servo_takes_nothing_and_comes_back_without_torque_goal_and
     assert [world.answers(i) for i in range(3)] == [0, 1, 1]
     assert world.target(1) == world.position(1)
     assert world.fault(1) is ServoFault.NONE
-    world.twin(2)
+    world.duplicate_id(2)
     assert world.answers(2) == 2
 
 
 @pytest.mark.parametrize(("volts", "present"), [(5.9, 0), (6.0, 1), (11.1, 1)])
 def test_servos_are_gone_below_six_volts_and_come_back_above(volts, present):
     world = LagWorld(SCALE, 2)
-    world.twin(1)
+    world.duplicate_id(1)
     world.torque(0, True)
     world.power(volts)
     assert [world.voltage(0), world.voltage(1)] == [volts, volts]

@@ -10,7 +10,7 @@ from hexapod_control.servos.bus.serial_port import SerialPort
 from hexapod_control.servos.emulator.device_registry import emulated_device
 from hexapod_control.servos.emulator.pseudo_terminal import PseudoTerminal
 from hexapod_control.servos.emulator.servo_world import LagWorld
-from hexapod_control.servos.line_search.line_probe import explained, what_answers
+from hexapod_control.servos.line_search.line_probe import find_other_protocol, with_findings
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.servo_section import LOOPBACK, standard
 
@@ -54,7 +54,7 @@ class Rig:
 def test_servos_and_boards_of_every_other_protocol_are_named_and_nothing_is_written(protocol):
     with Rig(protocol) as rig:
         begin = time.monotonic()
-        text = explained(NoAnswerError("no servo answers"), rig.settings)
+        text = with_findings(NoAnswerError("no servo answers"), rig.settings)
         assert time.monotonic() - begin < LONGEST_S
         assert text.startswith(f"{NAMES[protocol]}: use protocol {protocol} at ")
         assert f"; nothing answers to {rig.settings.protocol} at " in text
@@ -67,6 +67,6 @@ def test_a_silent_port_costs_less_than_two_seconds_and_the_error_stays_as_it_is(
     with Rig("feetech_st") as rig:
         rig.pty.faults.mute = True
         begin = time.monotonic()
-        assert what_answers(rig.settings) == ""
+        assert find_other_protocol(rig.settings) == ""
         assert time.monotonic() - begin < LONGEST_S
-        assert explained(BusError("two servos with one id"), rig.settings) == "two servos with one id"
+        assert with_findings(BusError("two servos with one id"), rig.settings) == "two servos with one id"

@@ -71,23 +71,23 @@ def test_servos_as_they_should_be_are_accepted_without_a_word(protocol):
 DANGEROUS = [
     ("feetech_st", "mode", 1, "mode is 1: wheel mode"),
     ("feetech_st", "mode", 3, "mode is 3: step mode"),
-    ("feetech_st", "least position", 1500, "least position is 1500: it cuts the joint's range "),
-    ("feetech_st", "greatest position", 2500, "greatest position is 2500: it cuts the joint's range "),
-    ("feetech_sc", "least position", 500, "least position is 500: it cuts the joint's range "),
-    ("feetech_sc", "greatest position", 0, "both angle limits are 0, which is wheel mode"),
+    ("feetech_st", "minimum position", 1500, "minimum position is 1500: it cuts the joint's range "),
+    ("feetech_st", "maximum position", 2500, "maximum position is 2500: it cuts the joint's range "),
+    ("feetech_sc", "minimum position", 500, "minimum position is 500: it cuts the joint's range "),
+    ("feetech_sc", "maximum position", 0, "both angle limits are 0, which is wheel mode"),
     ("dynamixel1", "counter-clockwise limit", 0, "both angle limits are 0, which is wheel mode"),
     ("dynamixel1", "clockwise limit", 500, "clockwise limit is 500: it cuts the joint's range "),
     ("dynamixel2", "operating mode", 1, "operating mode is 1: velocity mode"),
     ("dynamixel2", "operating mode", 4, "operating mode is 4: extended position mode"),
-    ("dynamixel2", "greatest position", 2500, "greatest position is 2500: it cuts the joint's range "),
+    ("dynamixel2", "maximum position", 2500, "maximum position is 2500: it cuts the joint's range "),
     ("lx16a", "mode", 1, "mode is 1: motor mode"),
-    ("lx16a", "least position", 450, "least position is 450: it cuts the joint's range "),
+    ("lx16a", "minimum position", 450, "minimum position is 450: it cuts the joint's range "),
 ]
 UNUSUAL = [
     ("feetech_st", "offset", -500, "offset is -500: the robot file does not say whether it was calibrated with it"),
     ("feetech_st", "torque limit", 100, "torque limit is 100: the servo does not have its full torque"),
     ("feetech_st", "return delay", 250, "return delay is 250: its replies are late by 2 us per unit"),
-    ("feetech_sc", "greatest torque", 100, "greatest torque is 100: the servo does not have its full torque"),
+    ("feetech_sc", "maximum torque", 100, "maximum torque is 100: the servo does not have its full torque"),
     ("dynamixel1", "torque limit", 100, "torque limit is 100: the servo does not have its full torque"),
     ("dynamixel1", "return delay", 250, "return delay is 250: its replies are late by 2 us per unit"),
     ("dynamixel1", "status return level", 1, "status return level is 1: the servo does not confirm writes"),
@@ -143,10 +143,10 @@ def test_the_same_problem_of_many_servos_is_one_sentence():
 
 def test_values_that_depend_on_the_joint_wait_for_the_calibration():
     bench = Bench("feetech_st")
-    bench.set("least position", 1500)
+    bench.set("minimum position", 1500)
     bench.set("mode", 1, 7)
     refusal = bench.report(calibrated=False).refusal
-    assert "mode is 1" in refusal and "least position" not in refusal
+    assert "mode is 1" in refusal and "minimum position" not in refusal
 
 
 def test_registers_that_cannot_be_read_are_no_reason_to_switch_the_torque_on():

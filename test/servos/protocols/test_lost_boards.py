@@ -112,7 +112,7 @@ def test_no_servo_gets_torque_until_all_boards_are_well(bench, fault, text):
     fault(bench.device.wire)
     with pytest.raises(BusError, match=text):
         bench.driver.connect()
-    bench.device.wire.well()
+    bench.device.wire.clear_faults()
     bench.device.wire.restart(0x41)
     start(bench)
 

@@ -67,7 +67,7 @@ def test_every_code_is_that_of_the_manual(table):
     assert " ".join(f"{code.name}={code.value}" for code in table) == " ".join(MANUALS[table].split())
 
 
-# Of the emulated servos: address:bytes=default[least,greatest], r: can only be read. Then: bytes, those of the EEPROM.
+# Of the emulated servos: address:bytes=default[least,maximum], r: can only be read. Then: bytes, those of the EEPROM.
 CONTROL_TABLES = [
     (
         AX_TABLE,
@@ -139,7 +139,7 @@ def test_every_register_of_an_emulated_servo_is_that_of_the_manual(table, size, 
         assert register.signed == (register.low < 0)
 
 
-# Command to write : command to read : parameters of a new servo : bytes of each number [least,greatest].
+# Command to write : command to read : parameters of a new servo : bytes of each number [least,maximum].
 LX_MANUAL = """
     17:19:00:1[-125,125] 20:21:0000e803:2[0,1000][0,1000] 22:23:9411e02e:2[4500,14000][4500,14000]
     24:25:55:1[50,100] 29:30:00000000:2[0,1][-1000,1000] 33:34:00:1[0,1] 35:36:07:1[0,7]

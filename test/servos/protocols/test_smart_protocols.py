@@ -283,7 +283,7 @@ def test_a_wrong_baud_is_named(name):
 def test_twins_are_not_believed(name):
     bench = Bench(name)
     expected = bench.spread()
-    bench.world.twin(4)
+    bench.world.duplicate_id(4)
     assert {i: r.position for i, r in bench.bus.read(IDS, POSITION).items()} == {
         i: p for i, p in expected.items() if i != 5
     }

@@ -194,7 +194,7 @@ def test_writing_the_default_of_the_reference_changes_nothing(read, line):
     assert read(with_key(line.key, written)) == read(with_key(line.key, ""))
 
 
-BOUNDS = {  # the least and the greatest value that is taken
+BOUNDS = {  # the least and the maximum value that is taken
     "baud": (1200, 4_500_000),
     "rate": (5, 500),
     "lost_after": (0.05, 10),

@@ -18,7 +18,7 @@ from hexapod_control.core.sensing.mishaps.support_watch import SupportWatch
 from hexapod_control.core.sensing.mishaps.turn_watch import TurnWatch
 from hexapod_control.core.sensing.sensor_inputs import SensorInputs
 
-FALLEN_TIME_S = 0.1  # beyond the greatest tilt
+FALLEN_TIME_S = 0.1  # beyond the maximum tilt
 SLOW_SHARE = 0.4  # of the speed while a leg lags behind or feet slip ...
 SLOW_TIME_S = 3.0  # ... and for this long afterwards
 

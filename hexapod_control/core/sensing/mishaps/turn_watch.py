@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 SMOOTHING_TIME_S = 1.0  # about one gait cycle: within it a robot sways
 SLIP_RATE_RAD_S = 0.2  # mean difference of the rates, above which feet slip
-MIN_SHARE = 0.7  # of the greatest share of time in which a leg has stood in slip, for it to be named
+MIN_SHARE = 0.7  # of the maximum share of time in which a leg has stood in slip, for it to be named
 
 
 class TurnWatch:

@@ -65,7 +65,7 @@ class LegGroup:
 
     rows: tuple[int, ...]
     centres: Points
-    speeds: Array  # (swing time, centre) greatest along the axis
+    speeds: Array  # (swing time, centre) maximum along the axis
 
 
 def measure(robot_file: RobotFile, progress: Callable[[str], None]) -> dict[str, object]:

@@ -59,7 +59,7 @@ def python_tick(planner: Planner | MotionPlayer, robot: Robot, joints: Array) ->
 
 
 def kinematics_difference(robot: Robot, kinematics: CKinematics, joints: Array) -> float:
-    """Returns the greatest difference [m or rad] between Python and C for joint angles (n, 3) [rad]."""
+    """Returns the maximum difference [m or rad] between Python and C for joint angles (n, 3) [rad]."""
     feet, angles = kinematics.run(joints, 1)
     expected = forward(robot, joints)
     differences = (feet - expected, angles - inverse(robot, expected, joints).joints)

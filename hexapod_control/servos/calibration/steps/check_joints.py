@@ -1,7 +1,7 @@
-"""Step check: every joint is turned in a known direction, so that wrong signs and exchanged joints are found.
+"""Step check: every joint is moved in a known direction, which reveals wrong signs and exchanged joints.
 
-Servos that report positions are turned by hand: the one that turns farthest is the servo of the joint, and the sign of
-its turn is the direction. The others turn by themselves, and the operator says which joint that was.
+Servos with position feedback are turned by hand: the one that turns farthest belongs to the joint, and the sign of its
+rotation is the direction. Servos without feedback move by themselves, and the operator names the joint.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from hexapod_control.servos.bus.bus_interface import BusError
 from hexapod_control.servos.calibration.calibration_state import CalibrationState
 from hexapod_control.servos.settings.joint_words import JointWordsError, joint_and_sign
 
-MIN_TURN = math.radians(7.0)  # by hand, that counts as turned
+MIN_TURN = math.radians(7.0)  # by hand, to count as turned
 SHOWN_TURN = math.radians(10.0)  # of a servo that turns by itself
 POSITIVE = ("counter-clockwise seen from above", "foot up", "foot up and out")  # by column
 INTRODUCTION = {
@@ -24,7 +24,7 @@ HELP = "Turn only the joint that is asked, by about 20 degrees, in the direction
 
 
 def check(work: CalibrationState) -> None:
-    """Checks all joints; what is wrong is corrected when the operator agrees."""
+    """Checks all joints; errors are corrected if the operator agrees."""
     if work.hands.reads:
         work.hands.relax()
     work.say(INTRODUCTION[work.hands.reads])
@@ -47,7 +47,7 @@ def _by_hand(work: CalibrationState, row: int) -> None:
 
 
 def _found(work: CalibrationState, row: int, turned: list[float]) -> bool:
-    """Whether servo and direction of a joint are as they were turned [raw], perhaps after a correction."""
+    """Whether servo and direction of a joint match the measured rotations [raw], perhaps after a correction."""
     farthest = max(range(len(turned)), key=lambda k: abs(turned[k]))
     servo = work.joints[farthest].id
     if abs(turned[farthest]) < MIN_TURN * work.scale.per_rad:

@@ -30,7 +30,7 @@ def wiggle(work: CalibrationState, ids: Sequence[int]) -> None:
     taken = {joint.id: row for row, joint in enumerate(work.joints) if joint.id in finished}  # servo -> row
 
     def one(servo: int) -> None:
-        for later in ids[ids.index(servo) :]:  # after going back to this one
+        for later in ids[ids.index(servo) :]:  # after returning to this servo
             taken.pop(later, None)
         row, direction = _joint(work, servo, taken)
         if row is not None:
@@ -46,7 +46,7 @@ def wiggle(work: CalibrationState, ids: Sequence[int]) -> None:
 
 
 def identify(work: CalibrationState, servo: int) -> None:
-    """Asks for one servo which joint it turns; a joint that has it so far gets the servo of that joint."""
+    """Asks which joint a servo turns; the joint that had this servo gets the other one in exchange."""
     row, direction = _joint(work, servo, {})
     if row is None:
         return

@@ -1,4 +1,4 @@
-"""Step verify: measures whether all feet lie in one plane, and trims the femurs so that they do."""
+"""Step verify: measures whether all feet lie in one plane, and trims the femurs accordingly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Step rest: the raw position of each joint in a pose whose angles are known, and horns that sit a tooth off."""
+"""Step rest: the raw position of each joint in a known pose, and detection of horns that are off by a tooth."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from hexapod_control.servos.calibration import dialog as words
 from hexapod_control.servos.calibration.calibration_state import CalibrationState
 from hexapod_control.servos.settings.joint_calibration import JointCalibration
 
-TOOTH_DEG = 360.0 / 25.0  # of the usual spline of a horn
-MIN_OFF_DEG = 0.55 * TOOTH_DEG  # from the other legs, that is reported
+TOOTH_DEG = 360.0 / 25.0  # pitch of the usual servo spline
+MIN_OFF_DEG = 0.55 * TOOTH_DEG  # from the other legs; more is reported
 ALIKE = 1e-3  # difference of the sines of hip directions
 
 
 def rest(work: CalibrationState) -> None:
-    """Captures the raw position of each joint in the rest pose, where its angle is known."""
+    """Captures the raw position of each joint in the rest pose, whose angles are known."""
     if work.hands.reads:
         work.hands.relax()
         work.say("\nThe rest pose. Torque is off: put one leg after the other into the pose by hand.")
@@ -61,7 +61,7 @@ def _teeth(degrees: float) -> str:
 
 
 def horns_off(robot: Robot, joints: Sequence[JointCalibration], scale: RawScale) -> list[tuple[int, float]]:
-    """Rows whose horn sits differently from those of the other legs, and by how much [deg]."""
+    """Rows whose horn is mounted differently from the other legs', with the difference [deg]."""
     middles = [_side(robot, row) * math.degrees(joint.angle(scale.center)) for row, joint in enumerate(joints)]
     found = []
     for row, middle in enumerate(middles):

@@ -12,8 +12,8 @@ from hexapod_control.servos.settings.joint_calibration import JointCalibration
 
 MARK_ANGLE = math.radians(45.0)  # [rad] from the rest pose
 MARK_GRID = math.radians(15.0)  # [rad] of marks closer to a joint limit
-LIMIT_MARGIN = math.radians(3.0)  # [rad] that goals keep from the mechanical stops
-MAX_SCALE_ERROR = 0.3  # of the nominal scale, by which a measured one may differ
+LIMIT_MARGIN = math.radians(3.0)  # [rad] of goals to the mechanical stops
+MAX_SCALE_ERROR = 0.3  # of a measured scale from the nominal one
 
 
 def measure(work: CalibrationState, steps: Sequence[str]) -> None:
@@ -92,7 +92,7 @@ def _scaled(work: CalibrationState, row: int, side: int, mark: float) -> None:
             f"  that gives {units:.0f} {work.scale.unit}s per rad, nominal is {work.scale.per_rad:.0f}: "
             "is it the right joint, turned in the right direction? Repeat it"
         )
-    alone = _mark(work, row, -side) is None  # no mark on the other side: this one holds for both
+    alone = _mark(work, row, -side) is None  # no mark on the other side: used for both
     work.joints[row] = replace(
         joint,
         units_per_rad=units if side > 0 or alone else joint.units_per_rad,

@@ -1,1 +1,1 @@
-"""The servos of one robot on an open bus: goals out, readings in, which of them answer."""
+"""The servos of one robot on an open bus: goals, readings, and presence."""

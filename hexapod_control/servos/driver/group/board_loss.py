@@ -1,4 +1,4 @@
-"""Servos on boards that are lost while other boards go on; they return leg by leg at their last pulse."""
+"""Loss of single boards while others continue; their servos return leg by leg at their last pulse."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hexapod_control.servos.bus.bus_interface import Bus
 from hexapod_control.servos.driver.group.presence import Presence
 from hexapod_control.servos.driver.group.servo_readings import ServoReadings
 
-SERVOS_AT_ONCE = 3  # that get their torque back together, to limit the inrush current
+SERVOS_AT_ONCE = 3  # regain torque together, to limit the inrush current
 PAUSE_S = 0.2  # between them
 
 
@@ -19,11 +19,11 @@ class LosesBoards(Protocol):
     """A bus with several boards."""
 
     def lost_boards(self) -> Mapping[str, tuple[int, ...]]:
-        """Boards that do not answer, by name, with the ids of their servos."""
+        """Silent boards by name, with the ids of their servos."""
 
 
 class BoardLoss:
-    """Keeps the presence of servos up to date whose boards answer for them. Indices are in row order."""
+    """Updates the presence of servos whose boards respond for them. Indices are in row order."""
 
     def __init__(self, bus: Bus, ids: Sequence[int], presence: Presence, readings: ServoReadings) -> None:
         """`update` does nothing on a bus that cannot lose single boards."""
@@ -36,17 +36,17 @@ class BoardLoss:
 
     @property
     def notices(self) -> bool:
-        """Whether lost boards are noticed."""
+        """Whether the bus can lose single boards."""
         return self._bus is not None
 
     def sent(self, goals: Mapping[int, int]) -> None:
-        """Raw goals by servo id were sent."""
+        """Records raw goals that were sent, by servo id."""
         self._goals.update(goals)
 
     def update(self, now: float) -> list[int]:
-        """Takes over which boards are lost, at a servo time [s]. Returns servos that are back, a few at a time.
+        """Updates the lost boards at a servo time [s]. Returns servos that are back, a few at a time.
 
-        They count as being where they were sent last.
+        Their position counts as the last goal sent.
         """
         if self._bus is None:
             return []

@@ -11,19 +11,19 @@ from hexapod_control.servos.driver.group.servo_clock import ServoClock
 from hexapod_control.servos.settings.servo_section import ServoSettings
 
 QUERY_PERIOD_S = 0.1
-MIN_SILENCE_S = 1.0  # time for three queries without a reply, each of which may be late
+MIN_SILENCE_S = 1.0  # three queries without a reply, each of which may be late
 
 
 @runtime_checkable
 class AnsweringBoard(Protocol):
-    """A bus whose servos report nothing, but whose board answers."""
+    """A bus without feedback from servos, whose board responds to queries."""
 
     def answers(self) -> bool | None:
-        """Whether the board answers; None if it cannot be asked now."""
+        """Whether the board responds; None if it cannot be queried now."""
 
 
 class BoardWatch:
-    """Queries the board at intervals, and every cycle once it does not answer."""
+    """Queries the board at intervals, and in every cycle while it does not respond."""
 
     def __init__(self, bus: Bus, settings: ServoSettings, servo_clock: ServoClock) -> None:
         """`check` does nothing on a bus whose servos reply themselves."""

@@ -1,4 +1,4 @@
-"""Reads goals back on a noisy line: a frame with an 8-bit checksum may arrive with other content and seem correct."""
+"""Reads goals back on a noisy line: an 8-bit checksum does not detect every corrupt frame."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Protocol, runtime_checkable
 from hexapod_control.servos.bus.bus_interface import Bus
 from hexapod_control.servos.bus.id_addressing import clamp_goal
 
-HISTORY = 25  # frames of goals; a servo may have missed all but one of them
-SHARE_PER_CYCLE = 0.25  # of the servos read in a cycle, where each needs its own transaction
+HISTORY = 25  # stored frames of goals; a servo may have missed all but one
+SHARE_PER_CYCLE = 0.25  # of the servos read per cycle, on a bus with one transaction per servo
 
 
 @runtime_checkable
@@ -28,18 +28,18 @@ class GoalCheck:
         """`reads` are the servos that are read per cycle."""
         self._bus, self._duration = bus, 0.0
         self._goals: dict[int, int] = {}  # servo id -> last goal, in the order of reading
-        self._history: deque[Mapping[int, int]] = deque(maxlen=HISTORY)  # goals sent, the last ones included
+        self._history: deque[Mapping[int, int]] = deque(maxlen=HISTORY)  # goals sent, including the last ones
         self._count = max(1, round(SHARE_PER_CYCLE * reads)) if one_by_one else len(bus.ids)
 
     def sent(self, goals: Mapping[int, int], duration: float) -> None:
-        """Remembers goals that were sent, to be reached in `duration` [s]."""
+        """Records goals that were sent, to be reached in `duration` [s]."""
         clamped = {servo: clamp_goal(raw, self._bus.scale) for servo, raw in goals.items()}
         self._history.append(clamped)
         self._goals = {servo: clamped[servo] for servo in self._goals if servo in clamped} | clamped
         self._duration = duration
 
     def repair(self) -> int:
-        """Sends goals again that servos have not received, and returns how many had another value than any sent."""
+        """Resends goals that servos have not received; returns how many had received a value that was never sent."""
         if not isinstance(self._bus, ReportsGoals) or not self._goals:
             return 0
         ids = list(self._goals)[: self._count]

@@ -1,4 +1,4 @@
-"""Checks that all servos answer before the torque of any is switched on."""
+"""Checks that all servos respond before any torque is switched on."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def check_presence(bus: Bus, joints: Sequence[JointCalibration]) -> dict[int, st
     Raises BusError that names missing servos and probable duplicate ids.
     """
     present = dict(bus.identify())
-    if any(joint.id not in present for joint in joints):  # one corrupt reply does not make a servo missing
+    if any(joint.id not in present for joint in joints):  # one corrupt reply does not mean a missing servo
         present.update(bus.identify())
     absent = [joint for joint in joints if joint.id not in present]
     duplicates = duplicate_ids(bus, [joint.id for joint in absent])

@@ -1,10 +1,10 @@
-"""Which servos answer: consecutive misses, quarantine and loss, by index in row order. Times are steady [s]; no I/O."""
+"""Presence of servos: consecutive misses, quarantine and loss, by index in row order. Times are steady [s]; no I/O."""
 
 from __future__ import annotations
 
 import math
 
-QUARANTINE_MISSES = 3  # consecutive: from then on the servo is only pinged
+QUARANTINE_MISSES = 3  # consecutive ones; then the servo is only pinged
 PING_PERIOD_S = 1.0
 FIRST_PING_S = 0.2 * PING_PERIOD_S  # after a restart, during which a servo is silent
 

@@ -1,4 +1,4 @@
-"""Which servos are read in a cycle: motion of all or in turn, health a few times a second, pings of silent servos."""
+"""Schedule of the reads of a cycle: motion of all servos or in turn, health occasionally, pings of silent servos."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MOTION = ServoQuantity.POSITION | ServoQuantity.SPEED | ServoQuantity.LOAD
 HEALTH = ServoQuantity.VOLTAGE | ServoQuantity.TEMPERATURE | ServoQuantity.FAULT
 MAX_HEALTH_RATE_HZ = 3.0  # of every servo, at most
 MAX_HEALTH_SHARE = 0.08  # of the time on the line, at most
-BROWN_OUT_SHARE = 0.5  # of the servos, silent at the same time: they have no power, or the line is bad
+BROWN_OUT_SHARE = 0.5  # of the servos, silent at the same time: no power, or a bad line
 SUPPLY_PERIOD_S = 0.4
 
 
@@ -35,17 +35,17 @@ class ReadSchedule:
         if not present:
             return []
         start = next((n for n, i in enumerate(present) if i >= self._turn), 0)
-        doubtful = [i for i in present if self._presence.misses[i]]  # the next cycles show whether they are gone
+        doubtful = [i for i in present if self._presence.misses[i]]  # the next cycles show whether they are lost
         others = [i for i in present[start:] + present[:start] if i not in doubtful]
         chosen = (doubtful + others)[: self._reads]
         return [[index] for index in chosen] if self._one_by_one else [chosen]
 
     def was_read(self, index: int) -> None:
-        """The next turn starts after this servo."""
+        """Records that a servo was read: the next turn starts after it."""
         self._turn = index + 1
 
     def pings(self, now: float) -> list[int]:
-        """Quarantined servos to ping now: one a second, or, if half are silent, all of them: the line may be bad."""
+        """Quarantined servos to ping now: one per second; all if half of the servos are silent (a bad line)."""
         away = [i for i in range(self._count) if self._presence.quarantined(i)]
         if len(away) >= BROWN_OUT_SHARE * self._count:
             if not self._one_by_one:

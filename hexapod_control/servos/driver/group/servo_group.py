@@ -1,6 +1,6 @@
 """The servos of one robot on an open bus: goals out, readings in. Owned by one thread.
 
-Servos are numbered by index in row order (three joints per leg). A servo that does not answer takes no bus time
+Servos are numbered by index in row order (three joints per leg). A servo that does not respond uses no bus time
 except for its ping.
 """
 
@@ -31,11 +31,11 @@ from hexapod_control.servos.preflight import preflight
 from hexapod_control.servos.settings.joint_calibration import UnitConverter
 from hexapod_control.servos.settings.servo_section import ServoSettings
 
-READ_TRIES = 3  # of a read that must be complete
-MAX_ROUNDS = 10  # of it, while replies are late
+READ_TRIES = 3  # of a complete read
+MAX_ROUNDS = 10  # of a complete read, while replies are late
 QUIET_CYCLES = 3.0  # without any answer, after which goals are withheld
 MIN_QUIET_S = 0.1  # at least
-SCHEDULING_SLACK_S = 0.02  # between the last answers of servos that lose power at the same time
+SCHEDULING_SLACK_S = 0.02  # between the last answers of servos that lose power together
 
 
 @runtime_checkable
@@ -56,7 +56,7 @@ class ReportsTorque(Protocol):
 
 @runtime_checkable
 class JumpsToGoal(Protocol):
-    """A bus whose servos may go to a goal as fast as they can, instead of evenly in the duration it is given."""
+    """A bus whose servos may move to a goal at full speed instead of within the given duration."""
 
     @property
     def jumps_to_goal(self) -> bool:
@@ -87,7 +87,7 @@ class ServoGroup:
         self.board_voltage: float | None = None  # [V]
         self.board_current: float | None = None  # [A]
         self.reports_torque = self.reports_position and isinstance(bus, ReportsTorque)
-        self.servo_clock = servo_clock  # that of `presence`
+        self.servo_clock = servo_clock  # of `presence`
         self.warnings: tuple[str, ...] = ()  # of the last preflight
         self.models = bus.models if isinstance(bus, KnowsModels) else None
         self._bus, self._clock, self._protocol = bus, clock, settings.protocol
@@ -134,7 +134,7 @@ class ServoGroup:
 
     def _rated(self, models: Mapping[int, str]) -> float | None:
         servo = self.ids[0]
-        limit = self._bus.greatest_voltage(servo) if isinstance(self._bus, ReportsVoltageLimit) else None
+        limit = self._bus.max_voltage(servo) if isinstance(self._bus, ReportsVoltageLimit) else None
         return rated_voltage(models[servo], limit)
 
     def preflight(self) -> str:
@@ -176,7 +176,7 @@ class ServoGroup:
         return self._converter.goals(joints)
 
     def stage(self, goals: dict[int, int]) -> None:
-        """Sends raw goals that cause no motion: the servos are already there, or have no torque."""
+        """Sends raw goals that cause no motion: at the present positions, or without torque."""
         self.board_loss.sent(goals)
         self._bus.write_goals(goals, 0.0)
 
@@ -223,7 +223,7 @@ class ServoGroup:
         if not self.reports_position:
             return self.board_loss.update(self.servo_clock())
         returned = self._ping()
-        for indices in self._schedule.motion():  # last, as it uses all remaining time
+        for indices in self._schedule.motion():  # last: it uses all remaining time
             returned += self._read_motion(indices)
             if not self._bus.counters.awaited:
                 self._schedule.was_read(indices[-1])

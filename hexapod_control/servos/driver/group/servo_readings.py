@@ -1,4 +1,4 @@
-"""What every servo reported last, by index in row order; NaN where nothing is known."""
+"""Last readings of all servos, by index in row order; NaN if unknown."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class ServoReadings:
         return as_rows([self.angle(index) for index in range(len(self._joints))])
 
     def goals_in_place(self, indices: Sequence[int]) -> dict[int, int]:
-        """Raw goals by servo id at which these servos stay where they were read."""
+        """Raw goals by servo id that hold these servos at their last positions."""
         joints = self._joints
         return {joints[i].id: min(max(round(self.positions[i]), joints[i].low), joints[i].high) for i in indices}
 

@@ -1,4 +1,4 @@
-"""Notices servos that have torque although all were switched off.
+"""Detects servos with torque after all were switched off.
 
 A goal switches the torque of many servos on, even one from another program or from noise that looks like a frame.
 """
@@ -14,8 +14,8 @@ class TorqueWatch:
     def __init__(self) -> None:
         self._turn = 0  # index
 
-    def look(self, group: ServoGroup) -> int | None:
-        """The next servo, by index, if it reports that its torque is on."""
+    def check(self, group: ServoGroup) -> int | None:
+        """Reads the next servo. Returns its index if its torque is on."""
         if not group.reports_torque:
             return None
         index, self._turn = self._turn, (self._turn + 1) % len(group.ids)

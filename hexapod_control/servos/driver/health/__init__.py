@@ -1,1 +1,1 @@
-"""Faults of the servos and the reaction to them: warning, sitting down, torque off."""
+"""Servo faults and reactions: warning, sitting down, torque off."""

@@ -1,4 +1,4 @@
-"""The supply of the servos: warn, sit, torque off; with limits of the robot file, else of the servos' rated voltage."""
+"""Supply of the servos: warn, sit, torque off. Limits from the robot file, else from the servos' rated voltage."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from hexapod_control.servos.driver.telemetry import Diagnosis
 from hexapod_control.servos.settings.servo_section import Battery
 
 FILTER_TIME_S = 0.25  # time constant
-HYSTERESIS = 0.3  # [V] above the warning: the battery was charged or changed
+HYSTERESIS = 0.3  # [V] above the warning limit: the battery was charged or replaced
 DEFAULT_WARN_SHARE = 0.875  # of the rated voltage; 10.5 V at 12 V
-DEFAULT_CRITICAL_SHARE = 0.73  # of it; 8.8 V at 12 V
+DEFAULT_CRITICAL_SHARE = 0.73  # of the rated voltage; 8.8 V at 12 V
 
 
 class BatteryMonitor:
@@ -34,7 +34,7 @@ class BatteryMonitor:
         return self._volts.value
 
     def update(self, group: ServoGroup, now: float) -> None:
-        """Evaluates what was read, at a steady time [s]."""
+        """Evaluates the readings at a steady time [s]."""
         if not self._given and group.rated_voltage is not None:
             rated, self._given = group.rated_voltage, True
             battery = Battery(DEFAULT_WARN_SHARE * rated, DEFAULT_CRITICAL_SHARE * rated)
@@ -52,7 +52,7 @@ class BatteryMonitor:
         return ""
 
     def diagnoses(self) -> list[Diagnosis]:
-        """The supply, if it is too low or was."""
+        """Diagnosis of a supply that is or was too low."""
         severity, volts = self.ladder.severity, self._volts.value
         if severity is Severity.OK or volts is None:
             return []

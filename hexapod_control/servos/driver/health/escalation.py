@@ -1,4 +1,4 @@
-"""How severe a measured value is over time: escalation, filter, retry budget. Times are steady [s]; no I/O."""
+"""Severity of a measured value over time: escalation, low-pass filter, retry budget. Times are steady [s]; no I/O."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from enum import IntEnum
 MAX_RETRIES = 3  # in RETRY_WINDOW_S
 RETRY_WINDOW_S = 300.0
 SIT_TIMEOUT_S = 10.0  # for the robot to sit down, before the torque is switched off
-MAX_WARN_DELAY_S = 0.5  # for which a value must be bad before the warning, at most
+MAX_WARN_DELAY_S = 0.5  # a value must be bad at most this long before the warning
 
 
 class Severity(IntEnum):
-    """How severe a fault is."""
+    """Severity of a fault."""
 
     OK = 0
     WARN = 1
@@ -22,7 +22,7 @@ class Severity(IntEnum):
 
 
 class EscalationLadder:
-    """Warn, sit, torque off, for a value that is bad when it is high; only `reset` leads back from SIT.
+    """Escalation from warning to sitting to torque off, for a value that is bad when high; only `reset` ends SIT.
 
     A value counts once it has been bad for `delay_s` without interruption.
     """
@@ -53,12 +53,12 @@ class EscalationLadder:
         return self.severity
 
     def seated(self) -> None:
-        """The robot sits: the torque may be switched off."""
+        """Records that the robot sits, so that the torque may be switched off."""
         if self.severity is Severity.SIT:
             self.severity = Severity.OFF
 
     def reset(self, value: float | None) -> bool:
-        """Returns to OK if the value (None: unknown) is good again. Returns whether it is."""
+        """Returns to OK if the value (None: unknown) is good. Returns whether it is."""
         if self.severity >= Severity.SIT and value is not None and value >= self._warn - self._back:
             return False
         self.severity = Severity.OK
@@ -91,17 +91,17 @@ class LowPass:
 
 
 class RetryBudget:
-    """Allows at most `most` retries within `within` seconds."""
+    """Allows at most `count` retries within `within` seconds."""
 
-    def __init__(self, most: int = MAX_RETRIES, within: float = RETRY_WINDOW_S) -> None:
-        self._most, self._within = most, within
+    def __init__(self, count: int = MAX_RETRIES, within: float = RETRY_WINDOW_S) -> None:
+        self._count, self._within = count, within
         self._retries: deque[float] = deque()
 
     def take(self, now: float) -> bool:
         """Returns whether one more retry is allowed, and counts it if so."""
         while self._retries and now - self._retries[0] >= self._within:
             self._retries.popleft()
-        if len(self._retries) >= self._most:
+        if len(self._retries) >= self._count:
             return False
         self._retries.append(now)
         return True

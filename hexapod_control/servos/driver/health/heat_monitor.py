@@ -12,12 +12,12 @@ from hexapod_control.servos.driver.health.escalation import EscalationLadder, Se
 from hexapod_control.servos.driver.telemetry import Diagnosis
 
 WARNING_MARGIN = 10.0  # [degC] below the limit: warn
-HYSTERESIS = 5.0  # [degC] below that: the warning ends
+HYSTERESIS = 5.0  # [degC] below the warning: it ends
 HOT_SPEED_SHARE = 0.7  # of the joint speeds, while a servo is hot
 
 
 class HeatMonitor:
-    """The hottest servo against the limit. Once that is reached, `what` and the text keep it until `reset`."""
+    """The hottest servo against the limit. A servo that has reached it stays in `what` and the text until `reset`."""
 
     def __init__(self, limit: float) -> None:
         """`limit` [degC] at which the robot sits."""
@@ -28,11 +28,11 @@ class HeatMonitor:
 
     @property
     def speed_share(self) -> float:
-        """Share of their speed that the joints may use, 0 to 1."""
+        """Permitted share of the joint speeds, 0 to 1."""
         return HOT_SPEED_SHARE if self.ladder.severity >= Severity.WARN else 1.0
 
     def update(self, group: ServoGroup, now: float) -> None:
-        """Evaluates what was read, at a steady time [s]."""
+        """Evaluates the readings at a steady time [s]."""
         reporting = _reporting(group)
         if all(map(math.isnan, group.readings.temperatures)) and not reporting:
             return
@@ -52,7 +52,7 @@ class HeatMonitor:
         return ""
 
     def diagnoses(self, group: ServoGroup) -> list[Diagnosis]:
-        """The hottest servo, if it is too hot or was."""
+        """Diagnosis of the hottest servo, if it is or was too hot."""
         severity = self.ladder.severity
         if severity is Severity.OK:
             return []

@@ -1,4 +1,4 @@
-"""The quality of the line in the last half second: late and corrupt replies; and delays of this computer."""
+"""Quality of the line in the last half second: late and corrupt replies, and delays of this computer."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from hexapod_control.servos.bus.bus_interface import BusCounters
 from hexapod_control.servos.driver.telemetry import Diagnosis
 
 WINDOW_S = 0.3
-LATE_SHARE = 0.5  # of the replies, from which the robot stops
-NOISE_SHARE = 0.01  # of the replies corrupt, from which goals are read back
+LATE_SHARE = 0.5  # of the replies late: the robot stops
+NOISE_SHARE = 0.01  # of the replies corrupt: goals are read back
 MIN_CORRUPT = 2  # at least, in NOISE_WINDOWS
-NOISE_LIMIT = 0.1  # of the replies corrupt, from which the robot stops
-NOISE_WINDOWS = 2  # over which corrupt replies are counted
-CLEAR_WINDOWS = 3  # without late replies, after which it may walk again
-MIN_REPORTED_PAUSE_S = 0.2  # of the driver, in a window
-PAUSE_REPORT_S = 5.0  # for which a pause is reported
+NOISE_LIMIT = 0.1  # of the replies corrupt: the robot stops
+NOISE_WINDOWS = 2  # in which corrupt replies are counted
+CLEAR_WINDOWS = 3  # without late replies, before the robot may walk again
+MIN_REPORTED_PAUSE_S = 0.2  # of the driver in a window; shorter pauses are not reported
+PAUSE_REPORT_S = 5.0  # duration of the report of a pause
 
 
 class LineHealth:
@@ -35,7 +35,7 @@ class LineHealth:
         self._pause, self._paused = 0.0, -math.inf  # [s] the last one, and when it was noticed
 
     def update(self, counters: BusCounters, excluded: float, now: float) -> None:
-        """Evaluates the counters; `excluded` [s] is by how much the computer has delayed the driver so far."""
+        """Evaluates the counters; `excluded` [s] is the total delay of the driver by the computer."""
         if math.isnan(self._begin) or counters.received < self._before.received:  # a new bus
             self._start_window(counters, excluded, now)
         if now - self._begin < WINDOW_S:
@@ -70,7 +70,7 @@ class LineHealth:
         self._before, self._excluded, self._begin = replace(counters), excluded, now
 
     def diagnoses(self, now: float) -> list[Diagnosis]:
-        """What is wrong with the line or the computer."""
+        """Present faults of the line or the computer."""
         found = []
         if self.late:
             text = f"replies are {1000.0 * self._lateness:.0f} ms late: computer or adapter too slow: the robot stops; "

@@ -1,4 +1,4 @@
-"""Faults of the servos: what to report, what to request of the planner, and when to switch the torque off."""
+"""Servo faults: reports, requests to the planner, and torque-off."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from hexapod_control.servos.driver.health.line_health import LineHealth
 from hexapod_control.servos.driver.telemetry import Diagnosis, PlannerRequest
 from hexapod_control.servos.settings.servo_section import OnLost, ServoSettings
 
-MANY_SILENT_S = 0.15  # of many servos, after which the robot stops
-ALL_SILENT_S = 0.2  # of all servos, likewise
-SILENCE_LIMIT_S = 3.0  # of many servos, after which their torque counts as off
-LEG_LOST_S = 3.0  # of a servo's silence, after which its leg counts as lost: several pings were in vain
-MAX_LOST_LEGS = 2  # without more the robot cannot walk
-MAX_LISTED_SERVOS = 3  # silent servos that are reported one by one
-MIN_GARBLED_PINGS = 3  # pings with a corrupt reply: two servos with one id
+MANY_SILENT_S = 0.15  # of many servos: the robot stops
+ALL_SILENT_S = 0.2  # of all servos: the robot stops
+SILENCE_LIMIT_S = 3.0  # of many servos: their torque counts as off
+LEG_LOST_S = 3.0  # of silence of a servo, several pings included: its leg counts as lost
+MAX_LOST_LEGS = 2  # the robot cannot walk with fewer legs
+MAX_LISTED_SERVOS = 3  # silent servos reported individually
+MIN_GARBLED_PINGS = 3  # with a corrupt reply: two servos share an id
 DOING = {
     OnLost.LEG: f"the robot stops, and folds its leg away after {LEG_LOST_S:g} s",
     OnLost.HOLD: "the robot stops",
@@ -40,14 +40,14 @@ def _coincide(times: list[float], count: int, within: float) -> bool:
 
 
 class ServoHealth:
-    """Lives as long as the driver; the `group` that is passed in changes with every new connection."""
+    """Health of all servos. Same lifetime as the driver; `group` changes with every new connection."""
 
     def __init__(self, settings: ServoSettings) -> None:
         self._settings = settings
         self._battery = BatteryMonitor(settings.battery)
         self._heat = HeatMonitor(settings.max_temperature)
         self._recoveries: dict[int, RetryBudget] = {}
-        self._given_up: set[int] = set()  # overloaded too often, not restarted any more
+        self._given_up: set[int] = set()  # overloaded too often: no more restarts
         self._lost_since = math.nan
         self._folded: frozenset[int] = frozenset()  # rows of the legs that the robot walks without
         self.lost_leg: int | None = None  # row of a leg whose servos have been lost for too long
@@ -56,13 +56,13 @@ class ServoHealth:
         self.silent_many = False  # many servos are silent: the robot stops, and its pose is unknown
         self._silent_since = math.nan  # [s] of many
         self._armed = False
-        self.brown_out = ""  # how the servos lost their power; empty if they have it
+        self.brown_out = ""  # how the servos lost their power; empty if powered
         self.off_reason = ""  # why the torque had to be switched off; latched until reset
 
     # --- every cycle --------------------------------------------------------------------------------
 
     def update(self, group: ServoGroup, armed: bool, now: float) -> None:
-        """Evaluates what was read, at a steady time [s]; `armed` if the torque is on or being switched on."""
+        """Evaluates the readings at a steady time [s]; `armed`: the torque is on or being switched on."""
         self._look_at_power(group, armed, now)
         self.line.update(group.counters, group.servo_clock.excluded, now)
         self._battery.update(group, now)
@@ -76,7 +76,7 @@ class ServoHealth:
             self._seated = False
 
     def _leg_of(self, group: ServoGroup, lost: list[int], now: float) -> int | None:
-        """Row of a leg of the lost servos, if each has been so for LEG_LOST_S and not too many legs are concerned."""
+        """Row of a leg with lost servos, if each has been lost for LEG_LOST_S and not too many legs are affected."""
         since = [self._lost_since if i in self._given_up else group.presence.last_answer[i] for i in lost]
         legs = {i // SERVOS_PER_LEG for i in lost}
         if not legs or len(legs | self._folded) > MAX_LOST_LEGS or now - max(since) < LEG_LOST_S:
@@ -85,7 +85,8 @@ class ServoHealth:
 
     def _look_at_power(self, group: ServoGroup, armed: bool, now: float) -> None:
         presence = group.presence
-        away = range(len(group.ids)) if group.reports_position else ()  # not of boards, which lose many servos at once
+        # not on boards, each of which loses many servos at once
+        away = range(len(group.ids)) if group.reports_position else ()
         silent = [presence.last_answer[i] for i in away if presence.quarantined(i)]
         dark = sorted(then for then in silent if now - then >= MANY_SILENT_S)
         many = _coincide(dark, math.ceil(BROWN_OUT_SHARE * len(group.ids)), group.silence_window) and not self.line.late
@@ -102,7 +103,7 @@ class ServoHealth:
             self.brown_out = ""
 
     def power_lost(self, how: str) -> None:
-        """The servos have lost their power, so their torque is off."""
+        """Records that the servos have lost their power, and so their torque."""
         self.brown_out = self.brown_out or how
 
     def _why_off(self, group: ServoGroup, now: float) -> str:
@@ -119,14 +120,14 @@ class ServoHealth:
 
     @property
     def brown_out_text(self) -> str:
-        """What happened and what to do."""
+        """Message about the loss of power, with the remedy."""
         return f"{self.brown_out}, as in a brown-out: check battery and wiring, then call arm"
 
     # --- consequences -------------------------------------------------------------------------------
 
     @property
     def planner_request(self) -> PlannerRequest:
-        """What the planner is asked to do."""
+        """The present request to the planner."""
         lost = not math.isnan(self._lost_since)
         if Severity.SIT in (self._battery.ladder.severity, self._heat.ladder.severity):
             return PlannerRequest.SIT
@@ -145,27 +146,27 @@ class ServoHealth:
 
     @property
     def speed_share(self) -> float:
-        """Share of their speed that the joints may use, 0 to 1."""
+        """Permitted share of the joint speeds, 0 to 1."""
         return self._heat.speed_share
 
     def seated(self) -> None:
-        """The planner reports that the robot sits."""
+        """Records that the robot sits, as reported by the planner."""
         if self.planner_request is PlannerRequest.SIT:
             self._seated = True
             self._battery.ladder.seated()
             self._heat.ladder.seated()
 
     def legs_folded(self, legs: frozenset[int]) -> None:
-        """To be called with the rows of the legs that the robot walks without: their servos may be lost."""
+        """Records the rows of the folded legs, without which the robot walks: their servos may be lost."""
         self._folded = legs
 
     def begin_arming(self) -> str:
-        """A reason to refuse it, or an empty text. Servos that have lost their power get another chance."""
+        """Returns why arming is refused, or an empty text. A past loss of power is cleared."""
         self.brown_out = ""
         return self.off_reason
 
     def allow_restart(self, index: int, now: float) -> bool:
-        """Whether an overloaded servo may be restarted; only a few times; then it stays off."""
+        """Whether an overloaded servo may be restarted: a few times only."""
         if index in self._given_up:
             return False
         allowed = self._recoveries.setdefault(index, RetryBudget()).take(now)
@@ -228,7 +229,7 @@ class ServoHealth:
         return found
 
     def _reaction(self, lost: Iterable[int]) -> str:
-        """What the robot does when these servos are lost: with too many legs it stays stopped."""
+        """Text of the reaction to lost servos; with too many legs affected, the robot stays stopped."""
         legs, policy = {i // SERVOS_PER_LEG for i in lost}, self._settings.on_lost
         if legs <= self._folded:
             return "the robot walks without its leg"

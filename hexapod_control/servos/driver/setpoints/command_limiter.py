@@ -1,7 +1,7 @@
 """The last limit before the servos: no joint is commanded faster than it can turn, and no joint jumps to its setpoint.
 
-A joint that is away from its setpoint (armed outside its limits, back after a dropout) is commanded from where
-it is. The difference fades to zero along the quintic profile of a swing, in a second or more.
+A joint away from its setpoint (armed outside its limits, back after a dropout) is commanded from its position. The
+difference fades to zero along the quintic profile of a swing, in a second or more.
 Joint angles are arrays (n, 3) [rad].
 """
 
@@ -14,9 +14,9 @@ from hexapod_control.core.kinematics.arrays import Array, read_only
 from hexapod_control.core.robot import Robot
 
 SPEED_MARGIN = 1.05  # of the no-load speed: tolerance for the jitter of measured time
-MAX_STEP_S = 0.1  # of one step at most: no catching up after a pause
-REJOIN_TIME_S = 1.0  # at least, to bring a joint to its setpoint
-REJOIN_SPEED_SHARE = 0.3  # of the no-load speed, at most, while a joint is brought to its setpoint
+MAX_STEP_S = 0.1  # of one step: a pause is not made up for
+REJOIN_TIME_S = 1.0  # minimum, to return a joint to its setpoint
+REJOIN_SPEED_SHARE = 0.3  # of the no-load speed, while a joint returns to its setpoint
 
 
 class CommandLimiter:
@@ -38,10 +38,10 @@ class CommandLimiter:
         self._offset = np.array(measured) - setpoint  # [rad] command minus setpoint when the fading began
         self._faded_s = np.zeros_like(self._offset)  # since the fading began
         self._fade_time_s = np.maximum(REJOIN_TIME_S, self._shortest_fade(self._offset, self._speed))
-        self._allowance_s = self._catch_up_s  # motion time that the next step may use
+        self._allowance_s = self._catch_up_s  # motion time available to the next step
 
     def rejoin(self, index: int, angle: float, setpoint: Array) -> None:
-        """Commands one joint (index in row order) from where it is [rad] and fades to the setpoint."""
+        """Commands one joint (index in row order) from its position [rad] and fades to the setpoint."""
         place = divmod(index, 3)
         command = np.array(self.command)
         command[place] = angle
@@ -58,7 +58,7 @@ class CommandLimiter:
 
     @property
     def slack(self) -> Array:
-        """How far joints may still be outside their limits (n, 3) [rad], because they started there."""
+        """Permitted excess (n, 3) [rad] over the joint limits, for joints that started outside them."""
         found: Array = np.abs(self._remaining_offset())
         return found
 
@@ -76,7 +76,7 @@ class CommandLimiter:
         return offset
 
     def step(self, setpoint: Array, dt: float, speed_share: float = 1.0) -> Array:
-        """The command (n, 3) [rad] `dt` [s] after the last one, at `speed_share` of the greatest speed."""
+        """The command (n, 3) [rad] `dt` [s] after the last one, at `speed_share` of the maximum speed."""
         dt = min(dt, MAX_STEP_S)
         self._faded_s = self._faded_s + dt
         self._offset = np.where(self._faded_s < self._fade_time_s, self._offset, 0.0)

@@ -19,10 +19,10 @@ PERIOD_BOUNDS_S = (0.002, 0.05)  # bounds of the targets' measured period, for t
 
 
 class Interpolation(Enum):
-    """How setpoints move from one set of targets to the next."""
+    """Interpolation of setpoints between targets."""
 
-    HOLD = "hold"  # at once: the servos themselves move evenly from goal to goal
-    LINEAR = "linear"  # evenly over the measured period of the targets
+    HOLD = "hold"  # jumps: the servos interpolate themselves
+    LINEAR = "linear"  # linear over the measured period of the targets
 
 
 class SetpointGenerator:
@@ -43,14 +43,14 @@ class SetpointGenerator:
         self._period = self._since = 0.0  # [s]
 
     def start_ramp(self, measured: Array) -> None:
-        """Starts at measured joint angles and takes ARMING_RAMP_S to reach the targets that come from now on."""
+        """Starts at measured joint angles and ramps to the following targets in ARMING_RAMP_S."""
         self._start_at(measured)
         self._ramp_s = 0.0
 
     def hold_at(self, joints: Array) -> None:
-        """Holds these joint angles until the next targets come."""
+        """Holds these joint angles until the next targets."""
         self.target = self._from = self.setpoint = joints
-        if self._ramp_s < ARMING_RAMP_S:  # restarts the ramp: else the setpoint would move back along it
+        if self._ramp_s < ARMING_RAMP_S:  # restarts the ramp; otherwise the setpoint would move back along it
             self._ramp_from, self._ramp_s = joints, 0.0
 
     def clamp(self, target: Array) -> Array:

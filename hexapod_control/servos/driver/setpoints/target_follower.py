@@ -46,30 +46,30 @@ class TargetFollower:
 
     @property
     def slack(self) -> Array:
-        """How far joints may be outside their limits (n, 3) [rad], because they started there."""
+        """Permitted excess (n, 3) [rad] over the joint limits, for joints that started outside them."""
         return self._limiter.slack
 
     @property
     def holding(self) -> bool:
-        """Whether targets stopped coming while the robot moved."""
+        """Whether targets stopped arriving while the robot moved."""
         return self._watchdog.holding
 
     def held_for(self, now: float) -> float:
-        """For how long [s] it has been holding because targets are missing; 0 while they come."""
+        """Time [s] of holding because targets are missing; 0 while they arrive."""
         return self._watchdog.held_for(now)
 
     def start(self, measured: Array) -> None:
-        """Commands the measured joint angles (n, 3) [rad] and ramps to the targets that come from now on."""
+        """Commands the measured joint angles (n, 3) [rad] and ramps to the following targets."""
         self._generator.start_ramp(measured)
         self._limiter.start(measured, self._generator.setpoint)
         self._watchdog.reset()
 
     def rejoin(self, index: int, angle: float) -> None:
-        """Commands one joint (index in row order) from where it is [rad] and brings it back to its setpoint."""
+        """Commands one joint (index in row order) from its position [rad] and returns it to its setpoint."""
         self._limiter.rejoin(index, angle, self._generator.setpoint)
 
     def hold(self) -> None:
-        """Holds the present joint angles until the next targets come."""
+        """Holds the present joint angles until the next targets."""
         self._generator.hold_at(self._limiter.reached)
         self._watchdog.rest()
 
@@ -88,7 +88,7 @@ class TargetFollower:
         return ""
 
     def watch(self, now: float) -> str:
-        """A warning when targets have just stopped coming while the robot moved; else an empty text."""
+        """A warning when targets have just stopped arriving while the robot moved; else an empty text."""
         return self._watchdog.check(now)
 
     def extend_watchdog(self, seconds: float) -> None:

@@ -1,4 +1,4 @@
-"""Watchdog over joint targets: when they stop coming while the robot moves, the driver holds."""
+"""Watchdog over joint targets: when they stop arriving while the robot moves, the driver holds."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class TargetWatchdog:
 
     @property
     def holding(self) -> bool:
-        """Whether targets stopped coming while the robot moved."""
+        """Whether targets stopped arriving while the robot moved."""
         return self._flow is TargetFlow.HOLDING
 
     @property
@@ -45,7 +45,7 @@ class TargetWatchdog:
         self._flow = TargetFlow.MOVING if moving else TargetFlow.RESTING
 
     def rest(self) -> None:
-        """The robot holds on purpose: missing targets are no fault."""
+        """Records that the robot holds on purpose, so that missing targets are no fault."""
         if self._flow is TargetFlow.MOVING:
             self._flow = TargetFlow.RESTING
 
@@ -58,7 +58,7 @@ class TargetWatchdog:
         return f"{late}: holding the last joint angles; {SILENCE_QUESTION}"
 
     def held_for(self, now: float) -> float:
-        """For how long [s] the driver has been holding; 0 while targets come."""
+        """Time [s] for which the driver has been holding; 0 while targets arrive."""
         return now - self._holding_since if self.holding else 0.0
 
     def extend(self, seconds: float) -> None:

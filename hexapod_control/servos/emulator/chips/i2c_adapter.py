@@ -54,12 +54,12 @@ class I2cAdapter:
         for request in self._decoder.feed(data):
             messages = decoded(request.body)
             number, read = self.wire.transfer(messages)
-            asked = sum(each.count for each in messages if isinstance(each, I2cRead))  # a reply has always this length
+            asked = sum(each.count for each in messages if isinstance(each, I2cRead))  # replies have a fixed length
             replies.append((0.0, frame(REPLY, request.tag, bytes([number]) + read.ljust(asked, b"\0"))))
         return replies
 
     def _drive(self, first: int, channel: int, pulse: LedPulse) -> None:
-        """A servo follows pulses that it understands, and has no torque without."""
+        """A servo follows valid pulses, and has no torque without them."""
         understood = SCALE.low / 2 <= pulse.width <= 2 * SCALE.high and 0.0 < pulse.period <= MAX_PERIOD
         if understood:
             self._channels.drive(first + channel, pulse.width)

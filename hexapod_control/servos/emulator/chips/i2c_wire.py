@@ -1,4 +1,4 @@
-"""An emulated I2C bus: which chips answer to a message, and what comes back. No I/O, no clock."""
+"""An emulated I2C bus: acknowledge and replies of its chips. No I/O, no clock."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ class I2cChip(Protocol):
 
     address: int
 
-    def hears(self, address: int) -> bool:
-        """Whether the chip acknowledges this address: its own one, or one of all chips."""
+    def acknowledges(self, address: int) -> bool:
+        """Whether the chip acknowledges this address: its own, or a group address."""
 
     def write(self, address: int, data: bytes) -> None:
         """Takes the bytes of one message."""
@@ -28,7 +28,7 @@ class I2cChip(Protocol):
         """The transfer has ended."""
 
     def power_on(self) -> None:
-        """The chip gets its power (again): all registers are as after a reset."""
+        """Powers the chip on: all registers have their reset values."""
 
 
 class I2cWire:
@@ -44,39 +44,39 @@ class I2cWire:
         """The error number of Linux (0: none) and all bytes read."""
         if self.stuck:
             return errno.ETIMEDOUT, b""
-        data, number, heard = b"", 0, []
+        data, number, acknowledged = b"", 0, []
         for each in messages:
-            chips = [c for c in self.chips if c.address not in self.unplugged and c.hears(each.address)]
+            chips = [c for c in self.chips if c.address not in self.unplugged and c.acknowledges(each.address)]
             number = self.faulty.get(each.address, 0) or (0 if chips else errno.EREMOTEIO)
             if number:
                 break
-            heard += [chip for chip in chips if chip not in heard]
+            acknowledged += [chip for chip in chips if chip not in acknowledged]
             if isinstance(each, I2cWrite):
                 for chip in chips:
                     chip.write(each.address, each.data)
-            else:  # a low level of one chip wins
+            else:  # the line is wired AND
                 replies = [chip.read(each.count) for chip in chips]
                 data += reduce(lambda a, b: bytes(x & y for x, y in zip(a, b, strict=True)), replies)
-        for chip in heard:
+        for chip in acknowledged:
             chip.stop()
         return number, b"" if number else data
 
     def unplug(self, address: int) -> None:
-        """Interrupts SDA and SCL of a chip, which keeps its power. Raises ValueError if there is none."""
+        """Disconnects SDA and SCL of a chip, which stays powered. Raises ValueError for an unknown address."""
         self._chip(address)
         self.unplugged.add(address)
 
     def plug(self, address: int) -> None:
-        """Connects it again. Raises ValueError if there is none."""
+        """Connects a chip again. Raises ValueError for an unknown address."""
         self._chip(address)
         self.unplugged.discard(address)
 
     def restart(self, address: int) -> None:
-        """A short loss of power of a chip. Raises ValueError if there is none."""
+        """Interrupts the power of a chip. Raises ValueError for an unknown address."""
         self._chip(address).power_on()
 
-    def well(self) -> None:
-        """No fault."""
+    def clear_faults(self) -> None:
+        """Clears all faults."""
         self.unplugged.clear()
         self.faulty.clear()
         self.stuck = False

@@ -19,20 +19,20 @@ FULL = 32767
 
 @dataclass(slots=True)
 class ImuMotion:
-    """What the chip feels, in its own axes. May be changed at any time."""
+    """Motion that the chip measures, in its own axes. May be changed at any time."""
 
     acceleration: Vector = (0.0, 0.0, GRAVITY)  # [m/s^2]
     rate: Vector = (0.0, 0.0, 0.0)  # [rad/s]
     bias: Vector = (0.02, -0.01, 0.015)  # [rad/s] of the gyro
     orientation: Quaternion = LEVEL
-    frozen: bool = False  # the readings do not change any more
+    frozen: bool = False  # constant readings, as of a failed chip
     noise: random.Random = field(default_factory=lambda: random.Random(0))
 
-    def felt(self, scale: float) -> tuple[int, ...]:
+    def acceleration_counts(self, scale: float) -> tuple[int, ...]:
         """Counts of the accelerations, `scale` [m/s^2] each."""
         return _counts([value + self.noise.gauss(0.0, ACCELERATION_NOISE) for value in self.acceleration], scale)
 
-    def turned(self, scale: float) -> tuple[int, ...]:
+    def rate_counts(self, scale: float) -> tuple[int, ...]:
         """Counts of the rates, `scale` [rad/s] each."""
         shown = [rate + bias for rate, bias in zip(self.rate, self.bias, strict=True)]
         return _counts([value + self.noise.gauss(0.0, RATE_NOISE) for value in shown], scale)
@@ -63,8 +63,10 @@ class EmulatedMpu(RegisterChip):
 
     def _readings(self) -> Mapping[int, int]:
         if not (self.registers.get(0x6B, 0) & 0x40 or self.motion.frozen):
-            felt, turned = _units(self.registers.get(0x1C, 0) >> 3, self.registers.get(0x1B, 0) >> 3)
-            self._last = struct.pack(">7h", *self.motion.felt(felt), 0, *self.motion.turned(turned))
+            acceleration_unit, rate_unit = _units(self.registers.get(0x1C, 0) >> 3, self.registers.get(0x1B, 0) >> 3)
+            self._last = struct.pack(
+                ">7h", *self.motion.acceleration_counts(acceleration_unit), 0, *self.motion.rate_counts(rate_unit)
+            )
         return {0x3B + i: byte for i, byte in enumerate(self._last)}
 
 
@@ -77,7 +79,7 @@ class EmulatedBno055(RegisterChip):
 
     def _readings(self) -> Mapping[int, int]:
         if self.registers.get(0x3D, 0) >= 0x08 and not self.motion.frozen:
-            data = struct.pack("<3h6x", *self.motion.felt(0.01))
+            data = struct.pack("<3h6x", *self.motion.acceleration_counts(0.01))
             data += struct.pack("<3h6x", *_counts(self.motion.rate, math.radians(1.0 / 16.0)))
             self._last = data + struct.pack("<4h", *(round(q * 16384) for q in self.motion.orientation))
         return {0x08 + i: byte for i, byte in enumerate(self._last)}
@@ -104,6 +106,8 @@ class EmulatedIcm20948(RegisterChip):
 
     def _readings(self) -> Mapping[int, int]:
         if not (self.registers.get(0x06, 0) & 0x40 or self.motion.frozen):
-            felt, turned = _units(self._ranges[1] >> 1, self._ranges[0] >> 1)
-            self._last = struct.pack(">6h", *self.motion.felt(felt), *self.motion.turned(turned))
+            acceleration_unit, rate_unit = _units(self._ranges[1] >> 1, self._ranges[0] >> 1)
+            self._last = struct.pack(
+                ">6h", *self.motion.acceleration_counts(acceleration_unit), *self.motion.rate_counts(rate_unit)
+            )
         return {0x2D + i: byte for i, byte in enumerate(self._last)}

@@ -57,7 +57,7 @@ class Pca9685Chip:
 
     # --- the bus ------------------------------------------------------------------------------------
 
-    def hears(self, address: int) -> bool:
+    def acknowledges(self, address: int) -> bool:
         """Its own address, the general call, and those of all or of groups of chips that are switched on."""
         mode = self.registers[MODE1]
         groups = [self.registers[SUBADR1 + i] >> 1 for i, bit in enumerate((8, 4, 2)) if mode & bit]
@@ -83,7 +83,7 @@ class Pca9685Chip:
         """Values from the register on."""
         found = bytearray()
         for _ in range(count):
-            hidden = ALL_LED <= self._pointer <= ALL_LED_END  # they read as zero
+            hidden = ALL_LED <= self._pointer <= ALL_LED_END  # write-only: read as zero
             found.append(0 if hidden else self.registers[self._pointer])
             self._advance()
         return bytes(found)
@@ -131,7 +131,7 @@ class Pca9685Chip:
 
     @property
     def period(self) -> float:
-        """Of the pulses [us]."""
+        """Period of the pulses [us]."""
         return STEPS * (self.registers[PRE_SCALE] + 1) / self._oscillator
 
     def pulse(self, channel: int) -> LedPulse:

@@ -1,4 +1,4 @@
-"""Chips with numbered registers and a pointer that goes on by itself: the first byte of a write is a register."""
+"""Chips with numbered registers and an auto-incremented pointer; the first byte of a write selects the register."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class RegisterChip:
         self.registers = dict(self._defaults)
         self._pointer = 0
 
-    def hears(self, address: int) -> bool:
+    def acknowledges(self, address: int) -> bool:
         """Its own address."""
         return address == self.address
 

@@ -9,7 +9,7 @@ from hexapod_control.servos.emulator.chips.register_chip import RegisterChip
 
 @dataclass(slots=True)
 class EmulatedSupply:
-    """What a sensor measures. May be changed at any time."""
+    """Voltages that a sensor measures. May be changed at any time."""
 
     volts: float = 11.98  # [V] at its input
     shunt: float = 0.02  # [V] across the shunt
@@ -58,7 +58,7 @@ class EmulatedAds7830:
         """No channel is selected."""
         self._command = 0
 
-    def hears(self, address: int) -> bool:
+    def acknowledges(self, address: int) -> bool:
         """Its own address."""
         return address == self.address
 

@@ -13,10 +13,10 @@ AX_TABLE = ControlTable(
         ControlRegister(5, 1, 0, 0, 254),  # return delay; 250 from the factory
         ControlRegister(6, 2, 0, 0, 1023),  # clockwise limit
         ControlRegister(8, 2, 1023, 0, 1023),  # counter-clockwise limit
-        ControlRegister(11, 1, 70, 0, 99),  # greatest temperature
-        ControlRegister(12, 1, 60, 50, 160),  # least voltage
-        ControlRegister(13, 1, 140, 50, 160),  # greatest voltage
-        ControlRegister(14, 2, 1023, 0, 1023),  # greatest torque
+        ControlRegister(11, 1, 70, 0, 99),  # maximum temperature
+        ControlRegister(12, 1, 60, 50, 160),  # minimum voltage
+        ControlRegister(13, 1, 140, 50, 160),  # maximum voltage
+        ControlRegister(14, 2, 1023, 0, 1023),  # maximum torque
         ControlRegister(16, 1, 2, 0, 2),  # status return level
         ControlRegister(17, 1, 36, 0, 127),  # faults that light the LED
         ControlRegister(18, 1, 36, 0, 127),  # faults that switch off

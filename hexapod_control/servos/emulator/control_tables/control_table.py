@@ -30,7 +30,7 @@ class RegisterSpan:
 
     limited: tuple[ControlRegister, ...]  # those with limits, fully covered
     read_only: bool  # at least one byte cannot be written
-    cut: bool  # begins or ends within a register
+    cut: bool  # begins or ends inside a register
     stored: bool  # at least one byte is in the EEPROM
 
 
@@ -80,7 +80,7 @@ class ControlTable:
         )
 
     def beyond_limits(self, span: RegisterSpan, address: int, data: bytes) -> bool:
-        """Whether a write to this span has a value that its register does not take."""
+        """Whether a write to this span has a value outside the limits of its register."""
         for register in span.limited:
             value = self.number(data, register.address - address, register.size, signed=register.signed)
             if not register.low <= value <= (register.high or 0):

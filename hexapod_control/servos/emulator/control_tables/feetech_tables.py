@@ -1,4 +1,4 @@
-"""STS3215 and SCS0009. Sources: Feetech's SDK and memory tables. Feetech servos ignore writes that they do not take."""
+"""STS3215 and SCS0009. Sources: Feetech's SDK and memory tables. Feetech servos ignore invalid writes."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ _BOTH = (
     ControlRegister(6, 1, 0, 0, 7),  # baud
     ControlRegister(7, 1, 0, 0, 254),  # return delay
     ControlRegister(8, 1, 1, 0, 1),  # response level
-    ControlRegister(13, 1, 70, 0, 100),  # greatest temperature
-    ControlRegister(14, 1, 140, 0, 254),  # greatest voltage
-    ControlRegister(15, 1, 40, 0, 254),  # least voltage
-    ControlRegister(16, 2, 1000, 0, 1000),  # greatest torque
+    ControlRegister(13, 1, 70, 0, 100),  # maximum temperature
+    ControlRegister(14, 1, 140, 0, 254),  # maximum voltage
+    ControlRegister(15, 1, 40, 0, 254),  # minimum voltage
+    ControlRegister(16, 2, 1000, 0, 1000),  # maximum torque
     ControlRegister(18),
     ControlRegister(19, 1, 44),  # faults that switch off
     ControlRegister(20, 1, 47),  # faults that light the LED
     ControlRegister(21, 1, 32),  # gains: P, D, I
     ControlRegister(22, 1, 32),
     ControlRegister(23),
-    ControlRegister(24, 2, 16, 0, 1000),  # least force
+    ControlRegister(24, 2, 16, 0, 1000),  # minimum force
     ControlRegister(26, 1, 1),  # dead zones
     ControlRegister(27, 1, 1),
     ControlRegister(44, 2),  # time
@@ -41,8 +41,8 @@ ST_TABLE = ControlTable(
     (
         *_BOTH,
         status(3, 2, 777),  # model
-        ControlRegister(9, 2, 0, 0, 4095),  # least position
-        ControlRegister(11, 2, 4095, 0, 4095),  # greatest position
+        ControlRegister(9, 2, 0, 0, 4095),  # minimum position
+        ControlRegister(11, 2, 4095, 0, 4095),  # maximum position
         ControlRegister(28, 2, 500, 0, 511),  # protection current
         ControlRegister(30, 1, 1, 1, 100),  # resolution
         ControlRegister(31, 2, 0, 0, 4095),  # offset, sign bit 11
@@ -68,8 +68,8 @@ SC_TABLE = ControlTable(
     (
         *_BOTH,
         status(3, 2, 0x0504),  # model
-        ControlRegister(9, 2, 0, 0, 1023),  # least position
-        ControlRegister(11, 2, 1023, 0, 1023),  # greatest position
+        ControlRegister(9, 2, 0, 0, 1023),  # minimum position
+        ControlRegister(11, 2, 1023, 0, 1023),  # maximum position
         ControlRegister(40, 1, 0, 0, 1),  # torque
         ControlRegister(42, 2, 0, 0, 1023),  # goal
         ControlRegister(48, 1, 1, 0, 1),  # lock of the EEPROM

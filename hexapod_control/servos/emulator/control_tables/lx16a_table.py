@@ -17,7 +17,7 @@ class LxSetting:
     bounds: tuple[tuple[int, int], ...]  # of its numbers, each 1 or 2 bytes
     size: int  # bytes of each number
     signed: bool = False
-    kept: bool = True  # without power
+    kept: bool = True  # retained without power
 
     def accepts(self, data: bytes) -> bool:
         """Whether these parameters are valid; of two limits the first must be below the second."""
@@ -33,7 +33,7 @@ class LxSetting:
         return [int.from_bytes(data[at : at + self.size], "little", signed=self.signed) for at in starts]
 
 
-LX_SETTINGS: Mapping[int, LxSetting] = {  # by the command that writes it
+LX_SETTINGS: Mapping[int, LxSetting] = {  # by write command
     Lx16aCommand.OFFSET: LxSetting(Lx16aCommand.OFFSET_READ, b"\x00", ((-125, 125),), 1, signed=True, kept=False),
     Lx16aCommand.LIMITS_WRITE: LxSetting(Lx16aCommand.LIMITS_READ, b"\x00\x00\xe8\x03", ((0, 1000), (0, 1000)), 2),
     Lx16aCommand.VOLTAGE_LIMITS_WRITE: LxSetting(

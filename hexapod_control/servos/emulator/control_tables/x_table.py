@@ -21,13 +21,13 @@ X_TABLE = ControlTable(
         ControlRegister(13, 1, 2, 1, 22),  # protocol
         ControlRegister(20, 4, 0, -1_044_479, 1_044_479, signed=True),  # homing offset
         ControlRegister(24, 4, 10, 0, 1023),  # moving threshold
-        ControlRegister(31, 1, 72, 0, 100),  # greatest temperature
-        ControlRegister(32, 2, 140, 60, 140),  # greatest voltage
-        ControlRegister(34, 2, 60, 60, 140),  # least voltage
+        ControlRegister(31, 1, 72, 0, 100),  # maximum temperature
+        ControlRegister(32, 2, 140, 60, 140),  # maximum voltage
+        ControlRegister(34, 2, 60, 60, 140),  # minimum voltage
         ControlRegister(36, 2, 885, 0, 885),  # PWM limit
         ControlRegister(44, 4, 265, 0, 2047),  # velocity limit
-        ControlRegister(48, 4, 4095, 0, 4095),  # greatest position
-        ControlRegister(52, 4, 0, 0, 4095),  # least position
+        ControlRegister(48, 4, 4095, 0, 4095),  # maximum position
+        ControlRegister(52, 4, 0, 0, 4095),  # minimum position
         ControlRegister(60, 1, 0, 0, 3),  # what happens at power-on
         ControlRegister(63, 1, 52, 0, 63),  # faults that switch off
         ControlRegister(64, 1, 0, 0, 1),  # torque

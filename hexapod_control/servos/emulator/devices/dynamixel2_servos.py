@@ -106,7 +106,7 @@ class XServos:
             self.world.goal(index, raw, self._duration(index, raw))
 
     def _duration(self, index: int, raw: int) -> float:
-        """Duration [s] of a move with the servo's profile; 0 is at greatest speed."""
+        """Duration [s] of a move with the servo's profile; 0 is at maximum speed."""
         velocity = self._number(index, Dynamixel2Register.PROFILE_VELOCITY)
         if not velocity or self.memories[index][Dynamixel2Register.DRIVE_MODE] & codec.TIME_BASED:
             return velocity / 1000.0

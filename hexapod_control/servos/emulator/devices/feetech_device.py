@@ -1,4 +1,4 @@
-"""Emulated Feetech servos of the ST and SC series. They ignore what they do not take; values are not checked."""
+"""Emulated Feetech servos of the ST and SC series. They ignore invalid writes and do not check values."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MIDDLE = feetech_st.SCALE.center
 
 
 class FeetechServos:
-    """What both series share."""
+    """Common parts of both series."""
 
     table: ControlTable
     lock_address: int

@@ -1,4 +1,4 @@
-"""Emulated servos that speak `FF FF` frames; an FFServoKind holds what differs between them."""
+"""Emulated servos with `FF FF` frames; differences between series are in an FFServoKind."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class FFServoKind(Protocol):
     id_address: int
     delay_address: int
     level_address: int  # of the status return level
-    registered_address: int  # of the register that tells whether a REG_WRITE waits
-    quiet_level: int  # value of the level register with which only reads are answered
+    registered_address: int  # of the register that shows a waiting REG_WRITE
+    quiet_level: int  # value of the level register: replies to reads only
     fault_bits: FaultBits  # of the error byte
     instruction_error: int  # error byte after an unknown instruction; 0: such a frame is not answered
     sync_read: bool  # one frame can read several servos
@@ -34,13 +34,13 @@ class FFServoKind(Protocol):
         """Updates the status registers from the world."""
 
     def refusal(self, memory: bytearray, address: int, data: bytes) -> int | None:
-        """None if the servo takes a write, else the error byte of its reply."""
+        """None if the servo accepts a write, else the error byte of its reply."""
 
     def apply_write(self, world: ServoWorld, index: int, memory: bytearray, written: range) -> None:
         """Executes a write to these addresses."""
 
     def persists(self, memory: bytearray) -> bool:
-        """Whether a write to the EEPROM is kept without power."""
+        """Whether a write to the EEPROM is retained without power."""
 
 
 class FFDevice:

@@ -1,4 +1,4 @@
-"""What emulated servos with control tables share: their memories by id, without power, and continuous rotation."""
+"""Common parts of emulated servos with control tables: memories by id, loss of power, continuous rotation."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from hexapod_control.servos.emulator.control_tables.control_table import Control
 from hexapod_control.servos.emulator.servo_world import ServoWorld
 
 DELAY_UNIT = 2e-6  # [s] of the return delay register
-SPIN_TIME_S = 1000.0  # for which a servo in wheel mode turns without a new command
+SPIN_TIME_S = 1000.0  # of rotation in wheel mode without a new command
 
 
 class ServoMemories:
-    """The registers of all servos of a bus. The EEPROM is kept without power, the rest starts with its defaults."""
+    """The registers of all servos of a bus. The EEPROM is retained without power, all else starts with its defaults."""
 
     def __init__(self, world: ServoWorld, ids: Sequence[int], table: ControlTable, id_address: int) -> None:
         """Servo `ids[i]` is number i of the world."""
@@ -70,14 +70,14 @@ class ServoMemories:
         self._replace(index, memory)
 
     def restart(self, index: int) -> None:
-        """What power-on does to the registers."""
+        """Resets the volatile registers, as at power-on."""
         memory = self._table.defaults()
         memory[: self._table.eeprom] = self.memories[index][: self._table.eeprom]
         self._replace(index, memory)
 
 
 def spin(world: ServoWorld, index: int, speed: float) -> None:
-    """Turns a servo at a speed [raw/s] without end; 0 stops it."""
+    """Turns a servo continuously at a speed [raw/s]; 0 stops it."""
     world.goal(index, world.position(index) + speed * SPIN_TIME_S, SPIN_TIME_S if speed else 0.0)
 
 
