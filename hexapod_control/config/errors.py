@@ -31,8 +31,8 @@ class FileError(ValueError):
         self.key = key
         place = f"{path}:{line}" if line else f"{path}"
         self.text = ", ".join(shortened(part, MAX_PART_LENGTH) for part in parts if part)
-        parts = (place, shortened(key, MAX_KEY_LENGTH), self.text)
-        super().__init__(": ".join(part for part in parts if part).replace("\n", " "))
+        message = (place, shortened(key, MAX_KEY_LENGTH), self.text)
+        super().__init__(": ".join(part for part in message if part).replace("\n", " "))
 
 
 class RobotFileError(FileError):

@@ -12,5 +12,5 @@ Folders import only from those below them:
     gait          gait table, gait clock, swing trajectory          | kinematics  legs, body pose, planar motion
     robot, names  the robot's geometry, and the names of its parts
 
-`sensing` and `workspace` do not use each other, nor does `steering` use more than kinematics.
+`sensing` and `workspace` are independent of each other, and `steering` only uses kinematics.
 """

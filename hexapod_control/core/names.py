@@ -28,9 +28,9 @@ def joint_names(legs: Iterable[str]) -> tuple[str, ...]:
     return tuple(joint_name(leg, joint) for leg in legs for joint in JOINTS)
 
 
-def shortened(text: str, most: int = MAX_QUOTED) -> str:
-    """Shortens an untrusted text for a message to at most `most` characters."""
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+def shortened(text: str, max_length: int = MAX_QUOTED) -> str:
+    """Shortens an untrusted text for a message to at most `max_length` characters."""
+    return text if len(text) <= max_length else f"{text[: max_length - 1]}…"
 
 
 def quoted(text: str) -> str:

@@ -136,10 +136,10 @@ class Body:
 
 
 class GaitRow(NamedTuple):
-    """A gait of the robot's own, beside those that follow from where the hips are."""
+    """A gait of the robot file, in addition to those derived from the hip positions."""
 
     name: str
-    duty_factor: float  # share of the cycle a foot stands, in [0.5, 1)
+    duty_factor: float  # share of the cycle in stance, in [0.5, 1)
     lift_off: tuple[float, ...]  # phase in [0, 1) of each leg's lift-off, in leg order
 
 
@@ -147,7 +147,7 @@ class GaitRow(NamedTuple):
 class WalkDefaults:
     """Default settings of the walk."""
 
-    gait: str  # its name
+    gait: str  # name of the gait
     height: float  # [m] base_link above the ground in the neutral stance
     swing_time: float  # [s] from lift-off to touch-down
     lift_height: float  # [m] of the swing's top above the ground
@@ -164,7 +164,7 @@ class Robot:
     foot_radius: float  # [m] of the ball at the end of the tibia; 0 is a point foot
     imu: Vector  # [m] position of the IMU in base_link, axes parallel to it
     walk: WalkDefaults
-    gaits: tuple[GaitRow, ...] = ()  # its own
+    gaits: tuple[GaitRow, ...] = ()  # of the robot file
     mass: float = field(init=False, repr=False, compare=False)  # [kg] of the whole robot
 
     def __post_init__(self) -> None:

@@ -16,7 +16,7 @@ from hexapod_control.clients.trajectory_log import TrajectoryLog
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.se2 import Pose
 from hexapod_control.core.steering.command_priorities import SOURCES
-from hexapod_control.core.steering.obstacle_avoidance import moved, points
+from hexapod_control.core.steering.obstacle_avoidance import points, transform_points
 from hexapod_control.ros import messages
 from hexapod_control.ros.message_types import TFMessage
 from hexapod_control.ros.qos import LATCHED, LATCHED_TREE, SENSOR
@@ -87,7 +87,7 @@ class PatrolClient(RobotClient):
         if -MAX_SCAN_AGE_S < age < 0.0:
             return  # the odometry for that time has not arrived yet
         known = 0.0 <= age < MAX_SCAN_AGE_S and len(self.odometry) > 1  # else the lidar has another clock
-        self.obstacles = moved(seen, self.odometry.at(time) if known else last.pose)
+        self.obstacles = transform_points(seen, self.odometry.at(time) if known else last.pose)
         self.scanned, self._pending = last.time, None
 
     @property

@@ -1,9 +1,9 @@
-"""When each leg lifts off: the clock of the gait, and a planned change to another gait.
+"""The gait clock: lift-off time of each leg, and planned changes to another gait.
 
-Times are in units of the swing time, so that the swing time may vary without changing the schedule. A leg
-holds a countdown to its next lift-off; lifting off it is set forward by one cycle. A change of gait is a plan:
-leave the old gait in `leave` from now, enter the new one at a phase. It is known in advance, so that a landing
-foot can be aimed for its actual stance.
+Times are in units of the swing time, so that the swing time may vary without changing the schedule. Each leg has a
+countdown to its next lift-off, which is advanced by one cycle at lift-off. A change of gait is a plan: leave the old
+gait in `leave` from now, enter the new one at a phase. It is known in advance, so that a landing foot can be aimed for
+its actual stance.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class GaitClock:
         self.enter(gait, 0.0)
 
     def copy(self) -> GaitClock:
-        """An independent schedule in the same state."""
+        """An independent clock in the same state."""
         other = GaitClock.__new__(GaitClock)
         other.gait, other.change, other.phase, other.until = self.gait, self.change, self.phase, self.until[:]
         return other
@@ -52,7 +52,7 @@ class GaitClock:
         """Advances by `step`. Returns (leg, time since its lift-off) of the legs that lifted off, in leg order.
 
         `flight` is the time each leg still needs to its touch-down at the start of the step, 0 if planted.
-        All times in swing times. A leg due while it is still in flight, or nearly, lifts off in its next turn.
+        All times in swing times. A leg that is due in flight, or shortly after touch-down, skips this lift-off.
         """
         if self.change is not None and self.change.leave <= step:
             change = self.change

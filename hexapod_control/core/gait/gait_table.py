@@ -1,4 +1,4 @@
-"""Gaits as table rows: the share of the cycle a foot stands (duty factor) and when each leg lifts off.
+"""Gaits as table rows: duty factor (share of the cycle in stance) and lift-off phase of each leg.
 
 The rows follow from the number of legs on each side and their order along the body: see docs/how-it-walks.md.
 
@@ -18,7 +18,7 @@ from hexapod_control.core.robot import Point, Robot
 
 MIN_LEGS = 4  # three stand while one swings
 CRAWL_PARTS = 8  # of the cycle of a gait with sway: two swings, a shift of two swing times, and the same again
-SHIFT_TIME = 2.0  # [swing times] in which the body shifts, with all feet on the ground
+SHIFT_TIME = 2.0  # [swing times] of a shift of the body, with all feet on the ground
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Gait:
     """One row of the table."""
 
     name: str
-    duty_factor: float  # share of the cycle a foot stands, in [0.5, 1)
+    duty_factor: float  # share of the cycle in stance, in [0.5, 1)
     lift_off: tuple[float, ...]  # phase of each leg's lift-off, rows in leg order
     sway: Point = (0.0, 0.0)  # [m] shift of the body while the legs of the first half of the cycle swing, then opposite
 
@@ -48,16 +48,16 @@ class Gait:
 
     @property
     def start_phase(self) -> float:
-        """Phase at which a robot starts that stands: with sway, a shift before the first lift-off."""
+        """Phase at which a standing robot starts: with sway, a shift before the first lift-off."""
         return 0.0 if self.sway == (0.0, 0.0) else 1.0 - SHIFT_TIME / CRAWL_PARTS
 
     def shift(self, phase: float) -> Point:
-        """The shift of the body [m] that is due at a phase, or at the end of the shift that begins there."""
+        """Shift of the body [m] at a phase; at the start of a shift, its goal."""
         x, y = self.sway
         return (x, y) if (phase - self.start_phase) % 1.0 < 0.5 else (-x, -y)
 
     def legs_in_swing(self, phase: float) -> tuple[int, ...]:
-        """Legs in the air at a phase, just after their lift-off included."""
+        """Legs in swing at a phase, from the lift-off phase on."""
         swing = 1.0 - self.duty_factor - 1e-9
         return tuple(leg for leg, lift_off in enumerate(self.lift_off) if (phase - lift_off) % 1.0 < swing)
 
@@ -72,14 +72,14 @@ AUTO = "auto"
 
 @dataclass(frozen=True, slots=True)
 class GaitSelection:
-    """What a walk walks in: one gait, or the one of several that suits its speed."""
+    """The selected gait: one gait, or several to choose from by speed."""
 
     name: str  # of the gait, or AUTO
-    gaits: tuple[Gait, ...]  # the most stable one first, the fastest one last
+    gaits: tuple[Gait, ...]  # from the most stable to the fastest
 
     @classmethod
     def of(cls, gait: Gait) -> GaitSelection:
-        """Always one gait."""
+        """The selection of a single gait."""
         return cls(gait.name, (gait,))
 
     @property
@@ -93,7 +93,7 @@ class GaitSelection:
         return self.gaits[-1]
 
 
-ALTERNATING = {6: "tripod", 8: "tetrapod"}  # by number of legs: what the gait of two alternating halves is called
+ALTERNATING = {6: "tripod", 8: "tetrapod"}  # name of the gait with two alternating groups, by number of legs
 
 NAMES = ("tripod", "tetrapod", "alternating", "ripple", "wave", "crawl", "fastest")
 """Names of the gaits that follow from the geometry."""
@@ -103,7 +103,7 @@ Phases = list[list[Fraction]]
 
 
 def derived_gaits(robot: Robot) -> MappingProxyType[str, Gait]:
-    """Gaits by name, derived from where the hips are. Raises ValueError for fewer than `MIN_LEGS`."""
+    """Gaits by name, derived from the positions of the hips. Raises ValueError for fewer than `MIN_LEGS`."""
     if len(robot.legs) < MIN_LEGS:
         raise ValueError(f"a walking robot needs at least {MIN_LEGS} legs, has {len(robot.legs)}")
     left, right = leg_sides(robot.legs)
@@ -116,12 +116,12 @@ def derived_gaits(robot: Robot) -> MappingProxyType[str, Gait]:
 
 
 def own_gaits(robot: Robot) -> dict[str, Gait]:
-    """The gaits of the robot's own by name."""
+    """The gaits defined in the robot file, by name."""
     return {row.name: Gait(*row) for row in robot.gaits}
 
 
 def _named(counts: tuple[int, int]) -> Iterator[tuple[str, Fraction, Phases]]:
-    """Name, share of the cycle a leg is in the air, and phases of every gait for so many legs left and right."""
+    """Yields name, swing share of the cycle, and phases of each gait for these numbers of legs left and right."""
     total, most = sum(counts), max(counts)
     if counts[0] == counts[1] and most > 2:
         yield ALTERNATING.get(total, "alternating"), Fraction(1, 2), _in_turn(counts, 2)
@@ -137,7 +137,7 @@ def _named(counts: tuple[int, int]) -> Iterator[tuple[str, Fraction, Phases]]:
 
 
 def _in_turn(counts: tuple[int, int], parts: int) -> Phases:
-    """Every leg a part of the cycle after the one before it, and the right side a part after the left."""
+    """Phases of legs that lift off one part of the cycle apart, and the right side one part after the left."""
     return [[Fraction(i + side, parts) % 1 for i in range(n)] for side, n in _sides(counts)]
 
 

@@ -1,4 +1,4 @@
-"""Left and right legs in order along the body, by where their hips are: names and rows of the legs do not matter."""
+"""Left and right legs in order along the body, by the positions of their hips; names and rows do not matter."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from hexapod_control.core.robot import Leg
 
 CENTRELINE = 0.001  # [m] half the width of the strip that is neither left nor right
-SAME_ANGLE = 1e-6  # [rad] by which rounding may turn a leg that points straight ahead
+SAME_ANGLE = 1e-6  # [rad] rounding error of a leg that points straight ahead
 
 
 def leg_sides(legs: Sequence[Leg]) -> tuple[list[int], list[int]]:
@@ -34,10 +34,10 @@ def leg_sides(legs: Sequence[Leg]) -> tuple[list[int], list[int]]:
 
 
 def _across(leg: Leg) -> float:
-    """How far [m] to the left the hip is, or the foothold if the hip is on the centreline."""
+    """Lateral position [m] of the hip, + left; of the foothold if the hip is on the centreline."""
     return leg.hip[1] if abs(leg.hip[1]) > CENTRELINE else leg.foothold[1]
 
 
 def _along(leg: Leg) -> tuple[float, float]:
-    """Sorts front to rear by the hips, and by the footholds where hips are at one x."""
+    """Sort key from front to rear: x of the hip, then of the foothold."""
     return -round(leg.hip[0], 6), -leg.foothold[0]

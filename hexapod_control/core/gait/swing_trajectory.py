@@ -1,4 +1,4 @@
-"""The swing of a foot: the only place where its travel and its height are defined, over its progress u in [0, 1].
+"""The swing trajectory of a foot: travel and height over the progress u in [0, 1], defined only here.
 
 Travel is a quintic that starts and ends with zero speed and zero acceleration, taken RELATIVE TO THE GROUND, so that
 the foot leaves and lands without scrubbing: s(u) = u^3 (10 - 15 u + 6 u^2). The height is h sin^2(pi u), with zero
@@ -15,21 +15,21 @@ import numpy as np
 from hexapod_control.core.kinematics.arrays import Array
 
 PEAK_SHARE_SPEED = 1.875  # maximum d share / du, at u = 1/2
-AIM_FROZEN = 0.8  # from this progress on the aim is fixed in the world, so that it cannot jump before touch-down
+AIM_FROZEN = 0.8  # progress from which the aim is fixed in the world, so that it does not jump before touch-down
 
 Progress = TypeVar("Progress", float, Array)
 
 
 class SwingTiming(NamedTuple):
-    """Progress of a swing at which its parts begin and end; the default is the smooth one over flat ground."""
+    """Progress at which the parts of a swing begin and end; the default is a smooth swing over flat ground."""
 
-    off: float = 0.0  # the foot begins to travel over the ground
-    there: float = 1.0  # it is over its aim
-    up: float = 0.5  # it is at its highest point; it does not stop there, as it may still be rising from low ground
-    down: float = 1.0  # it is down
+    off: float = 0.0  # start of the travel over the ground
+    there: float = 1.0  # end of the travel: the foot is over its aim
+    up: float = 0.5  # highest point; the foot does not stop there, it may still be rising from low ground
+    down: float = 1.0  # end of the descent
 
     def towards(self, other: SwingTiming, part: float) -> SwingTiming:
-        """The timing between this one (part 0) and another one (part 1)."""
+        """Interpolates between this timing (part 0) and another one (part 1)."""
         return SwingTiming(*(a + part * (b - a) for a, b in zip(self, other, strict=True)))
 
     def travelled(self, u: float) -> float:
@@ -37,7 +37,7 @@ class SwingTiming(NamedTuple):
         return share(max(0.0, u - self.off) / (self.there - self.off))
 
     def lifted(self, u: float) -> float:
-        """Progress at which the smooth swing is as high, and on the same side of its top."""
+        """Progress of the smooth swing at the same height, on the same side of its top."""
         return 0.5 * u / self.up if u < self.up else 0.5 + 0.5 * (u - self.up) / (self.down - self.up)
 
 

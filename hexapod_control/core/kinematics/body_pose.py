@@ -1,4 +1,4 @@
-"""The pose of the body relative to the neutral stance, and points seen from it.
+"""The body pose relative to the neutral stance, and its transform between base_link and base_footprint.
 
 base_footprint is level, on the support plane, with the heading of the walk. A body pose puts base_link into
 it at (x, y, height + z) with the rotation Rz(yaw) Ry(pitch) Rx(roll).
@@ -23,7 +23,7 @@ class BodyPose(NamedTuple):
     yaw: float = 0.0  # [rad]
 
     def towards(self, goal: BodyPose, share: float) -> BodyPose:
-        """The pose at this share (0 to 1) between this one and the goal, each coordinate linear."""
+        """Interpolates each coordinate linearly between this pose (share 0) and the goal (share 1)."""
         return BodyPose(*(a + share * (b - a) for a, b in zip(self, goal, strict=True)))
 
     def rotation(self) -> tuple[Vector, Vector, Vector]:
@@ -68,7 +68,7 @@ class Placement:
     __slots__ = ("_translation", "rotation")
 
     def __init__(self, pose: BodyPose, height: float) -> None:
-        """`height` [m] is that of base_link above the ground in the neutral stance."""
+        """`height` [m] of base_link above the ground in the neutral stance."""
         self.rotation = pose.rotation()  # rows of the matrix base_link -> base_footprint
         self._translation = (pose.x, pose.y, height + pose.z)
 

@@ -1,7 +1,7 @@
 """Kinematics of one leg for many feet at once: `leg_kinematics` over arrays, for tables and searches.
 
 Coordinates and angles are separate arrays of one shape, as numpy is several times slower on columns of a wider one.
-Two differences of angles become one arctangent each, which leaves nothing to wrap.
+Each difference of two angles is computed as one arctangent, so that nothing has to be wrapped.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ Mask = NDArray[np.bool_]
 Coordinates = tuple[Array, Array, Array]
 """x, y and z [m], or angles of coxa, femur and tibia [rad]."""
 
-BLOCK = 4096  # feet solved together, so that all intermediate results fit the cache of a core
+BLOCK = 4096  # feet solved together, so that intermediate results fit the cache of a core
 
 
 class BatchSolution(NamedTuple):
     """Joints for many targets of one leg's foot."""
 
-    joints: Coordinates  # [rad] as if they had no limits; for a target out of reach, those of the nearest point
-    reached: Mask  # True where the target is in reach, and all joints are within their limits
+    joints: Coordinates  # [rad] ignoring joint limits; for a target out of reach, of the nearest point
+    reached: Mask  # True if the target is in reach and all joints are within their limits
 
 
 def forward_over_arrays(leg: Leg, joints: Coordinates) -> Coordinates:
@@ -43,7 +43,7 @@ def forward_over_arrays(leg: Leg, joints: Coordinates) -> Coordinates:
 def inverse_over_arrays(leg: Leg, feet: Coordinates) -> BatchSolution:
     """Joints for ball centres [m, hip frame]: `leg_inverse` over arrays, from BENT_LEG and without clamping.
 
-    A target that is NaN is not reached.
+    NaN targets are not reached.
     """
     shape = np.broadcast_shapes(*(axis.shape for axis in feet))
     x, y, z = (np.broadcast_to(axis, shape).ravel() for axis in feet)

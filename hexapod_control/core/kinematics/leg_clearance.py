@@ -20,7 +20,7 @@ from typing import NamedTuple
 from hexapod_control.core.kinematics.leg_kinematics import LegJoints
 from hexapod_control.core.robot import Leg, Robot, Vector
 
-ENOUGH = 0.05  # [m] wider gaps are not computed: no leg moves that far within a tick
+ENOUGH = 0.05  # [m] wider gaps are not computed: no leg moves this far within a tick
 
 
 class LegClearance(NamedTuple):
@@ -52,7 +52,7 @@ class LegSpan(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LegNeighbours:
-    """The legs of one robot in their order round the body, each the neighbour of the next, the last of the first."""
+    """The legs of one robot in cyclic order around the body; consecutive legs are neighbours."""
 
     robot: Robot
     spans: tuple[LegSpan, ...]
@@ -60,12 +60,12 @@ class LegNeighbours:
     @classmethod
     @lru_cache(maxsize=8)
     def of(cls, robot: Robot) -> LegNeighbours:
-        """Computed once per robot; store it, as a lookup takes longer than a gap (hashing a robot is slow)."""
+        """Computed once per robot. Store the result: a cache lookup is slower than computing a gap."""
         middles = [(leg.hip[0] + leg.foothold[0], leg.hip[1] + leg.foothold[1]) for leg in robot.legs]
         x, y = (sum(column) / len(middles) for column in zip(*middles, strict=True))
         order = sorted(range(len(middles)), key=lambda row: atan2(middles[row][1] - y, middles[row][0] - x))
         after = [*order[1:], order[0]]
-        # From middle to middle the legs of a pair are far apart all along: their neutral directions spread about it.
+        # The axis of a pair runs between the middles of its legs, whose neutral directions diverge about it.
         axes = [_unit(middles[a], middles[b]) for a, b in zip(order, after, strict=True)]
         thick = [max(radii(leg, robot)) for leg in robot.legs]
         spans = tuple(
@@ -76,7 +76,7 @@ class LegNeighbours:
 
     @property
     def pairs(self) -> tuple[tuple[int, int], ...]:
-        """Rows of the legs that are neighbours."""
+        """Rows of neighbouring legs, in pairs."""
         rows = [span.row for span in self.spans]
         return tuple(zip(rows, [*rows[1:], rows[0]], strict=True))
 
@@ -94,7 +94,7 @@ class LegNeighbours:
         return best
 
     def _extents(self, joints: Sequence[LegJoints]) -> tuple[list[float], list[float]]:
-        """How far [m] each leg's segments reach along the axis ahead, and where they begin along the one behind."""
+        """Upper ends [m] of the legs along the axis to the next leg, and lower ends along that from the previous one."""
         fronts, backs = [], []
         for row, (hip_x, hip_y), yaw, (coxa, femur, tibia, lateral), ahead, behind, _ in self.spans:
             turn, lift, bend = joints[row]

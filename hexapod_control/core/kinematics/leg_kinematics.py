@@ -28,7 +28,7 @@ LegJoints = tuple[float, float, float]
 
 BENT_LEG: LegJoints = (0.0, 0.5, -1.5)  # [rad] knee up: start of iterations that depend on the previous joints
 
-ON_AXIS = 1e-9  # [m] from the coxa axis, within which the direction of a target is undefined
+ON_AXIS = 1e-9  # [m] a target this close to the coxa axis has no direction
 
 
 class UnreachableReason(Enum):
@@ -84,8 +84,8 @@ def leg_forward(leg: Leg, joints: LegJoints) -> tuple[Vector, Vector]:
 def leg_inverse(leg: Leg, foot: Vector, previous: LegJoints) -> LegSolution:
     """Joints that bring the ball centre to `foot` [m, hip frame], knee up.
 
-    `previous` [rad] gives the coxa its angle where the target has no direction. A target out of reach is
-    pulled back to the reach limit, an angle beyond a joint limit is clamped; the reason names which.
+    `previous` [rad] sets the coxa angle for a target without direction. A target out of reach is moved to the reach
+    limit, an angle beyond a joint limit is clamped; `reason` says which.
     """
     return LegSolution(*solve_leg(leg, hip_to_base(leg, foot), previous))
 
@@ -107,7 +107,7 @@ def solve_leg(leg: Leg, foot: Vector, previous: LegJoints) -> LegResult:
 
 
 def solve_leg_unlimited(leg: Leg, foot: Vector, previous: LegJoints) -> LegResult:
-    """As `solve_leg`, but with the joints as if they had no limits."""
+    """As `solve_leg`, but without joint limits."""
     c, s = leg.turn
     x, y, z = foot
     hip_x, hip_y, hip_z = leg.hip
@@ -148,7 +148,7 @@ def solve_leg_unlimited(leg: Leg, foot: Vector, previous: LegJoints) -> LegResul
 
 
 def clamp(leg: Leg, joints: LegJoints) -> LegJoints:
-    """Joint angles [rad] pulled inside the leg's joint limits."""
+    """Joint angles [rad] clamped to the leg's joint limits."""
     coxa, femur, tibia = (
         min(max(angle, joint.lower), joint.upper) for angle, joint in zip(joints, leg.joints, strict=True)
     )

@@ -1,4 +1,4 @@
-"""The least-squares plane through points, as feet on uneven ground stand on it: z = a x + b y + c."""
+"""Least-squares plane through points, such as feet on uneven ground: z = a x + b y + c."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from collections.abc import Sequence
 
 from hexapod_control.core.robot import Vector
 
-FEWEST_POINTS = 3  # that make a plane
-MIN_SPREAD = 1e-3  # 1 - r^2 of the points' x and y: below it they count as collinear
+MIN_POINTS = 3  # of a plane
+MIN_SPREAD = 1e-3  # 1 - r^2 of the points' x and y; collinear below it
 
 
 def fit_plane(
-    points: Sequence[Vector], weights: Sequence[float] | None = None, least_spread: float = MIN_SPREAD
+    points: Sequence[Vector], weights: Sequence[float] | None = None, min_spread: float = MIN_SPREAD
 ) -> tuple[float, float, float] | None:
     """(a, b, c) [1, 1, m] of the plane z = a x + b y + c with the least (weighted) sum of squares to points [m].
 
-    None for fewer than three points, or points in line by `least_spread`. Solves the 2 x 2 normal equations about the
+    None for fewer than three or collinear points (see MIN_SPREAD). Solves the 2 x 2 normal equations about the
     mean.
     """
-    if len(points) < FEWEST_POINTS:
+    if len(points) < MIN_POINTS:
         return None
     weighted = (
         [(1.0, *p) for p in points] if weights is None else [(w, *p) for w, p in zip(weights, points, strict=True)]
@@ -31,7 +31,7 @@ def fit_plane(
     xz = sum(w * (x - mx) * (z - mz) for w, x, _, z in weighted)
     yz = sum(w * (y - my) * (z - mz) for w, _, y, z in weighted)
     determinant = xx * yy - xy * xy
-    if determinant <= least_spread * xx * yy or determinant == 0.0:
+    if determinant <= min_spread * xx * yy or determinant == 0.0:
         return None
     a, b = (xz * yy - yz * xy) / determinant, (yz * xx - xz * xy) / determinant
     return a, b, mz - a * mx - b * my

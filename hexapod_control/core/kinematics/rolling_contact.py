@@ -1,9 +1,9 @@
-"""The foot is a ball: from the point where it touches the ground to its centre, and back.
+"""Rolling contact of a ball foot: from the contact point to the centre of the ball, and back.
 
-The planner keeps contact points still. As the tibia leans, the ball rolls: without slip its centre moves by
-radius x angle in the direction in which the upper end of the tibia leans. Commanding that shift takes the
-scrubbing out of the stance (straight-line error 3.3 % -> 0.6 %, measured in physics). The contact point is
-the one of the upright tibia, so that contact and centre belong together one to one.
+The planner keeps contact points still. As the tibia leans, the ball rolls: without slip its centre moves by radius x
+angle in the direction in which the upper end of the tibia leans. Commanding that shift takes the scrubbing out of the
+stance (straight-line error 3.3 % -> 0.6 %, measured in physics). The contact point is defined as that of the upright
+tibia, so that contact and centre correspond one to one.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def rolling_shift(leg: Leg, joints: LegJoints, placement: Placement, radius: flo
 
 
 def _in_base(leg: Leg, angle: float, across: float, along: float) -> Vector:
-    """A vector in base_link that has these parts across and along the coxa axis, at an angle from the straight leg."""
+    """A vector in base_link, from its parts across and along the coxa axis, at an angle from the straight leg."""
     if leg.rotation is None:
         heading = leg.hip_yaw + angle
         return across * cos(heading), across * sin(heading), along
@@ -65,7 +65,7 @@ def ball_centre_and_joints(
         centre = placement.to_base(x + shift_x, y + shift_y, z)
         joints, _, _ = solve_leg_unlimited(
             leg, centre, previous
-        )  # clamped ones would shift a foot out of reach into it
+        )  # without limits: clamped joints would move a foot from outside the reach into it
         shift_x, shift_y = rolling_shift(leg, joints, placement, radius)
     centre = placement.to_base(x + shift_x, y + shift_y, z)
     return centre, solve_leg(leg, centre, previous)
@@ -86,9 +86,8 @@ def rolling_displacement(
 ) -> tuple[float, float]:
     """Displacement (x, y) [m] of the ball's centre over the ground between two sets of joint angles, without slip.
 
-    `tilt` is the change of the body's roll and pitch [rad]. Rolling has no memory: a tibia that leans and turns about
-    the vertical only spins its ball, where rolling_shift, one to one, turns with it. So this one is for
-    a sum of small steps.
+    `tilt` is the change of the body's roll and pitch [rad]. A leaning tibia that turns about the vertical only spins
+    its ball, whereas rolling_shift turns with it. Use this function for sums of small steps.
     """
     coxa, bent = 0.5 * (before[0] + after[0]), after[1] + after[2] - before[1] - before[2]
     x, y, _ = placement.turn(*_in_base(leg, coxa - QUARTER_TURN, bent, after[0] - before[0]))

@@ -1,7 +1,7 @@
 """Planar rigid motions: a pose is (x, y, yaw) [m, m, rad], a twist (vx, vy, wz) [m/s, m/s, rad/s].
 
-`exp` is the exact integral of a constant twist over a time, so that a foot which is fixed in the world
-stays fixed in the world for any twist and any step.
+`exp` is the exact integral of a constant twist over a time, so that a foot fixed in the world stays fixed for any twist
+and step size.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def exp(twist: Twist, time: float) -> Pose:
 
 
 def carried(twist: Twist, time: float, x: float, y: float) -> tuple[float, float]:
-    """`exp(twist, time).apply(x, y)` with half of its sines and cosines."""
+    """`exp(twist, time).apply(x, y)`, with half the number of sines and cosines."""
     vx, vy, wz = twist
     angle = wz * time
     cosine, sine = math.cos(angle), math.sin(angle)

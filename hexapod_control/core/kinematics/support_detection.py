@@ -1,4 +1,4 @@
-"""Foot positions for given joint angles, and which of the feet then support the robot."""
+"""Foot positions for given joint angles, and which feet support the robot."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ SAME_GROUND = 0.006  # [m] feet within this of the lowest are on the ground: a l
 
 
 class DetectedSupport(NamedTuple):
-    """How the robot stands, or lies."""
+    """Support of a standing or lying robot."""
 
     pose: BodyPose
     centres: list[Vector]  # [m] of the balls in base_link
     contacts: list[tuple[float, float]]  # [m] contact points in base_footprint
     lifts: list[float]  # [m] of the contact points above the ground
-    planted: list[bool]  # none where the body lies on its belly, or almost
+    planted: list[bool]  # none if the body lies on its belly, or almost
     placement: Placement
 
 
@@ -31,7 +31,7 @@ def belly_height(robot: Robot) -> float:
 
 
 def detect_support(robot: Robot, joints: Sequence[LegJoints], pose: BodyPose) -> DetectedSupport:
-    """How the robot stands with joints (n, 3) [rad] if its body has the attitude and heading of a pose.
+    """Support of the robot for joints (n, 3) [rad] and the attitude and heading of a body pose.
 
     The height of the pose is not used: the lowest foot, or the belly, is on the ground.
     """

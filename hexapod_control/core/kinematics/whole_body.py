@@ -31,13 +31,13 @@ class WholeBodyPose(NamedTuple):
 
 
 class BodyMotion(Protocol):
-    """Something that moves the robot tick by tick: a walk, a lift of the body, a move of all feet or joints."""
+    """A motion executed tick by tick: a walk, a lift of the body, a move of all feet or joints."""
 
     def advance(self, dt: float, previous: Sequence[LegJoints]) -> WholeBodyPose:
         """The pose `dt` [s] later; `previous` are the joint angles [rad] of the tick before."""
 
     def retreat(self, dt: float, previous: Sequence[LegJoints]) -> WholeBodyPose | None:
-        """The pose after a tick towards safety, where `advance` is out of reach; None: it can only hold."""
+        """The pose after a tick towards a reachable pose, if `advance` is out of reach; None: it can only hold."""
 
 
 def whole_body_pose(

@@ -9,7 +9,7 @@ from hexapod_control.core.motions.motion_steps import HeightStep, PoseStep, Rota
 from hexapod_control.core.motions.step_context import StepContext, StepExecution
 
 POSE_TOLERANCE = 1e-4  # [m, rad] of a body pose from its goal
-SWAY_CHECKS = 16  # points of an ellipse that must be in reach before the body begins to sway
+SWAY_CHECKS = 16  # points of an ellipse that must be in reach before a sway starts
 
 
 def execute_pose(context: StepContext, step: PoseStep) -> StepExecution:
@@ -19,7 +19,7 @@ def execute_pose(context: StepContext, step: PoseStep) -> StepExecution:
 
 
 def execute_height(context: StepContext, step: HeightStep) -> StepExecution:
-    """Moves to a height; the other coordinates of the pose stay."""
+    """Moves to a height; the other coordinates of the pose are unchanged."""
     goal = context.planner.view.body_pose_goal._replace(z=step.z)
     yield from _posed(context, goal, step.duration)
 

@@ -81,7 +81,7 @@ def execute_feet(context: StepContext, step: FeetStep) -> StepExecution:
     """Moves all feet by offsets from the neutral stance."""
     planner = context.planner
     robot = planner.robot
-    # The stance at the nominal height, not at the present one: planted feet would slide from one to the other.
+    # The stance at the nominal height: towards that of the present height planted feet would slide.
     neutral = joints_at_offset(robot, planner.capabilities.stances.at(robot.walk.height).footholds, 0.0)
     assert neutral is not None  # the robot's own stance
     goal = forward(robot, read_only(neutral)) + _by_leg(context, step.offsets, np.zeros((len(robot.legs), 3)))
@@ -98,14 +98,14 @@ def execute_joints(context: StepContext, step: JointsStep) -> StepExecution:
 
     def begin() -> str:
         now = context.planner.view.joint_angles
-        assert now is not None  # refused before otherwise
+        assert now is not None  # refused before the robot rests
         return context.planner.move_joints(_by_leg(context, step.angles, now), step.duration)
 
     yield from _moved(context, begin)
 
 
 def _by_leg(context: StepContext, named: Mapping[str, Vector], others: Array) -> Array:
-    """Returns values (n, 3): those of the named legs, else that of `all`, else `others` (n, 3)."""
+    """Returns values (n, 3): of the named legs, else of `all`, else from `others` (n, 3)."""
     every = named.get("all")
     values = [
         named.get(leg, other if every is None else every)

@@ -118,7 +118,7 @@ class MotionPlayer:
             self._next, self.state = motion, PlayerState.STOPPING
 
     def stop(self) -> None:
-        """Lets the running motion finish its cycle and discards the waiting one."""
+        """Ends the running motion after its cycle, and discards the waiting one."""
         self._next = None
         if self._now is not None:
             self.state = PlayerState.STOPPING

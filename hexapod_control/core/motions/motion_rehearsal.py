@@ -91,7 +91,7 @@ def _placed(robot: Robot, start: str) -> Planner:
         planner.set_measured_joints(planner.view.lying_joints)
         return planner
     neutral = joints_at_offset(robot, planner.view.neutral_footholds(), 0.0)
-    assert neutral is not None  # a planner is only made for a robot that can stand
+    assert neutral is not None  # a planner exists only for a robot that can stand
     planner.set_measured_joints(read_only(neutral))
     return planner
 

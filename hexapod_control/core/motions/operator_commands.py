@@ -1,4 +1,4 @@
-"""Accepts or refuses the requests of an operator.
+"""Commands of an operator: accepted or refused.
 
 All rules for that are here:
 
@@ -33,14 +33,14 @@ class OperatorCommands:
         """Accepts requests until `close`."""
         self._player = player
         self._planner: Planner = player.planner
-        self.robot: Robot = player.planner.robot  # that is commanded
+        self.robot: Robot = player.planner.robot  # commanded twist
         self._rehearsal: MotionRehearsal | None = None
         self._awaited = ""  # name of a motion that is being read
         self._outcomes: list[MotionOutcome] = []  # of rehearsals
         self._closed = False
 
     def close(self) -> None:
-        """Ends a motion and accepts only stops from now on."""
+        """Ends a motion; from now on only stops are accepted."""
         self._closed = True
         self.end_motion()
 
@@ -99,7 +99,7 @@ class OperatorCommands:
         return _guide(self._planner.copy(), ball_centres) or _guide(self._planner, ball_centres)
 
     def change_leg(self, leg: str, *, lost: bool) -> str:
-        """Folds a leg away and goes on with the others, or unfolds a lost one and goes on with it."""
+        """Folds a leg and continues on the others, or unfolds a lost leg and continues with it."""
         return self._take_over() or self._planner.change_leg(leg, lost=lost)
 
     # --- stops, always accepted --------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The context in which the steps of a motion run, and how they report."""
+"""The context of the steps of a motion, and the format of their reports."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hexapod_control.core.motions import motion_steps
 from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.planner.tick_plan import TickPlan
 
-MAX_STEPS_PER_TICK = 8  # that begin; a motion may have thousands of steps without a duration
+MAX_STEPS_PER_TICK = 8  # started steps; a motion may have thousands of steps without duration
 StepExecution = Iterator[str]
 """Yields once per tick, empty while the step runs or the reason why it cannot continue; ends when it is done."""
 
@@ -41,7 +41,7 @@ class StepContext:
 
 
 def coming_to_rest(context: StepContext) -> StepExecution:
-    """Comes to rest with all feet on the ground or held in the air."""
+    """Brings the robot to rest, with all feet on the ground or held in the air."""
     context.planner.command(ZERO)
     while not context.planner.view.at_rest:
         yield ""

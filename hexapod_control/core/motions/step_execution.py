@@ -1,7 +1,7 @@
-"""Executes the steps of a motion: one generator per kind of step, which drives the planner tick by tick.
+"""Executes the steps of a motion: one generator per kind of step, which commands the planner tick by tick.
 
 An execution begins when the planner can take its requests, yields once per tick, and ends when the step is done. A
-refusal is yielded as a text. Steps by subject: walking_steps.py, body_steps.py, leg_steps.py; here are the ones that
+refusal is yielded as a text. Steps by subject: walking_steps.py, body_steps.py, leg_steps.py; this file has those that
 combine others.
 """
 

@@ -33,7 +33,7 @@ def execute_turn(context: StepContext, step: RotateStep) -> StepExecution:
 
 
 def execute_gait(context: StepContext, step: GaitStep) -> StepExecution:
-    """Changes to another gait and waits until it is active; `auto` has no gait of its own to wait for."""
+    """Changes to another gait and waits until it is active; with `auto` there is nothing to wait for."""
     refusal = context.planner.change_gait(step.name)
     if refusal:
         yield refusal

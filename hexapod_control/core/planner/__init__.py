@@ -1,1 +1,1 @@
-"""The planner: a state machine that takes requests and returns one plan per tick."""
+"""The planner: a state machine with requests as input and one plan per tick as output."""

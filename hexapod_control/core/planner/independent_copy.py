@@ -1,11 +1,10 @@
 """Independent copies of the planner's objects, complete by construction.
 
-A planner, a walk or a limiter is a graph of plain Python objects. A copy must share no mutable part with the original:
-else stepping one of them changes the other. Instead of one copy method per class, the graph is traversed: what cannot
-change (numbers, texts, enumerations, frozen dataclasses, read-only arrays, tuples of these) is shared, every other
-object is rebuilt from its attributes. An object that is referenced twice is copied once. A new attribute is
-therefore copied without additional code. Frozen dataclasses hold immutable parts only; test_copies.py checks
-it.
+A planner, a walk or a limiter is a graph of plain Python objects. A copy must share no mutable part with the original;
+otherwise stepping one would change the other. Instead of one copy method per class, the graph is traversed: immutable
+objects (numbers, texts, enumerations, frozen dataclasses, read-only arrays, tuples of these) are shared, every other
+object is rebuilt from its attributes. An object that is referenced twice is copied once. A new attribute is therefore
+copied without additional code. Frozen dataclasses hold immutable parts only; test_copies.py checks it.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ Copied = TypeVar("Copied")
 Memo = dict[int, Any]  # id of an original: its copy
 Copier = Callable[[Any, Memo], Any]
 
-TABLES = {StanceRegionTable, SpeedEnvelope}  # they never change after their construction
+TABLES = {StanceRegionTable, SpeedEnvelope}  # immutable after construction
 
 _shared: set[type] = {type(None), bool, int, float, complex, str, bytes, frozenset, type, *TABLES}
 

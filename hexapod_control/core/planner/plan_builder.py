@@ -84,7 +84,7 @@ def plan_at_rest(context: PlannerContext, state: RobotState) -> TickPlan:
 
 
 def completed(plan: TickPlan, legs: WalkingLegs) -> TickPlan:
-    """The plan for the whole robot: its lost legs rest where they are folded."""
+    """The plan for the whole robot: lost legs hold their folded pose."""
     if not legs.lost:
         return plan
     folded = read_only(legs.folded)

@@ -1,4 +1,4 @@
-"""The planner: takes requests and returns one plan of targets per tick. It is all that a planner node needs.
+"""The planner: takes requests and returns one plan of targets per tick. The complete interface for a planner node.
 
 A request is accepted or refused at once and is then executed tick by tick from the present pose. Which request
 leads to which state is defined in states.py; a tick advances the present state by the measured time step.
@@ -19,7 +19,7 @@ from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.names import quoted
 from hexapod_control.core.planner import requests
 from hexapod_control.core.planner.faults.leg_change import change_legs
-from hexapod_control.core.planner.faults.mishap_response import recover, respond, why_not_rise
+from hexapod_control.core.planner.faults.mishap_response import recover, respond, rising_refusal
 from hexapod_control.core.planner.faults.unknown_state import Unknown
 from hexapod_control.core.planner.independent_copy import independent_copy
 from hexapod_control.core.planner.plan_builder import build_plan, completed, plan_at_rest
@@ -34,7 +34,7 @@ from hexapod_control.core.walking.walk_settings import WalkSettings
 from hexapod_control.core.workspace.twist_limits import TwistLimits
 
 LEG_LOST = "refused while a leg is lost: call it back first"
-MAX_TICK_S = 0.1  # [s] a longer tick is taken as this long: no catching up after a pause
+MAX_TICK_S = 0.1  # [s] longer ticks count as this: a pause is not made up for
 
 
 class Planner:
@@ -50,9 +50,9 @@ class Planner:
         legs = WalkingLegs.without(robot, frozenset())
         settings = WalkSettings(legs.capabilities.selection(gait), limits or TwistLimits())
         self._context = PlannerContext.of(legs, self.sensors, settings)
-        self.capabilities = legs.capabilities  # with the legs that are not lost
+        self.capabilities = legs.capabilities  # of the legs that are not lost
         self._state: PlannerState = Unknown()
-        self.plays_motion = False  # a motion gives the commands: a robot on its feet is `moving`
+        self.plays_motion = False  # True while a motion commands the robot: its state is then `moving`
         self._failed = False  # the last tick failed
 
     def copy(self) -> Planner:
@@ -95,28 +95,28 @@ class Planner:
     # --- pose known or unknown ----------------------------------------------------------------
 
     def set_measured_joints(self, joints: Array) -> None:
-        """Takes measured joint angles (n, 3) [rad]. They end `unknown`; later ones are used while the robot lies."""
+        """Takes measured joint angles (n, 3) [rad]. The first ones end `unknown`; a lying robot uses later ones, too."""
         if np.isfinite(joints[list(self._context.legs.rows)]).all():
             self._handle(requests.MeasuredJoints(_legs(joints)))
 
     def forget_pose(self) -> None:
         """Returns to `unknown` because the torque is off; when it is on again, the robot holds until a request."""
         self._state = Unknown.without_torque()
-        self._context.place(())
+        self._context.restart_from(())
         self._context.pace = 1.0
 
     # --- requests; each returns why it is refused, or an empty text ---------------------
 
     def stand(self) -> str:
         """Stands up, or sets down the feet that are in the air."""
-        return why_not_rise(self._state, self._context) or self._handle(requests.StandRequest())
+        return rising_refusal(self._state, self._context) or self._handle(requests.StandRequest())
 
     def sit(self) -> str:
         """Sits down; a walking robot comes to rest first."""
         return self._handle(requests.SitRequest())
 
     def recover(self) -> str:
-        """Stands up again after a fall, or goes on after a lift."""
+        """Stands up after a fall, or continues after the robot was lifted."""
         self._state, text = recover(self._state, self._context)
         return text
 
@@ -145,7 +145,7 @@ class Planner:
         self._handle(requests.PoseTrackingRequest(pose))
 
     def guide_foot(self, leg: str, ball_centre: Vector) -> str:
-        """Moves one foot to a point [m, base_link] while the others support the robot; below the ground it lands."""
+        """Moves one foot to a point [m, base_link] while the others support the robot; a point below ground lands it."""
         if leg not in self._context.robot.leg_names:
             return _unusable_leg(leg, self.robot)
         return self._handle(requests.GuidedFootRequest(self._context.robot.leg_names.index(leg), ball_centre))
@@ -177,7 +177,7 @@ class Planner:
         return self._handle(requests.JointMoveRequest(_legs(joints), duration))
 
     def change_leg(self, leg: str, *, lost: bool) -> str:
-        """Folds a leg away and goes on with the others, or unfolds a lost one and goes on with it."""
+        """Folds a leg and continues on the others, or unfolds a lost leg and continues with it."""
         if leg not in self.robot.leg_names:
             return _unusable_leg(leg, self.robot)
         context, row = self._context, frozenset({self.robot.leg_names.index(leg)})
@@ -192,7 +192,7 @@ class Planner:
         self.capabilities = context.capabilities
         return text
 
-    # --- how it walks ------------------------------------------------------------------------------
+    # --- walk settings ------------------------------------------------------------------------------
 
     def change_gait(self, name: str) -> str:
         """Changes to another gait; `auto`: from now on to the one that suits the speed."""

@@ -30,7 +30,7 @@ TORQUE_OFF = "the torque is off: call arm, after an emergency stop first estop w
 class PlannerContext:
     """Shared by all states: the tables of one robot, its settings and sensors, and the last tick."""
 
-    legs: WalkingLegs  # those that are not lost; robot, tables, joints and plan are of these legs only
+    legs: WalkingLegs  # the legs that are not lost; robot, tables, joints and plan refer only to these
     limiter: TickLimiter
     sensors: SensorInputs
     settings: WalkSettings
@@ -39,48 +39,48 @@ class PlannerContext:
     plan: TickPlan | None = None  # of the last tick
 
     pace: float = 1.0  # of the motion (0 to 1): posture moves stop and continue smoothly
-    wanted_gait: str = ""  # the last one asked for; empty: that of the robot file
+    wanted_gait: str = ""  # the last requested one; empty: the gait of the robot file
 
     @classmethod
     def of(cls, legs: WalkingLegs, sensors: SensorInputs, settings: WalkSettings) -> PlannerContext:
-        """Of a robot with these legs whose pose is not known."""
+        """The context of a robot with these legs and an unknown pose."""
         limiter, watch = TickLimiter(legs.capabilities.robot), MishapWatch(legs.whole)
         return cls(legs, limiter, sensors, settings, watch, wanted_gait=settings.selection.name)
 
     @property
     def robot(self) -> Robot:
-        """The robot with the legs that walk; its body carries the lost ones."""
+        """The robot with its walking legs; lost legs are part of its body."""
         return self.legs.capabilities.robot
 
     @property
     def capabilities(self) -> Capabilities:
-        """What the robot can do with these legs."""
+        """Gaits, stance regions and speeds with these legs."""
         return self.legs.capabilities
 
     @property
     def sequences(self) -> PostureSequences:
-        """How it changes its posture with these legs."""
+        """Posture sequences with these legs."""
         return self.legs.sequences
 
     @property
     def touching(self) -> tuple[bool, ...] | None:
-        """Which feet touch; None: not known, or not used."""
+        """Which feet touch the ground; None if unknown or not used."""
         touching = self.sensors.touching
         return None if touching is None else self.legs.of_whole(touching)
 
     def change_legs(self, legs: WalkingLegs) -> None:
-        """Walks on other legs from now on; the robot is at rest, and lost legs stay where they are."""
+        """Changes to other legs; the robot is at rest, and lost legs hold their joints."""
         joints = self.legs.completed(self.joints, self.legs.folded) if self.joints else ()
         able, wanted = legs.capabilities, self.wanted_gait
         if wanted not in able.gait_names or (legs.lost and wanted != AUTO):
-            wanted = ""  # that of the robot, which is the fastest one on fewer legs
+            wanted = ""  # default of the robot: the fastest one on fewer legs
         self.legs = legs.holding(joints) if joints else legs
         self.limiter = TickLimiter(able.robot)
         self.settings = replace(self.settings, selection=able.selection(wanted))
         self.joints, self.plan = legs.of_whole(joints), None
 
-    def place(self, joints: tuple[LegJoints, ...]) -> None:
-        """Restarts from measured joint angles (n, 3) [rad] of the whole robot; empty: from unknown ones."""
+    def restart_from(self, joints: tuple[LegJoints, ...]) -> None:
+        """Restarts from measured joint angles (n, 3) [rad] of the whole robot; empty: unknown."""
         if joints:
             self.legs = self.legs.holding(joints)
         self.joints, self.plan = self.legs.of_whole(joints) if joints else (), None
@@ -100,7 +100,7 @@ class StateReply(NamedTuple):
 
 
 class PoseOrigin(Enum):
-    """Where the body pose of a standing robot comes from."""
+    """Origin of the body pose of a standing robot."""
 
     REQUESTED = "requested"
     FOUND = "found"  # after a take-over or a stopped move; the first velocity moves the body to neutral

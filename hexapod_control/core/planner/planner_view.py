@@ -8,7 +8,7 @@ from hexapod_control.core.kinematics.leg_clearance import LegClearance
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.planner.faults.frozen_state import Frozen
 from hexapod_control.core.planner.faults.leg_change import LegChange
-from hexapod_control.core.planner.faults.mishap_response import mishap_of
+from hexapod_control.core.planner.faults.mishap_response import present_mishap
 from hexapod_control.core.planner.faults.unknown_state import Unknown
 from hexapod_control.core.planner.planner_state import PlannerContext, PlannerState, PoseOrigin
 from hexapod_control.core.planner.states import OnFeet, Transition
@@ -30,13 +30,14 @@ class PlannerView:
         self.walk = state.walk.state if state.walk is not None else None  # None unless the robot stands or walks
         self.selected_gait = (self.walk or context.settings).selection.name  # or `auto`
         self.lost_legs = context.legs.names_of_lost
-        self.mishap = mishap_of(state, context)  # that applies now
-        # A robot that was lifted and stands again: a velocity lets it go on; else `held` says why it does not.
+        self.mishap = present_mishap(state, context)  # the present one
+        # A lifted robot that stands again continues on a velocity; otherwise `held` is the reason why not.
         self.waits_for_command = isinstance(state, Frozen) and state.waits_for_command(context)
         self.held = state.mishap.text if isinstance(state, Frozen) and not self.waits_for_command else ""
         # True in the pose in which the robot was found on its feet, before any pose is requested
         self.pose_found = isinstance(state, OnFeet | Transition) and state.origin is PoseOrigin.FOUND
-        self.changing_legs = isinstance(state, LegChange)  # a leg is folded or unfolded, or the robot rests for that
+        # True while a leg is folded or unfolded, and while the robot comes to rest for it
+        self.changing_legs = isinstance(state, LegChange)
 
     # --- the robot ---------------------------------------------------------------------------------
 
@@ -138,7 +139,7 @@ class PlannerView:
         return self.walk.stance.footholds if self.walk is not None else self._context.sequences.neutral_footholds
 
     def guided_foot_arrived(self, leg: str) -> bool:
-        """Returns True if the foot of a leg has reached the goal of its guidance, or is not guided at all."""
+        """Returns True if the foot of a leg has reached its guided goal, or is not guided."""
         return self.walk is None or self.walk.guided_foot_arrived(self._context.robot.leg_names.index(leg))
 
     # --- speed -------------------------------------------------------------------------------------

@@ -40,11 +40,11 @@ def refusal(request: Request, state: RobotState) -> str:
         case FeetMoveRequest() | JointMoveRequest():
             return not_at_rest(state)
         case StandRequest() | SitRequest() | HaltRequest() | MeasuredJoints():
-            return ""  # the robot is already in that state, or its planned joints are used
+            return ""  # already in that state, or the planned joints are used
         case VelocityRequest() | PoseTrackingRequest() | FeetReleaseRequest() | NeutralStanceRequest():
-            return ""  # sent continuously, and without effect before the robot stands
+            return ""  # sent continuously; no effect before the robot stands
         case GaitRequest() | SettingsRequest():
-            return ""  # kept in the context for the next walk
+            return ""  # stored in the context for the next walk
         case _:
             assert_never(request)
 
@@ -60,7 +60,7 @@ def not_at_rest(state: RobotState) -> str:
 
 
 def pass_on(request: Request, walk: WalkController) -> None:
-    """Passes requests on to the walk that it accepts at any time."""
+    """Passes on the requests that a walk accepts at any time."""
     match request:
         case PoseTrackingRequest(pose):
             walk.track_pose(pose)

@@ -54,7 +54,7 @@ class Lying(AtRest):
             case FeetMoveRequest() | JointMoveRequest():
                 return StateReply(WholeBodyMove(request_handling.whole_body_move(request, context, NEUTRAL)))
             case MeasuredJoints(joints):
-                context.place(joints)
+                context.restart_from(joints)
                 return StateReply(self)
             case _:
                 return StateReply(self, request_handling.refusal(request, self.robot_state))
@@ -67,7 +67,7 @@ class Transition:
     robot_state: RobotState  # rising or sinking
     moves: list[PostureMove]  # the present one first
     goal: WalkController | None  # walk controller of the robot that stands at the end; None if it lies
-    then: StandRequest | SitRequest | None = None  # request to handle as soon as the robot stands
+    then: StandRequest | SitRequest | None = None  # request to handle when the robot stands
     pace_goal: float = 1.0  # 0 while halted
     origin: PoseOrigin = PoseOrigin.REQUESTED
     walk: None = None
@@ -79,7 +79,7 @@ class Transition:
 
     @property
     def lies_down(self) -> bool:
-        """True while sinking, and while rising if the robot is to lie down at once."""
+        """True while sinking, and while rising if the robot will lie down afterwards."""
         return self.robot_state is RobotState.SINKING or isinstance(self.then, SitRequest)
 
     def handle(self, request: Request, context: PlannerContext) -> StateReply:
@@ -154,7 +154,7 @@ class OnFeet:
 
     @property
     def lies_down(self) -> bool:
-        """True if the robot is to lie down as soon as it rests."""
+        """True if the robot will lie down when it rests."""
         return self.then is not None
 
     @classmethod
@@ -260,7 +260,7 @@ class WholeBodyMove:
 
     @property
     def lies_down(self) -> bool:
-        """True if the robot is to lie down next."""
+        """True if the robot will lie down next."""
         return isinstance(self.then, SitRequest)
 
     def handle(self, request: Request, context: PlannerContext) -> StateReply:
@@ -294,7 +294,7 @@ class WholeBodyMove:
         return self._following(context, PoseOrigin.FOUND)
 
     def _following(self, context: PlannerContext, origin: PoseOrigin) -> PlannerState:
-        """Returns OnFeet with the present footholds, or Lying; handles a request that came meanwhile."""
+        """Returns OnFeet with the present footholds, or Lying; then handles a stored request."""
         walk = context.sequences.standing_on(context.joints, self.move.pose, context.settings.selection.most_stable)
         state: PlannerState = Lying() if walk is None else OnFeet.beginning(walk, context, origin)
         return state if self.then is None else state.handle(self.then, context).state

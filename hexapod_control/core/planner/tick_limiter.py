@@ -23,27 +23,27 @@ from hexapod_control.core.planner.independent_copy import independent_copy
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.workspace.speed_envelope import SPEED_SHARE
 
-MAX_TRIES = 5  # of a tick with decreasing shares, before the robot holds
+MAX_ATTEMPTS = 5  # of a tick with decreasing shares, before the robot holds
 MIN_TICK_S = 1e-4  # [s] a shorter tick is ignored: rounding errors would look like speed
-SLOWED_SHARE = 0.97  # a tick with less than this part of the possible share counts as slowed
+SLOWED_SHARE = 0.97  # a tick with a smaller part of the possible share counts as slowed
 SHARE_RECOVERY_RATE = 10.0  # [1/s] at which the share returns to one
 CLOSING_TOLERANCE_M = 1e-9  # [m] by which a gap may close from rounding
 BLOCKED_SHARE = 0.05  # a motion that a neighbouring leg slows below this share counts as blocked
 MIN_LEG_GAP_M = 0.003  # [m] between neighbouring legs
-CLOSING_TIME_S = 0.04  # [s] in which the rest of a gap may close, at every instant
-SPIN_UP_TIME_S = 1.0 / 30.0  # [s] rest to no-load speed: a servo needs a quarter of its stall torque for a lifted leg
+CLOSING_TIME_S = 0.04  # [s] closing time of the remaining gap, at every instant
+SPIN_UP_TIME_S = 1.0 / 30.0  # [s] rest to no-load speed; takes a quarter of the stall torque with a lifted leg
 
 AnyMotion = TypeVar("AnyMotion", bound=BodyMotion)
 
 
 class _Attempt(NamedTuple, Generic[AnyMotion]):
-    """A share of the tick that breaks no hard limit."""
+    """A share of the tick that violates no hard limit."""
 
     motion: AnyMotion
     pose: WholeBodyPose
     speeds: list[LegJoints]  # [rad/s] of the joints
     share: float  # of the tick's time
-    gap: LegClearance | None  # between neighbouring legs after it, where it is known
+    gap: LegClearance | None  # between neighbouring legs afterwards, if known
     change: float  # maximum change of a joint's speed over its limit
 
 
@@ -51,7 +51,7 @@ class TickLimiter:
     """Limits the ticks of one robot, starting from the joint speeds and the share of the last tick."""
 
     def __init__(self, robot: Robot) -> None:
-        """Starts at rest: the first tick may have the full share, but joints accelerate from zero."""
+        """Starts at rest: the full share is possible at once, but joints accelerate from zero."""
         self._robot = robot
         self._max_speeds = [[SPEED_SHARE * joint.no_load_speed for joint in leg.joints] for leg in robot.legs]  # rad/s
         self._neighbours = LegNeighbours.of(robot)
@@ -94,7 +94,7 @@ class TickLimiter:
         unreached: UnreachableFoot | None = None
         blocked: LegClearance | None = None
         best: _Attempt[AnyMotion] | None = None
-        for _ in range(MAX_TRIES):
+        for _ in range(MAX_ATTEMPTS):
             tried = independent_copy(motion)
             pose = tried.advance(share * dt, joints)
             if pose.unreached:
@@ -124,10 +124,10 @@ class TickLimiter:
     ) -> _Attempt[AnyMotion] | None:
         """Used if no share of the tick is valid: feet and clock stand still, the body returns to its neutral pose.
 
-        Joints are clamped to what they reach meanwhile, and the foot targets are where those joints put the feet.
+        Joints are clamped to their limits meanwhile, and the foot targets follow from them by forward kinematics.
         """
         share = 1.0
-        for _ in range(MAX_TRIES):
+        for _ in range(MAX_ATTEMPTS):
             tried = independent_copy(motion)
             pose = tried.retreat(share * dt, joints)
             if pose is None:

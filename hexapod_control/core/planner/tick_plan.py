@@ -50,5 +50,5 @@ class TickPlan:
     margin: float  # [m] static stability; NaN while no foot is planted
     center: Point  # [m] centre of mass in base_footprint
     unreached: UnreachableFoot | None  # the foot target that made the robot hold still
-    gap: float  # [m] smallest between neighbouring legs, capped at a safe width
+    gap: float  # [m] smallest gap between neighbouring legs, capped at a safe width
     blocked: LegClearance | None  # two legs that would touch, and so block the motion

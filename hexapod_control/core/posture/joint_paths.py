@@ -19,8 +19,8 @@ from hexapod_control.core.kinematics.leg_kinematics import LegJoints
 from hexapod_control.core.robot import Robot
 
 SAMPLES = 40  # of every straight part of a path
-PATH_GAP_M = 0.004  # [m] that a path keeps between neighbouring legs
-RAISED_FEMUR_RAD = 1.2  # [rad] of a femur that is out of the others' paths
+PATH_GAP_M = 0.004  # [m] minimum between neighbouring legs on a path
+RAISED_FEMUR_RAD = 1.2  # [rad] of a femur out of the way of other legs
 GAP_TOLERANCE_M = 1e-9
 
 JointAngles = tuple[LegJoints, ...]  # [rad] of all legs

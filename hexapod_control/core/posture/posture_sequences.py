@@ -28,12 +28,12 @@ from hexapod_control.core.walking.walk_controller import WalkController
 from hexapod_control.core.workspace.capabilities import Capabilities
 
 PostureMove = JointMove | BodyLift
-MIN_PLANTED_FEET = 3  # that support a robot
+MIN_PLANTED_FEET = 3  # to support a robot
 
 
 @dataclass(frozen=True, slots=True)
 class PostureSequences:
-    """Creates the sequences of one robot; it holds only tables that are computed once."""
+    """Creates the sequences of one robot; its data are tables computed once."""
 
     capabilities: Capabilities
     neutral_footholds: tuple[Point, ...]  # [m] contact points of the neutral stance at the walk height
@@ -47,7 +47,7 @@ class PostureSequences:
         footholds = capabilities.stances.at(robot.walk.height).footholds
         offset = stand_up.lying_offset(robot, footholds)
         joints = joints_at_offset(robot, footholds, offset)
-        assert joints is not None  # lying_offset only gives offsets in reach
+        assert joints is not None  # lying_offset is always in reach
         return cls(capabilities, footholds, offset, joints)
 
     def getting_up(self, joints: Sequence[LegJoints], gait: Gait) -> tuple[list[PostureMove], WalkController]:

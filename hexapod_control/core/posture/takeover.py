@@ -31,7 +31,7 @@ from hexapod_control.core.statics.resting_pose import resting_pose
 from hexapod_control.core.workspace.stance_regions import StanceRegionTable
 
 POSE_DIGITS = 9  # rounds away a residual offset [m, rad] that would keep the body from counting as neutral
-KNEE_UP_TOLERANCE_RAD = 1e-6  # [rad] by which a pose on the knee-up branch may differ from its own inverse
+KNEE_UP_TOLERANCE_RAD = 1e-6  # [rad] of a knee-up pose from the inverse kinematics of its foot
 
 
 class StandingRobot(NamedTuple):

@@ -10,7 +10,7 @@ from hexapod_control.core.robot import Leg, Robot
 
 INSIDE = 0.05  # [rad] distance of the folded joints from their limits
 CLEAR = 0.005  # [m] height of the folded feet above the ground
-CHOICES = 40  # femur angles that are tried
+CHOICES = 40  # candidate femur angles
 
 
 def raised(robot: Robot, joints: Array) -> Array:
@@ -40,13 +40,13 @@ def _straight(leg: Leg) -> float:
 
 
 def _up(robot: Robot, leg: Leg) -> float:
-    """Returns the femur angle [rad] with which the folded leg extends least."""
+    """Returns the femur angle [rad] of the most compact folded leg."""
     lowest, highest = max(0.0, leg.femur_joint.lower + INSIDE), leg.femur_joint.upper - INSIDE
     choices = [lowest + (highest - lowest) * k / CHOICES for k in range(CHOICES + 1)]
-    return min(choices, key=lambda up: _sticks_out(leg, up, _down(robot, leg, up)))
+    return min(choices, key=lambda up: _extension(leg, up, _down(robot, leg, up)))
 
 
-def _sticks_out(leg: Leg, femur: float, tibia: float) -> float:
+def _extension(leg: Leg, femur: float, tibia: float) -> float:
     """Horizontal distance [m] of knee or foot from the femur axis, whichever is larger."""
     knee = leg.femur.length * math.cos(femur)
     return max(knee, knee + leg.tibia.length * math.cos(femur + tibia))

@@ -1,4 +1,4 @@
-"""The legs that a robot walks on when others are lost: a robot of its own, whose body carries the folded legs.
+"""Walking without lost legs: the remaining legs form a new robot, whose body includes the folded legs.
 
 Gaits, stance regions and speeds follow from the hips of the remaining legs as those of any other robot. One thing is
 chosen: where the feet stand under the body. With one of five legs in the air the other four support the robot only if
@@ -30,25 +30,25 @@ from hexapod_control.core.workspace.robot_gaits import gaits, neutral_center
 from hexapod_control.core.workspace.stance_regions import nominal_stance
 from hexapod_control.core.workspace.stride_stability import LEAST_STRIDE_MARGIN, stride_margin, swaying_stride_margin
 
-LEAST_MARGIN = 0.01  # [m] static margin that strides on fewer legs keep
-STRIDE_SHARES = tuple(0.1 * k for k in range(10, 2, -1))  # of the stance regions that they may use for that
-SHIFT_STEP = 0.005  # [m] between the shifts that are tried ...
+LEAST_MARGIN = 0.01  # [m] static margin of strides on fewer legs
+STRIDE_SHARES = tuple(0.1 * k for k in range(10, 2, -1))  # of the stance regions, tried for such strides
+SHIFT_STEP = 0.005  # [m] between candidate shifts ...
 SHIFT_STEPS = 14  # ... so many in each direction
-MIN_START_MARGIN = 0.005  # [m] with the feet where they were and any of them in the air
-TURNS = (0.0, 0.15, 0.3, 0.45)  # [rad] of the footholds next to a gap that are tried
-MARGIN_DIGITS = 4  # to which margins [m] are compared: of two equal shifts the smaller is taken
-MIN_REGION = 0.5  # share of the radii of all stance regions that a shift leaves
+MIN_START_MARGIN = 0.005  # [m] with the feet at their old footholds and any one in the air
+TURNS = (0.0, 0.15, 0.3, 0.45)  # [rad] candidate rotations of the footholds next to a gap
+MARGIN_DIGITS = 4  # of margins [m] in comparisons: of equal shifts the smaller one is taken
+MIN_REGION = 0.5  # of the radii of all stance regions, left by a shift
 
 Row = TypeVar("Row")
 
 
 @dataclass(frozen=True, slots=True)
 class WalkingLegs:
-    """The legs that one robot walks on, and the folded ones; only tables, computed once."""
+    """The walking legs and the folded legs of one robot; tables computed once."""
 
     whole: Robot
-    rows: tuple[int, ...]  # of the legs that walk, in the whole robot
-    folded: tuple[LegJoints, ...]  # [rad] joints of the whole robot with its lost legs folded; the others do not count
+    rows: tuple[int, ...]  # of the walking legs, in the whole robot
+    folded: tuple[LegJoints, ...]  # [rad] joints of the whole robot with folded lost legs; the other legs are not used
     shift: Point  # [m] of the body over the feet, from that of the whole robot
     capabilities: Capabilities  # of the robot with these legs
     sequences: PostureSequences
@@ -62,7 +62,7 @@ class WalkingLegs:
         if not lost:
             all_legs = Capabilities.of(whole)
             return cls(whole, rows, tuple(joints), (0.0, 0.0), all_legs, PostureSequences.of(all_legs))
-        robot, shift = _arranged_for_support(_carrying(whole, lost, joints), _towards_gaps(whole, lost))
+        robot, shift = _arranged_for_support(_with_folded_legs(whole, lost, joints), _towards_gaps(whole, lost))
         capabilities = _stable_capabilities(robot)
         if capabilities is None:
             names = " and ".join(whole.legs[row].name for row in sorted(lost))
@@ -80,24 +80,24 @@ class WalkingLegs:
         return tuple(self.whole.leg_names[row] for row in sorted(self.lost))
 
     def holding(self, joints: Sequence[LegJoints]) -> WalkingLegs:
-        """The same, with the lost legs held where they are in joints (n, 3) [rad] of the whole robot."""
+        """The same legs, with the lost legs held at joints (n, 3) [rad] of the whole robot."""
         if not self.lost:
             return self
         known = (new if all(map(math.isfinite, new)) else old for new, old in zip(joints, self.folded, strict=True))
         return replace(self, folded=tuple(known))
 
     def of_whole(self, values: Sequence[Row]) -> tuple[Row, ...]:
-        """Of values for each leg of the whole robot those of the legs that walk."""
+        """Selects the values of the walking legs from values for the whole robot."""
         return tuple(values[row] for row in self.rows) if self.lost else tuple(values)
 
     def completed(self, values: Sequence[Row], of_lost: Sequence[Row]) -> tuple[Row, ...]:
-        """Values for each leg of the whole robot: of the legs that walk, and `of_lost` at the rows of the others."""
+        """Values for the whole robot: `values` for the walking legs, `of_lost` for the lost ones."""
         known = dict(zip(self.rows, values, strict=True))
         return tuple(known.get(row, other) for row, other in enumerate(of_lost))
 
 
 def _stable_capabilities(robot: Robot) -> Capabilities | None:
-    """What the robot can do in strides that keep the static margin, first of all in its fastest gait; None: nothing."""
+    """Capabilities with strides that keep the static margin, above all in the fastest gait; None if there are none."""
     try:
         rows = gaits(robot)
     except ValueError:  # too few legs, or no gait is stable
@@ -117,7 +117,7 @@ def _stable_capabilities(robot: Robot) -> Capabilities | None:
 
 
 def _stride_share(able: Capabilities, gait: Gait) -> float:
-    """Share (0 to 1) of the room for strides in a gait in which the static margin is large enough; 0: none is."""
+    """Largest share (0 to 1) of the stance regions with a sufficient static margin in a gait; 0 if there is none."""
     stance, center_at = nominal_stance(able.robot), partial(neutral_center, able.robot)
     if gait.sway == (0.0, 0.0):
         center = center_at()
@@ -128,8 +128,8 @@ def _stride_share(able: Capabilities, gait: Gait) -> float:
     return next((share for share, margin in margins if margin >= LEAST_STRIDE_MARGIN), 0.0)
 
 
-def _carrying(whole: Robot, lost: frozenset[int], joints: Sequence[LegJoints]) -> Robot:
-    """The robot without its lost legs and its own gaits.
+def _with_folded_legs(whole: Robot, lost: frozenset[int], joints: Sequence[LegJoints]) -> Robot:
+    """The robot without its lost legs, and without the gaits of its file.
 
     The masses of the lost legs, folded at joints (n, 3) [rad], are part of the body.
     """
@@ -148,7 +148,7 @@ def _arranged_for_support(robot: Robot, turns: Sequence[int]) -> tuple[Robot, Po
     """
     nominal, center = nominal_stance(robot).radii, neutral_center(robot)
     steps = [SHIFT_STEP * k for k in range(-SHIFT_STEPS, SHIFT_STEPS + 1)]
-    # Before the first step the feet are where they were: the body must be well over them, too.
+    # Before the first step the feet are at their old footholds, which must support the body, too.
     margins = {shift: _margin(robot, center, shift) for shift in product(steps, steps)}
     shifts = [shift for shift, margin in margins.items() if margin >= MIN_START_MARGIN]
     choices = []
@@ -163,7 +163,7 @@ def _arranged_for_support(robot: Robot, turns: Sequence[int]) -> tuple[Robot, Po
 
 
 def _margin(robot: Robot, center: Point, shift: Point) -> float:
-    """Least static margin [m], rounded, with any one leg in the air and the centre of mass shifted [m]."""
+    """Minimum static margin [m], rounded, with any one leg in the air and the centre of mass shifted [m]."""
     moved = (center[0] + shift[0], center[1] + shift[1])
     feet = [leg.foothold for leg in robot.legs]
     margin = min(static_margin(feet[:row] + feet[row + 1 :], moved) for row in range(len(feet)))
@@ -171,7 +171,7 @@ def _margin(robot: Robot, center: Point, shift: Point) -> float:
 
 
 def _towards_gaps(whole: Robot, lost: frozenset[int]) -> list[int]:
-    """Direction in which each leg that is left turns towards a lost neighbour: 1 to its left, -1 to its right, or 0."""
+    """Rotation of each remaining leg towards a lost neighbour: 1 to its left, -1 to its right, or 0."""
     turns = [0] * len(whole.legs)
     for row, after in LegNeighbours.of(whole).pairs:
         turns[row] += after in lost
@@ -190,6 +190,6 @@ def _turned(robot: Robot, turns: Sequence[int], angle: float) -> Robot:
 
 
 def _shifted(robot: Robot, shift: Point) -> Robot:
-    """The robot with its body shifted [m] over its feet: seen from the body, all footholds go the other way."""
+    """The robot with its body shifted [m] over its feet: in base_link, all footholds move by the opposite."""
     legs = (replace(leg, foothold=(leg.foothold[0] - shift[0], leg.foothold[1] - shift[1])) for leg in robot.legs)
     return replace(robot, legs=tuple(legs))

@@ -1,9 +1,9 @@
 """Attitude of the body from the rates and accelerations of an IMU: a complementary filter, and the bias of the gyro.
 
 The rates are integrated exactly for a constant rate; the acceleration turns roll and pitch slowly towards gravity and
-never the heading. Quaternions are (w, x, y, z) and turn vectors of the body into the world, whose z points up. Plain
-numbers: arrays of three elements cost more than their arithmetic. Source: R. Mahony, T. Hamel and J.-M. Pflimlin,
-Nonlinear complementary filters on the special orthogonal group, IEEE Transactions on Automatic Control 53 (2008).
+never the heading. Quaternions are (w, x, y, z) and rotate vectors from the body into the world, whose z points up.
+Plain floats are faster than arrays of three elements. Source: R. Mahony, T. Hamel and J.-M. Pflimlin, Nonlinear
+complementary filters on the special orthogonal group, IEEE Transactions on Automatic Control 53 (2008).
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ Quaternion = tuple[float, float, float, float]
 
 LEVEL: Quaternion = (1.0, 0.0, 0.0, 0.0)
 TIME_CONSTANT_S = 2.0  # of the correction by gravity
-MAX_GRAVITY_ERROR = 0.15  # share by which an acceleration may differ from gravity to be used
-STILL_TIME_S = 1.0  # without motion, over which the bias is measured
-STILL_SPREADS = (0.03,) * 3 + (0.4,) * 3  # maximum ones meanwhile: of the rates [rad/s], the accelerations [m/s^2]
+MAX_GRAVITY_ERROR = 0.15  # relative deviation from gravity of a usable acceleration
+STILL_TIME_S = 1.0  # without motion, to measure the bias
+STILL_SPREADS = (0.03,) * 3 + (0.4,) * 3  # maximum spreads of rates [rad/s] and accelerations [m/s^2] at rest
 MAX_BIAS = 0.35  # [rad/s] 20 deg/s, the zero-rate output of an MPU6050
-MAX_BIAS_CHANGE = 0.02  # [rad/s] of a bias once measured; a faster turn is a motion
-BIAS_SHARE = 0.3  # of a new measurement in the bias
+MAX_BIAS_CHANGE = 0.02  # [rad/s] of a measured bias; a larger change is a motion
+BIAS_SHARE = 0.3  # weight of a new measurement of the bias
 
 
 def product(a: Quaternion, b: Quaternion) -> Quaternion:
@@ -96,7 +96,7 @@ class AttitudeFilter:
 
 
 def _towards_up(measured: Vector, share: float) -> Quaternion:
-    """A share of the rotation that turns a vector of the world up, about a horizontal axis."""
+    """A share of the rotation about a horizontal axis that maps a world vector to the vertical."""
     x, y, z = measured
     level = math.hypot(x, y)
     if level == 0.0:
@@ -106,7 +106,7 @@ def _towards_up(measured: Vector, share: float) -> Quaternion:
 
 
 class GyroBias:
-    """The rate that a gyro shows at rest, measured whenever the robot is still for a second."""
+    """The bias of a gyro, measured whenever the robot is still for a second."""
 
     def __init__(self) -> None:
         """Starts with zero, and unknown."""
@@ -115,7 +115,7 @@ class GyroBias:
         self._window = StillWindow()
 
     def update(self, rate: Vector, acceleration: Vector, dt: float, at_rest: bool) -> Vector:
-        """The rate [rad/s] without its bias. `at_rest`: the robot is not told to move."""
+        """Returns the rate [rad/s] without its bias. `at_rest`: the robot is not commanded to move."""
         if not at_rest or not self._window.take(rate, acceleration, dt):
             self._window = StillWindow()
         elif self._window.time >= STILL_TIME_S:
@@ -134,7 +134,7 @@ class GyroBias:
 
 
 class StillWindow:
-    """Samples of a time in which nothing moves."""
+    """Samples of a period without motion."""
 
     def __init__(self) -> None:
         self.time = 0.0  # [s]
@@ -144,12 +144,12 @@ class StillWindow:
 
     @property
     def mean(self) -> Vector:
-        """Of the rates [rad/s]."""
+        """Mean of the rates [rad/s]."""
         x, y, z = self._sum
         return x / self._count, y / self._count, z / self._count
 
     def take(self, rate: Vector, acceleration: Vector, dt: float) -> bool:
-        """Takes a sample `dt` [s] after the last one. Returns whether nothing has moved so far."""
+        """Takes a sample `dt` [s] after the last one. Returns whether nothing has moved since the start."""
         sample = (*rate, *acceleration)
         self._low = tuple(map(min, self._low, sample)) if self._count else sample
         self._high = tuple(map(max, self._high, sample)) if self._count else sample

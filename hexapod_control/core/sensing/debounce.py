@@ -1,4 +1,4 @@
-"""Switches that bounce: a change counts once it has lasted."""
+"""Debouncing of switches: a change is accepted after it has lasted for a time."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 
 class Debounce:
-    """States of several switches. They start as they are first read."""
+    """States of several switches, initialised by the first reading."""
 
     def __init__(self, time: float) -> None:
-        """`time` [s] for which a switch must have its new state."""
+        """`time` [s] for which a new state must last."""
         self.states: tuple[bool, ...] = ()
         self._time = time
         self._changed: list[float] = []  # [s] for which each switch has differed from its state

@@ -1,14 +1,14 @@
 """Estimates vertical foot forces from servo torques.
 
-A servo torque moves the leg as well as it supports the robot. Subtracted from the reported torque are: what the speed
-needs (the torque-speed line of a DC motor, or nothing for a servo that reports its current), what accelerates the
-rotor, dry friction, and the weight of the leg. What is left at femur and tibia gives the force on the foot by the
-transposed Jacobian of the leg.
+A servo torque moves the leg as well as it supports the robot. Four parts are subtracted from the reported torque: a
+speed-dependent one (the torque-speed line of a DC motor, zero for a servo that reports its current), the acceleration
+of the rotor, dry friction, and the weight of the leg. The remaining torques of femur and tibia give the force on the
+foot by the transposed Jacobian of the leg.
 
-The three coefficients are in no data sheet, and with a guess that is wrong by a fifth feet seem to touch in the air. So
-they are learned by recursive least squares with forgetting: a foot that moves up or down quickly under the body is in
-the air, and what its servos then report is what the motion needs. The leg's inertia, small against that of the rotors
-behind their gears, is learned with it. Rows are legs, columns femur and tibia.
+The three coefficients are in no data sheet, and an error of a fifth makes feet in the air seem to touch. They are
+therefore learned by recursive least squares with forgetting: a foot that moves up or down quickly under the body is in
+the air, and the torques that its servos then report are those of its motion. The leg's inertia, small against that of
+the rotors behind their gears, is learned with it. Rows are legs, columns femur and tibia.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.robot import Joint, Robot
 from hexapod_control.core.statics.static_stability import GRAVITY
 
-ESTIMATED_CONTACT_SHARE = 0.5  # of an even share of the weight: a foot that carries more touches the ground ...
-RELEASE_SHARE = 0.4  # ... until it carries less than this; the touch threshold is raised by ...
+ESTIMATED_CONTACT_SHARE = 0.5  # of an even share of the weight: a foot with more load touches the ground ...
+RELEASE_SHARE = 0.4  # ... until its load is below this; the touch threshold is raised by ...
 INERTIAL_UNCERTAINTY_SHARE = 0.1  # ... this share of the force equivalent to the torque of the leg's own motion
 MIN_TIBIA_SINE = 0.1  # of the tibia's angle: in a straight leg femur and tibia torques are linearly dependent
 FLIGHT_SPEED = 0.12  # [m/s] vertical, relative to the body: a faster foot is in the air ...
@@ -41,7 +41,7 @@ FORGETTING_FACTOR = 0.9995  # of what was learned, per sample with a foot in the
 
 
 class ServoTorqueModel:
-    """Torques that femur and tibia servos need for their own motion: per speed, acceleration and direction.
+    """Torques of femur and tibia servos for the motion of the leg itself: by speed, acceleration and direction.
 
     Linear least squares with the initial guess as prior; columns are femur and tibia, the same for all legs.
     """

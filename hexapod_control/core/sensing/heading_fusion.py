@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from hexapod_control.core.kinematics.se2 import wrap
 
-MAX_AGE_S = 0.2  # of a heading of the IMU that is used
-MAX_LEAD_S = 0.01  # by which a heading may be newer than the joint sample
+MAX_AGE_S = 0.2  # of a usable heading of the IMU
+MAX_LEAD_S = 0.01  # of a heading over the joint sample
 MAX_FROZEN_TURN = 0.1  # [rad] turn of the feet while the IMU repeats the same heading
 
 
@@ -71,4 +71,4 @@ class HeadingFusion:
         if abs(self._unchanged) <= MAX_FROZEN_TURN:
             return change - by_feet if valid else None
         self.frozen = True
-        return self._unchanged if valid else None  # what was missed so far, once
+        return self._unchanged if valid else None  # the missed turn, once

@@ -1,4 +1,4 @@
-"""From readings of an IMU chip to attitude, rate and acceleration of the body, and whether the readings are alive."""
+"""Attitude, rate and acceleration of the body from readings of an IMU chip, and detection of frozen readings."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from hexapod_control.core.sensing.attitude_filter import (
     rotated,
 )
 
-MAX_STEP_S = 0.1  # that is integrated; a longer pause is one
-LATE_PERIODS = 2.5  # between two readings, from which the second is late
-FROZEN_S = 0.25  # of identical readings, after which they are frozen: noise changes every reading of a chip that works
+MAX_STEP_S = 0.1  # of integration; longer steps count as this
+LATE_PERIODS = 2.5  # between two readings; then the second one is late
+FROZEN_S = 0.25  # of identical readings: frozen, as a working chip has noise in every reading
 
 
 class BodyReading(NamedTuple):
@@ -30,7 +30,7 @@ class BodyReading(NamedTuple):
 
 
 class ImuEstimator:
-    """Attitude and motion of a body that carries a chip."""
+    """Attitude and motion of a body, from an IMU chip on it."""
 
     def __init__(self, mounting: Vector) -> None:
         """`mounting` [rad] is roll, pitch and yaw of the chip's axes in the body."""
@@ -44,20 +44,20 @@ class ImuEstimator:
         turned, felt = rate, acceleration
         if self._mounting != LEVEL:
             turned, felt = rotated(self._mounting, rate), rotated(self._mounting, acceleration)
-        if orientation is not None:  # such a chip corrects its gyro by itself
+        if orientation is not None:  # such a chip corrects its own gyro bias
             return BodyReading(product(orientation, inverse(self._mounting)), turned, felt)
         corrected = self.gyro.update(turned, felt, dt, at_rest)
         return BodyReading(self._filter.update(corrected, felt, min(dt, MAX_STEP_S)), corrected, felt)
 
 
 class Freshness:
-    """Whether readings come in time and change."""
+    """Detects late and frozen readings."""
 
     def __init__(self, period: float) -> None:
         """`period` [s] of the readings."""
         self._limit = LATE_PERIODS * period
-        self.late = 0  # readings that came late
-        self._raw, self._same = b"", 0.0  # [s] for which the readings have not changed
+        self.late = 0  # late readings
+        self._raw, self._same = b"", 0.0  # [s] since the last change of the readings
 
     def take(self, raw: bytes, dt: float) -> None:
         """Takes a reading `dt` [s] after the last one."""
@@ -67,5 +67,5 @@ class Freshness:
 
     @property
     def frozen(self) -> bool:
-        """Whether the readings do not change any more."""
+        """Whether the readings are frozen."""
         return self._same >= FROZEN_S

@@ -17,10 +17,10 @@ from hexapod_control.core.names import joint_names
 from hexapod_control.core.robot import Robot
 
 LIMIT_MARGIN = 0.5  # [rad] beyond a joint limit: a limp leg against its stop, an uncalibrated horn
-SPEED_FACTOR = 1.5  # of the no-load speed: a load or a hand turns a joint faster
-JITTER = 0.1  # [rad] in any time: noise, and stamps that are late
+SPEED_FACTOR = 1.5  # of the no-load speed: a load or a person may turn a joint faster
+JITTER = 0.1  # [rad] independent of time: noise and late stamps
 MAX_GAP_S = 0.1  # between two samples; a longer one allows no larger change
-BURST_PERIOD_S = 0.03  # between the stamps of samples that may arrive at once, queued while the receiver was busy
+BURST_PERIOD_S = 0.03  # between stamps of samples that may arrive in a burst, queued while the receiver was busy
 SETTLING_TIME_S = 0.3  # for which samples after a jump have to agree ...
 SETTLING_SAMPLES = 5  # ... and how many
 
@@ -37,7 +37,7 @@ class JointVerdict(NamedTuple):
     """Whether a sample is accepted."""
 
     reason: str = ""  # why it is rejected; empty: it is accepted
-    jumped: bool = False  # accepted, but not as a continuation of the samples before
+    jumped: bool = False  # accepted, but discontinuous with the samples before
 
 
 class JointPlausibility:

@@ -30,9 +30,9 @@ from hexapod_control.core.kinematics.rolling_contact import rolling_displacement
 from hexapod_control.core.kinematics.se2 import ZERO, Pose, exp, log
 from hexapod_control.core.robot import Point, Robot
 
-MAX_STEP_INTERVAL_S = 0.03  # between two samples in which all feet may change: in a longer one they move in the air
+MAX_STEP_INTERVAL_S = 0.03  # between samples in which all feet may change; in a longer one they move in the air
 UNKNOWN_RESIDUAL = 0.002  # [m] assumed residual of a step without planted feet
-BRIDGED_TIME_S = 0.1  # for which the body is then assumed to keep its velocity
+BRIDGED_TIME_S = 0.1  # of constant velocity assumed without planted feet
 MIN_SLIP = 0.0005  # [m] between two samples: a foot off by more may slip, and is left out of the fit if ...
 SLIP_RATIO = 2.5  # ... the residual without it is so many times smaller
 # Growth of the variance, from drives in physics: see evaluation/quality/odometry_drift.py.
@@ -42,7 +42,7 @@ YAW_VARIANCE_PER_DISTANCE = (
 )
 IMU_YAW_VARIANCE_RATE = 6.4e-7  # [rad^2/s] of an IMU's heading
 VARIANCE_PER_REJECTED = 4e-6, 1.2e-5  # [m^2, rad^2] per rejected sample: 20 mm and 2 degrees after a hundred
-RESIDUAL_WEIGHT = 2.0  # of the squared residual of a step, per foot: what slips goes on slipping, so errors add up
+RESIDUAL_WEIGHT = 2.0  # of the squared residual of a step, per foot: slip persists, so errors add up
 
 Pair = tuple[float, Point, Point]
 """Weight of a foot, and where it was [m] in base_footprint then and now."""
@@ -66,7 +66,7 @@ class OdometryStep:
 
     motion: Pose
     residual: float  # [m] root mean square residual of the rigid fit
-    feet: int  # that stood in both samples
+    feet: int  # in stance in both samples
 
 
 def observe(robot: Robot, joints: Array, loads: Sequence[float], last: FootSupport | None) -> FootSupport:
@@ -137,7 +137,7 @@ def _feet(before: FootSupport, after: FootSupport) -> Iterator[tuple[float, floa
 
 
 def _robust(pairs: list[Pair], turn: float | None) -> OdometryStep:
-    """Fits without slipping feet, i.e. those without which the residual is far smaller."""
+    """Fits without slipping feet: feet without which the residual is far smaller."""
     step, worst = _fitted(pairs, turn)
     while worst > MIN_SLIP and len(pairs) > 2:
         fewer = [pairs[:k] + pairs[k + 1 :] for k in range(len(pairs))]

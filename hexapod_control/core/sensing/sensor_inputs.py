@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.statics.static_stability import GRAVITY
 
-YAW_RATE = 4  # place in a sample of the IMU, after roll, pitch and two rates
+YAW_RATE = 4  # index in a sample of the IMU, after roll, pitch and two rates
 MAX_SILENCE_S = 0.15  # without a new sample
 MAX_FROZEN_TIME_S = 0.15  # of the same sample while joints move
-CONTACT_FORCE_SHARE = 0.12  # of an even share of the weight: a foot that carries more touches the ground ...
-RELEASE_SHARE = 0.06  # ... until it carries less than this
+CONTACT_FORCE_SHARE = 0.12  # of an even share of the weight: a foot with more load touches the ground ...
+RELEASE_SHARE = 0.06  # ... until its load is below this
 
 
 class SensorSource:
@@ -39,7 +39,7 @@ class SensorSource:
         self.sample, self._age = values, 0.0
 
     def step(self, dt: float, moving: bool) -> None:
-        """Advances the age by `dt` [s]; `moving` tells whether joints moved."""
+        """Advances the age by `dt` [s]; `moving`: whether joints moved."""
         self._age += dt
         if moving:
             self._same += dt
@@ -53,7 +53,7 @@ class SensorSource:
 
 
 class ImuSource(SensorSource):
-    """What an IMU measures; each of its values changes while it works."""
+    """Samples of an IMU; all values change while it works."""
 
     def take_reading(self, tilt: Sequence[float], rates: Sequence[float], acceleration: Sequence[float]) -> None:
         """Takes roll and pitch [rad] of base_link in the world, rates [rad/s] and acceleration [m/s^2] by axis."""
@@ -90,15 +90,15 @@ class Contacts(SensorSource):
 
 @dataclass(frozen=True, slots=True)
 class Adaptation:
-    """Adaptations to the ground that are switched on."""
+    """Selects adaptations to the ground."""
 
     touch_down: bool = False  # feet follow the ground by contact
     levelling: bool = False  # the body is kept level by an IMU
 
 
 @dataclass(frozen=True, slots=True)
-class Watching:
-    """Mishaps that are watched for."""
+class MishapDetection:
+    """Selects the mishaps to detect."""
 
     falls: bool = False  # falls and lifts
     legs: bool = False  # stuck legs and slipping feet
@@ -108,15 +108,15 @@ class SensorInputs:
     """The sensor sources of one robot, and their values for the walk."""
 
     def __init__(self, robot: Robot) -> None:
-        """Starts with all adaptations off, and watches for no mishap."""
+        """Starts with all adaptations and mishap detections off."""
         self.contacts = Contacts(robot)
         self.imu = ImuSource()
         self.joints = SensorSource()  # measured angles [rad], leg by leg
         self.adaptation = Adaptation()
-        self.watching = Watching()
+        self.mishap_detection = MishapDetection()
 
     def step(self, dt: float, moving: bool) -> None:
-        """Advances the age by `dt` [s]; `moving` tells whether joints moved."""
+        """Advances the age by `dt` [s]; `moving`: whether joints moved."""
         self.contacts.step(dt, moving)
         self.imu.step(dt, moving)
         self.joints.step(dt, moving)

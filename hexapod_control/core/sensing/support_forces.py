@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.statics.static_stability import GRAVITY
 
-MAX_AGE_S = 0.2  # beyond which measured forces are not used
+MAX_AGE_S = 0.2  # of usable measured forces
 MIN_LOAD_SHARE = 0.02  # of the weight; a smaller measured force is no support
 
 

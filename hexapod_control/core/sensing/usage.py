@@ -1,4 +1,4 @@
-"""What a robot has done since it was built: hours, distance, cycles of its joints, energy and cost of transport."""
+"""Usage of a robot: hours, distance, joint cycles, energy and cost of transport."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import numpy as np
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.robot import Robot
 
-REVERSAL_RAD = 0.05  # by which a joint turns back in a half cycle; less is noise
-WALKING_SPEED_M_S = 0.005  # faster than the odometry of a standing robot drifts
-MAX_SPEED_M_S = 2.0  # of any robot: what is faster is a reset of the odometry
-MAX_STEP_S = 0.5  # a longer gap between two samples does not count
+REVERSAL_RAD = 0.05  # of a half cycle; smaller reversals are noise
+WALKING_SPEED_M_S = 0.005  # above the drift of the odometry at rest
+MAX_SPEED_M_S = 2.0  # of any robot; faster motions are resets of the odometry
+MAX_STEP_S = 0.5  # between samples; longer gaps do not count
 HOUR_S = 3600.0
 
 
@@ -25,9 +25,9 @@ class Usage:
     walking_time: float = 0.0  # [s]
     distance: float = 0.0  # [m] by the odometry
     energy: float = 0.0  # [J] while it walked with known power ...
-    energy_distance: float = 0.0  # [m] ... and how far
+    energy_distance: float = 0.0  # [m] ... and the distance
     lowest_voltage: float | None = None  # [V]
-    cycles: tuple[float, ...] = ()  # there and back, joint by joint
+    cycles: tuple[float, ...] = ()  # full cycles of each joint
 
     def cost_of_transport(self, mass: float) -> float | None:
         """Returns the energy per mass and distance [J/(kg m)] of a robot with a mass [kg]; None if unknown."""
@@ -49,16 +49,16 @@ class Usage:
 
 
 class UsageMeter:
-    """Counts on from the counts so far."""
+    """Adds to the usage of a robot."""
 
     def __init__(self, robot: Robot, usage: Usage | None = None) -> None:
-        """Starts from these counts; counts of another number of joints are not continued."""
+        """Starts from this usage; cycles for another number of joints are discarded."""
         count = 3 * len(robot.legs)
         usage = usage or Usage()
         same = len(usage.cycles) == count
         self.usage = usage if same else replace(usage, cycles=(0.0,) * count)
-        self._turning: Array | None = None  # [rad] where each joint was farthest since it turned back
-        self._direction: Array = np.zeros(count)  # 1 or -1; 0: not known yet
+        self._turning: Array | None = None  # [rad] extreme of each joint since its last reversal
+        self._direction: Array = np.zeros(count)  # direction, 1 or -1; 0: unknown
         self._last: Array | None = None  # [rad]
 
     def voltage(self, volts: float) -> None:
@@ -72,7 +72,7 @@ class UsageMeter:
     ) -> None:
         """Takes measured joints (n, 3) [rad] `dt` [s] after the last ones, and how far the robot has moved [m].
 
-        `power` [W] is that of the supply; without it, the work of the servos follows from their torques (n, 3) [N m].
+        `power` [W] of the supply; without it, the work is computed from the servo torques (n, 3) [N m].
         """
         angles = np.ravel(joints)
         last, self._last = self._last, angles
@@ -94,7 +94,7 @@ class UsageMeter:
         )
 
     def _counted(self, angles: Array) -> tuple[float, ...]:
-        """Returns the cycles, with those joints counted that have turned back."""
+        """Returns the cycles, including new reversals."""
         if self._turning is None:
             self._turning = angles.copy()
         change = angles - self._turning

@@ -1,8 +1,8 @@
-"""How the body drifts with every cycle because legs that are not symmetric share its weight in turns.
+"""Drift of the body per cycle, because asymmetric legs share its weight in turns.
 
 A leg under load deflects sideways, too, and with it the body, as the foot stays where it is. It touches down without
-load and springs back when it lifts off, so that the body does not return. With legs alike on both sides these
-displacements cancel; with a leg lost they add up (article: 5 mm/s).
+load and springs back when it lifts off, so that the body does not return. With symmetric legs these displacements
+cancel; with a lost leg they add up (article: 5 mm/s).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from hexapod_control.core.robot import Point, Robot
 from hexapod_control.core.statics.leg_compliance import compliance
 from hexapod_control.core.statics.static_stability import GRAVITY, foot_loads
 
-SETTLING_CYCLES = 3  # until every cycle is like the one before
+SETTLING_CYCLES = 3  # until the cycle is periodic
 
 
 def load_drift(robot: Robot, gait: Gait, center: Point) -> Twist:
@@ -27,9 +27,9 @@ def load_drift(robot: Robot, gait: Gait, center: Point) -> Twist:
     assert joints is not None  # the neutral stance is in reach, or there would be no walk
     soft = [compliance(leg, angles) for leg, angles in zip(robot.legs, joints, strict=True)]
     stiff = [np.linalg.inv(each[:2, :2]).astype(float) for each in soft]
-    moves = [np.array([[1.0, 0.0, -y], [0.0, 1.0, x]]) for x, y in feet]  # of a foot by a motion of the body
+    moves = [np.array([[1.0, 0.0, -y], [0.0, 1.0, x]]) for x, y in feet]  # of each foot by a motion of the body
     planted = [leg not in gait.legs_in_swing(0.0) for leg in range(len(feet))]
-    body, at_rest = np.zeros(3), [np.zeros(2) for _ in feet]  # displacement now; of each foot at which it is unstrained
+    body, at_rest = np.zeros(3), [np.zeros(2) for _ in feet]  # displacements: present; of each foot without strain
     positions = []
     for _ in range(SETTLING_CYCLES + 1):
         for leg, down in _exchanges(gait):
@@ -43,7 +43,7 @@ def load_drift(robot: Robot, gait: Gait, center: Point) -> Twist:
 
 
 def _exchanges(gait: Gait) -> list[tuple[int, bool]]:
-    """(leg, whether it touches down or lifts off) over a cycle, touch-downs first."""
+    """(leg, True for touch-down, False for lift-off) over a cycle, touch-downs first."""
     events = [(lift_off, True, leg) for leg, lift_off in enumerate(gait.lift_off)]
     events += [((lift_off - gait.duty_factor) % 1.0, False, leg) for leg, lift_off in enumerate(gait.lift_off)]
     return [(leg, not lifts) for _, lifts, leg in sorted((round(phase, 9), lifts, leg) for phase, lifts, leg in events)]

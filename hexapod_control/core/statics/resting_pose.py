@@ -25,13 +25,13 @@ from hexapod_control.core.robot import Robot, Vector
 from hexapod_control.core.statics.static_stability import center_of_mass, static_margin
 
 TOUCH_TOLERANCE = 1e-6  # [m] rounding of points in the plane of three others
-EDGE_TOLERANCE = 1e-12  # [m^2] twice the area of a triangle that rounding may make of a point on a line
-MIN_TRIANGLE = 1e-5  # [m^2] three points that span no more than this give no plane: 1 mm off a line 1 cm long
+EDGE_TOLERANCE = 1e-12  # [m^2] rounding: twice the area of a triangle of collinear points
+MIN_TRIANGLE = 1e-5  # [m^2] of three points that define a plane: 1 mm off a line of 1 cm
 
 
 @dataclass(frozen=True, slots=True)
 class RestingPose:
-    """How a robot rests on flat ground."""
+    """Resting pose of a robot on flat ground."""
 
     up: Vector  # unit normal of the ground in base_link
     height: float  # [m] of base_link's origin above the ground
@@ -43,7 +43,7 @@ class RestingPose:
 
 
 def resting_pose(robot: Robot, joints: Sequence[LegJoints]) -> RestingPose | None:
-    """Returns how the robot rests with joints (n, 3) [rad]; None if it cannot rest upright.
+    """Returns the resting pose for joints (n, 3) [rad]; None if the robot cannot rest upright.
 
     Ground and joints are assumed rigid, and knees higher than feet and belly.
     """

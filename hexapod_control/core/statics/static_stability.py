@@ -45,7 +45,7 @@ def static_margin(feet: Sequence[Point], center: Point) -> float:
 def support_edges(feet: Sequence[Point]) -> list[Vector]:
     """Edges (nx, ny, offset) of the support polygon: (x, y) is nx * x + ny * y - offset [m] inside of one.
 
-    Fewer than three feet (or feet in a line) support nothing: nothing is inside.
+    For fewer than three feet, or feet in a line, no point is inside.
     """
     corners = convex_hull(feet)
     if len(corners) < 3:

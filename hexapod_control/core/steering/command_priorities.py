@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-ANNOUNCEMENT_TIMEOUT_S = 1.0  # for which an announcement on `driving` is valid
+ANNOUNCEMENT_TIMEOUT_S = 1.0  # validity of an announcement on `driving`
 ANNOUNCEMENT_PERIOD_S = 0.25  # between two announcements
 
 
@@ -20,7 +20,7 @@ class CommandSource:
     name: str
     topic: str  # its input of twist_mux
     priority: int  # in [0, 255], the highest wins
-    timeout: float  # [s] of silence after which a lower priority may drive
+    timeout: float  # [s] of silence; then a lower priority may drive
 
     def __post_init__(self) -> None:
         if not 0 <= self.priority <= 255:
@@ -40,7 +40,7 @@ SOURCES = {
 }
 
 
-def foremost(names: Iterable[str]) -> str:
+def highest_priority(names: Iterable[str]) -> str:
     """Returns the name with the highest priority; of equal ones the first in the table, empty if there are no names."""
     order = list(SOURCES)
 

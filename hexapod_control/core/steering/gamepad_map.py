@@ -10,16 +10,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-UNUSED = -1  # number of a control that nothing is assigned to
+UNUSED = -1  # number of an unassigned control
 LAST = 63  # maximum number of a button or axis
-PULLED = -0.5  # value of a trigger from which on it counts as pulled
+PULLED = -0.5  # a trigger at or below this value counts as pulled
 
 
 @dataclass(frozen=True, slots=True)
 class GamepadControl:
     """A row of the map."""
 
-    parameter: str  # by which the number can be changed
+    parameter: str  # that sets the number
     number: int  # of the button or axis
     label: str  # on the pad
     action: str

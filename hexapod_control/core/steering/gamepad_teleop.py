@@ -73,8 +73,8 @@ class GamepadTeleop:
     robot: RobotStatus = field(default_factory=RobotStatus)
     mode: str = "walk"  # or pose
     pressed: frozenset[str] | None = None  # controls in the last state; None: no state since the start or a loss
-    driving: bool = False  # whether the last velocity command was not a release
-    _ready: bool = False  # the dead-man (without one: the sticks) was released since the last STOP or loss
+    driving: bool = False  # whether the last velocity command was other than a release
+    _ready: bool = False  # whether the dead-man (without one: the sticks) was released since the last STOP or loss
     _pose: BodyPose = NEUTRAL  # requested
     _gait: tuple[str, str] = ("", "")  # the requested gait, and the active one at that time
     _lift: float = 1.0
@@ -161,12 +161,12 @@ class GamepadTeleop:
         pose, most = self._pose, self.scaling.pose
         if "reset_pose_button" in fresh:
             pose = NEUTRAL
-        if "raise_button" in fresh:  # from where the robot is, if it could not follow
+        if "raise_button" in fresh:  # from the achieved pose, if the robot could not follow
             pose = pose._replace(z=min(max(pose.z, self.robot.pose.z) + self.scaling.height_step, most.z))
         if "lower_button" in fresh:
             pose = pose._replace(z=max(min(pose.z, self.robot.pose.z) - self.scaling.height_step, -most.z))
         if self.mode == "pose" and "reset_pose_button" not in fresh:
-            turn = "roll" if turbo else "yaw"  # the other one stays as it is
+            turn = "roll" if turbo else "yaw"  # the other one is unchanged
             for name in ("x", "y", "pitch", turn):
                 sign = -1.0 if name == "roll" else 1.0  # stick to the left: lean to the left
                 value = sign * self._shaped(pad, f"axis_pose.{name}") * getattr(most, name)

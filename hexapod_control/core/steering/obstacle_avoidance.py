@@ -14,10 +14,10 @@ from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.se2 import Pose, wrap
 
 DIRECTIONS = np.linspace(-math.pi, math.pi, 120, endpoint=False)
-CLEAR_DISTANCE = 1.2  # [m] a direction that is free so far counts as free
+CLEAR_DISTANCE = 1.2  # [m] a direction free up to this distance counts as free
 BLOCKED_COST = 3.0  # cost per metre that a direction is blocked before CLEAR_DISTANCE
 DIRECTION_CHANGE_COST = 0.15  # [m/rad] cost of another direction than the last one: obstacles are passed on one side
-CONTACT_TOLERANCE = 0.005  # [m] by which a point inside the disc is taken as outside it: the robot may walk along it
+CONTACT_TOLERANCE = 0.005  # [m] a point this far inside the disc counts as outside, so that the robot can walk along it
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +40,10 @@ def points(scan: Scan, sensor: Pose) -> Array:
     with np.errstate(invalid="ignore"):
         met = np.isfinite(ranges) & (ranges >= scan.shortest) & (ranges <= scan.longest)
     angles = (scan.start + scan.increment * np.arange(len(ranges)))[met]
-    return moved(np.column_stack((np.cos(angles), np.sin(angles))) * ranges[met, None], sensor)
+    return transform_points(np.column_stack((np.cos(angles), np.sin(angles))) * ranges[met, None], sensor)
 
 
-def moved(places: Array, pose: Pose) -> Array:
+def transform_points(places: Array, pose: Pose) -> Array:
     """Transforms points (k, 2) [m] from a frame with this pose to its parent frame."""
     c, s = math.cos(pose.yaw), math.sin(pose.yaw)
     turned: Array = places @ np.array(((c, s), (-s, c))) + np.array(pose[:2])
@@ -51,9 +51,9 @@ def moved(places: Array, pose: Pose) -> Array:
 
 
 def free_distances(obstacles: Array, directions: Array, radius: float) -> Array:
-    """Returns how far [m] a disc at the origin can move in each direction (d,) before it meets a point (k, 2); or inf.
+    """Returns the free distance [m] of a disc at the origin in each direction (d,), up to points (k, 2); or inf.
 
-    A point that is already inside the disc only forbids to move nearer to it.
+    A point that is already inside the disc only blocks motion towards it.
     """
     if not len(obstacles):
         return np.full(len(directions), math.inf)
@@ -75,7 +75,7 @@ def free_distance(obstacles: Array, direction: float, radius: float) -> float:
 
 
 def detour(goal: tuple[float, float], obstacles: Array, radius: float, last: float | None) -> tuple[float, float]:
-    """Returns the direction [rad] of a detour to a goal (x, y) [m], and how far it is free [m].
+    """Returns the direction [rad] of a detour to a goal (x, y) [m], and its free distance [m].
 
     It is the direction with the shortest path to the goal via the end of its free part. A path that ends at an obstacle
     costs more, and so does a change from the last direction [rad].

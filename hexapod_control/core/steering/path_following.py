@@ -1,8 +1,8 @@
 """Follows waypoints: planar pure pursuit for a robot that can walk in every direction.
 
-Poses and waypoints are in odom, twists in base_footprint. The robot follows the line from where it was when it reached
-the previous waypoint, by aiming at a point one lookahead distance ahead on the line. If the scan shows an obstacle on
-it, the robot walks around it and continues on a new line; if no direction is free, it stands.
+Poses and waypoints are in odom, twists in base_footprint. The robot follows the line from its position at the previous
+waypoint, aiming at a point one lookahead distance ahead. If the scan shows an obstacle on it, the robot walks around it
+and continues on a new line; if no direction is free, it stands.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from enum import Enum
 
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.se2 import ZERO, Pose, Twist, wrap
-from hexapod_control.core.steering.obstacle_avoidance import CLEAR_DISTANCE, detour, free_distance, moved
+from hexapod_control.core.steering.obstacle_avoidance import CLEAR_DISTANCE, detour, free_distance, transform_points
 
-FACING_DISTANCE = 0.3  # [m] before the waypoint the robot turns to the heading it wants there
+FACING_DISTANCE = 0.3  # [m] before the waypoint: the robot turns to its heading
 
 
 class PursuitHeading(Enum):
@@ -58,12 +58,12 @@ class PursuitSettings:
     tolerance: float = 0.02  # [m] from a waypoint within which it is reached
     heading_tolerance: float = math.radians(3.0)  # [rad]
     radius: float = 0.0  # [m] of the robot with its feet
-    clearance: float = 0.04  # [m] kept from obstacles in addition
-    stop: float = 0.03  # [m] of free distance below which the robot stands
+    clearance: float = 0.04  # [m] additional distance from obstacles
+    stop: float = 0.03  # [m] free distance below which the robot stands
     lookahead: float = 0.4  # [m]
     share: float = 0.9  # of the maximum speeds
     gain: float = 1.0  # [1/s] speed per distance to the waypoint, and per free distance
-    slowest: float = 0.15  # of the maximum speeds, on the last centimetres
+    slowest: float = 0.15  # of the maximum speeds, at the waypoint
     turn_gain: float = 1.5  # [1/s] turn per error of the heading
     progress_timeout: float = 60.0  # [s] without getting closer to the waypoint
 
@@ -111,7 +111,7 @@ class Pursuit:
             return order
         if self._gives_up(pose, distance, dt):
             return replace(order, phase=PursuitPhase.STUCK)
-        direction, free, phase = self._direction(pose, goal, moved(obstacles, pose.inverse()))
+        direction, free, phase = self._direction(pose, goal, transform_points(obstacles, pose.inverse()))
         return replace(order, twist=self._twist(pose, direction, min(free, distance), limits), phase=phase)
 
     def _is_reached(self, pose: Pose) -> bool:
@@ -123,7 +123,7 @@ class Pursuit:
         """True after too much time without progress in distance or, near the waypoint, in heading."""
         goal = self.waypoints[self._reached]
         error = abs(wrap(goal.yaw - pose.yaw)) if goal.yaw is not None and distance < FACING_DISTANCE else math.pi
-        left = distance + self.settings.tolerance * error  # both in one figure
+        left = distance + self.settings.tolerance * error  # distance and heading combined
         if left < self._nearest - self.settings.tolerance / 5.0:
             self._nearest, self._idle = left, 0.0
         else:
@@ -131,7 +131,7 @@ class Pursuit:
         return self._idle > self.settings.progress_timeout
 
     def _direction(self, pose: Pose, goal: Waypoint, obstacles: Array) -> tuple[float, float, PursuitPhase]:
-        """Returns direction [rad] in base_footprint, how far it is free [m], and phase."""
+        """Returns direction [rad] in base_footprint, its free distance [m], and phase."""
         settings, disc = self.settings, self.settings.radius + self.settings.clearance
         self._start = self._start or pose[:2]
         back = pose.inverse()

@@ -22,7 +22,7 @@ from hexapod_control.config.robots.urdf import urdf
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.se2 import ZERO, Pose, wrap
 from hexapod_control.core.robot import Robot
-from hexapod_control.core.steering.obstacle_avoidance import moved, points
+from hexapod_control.core.steering.obstacle_avoidance import points, transform_points
 from hexapod_control.core.steering.path_following import (
     Pursuit,
     PursuitCommand,
@@ -124,7 +124,7 @@ class PatrolSensors:
         if self._ticks % self._every:
             return
         sensor = Pose(*self._lidar.position[:2], 0.0)
-        self.obstacles = moved(points(self._lidar.scan(lockstep.simulation), sensor), self.pose)
+        self.obstacles = transform_points(points(self._lidar.scan(lockstep.simulation), sensor), self.pose)
 
 
 def patrol(

@@ -6,7 +6,7 @@ import time
 
 from std_msgs.msg import String
 
-from hexapod_control.core.steering.command_priorities import ANNOUNCEMENT_TIMEOUT_S, SOURCES, foremost
+from hexapod_control.core.steering.command_priorities import ANNOUNCEMENT_TIMEOUT_S, SOURCES, highest_priority
 from hexapod_control.nodes.gait_planner.velocity_input import VelocityInput
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode
@@ -43,7 +43,7 @@ class CommandSourceDisplay:
         now = time.monotonic()
         self.announced = {name: when for name, when in self.announced.items() if now - when <= ANNOUNCEMENT_TIMEOUT_S}
         if self.announced:
-            return foremost(self.announced)
+            return highest_priority(self.announced)
         return NO_SOURCE if self._velocity.input.twist.is_zero else ", ".join(self._velocity.sources) or NO_SOURCE
 
     def show(self) -> None:

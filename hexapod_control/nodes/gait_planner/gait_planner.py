@@ -72,7 +72,7 @@ class GaitPlanner(GuardedNode):
         self._ending: float | None = None  # [s] steady time at which the process was asked to end
         self.output = PlannerOutput(self, self.planner, settings)
         self.sensors = SensorInput(self, self.planner)
-        self.sensors.adapt(settings.adaptation, settings.watching)
+        self.sensors.adapt(settings.adaptation, settings.mishap_detection)
         self.motions = MotionInput(self, self.player, self.commands)
         stamped, timeout = settings.enable_stamped_cmd_vel, settings.cmd_vel_timeout
         self.velocity = VelocityInput(self, self.commands, self.planner, stamped, timeout)
@@ -156,7 +156,7 @@ class GaitPlanner(GuardedNode):
         self.settings = settings
         self.velocity.input.timeout = settings.cmd_vel_timeout
         self.planner.change_settings(limits=settings.limits)
-        self.sensors.adapt(settings.adaptation, settings.watching)
+        self.sensors.adapt(settings.adaptation, settings.mishap_detection)
         self.player.change_settings(**_step_settings(settings))
 
     # --- stopping -------------------------------------------------------------------------------------------

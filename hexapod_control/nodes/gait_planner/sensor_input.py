@@ -10,7 +10,7 @@ from rclpy.subscription import Subscription
 from sensor_msgs.msg import Imu, MultiDOFJointState
 
 from hexapod_control.core.planner.planner import Planner
-from hexapod_control.core.sensing.sensor_inputs import Adaptation, Watching
+from hexapod_control.core.sensing.sensor_inputs import Adaptation, MishapDetection
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.qos import COMMAND, SENSOR
@@ -30,10 +30,11 @@ class SensorInput:
         self._feet = messages.FootLayout(planner.robot)
         self._subscriptions: dict[str, Subscription] = {}
 
-    def adapt(self, adaptation: Adaptation, watching: Watching) -> None:
-        """Sets which adaptations use the sensors, and which mishaps are watched for."""
-        self._sensors.adaptation, self._sensors.watching = adaptation, watching
-        feet, imu = adaptation.touch_down or watching.falls, adaptation.levelling or watching.falls or watching.legs
+    def adapt(self, adaptation: Adaptation, mishap_detection: MishapDetection) -> None:
+        """Sets which adaptations use the sensors, and which mishaps are detected."""
+        self._sensors.adaptation, self._sensors.mishap_detection = adaptation, mishap_detection
+        feet = adaptation.touch_down or mishap_detection.falls
+        imu = adaptation.levelling or mishap_detection.falls or mishap_detection.legs
         self._subscribe("foot_states", MultiDOFJointState, self.on_foot_states, COMMAND, wanted=feet)
         self._subscribe("imu/data", Imu, self.on_imu, SENSOR, wanted=imu)
 

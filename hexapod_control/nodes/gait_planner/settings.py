@@ -6,7 +6,7 @@ import dataclasses
 import math
 from dataclasses import dataclass
 
-from hexapod_control.core.sensing.sensor_inputs import Adaptation, Watching
+from hexapod_control.core.sensing.sensor_inputs import Adaptation, MishapDetection
 from hexapod_control.core.workspace.twist_limits import AxisLimits, TwistLimits
 from hexapod_control.ros.distribution import stamped_by_default
 from hexapod_control.ros.parameters import FROM_ROBOT, LIVE, RobotSettings, choice, number
@@ -84,6 +84,6 @@ class PlannerSettings(RobotSettings):
         return Adaptation(self.adaptive_touch_down, self.imu_levelling)
 
     @property
-    def watching(self) -> Watching:
+    def mishap_detection(self) -> MishapDetection:
         """Mishaps that the core watches for."""
-        return Watching(self.fall_detection, self.stuck_detection)
+        return MishapDetection(self.fall_detection, self.stuck_detection)

@@ -91,7 +91,7 @@ def test_points_that_are_few_or_in_line_have_no_plane():
     assert fit_plane(line) is None and fit_plane(line[:2]) is None
     assert fit_plane([(x, 0.0, z) for x, _, z in line]) is None
     near = [(0.0, 0.0, 0.0), (1.0, 1.01, 0.0), (2.0, 2.0, 0.0)]
-    assert fit_plane(near) is None and fit_plane(near, least_spread=1e-6) == pytest.approx((0.0, 0.0, 0.0))
+    assert fit_plane(near) is None and fit_plane(near, min_spread=1e-6) == pytest.approx((0.0, 0.0, 0.0))
 
 
 def random_joints(rng: random.Random) -> tuple[float, float, float]:

@@ -14,21 +14,21 @@ from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.planner.tick_plan import RobotState
 from hexapod_control.core.sensing.mishaps.attitude import standing_limit
 from hexapod_control.core.sensing.mishaps.mishap import MishapKind
-from hexapod_control.core.sensing.sensor_inputs import Watching
+from hexapod_control.core.sensing.sensor_inputs import MishapDetection
 
 NAME = "phantomx"
 FORWARD = Twist(0.1, 0.0, 0.0)
 DEGREE = math.radians(1.0)
-WATCHING = Watching(falls=True, legs=True)
+WATCHING = MishapDetection(falls=True, legs=True)
 HALTED = 0.5  # [s] in which everything has come to rest
 
 
 class Scene:
     """A planner on its feet with sensors that a test sets; measured joints follow unless a test holds one."""
 
-    def __init__(self, watching=WATCHING):
+    def __init__(self, mishap_detection=WATCHING):
         self.planner = standing_planner(NAME)
-        self.planner.sensors.watching = watching
+        self.planner.sensors.mishap_detection = mishap_detection
         self.roll = self.rate = 0.0
         self.loaded = True  # None: the sensors of the feet are silent
         self.held = {}  # measured angle by (leg, joint)
@@ -238,7 +238,7 @@ def test_a_lifted_robot_that_was_stopped_while_it_folded_its_legs_recovers(carri
     carried.run(HALTED)
     assert carried.state is RobotState.CARRIED
     if not attitude_known:
-        carried.planner.sensors.watching = Watching()
+        carried.planner.sensors.mishap_detection = MishapDetection()
     carried.loaded = True
     carried.run(HALTED)
     assert carried.planner.recover() == ""
@@ -253,10 +253,10 @@ def test_a_robot_that_is_turned_over_while_it_is_carried_counts_as_fallen(carrie
 
 
 def test_a_sensor_that_has_never_felt_load_does_not_stop_the_robot():
-    scene = Scene(Watching())
+    scene = Scene(MishapDetection())
     scene.loaded = False
     scene.run(1.0)
-    scene.planner.sensors.watching = Watching(falls=True)
+    scene.planner.sensors.mishap_detection = MishapDetection(falls=True)
     scene.run(2.0, FORWARD)
     assert scene.state is RobotState.WALKING
 
@@ -295,7 +295,7 @@ def test_feet_that_slip_slow_the_walk_and_are_named(scene):
 
 @pytest.mark.parametrize("trouble", ["roll", "loaded", "held", "rate"])
 def test_what_is_switched_off_changes_nothing(trouble):
-    calm, troubled = Scene(Watching()), Scene(Watching())
+    calm, troubled = Scene(MishapDetection()), Scene(MishapDetection())
     values = {"roll": 1.5, "loaded": False, "held": {(0, 0): 2.0}, "rate": 1.0}
     setattr(troubled, trouble, values[trouble])
     assert np.array_equal(calm.run(2.0, FORWARD), troubled.run(2.0, FORWARD))

@@ -13,7 +13,7 @@ from support.paths import ROOT
 
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
-from hexapod_control.core.steering.command_priorities import SOURCES, CommandSource, foremost
+from hexapod_control.core.steering.command_priorities import SOURCES, CommandSource, highest_priority
 from hexapod_control.core.steering.gamepad_map import AXES, BUTTONS, GamepadMap, GamepadState
 from hexapod_control.core.steering.gamepad_teleop import (
     LIFT_SHARE_STEP,
@@ -341,11 +341,11 @@ def test_every_control_has_its_own_button_and_a_sentence():
 
 
 def test_the_foremost_source_has_the_highest_priority_and_the_table_settles_a_tie():
-    assert foremost(["navigation", "keyboard"]) == "keyboard"
-    assert foremost(["tablet", "keyboard", "joystick"]) == "joystick"
-    assert foremost(["unknown", "navigation"]) == "navigation"
-    assert foremost(["b", "a"]) == "a"
-    assert foremost([]) == ""
+    assert highest_priority(["navigation", "keyboard"]) == "keyboard"
+    assert highest_priority(["tablet", "keyboard", "joystick"]) == "joystick"
+    assert highest_priority(["unknown", "navigation"]) == "navigation"
+    assert highest_priority(["b", "a"]) == "a"
+    assert highest_priority([]) == ""
 
 
 def test_every_source_stops_within_half_a_second_of_silence():

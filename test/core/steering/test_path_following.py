@@ -16,8 +16,8 @@ from hexapod_control.core.steering.obstacle_avoidance import (
     detour,
     free_distance,
     free_distances,
-    moved,
     points,
+    transform_points,
 )
 from hexapod_control.core.steering.path_following import (
     Pursuit,
@@ -239,7 +239,7 @@ def test_ranges_that_are_no_measurement_are_no_obstacles():
 
 @given(poses, st.lists(st.tuples(places, places), min_size=1, max_size=5))
 def test_points_are_moved_as_the_pose_applies_to_them(pose, places_):
-    assert moved(np.array(places_), pose) == pytest.approx(np.array([pose.apply(x, y) for x, y in places_]))
+    assert transform_points(np.array(places_), pose) == pytest.approx(np.array([pose.apply(x, y) for x, y in places_]))
 
 
 @pytest.mark.parametrize(

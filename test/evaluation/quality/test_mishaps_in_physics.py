@@ -11,7 +11,7 @@ from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.planner.tick_plan import RobotState
 from hexapod_control.core.sensing.mishaps.mishap import MishapKind
-from hexapod_control.core.sensing.sensor_inputs import Adaptation, Watching
+from hexapod_control.core.sensing.sensor_inputs import Adaptation, MishapDetection
 from hexapod_control.core.statics.static_stability import GRAVITY
 from hexapod_control.evaluation.quality.lockstep import CONTROL_PERIOD_S
 from hexapod_control.evaluation.quality.sensing_lockstep import SensingLockstep, tilt
@@ -35,7 +35,7 @@ class Walk(SensingLockstep):
         simulation.reset(sitting_pose(robot_file.robot))
         super().__init__(simulation, Planner(robot_file.robot), Adaptation())
         self.force = None  # called before every physics step
-        self.planner.sensors.watching = Watching(falls=True, legs=True)
+        self.planner.sensors.mishap_detection = MishapDetection(falls=True, legs=True)
         self._stalled = np.zeros((len(robot_file.robot.legs), 3))
         ends = [[(joint.lower, joint.upper) for joint in leg.joints] for leg in robot_file.robot.legs]
         self._lower, self._upper = np.moveaxis(np.array(ends), -1, 0)

@@ -1,1 +1,1 @@
-"""States after faults, and what leads to them: unknown pose, lost leg, fall, lift, stuck leg."""
+"""States after faults, and their triggers: unknown pose, lost leg, fall, lift, stuck leg."""

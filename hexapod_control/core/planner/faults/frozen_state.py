@@ -34,14 +34,14 @@ STATES: Mapping[MishapKind, RobotState] = {
     MishapKind.FALLEN: RobotState.FALLEN,
     MishapKind.CARRIED: RobotState.CARRIED,
 }
-SETTLING_S = 1.0  # for the body to come to rest on its belly, after the legs are folded
+SETTLING_S = 1.0  # for the body to settle on its belly after folding the legs
 
 StoppedMotion = WalkController | PostureMove | FeetMove | JointMove
 
 
 @dataclass(slots=True)
 class Frozen:
-    """The robot has fallen or was lifted: what was under way slows down and rests where it is."""
+    """The robot has fallen or was lifted: the motion in progress slows down to rest."""
 
     mishap: Mishap
     motion: StoppedMotion
@@ -59,11 +59,11 @@ class Frozen:
         return isinstance(self.motion, WalkController) and context.watch.loaded and not context.watch.fallen
 
     def waits_for_command(self, context: PlannerContext) -> bool:
-        """True for a robot that was lifted and stands again: unlike after a fall, a velocity is enough to go on."""
+        """True for a lifted robot that stands again: unlike after a fall, a velocity command is enough to continue."""
         return self.mishap.kind is MishapKind.CARRIED and self.stands(context)
 
     def handle(self, request: Request, context: PlannerContext) -> StateReply:
-        """Goes on if the robot stands on its feet again; folds the legs to sit; refuses all others."""
+        """Continues if the robot stands on its feet again; folds the legs for a sit request; refuses all else."""
         match request:
             case StandRequest():
                 return self.go_on(request, context)
@@ -89,7 +89,7 @@ class Frozen:
         return OnFeet(self.motion).handle(request, context)
 
     def advance(self, dt: float, context: PlannerContext) -> WholeBodyPose | None:
-        """Continues what was under way until it has come to rest."""
+        """Continues the stopped motion until it has come to rest."""
         pace = context.change_pace(0.0, dt)
         if pace <= 0.0:
             return None
@@ -107,17 +107,17 @@ class Frozen:
 
 @dataclass(slots=True)
 class Folding:
-    """The robot folds its legs, waits for its body to come to rest, and stands up if it lies on its belly."""
+    """The robot folds its legs, waits until its body has settled, and stands up if it lies on its belly."""
 
     moves: list[JointMove]
-    mishap: Mishap  # that has led here
+    mishap: Mishap  # the cause
     rises: bool = True  # False: the robot stays on its belly
     walk: None = None
     lies_down: bool = False
 
     @property
     def robot_state(self) -> RobotState:
-        """Rising or sinking, after which it stands or sits."""
+        """Rising or sinking, depending on the final posture."""
         return RobotState.RISING if self.rises else RobotState.SINKING
 
     @property
@@ -126,7 +126,7 @@ class Folding:
         return self.moves[0].progress
 
     def handle(self, request: Request, context: PlannerContext) -> StateReply:
-        """A stop freezes the robot again; a posture decides what follows."""
+        """A stop freezes the robot again; stand and sit select the final posture."""
         match request:
             case HaltRequest():
                 return StateReply(Frozen(self.mishap, self.moves[0]))
@@ -157,12 +157,12 @@ class Folding:
         return Transition(RobotState.RISING, moves, walk)
 
     def after_rest(self, context: PlannerContext) -> PlannerState:
-        """Goes on."""
+        """Stays in this state."""
         return self
 
 
 def folding(context: PlannerContext) -> list[JointMove]:
-    """Returns the moves from the present joints to those of a lying robot, and a rest there."""
+    """Returns the moves from the present joints to the lying posture, followed by a pause."""
     lying = context.sequences.lying_joints
     path = (context.joints, *find_path(context.robot, context.joints, lying))
     moves = [JointMove.between(context.robot, a, b, NEUTRAL) for a, b in pairwise(path) if a != b]

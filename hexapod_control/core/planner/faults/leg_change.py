@@ -1,8 +1,8 @@
-"""A leg is lost or comes back: the robot comes to rest, folds or unfolds it, and goes on with the other legs.
+"""Change of the walking legs: the robot comes to rest, folds or unfolds a leg, and walks on with the new set.
 
 The feet step to neutral, and the body moves over those that will support it. Then only the leg moves, in joint space:
 up, into the plane of its hip, folded; or in reverse. In between, the context changes to the other set of legs, with
-feet and body where they are. At the end the feet step to where these legs stand, before the robot walks on.
+feet and body where they are. At the end the feet step to the footholds of this set, before the robot walks on.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ CHANGING = "ignored while a leg is being folded or unfolded: wait until that is 
 
 
 def change_legs(state: PlannerState, goal: WalkingLegs, context: PlannerContext) -> StateReply:
-    """Begins to walk on other legs: one leg more or less than now."""
+    """Starts a change to other legs: one leg more or fewer than now."""
     match state:
         case OnFeet(then=None) as on_feet:
             return StateReply(LegChange.beginning(on_feet.walk, goal))
@@ -64,7 +64,7 @@ class LegChange:
 
     walk: WalkController | None  # None: the robot lies
     goal: WalkingLegs
-    command: Twist = ZERO  # that the robot follows afterwards
+    command: Twist = ZERO  # followed after the change
     moves: list[JointMove] = field(default_factory=list)  # of the leg, once the robot rests
     robot_state: RobotState = RobotState.MOVING
     progress: float = 0.0
@@ -72,14 +72,14 @@ class LegChange:
 
     @classmethod
     def beginning(cls, walk: WalkController, goal: WalkingLegs) -> LegChange:
-        """Brings feet and body to neutral."""
+        """Returns the state that first brings feet and body to neutral."""
         command = walk.state.command
         walk.drive(ZERO)
         walk.settle(NEUTRAL)
         return cls(walk, goal, command)
 
     def handle(self, request: Request, context: PlannerContext) -> StateReply:
-        """Remembers velocities; a halt or a posture abandons the change, unless the leg moves already."""
+        """Stores velocities; a halt or a posture request abandons the change unless the leg already moves."""
         match request:
             case VelocityRequest(twist):
                 self.command = twist
@@ -99,7 +99,7 @@ class LegChange:
         return StateReply(self)
 
     def advance(self, dt: float, context: PlannerContext) -> WholeBodyPose | None:
-        """Advances the leg, or the walk that comes to rest."""
+        """Advances the move of the leg, or the walk until it rests."""
         pace = context.change_pace(1.0, dt)
         if self.moves:
             self.moves[0], pose = context.limiter.advance(self.moves[0], context.joints, dt, pace)
@@ -110,7 +110,7 @@ class LegChange:
         return pose
 
     def after_tick(self, plan: TickPlan, dt: float, context: PlannerContext) -> PlannerState:
-        """Begins the next part when one is over."""
+        """Starts the next part when one is finished."""
         if self.moves:
             if self.moves[0].done:
                 del self.moves[0]
@@ -124,7 +124,7 @@ class LegChange:
             return state
         over_goal = _moved(NEUTRAL, self.goal.shift, context.legs.shift)
         if self.walk.state.pose_goal != over_goal:
-            self.walk.settle(over_goal)  # only now: away from their footholds the feet may not reach this pose
+            self.walk.settle(over_goal)  # only now: away from their footholds, the feet may not reach this pose
         elif self.goal.lost > context.legs.lost:
             self.moves = _folding(context, self.goal, self.walk)
         else:
@@ -134,7 +134,7 @@ class LegChange:
         return self
 
     def _after_moves(self, context: PlannerContext) -> PlannerState:
-        """The feet step to their footholds on the other legs, from which full strides are stable; or the robot lies."""
+        """Returns the state after the moves: stepping to the new footholds, which allow full strides; or lying."""
         if self.walk is None:
             context.change_legs(self.goal)
             return Lying()
@@ -145,7 +145,7 @@ class LegChange:
         return self
 
     def after_rest(self, context: PlannerContext) -> PlannerState:
-        """Goes on."""
+        """Stays in this state."""
         return self
 
 
@@ -155,10 +155,10 @@ def _moved(pose: BodyPose, by: Point, back: Point) -> BodyPose:
 
 
 def _on_other_legs(walk: WalkController, goal: WalkingLegs, context: PlannerContext) -> WalkController:
-    """Changes the context to other legs: the walk on these, with feet and body where they are.
+    """Changes the context to other legs. Returns their walk controller, with feet and body in place.
 
-    base_footprint is below the body in the neutral stance on these legs. A leg that comes back is to stand at its
-    neutral foothold.
+    base_footprint is below the body in the neutral stance on these legs. The foothold of a returning leg is its neutral
+    one.
     """
     now = context.legs
     dx, dy = now.shift[0] - goal.shift[0], now.shift[1] - goal.shift[1]
@@ -171,7 +171,7 @@ def _on_other_legs(walk: WalkController, goal: WalkingLegs, context: PlannerCont
 
 
 def _folding(context: PlannerContext, goal: WalkingLegs, walk: WalkController | None) -> list[JointMove]:
-    """The moves of the leg that is lost in the goal, from where it stands, or lies, to its folded pose."""
+    """The moves of the leg to be lost, from its present pose to its folded pose."""
     (row,) = goal.lost - context.legs.lost
     leg = context.legs.rows.index(row)
     start = context.joints
@@ -181,7 +181,7 @@ def _folding(context: PlannerContext, goal: WalkingLegs, walk: WalkController | 
 
 
 def _unfolding(context: PlannerContext, walk: WalkController, row: int) -> list[JointMove]:
-    """The moves of the leg that has just come back, a row of the whole robot, to where it stands in a walk."""
+    """The moves of a returning leg (a row of the whole robot) to its position in a walk."""
     joints, leg = context.joints, context.legs.rows.index(row)
     foot, pose = walk.state.feet[leg], walk.state.body_pose
     placement, radius = Placement(pose, context.robot.walk.height), context.robot.foot_radius

@@ -1,4 +1,4 @@
-"""What the planner does after a mishap: it freezes, slows down, stops for a stuck leg, and recovers on request."""
+"""Reaction of the planner to mishaps: freeze, slow down, stop for a stuck leg, and recover on request."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NOT_FALLEN = "the robot has not fallen: nothing to recover from"
 
 
 def respond(state: PlannerState, plan: TickPlan, dt: float, context: PlannerContext) -> PlannerState:
-    """Watches a tick of `dt` [s] and returns the state that follows from what was seen."""
+    """Checks a tick of `dt` [s] for mishaps. Returns the next state."""
     watch = context.watch
     watch.step(dt, context.sensors, _watched(state, plan, context))
     motion = _motion(state)
@@ -38,7 +38,7 @@ def respond(state: PlannerState, plan: TickPlan, dt: float, context: PlannerCont
 
 
 def recover(state: PlannerState, context: PlannerContext) -> StateReply:
-    """Folds the legs and stands up if the robot lies on its belly, or goes on if it was put on its feet."""
+    """Folds the legs and stands up if the robot lies on its belly; continues if it stands on its feet."""
     tilt = context.watch.tilt
     match state:
         case Unknown(reason):
@@ -53,31 +53,31 @@ def recover(state: PlannerState, context: PlannerContext) -> StateReply:
         case Frozen():
             return StateReply(state, f"{NO_ATTITUDE}sit and stand")
         case Lying():
-            refusal = why_not_rise(state, context)
+            refusal = rising_refusal(state, context)
             return StateReply(state, refusal) if refusal else state.handle(StandRequest(), context)
         case _:
             return StateReply(state, NOT_FALLEN)
 
 
 def _may_fold(mishap: Mishap, tilt: tuple[float, float] | None) -> bool:
-    """True if the robot may fold its legs to stand up: it does not lie upside down, as far as is known."""
+    """True if the robot may fold its legs to stand up: unless it is known to lie upside down."""
     return mishap.kind is MishapKind.CARRIED if tilt is None else tilt_angle(*tilt) < UPSIDE_DOWN_RAD
 
 
-def why_not_rise(state: PlannerState, context: PlannerContext) -> str:
-    """Returns why a robot that lies cannot stand up: it is tilted; empty if it can."""
+def rising_refusal(state: PlannerState, context: PlannerContext) -> str:
+    """Returns why a lying robot cannot stand up (it is tilted); empty if it can."""
     if not (isinstance(state, Lying) and context.watch.fallen):
         return ""
     return f"the robot is tilted ({context.watch.attitude}): lay it on its belly first"
 
 
-def mishap_of(state: PlannerState, context: PlannerContext) -> Mishap | None:
-    """Returns the mishap that applies now."""
+def present_mishap(state: PlannerState, context: PlannerContext) -> Mishap | None:
+    """Returns the present mishap, None without one."""
     return state.mishap if isinstance(state, Frozen) else context.watch.lagging
 
 
 def _motion(state: PlannerState) -> StoppedMotion | None:
-    """What moves in a state that a fall ends."""
+    """The motion of a state that a fall interrupts; None without one."""
     match state:
         case OnFeet(walk):
             return walk

@@ -29,7 +29,7 @@ from hexapod_control.core.planner.tick_plan import RobotState
 from hexapod_control.core.posture.straight_moves import JointMove
 from hexapod_control.core.walking.walk_controller import WalkController
 
-SETTLED_RAD = 0.05  # [rad] by which the joints of planted feet deflect under load at most
+SETTLED_RAD = 0.05  # [rad] deflection of the joints of planted feet under load
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,19 +37,19 @@ class Unknown(AtRest):
     """The joint angles are not known: before the first measurement, and while the torque is off."""
 
     reason: str = NO_POSE  # why requests are refused
-    pace_goal: float = 1.0  # of the move that sets feet down once the pose is known; 0: wait for `stand` or `sit`
+    pace_goal: float = 1.0  # of the move that sets feet down when the pose is known; 0: wait for `stand` or `sit`
     robot_state = RobotState.UNKNOWN
 
     @classmethod
     def without_torque(cls) -> Unknown:
-        """Returns the state while the torque is off; when it is on again, nothing moves, as people may be near."""
+        """Returns the state while the torque is off; nothing moves when it is on again, as people may be near."""
         return cls(TORQUE_OFF, pace_goal=0.0)
 
     def handle(self, request: Request, context: PlannerContext) -> StateReply:
         """Only measured joints lead to another state; a standing robot is taken over without sitting down."""
         match request:
             case MeasuredJoints(joints):
-                context.place(joints)
+                context.restart_from(joints)
                 found = context.sequences.taking_over(context.joints, context.settings.selection.most_stable)
                 if found is None:
                     return StateReply(Lying())

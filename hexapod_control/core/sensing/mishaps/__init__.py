@@ -1,1 +1,1 @@
-"""What goes wrong between robot and ground: falls, lifts, legs that are stuck and feet that slip."""
+"""Detection of mishaps: falls, lifts, stuck legs and slipping feet."""

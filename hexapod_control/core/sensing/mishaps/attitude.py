@@ -1,4 +1,4 @@
-"""Attitudes of the body: in which the robot can stand, rise again, or lies on its back."""
+"""Limits of the body's attitude: for standing, for rising again, and for lying on its back."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hexapod_control.core.statics.static_stability import static_margin
 from hexapod_control.core.workspace.robot_gaits import neutral_center
 
 MAX_STANDING_TILT_RAD = math.radians(45.0)  # feet slide on steeper ground
-UPSIDE_DOWN_RAD = math.radians(100.0)  # from here on the robot does not roll back onto its belly
+UPSIDE_DOWN_RAD = math.radians(100.0)  # beyond it the robot does not roll back onto its belly
 
 
 def tilt_angle(roll: float, pitch: float) -> float:

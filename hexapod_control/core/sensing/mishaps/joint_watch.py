@@ -1,6 +1,6 @@
-"""Watches whether the joints follow: a leg that is caught stays away from where it is sent.
+"""Detects joints that do not follow their targets, such as those of a caught leg.
 
-A servo lags behind, so a joint counts as following while it is where it was sent at any time of the last LAG_S.
+Servos lag, so a joint counts as following if it is near any of its targets of the last LAG_S.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ import numpy as np
 
 from hexapod_control.core.kinematics.arrays import Array
 
-LAG_S = 0.3  # by which a servo with a slow bus may lag behind
-MAX_ERROR_RAD = 0.2  # five times as much as loaded joints deflect
-LAGGING_TIME_S = 0.2  # beyond MAX_ERROR_RAD, after which a leg counts as lagging ...
-STUCK_TIME_S = 0.6  # ... and as stuck
+LAG_S = 0.3  # of a servo with a slow bus
+MAX_ERROR_RAD = 0.2  # five times the deflection of loaded joints
+LAGGING_TIME_S = 0.2  # beyond MAX_ERROR_RAD: the leg lags ...
+STUCK_TIME_S = 0.6  # ... and is stuck
 
 
-class LateJoint(NamedTuple):
-    """The joint that has been away from its targets for longest."""
+class LaggingJoint(NamedTuple):
+    """The joint that has been off its targets for longest."""
 
     leg: int
     joint: int
@@ -36,7 +36,7 @@ class JointWatch:
         self.reset()
 
     def reset(self) -> None:
-        """Forgets all samples."""
+        """Clears all samples."""
         self._windows: list[tuple[Array, Array]] = []  # lowest and highest planned joints of the last half windows
         self._age = 0.0  # [s] of the newest half window
         self._times: Array = np.zeros(0)
@@ -59,9 +59,9 @@ class JointWatch:
         self._times = np.where(self._errors > MAX_ERROR_RAD, self._times + dt, 0.0)
 
     @property
-    def latest(self) -> LateJoint | None:
-        """The joint that lags behind; None if all follow."""
+    def latest(self) -> LaggingJoint | None:
+        """The joint that lags most; None if all follow."""
         if not self._times.size or self._times.max() <= LAGGING_TIME_S:
             return None
         leg, joint = np.unravel_index(int(self._times.argmax()), self._times.shape)
-        return LateJoint(int(leg), int(joint), float(self._errors[leg, joint]), float(self._times[leg, joint]))
+        return LaggingJoint(int(leg), int(joint), float(self._errors[leg, joint]), float(self._times[leg, joint]))

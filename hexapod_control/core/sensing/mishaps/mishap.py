@@ -7,17 +7,17 @@ from enum import Enum
 
 
 class MishapKind(Enum):
-    """What has happened to the robot."""
+    """Kinds of mishaps."""
 
-    FALLEN = "fallen"  # its attitude is beyond what it can stand in
+    FALLEN = "fallen"  # the attitude is beyond the limit for standing
     CARRIED = "carried"  # no foot bears load
-    STUCK = "stuck"  # a leg does not go where it is sent
-    SLOWED = "slowed"  # feet slip, or a leg begins to lag behind: the robot walks slowly
+    STUCK = "stuck"  # a leg does not follow its targets
+    SLOWED = "slowed"  # feet slip, or a leg begins to lag: the robot walks slowly
 
 
 @dataclass(frozen=True, slots=True)
 class Mishap:
-    """A mishap, with a sentence that names what, where, the value and the remedy."""
+    """A mishap, with a message: what, where, value and remedy."""
 
     kind: MishapKind
     text: str

@@ -1,6 +1,6 @@
-"""Watches one robot for mishaps, from IMU, foot loads and measured joints; see `Watching` for what is switched on.
+"""Watches one robot for mishaps, from IMU, foot loads and measured joints; `MishapDetection` selects which ones.
 
-Each source is used while it is valid. It only observes: what the robot does is in `core/planner/faults`.
+Each source is used while it is valid. The reaction of the robot is in `core/planner/faults`.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from hexapod_control.core.robot import Robot
 from hexapod_control.core.sensing.mishaps.attitude import standing_limit, tilt_angle
 from hexapod_control.core.sensing.mishaps.joint_watch import STUCK_TIME_S, JointWatch
 from hexapod_control.core.sensing.mishaps.mishap import Mishap, MishapKind
+from hexapod_control.core.sensing.mishaps.slip_watch import SlipWatch
 from hexapod_control.core.sensing.mishaps.support_watch import SupportWatch
-from hexapod_control.core.sensing.mishaps.turn_watch import TurnWatch
 from hexapod_control.core.sensing.sensor_inputs import SensorInputs
 
 FALLEN_TIME_S = 0.1  # beyond the maximum tilt
@@ -24,7 +24,7 @@ SLOW_TIME_S = 3.0  # ... and for this long afterwards
 
 
 class WatchedTick(NamedTuple):
-    """What the planner has planned for the legs that walk, and what they measure."""
+    """Planned and measured state of the walking legs in one tick."""
 
     legs: tuple[str, ...]  # names
     planned: Array | None  # (n, 3) [rad]
@@ -36,15 +36,15 @@ class WatchedTick(NamedTuple):
 
 
 class MishapWatch:
-    """What is known about mishaps after the last tick."""
+    """Mishaps known after the last tick."""
 
     __slots__ = ("_joints", "_slow", "_support", "_tilted", "_turn", "fallen", "lagging", "limit", "stuck", "tilt")
 
     def __init__(self, robot: Robot) -> None:
         """Starts without a mishap."""
         self.limit = standing_limit(robot)  # [rad]
-        self._support, self._joints, self._turn = SupportWatch(), JointWatch(), TurnWatch()
-        self._tilted = self._slow = 0.0  # [s] beyond the limit; left of walking slowly
+        self._support, self._joints, self._turn = SupportWatch(), JointWatch(), SlipWatch()
+        self._tilted = self._slow = 0.0  # [s] of tilt beyond the limit; remaining time of walking slowly
         self.tilt: tuple[float, float] | None = None  # [rad] roll and pitch; None: unknown
         self.fallen = False
         self.stuck: int | None = None  # row of a stuck leg
@@ -72,14 +72,14 @@ class MishapWatch:
 
     def step(self, dt: float, sensors: SensorInputs, tick: WatchedTick) -> None:
         """Takes the sensors and the plan of a tick of `dt` [s]."""
-        watching = sensors.watching
-        self.tilt = sensors.imu.tilt if watching.falls else None
+        mishap_detection = sensors.mishap_detection
+        self.tilt = sensors.imu.tilt if mishap_detection.falls else None
         beyond = self.tilt is not None and tilt_angle(*self.tilt) > self.limit
         self._tilted = self._tilted + dt if beyond else 0.0
         self.fallen = self._tilted > FALLEN_TIME_S
-        self._support.step(dt, sensors.loaded if watching.falls else None, on_feet=tick.on_feet)
+        self._support.step(dt, sensors.loaded if mishap_detection.falls else None, on_feet=tick.on_feet)
         self._slow = max(0.0, self._slow - dt)
-        if not (watching.legs and tick.on_feet and tick.planned is not None):
+        if not (mishap_detection.legs and tick.on_feet and tick.planned is not None):
             self._joints.reset()
             self._turn.reset()
             self.stuck = None

@@ -1,25 +1,25 @@
-"""Watches whether the feet of a robot that stands or walks still bear load."""
+"""Detects whether the feet of a standing or walking robot bear load."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 CARRIED_TIME_S = 0.4  # without load on any foot: longer than a hop after a push
-LOADED_TIME_S = 0.2  # with load on MIN_LOADED_FEET, after which the robot stands again
+LOADED_TIME_S = 0.2  # with load on MIN_LOADED_FEET: the robot stands again
 MIN_LOADED_FEET = 3
 
 
 class SupportWatch:
-    """Tells whether the robot was lifted.
+    """Detects that the robot was lifted.
 
-    A sensor that has never felt load on these feet does not count: it may be broken.
+    Sensors that have never reported load on these feet are ignored: they may be broken.
     """
 
     __slots__ = ("_loaded", "_unloaded", "_worked", "known")
 
     def __init__(self) -> None:
         """Starts without load."""
-        self._loaded = self._unloaded = 0.0  # [s] for which enough feet, or none, have borne load
+        self._loaded = self._unloaded = 0.0  # [s] with load on enough feet, and without load
         self._worked = False
         self.known = False  # which feet bear load
 
@@ -36,10 +36,10 @@ class SupportWatch:
 
     @property
     def carried(self) -> bool:
-        """True if no foot has borne load for a while."""
+        """True if no foot has borne load for CARRIED_TIME_S."""
         return self._unloaded > CARRIED_TIME_S
 
     @property
     def loaded(self) -> bool:
-        """True if enough feet to stand on have borne load for a while."""
+        """True if enough feet to stand on have borne load for LOADED_TIME_S."""
         return self._loaded > LOADED_TIME_S

@@ -1,18 +1,18 @@
-"""Watches whether the feet grip: a robot whose feet slip turns at another rate than they do.
+"""Detects slipping feet: the robot then turns at another rate than its feet.
 
-The legs named are those that have stood while the rates differed.
+The legs in stance while the rates differ are named.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-SMOOTHING_TIME_S = 1.0  # about one gait cycle: within it a robot sways
-SLIP_RATE_RAD_S = 0.2  # mean difference of the rates, above which feet slip
-MIN_SHARE = 0.7  # of the maximum share of time in which a leg has stood in slip, for it to be named
+SMOOTHING_TIME_S = 1.0  # about one gait cycle, to average its sway
+SLIP_RATE_RAD_S = 0.2  # mean difference of the rates: feet slip above it
+MIN_SHARE = 0.7  # of the largest stance time in slip: legs above it are named
 
 
-class TurnWatch:
+class SlipWatch:
     """Compares the gyro with the planned rate."""
 
     __slots__ = ("_stood", "difference")
@@ -22,7 +22,7 @@ class TurnWatch:
         self.reset()
 
     def reset(self) -> None:
-        """Forgets the past."""
+        """Starts over."""
         self.difference = 0.0  # [rad/s] mean of measured minus planned rate
         self._stood: tuple[float, ...] = ()  # mean difference while each leg stood
 
@@ -41,7 +41,7 @@ class TurnWatch:
 
     @property
     def slipping(self) -> tuple[int, ...]:
-        """Rows of the legs that slip; none while the feet grip."""
+        """Rows of the slipping legs; empty while the feet grip."""
         if abs(self.difference) <= SLIP_RATE_RAD_S:
             return ()
         most = max(self._stood, default=0.0)
