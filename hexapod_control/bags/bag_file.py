@@ -24,7 +24,7 @@ TYPES = get_typestore(Stores.ROS2_JAZZY)
 
 
 class BagError(RuntimeError):
-    """A bag that cannot be written or read; one sentence with the remedy."""
+    """A bag that cannot be written or read; the message has the remedy."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ class RecordedRun:
     name: str
     seconds: float  # [s] of the whole bag
     odometry: Samples  # (k, 4) x, y [m], yaw [rad, unwrapped], from the pose at time 0
-    truth: Samples  # (k, 4) likewise, of a simulation
+    truth: Samples  # (k, 4) ground truth of a simulation
     command: Samples  # (k, 4) vx, vy [m/s], wz [rad/s]
     velocity: Samples  # (k, 4) of the odometry
     joint_names: tuple[str, ...]

@@ -31,7 +31,7 @@ class RingBuffer:
         self.size = 0  # [B]
 
     def latch(self, topic: str) -> None:
-        """Marks a topic as latched: its last message is kept."""
+        """Marks a topic as latched: its last message is never dropped."""
         self._latched.add(topic)
 
     def add(self, message: RecordedMessage) -> None:

@@ -12,7 +12,7 @@ from hexapod_control.bags.recorded_run import RecordedRun, Samples, hold_last, i
 
 STEP_S = 0.02  # time between two compared samples
 COMMAND_TIMEOUT_S = 0.5  # as the planner's default cmd_vel_timeout
-RAMP_S = 0.9  # left out after each change of the command, as the robot accelerates
+RAMP_S = 0.9  # omitted after each change of the command, for the acceleration
 MIN_SPEED = 1e-3  # [m/s, rad/s] below which a command counts as zero
 AXES = ("vx m/s", "vy m/s", "wz rad/s")
 NONE = "-"

@@ -18,7 +18,7 @@ class EndRequested(Exception):  # noqa: N818 - no error: the user wants to end
 
 
 class RobotError(RuntimeError):
-    """The robot did not do what was requested; the message says what, in one sentence for the user."""
+    """The robot did not do what was requested; the message is for the user."""
 
 
 def wait_until(condition: Callable[[], bool], seconds: float, spin: Callable[[float], None]) -> bool:

@@ -1,4 +1,4 @@
-"""The nodes of `hexapod leg`, `recover` and `status`: requests after a fault, and what the robot reports."""
+"""The nodes of `hexapod leg`, `recover` and `status`: requests after a fault, and reports of the robot."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from hexapod_control.clients.bounded_wait import RobotError, wait_until
 from hexapod_control.ros.client_node import ClientNode
 from hexapod_control.ros.qos import COMMAND, EVENTS, LATCHED
 
-TOPICS = {"lost": "lose_leg", "back": "return_leg"}  # by what happens to the leg
-DISCOVERY_S = 5.0  # for the robot to be found
+TOPICS = {"lost": "lose_leg", "back": "return_leg"}  # by request
+DISCOVERY_S = 5.0  # for the discovery of the robot
 CHANGE_S = 20.0  # for the robot to come to rest and to fold or unfold a leg
 
 
@@ -42,7 +42,7 @@ class LegClient(ClientNode):
         return heard and self._lost is not None and bool(self._refusals.get_publisher_count())
 
     def request(self, word: str, leg: str) -> None:
-        """Requests that a leg is `lost` or `back`, and waits until it is. Raises RobotError if it is not."""
+        """Requests that a leg is `lost` or `back`, and waits for it. Raises RobotError if that fails."""
         if not wait_until(self._is_ready, DISCOVERY_S, self._spin):
             raise RobotError("no robot subscribes to the topic lose_leg: is one running? e.g. hexapod sim")
         self._requests[word].publish(String(data=leg))

@@ -71,7 +71,7 @@ def tokens(text: str) -> tuple[list[str], str]:
 
 @dataclass(slots=True)
 class KeyboardMap:
-    """Direction, speed and body pose that the keys pressed so far have set."""
+    """Direction, speed and body pose set by the keys pressed so far."""
 
     gaits: Sequence[str] = ()
     direction: tuple[int, int, int] = (0, 0, 0)

@@ -54,7 +54,7 @@ class RobotClient(ClientNode):
         self.gaits: tuple[str, ...] = ()
         self.maxima = ZERO  # velocity_limits
         self.source = ""  # command_source: the source that drives
-        self._graphs: dict[str, float] = {}  # [s] steady time at which a planner of each was heard last
+        self._graphs: dict[str, float] = {}  # [s] steady time of the last announcement of each planner
         self._last_sent = self._last_driven = -math.inf  # [s] steady time
         self._stamped = options.stamped
         node = self._node
@@ -85,7 +85,7 @@ class RobotClient(ClientNode):
 
     @property
     def graphs(self) -> set[str]:
-        """Ids of the graphs whose planners listen to this client."""
+        """Ids of the graphs whose planners receive the commands of this client."""
         now = time.monotonic()
         return {graph for graph, heard in self._graphs.items() if now - heard <= PRESENT_S}
 

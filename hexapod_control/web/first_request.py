@@ -18,7 +18,7 @@ class FirstRequestTimer:
     def __init__(self, limit: float) -> None:
         """`limit` is in [s]."""
         self._limit = limit
-        self._since: dict[web.RequestHandler, float] = {}  # [s] when a connection was first seen
+        self._since: dict[web.RequestHandler, float] = {}  # [s] first observation of a connection
         self._served: set[web.RequestHandler] = set()
 
     @web.middleware

@@ -24,7 +24,7 @@ INTERFACES: tuple[tuple[str, ...], ...] = (
     ("en", "eth", "usb"),
     (),
     ("docker", "br-", "virbr", "veth", "tun", "tap", "wg", "zt"),
-)  # beginnings of names: wireless, cable, others, and those of containers and tunnels
+)  # prefixes of names: wireless, cable, others, containers and tunnels
 OTHER = 2
 
 
@@ -56,7 +56,7 @@ def ranked(found: Sequence[tuple[str, str]], default: str) -> list[str]:
 
 
 def _kind(interface: str) -> int:
-    """Index of the kind of an interface in INTERFACES, by its name; the names that are not known lie in between."""
+    """Index of the kind of an interface in INTERFACES, by its name; unknown names are OTHER."""
     known = next((index for index, starts in enumerate(INTERFACES) if interface.startswith(starts)), None)
     return OTHER if known is None else known
 

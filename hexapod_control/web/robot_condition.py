@@ -1,6 +1,6 @@
-"""The condition of the robot in one sentence: what it does, in which colour, and which button is the next step.
+"""The condition of the robot for the page: a message, its colour, and the button for the next step.
 
-A sentence is a key of the table of texts (static/texts) with its values, so that every language says the same. The
+A message is a key of the table of texts (static/texts) with its values, so that it exists in every language. The
 colour is green only if torque, planner, body height and all nodes agree; it is grey while one of them is unknown.
 """
 
@@ -13,17 +13,17 @@ from enum import Enum
 from typing import Any
 
 MAX_NODE_SILENCE_S = 3.0  # without diagnostics of a node, after which its values count as stale
-MIN_STANDING_SHARE = 0.6  # of the height of the robot file, below which a robot found on its feet does not stand
-MIN_SPEED, MIN_TURN = 0.005, 0.05  # [m/s], [rad/s] from which a velocity is a walk or a turn
+MIN_STANDING_SHARE = 0.6  # of the height in the robot file; lower, a robot found on its feet is not standing
+MIN_SPEED, MIN_TURN = 0.005, 0.05  # [m/s], [rad/s] from which a velocity counts as walking or turning
 NEEDED_NODES = ("gait_planner", "inverse_kinematics")
 HARDWARE_NODES = ("servo_driver", "mujoco_sim")
 UP = ("standing", "walking", "moving")  # states of the planner in which the robot stands on its feet
-DRIVABLE = (*UP, "carried")  # a velocity is enough to go on once the robot was set down
+DRIVABLE = (*UP, "carried")  # a velocity is enough to continue once the robot is set down
 ERROR = 2  # level of a diagnostic status
 
 
 class Tone(Enum):
-    """The colour of a sentence."""
+    """The colour of a message."""
 
     GOOD = "good"
     CALM = "calm"
@@ -65,7 +65,7 @@ class PressedStop:
 
 @dataclass(frozen=True, slots=True)
 class RobotFacts:
-    """What is known about the robot; None or empty where it is not."""
+    """Facts about the robot; None or empty if unknown."""
 
     state: str = ""  # of the planner
     torque: bool | None = None
@@ -84,9 +84,9 @@ class RobotFacts:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """What the page says about the robot."""
+    """Message, colour and next step that the page shows."""
 
-    say: str  # key of the sentence
+    say: str  # key of the message
     tone: Tone
     step: Step
     why: str = ""  # key of the reason why the robot cannot be driven now
@@ -99,7 +99,7 @@ class Condition:
 
 
 def condition(facts: RobotFacts) -> Condition:
-    """Combines all facts: first what makes the others doubtful, then the torque, then faults, then the planner."""
+    """Combines all facts in order of importance: missing or old values, torque, faults, planner state."""
     return _doubtful(facts) or _without_torque(facts) or _faulty(facts) or _known(facts)
 
 
@@ -115,7 +115,7 @@ def reason(facts: RobotFacts) -> str:
 
 
 def _doubtful(facts: RobotFacts) -> Condition | None:
-    """A condition for values that are missing or old; an emergency stop can be released all the same."""
+    """The condition for missing or old values; an emergency stop can still be released."""
     found = _doubt(facts)
     if found is None:
         return None
@@ -124,7 +124,7 @@ def _doubtful(facts: RobotFacts) -> Condition | None:
 
 
 def _doubt(facts: RobotFacts) -> tuple[str, dict[str, Any]] | None:
-    """What is missing or old: key of a sentence and its values."""
+    """Message key and values for missing or old data; None if there are none."""
     if facts.torque is None and not facts.node_ages and not facts.state:
         return "nothing", {}
     for node in (*NEEDED_NODES, *HARDWARE_NODES):
@@ -151,7 +151,7 @@ def _without_torque(facts: RobotFacts) -> Condition | None:
 
 
 def _faulty(facts: RobotFacts) -> Condition | None:
-    if not facts.errors or facts.state == "fallen":  # its sentence says more
+    if not facts.errors or facts.state == "fallen":  # its own message has more detail
         return None
     node, text = next(iter(facts.errors.items()))
     step = STATES.get(facts.state, (Tone.BAD, Step.NONE))[1]

@@ -1,1 +1,1 @@
-"""Subcommands that look after the computer of a robot."""
+"""Subcommands for the computer of a robot."""

@@ -1,4 +1,4 @@
-"""`hexapod doctor`: what this computer has, and what works here."""
+"""`hexapod doctor`: checks which modules, ports and permissions this computer has."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ RENDER_TIMEOUT_S = 30.0
 
 
 class ModuleUse(NamedTuple):
-    """A module of Python, the name of its distribution and what needs it."""
+    """A Python module, its distribution package and its use."""
 
     module: str
     distribution: str
@@ -50,7 +50,7 @@ MODULES = (
 
 
 class DoctorLine(NamedTuple):
-    """One line of the table; `works` None: only a statement."""
+    """One line of the table; `works` None: information only."""
 
     title: str
     works: bool | None

@@ -1,4 +1,4 @@
-"""`hexapod setup`: checks the computer of a robot step by step, changes what is wrong after a yes, and undoes it."""
+"""`hexapod setup`: checks the computer of a robot step by step, corrects it after confirmation, undoes it."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _folder(text: str) -> Path:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Prints the table, asks and changes. Returns 0 if all is right at the end, else 1; 130 after Ctrl-C."""
+    """Prints the table, asks and corrects. Returns 0 if all steps are right at the end, else 1; 130 after Ctrl-C."""
     root = SystemRoot(args.root)
     try:
         if args.undo:
@@ -76,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _own_workspace(root: SystemRoot) -> str:
-    """The workspace from which this program runs; empty if it is not in one, or the system is another."""
+    """The workspace of this program; empty if it is not in one, or another system is set up."""
     folder = share()
     return str(folder.parents[3]) if root.is_running and folder.parts[-4:-2] == ("install", folder.name) else ""
 
@@ -95,7 +95,7 @@ def _show(step: SetupStep, found: StepFinding) -> None:
 
 
 def _change(step: SetupStep, facts: SetupFacts, yes: bool) -> bool:
-    """Shows a change and makes it after a yes. Returns whether the step then is right."""
+    """Shows a change and makes it after confirmation. Returns whether the step is right afterwards."""
     found = step.find(facts)
     _show(step, found)
     if not (yes or _agreed()):
@@ -145,7 +145,7 @@ def _undo(root: SystemRoot) -> int:
 
 
 def _need_root(root: SystemRoot) -> None:
-    """Starts this command again with sudo, which keeps no variables, unless it may change the system already."""
+    """Restarts this command with sudo, which passes no environment, unless it may already change the system."""
     if not root.is_running or os.geteuid() == 0:
         return
     if shutil.which("sudo") is None:

@@ -1,4 +1,4 @@
-"""`hexapod leg`: folds a lost leg of a running robot away, or calls it back."""
+"""`hexapod leg`: folds a lost leg of a running robot, or returns it to the walk."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from hexapod_control.core.motions.motion_rehearsal import MotionRehearsal
 from hexapod_control.core.motions.motion_steps import MotionError
 from hexapod_control.core.robot import Robot
 
-DISCOVERY_S = 5.0  # for the robot to be found
+DISCOVERY_S = 5.0  # for the discovery of the robot
 BEGIN_S = 5.0  # for an idle robot to begin the motion
 OK, FAILED, BAD_INPUT = 0, 1, 2
 

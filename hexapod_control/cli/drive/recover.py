@@ -6,7 +6,7 @@ import argparse
 import sys
 
 OK, FAILED = 0, 1
-ANSWER_S = 5.0  # for the robot to be found and to answer
+ANSWER_S = 5.0  # for discovery and response of the robot
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -12,7 +12,7 @@ OK, FAILED = 0, 1
 LISTENING_S = 2.5  # every node reports once a second
 DISCOVERY_S = 5.0
 LEVELS = ("ok", "warning", "ERROR", "stale")
-HEALTH = (  # what is shown besides the level of every node, in this order
+HEALTH = (  # keys shown in addition to the level of every node, in this order
     "state",
     "voltage [V]",
     "current [A]",
@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Listens for a moment and prints. Returns 0; 1 if no robot is running or a node reports an error."""
-    nodes = _heard(args.namespace)
+    nodes = _received(args.namespace)
     if not nodes:
         print("hexapod: status: no node reports on /diagnostics: is a robot running? e.g. hexapod sim", file=sys.stderr)
         return FAILED
@@ -53,7 +53,7 @@ def lines(nodes: Mapping[str, Mapping[str, Any]]) -> list[str]:
     return [*table, "", *(f"{key:28s} {values[key]}" for key in HEALTH if key in values)]
 
 
-def _heard(namespace: str) -> dict[str, dict[str, Any]]:
+def _received(namespace: str) -> dict[str, dict[str, Any]]:
     """Returns level, message and values of every node of a robot that reports in LISTENING_S."""
     from hexapod_control.clients.fault_clients import DiagnosticsListener
 

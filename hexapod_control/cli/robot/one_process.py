@@ -1,6 +1,6 @@
 """The program that runs all nodes of a robot in one process, with one executor (arguments: bringup/shared_process.py).
 
-Messages between these nodes are handed over as objects (ros/transport/handover.py). An exception in a callback stops
+Messages between these nodes are passed as objects (ros/transport/handover.py). An exception in a callback stops
 the robot as in separate processes; here the planner stops it also when the callback of another node fails.
 """
 
@@ -32,9 +32,9 @@ UNANNOUNCED = ("imu_driver", "web")  # nodes that may run several times
 
 
 def nodes(specs: Sequence[NodeSpec], handover: Handover) -> list[GuardedNode]:
-    """Makes the nodes of a process, in the order in which they have to end.
+    """Creates the nodes of a process, in the order in which they have to end.
 
-    Raises what their constructors raise, and ParameterError beside an older graph in the same domain and namespace.
+    Raises what their constructors raise, and ParameterError if an older graph runs in the same domain and namespace.
     """
     listening = OlderGraphSearch(PLANNER)
     modules = {spec.executable: import_module(f"{PACKAGE}.nodes.{spec.executable}.{spec.executable}") for spec in specs}

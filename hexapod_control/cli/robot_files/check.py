@@ -1,4 +1,4 @@
-"""`hexapod check`: what is wrong with a robot, and what it can do, worst first."""
+"""`hexapod check`: problems and capabilities of a robot, worst first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hildebrand diagrams of the gaits of a robot: when each foot stands, and the static margin over the cycle."""
+"""Hildebrand diagrams of a robot's gaits: stance phases of the feet, and static margin over the cycle."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ import matplotlib.pyplot as plt
 LEFT, RIGHT = "#2e8b57", "#e4572e"
 PHASES = np.linspace(0.0, 1.0, 240, endpoint=False)
 FORWARD = (1.0, 0.0)
-STRIDES = {"on the spot": 0.0, "full strides forward": 1.0}  # share of the stance regions that the feet stride over
+STRIDES = {"on the spot": 0.0, "full strides forward": 1.0}  # stride length as a share of the stance regions
 
 
 def plot(capabilities: Capabilities, path: Path) -> None:

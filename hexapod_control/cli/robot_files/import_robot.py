@@ -1,4 +1,4 @@
-"""`hexapod import`: makes a robot file, a joint mapping and a report from a URDF or xacro file."""
+"""`hexapod import`: writes robot file, joint mapping and report for a URDF or xacro file."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ _SUFFIXES = {"robot file": ".yaml", "joint mapping": ".joints.yaml", "report": "
 
 
 def request(args: argparse.Namespace) -> ImportRequest:
-    """What the arguments say. Raises InputError."""
+    """The import request of the arguments. Raises InputError."""
     if args.forward and args.up and args.forward.lstrip("-") == args.up.lstrip("-"):
         raise InputError(f"--forward: must be another axis than --up, is {args.forward}")
     return ImportRequest(

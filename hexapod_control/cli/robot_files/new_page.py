@@ -1,4 +1,4 @@
-"""`hexapod new --page`: the questions on a page in the browser."""
+"""`hexapod new --page`: the interview on a page in the browser."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ WRONG = 2  # exit code of `hexapod check` without a verdict
 
 
 class InterviewPage:
-    """Answers the requests of the page; the only file names are those of the command line."""
+    """Replies to the requests of the page; it only writes the files given on the command line."""
 
     def __init__(self, interview: Interview, path: Path, write: Callable[[], Path], command: str, values: bool) -> None:
-        """`write` writes the robot file and returns the picture, `command` makes the robot walk.
+        """`write` writes the robot file and returns the picture; `command` is the next command for the user.
 
         `values` checks the values only.
         """
@@ -44,7 +44,7 @@ class InterviewPage:
         if act == "check":
             return await self._checked()
         if act in ("type", "answer") and (self._interview.question is None or request.get("key") != self._key):
-            return self._view()  # another window of the page has gone on
+            return self._view()  # another window has moved on
         if act == "type":
             return typed_view(self._interview, text)
         return self._moved(act, text, request.get("number"))
@@ -54,7 +54,7 @@ class InterviewPage:
         return self._interview.question.key if self._interview.question else ""
 
     def _moved(self, act: object, text: str, number: object) -> Reply:
-        """Goes to another question, and writes what has changed."""
+        """Moves to another question, and stores changed answers."""
         if act == "answer":
             try:
                 self._interview.answer(text)
@@ -82,7 +82,7 @@ class InterviewPage:
         return {**view, "robot": self._interview.name}
 
     async def _checked(self) -> Reply:
-        """The verdict of `hexapod check`, in its own process: it takes up to 20 s."""
+        """The result of `hexapod check`, in its own process, as it takes up to 20 s."""
         command = (sys.executable, "-m", "hexapod_control.cli.main", *self._check)
         pipe = asyncio.subprocess.PIPE
         process = await asyncio.create_subprocess_exec(*command, stdout=pipe, stderr=pipe)

@@ -1,4 +1,4 @@
-"""`hexapod new`: asks for the measures of a robot and writes its robot file."""
+"""`hexapod new`: asks for the dimensions of a robot and writes its robot file."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ MANY_CHOICES = 9  # more are not listed
 SUFFIXES = (".yaml", ".yml")
 
 
-class AbandonedError(Exception):
-    """The user goes on another time."""
+class InterviewAbandonedError(Exception):
+    """The user ends the interview and may resume it later."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -51,9 +51,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Asks, writes and checks. Returns what `hexapod check` returns, 1 to go on another time, 130 after Ctrl-C.
+    """Asks, writes and checks. Returns the exit code of `hexapod check`, 1 if ended early, 130 after Ctrl-C.
 
-    Raises InputError for an answer that is refused if no terminal can be asked again.
+    Raises InputError for a refused answer without a terminal to ask again.
     """
     kept = answers_path(args.file)
     try:
@@ -68,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
         return _finish(interview, args)
     except AnswerError as error:
         raise InputError(str(error)) from None
-    except (AbandonedError, KeyboardInterrupt) as end:
+    except (InterviewAbandonedError, KeyboardInterrupt) as end:
         interrupted = isinstance(end, KeyboardInterrupt)
         answers = f"; the answers are in {kept}" if kept.exists() else ""
         print(f"\nnot finished{answers}: the same command goes on", flush=True)
@@ -134,7 +134,7 @@ def _ask(interview: Interview) -> None:
 
 
 def _proposal(interview: Interview) -> str:
-    """What Enter takes; nothing if no answer fits what was answered before."""
+    """The proposed answer for Enter; empty if no answer fits the earlier ones."""
     try:
         return interview.default()
     except AnswerError:
@@ -142,15 +142,15 @@ def _proposal(interview: Interview) -> str:
 
 
 def _line(prompt: str) -> str:
-    """A line of the user. Raises AbandonedError for the word that ends, and at the end of the input."""
+    """Reads a line. Raises InterviewAbandonedError for the quit word and at the end of the input."""
     try:
         text = input(prompt).strip()
     except EOFError:
-        raise AbandonedError from None
+        raise InterviewAbandonedError from None
     except UnicodeDecodeError:
         raise AnswerError("the answer: has bytes that are no text, must be UTF-8") from None
     if text.lower() == QUIT:
-        raise AbandonedError
+        raise InterviewAbandonedError
     return text
 
 
@@ -159,7 +159,7 @@ def _say(text: str) -> None:
 
 
 def _finish(interview: Interview, args: argparse.Namespace) -> int:
-    """Writes robot file and picture, prints the verdict and the next command."""
+    """Writes robot file and picture, prints the result of the check and the next command."""
     _write(interview, args.file)
     parser = argparse.ArgumentParser()
     check.add_arguments(parser)

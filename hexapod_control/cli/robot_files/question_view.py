@@ -1,4 +1,4 @@
-"""What a page shows of an interview."""
+"""View of an interview for the page."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def question_view(interview: Interview) -> dict[str, Any]:
 
 
 def typed_view(interview: Interview, text: str) -> dict[str, Any]:
-    """The drawing for an answer that is being typed, and why it is refused; no drawing for one that is unusable."""
+    """The drawing for an answer being typed, and why it is refused; no drawing for an invalid one."""
     assert interview.question is not None
     found: dict[str, Any] = {"refusal": "", "doubtful": False, "drawing": ""}
     try:

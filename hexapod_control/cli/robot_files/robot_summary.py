@@ -13,7 +13,7 @@ SummaryRow = tuple[str, ...]
 
 
 def summary(file: RobotFile) -> str:
-    """The tables, in the units in which builders think: mm, g, degrees."""
+    """The tables, in mm, g and degrees."""
     robot, models = file.robot, dict(zip(file.robot.leg_names, file.models, strict=True))
     parts = (
         _table(_whole(file)),

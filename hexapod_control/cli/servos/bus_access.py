@@ -29,8 +29,8 @@ from hexapod_control.servos.settings.servo_section import LOOPBACK, ServoSetting
 
 FACTORY_ID = 1  # of a new servo
 SCANNED_AT_ONCE = 32  # ids between two lines of progress
-MAX_SHARED = 2  # ids of the robot that are tried, if nothing answers
-REPLY_MARGIN_S = 0.01  # extra time for a late reply; longer than in servo_driver, which has a tick to keep
+MAX_SHARED = 2  # ids of the robot that are checked for duplicates, if nothing responds
+REPLY_MARGIN_S = 0.01  # extra time for a late reply; longer than in servo_driver, which has a fixed cycle
 baud = whole_number(1200, 4_500_000)  # the type of `--baud`
 servo_id = whole_number(0, 253)  # of any protocol; some protocols have fewer
 
@@ -154,9 +154,9 @@ def check_models(bus: Bus, servos: Iterable[int]) -> None:
 
 
 def hand_positioning(bus: Bus, settings: ServoSettings, file: RobotFile, pace: float) -> HandPositioning:
-    """Returns the means to move single servos at `pace` times the usual speed.
+    """Returns positioning of single servos at `pace` times the usual speed.
 
-    Servos that report no position are assumed to be where they are in a robot that lies on its belly.
+    Servos without position feedback are assumed to be in the lying pose.
     """
     footholds = [leg.foothold for leg in file.robot.legs]
     row = np.ravel(

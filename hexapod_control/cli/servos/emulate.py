@@ -69,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
         try:
             late = _begin(emulation, orders)
             with sensor_bus(io_settings(file), sensors) if sensors else contextlib.nullcontext():
-                _tell(_welcome(args.robot, settings.protocol, settings.baud, link))
+                _tell(_start_text(args.robot, settings.protocol, settings.baud, link))
                 _serve(emulation, late, asked)
         finally:
             emulation.pty.close()
@@ -104,7 +104,7 @@ def _begin(emulation: Emulation, orders: Sequence[FaultCommand]) -> list[FaultCo
     return sorted((order for order in orders if order.after), key=lambda order: order.after)
 
 
-def _welcome(robot: str, protocol: str, baud: int, link: Path) -> str:
+def _start_text(robot: str, protocol: str, baud: int, link: Path) -> str:
     name, port = shlex.quote(robot), shlex.quote(str(link))
     launch = f"robot:={name} servo_protocol:={protocol} servo_port:={port}"
     return "\n".join(

@@ -1,4 +1,4 @@
-"""`hexapod i2c scan`: what answers on the I2C bus of a robot, what its robot file expects, and what is missing."""
+"""`hexapod i2c scan`: devices on the I2C bus of a robot, compared with its robot file."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def expected(file: RobotFile, bus: str) -> dict[int, str]:
 
 
 def wrong_chips(port: I2cPort, io: IoSettings, found: Iterable[int]) -> dict[int, str]:
-    """By address, why a sensor that answers is not the one of the robot file."""
+    """By address: why a sensor that responds is not the one in the robot file."""
     checks: dict[int, Callable[[], None]] = {}
     if io.imu:
         checks[io.imu.address] = partial(check_imu, port, IMU_CHIPS[io.imu.chip], io.imu.address)
@@ -103,7 +103,7 @@ def report(bus: str, found: Iterable[int], wanted: Mapping[int, str], wrong: Map
 
 
 def guess(address: int, wanted: Mapping[int, str]) -> str:
-    """What a device that is not in the robot file may be."""
+    """Guess of a device that is not in the robot file."""
     if address == ALL_CALL and any("PCA9685" in title for title in wanted.values()):
         return "the common address of all PCA9685 until the driver starts"
     usual = [chip.title for chip in IMU_CHIPS.values() if address - chip.address in (0, 1)]

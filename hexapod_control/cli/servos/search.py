@@ -1,4 +1,4 @@
-"""Actions of `hexapod servos` that find servos: scan with its sweep, new ids, which joint a servo turns."""
+"""Actions of `hexapod servos` that find servos: scan and sweep, new ids, joint of a servo."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from hexapod_control.servos.settings.save_servo_section import save
 from hexapod_control.servos.settings.servo_section import LOOPBACK, ServoSettings, servo_settings
 
 FOUND, NOTHING = 0, 1  # exit codes
-LONGEST_SWEEP_S = 30  # about, told to the user
+MAX_SWEEP_S = 30  # about, told to the user
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ScanLimits:
-    """What a sweep tries; empty: everything."""
+    """Limits of a sweep; empty: none."""
 
     ids: Sequence[int]
     protocols: tuple[str, ...]
@@ -56,7 +56,7 @@ def sweeps(args: argparse.Namespace, file: RobotFile) -> bool:
 
 
 def sweep_port(args: argparse.Namespace, file: RobotFile) -> int:
-    """Prints what answers at the port, at any baud and in any protocol. Returns 1 if nothing does."""
+    """Prints what responds at the port, at any baud and in any protocol. Returns 1 if nothing does."""
     path = args.port or servo_settings(file).port
     if not path:
         raise InputError("--port: must be given, the robot file names none, e.g. /dev/serial/by-id/usb-...")
@@ -65,7 +65,7 @@ def sweep_port(args: argparse.Namespace, file: RobotFile) -> int:
         SerialPort(path, limits.bauds[0] if limits.bauds else PROTOCOLS["feetech_st"].baud).close()
     except PortGone as error:
         raise InputError(str(error)) from None
-    print(f"{path}: all bauds and protocols are tried, which takes up to {LONGEST_SWEEP_S} s", flush=True)
+    print(f"{path}: all bauds and protocols are tried, which takes up to {MAX_SWEEP_S} s", flush=True)
     count, found = 0, []
 
     def tried(text: str) -> None:
@@ -183,7 +183,7 @@ def _assign(action: ServoAction, bus: bus_access.FoundServos) -> int:
 
 
 def identify(action: ServoAction) -> int:
-    """Turns one servo a little, asks which joint that was, and offers to write it into the robot file."""
+    """Turns one servo a little, asks for its joint, and offers to write it into the robot file."""
     bus, settings, file = action.bus, action.settings, action.file
     bus_access.check_models(bus, bus.identify())
     hands = bus_access.hand_positioning(bus, settings, file, action.args.pace)

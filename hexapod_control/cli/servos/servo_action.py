@@ -1,4 +1,4 @@
-"""What every action of `hexapod servos` works on."""
+"""Inputs shared by the actions of `hexapod servos`."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ class LegNeighbours:
         return best
 
     def _extents(self, joints: Sequence[LegJoints]) -> tuple[list[float], list[float]]:
-        """Upper ends [m] of the legs along the axis to the next leg, and lower ends along that from the previous one."""
+        """Upper ends [m] of the legs along the axis to the next leg, lower ends along that from the previous one."""
         fronts, backs = [], []
         for row, (hip_x, hip_y), yaw, (coxa, femur, tibia, lateral), ahead, behind, _ in self.spans:
             turn, lift, bend = joints[row]

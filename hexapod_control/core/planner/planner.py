@@ -95,7 +95,7 @@ class Planner:
     # --- pose known or unknown ----------------------------------------------------------------
 
     def set_measured_joints(self, joints: Array) -> None:
-        """Takes measured joint angles (n, 3) [rad]. The first ones end `unknown`; a lying robot uses later ones, too."""
+        """Takes measured joint angles (n, 3) [rad]. The first ones end `unknown`, later ones are used while lying."""
         if np.isfinite(joints[list(self._context.legs.rows)]).all():
             self._handle(requests.MeasuredJoints(_legs(joints)))
 
@@ -145,7 +145,7 @@ class Planner:
         self._handle(requests.PoseTrackingRequest(pose))
 
     def guide_foot(self, leg: str, ball_centre: Vector) -> str:
-        """Moves one foot to a point [m, base_link] while the others support the robot; a point below ground lands it."""
+        """Moves one foot to a point [m, base_link] while the others support the robot; below ground it lands."""
         if leg not in self._context.robot.leg_names:
             return _unusable_leg(leg, self.robot)
         return self._handle(requests.GuidedFootRequest(self._context.robot.leg_names.index(leg), ball_centre))

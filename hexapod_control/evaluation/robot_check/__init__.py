@@ -1,1 +1,1 @@
-"""What a robot can do and what its servos must give, in plain sentences: `hexapod check`."""
+"""`hexapod check`: capabilities of a robot and loads of its servos, as readable remarks."""

@@ -1,4 +1,4 @@
-"""The checks of a robot: each gives remarks in plain sentences with figures and what to change."""
+"""The checks of a robot: each yields remarks with figures and remedies."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from hexapod_control.evaluation.robot_check.subject import Subject
 from hexapod_control.evaluation.robot_check.wire_budget import wire
 
 NEAR_LIMIT_DEG = 8.0  # of a joint in the neutral stance
-SMALL_STEP = 0.25  # radius of a stance region in the leg's reach; smaller makes the robot slow
+SMALL_STEP = 0.25  # radius of a stance region over the leg's reach; smaller ones make the robot slow
 NARROW_GAP_M, FAR_M = 0.005, 10.0  # between neighbouring legs in the neutral stance
-CONTINUOUS = (0.2, 1.0 / 3.0)  # of the stall torque that servos hold without overheating
-FULL_SHARE = 0.9  # of the stall torque that leaves no reserve
+CONTINUOUS = (0.2, 1.0 / 3.0)  # of the stall torque: continuous torque of servos
+FULL_SHARE = 0.9  # of the stall torque: no reserve
 SMALL_MARGIN_M = 0.010
-WORTHWHILE = 1.1  # times the speed: other footholds are worth mentioning
+WORTHWHILE = 1.1  # gain in speed from which other footholds are suggested
 
 
 def reach(subject: Subject) -> Iterator[Remark]:
-    """How far joints are from their limits in the neutral stance, and how far feet can step."""
+    """Distance of the joints from their limits in the neutral stance, and size of the stance regions."""
     nearest = math.inf
     for leg, row in zip(subject.robot.legs, subject.standing, strict=True):
         for name, angle, joint in zip(JOINTS, row, leg.joints, strict=True):
@@ -64,13 +64,13 @@ def neighbours(subject: Subject) -> Iterator[Remark]:
 
 
 def standing(subject: Subject) -> Iterator[Remark]:
-    """What servos hold while the robot stands on all legs."""
+    """Load of the servos while the robot stands on all legs."""
     held = np.abs(standing_torques(subject.robot, subject.standing, [True] * len(subject.robot.legs))).max(axis=0)
     yield from _held(subject, "standing", "Standing", held, {"torque_nm": _by_joint(held)})
 
 
 def walking(subject: Subject) -> Iterator[Remark]:
-    """What servos give while the robot walks."""
+    """Load of the servos while the robot walks."""
     found, walk, stall = subject.torques, subject.walk, _stall(subject)
     speed = max(map(abs, walk.twist))
     what = f"Walking with {speed:.3f} m/s in {walk.gait}"
@@ -91,7 +91,7 @@ def walking(subject: Subject) -> Iterator[Remark]:
 
 
 def _held(subject: Subject, topic: str, what: str, held: Array, figures: dict[str, object]) -> Iterator[Remark]:
-    """How much of the stall torque the joints hold, against what servos can hold continuously."""
+    """Holding torques of the joints compared with the continuous torque of the servos."""
     stall = _stall(subject)
     shares = held / stall
     worst = int(np.argmax(shares))
@@ -117,7 +117,7 @@ def _by_joint(values: Array) -> dict[str, float]:
 
 
 def speeds(subject: Subject) -> Iterator[Remark]:
-    """Top speeds of every gait, and what limits them."""
+    """Top speeds of every gait, and the limiting factor."""
     for gait in subject.capabilities.gaits:
         forward, left, turn = (subject.top_speed(gait, axis) for axis in ("forward", "left", "turn"))
         limit = _limit(subject, gait, forward)
@@ -130,7 +130,7 @@ def speeds(subject: Subject) -> Iterator[Remark]:
 
 
 def _limit(subject: Subject, gait: str, forward: float) -> str:
-    """What limits the speed forward: the stance regions, or the speed of a joint in the swing."""
+    """Text: what limits the forward speed, stance regions or the speed of a joint in the swing."""
     capabilities, height = subject.capabilities, subject.robot.walk.height
     row = capabilities.gaits[gait]
     room = capabilities.room(row)
@@ -157,7 +157,7 @@ def margins(subject: Subject) -> Iterator[Remark]:
 
 
 def footholds(subject: Subject) -> Iterator[Remark]:
-    """Footholds moved along the motion that make the robot faster."""
+    """Footholds, moved along the motion, that would make the robot faster."""
     own = max(subject.top_speed(gait, "forward") for gait in subject.capabilities.gaits)
     found = fastest_stride(subject.robot, subject.capabilities.gaits.values(), Twist(1.0, 0.0, 0.0))
     if found.speed < WORTHWHILE * own:

@@ -1,4 +1,4 @@
-"""The remarks of a robot and its plots as one HTML page that needs no other file (needs matplotlib)."""
+"""The remarks of a robot and its plots as one self-contained HTML page (needs matplotlib)."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def views(subject: Subject) -> Figure:
 
 
 def gait(subject: Subject) -> Figure:
-    """When each foot stands, over a cycle of the walk."""
+    """Stance phases of all feet over a cycle of the walk."""
     figure, axes = plt.subplots(figsize=(10, 0.4 * len(subject.robot.legs) + 1.2))
     for row, leg in enumerate(subject.robot.legs):
         stands = [(k * TICK_S, TICK_S) for k, planted in enumerate(subject.walk.planted) if planted[row]]

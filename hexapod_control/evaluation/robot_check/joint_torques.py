@@ -29,9 +29,9 @@ class JointTorques:
 
     rms: Array  # (3,) [N m] of all legs
     peak: Array  # (3,) [N m]
-    held: Array  # (3,) [N m] RMS of what carries weight, without the part against the motor's own speed: it heats
-    motor: Array  # (ticks, n, 3) [N m] of the motors, in proportion to their currents
-    cycle: Array  # (ticks, n, 3) [N m] those and the part against the motor's own speed
+    held: Array  # (3,) [N m] RMS without the speed-dependent part: it determines the heating
+    motor: Array  # (ticks, n, 3) [N m] of the motors, proportional to their currents
+    cycle: Array  # (ticks, n, 3) [N m] including the speed-dependent part
 
 
 def of_servos(robot: Robot, figure: str) -> Array:
@@ -65,8 +65,8 @@ class SpringFoot:
     jacobian: Array  # (3, 3) [m/rad]
     stiffness: Array  # (3, 3) [N/m]
     moves: Array  # (3, 6) displacement of the foot by displacement [m] and rotation [rad] of the body
-    sag: Array  # (3,) [m] by the leg's own weight
-    own: Array  # (3,) [N m] torques that hold the leg's own weight
+    sag: Array  # (3,) [m] under the leg's own weight
+    own: Array  # (3,) [N m] holding torques of the leg's own weight
 
 
 def _foot(leg: Leg, joints: LegJoints, center: Array) -> SpringFoot:

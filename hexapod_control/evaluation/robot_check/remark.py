@@ -1,4 +1,4 @@
-"""A statement about a robot, and how serious it is."""
+"""Remarks about a robot, and their seriousness."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from enum import IntEnum
 
 
 class Seriousness(IntEnum):
-    """The higher, the worse."""
+    """Seriousness of a remark; higher is worse."""
 
-    FIGURE = 0  # what the robot can do
+    FIGURE = 0  # information
     NOTE = 1  # could be better
     PROBLEM = 2  # will not work well
     WRONG = 3  # an implausible value of the file
@@ -18,7 +18,7 @@ class Seriousness(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """One plain sentence, what to change, and the figures it is made of."""
+    """One remark: text, remedy, and the figures behind it."""
 
     seriousness: Seriousness
     topic: str

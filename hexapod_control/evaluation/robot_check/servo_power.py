@@ -1,4 +1,4 @@
-"""Electric power of the servos while the robot stands and walks, and how long a battery lasts: an estimate."""
+"""Estimate of the electric power of the servos while standing and walking, and of the battery life."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hexapod_control.evaluation.robot_check.joint_torques import of_servos, stan
 from hexapod_control.evaluation.robot_check.remark import Remark, Seriousness
 from hexapod_control.evaluation.robot_check.subject import Subject
 
-# A motor without losses but its resistance draws at stall the product of stall torque and no-load speed. Makers state
+# A motor with resistive losses only draws stall torque times no-load speed at stall. Makers state
 # stall currents of 1.2 to 2.3 times that: AX-12A 1.9, MG996R 1.9, STS3215 2.3, XM430-W350 1.4, MX-64 1.2.
 LOSSES = 2.0
 IDLE_W = 0.5  # electronics of each servo
@@ -21,7 +21,7 @@ IDLE_W = 0.5  # electronics of each servo
 def servo_power(robot: Robot, torque: Array, velocity: Array) -> Array:
     """Power [W] of each servo for torques [N m] and velocities [rad/s], both (..., n, 3); nothing is fed back.
 
-    The current is in proportion to the torque; the voltage also turns the motor.
+    The current is proportional to the torque; the voltage includes the back-EMF.
     """
     stall, speed = of_servos(robot, "stall_torque"), of_servos(robot, "no_load_speed")
     drawn = torque * (torque * speed / stall + velocity)
@@ -29,7 +29,7 @@ def servo_power(robot: Robot, torque: Array, velocity: Array) -> Array:
 
 
 def power(subject: Subject) -> Iterator[Remark]:
-    """Average power standing and walking, and how long the battery lasts."""
+    """Average power standing and walking, and battery life."""
     robot, held = subject.robot, standing_torques(subject.robot, subject.standing, [True] * len(subject.robot.legs))
     standing = float(servo_power(robot, held, np.zeros_like(held)).sum())
     walking = float(servo_power(robot, subject.torques.motor, subject.walk.velocity).sum(axis=(1, 2)).mean())

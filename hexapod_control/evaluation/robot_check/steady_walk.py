@@ -13,7 +13,7 @@ from hexapod_control.core.planner.planner import MAX_TICK_S, Planner
 from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
 from hexapod_control.core.robot import Robot
 
-SETTLING_TIME_S = 5.0  # in which the planner recognises that the robot stands
+SETTLING_TIME_S = 5.0  # for the planner to recognise that the robot stands
 TICK_S = 0.02
 MAX_WALK_S = 40.0  # until the twist is reached, and for one cycle after it
 REACHED = 0.999  # of the twist

@@ -1,4 +1,4 @@
-"""What the checks of one robot have in common, computed once."""
+"""Data shared by the checks of one robot, computed once."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hexapod_control.evaluation.robot_check.joint_torques import JointTorques, w
 from hexapod_control.evaluation.robot_check.steady_walk import PlannedCycle, steady_walk
 
 AXES = {"forward": Twist(1.0, 0.0, 0.0), "left": Twist(0.0, 1.0, 0.0), "turn": Twist(0.0, 0.0, 1.0)}
-CRUISE = 0.7  # of the top speed: the walk whose torques and margins are stated
+CRUISE = 0.7  # of the top speed: the walk for torques and margins
 USUAL_BATTERY_WH = 24.0  # three cells of 2200 mAh
 
 
@@ -25,25 +25,25 @@ class Subject:
     """A robot with its payload."""
 
     file: RobotFile
-    payload: float  # [kg] on the body, in its centre of mass
+    payload: float  # [kg] at the body's centre of mass
     battery: float = USUAL_BATTERY_WH
 
     @cached_property
     def robot(self) -> Robot:
-        """The robot, loaded."""
+        """The robot with its payload."""
         robot = self.file.robot
         return replace(robot, body=replace(robot.body, mass=robot.body.mass + self.payload))
 
     @cached_property
     def capabilities(self) -> Capabilities:
-        """What it can do. Raises ValueError if it cannot walk."""
+        """Gaits, stance regions and speeds. Raises ValueError if the robot cannot walk."""
         return Capabilities.of(self.robot)
 
     @cached_property
     def standing(self) -> tuple[LegJoints, ...]:
         """Joint angles (n, 3) [rad] of the neutral stance."""
         joints = joints_at_offset(self.robot, [leg.foothold for leg in self.robot.legs], 0.0)
-        assert joints is not None  # checked when the file was read
+        assert joints is not None  # checked when the file was loaded
         return joints
 
     def top_speed(self, gait: str, axis: str) -> float:

@@ -1,4 +1,4 @@
-"""Whether the line to the servos is fast enough: bytes and turnarounds per cycle, without a port."""
+"""Checks whether the servo line is fast enough, from bytes and turnarounds per cycle, without a port."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ class IdlePort(NamedTuple):
 
 
 def idle_bus(row: ServoProtocol, baud: int, ids: Sequence[int]) -> Bus:
-    """A bus that is only asked for its timing."""
+    """A bus that is only used for its timing."""
     return row.open(IdlePort(baud), ids)
 
 
 def wire(subject: Subject) -> Iterator[Remark]:
-    """What one cycle on the line can send and read, with the section `servos` or the usual protocol of the servo."""
+    """Goals and reads per cycle on the line, with the section `servos` or the usual protocol of the servo."""
     count = 3 * len(subject.robot.legs)
     if subject.file.servos is not None:
         settings = servo_settings(subject.file)

@@ -1,1 +1,1 @@
-"""The page of `hexapod new --page`: its files, and the server that answers its requests."""
+"""The page of `hexapod new --page`: its files and its server."""

@@ -1,4 +1,4 @@
-"""Serves a page on loopback and answers its requests, one after the other (aiohttp >= 3.8)."""
+"""Serves a page on loopback and replies to its requests, one after the other (aiohttp >= 3.8)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class RequestServer:
     """A server of one page; `serve` runs until it is cancelled."""
 
     def __init__(self, answer: Answer) -> None:
-        """`answer` replies to a request: both are JSON objects. It raises ValueError for one that it does not know."""
+        """`answer` replies to a request: both are JSON objects. It raises ValueError for an unknown one."""
         self._answer = answer
         self._policy = HostPolicy(())
         self._tokens = TokenAuthority(once=False)

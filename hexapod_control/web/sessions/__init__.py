@@ -1,1 +1,1 @@
-"""Who may use the page, and who drives: tokens, connections, limits of messages, requests for control."""
+"""Access to the page and control of the robot: tokens, connections, message limits, requests for control."""

@@ -23,7 +23,7 @@ from hexapod_control.web.protocol import (
 )
 from hexapod_control.web.sessions.page_client import LONG_AGO, MAX_RATE, PageClient
 
-DEAD_MAN_S = 0.5  # for which a velocity is valid
+DEAD_MAN_S = 0.5  # validity of a velocity
 HELLO_TIME_S = 3.0  # time limit for the first message
 MAX_IDLE_S = 10.0  # without a command; then the driver loses control to a client that requests it
 REFUSAL_PERIOD_S = 0.5  # shortest time between two refusals sent to one client
@@ -64,7 +64,7 @@ Action = Send | Forward | Disconnect
 
 
 class ClientSessions:
-    """All connections of the page, and which of them drives.
+    """All connections of the page, and the driver among them.
 
     Every method takes the present time [s] and returns the actions that the server has to perform, in this order.
     """
@@ -77,8 +77,8 @@ class ClientSessions:
     ) -> None:
         """`admit(token, key, address, now)` returns a key or raises RefusedMessage; `greet` returns the welcome.
 
-        `stopped(what, by)` is told why the robot stops: stop or estop, link (the connection of a client that was
-        driving broke) or silence (its velocities did not arrive).
+        `stopped(what, by)` is called with the reason of a stop: stop or estop, link (the connection of the driving
+        client broke) or silence (its velocities did not arrive).
         """
         self._admit, self._greet, self._note_stop = admit, greet, stopped
         self.clients: dict[int, PageClient] = {}

@@ -1,10 +1,10 @@
-"""The connection of one client of the page, and how many messages it may send."""
+"""The connection of one client of the page, with its message rate limit."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-MAX_RATE, MAX_BURST = 90.0, 120.0  # messages of a client per second, and at once; more are dropped
+MAX_RATE, MAX_BURST = 90.0, 120.0  # messages of a client per second, and in a burst; more are dropped
 LONG_AGO = -1e9  # [s]
 
 
@@ -16,7 +16,7 @@ class PageClient:
     address: str
     since: float  # [s]
     name: str = ""
-    admitted: bool = False  # it has shown a valid token
+    admitted: bool = False  # has presented a valid token
     sequence: int = -1
     quota: float = MAX_BURST  # messages that are accepted now (token bucket)
     refilled: float = 0.0  # [s]

@@ -23,10 +23,10 @@ from hexapod_control.evaluation.performance.footholds import foothold_search, le
 from hexapod_control.evaluation.performance.footholds.foothold_search import (
     AXES,
     fastest_stride,
-    least_margin,
+    min_margin,
     mirrored,
 )
-from hexapod_control.evaluation.performance.footholds.leg_speeds import greatest_speeds
+from hexapod_control.evaluation.performance.footholds.leg_speeds import max_speeds
 from hexapod_control.evaluation.performance.footholds.steady_cycle import SteadyCycle, polygon_margins
 
 
@@ -67,7 +67,7 @@ def test_up_to_the_greatest_speed_a_leg_keeps_its_limits_and_a_little_beyond_it_
             leg, time = rng.choice(machine.legs), machine.walk.swing_time * rng.uniform(0.8, 1.5)
             centre = tuple(value + rng.uniform(-0.02, 0.02) for value in leg.foothold)
             centres, times = np.array([complex(*centre)]), np.array([time])
-            speed = float(greatest_speeds(machine, leg, AXES[axis], stance, times, centres)[0, 0])
+            speed = float(max_speeds(machine, leg, AXES[axis], stance, times, centres)[0, 0])
             assert speed > 0.0
             assert use(machine, leg, AXES[axis].scaled(speed), time, stance, centre) <= 1.0 + 1e-6
             assert use(machine, leg, AXES[axis].scaled(1.05 * speed), time, stance, centre) > 1.0
@@ -93,7 +93,7 @@ def test_the_fastest_stride_keeps_margin_and_gap_and_the_search_finds_it_again(a
     limits = SteadyCycle(machine, gaits["tripod"], axis).limits(
         found.speed * found.swing_time, np.array(found.centres), 1.0
     )
-    assert limits.margin >= least_margin(machine) and limits.gap >= MIN_LEG_GAP_M
+    assert limits.margin >= min_margin(machine) and limits.gap >= MIN_LEG_GAP_M
     for leg, centre in zip(machine.legs, found.centres, strict=True):
         assert use(machine, leg, axis.scaled(found.speed), found.swing_time, 1.0, (centre.real, centre.imag)) <= 1.0
     assert [found.centres[b] for _, b in mirrored(machine.legs)] == [

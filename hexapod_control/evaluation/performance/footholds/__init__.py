@@ -1,1 +1,1 @@
-"""The highest speed that any choice of footholds allows, beside the robot's own."""
+"""The highest speed with any choice of footholds, compared with the robot's own."""

@@ -1,4 +1,4 @@
-"""How fast one leg can stride about many stride centres, by the limits of the planner for joints and reach.
+"""Maximum stride speed of one leg about many stride centres, by the planner's limits of joints and reach.
 
 Points are complex numbers x + i y [m, base_footprint], and motions have a constant twist: an axis times a speed.
 """
@@ -16,7 +16,7 @@ from hexapod_control.core.robot import Leg, Robot
 from hexapod_control.core.workspace.speed_envelope import SPEED_SHARE, SWING_SAMPLES
 
 STANCE_SAMPLES = 11
-HALVINGS = 11  # of the range in which the speed is searched
+HALVINGS = 11  # bisections of the range of the speed
 CELLS_PER_LEG = 20  # of the grid of stride centres, along the length of the leg
 
 Points = NDArray[np.complex128]
@@ -27,7 +27,7 @@ def leg_length(leg: Leg) -> float:
     return leg.coxa.length + leg.femur.length + leg.tibia.length
 
 
-def carried(axis: Twist, path: Array, points: Points) -> Points:
+def displaced(axis: Twist, path: Array, points: Points) -> Points:
     """Points after a motion along an axis; `path` is speed times time [m], [rad] for a turn."""
     velocity = complex(axis.vx, axis.vy)
     if axis.wz == 0.0:
@@ -37,16 +37,16 @@ def carried(axis: Twist, path: Array, points: Points) -> Points:
     return moved
 
 
-def foot_positions(axis: Twist, ride: Array, stance: float, centres: Points, progress: Array) -> Points:
-    """Where a foot is in steady walking, at a progress [swing times] since its lift-off.
+def foot_positions(axis: Twist, stride_travel: Array, stance: float, centres: Points, progress: Array) -> Points:
+    """Foot positions in steady walking at a progress [swing times] since lift-off.
 
-    `ride` is speed times swing time; the stance lasts `stance` swing times, and is half over at the stride centre.
+    `stride_travel` is speed times swing time; the stance lasts `stance` swing times, centred on the stride centre.
     """
-    lift_off = carried(axis, -0.5 * stance * ride, centres)
-    aim = carried(axis, (1.0 + 0.5 * stance) * ride, centres)
+    lift_off = displaced(axis, -0.5 * stance * stride_travel, centres)
+    aim = displaced(axis, (1.0 + 0.5 * stance) * stride_travel, centres)
     share = share_and_lift(np.minimum(progress, 1.0))[0]
-    swing = carried(axis, -progress * ride, lift_off + share * (aim - lift_off))
-    return np.where(progress < 1.0, swing, carried(axis, (1.0 + 0.5 * stance - progress) * ride, centres))
+    swing = displaced(axis, -progress * stride_travel, lift_off + share * (aim - lift_off))
+    return np.where(progress < 1.0, swing, displaced(axis, (1.0 + 0.5 * stance - progress) * stride_travel, centres))
 
 
 def lifts(robot: Robot, progress: Array) -> Array:
@@ -65,7 +65,7 @@ def usable_centres(robot: Robot, leg: Leg) -> Points:
     return grid[reached.all(axis=0)]
 
 
-def greatest_speeds(robot: Robot, leg: Leg, axis: Twist, stance: float, swing_times: Array, centres: Points) -> Array:
+def max_speeds(robot: Robot, leg: Leg, axis: Twist, stance: float, swing_times: Array, centres: Points) -> Array:
     """Speeds (swing time, centre) along an axis up to which all joints keep their limits over a cycle."""
     progress = np.concatenate(
         (np.linspace(0.0, 1.0, SWING_SAMPLES), np.linspace(1.0, 1.0 + stance, STANCE_SAMPLES)[1:])
@@ -83,7 +83,7 @@ def greatest_speeds(robot: Robot, leg: Leg, axis: Twist, stance: float, swing_ti
 
 
 def _possible(robot: Robot, leg: Leg, feet: Points, progress: Array, swing_times: Array) -> NDArray[np.bool_]:
-    """True for paths (..., samples) on which the foot is always in reach and no joint too fast."""
+    """True for paths (..., samples) with the foot always in reach and no joint too fast."""
     contacts = feet.real, feet.imag, lifts(robot, progress)
     joints, reached = joints_at_contacts(leg, robot.foot_radius, robot.walk.height, contacts)
     kept = [reached.all(axis=-1)]

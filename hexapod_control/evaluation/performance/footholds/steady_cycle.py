@@ -20,11 +20,11 @@ from hexapod_control.core.workspace.stride_stability import TOUCH_DOWN_PHASE_STE
 from hexapod_control.evaluation.performance.footholds.leg_speeds import Points, foot_positions, lifts
 
 AFTER = 1e-9  # of a cycle: just after a lift-off
-PHASES = 24  # of a cycle, besides those at which the supporting feet change
+PHASES = 24  # of a cycle, in addition to those at which the supporting feet change
 
 
 class CycleLimits(NamedTuple):
-    """The least values over a cycle."""
+    """Minima over a cycle."""
 
     margin: float  # [m] of the centre of mass from the edge of the support polygon
     gap: float  # [m] between neighbouring legs
@@ -32,37 +32,37 @@ class CycleLimits(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SteadyCycle:
-    """A gait at a constant twist: which feet stand, and where."""
+    """A gait at a constant twist: support phases and foot positions."""
 
     robot: Robot
     gait: Gait
     axis: Twist
 
     def critical_phases(self) -> list[float]:
-        """Just after every lift-off and just before every touch-down: in between, margins are greater."""
+        """Phases of minimum margin: just after every lift-off and just before every touch-down."""
         down = 1.0 - self.gait.duty_factor - TOUCH_DOWN_PHASE_STEP
         moments = (lift_off + part for lift_off in self.gait.lift_off for part in (AFTER, down))
         return sorted({round(moment % 1.0, 10) for moment in moments})
 
-    def feet(self, phase: Array, ride: Array, centres: Points) -> tuple[Points, Array]:
+    def feet(self, phase: Array, stride_travel: Array, centres: Points) -> tuple[Points, Array]:
         """Feet (..., legs) of centres (..., legs) at phases (...) and their progress since lift-off [swing times]."""
         progress = (phase[..., None] - np.array(self.gait.lift_off)) % 1.0 * self.gait.cycle
-        return foot_positions(self.axis, ride, self.gait.stance, centres, progress), progress
+        return foot_positions(self.axis, stride_travel, self.gait.stance, centres, progress), progress
 
-    def support_margins(self, ride: float, centres: Points, center: complex) -> Array:
-        """Least static margins [m] of many choices of centres (N, legs), for a centre of mass that stays."""
+    def support_margins(self, stride_travel: float, centres: Points, center: complex) -> Array:
+        """Minimum static margins [m] of many choices of centres (N, legs), for a fixed centre of mass."""
         least = np.full(len(centres), math.inf)
         for phase in self.critical_phases():
-            feet, _ = self.feet(np.array(phase), np.array(ride), centres)
+            feet, _ = self.feet(np.array(phase), np.array(stride_travel), centres)
             swing = self.gait.legs_in_swing(phase)
             standing = [leg for leg in range(feet.shape[1]) if leg not in swing]
             np.minimum(least, polygon_margins(feet[:, standing] - center), out=least)
         return least
 
-    def limits(self, ride: float, centres: Points, enough: float) -> CycleLimits:
-        """Margin and gap with the legs as they are; gaps above `enough` [m] are not told apart."""
+    def limits(self, stride_travel: float, centres: Points, enough: float) -> CycleLimits:
+        """Margin and gap with the masses of the legs; gaps are capped at `enough` [m]."""
         phases = np.array([*self.critical_phases(), *((np.arange(PHASES) + 0.5) / PHASES)])
-        feet, progress = self.feet(phases, np.array(ride), centres)
+        feet, progress = self.feet(phases, np.array(stride_travel), centres)
         heights = lifts(self.robot, progress)
         columns: list[list[LegJoints]] = []
         for row, leg in enumerate(self.robot.legs):

@@ -162,13 +162,13 @@ def _shares(used: Mapping[str, list[float]]) -> dict[str, object]:
     """CPU load [%] of one core, mean over the turns."""
     percent = {role: 100.0 * float(np.mean(values)) for role, values in used.items()}
 
-    def beside(real: float, bare: float) -> dict[str, float]:
+    def compared(real: float, bare: float) -> dict[str, float]:
         return {"bare_percent": round(bare, 2), "graph_percent": round(real, 2), "ratio": round(real / bare, 2)}
 
-    found: dict[str, object] = {role: beside(percent[role], percent[other]) for role, other in COUNTERPARTS.items()}
+    found: dict[str, object] = {role: compared(percent[role], percent[other]) for role, other in COUNTERPARTS.items()}
     without = [role for role in COUNTERPARTS if role != "mujoco_sim"]
     for title, roles in (("total", list(COUNTERPARTS)), ("total_without_physics", without)):
-        found[title] = beside(sum(percent[r] for r in roles), sum(percent[COUNTERPARTS[r]] for r in roles))
+        found[title] = compared(sum(percent[r] for r in roles), sum(percent[COUNTERPARTS[r]] for r in roles))
     return found
 
 

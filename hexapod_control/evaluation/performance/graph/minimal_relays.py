@@ -44,7 +44,7 @@ class TimedPlanner(GaitPlanner):
         self._planning = self.create_publisher(Float64, "planning_time", COMMAND)
 
     def tick(self) -> None:
-        """Runs one tick and remembers its start."""
+        """Runs one tick and records its start."""
         self._began = self.get_clock().now().nanoseconds
         super().tick()
 

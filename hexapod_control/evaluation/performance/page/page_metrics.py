@@ -100,7 +100,7 @@ def _frames(page: BrowserPage) -> float:
 
 
 async def _spectators(url: str, pid: int) -> dict[str, object]:
-    """CPU load of five spectators, and the rate of their states, also beside a client that does not read."""
+    """CPU load of five spectators, and the rate of their states, also with an additional stalled client."""
     parts = urlsplit(url)
     hello = json.dumps({"v": VERSION, "n": 1, "t": "hello", "token": unquote(parts.fragment)})
     async with aiohttp.ClientSession() as session:

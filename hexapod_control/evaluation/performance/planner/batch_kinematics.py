@@ -1,4 +1,4 @@
-"""Legs per second on one core: the kinematics over arrays, beside those of single legs."""
+"""Legs per second on one core: kinematics over arrays, compared with single legs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ REPEATS = 21  # interleaved, each short enough to run undisturbed on a busy mach
 
 
 def measure(robot_file: RobotFile, progress: Callable[[str], None]) -> dict[str, object]:
-    """`kinematics`: legs per second of `inverse` and `forward` over random joints within their limits."""
+    """Returns `kinematics`: legs per second of `inverse` and `forward` for random joints within their limits."""
     progress("kinematics")
     leg = robot_file.robot.legs[0]
     limits = np.array([(joint.lower, joint.upper) for joint in leg.joints])
@@ -33,7 +33,7 @@ def measure(robot_file: RobotFile, progress: Callable[[str], None]) -> dict[str,
 
 
 def _compared(batch: Callable[[], object], single: Callable[[], object]) -> dict[str, float]:
-    """Legs per second of both works, medians of interleaved measurements, and their ratio."""
+    """Legs per second of both functions, medians of interleaved measurements, and their ratio."""
     pairs = [(BATCH_LEGS / _seconds(batch), SINGLE_LEGS / _seconds(single)) for _ in range(REPEATS)]
     many, one = (median(column) for column in zip(*pairs, strict=True))
     return {"legs_per_second": round(many), "single_legs_per_second": round(one), "ratio": round(many / one, 1)}

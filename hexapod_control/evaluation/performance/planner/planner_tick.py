@@ -87,7 +87,7 @@ def measure(robot_file: RobotFile, progress: Callable[[str], None]) -> dict[str,
 
 
 def supervised(robot: Robot) -> dict[str, float]:
-    """Measures what motion player, joint and leg guards, loads and stability margin add to a tick that only walks.
+    """Measures the cost of motion player, tick limiter, loads and stability margin in addition to the walk itself.
 
     Both walk the same arc: `bare_us` is walk controller, kinematics and joint speeds; `supervised_us` is the whole
     tick of gait_planner in the middle of a motion.
