@@ -111,8 +111,7 @@ setup(
     entry_points={
         "console_scripts": [
             "hexapod = hexapod_control.cli.main:main",
-            *(f"{node} = hexapod_control.nodes.{node}.{node}:main" for node in NODES),
-            *(f"{name} = hexapod_control.cli.robot.one_process:main" for name in TOGETHER),
+            *(f"{name} = hexapod_control.nodes.start:main" for name in NODES + TOGETHER),
         ]
     },
 )

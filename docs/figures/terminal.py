@@ -94,7 +94,10 @@ def table() -> str:
 def draw() -> None:
     """Writes the pictures."""
     lines = folded(calibration())
-    at = {name: next(k for k, line in enumerate(lines) if name in line) for name in ("servo 8:", "The rest", "Are all feet")}
+    at = {
+        name: next(k for k, line in enumerate(lines) if name in line)
+        for name in ("servo 8:", "The rest", "Are all feet")
+    }
     copied = next(k for k, line in enumerate(lines) if line.startswith("measure the scale"))
     parts = {
         "calibrate-wiggle": [*lines[: at["servo 8:"]], "…"],

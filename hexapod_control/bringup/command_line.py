@@ -11,9 +11,13 @@ from hexapod_control.bringup.node_graph import PACKAGE, NodeSpec
 
 def command_line(spec: NodeSpec) -> list[str]:
     """Returns the command that starts a node of this package with the running Python, from any working folder."""
-    together = spec.executable in shared_process.EXECUTABLES
-    module = shared_process.MODULE if together else f"{PACKAGE}.nodes.{spec.executable}.{spec.executable}"
-    return [sys.executable, "-P", "-m", module, *spec.arguments, *ros_arguments(spec)]
+    return [sys.executable, "-P", "-m", module_of(spec.executable), *spec.arguments, *ros_arguments(spec)]
+
+
+def module_of(executable: str) -> str:
+    """Returns the name of the module whose `main` is the program of a node, or of the process of several."""
+    together = executable in shared_process.EXECUTABLES
+    return shared_process.MODULE if together else f"{PACKAGE}.nodes.{executable}.{executable}"
 
 
 def ros_arguments(spec: NodeSpec) -> list[str]:

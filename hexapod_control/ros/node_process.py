@@ -31,6 +31,10 @@ MAX_SPIN_FAILURES = 20  # consecutive exceptions of the executor itself
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
+class EndedEarly(Exception):  # noqa: N818 - no error: it was asked to
+    """The process was asked to end while its nodes started."""
+
+
 class StopRequest:
     """Handles the signals that ask the process to end; `requested` is True after the first one."""
 
@@ -62,7 +66,12 @@ def run_together(make: Callable[[], list[GuardedNode]], args: Sequence[str] | No
     except Exception as error:  # rclpy raises different types for different invalid arguments
         return _refuse(error)
     try:
+        if request.requested:
+            raise EndedEarly
         nodes = make()
+    except EndedEarly:
+        try_shutdown()
+        return 0
     except (ArgumentError, FileError, ParameterError, FileNotFoundError, ParameterException) as error:
         return _refuse(error)
     code = 1

@@ -24,7 +24,7 @@ from std_msgs.msg import String
 from hexapod_control.bringup.graph_identity import machine, started_at, started_graph
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
-from hexapod_control.ros.node_process import StopRequest
+from hexapod_control.ros.node_process import EndedEarly, StopRequest
 from hexapod_control.ros.parameters import ParameterError
 from hexapod_control.ros.qos import LATCHED, LATCHED_HISTORY
 from hexapod_control.ros.transport.executor import Spinner
@@ -158,9 +158,9 @@ class OlderGraphSearch:
         self._deadline = time.monotonic() + LISTENING_TIME_S
 
     def finish(self) -> None:
-        """Listens for the rest of LISTENING_TIME_S. Raises ParameterError if an older graph runs."""
+        """Listens for the rest of LISTENING_TIME_S. Raises ParameterError if an older graph runs, EndedEarly."""
         refusal = ""
-        while not refusal and (left := self._deadline - time.monotonic()) > 0.0:
+        while not (refusal or StopRequest.received) and (left := self._deadline - time.monotonic()) > 0.0:
             self._spinner.spin_once(timeout_sec=left)
             refusal = self._refusal()
         self._spinner.shutdown(timeout_sec=0.0)
@@ -168,7 +168,7 @@ class OlderGraphSearch:
         if refusal:
             raise ParameterError(f"{self._name} {refusal}")
         if StopRequest.received:
-            raise ParameterError(f"{self._name}: asked to end before it has started")
+            raise EndedEarly
 
     def _refusal(self) -> str:
         own = NodePresence.of(self._probe)
@@ -179,7 +179,7 @@ class OlderGraphSearch:
 def create_exclusive_node(name: str, make: Callable[[], SomeNode]) -> SomeNode:
     """Creates a node that may run only once per robot, and announces its graph.
 
-    Raises ParameterError if an older graph runs in the same domain and namespace.
+    Raises ParameterError if an older graph runs in the same domain and namespace, EndedEarly.
     """
     OlderGraphSearch(name).finish()
     node = make()
