@@ -48,6 +48,11 @@ class StopRequest:
             signal.SIG_UNBLOCK, STOP_SIGNALS
         )  # the supervisor starts the process with SIGINT blocked
 
+    def finish(self) -> None:
+        """Ignores further signals: Python takes its handlers away at its end, and would be killed while it ends."""
+        for number in STOP_SIGNALS:
+            signal.signal(number, signal.SIG_IGN)
+
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         self.requested = StopRequest.received = True
 
@@ -70,6 +75,7 @@ def run_together(make: Callable[[], list[GuardedNode]], args: Sequence[str] | No
             raise EndedEarly
         nodes = make()
     except EndedEarly:
+        request.finish()
         try_shutdown()
         return 0
     except (ArgumentError, FileError, ParameterError, FileNotFoundError, ParameterException) as error:
@@ -83,6 +89,7 @@ def run_together(make: Callable[[], list[GuardedNode]], args: Sequence[str] | No
     except ExternalShutdownException:
         code = 0
     finally:
+        request.finish()
         loop.close()
         try_shutdown()
     return code
