@@ -111,7 +111,7 @@ setup(
     entry_points={
         "console_scripts": [
             "hexapod = hexapod_control.cli.main:main",
-            *(f"{name} = hexapod_control.nodes.start:main" for name in NODES + TOGETHER),
+            *(f"{name} = hexapod_control.bringup.node_program:main" for name in NODES + TOGETHER),
         ]
     },
 )

@@ -3,4 +3,4 @@
 here=$(cd "$(dirname "$0")" && pwd)
 python=$here/../../bin/python3
 [ -x "$python" ] || python=python3
-exec "$python" -P -m hexapod_control.nodes.start "$(basename "$0")" "$@"
+exec "$python" -P -m hexapod_control.bringup.node_program "$(basename "$0")" "$@"

@@ -126,7 +126,7 @@ def chain(bench):
 @pytest.mark.process
 def test_a_signal_while_a_node_starts_ends_it_without_a_message():
     """As by Ctrl-C just after `ros2 launch`: while modules are imported Python would end with a traceback."""
-    process = spawned([sys.executable, "-m", "hexapod_control.nodes.start", "odometry"])
+    process = spawned([sys.executable, "-m", "hexapod_control.bringup.node_program", "odometry"])
     blocked = 1 << (signal.SIGINT - 1)
 
     def importing():
