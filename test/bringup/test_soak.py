@@ -100,7 +100,7 @@ class SoakedGraph:
 
     def __init__(self, bench, process, log, left_out=()):
         self.bench, self.process, self.log, self.memory = bench, process, log, Memory()
-        self._clients = {}  # by name of the service
+        self._clients, self._responses = {}, {}  # by name of the service
         self._recovered = time.monotonic()  # steady time of the last attempt to stand
         self.crashes = []  # steady time and name of killed nodes
         self._odometry, self._states = [], bench.listen(String, "gait_state", LATCHED)
@@ -174,6 +174,8 @@ class SoakedGraph:
             return any(future.done() for _, future in calls)
 
         self.bench.until(responded, START, f"response of {service}")
+        response = next(future.result() for _, future in calls if future.done())
+        self._responses[service] = response and response.message
 
     def stands(self):
         """Whether the robot stands; asks for it like an operator if it does not, or takes too long."""
@@ -201,7 +203,7 @@ class SoakedGraph:
             self.bench.until(condition, seconds, what)
         except AssertionError as error:
             states = [state.data for state in self._states[-20:]]
-            raise AssertionError(f"{error}: {states}, {self._planner}") from error
+            raise AssertionError(f"{error}: {states}, {self._responses}, {self._planner}") from error
 
     def _return_legs(self):
         """Without two legs the robot would be slower than commanded here."""

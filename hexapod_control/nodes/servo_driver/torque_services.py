@@ -82,6 +82,8 @@ class TorqueServices:
 
     def _arm(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         reason = self._torque.arm()
+        if reason:
+            self._node.report("arm", ReportLevel.WARNING, f"not armed: {reason}")
         response.success, response.message = not reason, reason or "torque is on"
         return response
 
