@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 
@@ -64,7 +66,7 @@ def read(path: Path, fault: type[FileError] = RobotFileError) -> DocumentEntry:
 def from_text(path: Path, text: str, fault: type[FileError] = RobotFileError) -> DocumentEntry:
     """Parses the text of a file as a section; `path` is used in messages. Raises `fault` like `read`."""
     try:
-        document = parse(text, parser())
+        document = _parsed(text)
     except UnusableYamlError as error:
         raise fault(path, error.line, "", str(error)) from error
     if document is None:
@@ -73,6 +75,11 @@ def from_text(path: Path, text: str, fault: type[FileError] = RobotFileError) ->
     if not root.is_section:
         raise root.error("must be a mapping of keys at the top", fault.example)
     return root
+
+
+@lru_cache(maxsize=16)  # parsing takes most of the time of loading a file, and some are read several times
+def _parsed(text: str) -> Any:
+    return parse(text, parser())
 
 
 def _entry(above: DocumentEntry, key: str, line: int, node: object, depth: int = 0) -> DocumentEntry:

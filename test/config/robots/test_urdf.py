@@ -63,17 +63,31 @@ def four_legs(folder: Path) -> Path:
     return path
 
 
-@pytest.fixture(params=[*known_robots(), asymmetric, four_legs], ids=lambda p: getattr(p, "__name__", p))
-def robot_file(request: pytest.FixtureRequest, tmp_path: Path) -> RobotFile:
+@pytest.fixture(
+    scope="module", params=[*known_robots(), asymmetric, four_legs], ids=lambda p: getattr(p, "__name__", p)
+)
+def robot_file(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> RobotFile:
     """Every robot that comes with the package, and two made here."""
     source: str | Callable[[Path], Path] = request.param
-    return load(source if isinstance(source, str) else source(tmp_path))
+    return load(source if isinstance(source, str) else source(tmp_path_factory.mktemp("robot")))
 
 
-@pytest.fixture
-def tree(robot_file: RobotFile) -> ET.Element:
-    """The parsed URDF."""
-    return ET.fromstring(urdf(robot_file))
+@pytest.fixture(scope="module")
+def text(robot_file: RobotFile) -> str:
+    """The URDF."""
+    return urdf(robot_file)
+
+
+@pytest.fixture(scope="module")
+def tagged(robot_file: RobotFile) -> str:
+    """The URDF with the tags of ros2_control."""
+    return urdf(robot_file, ros2_control=True)
+
+
+@pytest.fixture(scope="module")
+def tree(text: str) -> ET.Element:
+    """The parsed URDF; the tests do not change it."""
+    return ET.fromstring(text)
 
 
 def numbers(element: ET.Element | None, attribute: str) -> Matrix:
@@ -160,8 +174,8 @@ def test_inertias_are_positive_definite_and_physical(tree: ET.Element) -> None:
         assert xx <= yy + zz and yy <= xx + zz and zz <= xx + yy
 
 
-def test_a_physics_engine_takes_it_with_all_links_and_the_same_mass(robot_file: RobotFile) -> None:
-    spec = mujoco.MjSpec.from_string(urdf(robot_file))
+def test_a_physics_engine_takes_it_with_all_links_and_the_same_mass(robot_file: RobotFile, text: str) -> None:
+    spec = mujoco.MjSpec.from_string(text)
     spec.compiler.fusestatic = False
     spec.body("base_link").add_freejoint()
     model = spec.compile()
@@ -172,8 +186,10 @@ def test_a_physics_engine_takes_it_with_all_links_and_the_same_mass(robot_file: 
         assert model.body(name).id > 0
 
 
-def test_in_the_neutral_stance_nothing_but_the_balls_is_within_reach_of_the_ground(robot_file: RobotFile) -> None:
-    spec = mujoco.MjSpec.from_string(urdf(robot_file))
+def test_in_the_neutral_stance_nothing_but_the_balls_is_within_reach_of_the_ground(
+    robot_file: RobotFile, text: str
+) -> None:
+    spec = mujoco.MjSpec.from_string(text)
     spec.compiler.fusestatic = False
     spec.body("base_link").add_freejoint()
     spec.worldbody.add_geom(name="ground", type=mujoco.mjtGeom.mjGEOM_PLANE, size=[2.0, 2.0, 0.1])
@@ -205,8 +221,10 @@ def test_xacro_alone_makes_the_same_robot_from_a_complete_file(robot_file: Robot
     assert ET.tostring(alone) == ET.tostring(tree)
 
 
-def test_the_tags_of_ros2_control_name_every_joint_once_with_the_limits_of_the_file(robot_file: RobotFile) -> None:
-    (system,) = ET.fromstring(urdf(robot_file, ros2_control=True)).findall("ros2_control")
+def test_the_tags_of_ros2_control_name_every_joint_once_with_the_limits_of_the_file(
+    robot_file: RobotFile, tagged: str
+) -> None:
+    (system,) = ET.fromstring(tagged).findall("ros2_control")
     parameters = {param.get("name"): param.text for param in system.find("hardware").findall("param")}
     assert (parameters["joint_commands_topic"], parameters["joint_states_topic"]) == ("joint_targets", "joint_states")
     joints = [joint for leg in robot_file.robot.legs for joint in leg.joints]
@@ -219,11 +237,10 @@ def test_the_tags_of_ros2_control_name_every_joint_once_with_the_limits_of_the_f
         assert [state.get("name") for state in tag.findall("state_interface")] == ["position", "velocity"]
 
 
-def test_the_tags_of_ros2_control_change_nothing_else(robot_file: RobotFile) -> None:
-    plain, tagged = urdf(robot_file), urdf(robot_file, ros2_control=True)
+def test_the_tags_of_ros2_control_change_nothing_else(text: str, tagged: str) -> None:
     without, count = re.subn(r"  <ros2_control .*?</ros2_control>\n", "", tagged, flags=re.DOTALL)
-    assert count == 1 and without == plain
-    model, same = (mujoco.MjSpec.from_string(text).to_xml() for text in (tagged, plain))
+    assert count == 1 and without == text
+    model, same = (mujoco.MjSpec.from_string(each).to_xml() for each in (tagged, text))
     assert model == same
 
 
