@@ -63,7 +63,7 @@ setup(
     package_data={
         f"{NAME}.evaluation.performance.planner": ["*.c"],
         f"{NAME}.web": ["static/*", "static/*/*"],
-        f"{NAME}.web.interview_page": ["static/*"],
+        f"{NAME}.web.dialog_pages": ["pages/*/*", "pages/*/*/*"],
     },
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{NAME}"]),

@@ -19,6 +19,7 @@ PROBES = ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET6, "2001:db8::1"))
 SIOCGIFCONF = 0x8912  # request for all interfaces that have an IPv4 address, netdevice(7)
 RECORD_BYTES = 40  # of one interface in the reply: name, family, port, address
 MAX_INTERFACES = 64
+LOOPBACK, ALL_ADDRESSES = "127.0.0.1", "0.0.0.0"
 INTERFACES: tuple[tuple[str, ...], ...] = (
     ("wl", "ap"),
     ("en", "eth", "usb"),
@@ -91,9 +92,24 @@ def names(bind: str) -> list[str]:
     return [*addresses(), name, f"{name}.local"]
 
 
+def urls(bind: str, port: int, token: str) -> list[str]:
+    """Returns the URLs of the page on all networks of an address to listen on, the best one first."""
+    hosts = (addresses() or [LOOPBACK]) if bind == ALL_ADDRESSES else [bind]
+    return [url(host, port, token) for host in hosts]
+
+
 def url(host: str, port: int, token: str) -> str:
     """Returns the URL of the page; the token is in the fragment, which browsers do not send to servers."""
     return f"http://{f'[{host}]' if ':' in host else host}:{port}/#{quote(token)}"
+
+
+def invitation_lines(urls: Sequence[str], public: bool) -> list[str]:
+    """Returns what is printed of the addresses of the page, the best one first."""
+    first, *others = urls
+    if not public:
+        return [f"the page: {first}"]
+    same = [f"the same on another network: {other}" for other in others]
+    return [*qr_lines(first), f"the page, an invitation for one person: {first}", *same]
 
 
 def qr_rows(text: str) -> list[str]:

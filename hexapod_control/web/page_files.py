@@ -18,7 +18,7 @@ from hexapod_control.web.sessions.downloads import Downloads
 
 STATIC = Path(__file__).parent / "static"
 TYPES = {".js": "text/javascript", ".svg": "image/svg+xml", ".webmanifest": "application/manifest+json"}
-SHARED = ("/styles/theme.css", "/icon.svg")
+SHARED = ("/styles/theme.css", "/texts/texts.js", "/icon.svg")
 MAX_RUN_S = 300.0  # of the command of a download, including the time that the browser takes
 CHUNK = 1 << 16  # [B]
 HEADERS = {
@@ -47,18 +47,24 @@ class PageFile:
 
 def pages(folder: Path = STATIC) -> dict[str, PageFile]:
     """Returns all files of a page by URL path."""
+    found = files(folder)
+    return {**found, "/": found["/index.html"]}
+
+
+def files(folder: Path) -> dict[str, PageFile]:
+    """Returns all files of a folder by URL path."""
     found: dict[str, PageFile] = {}
     for path in sorted(file for file in folder.rglob("*") if file.is_file()):
         kind = TYPES.get(path.suffix) or mimetypes.guess_type(path.name)[0] or "application/octet-stream"
         data = path.read_bytes()
         found[f"/{path.relative_to(folder).as_posix()}"] = PageFile(data, gzip.compress(data, mtime=0), kind)
-    return {**found, "/": found["/index.html"]}
+    return found
 
 
-def with_shared(folder: Path) -> dict[str, PageFile]:
-    """Returns the files of a page that shares colours, controls and icon with the page of the robot."""
-    shared = pages()
-    return {**{name: shared[name] for name in SHARED}, **pages(folder)}
+def with_shared(common: Path, folder: Path) -> dict[str, PageFile]:
+    """Returns the files of a page that shares some with pages like it, and others with the page of the robot."""
+    shared = files(STATIC)
+    return {**{name: shared[name] for name in SHARED}, **files(common), **pages(folder)}
 
 
 class PageFiles:

@@ -3,14 +3,16 @@
 import json
 import posixpath
 import re
-from pathlib import Path
 
-from hexapod_control.web import interview_page
-from hexapod_control.web.page_files import POLICY, SHARED, pages, with_shared
+import pytest
+
+from hexapod_control.web.dialog_pages.request_server import PAGES
+from hexapod_control.web.page_files import POLICY, SHARED, files, pages, with_shared
 
 KEY = re.compile(r'\bt\("([a-z_]+)"')
 MAX_SENT_BYTES = 80_000  # of the whole page, compressed
-INTERVIEW = Path(interview_page.__file__).parent / "static"
+COMMON = PAGES / "common"
+ASKING = sorted(folder.name for folder in PAGES.iterdir() if folder != COMMON)
 LINK = re.compile(r'(?:href|src)="([^"#:]+)"')
 IMPORT = re.compile(r'(?:from|import\()\s*"(\./[^"]+|\.\./[^"]+)"')
 
@@ -63,11 +65,24 @@ def test_the_page_needs_no_resource_that_its_security_policy_forbids():
     assert not re.search(r'(?:src|href)="(?:https?:)?//', html)
 
 
-def test_the_page_of_the_questions_loads_its_own_files_and_the_shared_ones():
-    files = with_shared(INTERVIEW)
-    assert loaded("/index.html", files) == {"/index.html", "/interview.css", "/interview.js", *SHARED}
-    assert set(files) == loaded("/index.html", files) | {"/"}
-    assert not re.search(r"<style|\sstyle=|\son\w+=|<script(?![^>]*\ssrc=)", files["/"].data.decode())
+@pytest.mark.parametrize("page", ASKING)
+def test_a_page_that_asks_loads_its_own_files_and_needs_nothing_that_is_forbidden(page):
+    found = with_shared(COMMON, PAGES / page)
+    used, own = loaded("/index.html", found), files(PAGES / page)
+    assert {path for path in own if not path.startswith("/texts/")} <= used
+    html = found["/"].data.decode()
+    assert not re.search(r"<style|\sstyle=|\son\w+=|<script(?![^>]*\ssrc=)", html)
+    assert sum(len(found[path].compressed) for path in used | own.keys()) < MAX_SENT_BYTES
+    if "/texts/en.json" in own:
+        scripts = [found[path].data.decode() for path in used if path.endswith(".js")]
+        keys = {key for script in scripts for key in KEY.findall(script)}
+        keys |= set(re.findall(r'data-(?:t|title|label)="([^"]+)"', html))
+        assert keys <= json.loads(own["/texts/en.json"].data).keys()
+
+
+def test_what_pages_that_ask_share_is_used_by_one_of_them():
+    used = {path for page in ASKING for path in loaded("/index.html", with_shared(COMMON, PAGES / page))}
+    assert {*files(COMMON), *SHARED} <= used
 
 
 def test_scripts_are_sent_with_the_type_that_browsers_require_of_modules():

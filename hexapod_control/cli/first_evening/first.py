@@ -6,7 +6,8 @@ import argparse
 import contextlib
 import os
 import sys
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from hexapod_control.cli.input_error import InputError
@@ -20,6 +21,7 @@ from hexapod_control.servos.bus.serial_port import BY_ID, SerialPort
 from hexapod_control.servos.calibration.assign_ids import USUAL_IDS
 from hexapod_control.servos.calibration.dialog import Abandoned
 from hexapod_control.servos.first_evening.first_session import FirstSession
+from hexapod_control.servos.first_evening.front_end import FrontEnd, TextFrontEnd
 from hexapod_control.servos.first_evening.pictured_dialog import PicturedDialog
 from hexapod_control.servos.first_evening.progress_file import FirstProgressFile
 from hexapod_control.servos.first_evening.stage_actions import StageActions
@@ -29,6 +31,7 @@ from hexapod_control.servos.settings.servo_section import ServoSettings
 
 PORTS = ("ttyUSB*", "ttyACM*", "i2c-[0-9]")
 UNFINISHED = 1  # exit code
+HINT = "Ctrl-C ends it, with the torque off; answers are kept after each question."
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,46 +39,82 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("robot", metavar="FILE", help="your robot file, as made by hexapod new or copied from a kit")
     bus_access.add_bus_arguments(parser)
     parser.add_argument("--stage", choices=tuple(BY_KEY), help="stage to repeat first (default: the first open one)")
+    parser.add_argument("--page", action="store_true", help="ask on a page in the browser, with pictures and buttons")
+    parser.add_argument("--lan", action="store_true", help="open that page to the network, with a QR code for phones")
 
 
 def run(args: argparse.Namespace) -> int:
     """Runs the dialog. Returns 0 all done, 1 to go on another time, 2 bad input, 128 + number of a signal."""
-    path = own_file(args.robot)
-    hardware = RobotHardware(path, force_model=args.force_model)
-    file = FirstProgressFile(path)
-    progress = file.read()
-    dialog = PicturedDialog(TerminalDialog(), load(path).robot)
-    machine = StageMachine(progress)
-    if args.stage:
-        machine.repeat(args.stage)
-    given = (args.protocol, args.port, args.baud)
-    acts = StageActions(lambda: load(path), given, progress, hardware, dialog, args.pace)
-    try:
-        with interruptions():
-            FirstSession(machine, acts.by_key, dialog, file).run()
-    except (Abandoned, Interrupted) as end:
-        with contextlib.suppress(OSError):  # the terminal may be gone
-            print(f"\n{len(progress.done)} of {len(BY_KEY)} stages are done: the same command goes on", flush=True)
-        return end.exit_code if isinstance(end, Interrupted) else UNFINISHED
-    _finish(path, report(progress, path.name, _next_time(path)))
-    return 0
+    evening = Evening(args)
+    return evening.on_page(args.lan) if args.page or args.lan else evening.run(TextFrontEnd(TerminalDialog()))
 
 
-def _next_time(path: Path) -> str:
-    return f"ros2 launch hexapod_control bringup.launch.py robot:={path} web:=true"
+class Evening:
+    """The dialog with one robot file, in a terminal or on a page."""
 
+    def __init__(self, args: argparse.Namespace) -> None:
+        """Raises RobotFileError."""
+        self._args, self.path = args, own_file(args.robot)
+        self._file = FirstProgressFile(self.path)
+        self._robot = load(self.path).robot
+        self.machine = StageMachine(self._file.read())
+        if args.stage:
+            self.machine.repeat(args.stage)
 
-def _finish(path: Path, text: str) -> None:
-    target = path.with_name(f"{path.stem}.first-evening.md")
-    target.write_text(text, encoding="utf-8")
-    print(f"\nThe robot walks.\nrobot file: {path}\nreport:     {target}\nNext time:\n  {_next_time(path)}")
+    def on_page(self, lan: bool) -> int:
+        """Serves the page and runs the dialog for it. Returns the exit code. Raises OSError if no port is free."""
+        from hexapod_control.cli.first_evening.first_page import FirstPage
+        from hexapod_control.cli.first_evening.page_dialog import PageDialog
+        from hexapod_control.web.dialog_pages.request_server import PORT, RequestServer
+
+        dialog = PageDialog()
+        page = FirstPage(self.path.name, self._robot.leg_names, dialog, self.machine)
+        with RequestServer(page.reply, "first", lan=lan).in_background(PORT, HINT):
+            return self.run(dialog, dialog.check, dialog.sleep, page.end)
+
+    def run(
+        self,
+        front_end: FrontEnd,
+        check: Callable[[], None] = lambda: None,
+        sleep: Callable[[float], None] = time.sleep,
+        end: Callable[[str, str, str], None] = lambda text, report, command: None,
+    ) -> int:
+        """Runs the dialog. Returns the exit code.
+
+        `check` and `sleep` raise TorqueStop if the operator wants the torque off. `end` takes what is shown at the
+        end: a text, the report, and the command for next time.
+        """
+        args, progress = self._args, self.machine.progress
+        dialog = PicturedDialog(front_end, self._robot)
+        hardware = RobotHardware(self.path, check, force_model=args.force_model)
+        given = (args.protocol, args.port, args.baud)
+        acts = StageActions(lambda: load(self.path), given, progress, hardware, dialog, args.pace, sleep)
+        try:
+            with interruptions():
+                FirstSession(self.machine, acts.by_key, acts.relax, dialog, self._file).run()
+        except (Abandoned, Interrupted) as stop:
+            text = f"{len(progress.done)} of {len(BY_KEY)} stages are done: the same command goes on"
+            with contextlib.suppress(OSError):  # the terminal may be gone
+                print(f"\n{text}", flush=True)
+            end(text, "", "")
+            return stop.exit_code if isinstance(stop, Interrupted) else UNFINISHED
+        self._finish(end)
+        return 0
+
+    def _finish(self, end: Callable[[str, str, str], None]) -> None:
+        command = f"ros2 launch hexapod_control bringup.launch.py robot:={self.path} web:=true"
+        target = self.path.with_name(f"{self.path.stem}.first-evening.md")
+        target.write_text(report(self.machine.progress, self.path.name, command), encoding="utf-8")
+        print(f"\nThe robot walks.\nrobot file: {self.path}\nreport:     {target}\nNext time:\n  {command}")
+        end("The robot walks.", str(target), command)
 
 
 class RobotHardware:
     """The ports of this computer, and the programs of the robot."""
 
-    def __init__(self, path: Path, *, force_model: bool) -> None:
-        self._path, self._force = path, force_model
+    def __init__(self, path: Path, check: Callable[[], None], *, force_model: bool) -> None:
+        """`check` raises TorqueStop if the operator wants the torque off."""
+        self._path, self._check, self._force = path, check, force_model
 
     @contextlib.contextmanager
     def open(self, settings: ServoSettings) -> Iterator[Bus]:
@@ -104,4 +143,4 @@ class RobotHardware:
         from hexapod_control.cli.first_evening.first_drive import drive
 
         file: RobotFile = load(self._path)
-        return drive(file, settings, what)
+        return drive(file, settings, what, check=self._check)

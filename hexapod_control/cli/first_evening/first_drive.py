@@ -6,31 +6,34 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from std_srvs.srv import Trigger
+from std_srvs.srv import SetBool, Trigger
 
 from hexapod_control.bringup import node_graph
-from hexapod_control.bringup.process_supervisor import NodeExit, StopSignal, Supervisor, stop_requests
-from hexapod_control.clients.bounded_wait import BoundedWait, EndRequested, RobotError
+from hexapod_control.bringup.process_supervisor import NodeExit, Supervisor, stop_requests
+from hexapod_control.clients.bounded_wait import BoundedWait, EndRequested, RobotError, wait_until
 from hexapod_control.clients.connection_options import ConnectionOptions
 from hexapod_control.clients.robot_client import RobotClient
 from hexapod_control.config.robots.robot_file import RobotFile
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.ros.distribution import stamped_by_default
+from hexapod_control.servos.calibration.dialog import TorqueStop
 from hexapod_control.servos.first_evening.stages import StageError
 from hexapod_control.servos.settings.servo_section import ServoSettings
 
 READY_S, POSTURE_S, ARM_S = 40.0, 30.0, 20.0  # [s] that starting, rising and arming may take
+CUT_S = 2.0  # [s] that the emergency stop may take; then the nodes are ended all the same
 SLOW_SHARE = 0.3  # of the top speed
 WALK_S, HOLD_S = 6.0, 2.0
 
 
 class FirstClient(RobotClient):
-    """A robot client that can also switch the torque on."""
+    """A robot client that can also switch the torque on and off."""
 
     def __init__(self, options: ConnectionOptions) -> None:
         super().__init__(options)
         self._arm = self._node.create_client(Trigger, "arm")
+        self._estop = self._node.create_client(SetBool, "estop")
 
     def arm(self, wait: BoundedWait) -> None:
         """Switches the torque on. Raises RobotError with the reason of a refusal."""
@@ -39,6 +42,11 @@ class FirstClient(RobotClient):
         wait.result(response, "answer to arm")
         if not response.result().success:
             raise RobotError(f"arm was refused: {response.result().message}")
+
+    def cut_torque(self) -> None:
+        """Latches the emergency stop."""
+        response = self._estop.call_async(SetBool.Request(data=True))
+        wait_until(response.done, CUT_S, self.spin)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +66,17 @@ MOTIONS = {
 }
 
 
-def drive(file: RobotFile, settings: ServoSettings, what: str, output: Callable[[str], None] | None = None) -> str:
-    """Carries out one of the motions. Returns the line of the report; raises StageError."""
+def drive(
+    file: RobotFile,
+    settings: ServoSettings,
+    what: str,
+    output: Callable[[str], None] | None = None,
+    check: Callable[[], None] = lambda: None,
+) -> str:
+    """Carries out one of the motions. Returns the line of the report; raises StageError.
+
+    `check` is called regularly and raises TorqueStop if the operator wants the torque off.
+    """
     motion = MOTIONS[what]
     given = {
         "robot": str(file.path),
@@ -74,7 +91,17 @@ def drive(file: RobotFile, settings: ServoSettings, what: str, output: Callable[
             Supervisor(node_graph.specs("bringup", given), show) as supervisor,
             FirstClient(ConnectionOptions("", stamped_by_default())) as robot,
         ):
-            speed = _carry_out(robot, supervisor, stop, motion, _cycle(file))
+
+            def checked() -> None:
+                supervisor.check()
+                check()
+
+            try:
+                wait = BoundedWait(robot, stop, checked)
+                speed = _carry_out(robot, supervisor.graph, wait, motion, _cycle(file))
+            except TorqueStop:
+                robot.cut_torque()
+                raise
     except (RobotError, NodeExit) as error:
         raise StageError(str(error)) from None
     except EndRequested:
@@ -88,12 +115,9 @@ def _cycle(file: RobotFile) -> float:
     return max(gait.cycle for gait in Capabilities.of(robot).selection().gaits) * robot.walk.swing_time
 
 
-def _carry_out(
-    robot: FirstClient, supervisor: Supervisor, stop: StopSignal, motion: FirstMotion, cycle: float
-) -> float:
+def _carry_out(robot: FirstClient, graph: str, wait: BoundedWait, motion: FirstMotion, cycle: float) -> float:
     """Stands up, moves and sits down. Returns the speed [m/s]."""
-    wait = BoundedWait(robot, stop, supervisor.check)
-    wait.until_robot(lambda: supervisor.graph in robot.graphs, READY_S, "start")
+    wait.until_robot(lambda: graph in robot.graphs, READY_S, "start")
     robot.arm(wait)  # only then the planner knows the pose
     wait.until_ready(READY_S)
     try:

@@ -13,9 +13,9 @@ from hexapod_control.config.errors import FileError
 from hexapod_control.config.robots.draft.questions.answers_file import answers_path, write_answers
 from hexapod_control.config.robots.draft.questions.interview import Interview
 from hexapod_control.config.robots.draft.questions.units import AnswerError
-from hexapod_control.web.interview_page.request_server import Reply, RequestServer
+from hexapod_control.web.dialog_pages.request_server import PORT, Reply, RequestServer
 
-PORT = 8780  # or the next free one
+HINT = "Ctrl-C ends it; answers are kept after each question."
 WRONG = 2  # exit code of `hexapod check` without a verdict
 
 
@@ -32,9 +32,9 @@ class InterviewPage:
         self._picture = ""
         self.verdict: int | None = None  # exit code of `hexapod check`
 
-    def serve(self) -> None:
+    def serve(self, lan: bool) -> None:
         """Runs until Ctrl-C. Raises KeyboardInterrupt, or OSError if no port can be opened."""
-        asyncio.run(RequestServer(self.reply).serve(PORT, _introduce))
+        asyncio.run(RequestServer(self.reply, "new", lan=lan).serve(PORT, HINT))
 
     async def reply(self, request: Mapping[str, object]) -> Reply:
         """Replies to a request. Raises ValueError for one that no page sends."""
@@ -95,7 +95,3 @@ class InterviewPage:
         if process.returncode == WRONG or not output:
             return {"remarks": [], "error": errors.decode(errors="replace").strip()}
         return {"remarks": json.loads(output)["remarks"], "error": ""}
-
-
-def _introduce(address: str) -> None:
-    print(f"the page: {address}\nCtrl-C ends it; answers are kept after each question.", flush=True)

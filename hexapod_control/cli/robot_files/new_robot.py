@@ -48,6 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--page", action="store_true", help="ask on a page in the browser, with a drawing that follows what is typed"
     )
+    parser.add_argument("--lan", action="store_true", help="open that page to the network, with a QR code for phones")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -82,7 +83,7 @@ def _ask_on_page(interview: Interview, args: argparse.Namespace) -> int:
         interview, args.file, lambda: _write(interview, args.file), _walk_command(args.file), args.values
     )
     try:
-        page.serve()
+        page.serve(args.lan)
     except KeyboardInterrupt:
         if page.verdict is None:
             raise

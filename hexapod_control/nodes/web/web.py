@@ -38,7 +38,6 @@ from hexapod_control.web.sessions.client_sessions import ClientSessions, Forward
 
 STOP_LEVELS = {"stop": 0, "estop": 2, "link": 1, "silence": 1}  # why the robot stops, with the level in the log
 STATUS_PERIOD_S = 0.5  # between two messages of slowly changing values
-ALL_ADDRESSES = "0.0.0.0"
 
 
 class WebNode(GuardedNode):
@@ -51,7 +50,7 @@ class WebNode(GuardedNode):
         robot_file = load(settings.robot)
         self._urdf = urdf(robot_file)
         self._shape = shape(robot_file.robot)
-        self._bind = ALL_ADDRESSES if settings.lan else settings.bind
+        self._bind = page_address.ALL_ADDRESSES if settings.lan else settings.bind
         self.public = not is_loopback(self._bind)
         self._tokens = _token_authority(settings, self.public)
         self._client_count = 0  # admitted ones
@@ -110,17 +109,10 @@ class WebNode(GuardedNode):
 
     def invitations(self) -> list[str]:
         """The addresses of the page with a token for one more client, the best one first."""
-        hosts = (page_address.addresses() or ["127.0.0.1"]) if self._bind == ALL_ADDRESSES else [self._bind]
-        token = self._tokens.invite()
-        return [page_address.url(host, self.server.port, token) for host in hosts]
+        return page_address.urls(self._bind, self.server.port, self._tokens.invite())
 
     def _invite(self) -> None:
-        url, *others = self.invitations()
-        lines = [f"the page: {url}"]
-        if self.public:
-            lines = [*page_address.qr_lines(url), f"the page, an invitation for one person: {url}"]
-            lines += [f"the same on another network: {other}" for other in others]
-        print(*lines, sep="\n", flush=True)
+        print(*page_address.invitation_lines(self.invitations(), self.public), sep="\n", flush=True)
 
     def _greet(self) -> Mapping[str, Any]:
         return {"shape": self._shape, "worlds": WORLDS}

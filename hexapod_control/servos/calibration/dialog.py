@@ -18,6 +18,10 @@ class Abandoned(Exception):  # noqa: N818 - a request of the operator, not an er
     """The operator has ended the dialog."""
 
 
+class TorqueStop(Abandoned):
+    """The operator wants the torque off at once; what is under way ends, and its answers are kept."""
+
+
 class Back(Exception):  # noqa: N818 - a request of the operator, not an error
     """The operator goes back to the previous question."""
 

@@ -8,10 +8,10 @@ from hexapod_control.config.errors import RobotFileError
 from hexapod_control.config.robots.draft.questions.units import AnswerError
 from hexapod_control.servos.bus.bus_interface import BusError
 from hexapod_control.servos.calibration import dialog as words
-from hexapod_control.servos.calibration.dialog import Abandoned, Back
+from hexapod_control.servos.calibration.dialog import Abandoned, Back, TorqueStop
 from hexapod_control.servos.first_evening.pictured_dialog import PicturedDialog
 from hexapod_control.servos.first_evening.progress_file import FirstProgressFile
-from hexapod_control.servos.first_evening.stages import BY_KEY, SKIPPED, Stage, StageError, StageMachine
+from hexapod_control.servos.first_evening.stages import BY_KEY, SKIPPED, StageError, StageMachine
 
 FAULTS = (
     StageError,
@@ -20,6 +20,7 @@ FAULTS = (
     AnswerError,
     OSError,
 )  # that are reported, and the stage is offered again
+BEGIN = "Enter begins "  # the question before each stage
 HELP = (
     "Enter begins the stage, back returns to the one before, skip leaves it out.\n"
     "After quit, Ctrl-C or a power cut the same command goes on.\n"
@@ -34,36 +35,38 @@ class FirstSession:
         self,
         machine: StageMachine,
         acts: Mapping[str, Callable[[], str]],
+        relax: Callable[[], str],
         dialog: PicturedDialog,
         file: FirstProgressFile,
     ) -> None:
-        """`acts` carry out the stages, by their keys, and return the line of the report."""
-        self.machine, self._acts, self._dialog, self._file = machine, acts, dialog, file
+        """`acts` carry out the stages, by their keys, and return the line of the report.
+
+        `relax` switches the torque off and returns what it has done.
+        """
+        self.machine, self._acts, self._relax = machine, acts, relax
+        self._dialog, self._file = dialog, file
 
     def run(self) -> None:
         """Runs until all stages are finished. Raises Abandoned if the operator goes on another time."""
         say = self._dialog.say
         say(f"{len(BY_KEY)} stages lead from the box to a slow walk. {HELP}")
         while (stage := self.machine.current) is not None:
-            self._introduce(stage)
+            self._dialog.introduce(stage, *self.machine.number)
             try:
-                if not self._chosen(self._dialog.ask("Enter begins ")):
+                if not self._chosen(self._dialog.ask(BEGIN)):
                     continue
                 result = self._acts[stage.key]()
                 self.machine.finish(result)
                 say(f"\nDone: {result}.")
             except Back:
                 pass  # to the beginning of the stage
+            except TorqueStop:
+                say(f"\nSTOP: {self._relax()}.")
+                self._dialog.relaxed()
             except FAULTS as error:
                 say(f"\nNot yet: {error}.\n{stage.otherwise}")
             finally:
                 self._file.write(self.machine.progress)
-
-    def _introduce(self, stage: Stage) -> None:
-        number, count = self.machine.number
-        self._dialog.picture = stage.picture
-        self._dialog.say(f"\n== {number}/{count}  {stage.title}, about {stage.minutes} min ({stage.key})\n{stage.text}")
-        self._dialog.show(stage.picture)
 
     def _chosen(self, answer: str) -> bool:
         """Whether the stage begins; every other answer changes which one is next, or explains."""

@@ -5,40 +5,50 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection
 
-from hexapod_control.config.robots.draft.questions.drawings import drawing
 from hexapod_control.core.names import JOINTS
 from hexapod_control.core.robot import Robot
-from hexapod_control.servos.calibration.dialog import Dialog
+from hexapod_control.servos.first_evening.front_end import FrontEnd
+from hexapod_control.servos.first_evening.stages import Stage
 
 
 class PicturedDialog:
-    """Wraps a dialog. A picture is shown once, until another one is needed."""
+    """Wraps a front end. A picture is shown once, until another one is needed."""
 
-    def __init__(self, dialog: Dialog, robot: Robot) -> None:
-        self.picture = "top"  # of questions that name no leg
-        self._dialog, self._robot = dialog, robot
+    def __init__(self, front_end: FrontEnd, robot: Robot) -> None:
+        self._picture = "top"  # of questions that name no leg
+        self._front_end, self._robot = front_end, robot
         self._shown: tuple[str, tuple[str, ...]] | None = None
+
+    def introduce(self, stage: Stage, number: int, count: int) -> None:
+        """Shows a stage with its picture."""
+        self._picture = stage.picture
+        self._front_end.introduce(stage, number, count)
+        self._show(stage.picture)
 
     def say(self, text: str) -> None:
         """Shows a text."""
-        self._dialog.say(text)
+        self._front_end.say(text)
 
     def ask(self, question: str, meanwhile: Callable[[], None] | None = None) -> str:
         """The answer to a question, below its picture."""
-        self.show(*self._of(question))
-        return self._dialog.ask(question, meanwhile)
+        self._show(*self._of(question))
+        return self._front_end.ask(question, meanwhile)
 
-    def show(self, kind: str, legs: Collection[str] = ()) -> None:
+    def relaxed(self) -> None:
+        """As in FrontEnd."""
+        self._front_end.relaxed()
+
+    def _show(self, kind: str, legs: Collection[str] = ()) -> None:
         """Shows a picture, unless it is the last one."""
         if (kind, tuple(legs)) != self._shown:
             self._shown = kind, tuple(legs)
-            self._dialog.say("\n".join(["", *drawing(kind, self._robot, legs), ""]))
+            self._front_end.draw(kind, self._robot, legs)
 
     def _of(self, question: str) -> tuple[str, tuple[str, ...]]:
         """Picture of a question, and the legs in it; a proposed answer in brackets shows nothing."""
         asked = re.sub(r"\[.*?\]", "", question)
         legs = tuple(leg for leg in self._robot.leg_names if re.search(rf"\b{leg}(\b|_)", asked))
         if len(legs) != 1:
-            return self.picture, ()
+            return self._picture, ()
         joint = next((joint for joint in JOINTS if f"{legs[0]}_{joint}" in asked), "")
         return (f"turn {joint}" if joint else "leg"), legs

@@ -6,49 +6,28 @@ import dataclasses
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
-from typing import Protocol
 
+from hexapod_control.config.errors import RobotFileError
 from hexapod_control.config.robots import robot_keys
-from hexapod_control.config.robots.draft.questions.drawings import drawing
 from hexapod_control.config.robots.draft.questions.units import VOLTAGE, Part, numbers
 from hexapod_control.config.robots.robot_file import RobotFile
 from hexapod_control.config.robots.servo_table import permitted, version_for, versions
-from hexapod_control.servos.bus.bus_interface import Bus
+from hexapod_control.servos.bus.bus_interface import BusError
 from hexapod_control.servos.calibration import dialog as words
 from hexapod_control.servos.calibration.assign_ids import USUAL_IDS, IdAssignment, NamedServos
 from hexapod_control.servos.calibration.dialog import Abandoned, Back
 from hexapod_control.servos.calibration.hand_positioning import HandPositioning
 from hexapod_control.servos.calibration.progress_file import ProgressFile
 from hexapod_control.servos.calibration.session import CalibrationSession, check_ranges
+from hexapod_control.servos.first_evening.hardware import Hardware
 from hexapod_control.servos.first_evening.pictured_dialog import PicturedDialog
 from hexapod_control.servos.first_evening.stages import BY_KEY, FirstProgress, StageError
 from hexapod_control.servos.first_evening.weight_test import MIN_SHARE, LoadWatch, lying, rise, standing
-from hexapod_control.servos.line_search.line_sweep import LineFinding
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.joint_words import JointWordsError, joint_row
 from hexapod_control.servos.settings.servo_section import LOOPBACK, ServoSettings, servo_settings
 
 MAX_OFF = math.radians(5.0)  # [rad] of a joint from its goal in the air
-
-
-class Hardware(Protocol):
-    """Access to the bus, and to the programs of the robot."""
-
-    def open(self, settings: ServoSettings) -> AbstractContextManager[Bus]:
-        """An open bus. Raises PortGone or BusError."""
-
-    def ports(self) -> Sequence[str]:
-        """Serial ports and I2C buses of this computer."""
-
-    def findings(self, port: str) -> Sequence[LineFinding]:
-        """What answers at a port, at any baud and in any protocol."""
-
-    def drive(self, settings: ServoSettings, what: str) -> str:
-        """Starts the programs of the robot, lets it stand_up, step or walk and sit. Returns the line of the report.
-
-        Raises StageError.
-        """
 
 
 class StageActions:
@@ -135,7 +114,7 @@ class StageActions:
                 f"{len(missing)} ids do not answer. Are the servos new, so that they need ids?"
             ):
                 known = PROTOCOLS[settings.protocol].ids
-                IdAssignment(bus, settings.joints, known, self._dialog, self._leg).run()
+                IdAssignment(bus, settings.joints, known, self._dialog, lambda row: "").run()
                 missing = self._missing(bus, settings)
         if missing:
             raise StageError(f"no answer from {', '.join(missing)}: check plug and cable, or the servo is dead")
@@ -144,10 +123,6 @@ class StageActions:
     def _missing(self, bus: NamedServos, settings: ServoSettings) -> list[str]:
         found = bus.scan(settings.ids, 3)
         return [f"{j.joint.removesuffix('_joint')} (id {j.id})" for j in settings.joints if j.id not in found]
-
-    def _leg(self, row: int) -> str:
-        robot = self._load().robot
-        return "\n".join(drawing("leg", robot, [robot.leg_names[row // 3]]))
 
     # --- calibration ------------------------------------------------------------------------------------
 
@@ -259,6 +234,18 @@ class StageActions:
         if not self._agrees(question):
             raise StageError(f"the robot did it, but not as it should: {result}")
         return result
+
+    def relax(self) -> str:
+        """Switches the torque of all servos off, whatever was under way. Returns what was done."""
+        try:
+            settings = self._settings()
+            if settings.protocol == LOOPBACK:
+                return "no servo was found yet, so that none has torque"
+            with self._hardware.open(settings) as bus:
+                bus.relax()
+        except (BusError, RobotFileError, OSError) as error:
+            return f"no torque-off could be sent ({error}): switch the supply off"
+        return "the torque is off"
 
     # --- questions ------------------------------------------------------------------------------------------
 

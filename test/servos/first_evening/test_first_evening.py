@@ -17,6 +17,7 @@ from hexapod_control.core.kinematics.whole_body import joints_at_offset
 from hexapod_control.core.posture import stand_up
 from hexapod_control.servos.bus.bus_interface import PortGone
 from hexapod_control.servos.calibration.hand_positioning import HandPositioning
+from hexapod_control.servos.first_evening.front_end import TextFrontEnd
 from hexapod_control.servos.first_evening.pictured_dialog import PicturedDialog
 from hexapod_control.servos.first_evening.progress_file import FirstProgressFile
 from hexapod_control.servos.first_evening.stages import (
@@ -88,7 +89,7 @@ def test_every_question_stands_below_a_picture(path):
 
 def test_a_question_about_an_unknown_joint_shows_all_legs_and_one_about_a_joint_its_leg():
     user = FirstUser(lying_kit())
-    dialog = PicturedDialog(user, robot())
+    dialog = PicturedDialog(TextFrontEnd(user), robot())
     dialog.ask("servo 1: which joint, which direction first? [left_front coxa +] ")
     assert user.said == ["\n".join(["", *drawing("top", robot()), ""])]
     dialog.ask("turn left_rear_tibia by hand, then Enter ")

@@ -13,6 +13,7 @@ from hexapod_control.core.names import JOINTS
 from hexapod_control.servos.calibration.calibration_state import REST_POSE
 from hexapod_control.servos.calibration.dialog import Abandoned
 from hexapod_control.servos.first_evening.first_session import FirstSession
+from hexapod_control.servos.first_evening.front_end import TextFrontEnd
 from hexapod_control.servos.first_evening.pictured_dialog import PicturedDialog
 from hexapod_control.servos.first_evening.progress_file import FirstProgressFile
 from hexapod_control.servos.first_evening.stage_actions import StageActions
@@ -103,7 +104,7 @@ class FirstUser:
 class FirstEvening:
     """One start of the dialog over a kit and a robot file; `result` is the machine at its end."""
 
-    def __init__(self, kit, path, mistakes=(), stage="", only=()):
+    def __init__(self, kit, path, mistakes=(), stage="", only=(), front_end=None, sleep=lambda seconds: None):
         """`only` these stages are open; the others count as done."""
         self.user, self.bench = FirstUser(kit, mistakes), Bench(kit)
         self.file = FirstProgressFile(path)
@@ -112,12 +113,12 @@ class FirstEvening:
             wire = {"protocol": settings.protocol, "port": settings.port, "baud": str(settings.baud)}
             self.file.write(FirstProgress({key: "done" for key in BY_KEY if key not in only}, wire, 11.1))
         progress = self.file.read()
-        dialog = PicturedDialog(self.user, load(path).robot)
+        dialog = PicturedDialog(front_end or TextFrontEnd(self.user), load(path).robot)
         self.machine = StageMachine(progress)
         if stage:
             self.machine.repeat(stage)
-        acts = StageActions(lambda: load(path), ("", "", 0), progress, self.bench, dialog, PACE, lambda seconds: None)
-        self.session = FirstSession(self.machine, acts.by_key, dialog, self.file)
+        acts = StageActions(lambda: load(path), ("", "", 0), progress, self.bench, dialog, PACE, sleep)
+        self.session = FirstSession(self.machine, acts.by_key, acts.relax, dialog, self.file)
 
     def run(self):
         with contextlib.suppress(Abandoned):

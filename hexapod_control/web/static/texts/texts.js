@@ -12,6 +12,10 @@ export function has(key) {
   return key in table;
 }
 
+export function keys() {
+  return Object.keys(table);
+}
+
 export function preferredLanguage() {
   const wanted = [load("language"), ...(navigator.languages ?? [])].map((name) => (name ?? "").slice(0, 2));
   return wanted.find((name) => name in LANGUAGES) ?? "en";

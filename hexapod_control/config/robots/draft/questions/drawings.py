@@ -30,6 +30,8 @@ def drawing(kind: str, robot: Robot, legs: Collection[str] = ()) -> list[str]:
 
 def svg_drawing(kind: str, robot: Robot, legs: Collection[str], title: str) -> str:
     """The drawing of a question as SVG, with a title for screen readers."""
+    if kind in SCENES:
+        return scenes.scene_svg(kind, title)
     return DRAWINGS[kind](robot, legs, SvgCanvas).picture(title)
 
 

@@ -13,7 +13,7 @@ from support.real_time.programs import HEXAPOD, read_line, until
 from hexapod_control.config.robots.draft.questions.answers_file import read_answers
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.evaluation.performance.page.chromium import Browser
-from hexapod_control.web.interview_page.request_server import MAX_REQUEST_BYTES
+from hexapod_control.web.dialog_pages.request_server import MAX_REQUEST_BYTES
 
 pytestmark = [pytest.mark.heavy, pytest.mark.browser, pytest.mark.process]
 

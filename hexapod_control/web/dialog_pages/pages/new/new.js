@@ -1,22 +1,20 @@
 // One question after the other; the drawing follows what is typed. The server keeps the answers.
 
-const $ = (id) => document.getElementById(id);
+import { $, element } from "./elements.js";
+import { request } from "./requests.js";
+
 const TYPING_PAUSE = 120; // [ms] without a key, after which the drawing follows
 const MANY = 9; // choices that are shown at once; more become a list
 const KEEP = "!"; // behind an implausible answer: it is meant
-const token = decodeURIComponent(location.hash.slice(1));
 let shown = {}; // what the server sent last
 let changed = false; // since the question was shown
 let count = 0; // of requests: a reply to an older one is left out
 let timer = 0;
 
-async function request(act, fields = {}) {
+async function ask(act, fields = {}) {
   const number = ++count;
   try {
-    const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json" };
-    const response = await fetch("request", { method: "POST", headers, body: JSON.stringify({ act, ...fields }) });
-    if (!response.ok) throw new Error((await response.text()).trim());
-    const reply = await response.json();
+    const reply = await request(act, fields);
     return number === count ? reply : null;
   } catch (error) {
     const lost = error instanceof TypeError; // of fetch, if there is no server
@@ -27,16 +25,10 @@ async function request(act, fields = {}) {
 
 async function move(act, fields) {
   clearTimeout(timer);
-  const reply = await request(act, fields);
+  const reply = await ask(act, fields);
   if (!reply) return;
   if (reply.count) show(reply);
   else refuse(reply);
-}
-
-function element(kind, properties = {}, ...children) {
-  const made = Object.assign(document.createElement(kind), properties);
-  made.append(...children);
-  return made;
 }
 
 function show(view) {
@@ -116,7 +108,7 @@ function refuse(reply) {
 }
 
 async function follow() {
-  const reply = await request("type", { key: shown.key, text: typed() });
+  const reply = await ask("type", { key: shown.key, text: typed() });
   if (!reply) return;
   if (reply.count) return show(reply);
   refuse(reply);
@@ -130,7 +122,7 @@ async function showResult(view) {
   $("verdict").textContent = "Checking, which takes up to 20 seconds …";
   $("remarks").replaceChildren();
   $("done").focus();
-  const reply = await request("check");
+  const reply = await ask("check");
   if (!reply) return;
   const wrong = reply.remarks.filter((remark) => ["problem", "wrong"].includes(remark.seriousness)).length;
   const verdict = wrong ? `${wrong} to change, the worst first` : "No problem found";
@@ -159,9 +151,4 @@ $("copy").onclick = async () => {
   await navigator.clipboard.writeText(shown.command);
   $("copy").textContent = "Copied";
 };
-addEventListener("hashchange", () => location.reload()); // the address of a new start of the program
-const dark = matchMedia("(prefers-color-scheme: dark)");
-const setTheme = () => (document.documentElement.dataset.theme = dark.matches ? "dark" : "light");
-dark.addEventListener("change", setTheme);
-setTheme();
 move("show");

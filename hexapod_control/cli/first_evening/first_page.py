@@ -1,0 +1,105 @@
+"""`hexapod first --page`: the first evening on a page in the browser, led from one window at a time."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from hexapod_control.cli.first_evening.page_dialog import PageDialog
+from hexapod_control.core.names import JOINTS
+from hexapod_control.servos.first_evening.first_session import BEGIN
+from hexapod_control.servos.first_evening.stages import STAGES, StageMachine
+from hexapod_control.servos.first_evening.usual_answers import answer_form
+from hexapod_control.web.dialog_pages.request_server import Reply
+
+ACTS = ("show", "answer", "stop", "lead")
+WAIT_S, POLL_S = 8.0, 0.05  # that `show` waits for a change, and between two looks
+SILENCE_S = 3.0 * WAIT_S  # without a request, after which a window no longer leads
+MAX_TEXT = 200
+END_S = 2.0  # that a window may take to fetch the end
+
+
+class FirstPage:
+    """Answers the requests of the page, in the thread of the server."""
+
+    def __init__(self, name: str, legs: tuple[str, ...], dialog: PageDialog, machine: StageMachine) -> None:
+        """`name` is that of the robot file."""
+        self._name, self._legs, self._dialog, self._machine = name, legs, dialog, machine
+        self._leader, self._heard = "", 0.0  # the window that leads, and when it was last heard of [s]
+        self._end: Mapping[str, str] = {}
+        self._fetched = threading.Event()  # the end
+
+    async def reply(self, request: Mapping[str, object]) -> Reply:
+        """Replies to a request. Raises ValueError for one that no page sends."""
+        act, window, text = request.get("act"), request.get("window"), request.get("text", "")
+        if act not in ACTS or not isinstance(window, str) or not window or not isinstance(text, str):
+            raise ValueError("the request: its act or its window is not known, or its text is none")
+        if len(text) > MAX_TEXT or len(window) > MAX_TEXT:
+            raise ValueError(f"the request: its text is longer than {MAX_TEXT} characters")
+        if act == "stop":
+            self._dialog.stop()
+        elif act == "lead":
+            self._leader = window
+        leads = self._leads(window)
+        if act == "answer" and leads:
+            number = request.get("number")
+            self._dialog.answer(number if isinstance(number, int) else 0, text)
+        await self._changed(str(request.get("seen", "")))
+        return self._view(window)
+
+    def _leads(self, window: str) -> bool:
+        """Whether a window leads, perhaps since the one before is silent."""
+        now = time.monotonic()
+        if window != self._leader and now - self._heard > SILENCE_S:
+            self._leader = window
+        if window == self._leader:
+            self._heard = now
+        return window == self._leader
+
+    async def _changed(self, seen: str) -> None:
+        """Waits until something differs from what a window has seen."""
+        deadline = time.monotonic() + WAIT_S
+        while seen == self._state and time.monotonic() < deadline:
+            await asyncio.sleep(POLL_S)
+
+    @property
+    def _state(self) -> str:
+        return f"{self._dialog.state}.{self._leader}.{bool(self._end)}"
+
+    def _view(self, window: str) -> dict[str, Any]:
+        dialog, stage, done = self._dialog, self._machine.current, self._machine.progress.done
+        seen = self._state
+        number, question = dialog.question
+        shown: dict[str, Any] = {
+            "seen": seen,
+            "order": dialog.changes,
+            "robot": self._name,
+            "stages": [
+                {"key": each.key, "title": each.title, "minutes": each.minutes, "result": done.get(each.key)}
+                for each in STAGES
+            ],
+            "stage": None if stage is None else asdict(stage),
+            "pictures": dialog.pictures,
+            "number": number,
+            "question": question,
+            "begins": question == BEGIN.strip(),
+            "record": list(dialog.record),
+            "leads": self._leads(window),
+            "stopping": dialog.stopping,
+            **self._end,
+        }
+        if question:
+            form = asdict(answer_form(question))
+            shown |= {**form, "legs": self._legs if form["joint"] else (), "joints": JOINTS}
+        if self._end:
+            self._fetched.set()
+        return shown
+
+    def end(self, text: str, report: str = "", command: str = "") -> None:
+        """Shows the end, and waits until a window has fetched it."""
+        self._end = {"end": text, "report": report, "command": command}
+        self._fetched.wait(END_S)

@@ -1,0 +1,119 @@
+"""The front end of the first evening for a page: keeps what has to be shown, and takes answers from another thread."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Collection
+from itertools import count
+
+from hexapod_control.config.robots.draft.questions.drawings import svg_drawing
+from hexapod_control.core.robot import Robot
+from hexapod_control.servos.calibration.dialog import TorqueStop
+from hexapod_control.servos.calibration.remote_dialog import RemoteDialog
+from hexapod_control.servos.first_evening.stages import Stage
+
+MAX_LINES = 200  # of the record
+SAID, ASKED, ANSWERED = "said", "asked", "answered"
+
+
+class PageDialog:
+    """One thread asks; the others read `state`, `question`, `record` and `pictures`, answer and stop."""
+
+    def __init__(self) -> None:
+        self.record: deque[tuple[str, str]] = deque(maxlen=MAX_LINES)  # what was said, asked and answered
+        self.pictures: tuple[str, ...] = ()  # SVG
+        self._remote = RemoteDialog()
+        self._number = 0  # of the open question, 0 if there is none
+        self._stop = threading.Event()
+        self._picture = ""  # of the stage
+        self._numbers = count(1)
+        self._changes = 0  # another number after each change
+
+    # --- the thread that asks -----------------------------------------------------------------------
+
+    def say(self, text: str) -> None:
+        """Shows a text."""
+        self._note(SAID, text)
+
+    def ask(self, question: str, meanwhile: Callable[[], None] | None = None) -> str:
+        """As in Dialog; raises TorqueStop as soon as that is wanted."""
+
+        def both() -> None:
+            self.check()
+            if meanwhile:
+                meanwhile()
+
+        self._number = self._remote.asked.number + 1
+        self._note(ASKED, question)
+        try:
+            answer = self._remote.ask(question, both)
+        finally:
+            self._number = 0
+        self._note(ANSWERED, answer)
+        return answer
+
+    def introduce(self, stage: Stage, number: int, count: int) -> None:
+        """Keeps the picture of the stage; the page shows the rest from the machine."""
+        self._picture = stage.picture
+
+    def draw(self, kind: str, robot: Robot, legs: Collection[str]) -> None:
+        """Shows a drawing of a leg beside the place of the leg, and that of the stage with it."""
+        kinds = dict.fromkeys(("leg", kind if kind != "leg" else self._picture) if legs else (kind,))
+        self.pictures = tuple(svg_drawing(each, robot, legs, " ".join((each, *legs))) for each in kinds)
+        self._changed()
+
+    def check(self) -> None:
+        """Raises TorqueStop if that is wanted."""
+        if self._stop.is_set():
+            raise TorqueStop
+
+    def sleep(self, seconds: float) -> None:
+        """Waits; raises TorqueStop as soon as that is wanted."""
+        self._stop.wait(seconds)
+        self.check()
+
+    def relaxed(self) -> None:
+        """As in FrontEnd."""
+        self._stop.clear()
+        self._changed()
+
+    def _note(self, kind: str, text: str) -> None:
+        self.record.append((kind, text.strip()))
+        self._changed()
+
+    def _changed(self) -> None:
+        self._changes = next(self._numbers)
+
+    # --- other threads -------------------------------------------------------------------------------------
+
+    @property
+    def changes(self) -> int:
+        """Larger after each change."""
+        return self._changes
+
+    @property
+    def state(self) -> str:
+        """Another text after each change."""
+        return f"{self._changes}.{self.question[0]}"
+
+    @property
+    def question(self) -> tuple[int, str]:
+        """Number and text of the open question; 0 and empty if there is none."""
+        asked = self._remote.asked
+        return (asked.number, asked.question) if asked.number == self._number else (0, "")
+
+    @property
+    def stopping(self) -> bool:
+        """Whether the torque is being switched off."""
+        return self._stop.is_set()
+
+    def answer(self, number: int, text: str) -> None:
+        """Answers a question, if it is still open."""
+        if number and number == self.question[0]:
+            self._remote.answer(text)
+
+    def stop(self) -> None:
+        """Wants the torque off."""
+        self._stop.set()
+        self._changed()

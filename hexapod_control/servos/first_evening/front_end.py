@@ -1,0 +1,50 @@
+"""Front ends of the first evening: what they have to show, and the one for text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import Protocol
+
+from hexapod_control.config.robots.draft.questions.drawings import drawing
+from hexapod_control.core.robot import Robot
+from hexapod_control.servos.calibration.dialog import Dialog
+from hexapod_control.servos.first_evening.stages import Stage
+
+
+class FrontEnd(Dialog, Protocol):
+    """A dialog that also shows stages and pictures."""
+
+    def introduce(self, stage: Stage, number: int, count: int) -> None:
+        """Shows the stage that comes next; it is the `number`-th of `count`."""
+
+    def draw(self, kind: str, robot: Robot, legs: Collection[str]) -> None:
+        """Shows one of the DRAWINGS, of these legs."""
+
+    def relaxed(self) -> None:
+        """The torque is off after TorqueStop, or cannot be switched off."""
+
+
+class TextFrontEnd:
+    """Shows everything as text in a dialog."""
+
+    def __init__(self, dialog: Dialog) -> None:
+        self._dialog = dialog
+
+    def say(self, text: str) -> None:
+        """Shows a text."""
+        self._dialog.say(text)
+
+    def ask(self, question: str, meanwhile: Callable[[], None] | None = None) -> str:
+        """As in Dialog."""
+        return self._dialog.ask(question, meanwhile)
+
+    def introduce(self, stage: Stage, number: int, count: int) -> None:
+        """Shows title, duration and text of a stage."""
+        self.say(f"\n== {number}/{count}  {stage.title}, about {stage.minutes} min ({stage.key})\n{stage.text}")
+
+    def draw(self, kind: str, robot: Robot, legs: Collection[str]) -> None:
+        """Shows a drawing of characters."""
+        self.say("\n".join(["", *drawing(kind, robot, legs), ""]))
+
+    def relaxed(self) -> None:
+        """Nothing to do: in a terminal Ctrl-C ends the program instead."""

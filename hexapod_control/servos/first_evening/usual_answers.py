@@ -1,0 +1,59 @@
+"""The usual answers to a question, for front ends with buttons; every question also takes what is typed."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from hexapod_control.servos.first_evening.first_session import BEGIN
+
+
+@dataclass(frozen=True, slots=True)
+class UsualAnswer:
+    """One button."""
+
+    answer: str  # as it would be typed; empty is Enter
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerForm:
+    """What a question takes."""
+
+    usual: tuple[UsualAnswer, ...]  # the usual one first
+    joint: bool = False  # a leg and a joint
+    sign: bool = False  # also a direction
+    typed: bool = False  # often something else, which has to be typed
+
+
+def _usual(*pairs: tuple[str, str]) -> tuple[UsualAnswer, ...]:
+    return tuple(UsualAnswer(answer, label) for answer, label in pairs)
+
+
+YES, NO, REPEAT, SKIP = ("y", "Yes"), ("n", "No"), ("r", "Again"), ("s", "Skip")
+JOGS = (("", "It is there"), ("-", "−"), ("+", "+"), ("--", "− −"), ("++", "+ +"))
+FORMS = (
+    (rf"^{BEGIN.strip()}$", AnswerForm(_usual(("", "Begin"), ("skip", "Skip this stage")))),
+    (r"\[Y/n, r or what turned", AnswerForm(_usual(YES, NO, REPEAT), joint=True, sign=True)),
+    (r"\[Y/n\]", AnswerForm(_usual(YES, NO))),
+    (r"\[y/N\]", AnswerForm(_usual(NO, YES))),
+    (r"^servo \d+: which joint", AnswerForm(_usual(REPEAT, SKIP), joint=True, sign=True)),
+    (r"look like the picture\?", AnswerForm(_usual(("", "All do")), joint=True)),
+    (r"it gets id \d+\.|by about 20 deg, then Enter", AnswerForm(_usual(("", "Done"), SKIP))),
+    (r"\(-?\d+ \w+\): ?$", AnswerForm(_usual(*JOGS), typed=True)),
+    (r"then Enter saves again", AnswerForm(_usual(("", "Save again")))),
+    (r"\bEnter\b", AnswerForm(_usual(("", "Done")))),
+)
+FREE = AnswerForm((), typed=True)
+PROPOSAL = r"(?:first|Which port: .*)\? \[(.+)\] ?$"
+PORTS = r"^Which port: (.+)\?"
+
+
+def answer_form(question: str) -> AnswerForm:
+    """The form of a question: the first row of FORMS that fits, after the answer that the question proposes."""
+    form = next((form for pattern, form in FORMS if re.search(pattern, question)), FREE)
+    if found := re.search(PORTS, question):
+        return AnswerForm(_usual(*((port, port) for port in found[1].split(", "))))
+    if (found := re.search(PROPOSAL, question)) and not found[1].startswith("Y/n"):
+        return AnswerForm((*_usual((found[1], found[1])), *form.usual), form.joint, form.sign)
+    return form

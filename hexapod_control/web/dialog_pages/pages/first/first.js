@@ -1,0 +1,148 @@
+// The first evening on a page. The program asks; this page shows its question and sends what is answered.
+
+import { $, element } from "./elements.js";
+import { Follower } from "./follower.js";
+import { LANGUAGES, preferredLanguage, t, useLanguage } from "./texts/texts.js";
+import { translated } from "./translation.js";
+
+const BAD = /^(Not yet|STOP)/; // lines that name what went wrong
+let view = null; // what the program sent last
+let answered = 0; // number of the question that was answered last
+
+const follower = new Follower((reply) => {
+  if (view && reply.order < view.order) return; // an older reply that has come later
+  view = reply;
+  show();
+}, (error) => banner(error instanceof TypeError ? t("offline") : error.message, false));
+
+function show() {
+  const { stage, stages, number, question } = view;
+  const busy = !question || number === answered || view.stopping;
+  $("robot").textContent = view.robot;
+  document.title = `${view.robot}: ${t("title")}`;
+  const done = stages.filter((each) => each.result).length;
+  $("place").textContent = t("place", { done, count: stages.length });
+  $("bar").value = done / stages.length;
+  $("dialog").hidden = Boolean(view.end);
+  $("end").hidden = !view.end;
+  banner(view.leads || view.end ? "" : t("other_leads"), true);
+  showStages();
+  showRecord();
+  if (view.end) return showEnd();
+  if (stage) {
+    $("stage").textContent = translated(stage.title);
+    $("text").textContent = translated(stage.text.replaceAll("\n", " "));
+    $("text").hidden = !view.begins; // it introduces the stage
+    $("otherwise").textContent = translated(stage.otherwise);
+  }
+  showPictures();
+  $("question").textContent = view.stopping ? t("stopping") : busy ? t("busy") : translated(question);
+  $("question").toggleAttribute("data-busy", busy);
+  showAnswers(busy || !view.leads);
+}
+
+function showPictures() {
+  const pictures = view.pictures.join("");
+  if ($("pictures").dataset.shown === pictures + document.documentElement.lang) return;
+  $("pictures").innerHTML = pictures;
+  $("pictures").dataset.shown = pictures + document.documentElement.lang;
+  for (const text of $("pictures").querySelectorAll("text, title")) text.textContent = translated(text.textContent);
+}
+
+function showAnswers(off) {
+  const usual = off ? [] : view.usual;
+  $("usual").replaceChildren(...usual.map(({ answer, label }, index) => {
+    const button = element("button", { type: "button", textContent: translated(label), className: index ? "" : "strong" });
+    button.onclick = () => send(answer);
+    return button;
+  }));
+  $("joint").hidden = off || !view.joint;
+  $("sign").hidden = off || !view.sign;
+  if (!$("joint").hidden) showJoints();
+  $("typed").hidden = off || !(view.typed || $("type").getAttribute("aria-expanded") === "true");
+  if ($("answer").dataset.number !== String(view.number)) $("answer").value = "";
+  $("answer").dataset.number = view.number ?? 0;
+  for (const id of ["back", "help", "type", "quit"]) $(id).disabled = off;
+}
+
+function showJoints() {
+  fill($("leg"), view.legs.map((leg) => [leg, translated(leg)]));
+  fill($("part"), view.joints.map((joint) => [joint, joint]));
+  const turns = $("part").value === "coxa" ? ["turn_left", "turn_right"] : ["turn_up", "turn_down"];
+  fill($("sign"), [["+", `+ ${t(turns[0])}`], ["-", `− ${t(turns[1])}`]]);
+}
+
+function fill(list, pairs) {
+  const chosen = list.value;
+  list.replaceChildren(...pairs.map(([value, text]) => new Option(text, value)));
+  if (pairs.some(([value]) => value === chosen)) list.value = chosen;
+}
+
+function showStages() {
+  $("stages").replaceChildren(...view.stages.map(({ key, title, minutes, result }) => {
+    const mark = element("i", { textContent: result ? "✓" : "", ariaHidden: "true" });
+    const text = element("small", { textContent: result ? translated(result) : t("minutes", { minutes }) });
+    const row = element("button", { type: "button", disabled: !view.begins || !view.leads }, mark, translated(title), text);
+    row.onclick = () => send(key);
+    if (key === view.stage?.key) row.setAttribute("aria-current", "step");
+    return element("li", {}, row);
+  }));
+}
+
+// What was said since the last answer stands at the question; the record has everything.
+function showRecord() {
+  const last = view.record.findLastIndex(([kind]) => kind === "answered");
+  const said = view.record.slice(last + 1).filter(([kind, text]) => kind === "said" && text).map(([, text]) => text);
+  const lines = (texts) => texts.map((text) => element("p", { textContent: translated(text) }));
+  $("wrong").replaceChildren(...lines(said.filter((text) => BAD.test(text))));
+  $("said").replaceChildren(...lines(said.filter((text) => !BAD.test(text))));
+  $("record").replaceChildren(...view.record.map(([kind, text]) => {
+    const line = element("li", { textContent: kind === "answered" ? `→ ${text || "Enter"}` : translated(text) });
+    line.dataset.kind = kind;
+    return line;
+  }));
+}
+
+function showEnd() {
+  $("end-title").textContent = translated(view.end);
+  $("report").textContent = view.report ? t("report", { file: view.report }) : "";
+  $("command").textContent = view.command;
+}
+
+function banner(text, leadable) {
+  $("banner").hidden = !text;
+  $("banner-text").textContent = text;
+  $("lead").hidden = !leadable;
+}
+
+function send(text) {
+  answered = view.number;
+  follower.act("answer", { number: view.number, text });
+  show();
+}
+
+$("form").onsubmit = (event) => {
+  event.preventDefault();
+  if (!$("answer").disabled && view?.question) send($("answer").value);
+};
+$("answer-joint").onclick = () => send([$("leg").value, $("part").value, view.sign ? $("sign").value : ""].join(" ").trim());
+$("part").onchange = showJoints;
+$("back").onclick = () => send("back");
+$("help").onclick = () => send("help");
+$("quit").onclick = () => send("quit");
+$("type").onclick = () => {
+  $("type").setAttribute("aria-expanded", String($("type").getAttribute("aria-expanded") !== "true"));
+  show();
+  $("answer").focus();
+};
+$("stop").onclick = () => follower.act("stop");
+$("lead").onclick = () => follower.act("lead");
+addEventListener("keydown", ({ key }) => key === "Escape" && follower.act("stop"));
+$("language").replaceChildren(...Object.entries(LANGUAGES).map(([key, name]) => new Option(name, key)));
+$("language").value = preferredLanguage();
+$("language").onchange = async () => {
+  await useLanguage($("language").value);
+  if (view) show();
+};
+await useLanguage($("language").value);
+follower.start();

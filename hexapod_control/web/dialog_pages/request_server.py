@@ -1,0 +1,125 @@
+"""Serves a page and replies to its requests (aiohttp >= 3.8), on loopback or for the network."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+import time
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from aiohttp import web
+
+from hexapod_control.web import page_address
+from hexapod_control.web.first_request import FirstRequestTimer
+from hexapod_control.web.open_port import open_port
+from hexapod_control.web.page_files import HEADERS, PageFiles, refuse, with_shared
+from hexapod_control.web.protocol import RefusedMessage
+from hexapod_control.web.sessions.access_control import HostPolicy, TokenAuthority
+
+PAGES = Path(__file__).parent / "pages"
+PORT = 8780  # or the next free one
+MAX_REQUEST_BYTES = 4096
+MAX_REQUEST_TIME_S = 5.0  # for a complete first request
+MAX_CLOSE_TIME_S = 3.0
+WATCH_PERIOD_S = 1.0
+SCHEME = "Bearer "
+KEY = "Hexapod-Key"  # header of a reply: the key that admits this client from then on
+
+Reply = Mapping[str, Any]
+Answer = Callable[[Mapping[str, object]], Awaitable[Reply]]
+
+
+class RequestServer:
+    """A server of one of PAGES; `serve` runs until it is cancelled."""
+
+    def __init__(self, answer: Answer, page: str, *, lan: bool = False, most: int = MAX_REQUEST_BYTES) -> None:
+        """`answer` replies to a request: both are JSON objects. It raises ValueError for an unknown one.
+
+        With `lan` the page is open to the network, and each invitation admits one person. `most` is in bytes.
+        """
+        self._answer, self._page, self._lan, self._most = answer, page, lan, most
+        self._bind = page_address.ALL_ADDRESSES if lan else page_address.LOOPBACK
+        self._policy = HostPolicy(page_address.names(self._bind), literal=lan)
+        self._tokens = TokenAuthority(once=lan)
+        self._port = 0
+
+    async def serve(self, port: int, hint: str, opened: Callable[[], None] = lambda: None) -> None:
+        """Opens the port, or the next free one, and prints the address and a hint. Raises OSError."""
+        timer = FirstRequestTimer(MAX_REQUEST_TIME_S)
+        app = web.Application(client_max_size=self._most, middlewares=[timer.note])
+        app.router.add_post("/request", self._reply)
+        files = with_shared(PAGES / "common", PAGES / self._page)
+        app.router.add_get("/{path:.*}", PageFiles(self._policy, files).answer)
+        runner = web.AppRunner(app, access_log=None, keepalive_timeout=MAX_REQUEST_TIME_S)
+        await runner.setup()
+        try:
+            self._port = await open_port(runner, self._bind, port)
+            self._invite(hint)
+            opened()
+            while True:
+                timer.close_overdue(runner.server.connections if runner.server else (), time.monotonic())
+                await asyncio.sleep(WATCH_PERIOD_S)
+        finally:
+            await runner.cleanup()
+
+    @contextmanager
+    def in_background(self, port: int, hint: str) -> Iterator[None]:
+        """Serves in a thread of its own. Raises OSError if no port can be opened."""
+        loop, opened, failures = asyncio.new_event_loop(), threading.Event(), list[OSError]()
+        task = loop.create_task(self.serve(port, hint, opened.set))
+
+        def run() -> None:
+            try:
+                loop.run_until_complete(task)
+            except asyncio.CancelledError:
+                pass
+            except OSError as error:
+                failures.append(error)
+            finally:
+                opened.set()
+                loop.close()
+
+        thread = threading.Thread(target=run, name="page", daemon=True)
+        thread.start()
+        try:
+            opened.wait()
+            if failures:
+                raise failures[0]
+            yield
+        finally:
+            with suppress(RuntimeError):  # the loop has ended
+                loop.call_soon_threadsafe(task.cancel)
+            thread.join(MAX_CLOSE_TIME_S)
+
+    def _invite(self, *hints: str) -> None:
+        urls = page_address.urls(self._bind, self._port, self._tokens.invite())
+        print(*page_address.invitation_lines(urls, self._lan), *hints, sep="\n", flush=True)
+
+    async def _reply(self, request: web.Request) -> web.Response:
+        try:
+            self._policy.check_origin(request.headers)
+            word = request.headers.get("Authorization", "").removeprefix(SCHEME)
+            key = self._tokens.admit(word, word, request.remote or "", time.monotonic())
+            if key != word and self._lan:
+                self._invite()  # the last invitation is used up
+            reply = await self._answer(await _read(request))
+        except RefusedMessage as refusal:
+            return refuse(refusal)
+        except ValueError as error:
+            return refuse(RefusedMessage(400, str(error)))
+        return web.json_response(reply, headers={**HEADERS, KEY: key})
+
+
+async def _read(request: web.Request) -> Mapping[str, object]:
+    """The JSON object of a request. Raises RefusedMessage."""
+    try:
+        body = json.loads(await request.text())
+    except (ValueError, RecursionError):
+        body = None
+    if not isinstance(body, dict):
+        raise RefusedMessage(400, "the request is no JSON object")
+    return body

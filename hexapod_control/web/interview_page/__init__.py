@@ -1,1 +1,0 @@
-"""The page of `hexapod new --page`: its files and its server."""
