@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from hexapod_control.config.robots.draft.questions.canvas import ASPECT, Room
+from hexapod_control.config.robots.draft.questions.canvas import ASPECT, CanvasSize
 from hexapod_control.config.robots.draft.questions.svg_canvas import SvgCanvas
 from hexapod_control.core.robot import Point
 
@@ -37,7 +37,7 @@ WALK = r"""
 def scene_svg(kind: str, title: str) -> str:
     """The scene as SVG, with a title for screen readers."""
     width, height, draw = SCENES_IN_LINES[kind]
-    canvas = SvgCanvas((0.0, 0.0), (width, height), Room(round(height), round(ASPECT * width), 0))
+    canvas = SvgCanvas((0.0, 0.0), (width, height), CanvasSize(round(height), round(ASPECT * width), 0))
     draw(canvas)
     return canvas.picture(title)
 
