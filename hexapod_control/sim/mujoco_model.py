@@ -6,6 +6,7 @@ the URDF's links and joints. Arrays (n, 3) have one row per leg of the robot, co
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from xml.etree import ElementTree
 
@@ -14,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hexapod_control.core.names import JOINTS, foot_name, joint_name
-from hexapod_control.core.robot import Joint, Leg, Robot
+from hexapod_control.core.robot import Joint, Leg, Robot, Vector
 from hexapod_control.sim.scenery import add_scene
 from hexapod_control.sim.servo_models import ServoModel, servo_model
 from hexapod_control.sim.terrain import OBSTACLE_PREFIX, TERRAINS
@@ -22,6 +23,9 @@ from hexapod_control.sim.world_settings import WorldSettings
 
 BASE = "base_link"
 IMU = "imu"
+FRONT_CAMERA, CAMERA_PITCH_RAD = "front", math.radians(15.0)
+CAMERA_CLEARANCE_M = 0.015  # to the upper front edge of the body
+FIELD_OF_VIEW_DEG = 60.0  # of the front camera, from top to bottom
 Indices = NDArray[np.intp]
 
 
@@ -64,6 +68,7 @@ def build(robot: Robot, urdf: str, settings: WorldSettings, start_joints: NDArra
     _set_options(spec, settings)
     root = _body(spec, BASE)
     add_scene(spec, root)
+    _add_front_camera(root, robot)
     root.add_freejoint()
     for leg in robot.legs:
         for key, joint in zip(JOINTS, leg.joints, strict=True):
@@ -159,6 +164,22 @@ def _add_imu(spec: mujoco.MjSpec, robot: Robot) -> None:
         ("orientation", mujoco.mjtSensor.mjSENS_FRAMEQUAT),
     ):
         spec.add_sensor(name=name, type=sensor, objtype=mujoco.mjtObj.mjOBJ_SITE, objname=IMU)
+
+
+def front_camera_place(robot: Robot) -> tuple[Vector, float]:
+    """Position [m] of the front camera in base_link, and by how much it looks down [rad]."""
+    center, size = robot.body.center, robot.body.size
+    x, z = center[0] + size[0] / 2.0 + CAMERA_CLEARANCE_M, center[2] + size[2] / 2.0 + CAMERA_CLEARANCE_M
+    return (x, center[1], z), CAMERA_PITCH_RAD
+
+
+def _add_front_camera(root: mujoco.MjsBody, robot: Robot) -> None:
+    """It looks along its -z, with y up."""
+    place, pitch = front_camera_place(robot)
+    camera = root.add_camera(name=FRONT_CAMERA, pos=list(place), fovy=FIELD_OF_VIEW_DEG)
+    sine, cosine = math.sin(pitch), math.cos(pitch)
+    columns = np.array([0.0, sine, -cosine, -1.0, 0.0, 0.0, 0.0, cosine, sine])
+    mujoco.mju_mat2Quat(camera.quat, columns)
 
 
 def _add_payload(root: mujoco.MjsBody, robot: Robot, mass: float) -> None:

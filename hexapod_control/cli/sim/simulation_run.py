@@ -95,6 +95,7 @@ class SimulationRun:
         given |= {name: True for name in ("adaptive_touch_down", "imu_levelling") if getattr(args, name)}
         given |= {"tf_frame_prefix": _prefix(args.namespace)}
         given |= {"web": not args.no_web, "web_lan": args.lan}
+        given |= {"camera_rate": args.camera} if args.camera else {}
         given |= {"web_port": args.port} if args.port is not None else {}
         more: dict[str, node_graph.ParameterValue] = {}
         if args.speed != 1.0:

@@ -21,6 +21,7 @@ from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.robots.urdf_import.joint_mapping import load_mapping
 from hexapod_control.nodes.announcements.graph_presence import create_exclusive_node
 from hexapod_control.nodes.announcements.implausible_values import report_implausible_values
+from hexapod_control.nodes.mujoco_sim.camera_output import CameraOutput
 from hexapod_control.nodes.mujoco_sim.lidar_output import LidarOutput
 from hexapod_control.nodes.mujoco_sim.running_world import RunningWorld
 from hexapod_control.nodes.mujoco_sim.settings import SimulatorSettings
@@ -62,6 +63,9 @@ class MujocoSim(GuardedNode):
         prefix = settings.tf_frame_prefix
         self._output = SimulationOutput(self, world.robot, prefix, self._mapping, servos=world.bus is None)
         self._lidar = LidarOutput(self, world.robot, prefix, lidar)
+        self._camera = CameraOutput(self, world.robot, prefix, settings) if settings.camera_rate else None
+        if self._camera:
+            self.closing.callback(self._camera.close)
         self._armed: ArmedTopic | None = None
         if isinstance(world.driver, TargetFollower):
             self._accept_targets(world.driver)
@@ -136,6 +140,8 @@ class MujocoSim(GuardedNode):
         if everything or self._ticks % 2 == 0:
             self._output.state(reading, stamp)
         self._lidar.publish(simulation, stamp)
+        if self._camera:
+            self._camera.publish(simulation, stamp)
         if self._record:
             self._record.take(simulation, stamp.sec + 1e-9 * stamp.nanosec)
 

@@ -18,5 +18,9 @@ class SimulatorSettings(RobotSettings):
     record: str = choice("", "file (.npz) for the states of the run, written at the end; empty: none")
     record_rate: float = number(25.0, "Hz", 1.0, 100.0, "states per simulated second in the record")
     tf_frame_prefix: str = choice("", "put before the frame ids base_link and imu_link")
+    camera_rate: float = number(
+        0.0, "Hz", 0.0, 30.0, "images of a camera at the front, at most, while there is a subscriber; 0: no camera"
+    )
+    camera_width: int = number(320, "", 64, 1280, "width of these images in pixels; the height is 3/4 of it")
     bus: str = choice("", "protocol of the servo bus to emulate instead of joint_targets; empty: none")
     bus_port: str = choice("", "symbolic link to create to the bus, the port for servo_driver")

@@ -48,12 +48,12 @@ def _gl_context(width: int, height: int) -> Any:
 class OffscreenCamera:
     """Renders a world into arrays (height, width, 3); call `close` at the end."""
 
-    def __init__(self, model: mujoco.MjModel, width: int, height: int) -> None:
+    def __init__(self, model: mujoco.MjModel, width: int, height: int, *, shadows: bool = True) -> None:
         """`width` and `height` in pixels. Raises MissingGraphicsError."""
         self._gl = _gl_context(width, height)
         self._model = model
         self._scene = mujoco.MjvScene(model, maxgeom=20_000)
-        self._scene.flags[mujoco.mjtRndFlag.mjRND_SHADOW] = True
+        self._scene.flags[mujoco.mjtRndFlag.mjRND_SHADOW] = shadows
         self._option = mujoco.MjvOption()
         self._option.geomgroup[:] = [group in DRAWN_GROUPS for group in range(len(self._option.geomgroup))]
         self._option.flags[mujoco.mjtVisFlag.mjVIS_STATIC] = True

@@ -1,10 +1,12 @@
-"""The lidar and the collisions of mujoco_sim on their topics."""
+"""The lidar, the collisions and the camera of mujoco_sim on their topics."""
 
 import math
+import threading
+from itertools import pairwise
 
 import pytest
 from rclpy.qos import QoSProfile
-from sensor_msgs.msg import LaserScan
+from sensor_msgs.msg import CompressedImage, LaserScan
 from std_msgs.msg import UInt32
 from support.real_time.ros_bench import overrides
 
@@ -13,7 +15,7 @@ from hexapod_control.config.robots.urdf import urdf
 from hexapod_control.nodes.mujoco_sim.mujoco_sim import MujocoSim
 from hexapod_control.ros import messages
 from hexapod_control.ros.message_types import TFMessage
-from hexapod_control.ros.qos import LATCHED
+from hexapod_control.ros.qos import DISPLAY, LATCHED
 from hexapod_control.sim.lidar import Lidar, lidar_position
 from hexapod_control.sim.world_settings import LidarSettings, WorldSettings
 
@@ -70,3 +72,16 @@ def test_a_lidar_without_subscribers_casts_no_rays(bench, phantomx, monkeypatch)
     before = node.world.simulation.time
     bench.until(lambda: node.world.simulation.time > before + 0.3)
     assert not node.recent_reports()
+
+
+@pytest.mark.gl
+def test_images_come_at_their_rate_at_most_and_only_to_a_subscriber(bench):
+    bench.add(MujocoSim(parameter_overrides=overrides(camera_rate=10.0, camera_width=64)))
+    bench.spin(0.3)
+    assert "front camera" not in [thread.name for thread in threading.enumerate()]
+    images = bench.listen(CompressedImage, "image_raw/compressed", DISPLAY)
+    bench.until(lambda: len(images) >= 4, seconds=20.0)
+    times = [image.header.stamp.sec + 1e-9 * image.header.stamp.nanosec for image in images]
+    assert min(b - a for a, b in pairwise(times)) > 0.09
+    assert images[-1].format == "jpeg" and bytes(images[-1].data).startswith(b"\xff\xd8")
+    assert images[-1].header.frame_id == "camera_optical_frame"
