@@ -78,17 +78,11 @@ def drive(
     `check` is called regularly and raises TorqueStop if the operator wants the torque off.
     """
     motion = MOTIONS[what]
-    given = {
-        "robot": str(file.path),
-        "servo_protocol": settings.protocol,
-        "servo_port": settings.port,
-        "arm_on_start": "false",
-    }
     show = output or (lambda line: print(line, file=sys.stderr, flush=True))
     try:
         with (
             stop_requests() as stop,
-            Supervisor(node_graph.specs("bringup", given), show) as supervisor,
+            Supervisor(node_graph.specs("bringup", _arguments(file, settings)), show) as supervisor,
             FirstClient(ConnectionOptions("", stamped_by_default())) as robot,
         ):
 
@@ -107,6 +101,16 @@ def drive(
     except EndRequested:
         raise StageError("interrupted: the robot sits and its torque is off") from None
     return f"{motion.result} at {speed:.2f} m/s" if speed else motion.result
+
+
+def _arguments(file: RobotFile, settings: ServoSettings) -> dict[str, str]:
+    """Launch arguments."""
+    return {
+        "robot": str(file.path),
+        "servo_protocol": settings.protocol,
+        "servo_port": settings.port,
+        "arm_on_start": "false",
+    }
 
 
 def _cycle(file: RobotFile) -> float:

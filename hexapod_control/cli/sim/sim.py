@@ -49,14 +49,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--adaptive-touch-down", action="store_true", help="lower each foot until it touches the ground"
     )
     parser.add_argument("--imu-levelling", action="store_true", help="keep the body level by the IMU")
-    parser.add_argument(
-        "--camera",
-        type=number(0.1, 30.0, "Hz"),
-        nargs="?",
-        const=10.0,
-        metavar="HZ",
-        help="a camera at the front, for the page (10 images per second)",
-    )
     parser.add_argument("--one-process", action="store_true", help="run all nodes in one process")
     _add_page(parser.add_argument_group("page in the browser"))
     _add_world(parser.add_argument_group("world"))
@@ -82,6 +74,14 @@ def _add_world(world: HasArguments) -> None:
     )
     world.add_argument("--friction", type=float, help="coefficient of friction")
     world.add_argument("--payload", type=float, metavar="KG", help="load on the body [kg]")
+    world.add_argument(
+        "--camera",
+        type=number(0.1, 30.0, "Hz"),
+        nargs="?",
+        const=10.0,
+        metavar="HZ",
+        help="a camera at the front, for the page (10 images per second)",
+    )
     world.add_argument("--servo-model", metavar="NAME", help="servo of all joints (default: the robot file's)")
 
 
