@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
 
@@ -17,6 +17,7 @@ MIN_STANDING_SHARE = 0.6  # of the height in the robot file; lower, a robot foun
 MIN_SPEED, MIN_TURN = 0.005, 0.05  # [m/s], [rad/s] from which a velocity counts as walking or turning
 NEEDED_NODES = ("gait_planner", "inverse_kinematics")
 HARDWARE_NODES = ("servo_driver", "mujoco_sim")
+OTHER_NODES = ("odometry", "imu_driver")  # without which the robot walks on, but not as well
 UP = ("standing", "walking", "moving")  # states of the planner in which the robot stands on its feet
 DRIVABLE = (*UP, "carried")  # a velocity is enough to continue once the robot is set down
 ERROR = 2  # level of a diagnostic status
@@ -100,7 +101,7 @@ class Condition:
 
 def condition(facts: RobotFacts) -> Condition:
     """Combines all facts in order of importance: missing or old values, torque, faults, planner state."""
-    return _doubtful(facts) or _without_torque(facts) or _faulty(facts) or _known(facts)
+    return _doubtful(facts) or _without_torque(facts) or _faulty(facts) or _impaired(facts) or _known(facts)
 
 
 def reason(facts: RobotFacts) -> str:
@@ -127,16 +128,21 @@ def _doubt(facts: RobotFacts) -> tuple[str, dict[str, Any]] | None:
     """Message key and values for missing or old data; None if there are none."""
     if facts.torque is None and not facts.node_ages and not facts.state:
         return "nothing", {}
-    for node in (*NEEDED_NODES, *HARDWARE_NODES):
-        age = facts.node_ages.get(node, 0.0)
-        if age > MAX_NODE_SILENCE_S:
-            return "stale", {"node": node, "age": round(age)}
+    silent = _silent(facts, (*NEEDED_NODES, *HARDWARE_NODES))
+    if silent:
+        return "stale", silent
     missing = [node for node in NEEDED_NODES if node not in facts.node_ages]
     if missing:
         return "missing", {"node": missing[0]}
     if facts.joints_age > MAX_NODE_SILENCE_S and facts.torque is not False:
         return ("silent", {"age": round(facts.joints_age)}) if math.isfinite(facts.joints_age) else ("no_joints", {})
     return None
+
+
+def _silent(facts: RobotFacts, nodes: tuple[str, ...]) -> dict[str, Any] | None:
+    """The first of these nodes that has been silent for too long, as values of a sentence."""
+    ages = {node: facts.node_ages.get(node, 0.0) for node in nodes}
+    return next(({"node": node, "age": round(age)} for node, age in ages.items() if age > MAX_NODE_SILENCE_S), None)
 
 
 def _without_torque(facts: RobotFacts) -> Condition | None:
@@ -156,6 +162,12 @@ def _faulty(facts: RobotFacts) -> Condition | None:
     node, text = next(iter(facts.errors.items()))
     step = STATES.get(facts.state, (Tone.BAD, Step.NONE))[1]
     return Condition("error", Tone.BAD, step, reason(facts), {"node": node, "text": text})
+
+
+def _impaired(facts: RobotFacts) -> Condition | None:
+    """A node without which the robot still walks is silent."""
+    silent = _silent(facts, OTHER_NODES)
+    return replace(_known(facts), say="stale", tone=Tone.WARN, values=silent) if silent else None
 
 
 def _known(facts: RobotFacts) -> Condition:

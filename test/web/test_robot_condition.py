@@ -14,6 +14,7 @@ from hexapod_control.web.robot_condition import (
     HARDWARE_NODES,
     MAX_NODE_SILENCE_S,
     NEEDED_NODES,
+    OTHER_NODES,
     STATES,
     UP,
     PressedStop,
@@ -70,6 +71,12 @@ def test_the_sentence_says_what_is_so(facts, expected):
 def test_a_hung_node_is_named_with_the_age_of_its_last_status_and_nothing_is_green(node):
     found = condition(replace(STANDING, node_ages={**HEALTHY, node: MAX_NODE_SILENCE_S + 1.0}))
     assert (found.say, found.tone, found.values) == ("stale", Tone.UNKNOWN, {"node": node, "age": 4})
+
+
+@pytest.mark.parametrize("node", OTHER_NODES)
+def test_a_hung_node_that_moves_no_joints_is_named_and_not_green_but_the_robot_can_be_driven(node):
+    found = condition(replace(STANDING, node_ages={**HEALTHY, node: MAX_NODE_SILENCE_S + 1.0}))
+    assert (found.say, found.tone, found.step, found.why) == ("stale", Tone.WARN, Step.SIT, "")
 
 
 def test_an_emergency_stop_can_be_released_although_another_node_is_silent():

@@ -188,6 +188,7 @@ class ServoDriver(GuardedNode):
             "wrong goals": counters.wrong_goals,
             "reconnections": snapshot.reconnections,
             "voltage [V]": _number(snapshot.voltage),
+            "battery limits [V]": " ".join(f"{volts:.1f}" for volts in snapshot.battery_limits or ()) or "unknown",
             "current [A]": _number(snapshot.current),
             "misses": self._by_joint(snapshot.misses),
             "clamps": self._by_joint(snapshot.clamps),

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from hexapod_control.web.robot_condition import ERROR, HARDWARE_NODES, MAX_NODE_SILENCE_S, NEEDED_NODES
+from hexapod_control.web.robot_condition import ERROR, HARDWARE_NODES, MAX_NODE_SILENCE_S, NEEDED_NODES, OTHER_NODES
 
 NUMBER = re.compile(r"-?\d+(\.\d+)?")
 WORLD_KEYS = {"world": "world", "friction": "friction", "payload [kg]": "payload"}
@@ -15,7 +15,7 @@ PLANNER = "gait_planner"
 STALE = 3  # level of a status that is too old
 MAX_AGE_S = MAX_NODE_SILENCE_S  # of a status, after which it is stale
 MAX_STALE_S = 600.0  # after which the status of a node is forgotten, unless the robot needs that node
-NEVER_FORGOTTEN = (*NEEDED_NODES, *HARDWARE_NODES)
+NEVER_FORGOTTEN = (*NEEDED_NODES, *HARDWARE_NODES, *OTHER_NODES)
 MAX_STATUSES = 200
 SERVICE_HINT = re.compile(r": call (arm|estop)\b.*$")  # the page has a button for it
 
@@ -75,6 +75,7 @@ def summary(nodes: Mapping[str, NodeStatus], joints: Sequence[str] = ()) -> dict
         "found": planner.get("pose") == "found",
         "lift": first_number(planner.get("lift scale", "")),
         "world": world(fresh),
+        "battery_limits": _pair(by_node, "battery limits [V]"),
         "bus": next((values["bus errors"] for values in by_node.values() if "bus errors" in values), ""),
         "loops": {name: rate for name, rate in rates.items() if rate is not None},
         "temperatures": _of_joints(by_node, temperatures, "temperatures [degC]", joints),
@@ -116,6 +117,12 @@ def _of_joints(
             found |= {joint: value for joint, value in zip(joints, row, strict=True) if value is not None}
         found |= named({name: value for name, value in values.items() if name != key})
     return found
+
+
+def _pair(nodes: Mapping[str, Mapping[str, str]], key: str) -> list[float] | None:
+    """Two numbers that a node reports in one text; None if there are none."""
+    rows = ([float(match[0]) for match in NUMBER.finditer(values.get(key, ""))] for values in nodes.values())
+    return next((row for row in rows if len(row) == 2), None)
 
 
 def world(nodes: Mapping[str, NodeStatus]) -> dict[str, str]:

@@ -73,6 +73,7 @@ class SnapshotBuilder:
         return replace(
             snapshot,
             voltage=health.voltage,
+            battery_limits=health.battery_limits,
             planner_request=health.planner_request if state is TorqueState.ON else PlannerRequest.NOTHING,
             lost_leg=health.lost_leg,
             speed_share=health.speed_share,

@@ -51,6 +51,7 @@ class Snapshot:
     misses: tuple[int, ...] = ()  # since the start, per joint
     clamps: tuple[int, ...] = ()  # since the start, per joint
     voltage: float | None = None  # [V] filtered
+    battery_limits: tuple[float, float] | None = None  # [V] that is low, and that is too low
     current: float | None = None  # [A]
     rate: float = 0.0  # [Hz] of the cycle
     overruns: int = 0

@@ -2,10 +2,10 @@
 
 import { BodyPose } from "./controls/body_pose.js";
 import { VelocityInput } from "./controls/velocity.js";
-import { Gamepads, setHeightByDragging, listenToKeys, steerByDragging, virtualStick } from "./controls/inputs.js";
+import { Gamepads, setHeightByDragging, listenToKeys, steerByDragging, swipeAcross, virtualStick } from "./controls/inputs.js";
 import { Connection } from "./connection.js";
-import { Charts } from "./drawing/charts.js";
-import { GaitDiagram } from "./drawing/gait_diagram.js";
+import { Charts } from "./plots/charts.js";
+import { GaitDiagram } from "./plots/gait_diagram.js";
 import { Path } from "./drawing/path.js";
 import { Projections } from "./drawing/projections.js";
 import { Terrain } from "./drawing/terrain.js";
@@ -46,7 +46,7 @@ const sheets = new Sheets(document, () => {
 const posePanel = new PosePanel($("pose-rows"), body);
 await useLanguage(language);
 
-const charts = new Charts($("strips"));
+const charts = new Charts($("strips"), $("signal"));
 const diagram = new GaitDiagram($("gait-diagram"), $("foot-forces"));
 const motionPanel = new MotionPanel(document, connection);
 const camera = new Camera(document, connection);
@@ -310,14 +310,10 @@ function showPicture(name) {
   if (scene) scene.stale = true;
 }
 for (const button of document.querySelectorAll("#pictures button")) button.onclick = () => showPicture(button.dataset.picture);
-let swipe = null; // [px] where a finger touched the bar of pictures
-$("pictures").onpointerdown = (event) => (swipe = event.clientX);
-$("pictures").onpointerup = (event) => {
-  const way = swipe === null ? 0 : event.clientX - swipe;
-  const index = PICTURES.indexOf(document.body.dataset.picture) - Math.sign(way);
-  if (Math.abs(way) > 40 && PICTURES[index]) showPicture(PICTURES[index]);
-  swipe = null;
-};
+swipeAcross($("stage"), (step) => {
+  const index = PICTURES.indexOf(document.body.dataset.picture) + step;
+  if (PICTURES[index]) showPicture(PICTURES[index]);
+});
 
 function restyle() {
   const style = getComputedStyle(document.documentElement);

@@ -76,6 +76,12 @@ def test_the_temperature_and_load_of_every_servo_are_named_by_joint():
     assert found["loads"] == {"coxa": 0.1, "femur": 0.2, "tibia": 0.3}
 
 
+def test_the_limits_of_the_battery_are_known_once_the_driver_knows_them():
+    for text, limits in (("10.5 8.8", [10.5, 8.8]), ("unknown", None)):
+        nodes = {"/servo_driver": NodeStatus(0, "ok", {"battery limits [V]": text})}
+        assert summary(nodes)["battery_limits"] == limits
+
+
 def test_texts_that_tell_to_call_services_are_cut_as_the_page_has_a_button():
     text = "emergency stop: call estop with false, then reset_fault, then arm"
     nodes = {"/servo_driver": NodeStatus(2, text, {})}

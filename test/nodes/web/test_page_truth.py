@@ -3,15 +3,13 @@
 The robot is scripted: its topics and services are real, what they say is chosen by the test.
 """
 
-import struct
-import zlib
 from itertools import pairwise
 
 import pytest
 from geometry_msgs.msg import Point as PointMessage
 from sensor_msgs.msg import CompressedImage
 from support.phantomx import robot
-from support.real_time.web.page_checks import COVERED, HEADINGS, NAMELESS, OUTSIDE, SIZES, SMALL, UNFOCUSABLE
+from support.real_time.web.page_checks import COVERED, HEADINGS, NAMELESS, OUTSIDE, SIZES, SMALL, UNFOCUSABLE, png
 from support.real_time.web.scripted_robot import FINE, ScriptedRobot
 from visualization_msgs.msg import Marker, MarkerArray
 
@@ -24,17 +22,6 @@ pytestmark = [pytest.mark.browser, pytest.mark.heavy]
 
 LATCHED_VALUES = {"torque": "False", "emergency stop": "latched"}
 ESTOP = (2, "emergency stop: call estop with false, then reset_fault, then arm", LATCHED_VALUES)
-
-
-def png(width, height):
-    """A black picture."""
-    parts = [
-        (b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)),
-        (b"IDAT", zlib.compress(height * bytes(1 + width))),
-        (b"IEND", b""),
-    ]
-    chunks = [struct.pack(">I", len(d)) + k + d + struct.pack(">I", zlib.crc32(k + d)) for k, d in parts]
-    return b"\x89PNG\r\n\x1a\n" + b"".join(chunks)
 
 
 @pytest.fixture(scope="module")
@@ -112,6 +99,8 @@ def test_a_hung_node_stays_in_the_list_with_its_age_and_nothing_is_green(told):
     silence = MAX_NODE_SILENCE_S + 3.0
     told.until(lambda: "inverse_kinematics has not answered" in told.text("#sentence-text"), silence, "a stale node")
     assert told.page.js("document.querySelector('#sentence').dataset.tone") == "unknown"
+    told.page.click("#step")
+    assert told.text("#hint").startswith("inverse_kinematics has not answered for ")
     assert "inverse_kinematicsno answer for" in told.text("#diagnostics")
     told.tell()
     told.shows("Standing", "good", "Sit")
@@ -138,9 +127,14 @@ def test_pose_gait_and_speed_are_those_of_the_robot_in_every_window_and_after_a_
     told.until(lambda: told.page.js(height) == "40")
     told.page.click("[data-speed='0.25']")
     told.until(lambda: told.page.js("hexapod.velocity.speed") == 0.25)
+    told.page.choose("#signal", "left_front_femur")
+    told.page.js("document.querySelector('[data-signal=vy] .close').click()")
     told.page.call("Page.reload")
     told.until(lambda: told.page.js("globalThis.hexapod?.robot.now?.say") == "standing", 15.0)
     told.until(lambda: told.page.js(height) == "40")
+    plots = told.page.js("[...hexapod.charts.strips.keys()]")
+    assert "left_front_femur" in plots and "vy" not in plots, "the choice of signals is remembered"
+    told.until(lambda: told.page.js("hexapod.charts.state.column('left_front_femur').length") > 10)
     assert told.page.js("hexapod.velocity.speed") == 0.25
     told.page.js("document.querySelector('#raise').click()")
     told.until(lambda: told.poses, what="a pose request")
@@ -241,6 +235,12 @@ def test_controls_are_large_in_place_and_never_covered(told, width, height):
             assert page.box("#pose-roll")[2] > 0.6 * min(width, 360), "a slider is too short to be exact"
         assert page.js(UNFOCUSABLE) == [], sheet
     page.js("hexapod.sheets.show('')")
+    if width < 700:  # a swipe shows the next picture
+        for kind, place in (("Start", 0.8), ("Move", 0.2)):
+            page.touch(kind, finger=page.spot("#stage", place))
+        page.touch("End")
+        assert page.js("document.body.dataset.picture") == "top"
+        page.js("document.querySelector('#pictures button').click()")
     page.resize(1280, 720)
 
 

@@ -33,6 +33,12 @@ class BatteryMonitor:
         """The filtered supply [V]."""
         return self._volts.value
 
+    @property
+    def limits(self) -> tuple[float, float] | None:
+        """The supply [V] for a warning, and for sitting and torque off; None if unknown."""
+        battery = self._battery
+        return (battery.warn, battery.critical) if math.isfinite(battery.warn) else None
+
     def update(self, group: ServoGroup, now: float) -> None:
         """Evaluates the readings at a steady time [s]."""
         if not self._given and group.rated_voltage is not None:

@@ -145,6 +145,11 @@ class ServoHealth:
         return self._battery.voltage
 
     @property
+    def battery_limits(self) -> tuple[float, float] | None:
+        """The supply [V] that is low, and that is too low; None if unknown."""
+        return self._battery.limits
+
+    @property
     def speed_share(self) -> float:
         """Permitted share of the joint speeds, 0 to 1."""
         return self._heat.speed_share

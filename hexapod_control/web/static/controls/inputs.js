@@ -2,6 +2,7 @@
 
 const DEAD_ZONE = 0.06; // share of the travel around the centre that counts as zero
 const TURBO = 5; // R1
+const SWIPE = { time: 300, way: 60 }; // [ms] at most, [px] at least
 const KEYS = {
   u: [1, 0, 1], i: [1, 0, 0], o: [1, 0, -1], j: [0, 0, 1], l: [0, 0, -1], m: [-1, 0, -1], ",": [-1, 0, 0], ".": [-1, 0, 1],
 };
@@ -23,7 +24,9 @@ export function applyDeadZone(value) {
 // Dragging on the top view steers; with Shift it strafes. Releasing or leaving the view commands zero.
 export function steerByDragging(canvas, projections, velocity) {
   let pointer = null;
+  let timer = 0; // a quick stroke of a finger is a swipe, so a finger steers only after that time
   const end = () => {
+    clearTimeout(timer);
     if (pointer === null) return;
     pointer = null;
     projections.drag.top = null;
@@ -45,9 +48,14 @@ export function steerByDragging(canvas, projections, velocity) {
   canvas.addEventListener("pointerdown", (event) => {
     if (event.button || pointer !== null) return;
     pointer = event.pointerId;
-    move(event);
+    let last = event;
+    let waits = event.pointerType === "touch";
+    const follow = (next) => (waits ? (last = next) : move(next));
+    canvas.onpointermove = follow;
+    if (!waits) return move(event);
+    timer = setTimeout(() => ((waits = false), move(last)), SWIPE.time);
   });
-  listen(canvas, move, end);
+  listen(canvas, () => {}, end);
   return end;
 }
 
@@ -144,6 +152,26 @@ export function virtualStick(element, moved, ended) {
   element.addEventListener("keyup", (event) => arrows.delete(event.key) && update());
   element.addEventListener("blur", () => arrows.size && end());
   return end;
+}
+
+// A quick sideways stroke of one finger calls `swiped` with 1 (to the left) or -1; a slow one turns the 3D view or steers.
+export function swipeAcross(element, swiped) {
+  let start = null;
+  const fingers = new Set();
+  element.addEventListener("pointerdown", (event) => {
+    if (event.pointerType === "mouse" || event.target.closest("input, #camera")) return;
+    fingers.add(event.pointerId);
+    start = fingers.size === 1 ? { x: event.clientX, y: event.clientY, at: event.timeStamp } : null;
+  });
+  for (const name of ["pointerup", "pointercancel"])
+    element.addEventListener(name, (event) => {
+      fingers.delete(event.pointerId);
+      const from = start;
+      start = null;
+      if (!from || name === "pointercancel") return;
+      const [dx, dy] = [event.clientX - from.x, event.clientY - from.y];
+      if (event.timeStamp - from.at < SWIPE.time && Math.abs(dx) > SWIPE.way && Math.abs(dx) > 2 * Math.abs(dy)) swiped(dx < 0 ? 1 : -1);
+    });
 }
 
 // Handles keys that drive while they are held, and keys that act once (`actions` by key).

@@ -1,7 +1,7 @@
 // The header and the large button of the next step; grey controls that say why they have no effect.
 
 import { t } from "../texts/texts.js";
-import { hottest, present, short } from "./presentation.js";
+import { hottest, present, short, supply } from "./presentation.js";
 
 const HOT = 60; // [°C] servos above are shown in the colour of a warning
 const HINT_TIME = 5000; // [ms]
@@ -42,7 +42,7 @@ export class Header {
     chip(this.find("chip-driver"), who + other, driver === me && me ? "mine" : "");
     chip(this.find("chip-link"), open && roundTrip !== null ? `${Math.round(roundTrip)} ms` : "–");
     const battery = status?.battery;
-    chip(this.find("chip-battery"), battery ? `▮ ${battery.volts.toFixed(1)} V` : "", battery?.low ? "bad" : "");
+    chip(this.find("chip-battery"), battery ? `▮ ${battery.volts.toFixed(1)} V` : "", supply(battery, status?.battery_limits));
     const hot = hottest(status?.temperatures);
     chip(this.find("chip-servo"), hot ? `${short(hot[0])} ${Math.round(hot[1])} °C` : "", hot && hot[1] >= HOT ? "warn" : "");
   }

@@ -20,6 +20,8 @@ export class HealthPanel {
     const rows = [
       ["torque", status.torque === null ? "" : t(status.torque ? "on" : "off")],
       ["battery", status.battery ? `${status.battery.volts.toFixed(1)} V` : ""],
+      ["battery_warn", status.battery_limits ? `${status.battery_limits[0].toFixed(1)} V` : ""],
+      ["battery_sit", status.battery_limits ? `${status.battery_limits[1].toFixed(1)} V` : ""],
       ["hottest_servo", hot ? `${short(hot[0])} ${Math.round(hot[1])} °C` : ""],
       ["bus", status.bus],
       ["round_trip", roundTrip === null ? "" : `${Math.round(roundTrip)} ms`],

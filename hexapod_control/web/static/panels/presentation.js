@@ -15,7 +15,7 @@ export function present({ link, lostFor, now, me, driver, driverName, replayed }
     text: [now.say, now.values],
     tone: now.tone,
     step: now.step,
-    stepWhy: now.step ? other : ["why_no_step", {}],
+    stepWhy: now.step ? other : [now.say, now.values],
     driveWhy: replay ?? other ?? (now.why ? [now.why, {}] : null),
     torqueWhy: replay ?? other ?? (NO_MOTION.includes(now.why) ? [now.why, {}] : null),
     seatWhy: other,
@@ -25,6 +25,12 @@ export function present({ link, lostFor, now, me, driver, driverName, replayed }
 // Returns the hottest servo as [joint, degrees], or null.
 export function hottest(temperatures) {
   return Object.entries(temperatures ?? {}).reduce((best, each) => (!best || each[1] > best[1] ? each : best), null);
+}
+
+// Returns the tone of a battery with limits [warns, sits], both in volts.
+export function supply(battery, limits) {
+  if (!battery || !limits) return "";
+  return battery.volts <= limits[1] ? "bad" : battery.volts <= limits[0] ? "warn" : "";
 }
 
 const LEG_WORDS = { left: "L", right: "R", front: "F", middle: "M", rear: "R" };

@@ -1,7 +1,7 @@
 // Settings: step height, lost legs, the simulated world, invitations, theme, language, full screen, wake lock.
 
 import { LANGUAGES, load, save, t, useLanguage } from "../texts/texts.js";
-import { SPANS } from "../drawing/charts.js";
+import { SPANS } from "../plots/charts.js";
 
 export const KEYS_HELP = [
   [

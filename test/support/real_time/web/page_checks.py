@@ -1,5 +1,8 @@
 """What to look for on a page in a browser, as JavaScript expressions, at which sizes [px]."""
 
+import struct
+import zlib
+
 SIZES = [(320, 568), (390, 844), (844, 390), (820, 1180), (1280, 720), (1440, 900)]
 SMALL = """[...document.querySelectorAll('button, select, input, .stick')].filter((e) => e.offsetParent).map((e) =>
   [e.id || e.textContent, e.getBoundingClientRect()]).filter(([, b]) => b.width < 43.5 || b.height < 43.5)
@@ -18,3 +21,14 @@ HEADINGS = "[...document.querySelectorAll('h1, h2, h3')].map((e) => [Number(e.ta
 UNFOCUSABLE = """[...document.querySelectorAll('*')].filter((e) => e.scrollHeight > e.clientHeight + 1 &&
   ['auto', 'scroll'].includes(getComputedStyle(e).overflowY) && e.tabIndex < 0 &&
   ![...e.querySelectorAll('button, input, select, [tabindex="0"]')].some((f) => f.offsetParent)).map((e) => e.id)"""
+
+
+def png(width, height):
+    """A black picture."""
+    parts = [
+        (b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)),
+        (b"IDAT", zlib.compress(height * bytes(1 + width))),
+        (b"IEND", b""),
+    ]
+    chunks = [struct.pack(">I", len(d)) + k + d + struct.pack(">I", zlib.crc32(k + d)) for k, d in parts]
+    return b"\x89PNG\r\n\x1a\n" + b"".join(chunks)
