@@ -136,7 +136,10 @@ def test_every_condition_has_a_text():
     ]
     facts += [replace(STANDING, found=True, state=state, height=0.02) for state in STATES]
     facts += [replace(STANDING, joints_age=age) for age in (9.0, float("inf"))]
-    facts += [replace(STANDING, state="walking", speed=0.1), replace(STANDING, state="walking", turn=0.1)]
+    facts += [
+        replace(STANDING, state="walking", speed=0.1),
+        replace(STANDING, state="walking", commanded=(0.0, 0.0, 0.5)),
+    ]
     facts += [replace(STANDING, motion="wave")]
     english = texts("en")
     for found in map(condition, facts):

@@ -26,6 +26,7 @@ def test_without_diagnostics_nothing_is_known():
         "found": False,
         "lift": None,
         "world": {},
+        "battery_limits": None,
         "bus": "",
         "loops": {},
         "temperatures": {},
@@ -104,7 +105,7 @@ def test_the_first_number_of_a_text_is_found(text, number):
 
 def test_old_statuses_are_stale_and_of_many_names_the_newest_are_kept():
     recent, status = RecentStatuses(), NodeStatus(0, "ok", {})
-    recent.take("/odometry", status, 0.0)
+    recent.take("/teleop", status, 0.0)
     recent.take("/gait_planner", status, 0.0)
     late = MAX_AGE_S + 0.1
     assert [each.shown_level for each in recent.at(MAX_AGE_S).values()] == [0, 0]

@@ -1,7 +1,4 @@
-"""The page in a real Chromium says what is so, whatever the robot does, and explains what has no effect.
-
-The robot is scripted: its topics and services are real, what they say is chosen by the test.
-"""
+"""The page in a real Chromium says what is so and explains what has no effect, on the topics of a scripted robot."""
 
 from itertools import pairwise
 
@@ -276,13 +273,14 @@ def test_a_recording_is_listed_fetched_and_replayed_while_the_live_state_stays(t
     told.until(lambda: (page.js("hexapod.robot.status.recording?.seconds") or 0) > 1.0, what="a recording")
     page.js("document.querySelector('#record').click()")
     told.until(lambda: page.js("document.querySelectorAll('#record-list [data-act=replay]').length") == 1)
-    told.tell()
     page.js(press("replay"))
+    told.tell()
     told.until(lambda: (page.js("hexapod.recordings.replay?.frames.length") or 0) > 10, 20.0, "the frames")
     assert told.text("#replay-name").startswith("REPLAY of 20")
     page.js("hexapod.recordings.replay.playing = false; hexapod.recordings.replay.seek(100)")
     told.until(lambda: page.js(height) == pytest.approx(0.05, abs=0.005), what="the recorded height")
     told.shows("Standing", "good", "Sit")
+    told.velocities.clear()
     assert told.push_stick() == "The picture shows a recording: press End replay."
     assert told.velocities == []
     page.press(" ", "Space")
