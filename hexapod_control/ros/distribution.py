@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import os
+import re
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 NAMES = ("jazzy", "kilted", "lyrical")
 RCLPY = {9: "kilted", 10: "lyrical"}  # by the first major version of rclpy; older versions: Jazzy
@@ -55,10 +57,10 @@ def distribution() -> str:
 
 
 def _installed_distribution() -> str:
-    try:
-        major = int(importlib.metadata.version("ros-rclpy").split(".")[0])
-    except (importlib.metadata.PackageNotFoundError, ValueError):
-        return NAMES[0]
+    """Of the wheel of rclpy, by the name of its folder: importing importlib.metadata takes every process 50 ms."""
+    wheels = [path.name for folder in sys.path for path in Path(folder).glob("ros_rclpy-*.dist-info")]
+    found = re.match(r"ros_rclpy-(\d+)", wheels[0]) if wheels else None
+    major = int(found[1]) if found else 0
     return next((name for first, name in sorted(RCLPY.items(), reverse=True) if major >= first), NAMES[0])
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import tempfile
+from functools import lru_cache
 
 import xacro
 
@@ -20,13 +21,18 @@ def urdf(robot_file: RobotFile, *, ros2_control: bool = False) -> str:
 
     `ros2_control` adds the tags of ros2_control (docs/ros2-control.md).
     """
+    return _made(json.dumps(_complete(robot_file)), robot_file.robot.name, ros2_control)  # JSON is YAML
+
+
+@lru_cache(maxsize=16)  # xacro takes a tenth of a second, and several parts of a program need the same URDF
+def _made(complete: str, name: str, ros2_control: bool) -> str:
     template = share("urdf", "hexapod.urdf.xacro")
-    with tempfile.NamedTemporaryFile("w", suffix=".yaml", encoding="utf-8") as complete:
-        json.dump(_complete(robot_file), complete)  # JSON is YAML
-        complete.flush()
-        arguments = {"robot_file": complete.name, "ros2_control": str(ros2_control).lower()}
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml", encoding="utf-8") as file:
+        file.write(complete)
+        file.flush()
+        arguments = {"robot_file": file.name, "ros2_control": str(ros2_control).lower()}
         document = xacro.process_file(str(template), mappings=arguments)
-    document.documentElement.setAttribute("name", robot_file.robot.name)
+    document.documentElement.setAttribute("name", name)
     return str(document.toprettyxml(indent="  "))
 
 
