@@ -21,6 +21,10 @@ from hexapod_control.config.ros_names import RosNameError
 from hexapod_control.config.shipped_files import share
 
 COMMANDS = {
+    "start": (
+        "robot.start",
+        "choose a robot on a page and start it: in simulation, its first evening, or driving",
+    ),
     "sim": (
         "sim.sim",
         "run the robot in physics simulation: one process per node, driven by keyboard or by a demonstration",
@@ -74,6 +78,7 @@ COMMANDS = {
     "bench": ("bench", "measure computing time, bus load and walking quality, as JSON"),
 }
 EXAMPLES = {  # arguments of the subcommands, for their help
+    "start": "--lan",
     "sim": "--robot article --world slope --slope-deg 8",
     "keyboard": "--namespace /robot1",
     "gamepad": "--namespace /robot1",

@@ -17,7 +17,7 @@ from hexapod_control.cli.servos.terminal_dialog import TerminalDialog
 from hexapod_control.config.robots.robot_file import RobotFile, load
 from hexapod_control.config.section_writer import own_file
 from hexapod_control.servos.bus.bus_interface import Bus, BusError, PortGone
-from hexapod_control.servos.bus.serial_port import BY_ID, SerialPort
+from hexapod_control.servos.bus.serial_port import SerialPort
 from hexapod_control.servos.calibration.assign_ids import USUAL_IDS
 from hexapod_control.servos.calibration.dialog import Abandoned
 from hexapod_control.servos.first_evening.first_session import FirstSession
@@ -29,7 +29,6 @@ from hexapod_control.servos.first_evening.stages import BY_KEY, StageMachine, re
 from hexapod_control.servos.line_search.line_sweep import LineFinding, sweep
 from hexapod_control.servos.settings.servo_section import ServoSettings
 
-PORTS = ("ttyUSB*", "ttyACM*", "i2c-[0-9]")
 UNFINISHED = 1  # exit code
 HINT = "Ctrl-C ends it, with the torque off; answers are kept after each question."
 
@@ -127,8 +126,7 @@ class RobotHardware:
 
     def ports(self) -> Sequence[str]:
         """Stable names first."""
-        named = sorted(map(str, BY_ID.iterdir())) if BY_ID.exists() else []
-        return named or sorted(str(port) for pattern in PORTS for port in Path("/dev").glob(pattern))
+        return bus_access.ports()
 
     def findings(self, port: str) -> Sequence[LineFinding]:
         """What answers at a port. Raises PortGone with its reason."""

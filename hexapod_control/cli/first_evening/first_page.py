@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import threading
 import time
 from collections.abc import Mapping
@@ -29,7 +30,7 @@ class FirstPage:
     def __init__(self, name: str, legs: tuple[str, ...], dialog: PageDialog, machine: StageMachine) -> None:
         """`name` is that of the robot file."""
         self._name, self._legs, self._dialog, self._machine = name, legs, dialog, machine
-        self._leader, self._heard = "", 0.0  # the window that leads, and when it was last heard of [s]
+        self._leader, self._heard = "", -math.inf  # the window that leads, and when it was last heard of [s]
         self._end: Mapping[str, str] = {}
         self._fetched = threading.Event()  # the end
 
@@ -100,6 +101,7 @@ class FirstPage:
         return shown
 
     def end(self, text: str, report: str = "", command: str = "") -> None:
-        """Shows the end, and waits until a window has fetched it."""
+        """Shows the end, and waits until a window has fetched it, if there is one."""
         self._end = {"end": text, "report": report, "command": command}
-        self._fetched.wait(END_S)
+        if time.monotonic() - self._heard < SILENCE_S:
+            self._fetched.wait(END_S)

@@ -7,6 +7,7 @@ import contextlib
 import dataclasses
 import sys
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -19,7 +20,7 @@ from hexapod_control.core.posture import stand_up
 from hexapod_control.servos.bus.bus_interface import Bus, BusError, PortGone
 from hexapod_control.servos.bus.id_addressing import TRIES, duplicate_ids
 from hexapod_control.servos.bus.model_numbers import KnowsModels
-from hexapod_control.servos.bus.serial_port import SerialPort, slow_adapter
+from hexapod_control.servos.bus.serial_port import BY_ID, SerialPort, slow_adapter
 from hexapod_control.servos.bus.transaction import ReplyTiming
 from hexapod_control.servos.calibration.hand_positioning import HandPositioning
 from hexapod_control.servos.line_search.line_probe import with_findings
@@ -27,6 +28,7 @@ from hexapod_control.servos.line_search.line_sweep import shared_text
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.servo_section import LOOPBACK, ServoSettings, servo_settings
 
+PORTS = ("ttyUSB*", "ttyACM*", "i2c-[0-9]")  # in /dev
 FACTORY_ID = 1  # of a new servo
 SCANNED_AT_ONCE = 32  # ids between two lines of progress
 MAX_SHARED = 2  # ids of the robot that are checked for duplicates, if nothing responds
@@ -86,6 +88,12 @@ def settings(args: argparse.Namespace, file: RobotFile) -> ServoSettings:
     if text := plausibility_warning(file):
         print(f"hexapod: {text}", file=sys.stderr)
     return dataclasses.replace(found, baud=args.baud or found.baud)
+
+
+def ports() -> list[str]:
+    """Serial ports and I2C buses of this computer; those with stable names, if there are any."""
+    named = sorted(map(str, BY_ID.iterdir())) if BY_ID.exists() else []
+    return named or sorted(str(port) for pattern in PORTS for port in Path("/dev").glob(pattern))
 
 
 @contextlib.contextmanager

@@ -48,7 +48,7 @@ class SimulationRun:
     ) -> None:
         """Takes checked arguments; `given` are the settings of the world that the user typed."""
         self._args, self._robot_file, self._gait, self._world, self._given = args, robot_file, gait, world, given
-        self._interactive = sys.stdin.isatty() and not args.demo
+        self._interactive = sys.stdin.isatty() and not (args.demo or args.stay)
         self._page = ""  # its address
         self._output: Callable[[str], None] = lambda line: print(line, file=sys.stderr, flush=True)
 
@@ -131,6 +131,8 @@ class SimulationRun:
                 terminal.line(line)
             session.play(terminal)
             return
+        if self._args.stay:
+            session.stay()
         script = scripted_drive.script_for(self._robot_file.robot, self._gait.fastest)  # while the nodes start
         session.ready()
         session.demonstrate(script, self._args.segment or scripted_drive.default_segment_time(self._cycle))

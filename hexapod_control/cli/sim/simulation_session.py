@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NoReturn
 
 from hexapod_control.bringup.process_supervisor import StopSignal, Supervisor
 from hexapod_control.cli.sim.scripted_drive import DriveSegment, DriveSpan
@@ -74,6 +75,11 @@ class SimulationSession:
         self._stop.clear()
         if self._alone() and self.robot.state not in ("sitting", "unknown", ""):
             self.sit()
+
+    def stay(self) -> NoReturn:
+        """Waits until the user wants to end."""
+        while True:
+            self._wait.spin()
 
     def play(self, terminal: Terminal) -> None:
         """Drives by keyboard until the user wants to end."""

@@ -25,7 +25,7 @@ def test_every_stage_stands_on_the_page_with_its_texts_and_its_picture(stage):
 
 def test_the_commands_and_the_words_for_the_emulator_are_understood():
     commands = re.findall(r"^hexapod (.+)$", PAGE, re.M)
-    assert len(commands) == 4
+    assert len(commands) == 5
     for command in commands:
         parser(command.split()[0]).parse_args(command.split())
     words = re.findall(r"`((?:alone|plug|turn)=[^`]+)`", PAGE)
