@@ -155,12 +155,17 @@ class SoakedGraph:
         self._operator.restore_parameters()
 
     def recover(self):
-        """What an operator does after anything: simulation resumed, E-STOP released, fault cleared, torque on, up."""
+        """What an operator does after anything: simulation resumed, E-STOP released, fault cleared, torque on, up.
+
+        A robot whose feet feel no load, since nothing emulates it, has to sit before it stands.
+        """
         if "mujoco_sim" in self.nodes():
             self._request(SetBool, "mujoco_sim/set_pause")
         self._request(SetBool, "estop")
         for name in ("reset_fault", "arm", "recover", "stand"):
             self._request(Trigger, name)
+        if "no foot bears load" in self._responses["stand"]:
+            self._request(Trigger, "sit")
 
     def _request(self, kind, service):
         """Calls a service again and again until it responds: a killed node stays discovered for seconds."""
@@ -175,7 +180,7 @@ class SoakedGraph:
 
         self.bench.until(responded, START, f"response of {service}")
         response = next(future.result() for _, future in calls if future.done())
-        self._responses[service] = response and response.message
+        self._responses[service] = response.message if response else ""
 
     def stands(self):
         """Whether the robot stands; asks for it like an operator if it does not, or takes too long."""
