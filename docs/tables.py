@@ -226,7 +226,7 @@ def interfaces() -> tuple[Mapping[str, Interface], Mapping[str, Interface]]:
                     found.sources.append(name)
                     found.latched.add(publisher.qos_profile.durability == DurabilityPolicy.TRANSIENT_LOCAL)
                     found.published.add(_profile(publisher.qos_profile))
-            for subscription in node.subscriptions:
+            for subscription in node.all_subscriptions:
                 if subscription.topic_name not in OF_ROS:
                     found = at(topics, subscription.topic_name, subscription.msg_type)
                     found.readers.append(name)

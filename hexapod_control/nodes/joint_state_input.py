@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from builtin_interfaces.msg import Time
 from rclpy.qos import QoSProfile
@@ -40,18 +40,22 @@ class JointStateInput:
         self._node, self._layout, self._plausibility = node, JointLayout(robot, mapping), JointPlausibility(robot)
         self.rejected = 0  # messages
 
-    def subscribe(self, use: Callable[[MeasuredSample], None], qos: QoSProfile) -> None:
-        """Calls `use` with every accepted sample; the node reports rejected messages."""
+    def subscribe(self, use: Callable[[MeasuredSample], None], qos: QoSProfile, **options: Any) -> None:
+        """Calls `use` with every accepted sample; the node reports rejected messages. `options`: see GuardedNode."""
 
         def on_joint_states(message: JointState) -> None:
             use(self.accept(message))
 
-        self._node.create_subscription(JointState, TOPIC, on_joint_states, qos)
+        self._node.create_subscription(JointState, TOPIC, on_joint_states, qos, **options)
+
+    def restart(self) -> None:
+        """Forgets the samples so far, as no later one need continue them."""
+        self._plausibility.restart()
 
     def accept(self, message: JointState) -> MeasuredSample:
         """The sample of a message. Raises MessageError for values that this robot cannot have."""
         joints = self._layout.joints(message)
-        now = self._node.control_clock.now().nanoseconds / messages.NANOSECONDS
+        now = self._node.control_time
         stamp = messages.nanoseconds(message.header.stamp) / messages.NANOSECONDS
         verdict = self._plausibility.check(joints, stamp or now, now)
         if verdict.reason:

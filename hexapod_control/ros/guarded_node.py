@@ -10,7 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray
@@ -127,33 +127,35 @@ class GuardedNode(ReportingNode):
     def create_subscription(self, msg_type: Any, topic: str, callback: Any, *args: Any, **options: Any) -> Any:
         """As in rclpy, guarded. A message that is too large, or whose callback raises MessageError, is refused.
 
-        Subscriptions are raw, so that a message that is too large is refused before it costs time to decode.
+        Subscriptions are raw, so that a message that is too large is refused before it costs time to decode, and one
+        that is not `needed` (a function without arguments) is dropped before; `decode` replaces the usual decoder.
         """
         name = _name(callback)
         if topic == CLOCK:
             callback = self.clock_monitor.listening(callback, time.monotonic)
         options.setdefault("event_callbacks", self._qos.of_subscription(topic))
-        decode = (lambda data: data) if options.get("raw") else messages.decoder(msg_type)
+        decode = options.pop("decode", None) or _decoder(msg_type, raw=bool(options.get("raw")))
+        needed = options.pop("needed", None)
 
-        def take(content: Any, convert: Callable[[Any], Any]) -> None:
+        def take(content: Any, convert: Callable[[Any], Any] | None = None) -> None:
             self.received[topic] += 1
-            if self.refusal:
+            if self.refusal or (needed is not None and not needed()):
                 return
             try:
-                callback(convert(content))
+                callback(content if convert is None else convert(content))
             except messages.MessageError as error:
                 self.refused(topic, error)
             except Exception as error:
                 self.failed(name, error)
 
-        local = LocalSubscription(
-            msg_type, partial(take, convert=lambda message: message), raw=bool(options.get("raw"))
-        )
+        local = LocalSubscription(msg_type, take, raw=bool(options.get("raw")))
 
         def receive(data: bytes) -> None:
             if not local.returned(data):
                 take(data, decode)
 
+        if self._handover is not None:  # most messages do not come through the middleware
+            options["polled"] = False
         made = super().create_subscription(msg_type, topic, receive, *args, **{**options, "raw": True})
         if self._handover is not None:
             self._handover.add(made.topic_name, local, made.qos_profile)
@@ -233,10 +235,17 @@ class GuardedNode(ReportingNode):
         """True if the node runs on /clock."""
         return bool(self.get_parameter("use_sim_time").value)
 
-    @property
+    @cached_property
     def control_clock(self) -> Clock:
         """Clock of control timers: /clock in simulated time, else the steady clock, which never jumps."""
         return self.get_clock() if self.simulated_time else self.steady
+
+    @property
+    def control_time(self) -> float:
+        """Time [s] of the control clock."""
+        if self.control_clock is self.steady:
+            return time.monotonic()
+        return float(self.control_clock.now().nanoseconds) / messages.NANOSECONDS
 
     def _housekeeping(self) -> None:
         self.housekeeping_runs += 1
@@ -265,3 +274,7 @@ class GuardedNode(ReportingNode):
 
 def _name(callback: Any) -> str:
     return str(getattr(callback, "__name__", callback)).lstrip("_")
+
+
+def _decoder(kind: Any, *, raw: bool) -> Callable[[bytes], Any] | None:
+    return None if raw else messages.decoder(kind)

@@ -19,7 +19,7 @@ from geometry_msgs.msg import Quaternion, TransformStamped, TwistStamped, Vector
 from geometry_msgs.msg import Twist as TwistMessage
 from nav_msgs.msg import Odometry
 from rclpy.serialization import deserialize_message
-from sensor_msgs.msg import Imu, LaserScan, MultiDOFJointState
+from sensor_msgs.msg import Imu, JointState, LaserScan, MultiDOFJointState
 from std_msgs.msg import Float64, String
 
 from hexapod_control.core.kinematics.arrays import Array
@@ -28,7 +28,7 @@ from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.robot import Vector
 from hexapod_control.core.steering.obstacle_avoidance import Scan
 from hexapod_control.ros.row_messages import FeetSample, FootLayout, JointLayout, MessageError, xyz
-from hexapod_control.ros.transport.foot_encoding import FootDecoder
+from hexapod_control.ros.transport.decoding import FootDecoder, ImuDecoder, JointDecoder
 
 __all__ = ["FeetSample", "FootLayout", "JointLayout", "MessageError", "xyz"]
 
@@ -38,6 +38,11 @@ MAX_RATE, MAX_ACCELERATION = 200.0, 2000.0  # [rad/s], [m/s^2] that an IMU can m
 MAX_NORM_ERROR = 0.01  # of the norm of a quaternion from 1
 MAX_MESSAGE_BYTES = 200_000  # the largest useful one is a motion file
 NANOSECONDS = 1_000_000_000  # per second
+DECODERS: Mapping[Any, Callable[[], Callable[[bytes], Any]]] = {
+    MultiDOFJointState: FootDecoder,
+    JointState: JointDecoder,
+    Imu: ImuDecoder,
+}
 
 
 def bounded(data: bytes) -> bytes:
@@ -52,7 +57,17 @@ def decoder(kind: Any) -> Callable[[bytes], Any]:
 
     It raises MessageError, and may reuse its last message.
     """
-    decode = FootDecoder() if kind is MultiDOFJointState else partial(deserialize_message, message_type=kind)
+    known = DECODERS.get(kind)
+    return guarded(known() if known else partial(deserialize_message, message_type=kind))
+
+
+def forces_decoder() -> Callable[[bytes], MultiDOFJointState]:
+    """As `decoder` for feet of which only the forces are used."""
+    return guarded(FootDecoder(forces_only=True))
+
+
+def guarded(decode: Callable[[bytes], Any]) -> Callable[[bytes], Any]:
+    """Returns a function that decodes messages of bounded size and raises MessageError."""
 
     def decoded(data: bytes) -> Any:
         bounded(data)
@@ -159,16 +174,23 @@ def inertial(message: Imu) -> Inertial:
 def inertial_message(value: Inertial, stamp: Time, frame: str = "imu_link", variance: float = 1e-4) -> Imu:
     """Converts a sample to sensor_msgs/Imu; `variance` [SI units] applies to every value."""
     message = Imu()
-    message.header.stamp, message.header.frame_id = stamp, frame
+    message.header.frame_id = frame
     if value.orientation is None:
         message.orientation_covariance[0] = -1.0
     else:
-        message.orientation = quaternion(*value.orientation)
         message.orientation_covariance[0::4] = variance
-    message.angular_velocity = _vector(value.angular_velocity)
-    message.linear_acceleration = _vector(value.acceleration)
     message.angular_velocity_covariance[0::4] = variance
     message.linear_acceleration_covariance[0::4] = variance
+    return refilled(message, value, stamp)
+
+
+def refilled(message: Imu, value: Inertial, stamp: Time) -> Imu:
+    """Puts another sample into a message of `inertial_message`, and returns it."""
+    message.header.stamp = stamp
+    if value.orientation is not None:
+        message.orientation = quaternion(*value.orientation)
+    message.angular_velocity = _vector(value.angular_velocity)
+    message.linear_acceleration = _vector(value.acceleration)
     return message
 
 

@@ -113,7 +113,7 @@ class _NodeLoop:
     def run(self) -> bool:
         """Spins until the process is asked to end. Returns False if the executor fails too often."""
         while not self._request.requested:
-            if not self._spin():
+            if not self._spin(self._executor.spin):
                 return False
         return True
 
@@ -124,7 +124,7 @@ class _NodeLoop:
             node = self._nodes[0]
             _unless_refused(node, node.request_stop)
             while time.monotonic() < deadline and not (node.refusal or node.stopped()):
-                if not self._spin():
+                if not self._spin(self._executor.spin_once):
                     return False
             _unless_refused(node, node.publish_final_state)
             if len(self._nodes) > 1:
@@ -133,9 +133,9 @@ class _NodeLoop:
             node.destroy_node()
         return True
 
-    def _spin(self) -> bool:
+    def _spin(self, spin: Callable[[float], None]) -> bool:
         try:
-            self._executor.spin_once(timeout_sec=POLL_PERIOD_S)
+            spin(POLL_PERIOD_S)
             self._failures = 0
         except ExternalShutdownException:
             raise

@@ -14,7 +14,10 @@ class CollisionCounter:
 
     def update(self, simulation: Simulation) -> None:
         """Counts the contacts that are new since the last call."""
-        world, geoms = simulation.world, simulation.data.contact.geom.reshape(-1, 2)
+        world = simulation.world
+        if not world.has_obstacles:
+            return
+        geoms = simulation.data.contact.geom.reshape(-1, 2)
         met = geoms[world.geom_obstacle[geoms].any(axis=1)]
         touching = frozenset((min(pair), max(pair)) for pair in simulation.model.geom_bodyid[met].tolist())
         self.count += len(touching - self._touching)

@@ -27,5 +27,6 @@ class ImuNoise:
 
     def step(self, dt: float) -> tuple[Array, Array]:
         """Advances by `dt` [s]. Returns the errors (3,) of angular rate [rad/s] and acceleration [m/s^2]."""
-        self.heading += float(self._rng.normal(0.0, HEADING_DRIFT * math.sqrt(max(dt, 0.0))))
-        return self._rng.normal(0.0, RATE_NOISE_RAD_S, 3), self._rng.normal(0.0, ACCELERATION_NOISE_M_S2, 3)
+        noise = self._rng.standard_normal(7)
+        self.heading += float(noise[0]) * HEADING_DRIFT * math.sqrt(max(dt, 0.0))
+        return RATE_NOISE_RAD_S * noise[1:4], ACCELERATION_NOISE_M_S2 * noise[4:]

@@ -46,6 +46,7 @@ class MujocoModel:
     geom_foot: Indices  # per geom: index of its foot, -1 for everything else
     geom_ground: NDArray[np.bool_]  # per geom: True for the ground
     geom_obstacle: NDArray[np.bool_]  # per geom: True for walls, boxes and pillars
+    has_obstacles: bool
     stall_torque: NDArray[np.float64]  # (n, 3) [N m]
 
     @property
@@ -242,5 +243,6 @@ def _index(robot: Robot, settings: WorldSettings, model: mujoco.MjModel) -> Mujo
         geom_foot=body_foot[model.geom_bodyid],
         geom_ground=(model.geom_bodyid == 0) & ~obstacle,
         geom_obstacle=obstacle,
+        has_obstacles=bool(obstacle.any()),
         stall_torque=model.actuator_forcerange[actuator, 1].copy(),
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import mujoco
 import numpy as np
@@ -20,7 +21,17 @@ from hexapod_control.sim.mujoco_model import MujocoModel, build
 from hexapod_control.sim.start_poses import lowest_point, standing_pose
 from hexapod_control.sim.world_settings import WorldSettings
 
+XYZW = [1, 2, 3, 0]  # of MuJoCo's quaternions (w, x, y, z)
 MIN_CONTACT_FORCE_N = 0.02  # a foot with more normal force than this is in contact
+
+
+class InertialReading(NamedTuple):
+    """Readings of the IMU at one instant, in the frames of SimulationReading."""
+
+    time: float  # [s]
+    orientation: tuple[float, float, float, float]
+    angular_velocity: Array  # (3,) [rad/s]
+    acceleration: Array  # (3,) [m/s2]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +62,12 @@ class Simulation:
         self.world: MujocoModel = build(robot, urdf, settings, standing_pose(robot))
         self.model = self.world.model
         self.data = mujoco.MjData(self.model)
+        # Views of the sensors, since finding them by name takes longer than reading them.
+        self._orientation, self._gyro, self._accelerometer = (
+            self.data.sensor(name).data for name in ("orientation", "gyro", "accelerometer")
+        )
+        names = (self.model.body(body).name for body in self.world.feet)
+        self._foot_sensors = np.array([self.model.sensor(name).adr[0] for name in names])
         self._gain = self.model.actuator_gainprm.copy(), self.model.actuator_biasprm.copy()
         self.unspent = 0.0  # [s] remainder of the last `step`, shorter than a time step of the physics
         self._push_until = 0.0
@@ -168,11 +185,13 @@ class Simulation:
     @property
     def foot_forces(self) -> Array:
         """Normal contact force of each foot (n,) [N]."""
-        return np.array([self.data.sensor(name).data[0] for name in self._foot_names])
+        forces: Array = self.data.sensordata[self._foot_sensors]
+        return forces
 
-    @property
-    def _foot_names(self) -> list[str]:
-        return [self.model.body(body).name for body in self.world.feet]
+    def inertial(self) -> InertialReading:
+        """Returns the present readings of the IMU."""
+        w, x, y, z = self._orientation.tolist()
+        return InertialReading(self.time, (x, y, z, w), self._gyro.copy(), self._accelerometer.copy())
 
     def reading(self) -> SimulationReading:
         """Returns all present readings."""
@@ -186,9 +205,9 @@ class Simulation:
             joint_torque=_copy(torque),
             saturated=np.abs(torque) >= 0.999 * world.stall_torque,
             foot_forces=_copy(self.foot_forces),
-            orientation=_copy(np.roll(data.sensor("orientation").data, -1)),
-            angular_velocity=_copy(data.sensor("gyro").data),
-            acceleration=_copy(data.sensor("accelerometer").data),
+            orientation=_copy(self._orientation[XYZW]),
+            angular_velocity=_copy(self._gyro),
+            acceleration=_copy(self._accelerometer),
             position=_copy(data.qpos[:3]),
             velocity=_copy(data.qvel[:3] @ rotation),
         )

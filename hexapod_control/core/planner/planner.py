@@ -86,7 +86,8 @@ class Planner:
             plan = plan_at_rest(context, self.state)
             self._state = respond(self._state.after_rest(context), plan, dt, context)
             return completed(plan_at_rest(context, self.state), context.legs)
-        plan = build_plan(context, self.state, pose, self.view.walk, dt)
+        walk = self._state.walk
+        plan = build_plan(context, self.state, pose, walk.state if walk is not None else None, dt)
         context.joints, context.plan = tuple(pose.joints), plan
         self._state = respond(self._state.after_tick(plan, dt, context), plan, dt, context)
         self.capabilities = context.capabilities

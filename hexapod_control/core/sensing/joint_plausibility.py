@@ -10,8 +10,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.names import joint_names
 from hexapod_control.core.robot import Robot
@@ -26,9 +24,9 @@ SETTLING_SAMPLES = 5  # ... and how many
 
 
 class JointSample(NamedTuple):
-    """Measured angles (n, 3) [rad], with the times [s] of their stamp and of their arrival."""
+    """Measured angles [rad] of all joints, with the times [s] of their stamp and of their arrival."""
 
-    joints: Array
+    joints: list[float]
     stamp: float
     arrival: float
 
@@ -45,9 +43,10 @@ class JointPlausibility:
 
     def __init__(self, robot: Robot) -> None:
         """Starts without a sample; the first one must only be within the limits."""
-        table = np.array([[(j.lower, j.upper, j.no_load_speed) for j in leg.joints] for leg in robot.legs])
-        self._lower, self._upper, speed = np.moveaxis(table, -1, 0)
-        self._speed = SPEED_FACTOR * speed
+        joints = [joint for leg in robot.legs for joint in leg.joints]
+        self._limits = [(joint.lower, joint.upper) for joint in joints]  # [rad]
+        self._bounds = [(lower - LIMIT_MARGIN, upper + LIMIT_MARGIN) for lower, upper in self._limits]
+        self._speeds = [SPEED_FACTOR * joint.no_load_speed for joint in joints]  # [rad/s]
         self._names = joint_names(robot.leg_names)
         self._last: JointSample | None = None  # accepted
         self._newest: JointSample | None = None  # rejected one that agrees with those before it ...
@@ -55,23 +54,27 @@ class JointPlausibility:
 
     def check(self, joints: Array, stamp: float, arrival: float) -> JointVerdict:
         """Returns the verdict on angles (n, 3) [rad]; `stamp` [s] is of the publisher's clock, `arrival` [s] steady."""
-        reason = self._outside(joints)
+        angles: list[float] = joints.ravel().tolist()
+        reason = self._outside(angles)
         if reason:
             return JointVerdict(reason)
-        now = JointSample(joints, stamp, arrival)
+        now = JointSample(angles, stamp, arrival)
         reason = self._too_fast(self._last, now) if self._last else ""
         jumped = bool(reason) and self._settled(now)
         if not reason or jumped:
             self._last, self._newest, reason = now, None, ""
         return JointVerdict(reason, jumped)
 
-    def _outside(self, joints: Array) -> str:
-        inside = np.abs(joints - 0.5 * (self._lower + self._upper)) <= 0.5 * (self._upper - self._lower) + LIMIT_MARGIN
-        if inside.all():  # not if a value is NaN
-            return ""
-        row = int(inside.argmin())
-        angle, lower, upper = (float(values.flat[row]) for values in (joints, self._lower, self._upper))
-        return f"{self._names[row]} is {angle:.4g} rad, far outside its limits {lower:.3g} to {upper:.3g} rad"
+    def restart(self) -> None:
+        """Forgets all samples: the next one must only be within the limits."""
+        self._last = self._newest = None
+
+    def _outside(self, angles: list[float]) -> str:
+        for row, (angle, (least, most)) in enumerate(zip(angles, self._bounds, strict=True)):
+            if not least <= angle <= most:  # NaN, too
+                lower, upper = self._limits[row]
+                return f"{self._names[row]} is {angle:.4g} rad, far outside its limits {lower:.3g} to {upper:.3g} rad"
+        return ""
 
     def _too_fast(self, last: JointSample, now: JointSample) -> str:
         """Returns why a sample cannot follow another one; empty if it can.
@@ -80,12 +83,15 @@ class JointPlausibility:
         """
         arrived = max(now.arrival - last.arrival, BURST_PERIOD_S)
         elapsed = max(min(now.stamp - last.stamp, arrived, MAX_GAP_S), 0.0)
-        change = np.abs(now.joints - last.joints)
-        excess = change - (JITTER + self._speed * elapsed)
-        row = int(excess.argmax())
-        if excess.flat[row] <= 0.0:
+        rows = zip(now.joints, last.joints, self._speeds, strict=True)
+        excess = [abs(angle - before) - JITTER - speed * elapsed for angle, before, speed in rows]
+        most = max(excess)
+        if most <= 0.0:
             return ""
-        return f"{self._names[row]} jumps by {change.flat[row]:.2f} rad in {1000 * elapsed:.0f} ms"
+        row = excess.index(most)
+        return (
+            f"{self._names[row]} jumps by {abs(now.joints[row] - last.joints[row]):.2f} rad in {1000 * elapsed:.0f} ms"
+        )
 
     def _settled(self, now: JointSample) -> bool:
         """True if the samples after a jump have agreed for long enough."""

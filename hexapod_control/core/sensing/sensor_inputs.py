@@ -26,6 +26,7 @@ class SensorSource:
     def __init__(self) -> None:
         """Starts without a sample."""
         self.sample: tuple[float, ...] | None = None
+        self.used = True  # there was a step since the last sample
         self._age = math.inf  # [s]
         self._same = 0.0  # [s] of the same sample while joints moved
 
@@ -36,11 +37,12 @@ class SensorSource:
             return
         if values != self.sample:
             self._same = 0.0
-        self.sample, self._age = values, 0.0
+        self.sample, self._age, self.used = values, 0.0, False
 
     def step(self, dt: float, moving: bool) -> None:
         """Advances the age by `dt` [s]; `moving`: whether joints moved."""
         self._age += dt
+        self.used = True
         if moving:
             self._same += dt
 

@@ -20,6 +20,12 @@ class SupportForces:
         self._planned: list[float] = [0.0] * len(robot.legs)  # [N]
         self._measured: list[float] = []  # [N]
         self._measured_at = -math.inf  # [s]
+        self._plans = 1  # since the last measured forces
+
+    def needs_plan(self) -> bool:
+        """Returns whether the next plan may be used: not while measured forces come as often. Call it for each plan."""
+        self._plans += 1
+        return self._plans > 1
 
     def plan(self, forces: Sequence[float]) -> None:
         """Takes the planned forces [N]; 0 for a foot in the air."""
@@ -32,7 +38,7 @@ class SupportForces:
     def measure(self, forces: Sequence[float], time: float) -> None:
         """Takes the forces [N] measured at `time` [s]."""
         self._measured = [force if force > self._min_load else 0.0 for force in forces]
-        self._measured_at = time
+        self._measured_at, self._plans = time, 0
 
     def at(self, now: float) -> list[float]:
         """Returns the forces [N] at time `now` [s]; 0 for a foot in the air."""

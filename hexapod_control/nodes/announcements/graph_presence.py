@@ -33,6 +33,7 @@ TOPIC = "robot_nodes"
 LISTENING_TIME_S = 1.0  # at start-up, for announcements of running nodes
 MIN_ANNOUNCEMENTS = 2  # of an older node before a node is deactivated: one may be left from a killed node
 SIMULTANEOUS_S = 2.0  # starts on different machines that are closer together cannot be ordered
+MAX_COMPANIONS = 100  # nodes of one robot
 UNKNOWN_NAME = "_NODE_NAME_UNKNOWN_"  # of a publisher whose node has not been discovered yet
 SINGLE_PUBLISHER_TOPICS = ("foot_targets", "joint_motion", "joint_targets", "joint_states")
 
@@ -106,6 +107,7 @@ class GraphPresence:
 
     def __init__(self, node: GuardedNode) -> None:
         self._node = node
+        self._companions: set[str] = set()  # announcements, up to the age, of nodes that are not excluded
         self._heard: Counter[tuple[str, str, int]] = Counter()
         self._publisher = node.create_publisher(String, TOPIC, LATCHED)
         node.create_subscription(String, TOPIC, self.on_presence, LATCHED_HISTORY)
@@ -115,14 +117,21 @@ class GraphPresence:
     def announce(self) -> None:
         """Publishes the announcement, and reports programs that publish on topics of the control chain."""
         self._publisher.publish(messages.text(NodePresence.of(self._node).text))
-        for topic in {subscription.topic_name.rpartition("/")[2] for subscription in self._node.subscriptions}:
-            if topic in SINGLE_PUBLISHER_TOPICS:
-                self._check_publishers(topic)
+        for subscription in self._node.all_subscriptions:
+            if subscription.topic in SINGLE_PUBLISHER_TOPICS and subscription.get_publisher_count() > 1:
+                self._check_publishers(subscription.topic)
 
     def on_presence(self, message: String) -> None:
         """An announcement of any node in this namespace."""
+        unchanged, _, _ = message.data.rpartition('"age"')
+        if unchanged in self._companions:
+            return
         own, other = NodePresence.of(self._node), NodePresence.parsed(message.data)
-        if other is None or not own.excludes(other):
+        if other is None:
+            return
+        if not own.excludes(other):
+            if len(self._companions) < MAX_COMPANIONS:
+                self._companions.add(unchanged)
             return
         key = other.node, other.machine, other.process
         if len(self._heard) > 1000:  # a robot that restarts again and again

@@ -78,7 +78,7 @@ class GaitPlanner(GuardedNode):
         self.velocity = VelocityInput(self, self.commands, self.planner, stamped, timeout)
         self.source = CommandSourceDisplay(self, self.velocity)
         self.share = SpeedDerating(self, self.planner)
-        self._measured.subscribe(self.on_measured_joints, COMMAND)
+        self._measured.subscribe(self.on_measured_joints, COMMAND, polled=True)
         self.create_subscription(Bool, "armed", self.on_armed, LATCHED_HISTORY)  # a short torque-off counts too
         self.posture = PostureServices(self, self.commands, self.velocity.input.block)
         frame = f"{settings.tf_frame_prefix}base_link"
@@ -98,6 +98,7 @@ class GaitPlanner(GuardedNode):
         last, self._last_tick = self._last_tick, now
         if last is None or now <= last:  # the clock was set back: continue from here
             return
+        self.take_polled()
         dt = (now - last) * 1e-9
         self._ticks += 1
         self._overruns += dt > LATE_PERIODS * self._period

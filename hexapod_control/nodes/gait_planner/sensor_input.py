@@ -13,7 +13,7 @@ from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.sensing.sensor_inputs import Adaptation, MishapDetection
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
-from hexapod_control.ros.qos import COMMAND, SENSOR
+from hexapod_control.ros.qos import COMMAND, DISPLAY
 
 EFFECT_OF_LOSS = {  # by topic: how the robot walks without it, and what to check
     "foot_states": "the feet come down as on flat ground; does a contact sensor, servo_driver or mujoco_sim send it?",
@@ -35,14 +35,21 @@ class SensorInput:
         self._sensors.adaptation, self._sensors.mishap_detection = adaptation, mishap_detection
         feet = adaptation.touch_down or mishap_detection.falls
         imu = adaptation.levelling or mishap_detection.falls or mishap_detection.legs
-        self._subscribe("foot_states", MultiDOFJointState, self.on_foot_states, COMMAND, wanted=feet)
-        self._subscribe("imu/data", Imu, self.on_imu, SENSOR, wanted=imu)
+        decode = messages.forces_decoder()
+        self._subscribe("foot_states", MultiDOFJointState, self.on_foot_states, COMMAND, wanted=feet, decode=decode)
+        self._subscribe("imu/data", Imu, self.on_imu, DISPLAY, wanted=imu, needed=self._imu_needed)
+
+    def _imu_needed(self) -> bool:
+        """Levelling uses every sample; to detect a fall, one per tick is enough."""
+        return self._sensors.adaptation.levelling or self._sensors.imu.used
 
     def _subscribe(
-        self, topic: str, kind: type, callback: Callable[[Any], None], qos: QoSProfile, *, wanted: bool
+        self, topic: str, kind: type, callback: Callable[[Any], None], qos: QoSProfile, *, wanted: bool, **options: Any
     ) -> None:
         if wanted and topic not in self._subscriptions:
-            self._subscriptions[topic] = self._node.create_subscription(kind, topic, callback, qos)
+            self._subscriptions[topic] = self._node.create_subscription(
+                kind, topic, callback, qos, polled=True, **options
+            )
         elif not wanted and topic in self._subscriptions:
             self._node.destroy_subscription(self._subscriptions.pop(topic))
 

@@ -23,6 +23,7 @@ from hexapod_control.ros.monitoring.qos_monitor import node_name
 from hexapod_control.ros.qos import COMMAND
 
 WATCH_PERIOD_S = 0.05  # between two checks of the timeout
+SOURCES_AGE_S = 1.0  # after which the names of the publishers are looked up again
 MAX_WATCH_GAP_S = 0.2  # after a longer gap, this process was paused and not the sender
 TOPIC, ARC = "cmd_vel", "arc"
 DRIVING = "driving"  # on which sources announce that they are in use
@@ -48,6 +49,12 @@ class VelocityInput:
         self.last_refusal = ""
         self._warned: set[str] = set()
         self._watched = time.monotonic()
+        self._sources: list[str] = []  # found at ...
+        self._sources_of: tuple[str, int, float] = (
+            "",
+            0,
+            -math.inf,
+        )  # ... topic, number of publishers, steady time [s]
         self._type = "geometry_msgs/msg/TwistStamped" if stamped else "geometry_msgs/msg/Twist"
         self._subscription = node.create_subscription(
             TwistStamped if stamped else TwistMessage,
@@ -118,9 +125,13 @@ class VelocityInput:
 
     @property
     def sources(self) -> list[str]:
-        """Nodes that publish the topic of the command in force."""
+        """Nodes that publish the topic of the command in force; looked up once a second, or if their number changes."""
         subscription = self._arcs if self._topic == ARC else self._subscription
-        return sorted({node_name(info) for info in self._publishers(subscription)})
+        count, now = subscription.get_publisher_count(), time.monotonic()
+        if self._sources_of[:2] != (self._topic, count) or now - self._sources_of[2] > SOURCES_AGE_S:
+            self._sources_of = self._topic, count, now
+            self._sources = sorted({node_name(info) for info in self._publishers(subscription)})
+        return self._sources
 
     def _publishers(self, subscription: Subscription) -> list[TopicEndpointInfo]:
         return list(self._node.get_publishers_info_by_topic(subscription.topic_name))

@@ -28,6 +28,7 @@ from hexapod_control.ros.qos import COMMAND
 from hexapod_control.ros.row_messages import FootLayout, JointLayout
 
 MAX_PAUSE_S = 0.5  # between two targets; after a longer pause the next ones start from measured joints
+FLOWING_S = 0.1  # between two targets of a motion at most
 DISCOVERY_TIME_S = 2.0  # from the start, for the first joint_states
 MAX_LATENESS_S = 0.2  # of targets while the robot moves; more is reported, and the driver holds
 MIN_MOVING_SPEED_RAD_S = 1e-3  # of a joint target; below it the motion ends, and targets may stop
@@ -57,12 +58,23 @@ class InverseKinematics(GuardedNode):
         self._targets = self.create_publisher(JointState, "joint_targets", COMMAND)
         self.create_subscription(MultiDOFJointState, "foot_targets", self.on_foot_targets, COMMAND)
         self.create_subscription(JointState, "joint_motion", self.on_joint_motion, COMMAND)
-        JointStateInput(self, robot, mapping).subscribe(self.on_measured_joints, COMMAND)
+        self._input = JointStateInput(self, robot, mapping)
+        self._input.subscribe(self.on_measured_joints, COMMAND, needed=self._needs_measured_joints, polled=True)
         self.create_timer(WATCH_PERIOD_S, self.watch, clock=self.steady)
 
     def on_measured_joints(self, sample: MeasuredSample) -> None:
         """Stores the measured joint angles."""
         self._measured, self._measured_at = sample.joints, time.monotonic()
+
+    def _needs_measured_joints(self) -> bool:
+        """False while targets come, since they continue those before."""
+        if self._flowing:
+            self._input.restart()
+        return not self._flowing
+
+    @property
+    def _flowing(self) -> bool:
+        return self._filter.seeded and self._silence() < FLOWING_S
 
     def on_foot_targets(self, message: MultiDOFJointState) -> None:
         """Publishes the joint targets for the positions of all feet."""
@@ -81,10 +93,12 @@ class InverseKinematics(GuardedNode):
     def _ready(self) -> bool:
         """Whether the joint angles at the start of the motion are known; after a pause they are the measured ones."""
         now = time.monotonic()
+        if not self._flowing:
+            self.take_polled()
         fresh = now - self._measured_at < MAX_PAUSE_S
         if fresh and (not self._filter.seeded or self._silence() > MAX_PAUSE_S):
             self._filter.seed(self._measured)
-        self._last_targets_at, self._last_targets_time = now, self._time()
+        self._last_targets_at, self._last_targets_time = now, self.control_time
         if not self._filter.seeded and now - self.started > DISCOVERY_TIME_S:
             text = (
                 "no joint_states yet, so no joint_targets are published: start the driver or the simulator, or arm it"
@@ -94,7 +108,7 @@ class InverseKinematics(GuardedNode):
 
     def _silence(self) -> float:
         """Time [s] since the last targets, the smaller one of both clocks; it stands still in a paused simulation."""
-        return min(time.monotonic() - self._last_targets_at, abs(self._time() - self._last_targets_time))
+        return min(time.monotonic() - self._last_targets_at, abs(self.control_time - self._last_targets_time))
 
     def _send(self, targets: FilteredTargets, stamp: Time, topic: str) -> None:
         self._targets.publish(self._joints.message(targets.joints, targets.velocities, stamp))
@@ -105,14 +119,12 @@ class InverseKinematics(GuardedNode):
             self.report("targets", ReportLevel.WARNING, f"{topic}: {targets.deviation}")
 
     def watch(self) -> None:
-        """Reports targets that are late while the robot moves."""
+        """Takes measured joints, and reports targets that are late while the robot moves."""
+        self.take_polled()
         if self._moving and self._silence() > MAX_LATENESS_S:
             self._moving = False
             text = f"no foot_targets for {MAX_LATENESS_S:g} s while moving: the robot holds; has gait_planner ended, "
             self.report("late", ReportLevel.WARNING, f"{text}or is the computer overloaded?")
-
-    def _time(self) -> float:
-        return self.get_clock().now().nanoseconds / messages.NANOSECONDS
 
     def status(self) -> Mapping[str, object]:
         """Values for /diagnostics."""

@@ -135,10 +135,9 @@ class MujocoSim(GuardedNode):
         self._ticks += 1
         stamp, simulation = self._stamp(), self.world.simulation
         self._publish_clock(stamp)
-        reading = simulation.reading()
-        self._output.imu(reading, stamp)
+        self._output.imu(simulation.inertial(), stamp)
         if everything or self._ticks % 2 == 0:
-            self._output.state(reading, stamp)
+            self._output.state(simulation.reading(), stamp)
         self._lidar.publish(simulation, stamp)
         if self._camera:
             self._camera.publish(simulation, stamp)

@@ -17,7 +17,7 @@ from hexapod_control.ros.guarded_node import GuardedNode
 from hexapod_control.ros.qos import COMMAND, EVENTS
 from hexapod_control.ros.row_messages import FootStates, JointLayout
 from hexapod_control.sim.imu_noise import ImuNoise
-from hexapod_control.sim.simulation import SimulationReading
+from hexapod_control.sim.simulation import InertialReading, SimulationReading
 
 WORLD_FRAME = "world"
 NO_COVARIANCE = np.zeros((6, 6))  # of ground truth
@@ -30,27 +30,29 @@ class SimulationOutput:
         self, node: GuardedNode, robot: Robot, prefix: str, mapping: JointMapping | None = None, *, servos: bool = True
     ) -> None:
         """`prefix` comes before base_link and imu_link; `servos`: also publish joint_states and foot_states."""
-        self._base, self._imu_frame = f"{prefix}base_link", f"{prefix}imu_link"
+        self._base = f"{prefix}base_link"
         self._joints, self._feet = JointLayout(robot, mapping), FootStates(robot, self._base)
         self._joint_states = node.create_publisher(JointState, "joint_states", COMMAND) if servos else None
         self._foot_states = node.create_publisher(MultiDOFJointState, "foot_states", COMMAND) if servos else None
         self._imu = node.create_publisher(Imu, "imu/data", COMMAND)
         self._truth = node.create_publisher(Odometry, "simulator/floating_base_state", EVENTS)
+        zero = (0.0, 0.0, 0.0)
+        self._inertial = messages.inertial_message(messages.Inertial(zero, zero, zero), Time(), f"{prefix}imu_link")
         self._noise, self._imu_time = ImuNoise(seed=0), 0.0
 
-    def imu(self, reading: SimulationReading, stamp: Time) -> None:
+    def imu(self, reading: InertialReading, stamp: Time) -> None:
         """Publishes imu/data, with noise and drift of a small IMU."""
         rate, acceleration = self._noise.step(reading.time - self._imu_time)
         self._imu_time = reading.time
         if not self._imu.is_received:
             return
-        roll, pitch, yaw = quaternion_angles(*reading.orientation.tolist())
+        roll, pitch, yaw = quaternion_angles(*reading.orientation)
         inertial = messages.Inertial(
             (roll, pitch, wrap(yaw + self._noise.heading)),
             _vector(reading.angular_velocity + rate),
             _vector(reading.acceleration + acceleration),
         )
-        self._imu.publish(messages.inertial_message(inertial, stamp, self._imu_frame))
+        self._imu.publish(messages.refilled(self._inertial, inertial, stamp))
 
     def state(self, reading: SimulationReading, stamp: Time) -> None:
         """Publishes foot_states, then joint_states (which odometry pairs with them), and ground truth."""

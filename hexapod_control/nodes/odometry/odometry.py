@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -69,13 +69,13 @@ class OdometryNode(GuardedNode):
         self._base = f"{prefix}base_link"
         self._publisher = self.create_publisher(OdometryMessage, "odom", EVENTS)
         self._tf = self.create_publisher(TFMessage, "/tf", SAMPLES)
-        # Messages that arrived together are handled in this order: forces and heading before their joints.
-        self.create_subscription(MultiDOFJointState, "foot_targets", self._take_foot_targets, SAMPLES)
-        self.create_subscription(JointState, "joint_motion", self._take_motion, COMMAND)
+        # Those older than a sample of the joints are polled with it, in this order.
+        self._subscribe_to_forces("foot_targets", self._take_foot_targets, needed=self._support.needs_plan)
+        self.create_subscription(JointState, "joint_motion", self._take_motion, COMMAND, polled=True)
         if self._settings.mode != "commanded":
-            self.create_subscription(MultiDOFJointState, "foot_states", self._take_foot_states, SAMPLES)
+            self._subscribe_to_forces("foot_states", self._take_foot_states)
         if self._settings.mode == "legs_imu":
-            self.create_subscription(Imu, "imu/data", self._take_imu, SENSOR)
+            self.create_subscription(Imu, "imu/data", self._take_imu, SENSOR, polled=True)
         self._measured, self._rejected = JointStateInput(self, robot, mapping, torques=True), 0
         self._usage = UsageInput(self, robot, keep=self._settings.keep_usage)
         if self._settings.mode == "commanded":
@@ -83,6 +83,10 @@ class OdometryNode(GuardedNode):
         else:
             self._measured.subscribe(self._take_joints, SAMPLES)
         self.create_service(Trigger, "~/reset_odometry", self._reset)
+
+    def _subscribe_to_forces(self, topic: str, take: Callable[[MultiDOFJointState], None], **options: Any) -> None:
+        decode = messages.forces_decoder()
+        self.create_subscription(MultiDOFJointState, topic, take, SAMPLES, decode=decode, polled=True, **options)
 
     def _resume(self) -> None:
         kept = self._memory.recall()
@@ -113,6 +117,7 @@ class OdometryNode(GuardedNode):
         self._take_joints(MeasuredSample(self._joint_layout.joints(message), message.header.stamp, jumped=False))
 
     def _take_joints(self, sample: MeasuredSample) -> None:
+        self.take_polled(until=messages.nanoseconds(sample.stamp))
         now = self._seconds(sample.stamp)
         dt = now - self._last if self._last is not None else 0.0
         if self._last is not None and dt == 0.0:

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from rclpy.event_handler import PublisherEventCallbacks, SubscriptionEventCallbacks
-from rclpy.node import Node
 from rclpy.qos import (
     DurabilityPolicy,
     QoSCompatibility,
@@ -19,6 +18,8 @@ from rclpy.qos import (
     qos_check_compatible,
 )
 from rclpy.topic_endpoint_info import TopicEndpointInfo
+
+from hexapod_control.ros.transport.polling import PollingNode
 
 
 class StrictPolicy(NamedTuple):
@@ -40,7 +41,7 @@ class QosMonitor:
 
     def __init__(
         self,
-        node: Node,
+        node: PollingNode,
         guard: Callable[[Callable[[], None]], Callable[[Any], None]],
         report: Callable[[str, str], None],
     ) -> None:
@@ -73,7 +74,7 @@ class QosMonitor:
                 self._suspects.discard(topic)
 
     def _incompatible_publishers(self, topic: str) -> Iterator[tuple[str, str]]:
-        own = [each.qos_profile for each in self._node.subscriptions if each.topic_name == topic]
+        own = [each.qos_profile for each in self._node.all_subscriptions if each.topic_name == topic]
         for info in self._node.get_publishers_info_by_topic(topic) if own else ():
             name = node_name(info)
             for strict in filter(None, (_violated(info.qos_profile, profile) for profile in own)):

@@ -8,9 +8,8 @@ from enum import IntEnum
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from rclpy.node import Node
-
 from hexapod_control.core.names import shortened
+from hexapod_control.ros.transport.polling import PollingNode
 
 THROTTLE_S = 5.0  # between two log lines of the same kind; a report counts as recent for this long
 MAX_REPORT_LENGTH = 1500  # characters
@@ -33,7 +32,7 @@ class SentReport(NamedTuple):
     logged: float  # [s] steady time at which it was last written to the log
 
 
-class ReportingNode(Node):
+class ReportingNode(PollingNode):
     """A node with throttled reports to its user."""
 
     def __init__(self, name: str, **options: Any) -> None:

@@ -14,6 +14,7 @@ import time
 from rclpy.context import Context
 from rclpy.executors import Executor, SingleThreadedExecutor
 from rclpy.node import Node
+from rclpy.task import Future
 
 try:
     from rclpy.experimental.events_executor import EventsExecutor
@@ -21,6 +22,7 @@ except ImportError:  # rclpy before 7.1.4
     EventsExecutor = SingleThreadedExecutor
 
 CHECK_PERIOD_S = 0.05  # between two measurements of the queue
+NO_QUEUE_S = 0.005  # waits of a marker that need no explanation
 MAX_QUEUED_EVENTS = 150  # far more than a process without CPU for a moment accumulates
 FLOOD_PER_S = 1000.0  # events; the nodes of a robot receive a few hundred
 
@@ -51,6 +53,18 @@ class Spinner:
         while not done.done():
             self._executor.spin_once(timeout_sec=CHECK_PERIOD_S)
 
+    def spin(self, seconds: float) -> None:
+        """Runs callbacks for about `seconds` [s], with less effort than `spin_once` for each."""
+        if not self._events or self._taken is not None:
+            self.spin_once(seconds)
+            return
+        self._executor.spin_until_future_complete(Future(), timeout_sec=seconds)
+        began = time.monotonic()
+        marker = self._executor.create_task(lambda: None)
+        self._executor.spin_until_future_complete(marker, timeout_sec=seconds)
+        if time.monotonic() - began > NO_QUEUE_S:
+            self._count_queue(began)
+
     def spin_once(self, timeout_sec: float) -> None:
         """Runs one callback; waits for one at most `timeout_sec` [s]."""
         began = time.monotonic()
@@ -69,8 +83,11 @@ class Spinner:
             if self._taken > MAX_QUEUED_EVENTS:
                 self._take_newest_only()
         elif time.monotonic() >= self._next_check:
-            self._taken, self._queued = 0, began
-            self._executor.create_task(self._marker_taken)
+            self._count_queue(began)
+
+    def _count_queue(self, began: float) -> None:
+        self._taken, self._queued = 0, began
+        self._executor.create_task(self._marker_taken)
 
     def _marker_taken(self) -> None:
         self._taken, self._next_check = None, time.monotonic() + CHECK_PERIOD_S

@@ -10,7 +10,7 @@ from rclpy.serialization import serialize_message
 from sensor_msgs.msg import MultiDOFJointState
 
 from hexapod_control.ros.transport.foot_encoding import encode
-from hexapod_control.ros.transport.handover import Handover
+from hexapod_control.ros.transport.handover import Handover, LocalSubscription
 
 
 class TopicPublisher(Publisher):
@@ -21,6 +21,8 @@ class TopicPublisher(Publisher):
         super().__init__(*args, **options)
         self._latched = self.qos_profile.durability != DurabilityPolicy.VOLATILE
         self._handover = None if self._latched else handover
+        self._receivers: list[LocalSubscription] = []
+        self._changes = 0  # of the subscriptions when these were found
 
     @property
     def is_received(self) -> bool:
@@ -29,16 +31,21 @@ class TopicPublisher(Publisher):
 
     def publish(self, msg: Any) -> None:
         """Publishes a message, or its bytes."""
-        if not self.is_received:
+        count = 1 if self._latched else self.get_subscription_count()
+        if not count:
             return
         if self._handover is None or isinstance(msg, bytes) or not self._handover.possible:
             super().publish(encode(msg) if isinstance(msg, MultiDOFJointState) else msg)
         else:
-            self._hand_over(self._handover, msg)
+            self._hand_over(self._handover, msg, count)
 
-    def _hand_over(self, handover: Handover, msg: Any) -> None:
-        receivers = handover.receivers(self.topic_name, self.msg_type, self.qos_profile)
-        others = self.get_subscription_count() > len(receivers)
+    def _hand_over(self, handover: Handover, msg: Any, count: int) -> None:
+        """Also publishes if not all of the `count` subscriptions are in this process."""
+        if self._changes != handover.changes:
+            self._changes = handover.changes
+            self._receivers = handover.receivers(self.topic_name, self.msg_type, self.qos_profile)
+        receivers = self._receivers
+        others = count > len(receivers)
         data = None
         if others or any(each.raw for each in receivers):
             data = encode(msg) if isinstance(msg, MultiDOFJointState) else serialize_message(msg)

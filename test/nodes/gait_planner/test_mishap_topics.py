@@ -70,5 +70,5 @@ def test_a_fall_and_a_lift_are_published_and_reported_and_end_only_as_they_shoul
 
 def test_without_detection_the_planner_does_not_listen_to_the_sensors(bench):
     node = bench.planner(fall_detection=False, stuck_detection=False)
-    topics = {subscription.topic_name for subscription in node.subscriptions}
+    topics = {subscription.topic_name for subscription in node.all_subscriptions}
     assert not topics & {"/imu/data", "/foot_states"}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from hexapod_control.core.kinematics.arrays import read_only
 from hexapod_control.core.planner.faults.frozen_state import Folding, Frozen, StoppedMotion, folding
 from hexapod_control.core.planner.faults.leg_change import LegChange
 from hexapod_control.core.planner.faults.unknown_state import Unknown
@@ -90,13 +89,15 @@ def _motion(state: PlannerState) -> StoppedMotion | None:
 
 
 def _watched(state: PlannerState, plan: TickPlan, context: PlannerContext) -> WatchedTick:
-    source, rows = context.sensors.joints, list(context.legs.rows)
-    usable = source.sample is not None and not source.fault
-    measured = read_only(source.sample).reshape(-1, 3)[rows] if usable and source.sample is not None else None
+    source, legs = context.sensors.joints, context.legs
+    measured = source.sample if not source.fault else None
+    if measured is not None and legs.lost:
+        measured = tuple(angle for row in legs.rows for angle in measured[3 * row : 3 * row + 3])
+    planned = plan.joint_angles.ravel().tolist() if plan.joint_angles is not None else None
     on_feet = isinstance(state, OnFeet)
     walking = on_feet and state.robot_state is RobotState.WALKING
     names = context.robot.leg_names
-    return WatchedTick(names, plan.joint_angles, measured, plan.planted, plan.twist.wz, on_feet, walking)
+    return WatchedTick(names, planned, measured, plan.planted, plan.twist.wz, on_feet, walking)
 
 
 def _stopped_for_stuck_leg(state: OnFeet, context: PlannerContext) -> PlannerState:

@@ -5,11 +5,10 @@ Servos lag, so a joint counts as following if it is near any of its targets of t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
-import numpy as np
-
-from hexapod_control.core.kinematics.arrays import Array
+from hexapod_control.core.names import JOINTS
 
 LAG_S = 0.3  # of a servo with a slow bus
 MAX_ERROR_RAD = 0.2  # five times the deflection of loaded joints
@@ -37,31 +36,35 @@ class JointWatch:
 
     def reset(self) -> None:
         """Clears all samples."""
-        self._windows: list[tuple[Array, Array]] = []  # lowest and highest planned joints of the last half windows
+        self._windows: list[tuple[list[float], list[float]]] = []  # lowest and highest planned joints, by half window
         self._age = 0.0  # [s] of the newest half window
-        self._times: Array = np.zeros(0)
-        self._errors: Array = np.zeros(0)
+        self._times: list[float] = []  # [s] by joint
+        self._errors: list[float] = []  # [rad]
 
-    def step(self, dt: float, planned: Array, measured: Array | None) -> None:
-        """Takes planned and measured joints (n, 3) [rad], `dt` [s] after the last time; None if unknown."""
-        if measured is None or self._times.shape != planned.shape:
+    def step(self, dt: float, planned: Sequence[float], measured: Sequence[float] | None) -> None:
+        """Takes planned and measured angles [rad] of all joints, `dt` [s] after the last time; None if unknown."""
+        if measured is None or len(self._times) != len(planned):
             self.reset()
-            self._times = np.zeros(planned.shape)
+            self._times = [0.0] * len(planned)
         if measured is None:
             return
         self._age += dt
         if not self._windows or self._age > LAG_S / 2.0:
-            self._windows, self._age = [*self._windows[-2:], (planned, planned)], 0.0
+            self._windows, self._age = [*self._windows[-2:], (list(planned), list(planned))], 0.0
         low, high = self._windows[-1]
-        self._windows[-1] = np.minimum(low, planned), np.maximum(high, planned)
-        low, high = (np.array(ends) for ends in zip(*self._windows, strict=True))
-        self._errors = np.maximum(low.min(axis=0) - measured, measured - high.max(axis=0))
-        self._times = np.where(self._errors > MAX_ERROR_RAD, self._times + dt, 0.0)
+        self._windows[-1] = list(map(min, low, planned)), list(map(max, high, planned))
+        lows, highs = zip(*self._windows, strict=True)
+        ends = zip(map(min, *lows, lows[0]), map(max, *highs, highs[0]), measured, strict=True)
+        self._errors = [max(lowest - angle, angle - highest) for lowest, highest, angle in ends]
+        pairs = zip(self._times, self._errors, strict=True)
+        self._times = [time + dt if error > MAX_ERROR_RAD else 0.0 for time, error in pairs]
 
     @property
     def latest(self) -> LaggingJoint | None:
         """The joint that lags most; None if all follow."""
-        if not self._times.size or self._times.max() <= LAGGING_TIME_S:
+        longest = max(self._times, default=0.0)
+        if longest <= LAGGING_TIME_S:
             return None
-        leg, joint = np.unravel_index(int(self._times.argmax()), self._times.shape)
-        return LaggingJoint(int(leg), int(joint), float(self._errors[leg, joint]), float(self._times[leg, joint]))
+        row = self._times.index(longest)
+        leg, joint = divmod(row, len(JOINTS))
+        return LaggingJoint(leg, joint, self._errors[row], longest)

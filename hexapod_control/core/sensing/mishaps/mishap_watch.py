@@ -6,9 +6,9 @@ Each source is used while it is valid. The reaction of the robot is in `core/pla
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.names import JOINTS
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.sensing.mishaps.attitude import standing_limit, tilt_angle
@@ -27,8 +27,8 @@ class WatchedTick(NamedTuple):
     """Planned and measured state of the walking legs in one tick."""
 
     legs: tuple[str, ...]  # names
-    planned: Array | None  # (n, 3) [rad]
-    measured: Array | None  # (n, 3) [rad]
+    planned: Sequence[float] | None  # [rad] of all joints
+    measured: Sequence[float] | None  # [rad]
     planted: tuple[bool, ...]
     turn: float  # [rad/s] planned yaw rate
     on_feet: bool

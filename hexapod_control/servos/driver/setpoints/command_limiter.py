@@ -78,10 +78,12 @@ class CommandLimiter:
     def step(self, setpoint: Array, dt: float, speed_share: float = 1.0) -> Array:
         """The command (n, 3) [rad] `dt` [s] after the last one, at `speed_share` of the maximum speed."""
         dt = min(dt, MAX_STEP_S)
-        self._faded_s = self._faded_s + dt
-        self._offset = np.where(self._faded_s < self._fade_time_s, self._offset, 0.0)
+        if self._offset.any():
+            self._faded_s = self._faded_s + dt
+            self._offset = np.where(self._faded_s < self._fade_time_s, self._offset, 0.0)
+            setpoint = setpoint + self._remaining_offset()
         self._allowance_s = min(self._allowance_s + dt, max(self._catch_up_s, dt))
-        change = setpoint + self._remaining_offset() - self.command
+        change = setpoint - self.command
         if change.any():
             most = SPEED_MARGIN * speed_share * self._speed * self._allowance_s
             self.command = read_only(self.command + np.clip(change, -most, most))
