@@ -12,7 +12,7 @@ from hexapod_control.cli.robot.one_process import nodes
 from hexapod_control.ros.transport.handover import Handover
 
 NAMES = {"servo_driver", "inverse_kinematics", "odometry", "gait_planner"}
-GIVEN = {"robot": "phantomx", "stand_on_start": "true", "enable_stamped_cmd_vel": "false"}
+GIVEN = {"robot": "phantomx", "stand_on_start": "true"}
 
 
 class CheckedHandover(Handover):

@@ -42,14 +42,14 @@ def test_messages_are_published_only_on_latched_topics_and_those_with_subscriber
         sender.create_publisher(Int32, topic, qos, publisher_class=TopicPublisher)
         for topic, qos in (("plain", COMMAND), ("latched", LATCHED))
     )
-    assert not plain.heard
-    assert latched.heard
+    assert not plain.is_received
+    assert latched.is_received
     plain.publish("no message: is not even looked at")
     latched.publish(Int32(data=1))
     found = {"plain": [], "latched": []}
     for topic, qos in (("plain", COMMAND), ("latched", LATCHED)):
         listener.create_subscription(Int32, topic, lambda message, kept=found[topic]: kept.append(message.data), qos)
-    until(executor, lambda: found["latched"] and plain.heard)
+    until(executor, lambda: found["latched"] and plain.is_received)
     plain.publish(Int32(data=2))
     until(executor, lambda: found["plain"])
     assert found == {"plain": [2], "latched": [1]}
