@@ -42,7 +42,7 @@ class CameraOutput:
     def publish(self, simulation: Simulation, stamp: Time) -> None:
         """Publishes an image if one is due; call it after every step of the world."""
         now = time.monotonic()
-        if now - self._last >= self._period and self._images.heard:
+        if now - self._last >= self._period and self._images.is_received:
             self._last = now
             self._camera.shoot(simulation, stamp)
 
