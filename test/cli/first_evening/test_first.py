@@ -2,15 +2,19 @@
 
 import os
 import sys
+import time
 
 import pytest
 
 from hexapod_control.cli.first_evening.first_drive import drive
 from hexapod_control.cli.main import main
 from hexapod_control.config.robots.robot_file import load, resolve
+from hexapod_control.servos.calibration.dialog import TorqueStop
 from hexapod_control.servos.emulator.robot_emulator import emulate
 from hexapod_control.servos.first_evening.progress_file import FirstProgressFile
 from hexapod_control.servos.settings.servo_section import servo_settings
+
+LATE_S = 5.0  # in which the torque is off and all nodes have ended, also on a busy machine
 
 
 @pytest.fixture
@@ -91,3 +95,18 @@ def test_the_nodes_start_and_the_robot_makes_a_step_and_sits(path, wire):
     result = drive(file, servo_settings(file, "feetech_st", wire.pty.path), "step", lines.append)
     assert result.startswith("one step with each leg at 0.0")
     assert not wire.world.torques.any()
+
+
+@pytest.mark.process
+def test_stop_while_the_robot_stands_up_switches_the_torque_off_at_once(path, wire):
+    file = load(path)
+    pressed = []
+
+    def check():
+        if wire.world.torques.all():
+            pressed.append(time.monotonic())
+            raise TorqueStop
+
+    with pytest.raises(TorqueStop):
+        drive(file, servo_settings(file, "feetech_st", wire.pty.path), "walk", lambda line: None, check)
+    assert not wire.world.torques.any() and time.monotonic() - pressed[0] < LATE_S

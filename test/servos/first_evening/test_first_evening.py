@@ -73,20 +73,6 @@ def test_new_servos_become_a_calibrated_robot_that_walks(path):
     assert "| The supply voltage | 11.1 V without load |" in text and "    hexapod next" in text
 
 
-def test_every_question_stands_below_a_picture(path):
-    evening = FirstEvening(lying_kit(), path)
-    order = []
-    say, ask = evening.user.say, evening.user.ask
-    evening.user.say = lambda text: (order.append("\n" in text and len(text) > 120), say(text))[1]
-    evening.user.ask = lambda question, meanwhile=None: (order.append(question), ask(question))[1]
-    evening.run()
-    assert evening.done == KEYS
-    first = next(k for k, each in enumerate(order) if isinstance(each, str))
-    assert True in order[:first]
-    turned = [k for k, each in enumerate(order) if isinstance(each, str) and each.startswith("turn left_front_coxa")]
-    assert order[turned[0] - 1] is True
-
-
 def test_a_question_about_an_unknown_joint_shows_all_legs_and_one_about_a_joint_its_leg():
     user = FirstUser(lying_kit())
     dialog = PicturedDialog(TextFrontEnd(user), robot())

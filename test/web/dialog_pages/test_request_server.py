@@ -1,0 +1,34 @@
+"""The server of pages that ask: whom it admits on a network, and that its port is free when it has ended."""
+
+import http.client
+import re
+
+from hexapod_control.web.dialog_pages.request_server import KEY, RequestServer
+
+INVITATION = re.compile(r"one person: (http://(\S+)/#(\S+))")
+
+
+async def reply(request):
+    return {"act": request["act"]}
+
+
+def post(host, word):
+    """The status of a request, and the key for further ones."""
+    connection = http.client.HTTPConnection(host, timeout=5.0)
+    headers = {"Origin": f"http://{host}", "Authorization": f"Bearer {word}"}
+    connection.request("POST", "/request", '{"act": "show"}', headers)
+    response = connection.getresponse()
+    response.read()
+    connection.close()
+    return response.status, response.headers.get(KEY)
+
+
+def test_on_a_network_each_invitation_admits_one_person_who_keeps_a_key(capsys):
+    with RequestServer(reply, "first", lan=True).in_background(0, "a hint"):
+        printed = capsys.readouterr().out
+        _, host, token = INVITATION.search(printed).groups()
+        assert printed.endswith("a hint\n")
+        status, key = post(host, token)
+        assert (status, post(host, key)[0], post(host, token)[0]) == (200, 200, 401)
+        _, host, second = INVITATION.search(capsys.readouterr().out).groups()
+        assert second != token and post(host, second)[0] == 200
