@@ -41,7 +41,6 @@ class MujocoModel:
     actuator: Indices  # (n, 3) of the servos in ctrl
     base: int  # body
     feet: Indices  # (n,) bodies
-    foot_sites: Indices  # (n,) sites in the centre of the balls
     geom_leg: Indices  # per geom: index of its leg, -1 for the ground and the body
     geom_foot: Indices  # per geom: index of its foot, -1 for everything else
     geom_ground: NDArray[np.bool_]  # per geom: True for the ground
@@ -238,7 +237,6 @@ def _index(robot: Robot, settings: WorldSettings, model: mujoco.MjModel) -> Mujo
         actuator=actuator,
         base=model.body(BASE).id,
         feet=np.array([model.body(name).id for name in feet]),
-        foot_sites=np.array([model.site(name).id for name in feet]),
         geom_leg=body_leg[model.geom_bodyid],
         geom_foot=body_foot[model.geom_bodyid],
         geom_ground=(model.geom_bodyid == 0) & ~obstacle,

@@ -101,7 +101,7 @@ class Condition:
 
 def condition(facts: RobotFacts) -> Condition:
     """Combines all facts in order of importance: missing or old values, torque, faults, planner state."""
-    return _doubtful(facts) or _without_torque(facts) or _faulty(facts) or _impaired(facts) or _known(facts)
+    return _stale(facts) or _without_torque(facts) or _faulty(facts) or _impaired(facts) or _known(facts)
 
 
 def reason(facts: RobotFacts) -> str:
@@ -115,16 +115,16 @@ def reason(facts: RobotFacts) -> str:
     return "why_low" if _low(facts) else ""
 
 
-def _doubtful(facts: RobotFacts) -> Condition | None:
+def _stale(facts: RobotFacts) -> Condition | None:
     """The condition for missing or old values; an emergency stop can still be released."""
-    found = _doubt(facts)
+    found = _stale_message(facts)
     if found is None:
         return None
     torque = _without_torque(facts)
     return Condition(found[0], Tone.UNKNOWN, torque.step if torque else Step.NONE, reason(facts), found[1])
 
 
-def _doubt(facts: RobotFacts) -> tuple[str, dict[str, Any]] | None:
+def _stale_message(facts: RobotFacts) -> tuple[str, dict[str, Any]] | None:
     """Message key and values for missing or old data; None if there are none."""
     if facts.torque is None and not facts.node_ages and not facts.state:
         return "nothing", {}

@@ -35,7 +35,7 @@ def text(words):
 # --- the ring -------------------------------------------------------------------------------------------------
 
 
-def test_the_ring_keeps_the_last_seconds():
+def test_the_ring_buffer_keeps_the_last_seconds():
     ring = RingBuffer(2.0)
     for k in range(100):
         ring.add(RecordedMessage(k * SECOND // 10, "/a", b"x"))
@@ -45,7 +45,7 @@ def test_the_ring_keeps_the_last_seconds():
     assert ring.size == len(kept) * (1 + OVERHEAD_BYTES)
 
 
-def test_the_ring_is_bounded_in_size_too():
+def test_the_ring_buffer_is_bounded_in_bytes():
     ring = RingBuffer(60.0, max_bytes=10_000)
     for k in range(1000):
         ring.add(RecordedMessage(k, "/camera", bytes(1000)))

@@ -52,7 +52,7 @@ def test_a_field_that_is_nan_while_walking_is_a_stop(bench, field):
 
 @pytest.mark.parametrize("value", [1e308, -1e308, 5e-324])
 @pytest.mark.parametrize("field", ["linear.x", "linear.y", "angular.z"])
-def test_an_extreme_of_a_number_is_walked_within_every_limit(bench, field, value):
+def test_extreme_finite_commands_stay_within_every_limit(bench, field, value):
     node, _, _ = bench.planner(), bench.add(InverseKinematics()), bench.driver(standing_joints())
     targets = bench.listen(JointState, "joint_targets")
     Stream(bench, lambda: broken(field, value))
@@ -63,7 +63,7 @@ def test_an_extreme_of_a_number_is_walked_within_every_limit(bench, field, value
     assert node.velocity.last_refusal == ""
 
 
-def test_of_stamps_out_of_order_the_newest_command_stays(bench):
+def test_out_of_order_stamps_keep_the_newest_command(bench):
     node = bench.planner(enable_stamped_cmd_vel=True)
     publisher = bench.publisher(TwistStamped, "cmd_vel")
     now = bench.probe.get_clock().now().nanoseconds
@@ -97,7 +97,7 @@ signal.pause()
 
 
 @pytest.mark.heavy
-def test_of_a_flood_the_newest_command_is_used(bench):
+def test_only_the_newest_command_of_a_flood_is_used(bench):
     node = bench.planner(enable_stamped_cmd_vel=False)
     process = subprocess.Popen([sys.executable, "-c", COUNTING], start_new_session=True)
     try:

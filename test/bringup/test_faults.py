@@ -122,7 +122,7 @@ def test_a_best_effort_publisher_is_named(bench):
     bench.until(lambda: text in node.last_report("QoS of /probe on /cmd_vel"), 2.0)
 
 
-def test_two_publishers_are_named_and_make_no_jump(bench):
+def test_two_publishers_are_named_and_cause_no_jump(bench):
     node, _, _ = bench.planner(), bench.add(InverseKinematics()), bench.driver(standing_joints())
     targets = bench.listen(JointState, "joint_targets")
     second = bench.add(rclpy.create_node("second"))
@@ -205,7 +205,7 @@ def test_a_jump_of_simulated_time_is_neither_a_jump_of_the_robot_nor_a_stuck_com
     assert (steps <= 1.05 * LIMITS[..., 2] * 2 * STEP).all()
 
 
-def test_a_paused_simulation_goes_on_without_catching_up(bench):
+def test_a_paused_simulation_continues_without_catching_up(bench):
     node = bench.planner(use_sim_time=True)
     stream = Stream(bench, lambda: twist(0.08))
     clock = bench.probe.create_timer(STEP, lambda: bench.tick_clock())
@@ -247,7 +247,7 @@ def test_a_clock_that_stops_is_named_and_the_robot_walks_on_command_when_it_runs
     assert not [text for text in texts if "inverse_kinematics running" in text or "report this" in text]
 
 
-def test_without_simulated_time_no_step_of_the_wall_clock_reaches_the_loop(bench):
+def test_the_control_loop_ignores_steps_of_the_wall_clock(bench):
     node = bench.planner()
     assert node.control_clock.clock_type == ClockType.STEADY_TIME
 
@@ -325,7 +325,7 @@ def test_an_exception_in_any_callback_is_a_safe_stop_that_names_node_and_callbac
     stream.stop()
 
 
-def test_an_exception_in_the_kinematics_is_named_and_the_node_goes_on(bench, monkeypatch):
+def test_an_exception_in_the_kinematics_is_named_and_the_node_continues(bench, monkeypatch):
     node = bench.planner()
     kinematics = bench.add(InverseKinematics())
     bench.driver(standing_joints())

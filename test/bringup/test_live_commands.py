@@ -62,7 +62,7 @@ def test_a_foot_command_that_would_tip_the_robot_is_refused_as_a_whole(bench):
 
 
 @pytest.mark.parametrize("tiny", [5e-324, 1e-200, 9e-4])
-def test_a_velocity_below_the_minimum_is_a_zero(bench, tiny):
+def test_a_velocity_below_the_minimum_counts_as_zero(bench, tiny):
     node = bench.planner()
     topic = bench.velocity_publisher()
     for command in (twist(tiny), twist(0.0, tiny), twist(0.0, 0.0, -tiny)):
@@ -148,7 +148,7 @@ def test_an_arc_out_of_bounds_is_refused(bench, arc, reason):
     assert node.output.last.twist.is_zero
 
 
-def test_the_time_of_a_cycle_is_changed_while_walking(bench):
+def test_the_cycle_time_can_be_changed_while_walking(bench):
     node = bench.planner()
     stream = Stream(bench, lambda: twist(0.03))
     bench.until(lambda: node.output.last.twist.vx > 0.029)
@@ -176,7 +176,7 @@ def test_a_leg_that_would_touch_its_neighbour_is_refused_and_both_are_named(benc
     assert not node.planner.view.walk.guiding
 
 
-def test_legs_that_come_towards_each_other_hold_the_robot_and_are_named(bench):
+def test_legs_about_to_collide_stop_the_robot_and_are_named(bench):
     node = bench.planner()
     topic = bench.publisher(MultiDOFJointState, "foot_command")
     topic.publish(foot_command(left_front=on_the_line(0.45), left_middle=on_the_line(0.5)))

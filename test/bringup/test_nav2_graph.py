@@ -97,7 +97,7 @@ def test_commands_are_stamped_by_default_from_kilted_on(distribution, stamped, m
     assert default == node_graph.ARGUMENTS["enable_stamped_cmd_vel"].default
 
 
-def test_a_namespace_and_a_prefix_reach_all_that_must_have_them():
+def test_namespace_and_frame_prefix_reach_every_node_that_needs_them():
     given = {"slam": "true", "namespace": "/spider/", "tf_frame_prefix": "spider/", "use_sim_time": "true"}
     planned = nav2_graph.plan(given)
     assert planned.namespace == "spider"

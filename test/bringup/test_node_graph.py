@@ -40,7 +40,7 @@ def test_topic_names_are_relative(name, row):
 
 
 @pytest.mark.parametrize("name", node_graph.GRAPHS)
-def test_needs_have_no_circle(name):
+def test_dependencies_of_nodes_have_no_cycle(name):
     rows = {row.executable: set(row.needs) for row in node_graph.GRAPHS[name]}
     while rows:
         free = [executable for executable in rows if not any(executable in needs for needs in rows.values())]
@@ -61,7 +61,7 @@ def test_every_default_is_a_value_of_its_kind(name):
             argument.value(argument.default)
 
 
-def test_imu_driver_is_started_if_the_robot_file_has_an_imu_or_as_told():
+def test_imu_driver_is_started_if_the_robot_file_has_an_imu_or_on_request():
     kit = ROOT / "config" / "robots" / "freenove.yaml"
     assert "imu_driver" in by_name("bringup", robot=kit)
     assert "imu_driver" not in by_name("bringup", robot=kit, imu="false")
@@ -76,7 +76,7 @@ def test_simulation_and_real_robot_differ_only_in_the_hardware_node_and_the_page
     assert simulated ^ real == {"mujoco_sim", "servo_driver", "web"}
 
 
-def test_the_page_is_there_in_simulation_and_where_it_is_asked_for():
+def test_the_page_is_started_in_simulation_and_on_request():
     assert "web" not in by_name("sim", web=False)
     nodes = by_name("bringup", web="true", web_lan="true", web_port=0)
     assert nodes["web"].parameters["lan"] is True
@@ -204,7 +204,7 @@ def test_display_adds_the_tags_of_ros2_control_to_the_urdf_of_a_robot_file_only(
         by_name("display", robot="my.urdf", ros2_control=True)
 
 
-def test_rviz_shows_the_robot_the_scan_and_the_way_of_nav2_and_sends_goals():
+def test_rviz_shows_the_robot_the_scan_and_the_nav2_path_and_sends_goals():
     view = view_of(share("config", "rviz", "hexapod.rviz"))
     topics = {
         item["Class"].split("/")[1]: (item.get("Topic") or item["Description Topic"])["Value"]

@@ -193,7 +193,7 @@ def test_a_node_that_refuses_its_parameters_is_not_restarted():
     assert not [pid for pid in supervisor.pids.values() if alive(pid)]
 
 
-def test_a_program_that_cannot_be_started_stops_those_that_were():
+def test_a_program_that_cannot_be_started_stops_the_running_ones():
     def command(spec):
         return ["/no/such/program"] if spec.executable == "gait_planner" else stand_in(spec)
 

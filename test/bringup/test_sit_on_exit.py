@@ -73,7 +73,7 @@ def test_without_sit_on_exit_the_feet_come_down_and_the_torque_is_switched_off(l
     assert not robot_.world.torques.any() and "Traceback" not in text
 
 
-def test_a_driver_that_alone_is_signalled_makes_the_robot_sit_down_first(launched):
+def test_a_driver_signalled_alone_makes_the_robot_sit_down_first(launched):
     robot_ = launched(standing_joints())
     robot_.walk()
     driver = robot_.nodes()[0]

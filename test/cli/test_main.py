@@ -63,7 +63,7 @@ def test_a_command_that_computes_for_long_says_what_it_computes(monkeypatch, cap
     assert said[-1] == "computing the walk ...\n"
 
 
-def test_the_exit_code_is_that_of_the_subcommand(monkeypatch):
+def test_the_exit_code_comes_from_the_subcommand(monkeypatch):
     pretend(monkeypatch, lambda arguments: 7)
     assert cli.main(["walk"]) == 7
 
@@ -92,7 +92,7 @@ def test_an_unexpected_exception_is_not_hidden(monkeypatch):
         cli.main(["walk"])
 
 
-def test_the_version_is_that_of_the_manifest(capsys):
+def test_the_version_matches_the_manifest(capsys):
     with pytest.raises(SystemExit) as caught:
         cli.main(["--version"])
     assert caught.value.code == 0

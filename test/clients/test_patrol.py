@@ -37,7 +37,7 @@ def file(tmp_path):
     return write
 
 
-def test_a_waypoint_file_gives_positions_headings_and_tolerances(file):
+def test_positions_headings_and_tolerances_are_read_from_a_waypoint_file(file):
     route = load_route(file(ROUTE))
     assert route.waypoints[1] == Waypoint(0.1, 0.45, math.radians(-30), PursuitHeading.FREE)
     assert route.waypoints[0].heading is PursuitHeading.ALIGNED

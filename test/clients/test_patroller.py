@@ -161,7 +161,7 @@ def test_on_request_it_ends_with_the_robot_at_rest(bench, start):
     assert not run.result.arrivals
 
 
-def test_a_waypoint_behind_a_wall_is_given_up_with_the_width_of_the_gap(bench, start, capsys):
+def test_an_unreachable_waypoint_is_abandoned_and_the_gap_width_reported(bench, start, capsys):
     robot = Cardboard(bench, wall=1.0)
     run = start((0.9, 0.0), progress_timeout=2.0)
     bench.until(lambda: run.code is not None, seconds=30.0)

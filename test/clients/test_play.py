@@ -99,7 +99,7 @@ def test_unknown_motions_are_bad_input(capsys, arguments):
 
 
 @pytest.mark.process
-def test_a_file_is_played_to_its_end_with_a_bar(bench, play, tmp_path):
+def test_a_file_is_played_to_its_end_with_a_progress_bar(bench, play, tmp_path):
     node = bench.planner()
     pitches = []
     node.create_timer(0.05, lambda: pitches.append(node.output.last.pose.pitch))
@@ -145,7 +145,7 @@ def test_a_refusal_of_the_robot_is_printed_with_line_and_time(bench, play, tmp_p
 
 
 @pytest.mark.process
-def test_a_newer_motion_takes_the_place_of_one_that_waits(bench, play, tmp_path):
+def test_a_newer_motion_replaces_a_queued_one(bench, play, tmp_path):
     node = bench.planner()
     first = play(file(tmp_path, ENDLESS))
     bench.until(lambda: first.read() or "pose" in first.text, LIMIT, "the first motion")
@@ -189,7 +189,7 @@ def test_the_end_of_the_motion_is_recognised(states, over, failure):
     assert progress.failure.startswith(failure) and bool(progress.failure) is bool(failure)
 
 
-def test_a_robot_that_does_not_take_it_up_is_not_waited_for_unless_it_plays_something_else():
+def test_play_gives_up_if_the_motion_does_not_start_unless_another_one_plays():
     progress = MotionProgress(["bow"], 5.0)
     progress.update(MotionState.parse("wave pose 40"))
     progress.pass_time(60.0)
@@ -201,7 +201,7 @@ def test_a_robot_that_does_not_take_it_up_is_not_waited_for_unless_it_plays_some
     assert progress.failure == "the robot did not begin bow"
 
 
-def test_where_there_is_no_terminal_there_is_a_line_per_phase(capsys):
+def test_without_a_terminal_one_line_is_printed_per_phase(capsys):
     progress = MotionProgress(["bow"], 5.0)
     with ProgressBar(sys.stderr) as bar:
         for line in ("bow rehearse 0", "bow pose 2", "bow pose 4", "bow done 100"):

@@ -49,7 +49,7 @@ REASONS = (
 
 
 @pytest.mark.parametrize("kind", FILES)
-def test_a_file_that_cannot_be_used_is_refused_at_once(tmp_path, kind):
+def test_an_unusable_file_is_refused_at_once(tmp_path, kind):
     path = tmp_path / "file.yaml"
     make, reason = FILES[kind]
     make(path)
@@ -61,12 +61,12 @@ def test_a_file_that_cannot_be_used_is_refused_at_once(tmp_path, kind):
     assert time.monotonic() - start < 1.0
 
 
-def test_a_device_without_end_is_refused():
+def test_an_endless_device_file_is_refused():
     with pytest.raises(UnusableFileError, match="a pipe or a device"):
         read_text(Path("/dev/zero"))
 
 
-def test_a_file_of_the_greatest_size_is_read(tmp_path):
+def test_a_file_of_the_maximum_size_is_read(tmp_path):
     path = tmp_path / "file.yaml"
     path.write_text("#" * MAX_FILE_BYTES)
     assert len(read_text(path)) == MAX_FILE_BYTES

@@ -56,7 +56,7 @@ def test_a_topic_that_is_accepted_is_accepted_by_rclpy_too(text):
 
 
 @given(st.one_of(st.integers(-1000, 1000).map(str), st.text(max_size=4)))
-def test_a_domain_is_a_number_that_has_ports(text):
+def test_a_domain_id_is_a_number_with_valid_ports(text):
     valid = text == "" or (text.isascii() and text.isdigit() and len(text) <= 3 and int(text) <= MAX_DOMAIN)
     assert accepted(lambda value: check_domain({"ROS_DOMAIN_ID": value}), text) == valid
 

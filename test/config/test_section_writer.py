@@ -38,7 +38,7 @@ def text(path):
 
 
 @pytest.mark.parametrize("name", ROBOTS)
-def test_a_new_section_stands_at_the_end_and_all_else_is_the_same_to_the_byte(name):
+def test_a_new_section_is_appended_and_all_other_bytes_stay_the_same(name):
     before = text(load(name).path)
     after = with_section(before, "odometry_scale", SCALE)
     assert after == before + "\nodometry_scale:\n  distance: 1.25\n  turn: 0.75\n"
@@ -101,7 +101,7 @@ def test_the_old_file_is_kept_with_its_date_and_mode(file):
     assert sorted(file.parent.iterdir()) == sorted((file, first, second))
 
 
-def test_a_link_goes_on_leading_to_the_file(file, tmp_path):
+def test_a_symbolic_link_is_preserved(file, tmp_path):
     link = tmp_path / "link.yaml"
     link.symlink_to(file)
     save_section(link, "odometry_scale", SCALE)
@@ -109,7 +109,7 @@ def test_a_link_goes_on_leading_to_the_file(file, tmp_path):
 
 
 @pytest.mark.parametrize("fails", ["fsync", "replace"])
-def test_a_disk_that_is_full_leaves_the_old_file(file, monkeypatch, fails):
+def test_a_full_disk_leaves_the_old_file_unchanged(file, monkeypatch, fails):
     def full(*_):
         raise OSError(28, "No space left on device")
 
@@ -129,7 +129,7 @@ def test_a_file_that_would_not_be_a_robot_any_more_is_not_written(file, monkeypa
     assert text(file) == before and list(file.parent.iterdir()) == [file]
 
 
-def test_a_robot_of_the_package_is_refused_with_the_way_to_copy_it(capsys):
+def test_a_shipped_robot_file_is_refused_with_the_command_that_copies_it(capsys):
     assert main(["odom-calibrate", "--robot", "phantomx", "--simulate"]) == 2
     message = capsys.readouterr().err
     assert "comes with the package" in message and f"cp {load('phantomx').path} ./my_phantomx.yaml" in message

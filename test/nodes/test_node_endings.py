@@ -67,7 +67,7 @@ class Ending:
         assert not self.node.driver.armed
 
 
-def test_a_driver_ends_once_the_planner_that_it_asked_to_sit_down_reports_that_it_sits(bench):
+def test_a_driver_ends_once_the_planner_reports_that_the_robot_sits(bench):
     ending = Ending(bench)
     ending.serve()
     ending.state.publish(String(data="standing"))
@@ -81,7 +81,7 @@ def test_a_driver_ends_once_the_planner_that_it_asked_to_sit_down_reports_that_i
     ending.finish()
 
 
-def test_without_a_planner_a_driver_ends_when_the_targets_cease(bench):
+def test_without_a_planner_a_driver_ends_when_no_targets_arrive(bench):
     ending = Ending(bench)
     targets, message = bench.publisher(JointState, "joint_targets"), messages.JointLayout(robot())
     timer = bench.probe.create_timer(

@@ -106,7 +106,7 @@ def test_incomplete_joint_angles_are_refused_by_name(message, reason):
     assert "\n" not in str(error.value)
 
 
-def test_a_foot_row_goes_there_and_back():
+def test_a_foot_row_survives_a_round_trip():
     layout = FootLayout(robot())
     message = layout.message(ROW, -ROW, np.arange(6.0), STAMP)
     assert message.joint_names[0] == "left_front_foot"
@@ -153,7 +153,7 @@ def test_a_twist_is_its_planar_part():
 
 @settings(max_examples=100, derandomize=True)
 @given(*(st.floats(-1.5, 1.5) for _ in range(6)))
-def test_a_body_pose_goes_there_and_back(x, y, z, roll, pitch, yaw):
+def test_a_body_pose_survives_a_round_trip(x, y, z, roll, pitch, yaw):
     pose = BodyPose(x, y, z, roll, pitch, yaw)
     assert messages.body_pose(messages.body_pose_message(pose)) == pytest.approx(pose, abs=1e-9)
 
@@ -194,7 +194,7 @@ def test_an_imu_without_orientation_is_marked_as_such():
     assert messages.inertial(message) == value
 
 
-def test_an_imu_with_orientation_goes_there_and_back():
+def test_an_imu_with_orientation_survives_a_round_trip():
     value = messages.Inertial((0.1, 0.2, 0.3), (0.0, 0.0, 0.0), (0.0, 0.0, 9.81))
     assert messages.inertial(messages.inertial_message(value, STAMP)).orientation == pytest.approx(value.orientation)
     broken = Imu()

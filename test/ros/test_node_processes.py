@@ -160,7 +160,7 @@ def test_a_signal_while_walking_puts_the_feet_down_and_ends_with_a_zero_and_exit
 
 
 @pytest.mark.process
-def test_where_it_is_asked_to_sit_a_walking_robot_lies_on_its_belly_before_the_planner_ends(bench):
+def test_with_sit_on_exit_a_walking_robot_lies_down_before_the_planner_ends(bench):
     chain = Planner(bench, "-p", "sit_on_exit:=true")
     try:
         states = bench.listen(String, "gait_state", LATCHED)
@@ -178,7 +178,7 @@ def test_where_it_is_asked_to_sit_a_walking_robot_lies_on_its_belly_before_the_p
 
 
 @pytest.mark.process
-def test_a_late_planner_is_held_until_it_goes_on_and_a_killed_one_until_its_successor_takes_over(bench, chain):
+def test_the_robot_holds_while_the_planner_is_late_or_killed_until_it_is_back(bench, chain):
     reports = bench.listen(DiagnosticArray, "/diagnostics", QoSProfile(depth=50))
     stream = chain.walk()
     chain.process.send_signal(signal.SIGSTOP)

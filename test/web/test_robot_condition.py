@@ -63,7 +63,7 @@ def test_a_robot_that_stands_is_green_and_its_next_step_is_to_sit():
         ({"node_ages": {"gait_planner": 0.0}}, ("missing", Tone.UNKNOWN, Step.NONE)),
     ],
 )
-def test_the_sentence_says_what_is_so(facts, expected):
+def test_the_message_and_the_next_step_match_the_facts(facts, expected):
     assert shown(**facts) == expected
 
 

@@ -172,7 +172,7 @@ def test_numbers_that_are_not_finite_become_null_for_the_page():
         ({"Host": "[", "Origin": "http://["}, False),
     ],
 )
-def test_only_a_page_from_here_under_a_name_of_ours_connects(headers, fine):
+def test_only_local_pages_under_a_known_host_name_connect(headers, fine):
     gate = HostPolicy(["robot.example"])
     if fine:
         gate.check_origin(headers)
@@ -193,7 +193,7 @@ def test_on_a_network_numeric_host_addresses_are_accepted_but_foreign_names_are_
 
 
 @given(st.dictionaries(st.sampled_from(["Host", "Origin"]), st.text(max_size=60)))
-def test_no_header_breaks_the_gate(headers):
+def test_no_header_crashes_the_origin_check(headers):
     try:
         HostPolicy([]).check_origin(headers)
     except RefusedMessage as refused:
@@ -421,7 +421,7 @@ def test_a_driver_that_disconnects_stops_the_robot_and_releases_control(page):
     assert commands(page.drive(second)) == [DriveMessage(True, 1.0)]
 
 
-def test_an_old_number_is_ignored(page):
+def test_an_old_sequence_number_is_ignored(page):
     number = page.client()
     page.drive(number)
     page.count = 0

@@ -198,7 +198,7 @@ def test_every_client_sees_the_name_of_the_driver(site):
     assert {person["name"] for person in second.received("seats")[-1]["people"]} == {"Ada", "Bob"}
 
 
-def test_numbers_of_the_messages_only_grow(site):
+def test_sequence_numbers_of_messages_only_increase(site):
     visitor = site.visit()
     visitor.wait(lambda: visitor.received("welcome"))
     for value in range(20):

@@ -112,8 +112,6 @@ class MeasuredJoints:
     joint_angles: tuple[LegJoints, ...]  # (n, 3) [rad]
 
 
-WholeBodyMoveRequest = FeetMoveRequest | JointMoveRequest
-GuidedFootRequests = GuidedFootRequest | GuidedFootOverGroundRequest
 Request = (
     StandRequest
     | SitRequest

@@ -41,7 +41,7 @@ def test_all_settings_are_in_force_afterwards_and_all_lines_are_kept(text, secti
 
 @effort(max_examples=20)  # each writes files to the disk
 @given(TEXTS, LINES)
-def test_undo_takes_only_its_own_lines_back(tmp_path_factory, text, line):
+def test_undo_removes_only_its_own_lines(tmp_path_factory, text, line):
     root = SystemRoot(tmp_path_factory.mktemp("root"))
     text = text if text.endswith("\n") or not text else f"{text}\n"
     place = root.place(CONFIG)

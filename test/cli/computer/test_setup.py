@@ -99,7 +99,7 @@ def states(output):
     return {line[:13].strip(): line[14:25].strip() for line in rows[:9]}
 
 
-def test_everything_is_changed_once_and_then_right(image, capsys):
+def test_setup_changes_each_setting_once(image, capsys):
     assert setup(image, "--yes") == 0
     before = states(capsys.readouterr().out)
     assert {before[title] for title in ("groups", "I2C", "udev rules", "service", "Wi-Fi power", "clock")} == {"wrong"}
@@ -128,7 +128,7 @@ def test_a_dry_run_shows_the_lines_and_changes_nothing(image, capsys):
     assert files_of(image) == before
 
 
-def test_only_what_gets_a_yes_is_changed(image, monkeypatch, capsys):
+def test_only_confirmed_settings_are_changed(image, monkeypatch, capsys):
     answers = iter(["no", "y", "n", "", "no", "maybe"])
     monkeypatch.setattr("builtins.input", lambda prompt: next(answers))
     assert setup(image) == 1
@@ -136,7 +136,7 @@ def test_only_what_gets_a_yes_is_changed(image, monkeypatch, capsys):
     assert {edit.path for edit in found} == {"/boot/firmware/config.txt", "/etc/modules-load.d/hexapod.conf"}
 
 
-def test_without_anyone_to_answer_nothing_is_changed(image, monkeypatch, capsys):
+def test_without_a_terminal_nothing_is_changed(image, monkeypatch, capsys):
     def end(prompt):
         raise EOFError
 
@@ -161,7 +161,7 @@ def test_an_interruption_during_a_change_loses_nothing(image, monkeypatch, capsy
     assert setup(image, "--yes") == 0
 
 
-def test_undo_keeps_what_was_changed_since(image, capsys):
+def test_undo_keeps_later_changes(image, capsys):
     setup(image, "--yes")
     config, group = image / "boot/firmware/config.txt", image / "etc/group"
     config.write_text("# mine\n" + config.read_text() + "hdmi_group=1\n")
@@ -220,7 +220,7 @@ OTHERS = {
 
 
 @pytest.mark.parametrize("system", OTHERS)
-def test_another_system_is_checked_but_not_changed_and_told_what_to_do(tmp_path, system, capsys):
+def test_another_system_is_checked_but_not_changed_and_gets_instructions(tmp_path, system, capsys):
     release, remedy = OTHERS[system]
     make_image(tmp_path, os_release=release)
     if system == "raspberry-pi-os":

@@ -77,7 +77,7 @@ def test_a_fault_in_one_node_sets_the_feet_down_and_names_the_node(robot):
     odometry.destroy_timer(timer)
 
 
-def test_a_process_is_told_all_about_its_nodes():
+def test_the_arguments_of_one_process_describe_all_its_nodes():
     specs = node_graph.specs("bringup", {**GIVEN, "namespace": "left", "cmd_vel": "nav"})
     process = merged(specs)
     assert (process.executable, process.namespace) == ("robot_process", "/left")

@@ -27,7 +27,7 @@ def test_a_robot_file_a_mapping_and_a_report_with_views_are_written(folder, caps
     assert "hexapod sim --robot ./mine.yaml" in capsys.readouterr().out
 
 
-def test_what_the_urdf_does_not_say_is_named_in_the_report_and_in_the_file(folder, capsys):
+def test_values_missing_from_the_urdf_are_listed_in_report_and_file(folder, capsys):
     """No masses, limits 0 0, no effort and velocity, no foot frame."""
     assert main(["import", "poor.urdf", "--out", "poor.yaml", "--mass", "2.0"]) == 0
     printed = capsys.readouterr().out

@@ -106,7 +106,7 @@ def test_a_low_rate_samples_the_same_walk(tmp_path):
     assert np.isfinite(joints).all()
 
 
-def test_two_runs_write_the_same_and_in_full_precision(tmp_path):
+def test_two_runs_write_identical_tables_in_full_precision(tmp_path):
     first, second = (walk(tmp_path, "--twist", 0.05, 0.01, 0.1, "--seconds", 2)[2] for _ in range(2))
     assert (first == second).all()
     text = (tmp_path / "walk.csv").read_text()

@@ -63,7 +63,7 @@ def test_another_chip_at_an_expected_address_is_named_with_the_correction(kit, c
     assert "is no MPU9250, its identity is 0x68 instead of 0x71: correct io.imu.chip to mpu6050" in text
 
 
-def test_a_missing_board_is_one_sentence_of_the_servo_commands_too(kit, capsys):
+def test_the_servo_commands_report_a_missing_board_in_one_sentence(kit, capsys):
     path, pty = kit
     pty.device.wire.unplug(0x41)
     assert main(["servos", "--robot", str(path), "scan"]) != 0
@@ -80,7 +80,7 @@ def test_a_bus_that_is_stuck_or_absent_is_one_sentence(kit, capsys):
     assert "/dev/i2c-77: there is no such I2C bus" in capsys.readouterr().err
 
 
-def test_sensors_are_found_on_a_bus_of_their_own_beside_servos_on_another_one(tmp_path, capsys):
+def test_sensors_on_a_separate_bus_are_found(tmp_path, capsys):
     path, link = narrow_file(tmp_path / "robot.yaml"), tmp_path / "i2c"
     pins = ", ".join(f"{leg}: {pin}" for pin, leg in enumerate(load(path).robot.leg_names))
     parts = f"  bus: {link}\n  imu: {{chip: bno055}}\n  battery: {{chip: ina219, address: 0x41}}\n"

@@ -31,7 +31,7 @@ def servos(wire, robot, *arguments):
     return main(["servos", "--robot", str(robot), "--protocol", "feetech_st", "--port", wire.pty.path, *arguments])
 
 
-def test_repair_shows_asks_keeps_a_backup_and_restores(wire, robot, capsys, monkeypatch):
+def test_repair_asks_first_writes_a_backup_and_can_restore_it(wire, robot, capsys, monkeypatch):
     memories = wire.pty.device.memories
     memories[4][MODE], memories[6][TORQUE_LIMIT], memories[6][TORQUE_LIMIT + 1] = 1, 100, 0
     monkeypatch.setattr("sys.stdin", io.StringIO("n\n"))
@@ -52,14 +52,14 @@ def test_repair_shows_asks_keeps_a_backup_and_restores(wire, robot, capsys, monk
     assert "the registers of 18 servos fit the robot" in capsys.readouterr().out
 
 
-def test_repair_never_writes_without_a_place_for_the_backup(wire, capsys):
+def test_repair_never_writes_if_the_backup_cannot_be_stored(wire, capsys):
     wire.pty.device.memories[4][MODE] = 1
     assert servos(wire, "phantomx", "repair", "--yes") == 2
     assert "copy it first" in capsys.readouterr().err
     assert wire.pty.device.memories[4][MODE] == 1
 
 
-def test_repair_reports_what_only_a_person_can_decide(wire, robot, capsys):
+def test_repair_reports_problems_that_it_cannot_fix(wire, robot, capsys):
     wire.pty.device.memories[4][OFFSET] = 100
     wire.world.unplug(5)
     assert servos(wire, robot, "repair", "--yes") == 1

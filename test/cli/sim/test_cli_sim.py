@@ -229,7 +229,7 @@ def track(twist, seconds, rate=50):
 
 
 @pytest.mark.parametrize("twist", [Twist(0.1, 0.0, 0.0), Twist(0.1, 0.0, 0.4), Twist(0.0, 0.0, -1.5)])
-def test_the_achieved_twist_is_that_of_the_motion(twist):
+def test_the_achieved_twist_matches_the_motion(twist):
     span = scripted_drive.DriveSpan(scripted_drive.DriveSegment("x", twist), 10.0, 13.6)
     assert scripted_drive.achieved(track(twist, 4.0), span, 0.9) == pytest.approx(twist, abs=1e-4)
 

@@ -203,7 +203,7 @@ def reported(path: Path) -> tuple[str, ...]:
         return (error.key,)
 
 
-def test_every_mistake_of_a_person_is_refused_or_reported_at_its_key(tmp_path: Path) -> None:
+def test_every_human_mistake_is_refused_or_reported_at_its_key(tmp_path: Path) -> None:
     path, missed, count = tmp_path / "robot.yaml", [], 0
     for robot, what, change, keys in cases():
         changed = copy.deepcopy(explicit(robot))

@@ -96,7 +96,7 @@ def test_every_key_is_a_parameter_of_its_node_or_plugin_and_has_its_type(node):
 
 
 @pytest.mark.parametrize("key", ["controler_frequency", "FollowPath.vy_maxx", "FollowPath.CostCritic.weight"])
-def test_a_typo_would_be_found(key):
+def test_a_misspelled_key_is_found(key):
     section, found = NAV2["controller_server"], dict(flat(NAV2["controller_server"]))
     assert key not in declared("controller_server", section)
     assert set(found) <= set(declared("controller_server", section))
@@ -109,7 +109,7 @@ def test_every_fact_names_its_source():
     assert FACTS["sources"]["navigation2"]["branch"] == "jazzy"
 
 
-def test_the_robot_is_one_that_walks_sideways():
+def test_every_motion_model_is_omnidirectional():
     assert PATH["motion_model"] == "Omni"
     assert ALL["amcl"]["robot_model_type"] == "nav2_amcl::OmniMotionModel"
     assert NAV2["controller_server"]["min_y_velocity_threshold"] == 0.001
@@ -118,7 +118,7 @@ def test_the_robot_is_one_that_walks_sideways():
     assert NAV2["velocity_smoother"]["max_accel"][1] > 0.0
 
 
-def test_a_slow_walker_is_given_time():
+def test_the_progress_checker_allows_for_the_slowest_gait():
     checker = NAV2["controller_server"]["progress_checker"]
     assert (checker["required_movement_radius"], checker["movement_time_allowance"]) == (0.1, 15.0)
     slowest = min(describe(load(robot).robot, gait).velocity.vy for robot, gait in WALKS)
@@ -129,7 +129,7 @@ def test_the_controller_s_period_is_a_step_of_its_model():
     assert NAV2["controller_server"]["controller_frequency"] * PATH["model_dt"] == pytest.approx(1.0)
 
 
-def test_commands_come_faster_than_they_run_out():
+def test_commands_are_published_faster_than_they_time_out():
     assert NAV2["velocity_smoother"]["smoothing_frequency"] >= 4 / 0.5  # cmd_vel_timeout
     assert NAV2["velocity_smoother"]["feedback"] == "OPEN_LOOP"
 
@@ -166,7 +166,7 @@ def filled(robot, gait=""):
     return YAML(typ="safe").load(fill(SHIPPED.read_text(), describe(load(robot).robot, gait)))
 
 
-def test_the_shipped_file_is_that_of_phantomx():
+def test_the_shipped_file_is_generated_for_phantomx():
     assert fill(SHIPPED.read_text(), describe(load("phantomx").robot)) == SHIPPED.read_text()
 
 

@@ -337,7 +337,7 @@ def test_a_missing_section_is_named(bad: Path) -> None:
     assert message(bad) == f"{bad}:1: leg: is missing, must be a section, {MISSING}"
 
 
-def test_a_file_that_is_not_there_or_no_text_is_refused(tmp_path: Path) -> None:
+def test_a_missing_or_binary_file_is_refused(tmp_path: Path) -> None:
     assert message(tmp_path / "absent.yaml") == f"{tmp_path}/absent.yaml: there is no such file"
     assert message(tmp_path) == f"{tmp_path}: cannot be read: it is a folder, give the path of a text file"
     (tmp_path / "binary.yaml").write_bytes(b"\xff\xfe\x00")
@@ -413,7 +413,7 @@ def test_the_servo_section_is_loaded_as_plain_data(bad: Path) -> None:
     assert type(file.servos) is dict
 
 
-def test_a_missing_resource_lists_every_place_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_resource_lists_every_searched_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AMENT_PREFIX_PATH", f"{tmp_path}/one:{tmp_path}/two")
     with pytest.raises(FileNotFoundError) as missing:
         share("urdf", "absent.xacro")

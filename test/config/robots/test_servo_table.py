@@ -63,7 +63,7 @@ def test_the_figures_of_a_servo_are_physically_possible(servo: CatalogServo) -> 
     assert 0.0 < servo.resolution < 1.0 and 120.0 <= servo.turn <= 360.0 and servo.source
 
 
-def test_the_table_has_the_servos_that_people_build_with() -> None:
+def test_the_table_has_the_common_servos() -> None:
     assert len({servo.model for servo in servo_table()}) >= 25
     assert {model for model in WANTED if not versions(model)} == set()
 
@@ -84,7 +84,7 @@ def with_servo(text: str, path: Path, *, joints: bool = True) -> Path:
     return path
 
 
-def test_a_model_and_a_voltage_suffice_and_a_key_of_the_file_wins(tmp_path: Path) -> None:
+def test_model_and_voltage_suffice_and_explicit_keys_override_the_table(tmp_path: Path) -> None:
     file = load(with_servo("model: AX-12A, voltage: 11.1, stall_torque: 1.2", tmp_path / "robot.yaml", joints=False))
     (servo,) = versions("AX-12A")
     for leg in file.robot.legs:
@@ -139,7 +139,7 @@ def test_a_servo_that_cannot_be_looked_up_is_refused_with_the_remedy(servo: str,
     assert all(part in str(refused.value) for part in REFUSED[servo]), refused.value
 
 
-def test_a_servo_that_is_not_in_the_table_may_give_its_own_figures(tmp_path: Path) -> None:
+def test_a_servo_missing_from_the_table_may_have_explicit_figures(tmp_path: Path) -> None:
     own = "model: home made, no_load_speed: 5.0, stall_torque: 2.0, stiffness: 20.0, source: measured"
     assert load(with_servo(own, tmp_path / "robot.yaml")).servo_model == "home made"
     with pytest.raises(RobotFileError, match=r"leg: is missing|leg\.joints\.coxa\.lower_deg: is missing"):

@@ -133,7 +133,7 @@ def random_joints(robot: Robot, seed: int, rows: int) -> Matrix:
     return np.random.default_rng(seed).uniform(lower, upper, (rows, len(robot.legs), 3))
 
 
-def test_feet_are_where_the_core_puts_them_at_random_angles(robot_file: RobotFile, tree: ET.Element) -> None:
+def test_urdf_feet_match_the_forward_kinematics_at_random_angles(robot_file: RobotFile, tree: ET.Element) -> None:
     robot = robot_file.robot
     joint_names = names.joint_names(robot.leg_names)
     for joints in random_joints(robot, seed=7, rows=200):
@@ -142,7 +142,7 @@ def test_feet_are_where_the_core_puts_them_at_random_angles(robot_file: RobotFil
         np.testing.assert_allclose(feet, forward(robot, joints), rtol=0.0, atol=1e-12)
 
 
-def test_joints_carry_the_limits_and_the_servo_of_their_leg(robot_file: RobotFile, tree: ET.Element) -> None:
+def test_urdf_joints_have_the_limits_and_the_servo_of_their_leg(robot_file: RobotFile, tree: ET.Element) -> None:
     limits = {joint.get("name"): joint.find("limit") for joint in tree.findall("joint")}
     for leg in robot_file.robot.legs:
         for part, joint in zip(names.JOINTS, leg.joints, strict=True):
@@ -174,7 +174,7 @@ def test_inertias_are_positive_definite_and_physical(tree: ET.Element) -> None:
         assert xx <= yy + zz and yy <= xx + zz and zz <= xx + yy
 
 
-def test_a_physics_engine_takes_it_with_all_links_and_the_same_mass(robot_file: RobotFile, text: str) -> None:
+def test_mujoco_loads_the_urdf_with_all_links_and_the_same_mass(robot_file: RobotFile, text: str) -> None:
     spec = mujoco.MjSpec.from_string(text)
     spec.compiler.fusestatic = False
     spec.body("base_link").add_freejoint()

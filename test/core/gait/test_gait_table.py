@@ -35,12 +35,12 @@ def shuffled(count: int, seed: int) -> list[int]:
 
 
 @pytest.mark.parametrize("name", ROBOTS)
-def test_the_rows_of_six_legs_are_the_usual_ones(name):
+def test_the_phase_offsets_of_six_legs_are_the_standard_ones(name):
     assert dict(derived_gaits(robot(name))) == {gait: Gait(gait, *row) for gait, row in STANDARD_ROWS.items()}
 
 
 @pytest.mark.parametrize("counts", NAMES, ids=str)
-def test_every_number_of_legs_has_its_usual_gaits(counts):
+def test_every_number_of_legs_has_its_standard_gaits(counts):
     assert set(derived_gaits(in_rows(*counts))) == NAMES[counts]
 
 
@@ -50,7 +50,7 @@ def test_fewer_than_four_legs_are_refused():
 
 
 @pytest.mark.parametrize("machine", [*map(robot, ROBOTS), *OTHERS], ids=lambda m: f"{m.name}-{len(m.legs)}")
-def test_a_leg_keeps_its_phase_under_another_name_in_another_row(machine):
+def test_the_phase_of_a_leg_does_not_depend_on_its_name_or_row(machine):
     order, rows = shuffled(len(machine.legs), 1), derived_gaits(machine)
     for name, row in derived_gaits(reordered(machine, order)).items():
         assert row == Gait(name, rows[name].duty_factor, tuple(rows[name].lift_off[old] for old in order))

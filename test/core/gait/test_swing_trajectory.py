@@ -15,7 +15,7 @@ from hexapod_control.core.gait.swing_trajectory import (
 )
 
 
-def test_the_profile_of_the_tables_is_the_profile_of_the_feet():
+def test_array_and_scalar_swing_profiles_agree():
     progress = np.linspace(0.0, 1.0, 101)
     shares, lifts = share_and_lift(progress)
     assert shares == pytest.approx([share(u) for u in progress], abs=1e-12)
@@ -38,7 +38,7 @@ def test_travel_and_height_start_and_end_at_rest_and_are_symmetric_about_the_mid
     assert lift(1e-3, 0.03) == pytest.approx(0.03 * (math.pi * 1e-3) ** 2, rel=1e-4)
 
 
-def test_a_timing_moves_the_parts_of_a_swing_and_leaves_their_form():
+def test_a_swing_timing_shifts_the_phases_of_a_swing_and_keeps_their_shape():
     timing = SMOOTH.towards(SwingTiming(0.2, 0.8, 0.4, 0.9), 0.5)
     assert timing == pytest.approx(SwingTiming(0.1, 0.9, 0.45, 0.95))
     assert [timing.travelled(u) for u in (0.0, 0.1, 0.5, 0.9, 1.0)] == pytest.approx([0.0, 0.0, 0.5, 1.0, 1.0])

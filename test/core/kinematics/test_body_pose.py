@@ -13,6 +13,6 @@ UPRIGHT = st.floats(-1.5, 1.5)  # [rad] pitch, away from the singularity at +-pi
 
 
 @given(HALF_TURN, UPRIGHT, HALF_TURN)
-def test_the_angles_of_a_quaternion_are_those_it_was_made_of(roll, pitch, yaw):
+def test_roll_pitch_and_yaw_survive_the_conversion_to_a_quaternion(roll, pitch, yaw):
     angles = quaternion_angles(*BodyPose(roll=roll, pitch=pitch, yaw=yaw).quaternion())
     assert angles == pytest.approx((roll, pitch, yaw), abs=1e-7)

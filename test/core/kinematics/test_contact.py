@@ -36,7 +36,7 @@ def matrix(pose: BodyPose) -> np.ndarray:
     return about_z @ about_y @ about_x
 
 
-def test_a_pose_turns_about_x_then_y_then_z_and_points_go_there_and_back():
+def test_a_pose_rotates_about_x_then_y_then_z_and_its_inverse_undoes_it():
     rng = random.Random(1)
     for _ in range(50):
         pose = BodyPose(*(rng.uniform(-1.0, 1.0) for _ in range(6)))
@@ -52,14 +52,14 @@ def test_a_pose_turns_about_x_then_y_then_z_and_points_go_there_and_back():
         assert by_quaternion == pytest.approx(turned, abs=1e-12)
 
 
-def test_a_pose_between_two_is_linear_in_each_coordinate():
+def test_interpolated_poses_are_linear_in_each_coordinate():
     a, b = BodyPose(0.01, 0.02, 0.03, 0.1, 0.2, 0.3), BodyPose(-0.01, 0.0, 0.05, 0.0, -0.2, 0.1)
     assert a.towards(b, 0.0) == a and a.towards(b, 1.0) == pytest.approx(b)
     assert a.towards(b, 0.25) == pytest.approx([p + 0.25 * (q - p) for p, q in zip(a, b, strict=True)])
 
 
 @pytest.mark.parametrize("name", ROBOTS)
-def test_joints_at_a_contact_are_those_of_a_foot_that_rests_there(name):
+def test_inverse_kinematics_at_a_contact_rests_the_foot_there(name):
     rng, machine = random.Random(3), robot(name)
     for _ in range(50):
         leg, placement = rng.choice(machine.legs), Placement(random_pose(rng), machine.walk.height)
@@ -73,7 +73,7 @@ def test_joints_at_a_contact_are_those_of_a_foot_that_rests_there(name):
         assert found[1] is reason and found[0] == pytest.approx(resting, abs=1e-6)
 
 
-def test_a_fitted_plane_is_that_of_a_general_least_squares_solver():
+def test_the_fitted_plane_matches_a_general_least_squares_solver():
     rng = np.random.default_rng(2)
     for count in (3, 4, 6):
         for weighted in (False, True):
@@ -86,7 +86,7 @@ def test_a_fitted_plane_is_that_of_a_general_least_squares_solver():
             assert found == pytest.approx(tuple(expected), abs=1e-9)
 
 
-def test_points_that_are_few_or_in_line_have_no_plane():
+def test_collinear_or_too_few_points_have_no_plane():
     line = [(0.0, 0.0, 0.0), (1.0, 2.0, 0.5), (2.0, 4.0, 0.3)]
     assert fit_plane(line) is None and fit_plane(line[:2]) is None
     assert fit_plane([(x, 0.0, z) for x, _, z in line]) is None

@@ -51,7 +51,7 @@ def targets(leg: Leg, count: int, seed: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_joints_and_reach_are_those_of_single_feet_within_and_out_of_reach(seed):
+def test_batch_inverse_kinematics_matches_single_feet_within_and_out_of_reach(seed):
     leg = random_leg(random.Random(seed))
     points = targets(leg, 300, seed)
     found = inverse_over_arrays(leg, tuple(points))
@@ -65,7 +65,7 @@ def test_joints_and_reach_are_those_of_single_feet_within_and_out_of_reach(seed)
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_forward_is_that_of_single_legs_and_undoes_inverse_where_the_foot_is_reached(seed):
+def test_batch_forward_kinematics_matches_single_legs_and_undoes_the_inverse(seed):
     leg = random_leg(random.Random(seed))
     points = targets(leg, 2 * BLOCK + 7, seed)
     found = inverse_over_arrays(leg, tuple(points))
@@ -98,7 +98,7 @@ def test_arrays_of_any_shape_are_solved_as_one_row_and_broadcast():
 
 
 @pytest.mark.parametrize("radius", [0.0, 0.012])
-def test_feet_that_roll_on_the_ground_are_solved_as_one_by_one(radius):
+def test_rolling_feet_in_a_batch_match_single_rolling_feet(radius):
     rng = np.random.default_rng(1)
     for leg in (replace(leg, femur_lateral=0.01) for leg in robot("phantomx").legs):
         x, y, z = (rng.uniform(low, high, 300) for low, high in ((-0.15, 0.15), (-0.15, 0.15), (0.0, 0.08)))
@@ -114,7 +114,7 @@ def test_feet_that_roll_on_the_ground_are_solved_as_one_by_one(radius):
         assert np.array(found.joints).T[found.reached] == pytest.approx(expected[found.reached], abs=1e-9)
 
 
-def test_a_leg_of_many_takes_less_than_a_fifth_of_the_time_of_a_single_one():
+def test_a_leg_in_a_batch_takes_less_than_a_fifth_of_the_time_of_a_single_leg():
     leg = robot("phantomx").legs[0]
     points = targets(leg, 20_000, 1)
     feet = [tuple(point) for point in points[:, :2000].T.tolist()]

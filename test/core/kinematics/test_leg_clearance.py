@@ -94,7 +94,7 @@ def offset(machine):
     return dataclasses.replace(machine, legs=legs)
 
 
-def test_segments_on_a_grid_are_as_far_apart_as_brute_force_finds_be_they_parallel_crossing_or_in_line():
+def test_segment_distances_match_brute_force_for_parallel_crossing_and_collinear_segments():
     rng, segments = random.Random(1), []
     for _ in range(3000):
         p, a = ([rng.randint(-2, 2) for _ in range(3)] for _ in range(2))
@@ -129,7 +129,7 @@ def test_any_number_of_legs_in_any_order_forms_one_closed_ring(count):
 
 @pytest.mark.parametrize("change", [lambda machine: machine, offset], ids=["as described", "with offsets"])
 @pytest.mark.parametrize("name", ROBOTS)
-def test_the_gap_is_the_one_that_brute_force_finds_in_any_pose(name, change):
+def test_the_gap_between_legs_matches_brute_force_in_any_pose(name, change):
     machine, rng = change(robot(name)), random.Random(2)
     ring, near = LegNeighbours.of(machine), 0
     for _ in range(400):
@@ -147,7 +147,7 @@ def test_the_gap_is_the_one_that_brute_force_finds_in_any_pose(name, change):
 
 
 @pytest.mark.parametrize("name", ROBOTS)
-def test_left_and_right_exchanged_leave_the_gap_as_it_is(name):
+def test_mirroring_the_robot_does_not_change_the_gap(name):
     machine, rng = robot(name), random.Random(3)
     ring = LegNeighbours.of(machine)
     for _ in range(200):
@@ -205,7 +205,7 @@ def test_the_gap_is_never_wider_than_between_the_links_in_physics_and_narrower_b
     assert len(short) > 75
 
 
-def test_the_standing_robot_of_the_simulation_has_its_legs_apart():
+def test_the_legs_of_the_standing_simulated_robot_do_not_touch():
     for name in ROBOTS:
         joints = start_poses.standing_pose(robot(name)).tolist()
         assert LegNeighbours.of(robot(name)).gap(joints) == (ENOUGH, None)

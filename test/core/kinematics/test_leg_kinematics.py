@@ -144,7 +144,7 @@ def test_no_joint_jumps_for_a_leg_mounted_at_any_yaw(yaw_deg):
         previous = row
 
 
-def test_no_servo_is_commanded_beyond_what_it_can_turn_to():
+def test_no_servo_is_commanded_beyond_its_range():
     """Article D8: whatever the target, the joints stay inside the limits, and the reason is given."""
     rng = random.Random(5)
     for leg in legs(0.01, 0.0):

@@ -41,7 +41,7 @@ def test_composition_is_associative_and_the_inverse_cancels():
 
 
 @pytest.mark.parametrize("turn", [1e-9, 5e-5, 0.99e-4, 1.01e-4, 0.3, 2.0])
-def test_carried_points_are_those_of_the_exponential_and_the_logarithm_undoes_it(turn):
+def test_moved_points_match_the_exponential_and_the_logarithm_undoes_it(turn):
     rng = random.Random(3)
     for _ in range(30):
         time = rng.uniform(0.2, 3.0)

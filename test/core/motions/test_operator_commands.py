@@ -121,7 +121,7 @@ def test_an_accepted_request_is_executed(request_):
     assert [what for what, true in seen.items() if true] == [what for what in seen if what == request_]
 
 
-def test_a_robot_that_lies_stands_up_and_tells_a_twist_to_wait_for_that():
+def test_a_lying_robot_stands_up_and_refuses_a_twist_until_then():
     lies = lying()
     assert lies.commands.velocity(FORWARD) == "ignored while sitting: call the service stand first"
     assert lies.commands.velocity(ZERO) == ""
@@ -133,7 +133,7 @@ def test_a_robot_that_lies_stands_up_and_tells_a_twist_to_wait_for_that():
     assert moving.commands.velocity(FORWARD) == ""  # part of a motion: the robot may be about to stand
 
 
-def test_a_zero_leaves_motion_and_rehearsal_alone_and_no_twist_stops_a_robot_from_sitting_down():
+def test_a_zero_twist_ends_no_motion_and_no_twist_interrupts_sitting_down():
     playing = Robot().play()
     playing.commands.rehearse(WAITING)
     assert playing.commands.velocity(ZERO) == ""
@@ -148,7 +148,7 @@ def test_a_zero_leaves_motion_and_rehearsal_alone_and_no_twist_stops_a_robot_fro
     assert sits.planner.state is RobotState.SITTING
 
 
-def test_silence_of_the_velocity_stops_a_walk_but_neither_a_motion_nor_sitting_down():
+def test_a_velocity_timeout_stops_a_walk_but_neither_a_motion_nor_sitting_down():
     walks = Robot().walk()
     walks.commands.velocity_timed_out()
     assert walks.run(2.0).planner.state is RobotState.STANDING
@@ -209,7 +209,7 @@ def test_a_motion_is_played_as_soon_as_its_rehearsal_has_passed_and_refused_with
     assert refused.player.name == ""
 
 
-def test_a_motion_that_may_finish_its_cycle_does_and_what_is_rehearsed_is_dropped():
+def test_a_motion_that_may_finish_its_cycle_does_and_a_pending_rehearsal_is_dropped():
     playing = Robot().play()
     playing.commands.rehearse(WAITING)
     playing.commands.finish_cycle()

@@ -103,7 +103,7 @@ STATES = {
 
 
 @pytest.mark.parametrize("state", STATES)
-def test_a_copy_goes_on_as_its_original_and_stepping_one_leaves_the_other_alone(state):
+def test_a_copy_continues_like_its_original_and_independently_of_it(state):
     original, twin = STATES[state](), STATES[state]()
     copied = original.copy()
     copied.command(Twist(-0.05, 0.02, 0.0))  # the copy is sent elsewhere ...

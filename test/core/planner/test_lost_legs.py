@@ -172,7 +172,7 @@ def test_a_lying_robot_folds_a_leg_stands_up_without_it_and_lies_down_again(name
     assert planner.change_leg("right_middle", lost=False) == "" and planner.view.lost_legs == ()
 
 
-def test_torque_off_keeps_what_is_lost_and_holds_the_leg_where_it_is_found():
+def test_torque_off_keeps_legs_lost_and_holds_them_where_they_are_found():
     planner = on_five("phantomx", "left_rear")
     joints = planner.view.joint_angles.copy()
     planner.forget_pose()

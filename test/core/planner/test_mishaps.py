@@ -164,7 +164,7 @@ def test_a_robot_on_its_back_is_refused_with_its_attitude(fallen):
     assert fallen.state is RobotState.FALLEN and at_rest(fallen.run(HALTED))
 
 
-def test_without_an_attitude_recover_is_refused_with_the_way_out(fallen):
+def test_without_an_attitude_recover_is_refused_with_the_remedy(fallen):
     for _ in range(20):
         fallen.planner.step(DT)
     refusal = fallen.planner.recover()
@@ -207,7 +207,7 @@ def test_a_robot_that_was_lifted_holds_and_does_not_walk_in_the_air(carried):
     assert carried.planner.recover() == carried.planner.stand() == carried.mishap.text
 
 
-def test_a_robot_that_was_put_down_goes_on_with_a_new_command(carried):
+def test_a_robot_that_was_put_down_continues_with_a_new_command(carried):
     carried.loaded = True
     assert at_rest(carried.run(1.0))
     carried.run(1.0, FORWARD)
@@ -252,7 +252,7 @@ def test_a_robot_that_is_turned_over_while_it_is_carried_counts_as_fallen(carrie
     assert carried.state is RobotState.FALLEN
 
 
-def test_a_sensor_that_has_never_felt_load_does_not_stop_the_robot():
+def test_a_sensor_that_never_reported_load_does_not_stop_the_robot():
     scene = Scene(MishapDetection())
     scene.loaded = False
     scene.run(1.0)
@@ -294,7 +294,7 @@ def test_feet_that_slip_slow_the_walk_and_are_named(scene):
 
 
 @pytest.mark.parametrize("trouble", ["roll", "loaded", "held", "rate"])
-def test_what_is_switched_off_changes_nothing(trouble):
+def test_disabled_detectors_change_nothing(trouble):
     calm, troubled = Scene(MishapDetection()), Scene(MishapDetection())
     values = {"roll": 1.5, "loaded": False, "held": {(0, 0): 2.0}, "rate": 1.0}
     setattr(troubled, trouble, values[trouble])
@@ -302,7 +302,7 @@ def test_what_is_switched_off_changes_nothing(trouble):
     assert troubled.mishap is None
 
 
-def test_a_robot_that_walks_turns_and_stops_is_in_no_trouble(scene):
+def test_walking_turning_and_stopping_is_no_mishap(scene):
     for twist in (FORWARD, Twist(0.0, 0.0, 0.5), Twist(-0.05, 0.05, 0.2), ZERO):
         scene.rate = twist.wz
         scene.run(2.0, twist)

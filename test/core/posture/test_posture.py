@@ -154,7 +154,7 @@ def test_a_robot_with_a_stand_request_at_any_time_of_a_joint_motion_stands_up(na
 
 
 @pytest.mark.parametrize("name", ROBOTS)
-def test_a_halt_while_standing_up_waits_and_the_next_stand_goes_on(name):
+def test_a_halt_pauses_standing_up_and_the_next_stand_continues_it(name):
     planner, start = Planner(robot(name)), random_pose(name, random.Random(8))
     planner.set_measured_joints(start)
     planner.stand()
@@ -178,7 +178,7 @@ def test_without_joint_states_standing_is_refused_with_the_remedy(name):
 
 
 @pytest.mark.parametrize("name", ROBOTS)
-def test_a_planner_that_starts_under_a_walking_robot_takes_over_where_it_stands(name):
+def test_a_planner_started_on_a_walking_robot_takes_over_its_current_pose(name):
     """Fault: respawn of the planner while walking; no jump, no fall, feet in the air go down below where they are."""
     walking = standing_planner(name)
     rng = random.Random(9)
@@ -227,7 +227,7 @@ def test_stand_brings_a_body_that_was_found_low_to_its_neutral_height(name, at_o
 
 
 @pytest.mark.parametrize("name", ROBOTS)
-def test_a_body_that_is_almost_on_the_ground_lies(name):
+def test_a_body_close_to_the_ground_counts_as_lying(name):
     machine = robot(name)
     offset = belly_height(machine) + 0.004 - machine.walk.height
     low = joints_at_offset(machine, standing_planner(name).view.neutral_footholds(), offset)
@@ -237,7 +237,7 @@ def test_a_body_that_is_almost_on_the_ground_lies(name):
 
 
 @pytest.mark.parametrize("name", ROBOTS)
-def test_a_planner_that_starts_under_a_robot_in_any_pose_keeps_it_on_its_feet_and_leaning_as_it_was(name):
+def test_a_planner_started_on_a_robot_in_any_pose_keeps_its_feet_and_its_tilt(name):
     rng = random.Random(10)
     for _ in range(POSES // 4):
         posed = standing_planner(name, rng.choice(GAITS))
@@ -257,7 +257,7 @@ def test_a_planner_that_starts_under_a_robot_in_any_pose_keeps_it_on_its_feet_an
 
 
 @pytest.mark.parametrize("name", ROBOTS)
-def test_a_planner_that_starts_under_a_posed_robot_on_its_footholds_finds_the_whole_pose(name):
+def test_a_planner_started_on_a_posed_robot_finds_the_whole_body_pose(name):
     """A pose asked for next counts from the footholds, so what was not found would come on top of it."""
     rng = random.Random(11)
     for _ in range(POSES):
@@ -347,7 +347,7 @@ def test_a_height_step_from_lowest_to_highest_is_ramped(name):
 
 @pytest.mark.parametrize("name", ROBOTS)
 @pytest.mark.parametrize("dt", [0.0, -1.0, float("nan"), float("inf")])
-def test_a_tick_of_no_time_repeats_the_last_row(name, dt):
+def test_a_tick_of_zero_duration_repeats_the_last_targets(name, dt):
     planner = standing_planner(name)
     plan = list(drive(planner, Twist(0.03, 0.0, 0.0), 1.0))[-1]
     again = planner.step(dt)

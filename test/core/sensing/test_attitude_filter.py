@@ -60,7 +60,7 @@ def test_the_axes_are_those_of_rep_103():
 
 @quick
 @given(rates, st.integers(1, 60))
-def test_a_constant_rate_is_integrated_exactly_where_gravity_cannot_be_felt(rate, count):
+def test_a_constant_rate_is_integrated_exactly_without_gravity(rate, count):
     made = AttitudeFilter()
     for _ in range(count):
         made.update(rate, (0.0, 0.0, 0.0), DT)
@@ -94,7 +94,7 @@ def test_gravity_turns_any_tilt_to_the_true_one_within_five_time_constants_and_n
     assert abs(x * axis[20][1] - y * axis[20][0]) < 1e-6 * GRAVITY**2  # it falls straight towards the vertical
 
 
-def test_a_shake_is_not_taken_for_gravity():
+def test_a_shake_does_not_correct_the_attitude():
     made = AttitudeFilter(time_constant=0.05)
     made.update((0.0, 0.0, 0.0), UP, DT)
     for _ in range(100):

@@ -47,7 +47,7 @@ def walked(machine, gait, direction):
 @pytest.mark.parametrize("direction", DIRECTIONS)
 @pytest.mark.parametrize("gait", GAITS)
 @pytest.mark.parametrize("name", ROBOTS)
-def test_planner_to_joints_to_odometry_gives_the_commanded_pose_on_pointed_feet(name, gait, direction):
+def test_odometry_from_planned_joints_with_point_feet_is_the_commanded_pose(name, gait, direction):
     truth, estimate, distance = walked(replace(robot(name), foot_radius=0.0), gait, direction)
     assert math.dist(estimate[:2], truth[:2]) < 0.002 * distance
     assert abs(wrap(estimate.yaw - truth.yaw)) < 0.006  # after more than half a turn
@@ -82,7 +82,7 @@ def turned(axis, angle):
 @pytest.mark.parametrize("lean", [0.0, 0.06])
 @pytest.mark.parametrize("direction", DIRECTIONS)
 @pytest.mark.parametrize("name", ROBOTS)
-def test_a_body_on_balls_that_roll_without_slip_is_followed_to_a_thousandth(name, direction, lean):
+def test_odometry_on_rolling_ball_feet_is_accurate_to_a_thousandth(name, direction, lean):
     """The ball is at rest where it touches: its centre moves with the tibia's angular velocity x (0, 0, radius)."""
     machine, odometry, steps = robot(name), Odometry(robot(name)), 200
     twist = fitting(standing_planner(name), DIRECTIONS[direction], 1.0, "tripod")
@@ -145,7 +145,7 @@ def test_the_rigid_fit_recovers_any_motion_and_its_residual_reveals_slip():
 @pytest.mark.parametrize(
     "loads", [((5.0,) * 5 + (20.0,), (5.0,) * 5 + (1e-9,)), ((5.0,) * 5 + (1e-9,), (5.0,) * 5 + (20.0,))]
 )
-def test_a_foot_counts_with_the_smaller_of_its_loads_and_with_the_larger_where_tripods_change(loads):
+def test_feet_are_weighted_by_the_smaller_load_and_at_a_tripod_change_by_the_larger(loads):
     feet = [(0.25, 0.15), (-0.02, -0.24), (-0.22, 0.17), (0.2, -0.2), (-0.24, -0.16), (0.03, 0.26)]
     motion = exp(Twist(0.1, -0.05, 0.4), 0.3)
     moved = [motion.inverse().apply(*p) for p in feet]
@@ -160,7 +160,7 @@ def test_a_foot_counts_with_the_smaller_of_its_loads_and_with_the_larger_where_t
 @pytest.mark.parametrize("turn", [None, 0.12])
 @pytest.mark.parametrize("count", [3, 4, 6])
 @pytest.mark.parametrize("slipping", [0, 1, 2])
-def test_one_slipping_foot_is_found_however_few_stand(slipping, count, turn):
+def test_a_slipping_foot_is_found_with_any_number_of_standing_feet(slipping, count, turn):
     """Of three feet by the distance of the other two, which stays, or by the turn that an IMU saw."""
     feet = [(0.25, 0.15), (-0.02, -0.24), (-0.22, 0.17), (0.2, -0.2), (-0.24, -0.16), (0.03, 0.26)][:count]
     motion = exp(Twist(0.1, -0.05, 0.4), 0.3)
@@ -205,7 +205,7 @@ def test_the_same_step_in_twice_the_time_is_half_as_fast_and_its_twist_four_time
     assert variances == pytest.approx([4.0, 4.0, 4.0 if turn is None else 2.0], rel=1e-3)
 
 
-def test_a_sample_without_common_feet_goes_on_at_the_last_twist_and_a_lasting_loss_stops():
+def test_without_common_feet_the_last_twist_is_extrapolated_and_then_zero():
     planner = standing_planner("phantomx")
     odometry = Odometry(robot("phantomx"))
     for plan in drive(planner, Twist(0.05, 0.0, 0.0), 4.0):

@@ -17,7 +17,7 @@ def run(meter, angles, moved=0.01, power=None, torques=None):
     return meter.usage
 
 
-def test_a_walk_adds_time_distance_and_energy_and_gives_the_cost_of_transport():
+def test_a_walk_adds_time_distance_and_energy_and_yields_the_cost_of_transport():
     usage = run(UsageMeter(ROBOT), [0.0] * 101, power=20.0)
     assert (usage.on_time, usage.walking_time) == pytest.approx((10.0, 10.0))
     assert (usage.distance, usage.energy) == pytest.approx((1.0, 200.0))
@@ -46,7 +46,7 @@ def test_without_a_measured_current_the_work_of_the_servos_counts():
     assert run(UsageMeter(ROBOT), [0.0, 0.1], power=5.0, torques=np.ones(SHAPE)).energy == pytest.approx(0.5)
 
 
-def test_counts_go_on_from_earlier_ones_unless_the_robot_has_other_joints():
+def test_counts_continue_from_stored_ones_unless_the_joints_differ():
     before = Usage(100.0, 50.0, 3.0, 10.0, 1.0, 10.5, (7.0,) * 18)
     usage = run(UsageMeter(ROBOT, before), [0.0, 0.0])
     assert usage.distance == pytest.approx(3.01) and usage.cycles == before.cycles
@@ -54,7 +54,7 @@ def test_counts_go_on_from_earlier_ones_unless_the_robot_has_other_joints():
     assert UsageMeter(ROBOT, other).usage.cycles == (0.0,) * 18
 
 
-def test_the_lowest_voltage_stays():
+def test_the_lowest_voltage_is_kept():
     meter = UsageMeter(ROBOT)
     for volts in (11.5, 10.9, 11.8):
         meter.voltage(volts)

@@ -16,7 +16,7 @@ def drift(machine, gait):
 
 
 @pytest.mark.parametrize("name", ROBOTS)
-def test_a_robot_without_a_leg_drifts_and_without_its_mirror_image_to_the_other_side(name):
+def test_a_robot_without_a_leg_drifts_opposite_to_its_mirror_image(name):
     left, right = (WalkingLegs.without(robot(name), frozenset({row})).capabilities for row in (0, 3))
     here = drift(left.robot, left.gaits["wave"])
     gait = replace(left.gaits["wave"], lift_off=tuple(left.gaits["wave"].lift_off[row] for row in (2, 3, 4, 0, 1)))
@@ -25,7 +25,7 @@ def test_a_robot_without_a_leg_drifts_and_without_its_mirror_image_to_the_other_
     assert (there.vx, -there.vy, -there.wz) == pytest.approx(here, abs=1e-6)
 
 
-def test_legs_alike_on_both_sides_do_not_drift():
+def test_a_symmetric_robot_does_not_drift():
     able = WalkingLegs.without(robot("phantomx"), frozenset({1, 4})).capabilities
     assert drift(able.robot, able.gaits["crawl"]) == pytest.approx((0.0, 0.0, 0.0), abs=1e-5)
 

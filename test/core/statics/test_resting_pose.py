@@ -144,7 +144,7 @@ def test_a_robot_with_its_centre_of_mass_outside_every_support_polygon_has_no_re
     assert resting_pose(dataclasses.replace(machine, body=body), row) is None
 
 
-def test_the_triangle_of_three_feet_is_what_a_tripod_stands_on():
+def test_a_tripod_rests_on_the_triangle_of_its_three_feet():
     machine = robot("phantomx")
     lifts = [0.0, 0.02, 0.0, 0.02, 0.0, 0.02]
     row = stance_in(machine, BodyPose(), lifts)

@@ -59,7 +59,7 @@ def test_the_centre_of_mass_is_the_mean_of_all_segments_by_mass(name):
     assert center_of_mass(machine, rows) == pytest.approx(tuple(expected), abs=1e-12)
 
 
-def test_loads_carry_the_weight_and_balance_about_the_centre():
+def test_foot_loads_add_up_to_the_weight_and_balance_about_the_centre_of_mass():
     feet = [(0.2, 0.1), (-0.2, 0.15), (0.0, -0.2), (0.1, 0.3)]
     planted = [True, True, True, False]
     loads = foot_loads(feet, planted, (0.0, 0.0), 20.0)
@@ -70,7 +70,7 @@ def test_loads_carry_the_weight_and_balance_about_the_centre():
     assert min(foot_loads(feet, planted, (0.5, 0.5), 20.0)) == 0.0  # a foot never pulls
 
 
-def test_moving_inwards_from_the_nearest_edge_gains_all_of_the_distance_in_any_polygon():
+def test_moving_away_from_the_nearest_edge_raises_the_margin_by_that_distance():
     rng = np.random.default_rng(7)
     tried = 0
     for _ in range(400):

@@ -12,7 +12,7 @@ ARTICLE_FEET = [(-20, 20), (-35, 0), (-20, -20), (20, -20), (35, 0), (20, 20)]
 FEET = [(z / 1000.0, -x / 1000.0) for x, z in ARTICLE_FEET]
 
 
-def test_the_worked_example_of_the_article_comes_out():
+def test_the_worked_example_of_the_article_is_reproduced():
     """Articles B2, B3, B4 and B8: curvature 1.5, distance 20 mm."""
     radius = arc_steering.turn_radius(0.020, 1.5)
     assert radius * 1000 == pytest.approx(8.28, abs=0.005)  # B2

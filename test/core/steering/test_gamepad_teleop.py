@@ -112,7 +112,7 @@ def test_nothing_moves_until_the_limits_are_known():
     assert person().update(pad(L1, ly=1.0)).hint == ""
 
 
-def test_a_scale_that_is_given_wins_over_the_robot():
+def test_an_explicit_scale_overrides_the_limits_of_the_robot():
     teleop = person(GamepadScaling(normal=Twist(0.05, math.nan, math.nan), turbo=Twist(0.15, math.nan, math.nan)))
     assert teleop.update(pad(L1, ly=1.0, lx=1.0)).twist == pytest.approx((0.05, NORMAL_SHARE * TOP.vy, 0.0))
     assert teleop.update(pad(L1, R1, ly=1.0)).twist == pytest.approx((0.15, 0.0, 0.0))
@@ -160,7 +160,7 @@ def test_stop_works_in_the_very_first_state():
     assert GamepadTeleop().update(pad(B)).call == "stop"
 
 
-def test_after_a_stop_the_dead_man_has_to_be_let_go_first():
+def test_after_a_stop_the_dead_man_must_be_released_first():
     teleop = person()
     teleop.update(pad(L1, ly=1.0))
     teleop.update(pad(L1, B, ly=1.0))
@@ -182,7 +182,7 @@ def test_a_lost_pad_is_a_zero_and_one_that_comes_back_with_the_dead_man_stuck_dr
     assert teleop.update(pad(L1, ly=1.0)).twist.vx > 0.0
 
 
-def test_a_dead_man_that_is_held_from_the_start_has_to_be_let_go_first():
+def test_a_dead_man_held_from_the_start_must_be_released_first():
     teleop = GamepadTeleop(robot=RobotStatus(maxima=TOP))
     assert teleop.update(pad(L1, ly=1.0)).twist is None
 
@@ -243,7 +243,7 @@ def test_in_pose_mode_both_sticks_move_the_body_and_the_walk_ends_with_one_zero(
     assert not teleop.driving
 
 
-def test_the_pose_stays_when_the_dead_man_is_let_go_and_when_walking_goes_on():
+def test_the_pose_stays_when_the_dead_man_is_released_and_walking_continues():
     teleop = person()
     teleop.update(pad(L1, Y, ly=1.0))
     assert teleop.update(pad()).pose is None
@@ -259,7 +259,7 @@ def test_the_same_pose_is_sent_once():
     assert teleop.update(pad(L1, ly=0.5)).pose is None
 
 
-def test_back_asks_for_the_neutral_pose_even_if_it_was_asked_for_before():
+def test_back_requests_the_neutral_pose_every_time():
     teleop = person()
     press(teleop, UP)
     assert press(teleop, BACK).pose == NEUTRAL
@@ -340,7 +340,7 @@ def test_every_control_has_its_own_button_and_a_sentence():
 # --- several sources ------------------------------------------------------------------------------------------
 
 
-def test_the_foremost_source_has_the_highest_priority_and_the_table_settles_a_tie():
+def test_the_active_source_has_the_highest_priority_and_table_order_breaks_ties():
     assert highest_priority(["navigation", "keyboard"]) == "keyboard"
     assert highest_priority(["tablet", "keyboard", "joystick"]) == "joystick"
     assert highest_priority(["unknown", "navigation"]) == "navigation"
@@ -379,7 +379,7 @@ def tops(planner, share, seconds=1.8):
     return highest
 
 
-def test_lower_steps_are_as_high_as_asked_from_the_next_swing_on_and_without_a_jump():
+def test_a_lower_step_height_applies_from_the_next_swing_without_a_jump():
     planner = standing_planner("phantomx")
     walk = planner.robot.walk
     for share in (1.0, 0.4, 0.7):

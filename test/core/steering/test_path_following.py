@@ -96,7 +96,7 @@ def test_waypoints_are_reached_in_order_and_reported_once():
         assert at(pose, goal, PursuitSettings())
 
 
-def test_aligned_it_faces_where_it_walks_and_free_it_does_not_turn():
+def test_an_aligned_heading_follows_the_path_and_a_free_one_stays():
     goal = Waypoint(0.0, 3.0, None, PursuitHeading.ALIGNED)
     middle = [pose for pose, order in walk(Pursuit([goal]), ORIGIN) if 1.0 < order.distance < 1.5]
     assert [pose.yaw for pose in middle] == pytest.approx([math.pi / 2] * len(middle), abs=0.1)
@@ -116,7 +116,7 @@ def test_it_slows_down_before_the_waypoint():
     assert all(order.twist.vx <= max(order.distance, 0.15 * 0.9 * LIMITS.vx) + 1e-9 for _, order in way)
 
 
-def test_a_robot_that_cannot_walk_now_is_sent_nothing_and_is_not_given_up():
+def test_a_robot_that_cannot_walk_gets_no_command_and_keeps_its_waypoint():
     pursuit = Pursuit([Waypoint(1.0, 0.0)], PursuitSettings(progress_timeout=1.0))
     for _ in range(100):
         order = pursuit.step(ORIGIN, ZERO, NOTHING, DT)
@@ -153,7 +153,7 @@ def nearest(way, obstacles):
     return min(np.hypot(*(obstacles - pose[:2]).T).min() for pose, _ in way)
 
 
-def test_it_stands_when_everything_round_it_is_near():
+def test_it_stops_when_surrounded():
     cage = ring(0.0, 0.0, RADIUS + 0.05)
     order = Pursuit([Waypoint(2.0, 0.0)], PursuitSettings(radius=RADIUS)).step(ORIGIN, LIMITS, cage, DT)
     assert order.phase is PursuitPhase.BLOCKED

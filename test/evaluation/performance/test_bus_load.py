@@ -41,7 +41,7 @@ def test_a_loop_is_compared_with_the_transfer_time_of_its_bytes(found, line):
     assert entry["kept"] is (entry["median_ms"] <= bus_load.MAX_RATIO * entry["limit_ms"])
 
 
-def test_a_user_without_the_right_to_real_time_goes_on_without(monkeypatch):
+def test_without_permission_for_real_time_scheduling_the_loop_runs_normally(monkeypatch):
     def refuse(*_):
         raise PermissionError
 

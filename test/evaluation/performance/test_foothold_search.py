@@ -59,7 +59,7 @@ def use(machine, leg, twist, swing_time, stance, centre) -> float:
 
 
 @pytest.mark.parametrize("axis", AXES)
-def test_up_to_the_greatest_speed_a_leg_keeps_its_limits_and_a_little_beyond_it_does_not(axis):
+def test_a_leg_keeps_its_limits_up_to_the_maximum_speed_and_not_beyond(axis):
     rng = random.Random(1)
     for name in ROBOTS:
         machine = robot(name)

@@ -125,7 +125,7 @@ def test_a_robot_on_its_back_refuses_to_recover():
     assert walk.planner.recover().startswith("the robot lies upside down (roll ")
 
 
-def test_a_robot_that_is_lifted_holds_its_legs_and_walks_on_only_when_it_is_told_to_after_it_was_set_down():
+def test_a_lifted_robot_holds_its_legs_and_walks_again_only_on_a_new_command():
     walk = Walk()
     walk.run(1.2, FORWARD)
     hand = Hand(walk)
@@ -143,7 +143,7 @@ def test_a_robot_that_is_lifted_holds_its_legs_and_walks_on_only_when_it_is_told
     assert walk.planner.state is RobotState.WALKING and walk.tilt < 5.0
 
 
-def test_a_leg_that_is_jammed_is_named_and_let_off_and_the_robot_walks_on_when_it_is_free():
+def test_a_jammed_leg_is_named_and_relieved_and_the_robot_walks_once_it_is_free():
     walk = Walk()
     walk.run(1.2, FORWARD)
     data, world = walk.simulation.data, walk.simulation.world
@@ -165,7 +165,7 @@ def test_a_leg_that_is_jammed_is_named_and_let_off_and_the_robot_walks_on_when_i
     assert walk.planner.state is RobotState.WALKING and walk.tilt < 5.0
 
 
-def test_a_foot_that_is_caught_under_an_obstacle_slows_the_walk_tips_nothing_and_comes_free():
+def test_a_foot_caught_under_an_obstacle_slows_the_walk_and_comes_free():
     walk = Walk()
     walk.run(1.2, FORWARD)
     data, foot = walk.simulation.data, walk.simulation.world.feet[0]

@@ -63,7 +63,7 @@ def test_between_machines_the_longer_age_counts_unless_both_started_nearly_at_on
     assert ours.older_than(theirs) is not by_age  # else the order of their names decides
 
 
-def test_beside_an_older_robot_a_node_is_not_made(bench):
+def test_next_to_an_older_robot_no_node_is_created(bench):
     bench.probe.create_publisher(String, "robot_nodes", LATCHED).publish(String(data=OTHER.text))
     made = []
     with pytest.raises(ParameterError, match="mujoco_sim refuses to drive: /mujoco_sim of another robot"):
@@ -91,7 +91,7 @@ def announce(bench):
     return publish
 
 
-def test_beside_an_older_graph_a_node_is_deactivated_but_obeys_the_emergency_stop(bench, announce):
+def test_next_to_an_older_graph_a_node_is_deactivated_but_obeys_the_emergency_stop(bench, announce):
     node = bench.add(MujocoSim(parameter_overrides=overrides(headless=True)))
     GraphPresence(node)
     states = bench.listen(JointState, "joint_states")
@@ -108,7 +108,7 @@ def test_beside_an_older_graph_a_node_is_deactivated_but_obeys_the_emergency_sto
     assert states[-1] is last
 
 
-def test_the_older_graph_goes_on_and_reports_the_other(bench, announce):
+def test_the_older_graph_continues_and_reports_the_other(bench, announce):
     node = bench.planner()
     GraphPresence(node)
     announce(OTHER._replace(node="/gait_planner", age=-HOUR))

@@ -73,7 +73,7 @@ def refused(error):
 @example((0.0, 0.0, 5e-324), (0.0, 0.0, 0.0))
 @example((1e-200, 0.0, 0.0), (0.0, 0.0, 0.0))
 @example((1e308, 1e-3, -1e308), (0.0, 0.0, 0.0))
-def test_any_velocity_is_zero_or_at_least_the_minimum_and_is_walked_within_the_limits(values, beside):
+def test_any_velocity_is_zero_or_at_least_the_minimum_and_respects_the_limits(values, beside):
     (operator, planner), velocity = commands(), VelocityFilter(0.5)
     verdict = velocity.offer(Twist(*values), beside, None, 0.0, 10.0)
     assert verdict.accepted == all(map(math.isfinite, (*values, *beside)))

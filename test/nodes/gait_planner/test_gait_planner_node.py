@@ -62,7 +62,7 @@ def test_the_chain_stands_up_walks_and_sits_down_with_every_joint_target_in_its_
     ]
 
 
-def test_without_a_subscriber_of_its_targets_the_robot_stays_as_it_is_and_then_starts_where_it_was_measured(bench):
+def test_without_a_target_subscriber_the_robot_stays_and_later_starts_from_measured_joints(bench):
     node = bench.planner(False, stand_on_start=True)
     states = bench.publisher(JointState, "joint_states")
     layout = messages.JointLayout(robot())
@@ -116,7 +116,7 @@ def test_the_foot_targets_follow_the_contract(bench):
     assert node.planner.state.value == "standing"
 
 
-def test_latecomers_get_the_latched_states_within_a_second(bench):
+def test_late_subscribers_get_the_latched_states_within_a_second(bench):
     bench.planner()
     received = {
         topic: bench.listen(String, topic, LATCHED) for topic in ("gait_state", "gait_active", "gaits", "motion_state")
@@ -175,7 +175,7 @@ def test_the_executed_velocity_is_published_if_asked_for(bench):
     assert max(message.linear.x for message in executed) == pytest.approx(most, rel=0.02)
 
 
-def test_a_live_limit_holds_from_then_on(bench):
+def test_a_limit_changed_at_run_time_applies_at_once(bench):
     node = bench.planner()
     assert node.set_parameters([Parameter("linear.x.max_velocity", value=0.03)])[0].successful
     drive(bench, node, twist(0.1), lambda: node.output.last.twist.vx > 0.0299)

@@ -57,7 +57,7 @@ def test_a_shipped_motion_is_rehearsed_and_then_reaches_the_servos_from_start_to
     assert max(heights) > heights[0] + 0.09, "the leg that waves is well above the ground"
 
 
-def test_all_shipped_motions_are_listed_for_latecomers(bench):
+def test_all_shipped_motions_are_listed_for_late_subscribers(bench):
     bench.planner()
     received = bench.listen(String, "motions", LATCHED)
     bench.until(lambda: received, 1.0)
@@ -65,7 +65,7 @@ def test_all_shipped_motions_are_listed_for_latecomers(bench):
     assert {"wave", "pack", "unpack"} <= set(known_motions())
 
 
-def test_a_rehearsal_takes_its_time_between_the_ticks_and_keeps_none_of_them_waiting(bench, motions):
+def test_a_rehearsal_runs_between_ticks_and_delays_none(bench, motions):
     rows = bench.listen(MultiDOFJointState, "foot_targets")
     bench.until(lambda: rows)
     shares = []
@@ -158,7 +158,7 @@ HOSTILE = {
 }
 
 
-def test_no_request_keeps_a_tick_waiting_and_stop_is_answered(bench, motions, tmp_path):
+def test_no_request_delays_a_tick_and_stop_is_answered(bench, motions, tmp_path):
     pipe = tmp_path / "pipe.yaml"
     os.mkfifo(pipe)
     stream = walking(bench, motions.node)

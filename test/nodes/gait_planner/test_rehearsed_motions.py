@@ -15,7 +15,7 @@ def stored(known, count):
     return [number for number in range(count) if known.find(motion(number).motion)]
 
 
-def test_the_last_motions_are_found_and_a_further_one_takes_the_place_of_the_oldest():
+def test_recent_rehearsals_are_found_and_a_new_one_replaces_the_oldest():
     known = RehearsedMotions()
     for number in range(MAX_REHEARSED):
         known.add(motion(number))

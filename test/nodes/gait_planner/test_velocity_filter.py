@@ -26,7 +26,7 @@ def test_a_number_that_is_not_finite_is_refused_and_does_not_refresh_the_timer(b
 
 
 @pytest.mark.parametrize("value", [1e308, -1e308, 5e-324, 1e-310])
-def test_finite_extremes_are_accepted_at_a_size_that_can_be_squared(value):
+def test_extreme_finite_values_are_clamped_so_that_their_squares_are_finite(value):
     command = VelocityFilter(TIMEOUT)
     assert command.offer(Twist(value, value, 0.0), STILL, None, 0.0, 0.0).accepted
     assert max(map(abs, command.twist)) <= 100.0

@@ -99,7 +99,7 @@ def test_sticks_are_positive_to_the_left_and_forward_and_triggers_negative():
     assert pad.axes[:4] == pytest.approx([-1.0] * 4, abs=1e-4)
 
 
-def test_sticks_grow_from_zero_at_the_edge_of_their_rest():
+def test_stick_values_start_at_zero_at_the_edge_of_the_dead_zone():
     def value(x):
         return after(Device(), (EV_ABS, 0, round(x * 32767))).axes[0]
 
@@ -122,7 +122,7 @@ def test_triggers_are_found_as_other_axes_or_as_buttons():
 
 
 @pytest.mark.parametrize(("vendor", "numbers"), [(0x045E, (2, 3)), (0x054C, (3, 2)), (0x057E, (3, 2))])
-def test_x_and_y_are_where_their_maker_means_them(vendor, numbers):
+def test_x_and_y_follow_the_labels_of_the_manufacturer(vendor, numbers):
     for code, number in zip((0x133, 0x134), numbers, strict=True):
         assert after(Device(vendor=vendor), (EV_KEY, code, 1)).buttons[number] == 1
 

@@ -88,7 +88,7 @@ def test_a_robot_that_walks_measures_no_bias(rig):
     rig.bench.until(lambda: rig.node.status()["gyro bias known"], 5.0, "bias")
 
 
-def test_a_chip_that_is_lost_or_frozen_is_reported_and_used_again_when_it_is_well(rig):
+def test_a_chip_that_is_lost_or_frozen_is_reported_and_used_again_once_it_works(rig):
     rig.bench.until(lambda: rig.heard, 5.0, "messages")
     rig.device.wire.unplug(0x68)
     rig.bench.until(lambda: "the IMU is lost: " in rig.node.last_report("imu"), 2.0, "lost")

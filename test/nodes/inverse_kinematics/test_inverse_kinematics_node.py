@@ -121,7 +121,7 @@ def test_the_first_targets_count_as_one_nominal_period_after_the_seed(target_fil
     assert np.abs(targets.joints - standing_joints()) == pytest.approx(SPEED * NOMINAL_PERIOD_S)
 
 
-def test_held_targets_do_not_save_up_time_for_a_jump(target_filter):
+def test_holding_targets_saves_up_no_time_for_a_later_jump(target_filter):
     feet = np.array(forward(robot(), standing_joints()))
     feet[1, 1] += 0.5
     for tick in range(4):
@@ -208,7 +208,7 @@ def test_targets_start_from_the_measured_joint_angles(chain):
     assert "jumps by" in chain.node.last_report("targets")
 
 
-def test_targets_go_on_where_they_were_after_a_pause_of_a_simulation():
+def test_targets_continue_where_they_were_after_a_paused_simulation():
     chain = Chain(parameter_overrides=overrides(use_sim_time=True))
     try:
         chain.bench.tick_clock()
@@ -239,7 +239,7 @@ def test_incomplete_or_infinite_messages_are_refused_by_name(chain):
     assert chain.out == []
 
 
-def test_a_joint_mapping_names_counts_and_turns_the_joints_as_a_urdf_does(tmp_path):
+def test_a_joint_mapping_converts_names_signs_and_zeros_to_those_of_a_urdf(tmp_path):
     """joint_states and joint_targets change, joint_motion between the nodes of this package does not."""
     signs, path = np.where(np.arange(18) % 2, 1, -1), tmp_path / "mapping.yaml"
     names = enumerate(joint_names(robot().leg_names))

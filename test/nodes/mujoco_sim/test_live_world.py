@@ -47,7 +47,7 @@ def test_a_push_that_is_not_finite_is_refused(rig, value):
     assert np.isfinite(place(rig)).all()
 
 
-def test_friction_and_load_change_under_the_robot_as_it_stands(rig):
+def test_friction_and_payload_change_while_the_robot_stands(rig):
     before, mass = place(rig), rig.node.world.simulation.model.body_mass.sum()
     assert change(rig, friction=0.3, payload=1.0).successful
     rig.wait(10)
@@ -58,7 +58,7 @@ def test_friction_and_load_change_under_the_robot_as_it_stands(rig):
     assert rig.node.status()["friction"] == "0.3"
 
 
-def test_another_ground_starts_anew(rig):
+def test_another_ground_restarts_the_simulation(rig):
     rig.node.world.simulation.data.qpos[0] = 0.5
     assert change(rig, world="bumps", seed=3).successful
     rig.wait(5)

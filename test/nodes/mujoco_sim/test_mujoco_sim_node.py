@@ -60,7 +60,7 @@ def test_joint_states_have_all_joints_with_position_velocity_and_effort(rig):
     assert np.abs(state.velocity).max() < 0.1
 
 
-def test_the_imu_feels_gravity_in_its_own_frame(bench):
+def test_the_imu_measures_gravity_in_its_own_frame(bench):
     imu = bench.listen(Imu, "imu/data", MANY)
     rig = Rig(bench)
     rig.wait(10)
@@ -83,7 +83,7 @@ def test_standing_feet_carry_the_weight_of_the_robot(bench):
     assert rig.height == pytest.approx(robot().walk.height, abs=0.005)
 
 
-def test_the_truth_is_base_link_in_the_world(rig):
+def test_the_ground_truth_is_the_pose_of_base_link_in_the_world(rig):
     assert rig.truth[-1].header.frame_id == "world"
     assert rig.truth[-1].child_frame_id == "base_link"
     assert rig.height == pytest.approx(robot().body.size[2] / 2, abs=0.005)
@@ -131,7 +131,7 @@ def test_after_disarm_and_arm_the_robot_stays_where_it_lies_until_targets_come(r
     assert np.abs(rig.joints - lying).max() < 0.1
 
 
-def test_paused_the_world_stands_still_and_goes_on_without_catching_up(rig):
+def test_a_paused_world_stands_still_and_continues_without_catching_up(rig):
     rig.wait(5)
     assert rig.call("mujoco_sim/set_pause", ON).success
     count, time = len(rig.truth), rig.node.world.simulation.time
@@ -167,7 +167,7 @@ def test_reset_world_puts_the_robot_back_to_the_origin(rig):
     assert rig.height < 0.04
 
 
-def test_with_publish_clock_all_stamps_are_simulated_time_which_only_goes_on(bench):
+def test_with_publish_clock_all_stamps_are_monotonic_simulated_time(bench):
     clock = bench.listen(Clock, "/clock", MANY)
     rig = Rig(bench, publish_clock=True)
     rig.wait(10)

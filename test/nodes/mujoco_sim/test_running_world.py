@@ -156,7 +156,7 @@ def test_a_slope_climbs_with_its_angle_along_x(angle, phantomx):
 
 
 @pytest.mark.parametrize(("world", "height"), [("blocks", "block_height"), ("bumps", "bump_height")])
-def test_rough_ground_is_the_seeds_and_within_its_height(world, height, phantomx):
+def test_rough_ground_follows_its_seed_and_stays_within_its_height(world, height, phantomx):
     def profile(seed):
         simulation = Simulation(*phantomx, WorldSettings(world=world, seed=seed, **{height: 0.03}))
         places = np.random.default_rng(7).uniform(-2.5, 2.5, (200, 2))
@@ -185,7 +185,7 @@ def test_friction_decides_whether_a_push_of_half_the_weight_slides_the_robot(fri
     assert (recorder.slid.mean() > 0.02) == slides
 
 
-def test_the_slip_of_a_sliding_robot_is_the_way_its_feet_went_while_loaded(phantomx):
+def test_the_slip_of_a_sliding_robot_is_the_distance_of_its_loaded_feet(phantomx):
     robot, _ = phantomx
     simulation = settled(phantomx)
     simulation.set_friction(0.1)
@@ -220,7 +220,7 @@ def test_time_that_is_no_whole_physics_step_is_not_lost(phantomx):
     assert simulation.time == pytest.approx(3.33, abs=0.0021)
 
 
-def test_targets_between_two_ticks_are_held_or_joined_by_a_line(phantomx):
+def test_targets_between_two_ticks_are_held_or_interpolated_linearly(phantomx):
     robot, _ = phantomx
     start, goal = standing_pose(robot), standing_pose(robot) + 0.1
     for between, first in (("hold", goal), ("linear", start + 0.01)):

@@ -93,7 +93,7 @@ def test_the_walk_over_feetech_servos_at_1_mbaud_keeps_twice_the_margins(case):
     assert not case.limits.broken_by(found), found
 
 
-def test_only_the_driver_speaks_of_joints_and_only_the_simulator_of_the_truth(bench, tmp_path):
+def test_only_the_driver_publishes_joints_and_only_the_simulator_the_ground_truth(bench, tmp_path):
     link = str(tmp_path / "bus")
     rows = {
         spec.executable: spec

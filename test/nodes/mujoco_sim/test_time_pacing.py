@@ -11,7 +11,7 @@ from hexapod_control.nodes.mujoco_sim.time_pacing import (
 )
 
 
-def test_time_is_due_at_the_factor_and_what_was_taken_is_not_due_again():
+def test_simulated_time_is_due_at_the_speed_factor_and_only_once():
     pace = RealTimePacer(2.0, now=10.0)
     pace.owe(10.031)
     assert [pace.take(0.02) for _ in range(4)] == [True, True, True, False]
@@ -21,7 +21,7 @@ def test_time_is_due_at_the_factor_and_what_was_taken_is_not_due_again():
     assert pace.dropped == 0
 
 
-def test_a_world_that_has_fallen_behind_is_not_hurried_and_counts_it():
+def test_time_beyond_the_catch_up_limit_is_dropped_and_counted():
     pace = RealTimePacer(1.0, now=0.0)
     pace.owe(5.0)
     assert pace.take_all() == MAX_CATCH_UP_S
@@ -51,7 +51,7 @@ def test_late_targets_do_not_let_the_world_run_farther_ahead():
     assert lead.must_wait(0.1 + MAX_LEAD_PERIODS * 0.02 + 0.001, now=0.1)
 
 
-def test_it_does_not_wait_for_a_controller_that_is_not_there_or_gone():
+def test_it_does_not_wait_for_a_missing_controller():
     lead = ControllerLead()
     assert not lead.must_wait(100.0, now=0.0)
     lead.note_targets(100.0, now=50.0)

@@ -167,7 +167,7 @@ def test_answers_to_the_services_and_in_the_terminal_write_the_same_file(protoco
     assert own.read_text() == other.read_text()
 
 
-def test_what_was_saved_holds_for_the_driver_at_once(front_end, own):
+def test_a_saved_calibration_applies_to_the_driver_at_once(front_end, own):
     front = front_end("feetech_st", own)
     mounted = front.mounted
     front.begin("wiggle,rest")
@@ -184,7 +184,7 @@ def test_what_was_saved_holds_for_the_driver_at_once(front_end, own):
     assert np.ptp(heights) < 5e-3
 
 
-def test_a_robot_that_holds_is_not_calibrated_and_one_that_is_calibrated_is_not_armed(front_end, own):
+def test_calibration_is_refused_while_armed_and_arming_during_calibration(front_end, own):
     front = front_end("feetech_st", own, arm_on_start=True)
     world = front.mounted.world
     front.bench.until(world.torques.all, 10.0, "armed")
@@ -203,7 +203,7 @@ def test_a_robot_that_holds_is_not_calibrated_and_one_that_is_calibrated_is_not_
     assert front.call("arm").success
 
 
-def test_a_calibration_that_is_cancelled_leaves_the_file_and_takes_the_torque(front_end, own, tmp_path):
+def test_a_cancelled_calibration_leaves_the_file_and_switches_the_torque_off(front_end, own, tmp_path):
     front = front_end("ssc32", own)
     before = own.read_text()
     for name in ("accept", "back", "save", "cancel"):
@@ -245,7 +245,7 @@ def test_a_loss_of_torque_ends_the_calibration_with_the_reason(how, front_end, o
     assert own.read_text() == before
 
 
-def test_back_leads_to_the_question_before_and_forgets_what_was_answered(front_end, own):
+def test_back_returns_to_the_previous_question_and_discards_its_answer(front_end, own):
     front = front_end("feetech_st", own)
     mounted, person = front.mounted, person_for(front.mounted)
     front.begin("wiggle,rest")
@@ -267,7 +267,7 @@ def test_back_leads_to_the_question_before_and_forgets_what_was_answered(front_e
     assert max(mounted.errors(servo_settings(load(own)).joints)) < 0.005
 
 
-def test_steps_that_do_not_exist_are_asked_for_again(front_end, own):
+def test_unknown_steps_are_refused_and_asked_for_again(front_end, own):
     front = front_end("feetech_st", own)
     assert front.calibration("start").success
     front.asked("which steps?")
@@ -277,7 +277,7 @@ def test_steps_that_do_not_exist_are_asked_for_again(front_end, own):
     front.end()
 
 
-def test_a_robot_that_comes_with_the_package_is_not_written_to(front_end):
+def test_a_shipped_robot_file_is_not_written(front_end):
     front = front_end("feetech_st", "phantomx")
     answer = front.calibration("start")
     assert not answer.success and "copy it first: cp " in answer.message

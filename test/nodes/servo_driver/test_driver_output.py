@@ -49,7 +49,7 @@ def test_joints_are_published_with_torques_where_the_bus_reads_loads_and_not_whi
     assert not feet  # the estimate still learns
 
 
-def test_what_says_which_feet_stand_is_named(output):
+def test_the_source_of_foot_contacts_is_named(output):
     loads = np.zeros((6, 3))
     assert output(feet=False).foot_contact_status(snapshot(loads=loads, times=TIMES)) == "from contact sensors"
     estimate = output()
@@ -58,7 +58,7 @@ def test_what_says_which_feet_stand_is_named(output):
     assert estimate.foot_contact_status(snapshot(loads=loads, times=TIMES)) == "learning: known after some steps"
 
 
-def test_the_battery_has_what_is_known_a_discharge_is_negative_and_the_rest_is_no_number(bench, output):
+def test_battery_state_has_known_values_negative_discharge_current_and_nan_otherwise(bench, output):
     driver, batteries = output(), bench.listen(BatteryState, "battery_state")
     bench.until(lambda: bench.probe.count_publishers("battery_state"))
     temperatures = np.full((6, 3), 30.0)

@@ -57,7 +57,7 @@ def asked(bench):
     return Asked(bench)
 
 
-def test_a_fault_asks_at_once_and_every_second_and_a_new_one_at_once_again(asked):
+def test_a_fault_sends_its_request_at_once_and_every_second(asked):
     assert not asked.requests.reachable
     asked.requests.request(STOP)  # no planner runs
     asked.serve()
@@ -70,7 +70,7 @@ def test_a_fault_asks_at_once_and_every_second_and_a_new_one_at_once_again(asked
     assert asked.names == ["stop"] * 3 and not asked.seated
 
 
-def test_a_robot_that_is_sitting_down_is_not_asked_again_and_that_it_sits_is_passed_on(asked):
+def test_sitting_is_not_requested_twice_and_its_end_is_reported_to_the_driver(asked):
     asked.serve()
     asked.in_state(RobotState.WALKING)
     asked.ask(SIT, 1)
@@ -96,7 +96,7 @@ def test_the_time_on_the_ground_counts_from_the_first_report_of_it(asked):
     assert 0.0 <= requests.down_time < 0.05
 
 
-def test_a_leg_is_asked_for_once_and_where_that_is_refused_the_robot_is_stopped(asked):
+def test_folding_a_leg_is_requested_once_and_a_refusal_stops_the_robot(asked):
     asked.serve()
     legs = asked.bench.listen(String, "lose_leg")
     refusals, lost = (

@@ -60,7 +60,7 @@ def _values(status):
 
 
 @pytest.mark.parametrize("let_go", ["disarm", "estop", "unplug"])
-def test_a_robot_that_was_let_go_is_lost_to_the_planner_until_it_is_armed_again(bench, wire, let_go):
+def test_after_torque_off_the_pose_is_unknown_to_the_planner_until_arming(bench, wire, let_go):
     wire = wire(start=standing_joints())
     driver, _, planner = wire.driver(bench), bench.add(InverseKinematics()), bench.planner(False)
     bench.until(lambda: planner.planner.state is RobotState.STANDING, 8.0)
@@ -136,7 +136,7 @@ def test_the_leg_of_a_servo_that_stays_away_is_folded_and_returns_on_request(ben
     bench.until(lambda: planner.planner.view.lost_legs == () and not planner.planner.view.changing_legs, 12.0)
 
 
-def test_a_hot_servo_makes_the_robot_sit_and_then_the_torque_goes(bench, wire):
+def test_a_hot_servo_makes_the_robot_sit_and_then_the_torque_is_switched_off(bench, wire):
     wire = wire()
     driver, _, planner = chain(bench, wire)
     wire.world.temperatures[4] = 80.0
@@ -169,7 +169,7 @@ def test_a_driver_that_is_started_again_ramps_from_where_the_servos_are(bench, w
         ({"protocol": "feetech_st", "port": "/dev/none"}, "there is no such port"),
     ],
 )
-def test_servos_that_cannot_be_reached_are_refused_with_a_cure(bench, parameters, words):
+def test_unreachable_servos_are_refused_with_a_remedy(bench, parameters, words):
     with pytest.raises((ParameterError, ArgumentError), match=words):
         ServoDriver(parameter_overrides=overrides(**parameters))
 
@@ -199,7 +199,7 @@ def test_the_process_refuses_missing_servos_with_exit_code_2_before_any_torque(w
 
 
 @pytest.mark.process
-def test_a_process_that_is_asked_to_end_takes_the_torque_with_it(bench, wire):
+def test_a_terminated_process_switches_the_torque_off(bench, wire):
     wire = wire()
     process = wire.process()
     try:

@@ -83,7 +83,7 @@ def test_the_limits_of_the_battery_are_known_once_the_driver_knows_them():
         assert summary(nodes)["battery_limits"] == limits
 
 
-def test_texts_that_tell_to_call_services_are_cut_as_the_page_has_a_button():
+def test_instructions_to_call_services_are_cut_because_the_page_has_a_button():
     text = "emergency stop: call estop with false, then reset_fault, then arm"
     nodes = {"/servo_driver": NodeStatus(2, text, {})}
     assert errors(nodes) == {"servo_driver": "emergency stop"}

@@ -506,7 +506,7 @@ def walking(bench):
 
 @pytest.mark.process
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_asked_to_end_it_sends_a_zero(bench, walking, number):
+def test_a_terminated_page_server_sends_a_zero(bench, walking, number):
     planner, process, received = walking
     process.process.send_signal(number)
     bench.until(lambda: process.process.poll() is not None, 4.0, "end of the node")
@@ -517,7 +517,7 @@ def test_asked_to_end_it_sends_a_zero(bench, walking, number):
 
 
 @pytest.mark.process
-def test_killed_it_is_a_stop(bench, walking):
+def test_a_killed_page_server_is_a_stop(bench, walking):
     planner, process, _ = walking
     process.process.kill()
     wait_for_stop(bench, planner)

@@ -62,7 +62,7 @@ def test_a_clock_that_stops_is_reported_and_stops_the_robot_once_each_time():
         assert set(watched.texts) == {f"/clock has stopped at {10 + count:.2f} s: is the simulator running?"}
 
 
-def test_a_silence_is_blamed_on_the_clock_as_soon_as_it_is_late():
+def test_a_silence_is_attributed_to_the_clock_once_the_clock_is_late():
     watched = Watched()
     watched.run(1.0, 1.0)
     assert watched.monitor.cause("is it running?", watched.now) == "is it running?"

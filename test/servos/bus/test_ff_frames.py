@@ -67,7 +67,7 @@ GOLDEN = {
 
 
 @pytest.mark.parametrize("name", GOLDEN)
-def test_frames_are_golden(name):
+def test_frames_match_the_reference_bytes(name):
     frame, golden = GOLDEN[name]
     assert frame == bytes.fromhex(golden)
 
@@ -113,7 +113,7 @@ def in_order(needles, data):
 
 @codec
 @given(sent=st.lists(packets, max_size=6), cuts=st.lists(st.integers(0, 400), max_size=8))
-def test_what_is_sent_is_received_however_it_is_cut(name, sent, cuts):
+def test_frames_are_decoded_however_they_are_split(name, sent, cuts):
     build, decoder, _ = CODECS[name]
     assert decoded(decoder(), b"".join(build(*p) for p in sent), cuts) == sent
 
@@ -126,7 +126,7 @@ broken = st.lists(
 @codec
 @settings(max_examples=300)
 @given(pieces=broken, cuts=st.lists(st.integers(0, 400), max_size=8))
-def test_any_bytes_give_only_packets_that_stand_in_them_whatever_the_cuts(name, pieces, cuts):
+def test_only_packets_present_in_the_bytes_are_decoded_however_they_are_split(name, pieces, cuts):
     build, decoder, header = CODECS[name]
     data = b""
     for piece in pieces:
@@ -172,7 +172,7 @@ def status(name, servo):
 
 @codec
 @pytest.mark.parametrize("damage", ["truncated", "bit flipped", "missing", "noise", "a second time", "a lone header"])
-def test_a_broken_status_takes_no_good_one_with_it(name, damage):
+def test_a_broken_status_does_not_discard_a_valid_one(name, damage):
     whole = {servo: status(name, servo)[0] for servo in ALL}
     for at in range(len(whole[5]) * 8 if damage == "bit flipped" else len(whole[5])):
         sent, wanted = dict(whole), set(ALL)
@@ -199,7 +199,7 @@ def test_a_broken_status_takes_no_good_one_with_it(name, damage):
 
 
 @codec
-def test_statuses_of_strangers_and_of_another_length_are_not_believed(name):
+def test_statuses_with_unknown_ids_or_wrong_lengths_are_rejected(name):
     decoder = status(name, 1)[1]
     stranger = status(name, 1 + len(ALL))[0] if name != "lx16a" else b""
     longer = {
@@ -218,7 +218,7 @@ def test_the_echo_of_a_request_is_not_a_status():
     assert decoder.echoes == 1
 
 
-def test_a_header_in_the_data_is_stuffed_and_comes_back():
+def test_a_header_in_the_data_survives_byte_stuffing():
     data = b"\xff\xff\xfd\xff\xff\xfd\xfd\x00\xff\xfd\xfd"
     frame = dynamixel2_frames.build(1, 3, data)
     assert frame[7:].count(b"\xff\xff\xfd\xfd") == 2
@@ -226,7 +226,7 @@ def test_a_header_in_the_data_is_stuffed_and_comes_back():
     assert decoded(dynamixel2_frames.Dynamixel2Decoder(), frame) == [(1, 3, data)]
 
 
-def test_a_frame_without_the_stuffing_it_needs_is_not_believed():
+def test_a_frame_without_the_required_byte_stuffing_is_rejected():
     frame = dynamixel2_frames.HEADER + bytes.fromhex("01 07 00 03 FF FF FD 01")
     decoder = dynamixel2_frames.Dynamixel2Decoder()
     assert decoded(decoder, frame + dynamixel2_frames.crc(frame).to_bytes(2, "little")) == []
@@ -234,7 +234,7 @@ def test_a_frame_without_the_stuffing_it_needs_is_not_believed():
 
 
 @pytest.mark.parametrize("value", [0, 1, -1, 511, -512, 1023, -1023, 4095, -4095, 32767, -32767])
-def test_sign_and_magnitude_come_back(value):
+def test_sign_and_magnitude_survive_a_round_trip(value):
     for bit in (10, 11, 15):
         if abs(value) < 1 << bit:
             assert ff_frames.signed(ff_frames.sign_magnitude(value, bit), bit) == value

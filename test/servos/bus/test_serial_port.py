@@ -67,7 +67,7 @@ def test_bytes_go_both_ways_untouched(line, terminal):
     assert line.read(256, soon()) == data
 
 
-def test_a_read_takes_no_more_than_it_is_asked_for(line, terminal):
+def test_a_read_returns_at_most_the_requested_bytes(line, terminal):
     os.write(terminal.master, b"12345")
     assert line.read(2, soon()) == b"12"
     assert line.read(3, soon()) == b"345"
@@ -81,7 +81,7 @@ def test_a_read_ends_at_its_deadline_with_what_has_come(line, terminal):
     assert line.read(10, begun) == b""  # long over
 
 
-def test_what_has_come_in_is_forgotten(line, terminal):
+def test_clear_discards_received_bytes(line, terminal):
     os.write(terminal.master, b"old")
     assert line.read(1, soon()) == b"o"
     line.clear()
@@ -94,7 +94,7 @@ def test_what_has_come_in_is_forgotten(line, terminal):
     [lambda p: p.write(b"x"), lambda p: p.read(1, soon()), lambda p: p.clear()],
     ids=["write", "read", "clear"],
 )
-def test_an_unplugged_port_is_gone_at_once_whatever_is_done(line, terminal, operation):
+def test_every_call_on_an_unplugged_port_fails_at_once(line, terminal, operation):
     line.write(b"x")
     terminal.unplug()
     begun = time.monotonic()
@@ -118,7 +118,7 @@ def test_an_unplugged_port_is_gone_at_once_whatever_is_done(line, terminal, oper
     ],
     ids=lambda error: type(error).__name__,
 )
-def test_every_kind_of_failure_is_the_one_error(line, monkeypatch, error):
+def test_every_failure_raises_the_same_error(line, monkeypatch, error):
     def fail(*_):
         raise error
 
@@ -134,7 +134,7 @@ def test_every_kind_of_failure_is_the_one_error(line, monkeypatch, error):
     monkeypatch.undo()
 
 
-def test_a_line_that_is_readable_and_has_nothing_is_dead(line, monkeypatch):
+def test_a_readable_port_without_data_is_gone(line, monkeypatch):
     monkeypatch.setattr(port_module.select, "select", lambda *_: ([1], [], []))
     monkeypatch.setattr(port_module, "os", SimpleNamespace(read=lambda *_: b""))
     with pytest.raises(PortGone, match="gone while reading"):
@@ -152,7 +152,7 @@ def test_a_frame_larger_than_the_buffer_of_the_line_arrives_whole(line, terminal
     assert received == sent
 
 
-def test_a_line_that_takes_no_bytes_does_not_block(line):
+def test_a_line_that_accepts_no_bytes_does_not_block(line):
     begun = time.monotonic()
     with pytest.raises(PortGone, match="no longer accepts bytes"):
         for _ in range(100):

@@ -70,7 +70,7 @@ def test_two_new_servos_at_once_none_and_a_wrong_answer_are_named_and_asked_agai
     assert ids(kit) == list(range(1, 19))
 
 
-def test_servos_with_two_different_new_ids_are_told_apart(kit):
+def test_servos_with_two_different_new_ids_are_distinguished(kit):
     kit.port.device.rename(2, 20)
     builder = Builder(kit, {1: lambda wanted: builder.connect(wanted, 3), 2: lambda wanted: kit.fault("unplug=3")})
     builder.run()
@@ -78,7 +78,7 @@ def test_servos_with_two_different_new_ids_are_told_apart(kit):
     assert ids(kit) == list(range(1, 19))
 
 
-def test_it_goes_on_where_it_was_ended(kit):
+def test_the_assignment_continues_where_it_was_interrupted(kit):
     first = Builder(kit, last=2)
     with pytest.raises(Abandoned):
         first.run()

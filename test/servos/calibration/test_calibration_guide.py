@@ -55,7 +55,7 @@ def goal(angle, **changes):
     return converter(**changes).goals(np.array([[angle]]))[1]
 
 
-def test_the_formula_is_center_plus_direction_times_units_times_the_way_from_the_centre():
+def test_a_goal_is_center_plus_direction_times_units_times_angle_from_the_centre():
     # 2048 + 651.9 * (0.5 - 0.1 - 0.05) = 2276.2, mirrored 2048 - 228.2 = 1819.8
     assert goal(0.5, q_center=0.1, trim=0.05) == 2276
     assert goal(0.5, q_center=0.1, trim=0.05, direction=-1) == 1820
@@ -67,12 +67,12 @@ def test_the_units_below_the_centre_may_differ():
 
 
 @given(calibrations, st.floats(-math.pi, math.pi))
-def test_an_angle_comes_back_from_its_raw_position(joint, angle):
+def test_an_angle_survives_the_conversion_to_a_raw_position(joint, angle):
     assert joint.angle(joint.raw(angle)) == pytest.approx(angle, abs=1e-9)
 
 
 @given(calibrations, st.floats(-math.pi, math.pi))
-def test_mirroring_is_the_direction_alone(joint, angle):
+def test_mirroring_changes_the_direction_only(joint, angle):
     other = dataclasses.replace(joint, direction=-joint.direction)
     assert joint.raw(angle) - joint.center == pytest.approx(joint.center - other.raw(angle))
 
@@ -123,7 +123,7 @@ def test_a_joint_that_was_found_outside_its_limits_may_be_commanded_there():
     assert row.clamps == [1]
 
 
-def test_a_row_comes_back_within_half_a_unit():
+def test_joint_angles_survive_the_conversion_within_half_a_unit():
     joints = standard_calibrations(robot(), RawScale("tick", 0, 4095, 2048, 651.9), range(254))
     row = UnitConverter(joints)
     lower, upper = (np.array([getattr(j, side) for j in joints]) for side in ("lower", "upper"))

@@ -75,7 +75,7 @@ def test_a_question_stays_open_until_it_is_answered_once(asker):
     assert remote.answer("") == "" and second.result(5.0) == ""
 
 
-def test_while_it_waits_something_else_is_done(asker):
+def test_a_callback_runs_while_a_question_is_open(asker):
     remote, called = RemoteDialog(), threading.Event()
     answer = asker.submit(remote.ask, "which?", called.set)
     assert called.wait(5.0)
@@ -131,7 +131,7 @@ def test_an_unfinished_calibration_is_read_as_it_was_written_until_it_is_deleted
         lambda document: document.update(done="some"),
     ],
 )
-def test_one_of_another_robot_or_one_that_is_broken_is_none(progress_file, change):
+def test_broken_progress_and_progress_of_another_robot_are_ignored(progress_file, change):
     progress_file.write(CalibrationProgress(("wiggle",), "wiggle", 3, SETTINGS.joints))
     document = json.loads(progress_file.path.read_text())
     change(document)

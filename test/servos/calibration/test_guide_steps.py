@@ -73,14 +73,14 @@ def test_a_wrong_sign_is_found_and_corrected():
     assert user.shown("servo 5 has turned the other way: change the sign of left_middle_femur?")
 
 
-def test_femur_and_tibia_that_were_taken_for_each_other_are_exchanged():
+def test_confused_femur_and_tibia_are_swapped():
     kit = Kit()
     user = User(kit)
     assert mounts(run(kit, user, ["check"], exchanged(kit.mounted, 7, 8))) == mounts(kit.mounted)
     assert user.shown("servo 8 has turned, which is left_rear_tibia so far: exchange the servos of left_rear_femur and")
 
 
-def test_two_legs_that_were_taken_for_each_other_are_exchanged():
+def test_two_confused_legs_are_swapped():
     kit = Kit()
     wrong = kit.mounted
     for column in range(3):

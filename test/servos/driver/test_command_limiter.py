@@ -25,7 +25,7 @@ def test_no_setpoint_makes_a_joint_faster_than_it_can_turn(steps):
 
 
 @pytest.mark.parametrize("offset", [-0.5, 0.05])
-def test_a_joint_that_came_back_fades_to_its_setpoint_in_a_second(offset):
+def test_a_returning_joint_fades_to_its_setpoint_in_a_second(offset):
     limiter = CommandLimiter(robot(), lying())
     limiter.rejoin(4, lying()[1, 1] + offset, lying())
     left = [(limiter.step(lying(), TICK)[1, 1] - lying()[1, 1]) / offset for _ in range(round(SECOND / TICK))]

@@ -120,7 +120,7 @@ def test_an_echo_that_is_dropped_is_reported(bench):
     assert bench.troubles("echo")[0].text.startswith("the line echoes what is sent, which takes time")
 
 
-def test_a_port_that_is_absent_is_named_with_a_cure(bench):
+def test_an_absent_port_is_named_with_a_remedy(bench):
     bench = bench(connect=False)
     bench.pty.hang_up()
     with pytest.raises(PortGone, match="no such port"):
@@ -135,7 +135,7 @@ def test_a_wrong_baud_is_reported_before_any_torque(bench):
     assert not bench.world.torques.any()
 
 
-def test_the_end_takes_the_torque_unless_it_is_to_hold(bench):
+def test_shutdown_switches_the_torque_off_unless_set_to_hold(bench):
     bench = bench()
     bench.arm()
     assert bench.driver.close(False) == ""
@@ -147,7 +147,7 @@ def test_the_end_takes_the_torque_unless_it_is_to_hold(bench):
 
 
 @pytest.mark.parametrize("protocol", [name for name in PROTOCOLS if name != LOOPBACK])
-def test_every_protocol_arms_follows_and_lets_go_without_a_leap(bench, protocol):
+def test_every_protocol_arms_follows_and_disarms_without_a_jump(bench, protocol):
     bench = bench(protocol, start=lying() - 0.3)
     assert not bench.driver.armed
     bench.arm()

@@ -15,7 +15,7 @@ def test_a_ladder_warns_sits_once_and_ends_off():
     assert severities == ["OK", "WARN", "WARN", "OK", "WARN", "SIT", "SIT", "SIT", "OFF", "OFF"]
 
 
-def test_a_sag_shorter_than_the_patience_is_ignored():
+def test_a_sag_shorter_than_the_delay_is_ignored():
     ladder = EscalationLadder(warn=-10.5, limit=-9.9, delay_s=2.0, back=0.3)
     for sag in range(20):  # 0.4 s of every second
         assert ladder.update(-9.0, sag) is Severity.OK
@@ -35,7 +35,7 @@ def test_a_robot_that_sits_already_is_switched_off_at_once():
 
 
 @given(st.lists(st.tuples(st.floats(0.01, 3.0), st.floats(0.0, 100.0)), max_size=60))
-def test_no_sequence_of_values_climbs_back_from_sit(values):
+def test_no_sequence_of_values_returns_from_sit(values):
     ladder, now, worst = EscalationLadder(60.0, 70.0, 1.0, 5.0), 0.0, Severity.OK
     for dt, value in values:
         now += dt

@@ -71,7 +71,7 @@ def test_disturbed_replies_are_counted_and_neither_stop_the_loop_nor_move_a_join
     assert np.abs(bench.driver.snapshot.joints - bench.world.angles()).max() < 0.1
 
 
-def test_after_a_bad_minute_the_line_is_as_good_as_before(armed):
+def test_a_line_recovers_completely_after_a_minute_of_disturbances(armed):
     bench = armed()
     bench.pty.faults.flip = bench.pty.faults.drop = 0.2
     bench.during(1.0)
@@ -154,7 +154,7 @@ def test_late_replies_are_counted_and_reported_and_the_robot_stops_with_its_torq
 
 
 @kinds
-def test_a_dead_line_is_held_and_reported_at_once_and_costs_no_torque_if_it_comes_back(armed, protocol):
+def test_a_dead_line_is_reported_at_once_and_the_torque_stays_on_if_it_returns(armed, protocol):
     bench = armed(protocol)
     bench.during(1.2)
     bench.pty.faults.mute = True
@@ -213,7 +213,7 @@ def test_one_missing_servo_leaves_the_others_their_rate(armed, protocol):
     raise AssertionError(f"cycles and answers in a second: {of_18} with 18 servos, {of_17} with 17")
 
 
-def test_a_lost_servo_lets_the_robot_sit_or_takes_the_torque_if_that_is_set(armed):
+def test_a_lost_servo_makes_the_robot_sit_with_that_policy(armed):
     bench = armed(on_lost=OnLost.SIT)
     bench.world.unplug(4)
     bench.until(lambda: bench.driver.snapshot.planner_request is PlannerRequest.SIT, LOST + SLACK)
@@ -223,7 +223,7 @@ def test_a_lost_servo_lets_the_robot_sit_or_takes_the_torque_if_that_is_set(arme
     assert "call reset_fault, then arm" in bench.driver.arm()
 
 
-def test_a_lost_servo_takes_the_torque_if_that_is_set(armed):
+def test_a_lost_servo_switches_the_torque_off_with_that_policy(armed):
     bench = armed(on_lost=OnLost.OFF)
     bench.world.unplug(4)
     took = bench.until(lambda: not bench.world.torques.any(), LOST + SLACK)
@@ -235,7 +235,7 @@ def test_a_lost_servo_takes_the_torque_if_that_is_set(armed):
 
 
 @kinds
-def test_a_servo_that_comes_back_elsewhere_is_brought_to_its_place_without_a_leap(armed, protocol):
+def test_a_servo_that_returns_at_another_angle_moves_back_without_a_jump(armed, protocol):
     bench = armed(protocol)
     bench.publishing.clear()
     bench.world.unplug(4)
@@ -250,7 +250,7 @@ def test_a_servo_that_comes_back_elsewhere_is_brought_to_its_place_without_a_lea
     bench.assert_no_leap()
 
 
-def test_a_servo_with_a_twin_is_called_a_likely_duplicate(armed):
+def test_a_probable_duplicate_id_is_reported(armed):
     bench = armed()
     bench.world.duplicate_id(4)
     bench.until(lambda: reported(bench, f"{FEMUR} gives corrupt replies, probably two servos have this id"), 6.0)

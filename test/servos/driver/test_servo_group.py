@@ -236,7 +236,7 @@ class Board:
 
 
 @pytest.mark.parametrize(("lost_after", "patience"), [(0.05, MIN_SILENCE_S), (2.0, 2.0)])
-def test_a_board_is_asked_ten_times_a_second_and_given_up_when_a_servo_would_be_lost(lost_after, patience):
+def test_a_board_is_polled_ten_times_a_second_and_lost_when_a_servo_would_be(lost_after, patience):
     clock, board = [0.0], Board()
     servo_clock = ServoClock(lambda: clock[0])
     servo_clock.follow(board.counters, 0.02)

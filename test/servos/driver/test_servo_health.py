@@ -332,7 +332,7 @@ def test_a_hot_servo_is_named_and_slows_the_joints_until_it_has_cooled_well_belo
     assert "is at 70 degC, limit 70: the robot sits, then torque off" in found.text
 
 
-def test_targets_that_are_clamped_or_cease_are_reported(rig):
+def test_clamped_and_missing_targets_are_reported(rig):
     rig.driver.take(lying() + 9.0, None, rig.clock())
     rig.run(0.02)
     assert [event.kind for event in rig.driver.events] == ["targets"]
@@ -340,7 +340,7 @@ def test_targets_that_are_clamped_or_cease_are_reported(rig):
     assert [event.kind for event in rig.driver.events] == ["targets", "silence"]
 
 
-def test_targets_from_before_the_torque_are_forgotten(rig):
+def test_targets_received_before_arming_are_discarded(rig):
     rig.driver.disarm()
     rig.driver.take(lying() - 0.2, None, rig.clock())
     rig.clock.tick = 1e-3

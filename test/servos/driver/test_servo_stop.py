@@ -22,7 +22,7 @@ URGENT = 0.05  # [s] from the request to torque-off on the wire, also while the 
 # --- the emergency stop, and missing targets ---------------------------------------------------------------
 
 
-def test_an_emergency_stop_takes_all_torque_at_once_three_times_over_and_latches(armed):
+def test_an_emergency_stop_sends_torque_off_three_times_and_latches(armed):
     bench = armed()
     frames = []
     bench.pty.listener = frames.append
@@ -45,7 +45,7 @@ def test_an_emergency_stop_takes_all_torque_at_once_three_times_over_and_latches
 
 
 @pytest.mark.parametrize("protocol", [name for name in PROTOCOLS if name != LOOPBACK])
-def test_an_emergency_stop_takes_the_torque_of_every_kind_of_servo_at_once(armed, protocol):
+def test_an_emergency_stop_switches_every_kind_of_servo_off_at_once(armed, protocol):
     bench = armed(protocol)
     bench.during(0.2)
     bench.driver.press_estop()
@@ -85,7 +85,7 @@ def test_an_emergency_stop_does_not_wait_for_late_replies(armed, protocol):
 
 
 @kinds
-def test_torque_that_nobody_ordered_is_switched_off_again_and_reported(armed, protocol):
+def test_unrequested_torque_is_switched_off_again_and_reported(armed, protocol):
     bench = armed(protocol)
     bench.driver.press_estop()
     bench.until(lambda: not bench.world.torques.any(), 0.2, "torque off")
@@ -141,7 +141,7 @@ def test_targets_that_stop_are_held_within_a_fifth_of_a_second(armed):
     assert bench.driver.armed
 
 
-def test_targets_that_stay_away_take_the_torque_if_that_is_set(armed):
+def test_missing_targets_switch_the_torque_off_if_configured(armed):
     bench = armed(on_silence=OnSilence.OFF, silence_time=0.5)
     bench.during(1.2)
     bench.publishing.clear()

@@ -36,7 +36,7 @@ ROWS = arrays(np.float64, (6, 3), elements=st.one_of(st.floats(), st.floats(-2.0
 
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.tuples(ROWS, st.one_of(st.none(), ROWS)), min_size=1, max_size=4))
-def test_whatever_targets_come_commands_stay_inside_the_limits_and_below_the_greatest_speed(targets):
+def test_commands_stay_within_position_and_speed_limits_for_any_targets(targets):
     made = TargetFollower(robot(), standing_joints(), catch_up_s=CATCH_UP_S)
     before = made.command
     for count, (row, velocity) in enumerate(targets):
@@ -49,7 +49,7 @@ def test_whatever_targets_come_commands_stay_inside_the_limits_and_below_the_gre
 
 
 @pytest.mark.parametrize("tick", [0.002, 0.005, 0.02])
-def test_a_jump_of_the_targets_is_followed_at_the_greatest_speed(follower, tick):
+def test_a_jump_of_the_targets_is_followed_at_the_maximum_speed(follower, tick):
     target = np.clip(sitting_pose(robot()) - 1.0, *np.moveaxis(LIMITS, -1, 0))
     follower.take(target, None, 0.0)
     before, steps = follower.command, []

@@ -94,12 +94,12 @@ def test_power_cable_and_time(emulation):
 
 
 @pytest.mark.parametrize("wrong", ["", "drip", "drop", "echo=1", "drop=1@soon", "mute@-1", "mute@inf"])
-def test_what_is_no_fault_is_refused(wrong):
+def test_an_unknown_fault_is_refused(wrong):
     with pytest.raises(ValueError, match=r"unknown fault|needs a value: drop=SHARE|takes no value|a number of seconds"):
         parse_fault(wrong)
 
 
-def test_well_ends_every_fault(emulation):
+def test_the_word_well_ends_every_fault(emulation):
     values = {"SHARE": "0.5", "HEX": "FF", "MS": "3", "ID": "5", "VOLTS": "5", "ADDRESS": "0x40", "": ""}
     world = emulation.world
     world.torque(0, True)

@@ -36,7 +36,7 @@ def device(name, motion=None, chip=""):
 
 
 @pytest.mark.parametrize("name", IMU_CHIPS)
-def test_every_chip_reads_in_si_units_what_it_feels(name):
+def test_every_chip_measures_in_si_units(name):
     motion = ImuMotion((1.0, -2.0, 9.0), (0.3, -0.4, 0.5), (0.0, 0.0, 0.0), (0.5, 0.5, -0.5, 0.5))
     imu, _ = device(name, motion)
     imu.configure()

@@ -47,7 +47,7 @@ def test_eighteen_new_servos_are_recognised_as_such():
     assert "several servos answer at once to id 1 as new servos do: give each its own id" in found[0].text
 
 
-def test_a_single_twin_is_named_beside_the_servos_that_answer():
+def test_a_duplicate_id_is_reported_among_servos_that_answer():
     kit = Kit()
     kit.fault("twin=5")
     models, shared = listen(kit.bus(), IDS)

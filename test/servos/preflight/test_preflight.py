@@ -64,7 +64,7 @@ class Bench:
 
 
 @pytest.mark.parametrize("protocol", CHECKS)
-def test_servos_as_they_should_be_are_accepted_without_a_word(protocol):
+def test_correct_servos_pass_without_a_message(protocol):
     assert Bench(protocol).report() == PreflightReport()
 
 
@@ -209,7 +209,7 @@ def test_angle_limits_are_narrowed_to_the_joints_on_request(protocol):
         assert bench.world.target(3) == pytest.approx(joint.raw(angle), abs=1.0)
 
 
-def test_an_offset_that_nobody_knows_is_left_to_a_person():
+def test_an_unknown_offset_is_not_repaired():
     bench = Bench("feetech_st")
     bench.set("offset", 100)
     assert repair.repairable(bench.report()) == ()

@@ -108,7 +108,7 @@ def test_an_emergency_stop_with_a_lost_board_reaches_it_as_soon_as_it_is_back(be
     ],
     ids=["missing", "another chip", "stuck"],
 )
-def test_no_servo_gets_torque_until_all_boards_are_well(bench, fault, text):
+def test_no_servo_gets_torque_until_all_boards_work(bench, fault, text):
     fault(bench.device.wire)
     with pytest.raises(BusError, match=text):
         bench.driver.connect()

@@ -63,7 +63,7 @@ MANUALS = {
 
 
 @pytest.mark.parametrize("table", MANUALS, ids=lambda table: table.__name__)
-def test_every_code_is_that_of_the_manual(table):
+def test_every_code_matches_the_manual(table):
     assert " ".join(f"{code.name}={code.value}" for code in table) == " ".join(MANUALS[table].split())
 
 
@@ -132,7 +132,7 @@ def shown(register):
 
 
 @pytest.mark.parametrize(("table", "size", "eeprom", "order", "manual"), CONTROL_TABLES, ids=["AX", "X", "ST", "SC"])
-def test_every_register_of_an_emulated_servo_is_that_of_the_manual(table, size, eeprom, order, manual):
+def test_every_register_of_an_emulated_servo_matches_the_manual(table, size, eeprom, order, manual):
     assert (table.size, table.eeprom, table.byteorder) == (size, eeprom, order)
     assert " ".join(map(shown, sorted(table.registers))) == " ".join(manual.split())
     for register in table.registers:
@@ -146,7 +146,7 @@ LX_MANUAL = """
 """
 
 
-def test_every_setting_of_an_emulated_lx_servo_is_that_of_the_manual():
+def test_every_setting_of_an_emulated_lx_servo_matches_the_manual():
     rows = [
         f"{write:d}:{s.read:d}:{s.default.hex()}:{s.size}" + "".join(f"[{low},{high}]" for low, high in s.bounds)
         for write, s in LX_SETTINGS.items()

@@ -86,7 +86,7 @@ def rig(request):
 # --- exact bytes -------------------------------------------------------------------------------------
 
 
-def test_ssc32_lines_are_the_vendors():
+def test_ssc32_lines_match_the_vendor_examples():
     assert ssc32.move(MIDDLE, 0.02) == GROUP
     assert len(GROUP) == 138
     assert ssc32.move({3: 1500}) == b"#3P1500\r"
@@ -98,7 +98,7 @@ def test_ssc32_lines_are_the_vendors():
     assert ssc32.pulses(bytes([150, 0])) == [1500, 0]
 
 
-def test_maestro_frames_are_the_vendors():
+def test_maestro_frames_match_the_vendor_examples():
     eighteen = maestro.targets(0, [1500] * 18)
     assert eighteen == from_hex("9F 12 00") + from_hex("70 2E") * 18
     assert len(eighteen) == 39
@@ -112,12 +112,12 @@ def test_maestro_frames_are_the_vendors():
     assert maestro.words(from_hex("70 17 20 00")) == [6000, 32]
 
 
-def test_maestro_checksum_is_the_vendors():
+def test_maestro_checksum_matches_the_vendor_example():
     assert maestro.crc7(from_hex("83 01")) == 0x17
     assert maestro.MaestroForm(crc=True).frame(0x83, 1) == from_hex("83 01 17")
 
 
-def test_servo2040_frames_are_the_vendors():
+def test_servo2040_frames_match_the_vendor_examples():
     eighteen = servo2040.set_goals(0, [1500] * 18)
     assert eighteen == from_hex("D3 00 12") + from_hex("5C 0B") * 18
     assert len(eighteen) == 39
@@ -145,7 +145,7 @@ def test_servo2040_replies_of_both_dialects():
         (Servo2040Bus, 39, 3 + 7),  # voltage and current
     ],
 )
-def test_the_wire_is_busy_as_long_as_the_bytes_are(bus, write, read):
+def test_wire_time_matches_the_transmitted_bytes(bus, write, read):
     timing = bus(MemoryPort(None), ALL).timing(18)
     assert timing.write == pytest.approx(write * 10 / 115_200)
     assert timing.read == pytest.approx(read * 10 / 115_200)
@@ -153,7 +153,7 @@ def test_the_wire_is_busy_as_long_as_the_bytes_are(bus, write, read):
 
 
 @pytest.mark.parametrize(("bus", "total"), [(Ssc32Bus, 19.0), (MaestroBus, 9.6), (Servo2040Bus, 4.3)])
-def test_writing_and_reading_take_what_the_vendors_bytes_allow(bus, total):
+def test_write_and_read_times_match_the_vendor_frames(bus, total):
     timing = bus(MemoryPort(None), ALL).timing(18)
     assert 1000 * (timing.write + timing.read) == pytest.approx(total, abs=0.06)
 
@@ -359,7 +359,7 @@ def test_a_board_that_does_not_answer_is_reported_with_the_remedy(rig):
         bus.identify()
 
 
-def test_a_line_that_echoes_is_refused_with_the_cure_whether_the_board_answers_or_not(rig):
+def test_a_line_that_echoes_is_refused_with_a_remedy_whether_the_board_answers_or_not(rig):
     _, port, bus = rig
     port.echo = True
     for port.deaf in (False, True):
@@ -414,7 +414,7 @@ def test_relax_is_sent_three_times_and_forgets_the_goals(rig):
         bus.torque(ALL, True)
 
 
-def test_what_is_read_is_the_pulse_and_none_of_it_if_a_byte_is_lost(rig, monkeypatch):
+def test_a_reading_is_the_pulse_or_missing_if_a_byte_is_lost(rig, monkeypatch):
     monkeypatch.setattr(pulse_board, "PATIENCE_S", -1.0)
     _, port, bus = rig
     bus.identify()

@@ -70,7 +70,7 @@ def test_a_late_reply_is_never_taken_for_the_next_one(board):
         assert set(soon(lambda: pulses(bus)).values()) == {pulse}
 
 
-def test_a_board_that_is_always_late_is_never_believed_with_an_old_answer(board):
+def test_an_old_reply_of_a_slow_board_is_never_accepted(board):
     pty, bus = board
     pty.faults.slow = LATE
     for pulse in range(1000, 2000, 50):
@@ -80,7 +80,7 @@ def test_a_board_that_is_always_late_is_never_believed_with_an_old_answer(board)
     assert set(soon(lambda: pulses(bus)).values()) == {pulse}
 
 
-def test_after_a_reply_that_did_not_come_nothing_is_asked_until_it_cannot_come_any_more(board):
+def test_after_a_missing_reply_the_bus_waits_until_it_cannot_arrive_any_more(board):
     pty, bus = board
     received = []
     pty.faults.mute = True

@@ -97,7 +97,7 @@ class Bench:
 
 
 @smart
-def test_all_are_identified(name):
+def test_all_servos_are_identified(name):
     assert set(Bench(name).bus.identify()) == set(IDS)
 
 
@@ -113,7 +113,7 @@ def test_models_are_named():
 
 
 @smart
-def test_positions_come_back_as_they_are(name):
+def test_positions_are_read_correctly(name):
     bench = Bench(name)
     expected = bench.spread()
     readings = bench.bus.read(IDS, POSITION)
@@ -123,7 +123,7 @@ def test_positions_come_back_as_they_are(name):
 
 @smart
 @pytest.mark.parametrize("ids", [(7,), (3, 9, 4)])
-def test_some_are_read_alone(name, ids):
+def test_a_subset_of_the_servos_can_be_read(name, ids):
     bench = Bench(name)
     expected = bench.spread()
     assert {i: r.position for i, r in bench.bus.read(ids, POSITION).items()} == {i: expected[i] for i in ids}
@@ -264,7 +264,7 @@ def test_a_missing_servo_is_missing_and_the_others_are_there(name, gone):
 
 
 @smart
-def test_a_dead_bus_is_an_error_with_its_cures(name):
+def test_a_dead_bus_is_an_error_with_its_remedies(name):
     bench = Bench(name)
     bench.world.unplug(*range(18))
     with pytest.raises(BusError, match=r"no servo answers at \d+ baud: check"):
@@ -280,7 +280,7 @@ def test_a_wrong_baud_is_named(name):
 
 
 @smart
-def test_twins_are_not_believed(name):
+def test_replies_of_duplicate_ids_are_rejected(name):
     bench = Bench(name)
     expected = bench.spread()
     bench.world.duplicate_id(4)
@@ -327,7 +327,7 @@ def test_noise_before_every_reply_changes_nothing(name):
 # The same spoilt replies every time: a checksum of eight bits lets one of 256 through, which no decoder can detect.
 @smart
 @pytest.mark.parametrize("seed", range(30))
-def test_whatever_happens_to_replies_no_reading_is_wrong(name, seed):
+def test_disturbed_replies_never_yield_a_wrong_reading(name, seed):
     bench, chance = Bench(name), random.Random(seed)
     expected, share = bench.spread(), chance.random()
 
@@ -369,7 +369,7 @@ def test_well_formed_nonsense_raises_nothing(name, body, servo, code):
 
 
 @smart
-def test_a_port_that_is_gone_is_the_one_error(name):
+def test_a_lost_port_raises_the_port_error(name):
     bench = Bench(name)
     bench.line.gone = True
     for action in (
@@ -385,7 +385,7 @@ def test_a_port_that_is_gone_is_the_one_error(name):
 
 @smart
 @pytest.mark.parametrize("ids", [(1, 1), (-1,), (254,)])
-def test_ids_that_cannot_be_are_refused(name, ids):
+def test_impossible_ids_are_refused(name, ids):
     with pytest.raises(ValueError, match="servo ids"):
         PROTOCOLS[name].open(Line(None, 115200), ids)
 
@@ -427,7 +427,7 @@ RATES = [44, 14, 198, 258, 247, 45, 18]  # [Hz] at most, with 1 ms per turnaroun
 
 
 @pytest.mark.parametrize(("row", "rate"), list(zip(WIRE, RATES, strict=True)))
-def test_the_wire_is_busy_as_long_as_its_bytes(row, rate):
+def test_wire_time_matches_the_bytes_of_every_request(row, rate):
     name, baud, options, write, read, turnarounds = row
     bench = Bench(name, **options)
     bench.line.baud = baud
@@ -458,7 +458,7 @@ def test_the_block_of_all_registers_takes_the_bytes_of_the_table():
 
 
 @smart
-def test_return_delays_count(name):
+def test_return_delays_are_part_of_the_bus_time(name):
     wait = dataclasses.replace(transaction.ReplyTiming(), return_delay=0.0005)
     slow, fast = Bench(name, wait=wait).bus.timing(18), Bench(name).bus.timing(18)
     assert slow.read - fast.read == pytest.approx(18 * 0.0005)
@@ -548,7 +548,7 @@ def test_an_st_position_with_sign_comes_back():
     assert dynamixel2_frames.goal_row(-1) == b"\xff" * 4
 
 
-def test_the_patience_is_wire_turnaround_delays_and_a_margin():
+def test_the_reply_timeout_is_wire_time_turnaround_delays_and_a_margin():
     wait = transaction.ReplyTiming(return_delay=0.0005, turnaround=0.016, margin=0.01)
     timeout = transaction.Transaction(Line(None, 1_000_000), wait).reply_timeout(8, 18)
     assert timeout == pytest.approx(144e-5 + 0.016 + 18 * 0.0005 + 0.01)

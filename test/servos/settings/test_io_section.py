@@ -56,7 +56,7 @@ def test_the_usual_address_and_no_rotation_are_the_defaults(read):
         ("{bus: 1}", "must be the path of an I2C bus"),
     ],
 )
-def test_what_cannot_be_used_is_refused_with_the_place_and_a_remedy(read, text, words):
+def test_unusable_io_values_are_refused_with_location_and_remedy(read, text, words):
     with pytest.raises(RobotFileError, match=r"robot\.yaml.*io") as refusal:
         read(text)
     assert words in str(refusal.value)

@@ -82,7 +82,7 @@ def test_options_of_the_protocol_are_kept(read):
     assert read(TOP + "  options: {acceleration: 50}\n" + joints()).options == (("acceleration", 50),)
 
 
-def test_a_port_that_is_given_wins_and_another_protocol_has_the_standard_servos(read):
+def test_an_explicit_port_overrides_the_file_and_another_protocol_has_standard_servos(read):
     section = TOP + joints(left_front_coxa="{id: 40, direction: -1}")
     assert read(section, port="/dev/ttyUSB7").port == "/dev/ttyUSB7"
     assert read(section, port="/dev/ttyUSB7").ids[0] == 40
@@ -153,7 +153,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("wrong", WRONG)
-def test_it_is_refused_with_file_line_key_and_cure(read, wrong):
+def test_a_bad_servo_section_is_refused_with_file_line_key_and_remedy(read, wrong):
     section, words = WRONG[wrong]
     with pytest.raises(RobotFileError) as caught:
         read(section)
@@ -225,7 +225,7 @@ def test_a_number_is_taken_up_to_its_bounds_and_refused_beyond_them(read, key):
         ("high", 4080, 4095),
     ],
 )
-def test_what_a_servo_says_reaches_its_calibration(read, key, least, most):
+def test_every_key_of_a_servo_reaches_its_calibration(read, key, least, most):
     for value in (least, most):
         text = f"{{id: 100, direction: 1, {key}: {value}}}" if key != "id" else f"{{id: {value}, direction: 1}}"
         section = TOP + joints(left_front_coxa=text)
@@ -274,6 +274,6 @@ def test_a_number_of_a_servo_beyond_its_bounds_is_refused_with_them(read, key, l
 
 
 @pytest.mark.parametrize("name", ["xl320", "XL-320", "herkulex", "DRS-0101"])
-def test_servos_that_people_have_and_that_are_not_supported_are_refused_by_name(name):
+def test_common_unsupported_servos_are_refused_by_name(name):
     with pytest.raises(ArgumentError, match=f'protocol: is "{name}".*and no protocol here'):
         standard(robot(), name, "/dev/ttyUSB0")

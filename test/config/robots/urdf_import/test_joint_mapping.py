@@ -23,7 +23,7 @@ def test_a_mapping_is_read_in_the_order_of_the_robots_joints(path):
     assert (mapping.signs == -1.0).all() and (mapping.offsets == 0.5).all() and mapping.signs.shape == (6, 3)
 
 
-def test_no_path_is_no_mapping():
+def test_without_a_path_there_is_no_mapping():
     assert load_mapping("", robot()) is None
 
 
@@ -39,7 +39,7 @@ def test_no_path_is_no_mapping():
         ("fixed:", "rest:", "rest: is unknown"),
     ],
 )
-def test_a_mistake_in_a_mapping_is_refused_with_its_place(path, old, new, reason):
+def test_a_mistake_in_a_mapping_is_refused_with_its_location(path, old, new, reason):
     path.write_text(TEXT.replace(old, new, 1))
     with pytest.raises(JointMappingError) as caught:
         load_mapping(str(path), robot())

@@ -71,7 +71,7 @@ def imported(tmp_path, row, **given):
 
 
 @pytest.mark.parametrize("name", ROWS)
-def test_forward_kinematics_is_that_of_the_urdf(name, tmp_path):
+def test_forward_kinematics_matches_the_urdf(name, tmp_path):
     row = ROWS[name]
     frozen = {"*_tarsus_joint": -0.3} if len(row.parts) == 4 else {}
     found, robot, mapping = imported(tmp_path, row, frozen=frozen)
@@ -102,7 +102,7 @@ def _tip(model, data, tip):
 
 
 @pytest.mark.parametrize("name", ["plain", "body along y", "body backwards", "axes down", "frames turned at random"])
-def test_legs_have_the_names_of_their_places(name, tmp_path):
+def test_legs_are_named_by_their_position(name, tmp_path):
     _, robot, mapping = imported(tmp_path, ROWS[name])
     assert robot.leg_names == ("left_front", "left_middle", "left_rear", "right_front", "right_middle", "right_rear")
     assert [name[:2] for name in mapping.names[::3]] == ["lf", "lm", "lr", "rf", "rm", "rr"]

@@ -55,7 +55,7 @@ def test_a_urdf_without_usable_legs_is_refused_in_one_sentence(name, tmp_path):
     assert reason in refusal(tmp_path, text)
 
 
-def test_a_dog_is_refused_for_its_roll_axes(tmp_path):
+def test_a_quadruped_with_hip_roll_axes_is_refused(tmp_path):
     """Hips that turn about the length of the body, like the legs of most robots with four legs."""
     legs = [
         _dog_leg(name, x, y)
@@ -98,7 +98,7 @@ def test_a_foot_given_as_a_point_replaces_the_search(tmp_path):
     assert given == ["forward is x of link base_link, by --forward", "foot tip: given"]
 
 
-def test_without_frame_and_shape_the_foot_is_assumed_from_the_centre_of_mass_and_said_so(tmp_path):
+def test_without_frame_and_shape_the_foot_is_assumed_from_the_centre_of_mass_and_reported(tmp_path):
     """As in a URDF whose meshes are elsewhere."""
     path, mass = tmp_path / "robot.urdf", '<inertial><origin xyz="0.06 0 0"/>'
     path.write_text(urdf_text(UrdfPeculiarity(foot="none", mass=MASS.replace("<inertial>", mass))))

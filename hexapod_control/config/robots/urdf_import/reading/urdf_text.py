@@ -16,7 +16,7 @@ from hexapod_control.config.errors import FileError
 
 MAX_URDF_BYTES = 8_000_000
 MAX_FOLDERS_UP = 8  # above a file, searched for its packages
-MAX_SEARCHED_FOLDERS = 4000
+MAX_SEARCHED_FILES = 400  # around a file, for the names of its packages
 INDEX = Path("share", "ament_index", "resource_index", "packages")
 XACRO_MODULES = ("xacro", "ament_index_python")
 # Exceptions of xacro for invalid expressions, names, numbers, files and endless macros, besides its own ones.
@@ -103,7 +103,8 @@ def _packages_around(path: Path) -> Iterator[None]:
 def _wanted_packages(path: Path) -> set[str]:
     """Names of the packages that the xacro files around a file look up."""
     names: set[str] = set()
-    for near in sorted((*path.absolute().parent.glob("*"), *path.absolute().parent.parent.glob("*/*")))[:400]:
+    folder = path.absolute().parent
+    for near in sorted((*folder.glob("*"), *folder.parent.glob("*/*")))[:MAX_SEARCHED_FILES]:
         if near.suffix.lower() in (".xacro", ".urdf", ".xml") and near.is_file():
             try:
                 names.update(re.findall(r"\$\(find\s+([\w-]+)\s*\)", read_text(near, max_bytes=MAX_URDF_BYTES)))

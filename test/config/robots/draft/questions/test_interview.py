@@ -51,7 +51,7 @@ def at(key, answers=None):
 
 
 @pytest.mark.parametrize("name", known_robots())
-def test_a_robot_answered_with_its_own_measures_is_that_robot_and_passes_the_check(name, tmp_path):
+def test_answers_with_the_dimensions_of_a_robot_reproduce_that_robot(name, tmp_path):
     own = load(name)
     file = written(answered(answers_of(own), name), tmp_path / "robot.yaml")
     robot, rise = file.robot, own.robot.body.center[2]  # the origin is in the middle of the body
@@ -73,7 +73,7 @@ def test_a_robot_answered_with_its_own_measures_is_that_robot_and_passes_the_che
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_the_usual_values_of_every_layout_are_a_robot_that_walks_in_the_planner(layout, tmp_path):
+def test_the_default_answers_of_every_layout_make_a_robot_that_walks(layout, tmp_path):
     file = written(answered({"legs": layout}), tmp_path / "robot.yaml")
     assert len(file.robot.legs) == LAYOUTS[layout].legs and not implausible(file)
     planner, _ = standing_start(file.robot)
@@ -123,13 +123,13 @@ def test_back_from_the_first_question_stays_there():
     assert interview.question.key == "legs" and interview.number[0] == 1
 
 
-def test_answers_that_no_longer_fit_are_asked_again_with_one_that_fits():
+def test_outdated_answers_are_requested_again_with_a_valid_default():
     kept = at("limits").answers | {"servo": "MG90S"}
     interview = Interview("mine", kept)
     assert (interview.question.key, kept["voltage"], interview.default()) == ("voltage", "12", "6")
 
 
-def test_hips_of_a_free_robot_are_those_of_its_answers_on_both_sides(tmp_path):
+def test_free_hip_positions_come_from_the_answers_on_both_sides(tmp_path):
     file = written(answered({"legs": "6 free", "hip right_middle": "-20 -95 -92"}), tmp_path / "robot.yaml")
     legs = {leg.name: leg for leg in file.robot.legs}
     assert legs["right_middle"].hip == pytest.approx((-0.02, -0.095, 0.0))
@@ -175,13 +175,13 @@ def test_an_implausible_answer_is_refused_at_once_with_value_bound_and_remedy(ke
 
 
 @pytest.mark.parametrize("layout", ["6 rows", "4 rows"])
-def test_an_implausible_answer_that_is_meant_is_kept(layout, tmp_path):
+def test_a_confirmed_implausible_answer_is_kept(layout, tmp_path):
     file = written(answered({"legs": layout, "lengths": "52 100 80 !"}), tmp_path / "robot.yaml")
     assert file.robot.legs[0].femur.length == pytest.approx(0.1)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_every_drawing_fits_into_a_terminal_and_shows_what_is_asked(layout):
+def test_every_drawing_fits_into_a_terminal_and_shows_the_requested_dimension(layout):
     interview = Interview("mine", {"legs": layout})
     seen = set()
     while interview.question is not None:
