@@ -37,7 +37,7 @@ def test_a_field_that_is_not_finite_is_refused_by_name_at_rest(bench, field, val
     publisher.publish(broken(field, value))
     bench.until(lambda: f"cmd_vel: {field} is {value}: refused; send finite numbers" in node.velocity.last_refusal)
     assert node.velocity.input.twist.is_zero
-    publisher.publish(twist(0.05))  # and it is none the worse for it
+    publisher.publish(twist(0.05))  # and continues undisturbed
     bench.until(lambda: node.output.last.twist.vx > 0.0)
 
 

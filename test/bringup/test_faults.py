@@ -1,6 +1,6 @@
 """Faults that the planner and the kinematics survive: the robot stops, reports why, and continues afterwards.
 
-Pass rule for all: no NaN is sent, no joint is asked to be faster than it can be, targets stay inside the limits. A
+Pass rule for all: no NaN is sent, joint targets stay within position and speed limits. A
 stop is: body velocity zero within timeout and ramp, all feet down within one gait period.
 """
 
@@ -53,7 +53,7 @@ def test_a_stream_of_nan_while_walking_stops_the_robot_with_one_message(bench):
     assert node.sent_reports["cmd_vel not finite"].when - node.sent_reports["cmd_vel not finite"].logged < THROTTLE_S
     assert kinematics.last_report("refused foot_targets") == ""
     assert_sound(targets)
-    stream.command = lambda: twist(0.05)  # and it goes on
+    stream.command = lambda: twist(0.05)  # and it continues
     bench.until(lambda: node.output.last.twist.vx > 0.04)
 
 

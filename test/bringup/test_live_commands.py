@@ -1,4 +1,4 @@
-"""Commands to a robot on its feet, over DDS: commanded feet, arcs, the cycle time, legs that would touch."""
+"""Commands to a standing robot over DDS: commanded feet, arcs, the cycle time, legs that would touch."""
 
 import math
 

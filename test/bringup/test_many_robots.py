@@ -78,7 +78,7 @@ class Robots:
         return [track.at(end - DRIVE).inverse() @ track.at(end) for track, end in zip(tracks, ends, strict=True)]
 
     def walk(self, seconds):
-        """Robot a walks on for so long [s, simulated]; returns its speed [m/s] and pace [simulated s per s]."""
+        """Robot a walks for a simulated time [s]; returns its speed [m/s] and pace [simulated s per s]."""
         truth = self.operators[0].truth
         begin, since = truth.last.time, time.monotonic()
         self.until(lambda: truth.last.time >= begin + seconds, "the walk")

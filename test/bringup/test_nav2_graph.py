@@ -119,7 +119,7 @@ def test_with_robot_localization_nav2_subscribes_to_its_odometry():
     planned = nav2_graph.plan({"slam": "true", "ekf": "true"})
     moved = {process.name for process in planned.processes if process.remaps.get("odom") == "odometry/filtered"}
     with_odom = {name for name, facts in NODES.items() if "odom_topic" in facts["parameters"]}
-    assert moved == with_odom | {"controller_server"}  # which takes the topic's name from nowhere
+    assert moved == with_odom | {"controller_server"}  # which has no parameter for the topic
     assert "/ekf_filter_node" in planned.parameters
 
 

@@ -238,7 +238,7 @@ def test_every_parameter_of_the_graph_is_declared_by_its_node(row):
 
 
 def test_the_urdf_of_another_program_is_shown_as_it_is(tmp_path):
-    """RViz then follows its joints by the mapping that the nodes have."""
+    """RViz then shows its joints with the joint mapping of the nodes."""
     (tmp_path / "robot.urdf").write_text('<robot name="other"><link name="base"/></robot>')
     spec = by_name("display", robot=str(tmp_path / "robot.urdf"))["robot_state_publisher"]
     assert spec.parameters["robot_description"] == '<robot name="other"><link name="base"/></robot>'

@@ -1,6 +1,6 @@
 """The supervisor with real processes: nodes that die are restarted or end the graph, and all are stopped in order.
 
-Stand-ins take the place of the nodes. Tests wait for what the supervisor writes, never for time.
+Stub programs replace the nodes. Tests wait for output of the supervisor, never for a fixed time.
 """
 
 import os
@@ -56,7 +56,7 @@ def stand_in(spec):
 
 
 class Program:
-    """The supervisor as a program of its own, and what it has written."""
+    """The supervisor as a process, and its output."""
 
     def __init__(self):
         arguments = [sys.executable, "-c", PROGRAM, os.path.dirname(__file__)]

@@ -65,7 +65,7 @@ def test_the_rules_are_for_nodes_that_exist():
 
 
 class Recorded:
-    """An action of the library launch, which is not needed to check which actions are made."""
+    """A stub for an action of the `launch` library, which this test does not need."""
 
     def __init__(self, *given, **named):
         self.given, self.named = given, named

@@ -1,6 +1,6 @@
 """A robot under random input on all topics, services and parameters, with nodes killed at random.
 
-Afterwards it walks on command; no callback has failed, no node has grown, no joint was told to jump. Once on emulated
+Afterwards it walks on command; no callback failed, no memory leaked, no joint target jumped. Once on emulated
 servos in real time, once in physics on simulated time.
 """
 
@@ -96,7 +96,7 @@ class Memory:
 
 
 class SoakedGraph:
-    """A running graph, its random input, and what an operator does afterwards."""
+    """A running graph, its random input, and the operator who recovers the robot afterwards."""
 
     def __init__(self, bench, process, log, left_out=()):
         self.bench, self.process, self.log, self.memory = bench, process, log, Memory()
@@ -136,7 +136,7 @@ class SoakedGraph:
         return found
 
     def endure(self, seconds):
-        """Random input for so many seconds of the robot's time."""
+        """Sends random input for a time [s] on the clock of the robot."""
         start, now = self.time, self.bench.spin(INPUT_PERIOD_S)
         recovery, kill, killed = now, now + KILL_PERIOD_S, itertools.cycle(KILLED)
         while self.time - start < seconds:
@@ -155,10 +155,7 @@ class SoakedGraph:
         self._operator.restore_parameters()
 
     def recover(self):
-        """What an operator does after anything: simulation resumed, E-STOP released, fault cleared, torque on, up.
-
-        A robot whose feet feel no load, since nothing emulates it, has to sit before it stands.
-        """
+        """Recovers like an operator: resumes the simulation, releases the E-STOP, clears the fault, arms, stands up."""
         if "mujoco_sim" in self.nodes():
             self._request(SetBool, "mujoco_sim/set_pause")
         self._request(SetBool, "estop")
@@ -183,7 +180,7 @@ class SoakedGraph:
         self._responses[service] = response.message if response else ""
 
     def stands(self):
-        """Whether the robot stands; asks for it like an operator if it does not, or takes too long."""
+        """Whether the robot stands; if not, requests it at intervals, as an operator would."""
         now = time.monotonic()
         if not self._is_in("standing", "walking", "rising") or now - self._recovered > RECOVERY_PERIOD_S:
             self.recover()
@@ -219,7 +216,7 @@ class SoakedGraph:
             self.bench.until(lambda then=legs: lost[-1].data != then, RISING, f"return of one of {legs}")
 
     def assert_sound(self):
-        """Fails if a callback has failed or a node has grown."""
+        """Fails if a callback has failed or the memory of a node has grown."""
         assert not [line for line in self.log.read_text().splitlines() if DEFECT.search(line)]
         assert {name: growth for name, growth in self.memory.growth.items() if growth > MAX_GROWTH} == {}
 

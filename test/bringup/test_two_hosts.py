@@ -27,7 +27,7 @@ PROGRAMS = TEST / "support" / "real_time" / "hosts.py"
 
 
 class Scene:
-    """The robot and its ground truth at one end of the cable, an operator at the other."""
+    """A robot with recorded ground truth on one host, an operator on the other."""
 
     def __init__(self, folder):
         self.cable, self.folder = Cable(), folder

@@ -15,7 +15,7 @@ from hexapod_control.clients.bounded_wait import wait_until
 
 
 def pretend(monkeypatch, run):
-    """A subcommand `walk` that does what the test wants."""
+    """Replaces the subcommand `walk` by a function of the test."""
     module = SimpleNamespace(add_arguments=lambda parser: None, run=run)
     monkeypatch.setitem(sys.modules, "hexapod_control.cli.robot_files.walk", module)
 

@@ -80,7 +80,7 @@ class Cardboard:
 
 @pytest.fixture
 def start():
-    """Starts a patrol beside the test; it is ended at the latest with the test."""
+    """Starts a patrol in a thread; it ends at the latest with the test."""
     asked, threads = threading.Event(), []
 
     def begin(*places, **settings):

@@ -165,7 +165,7 @@ def test_a_missing_robot_is_reported(bench, play):
     assert "no robot subscribes to the topic motion" in screen
 
 
-# --- what it makes of motion_state --------------------------------------------------------------------------------
+# --- how motion_state is interpreted ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,7 @@ def parts(file):
 
 
 def pattern(message):
-    """What a message of the table stands for."""
+    """A regular expression for a message of the table."""
     return re.compile(".*".join(map(re.escape, message.split("..."))))
 
 

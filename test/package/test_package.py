@@ -40,7 +40,7 @@ KEYS = {
     "serial": "python3-serial",
     "smbus2": "python3-smbus2",
 }
-# extras of pip that have no rosdep key; imported only where they are needed, with a cure in the message
+# extras of pip without a rosdep key; imported only where needed, with a remedy in the message
 OPTIONAL = {"gpiod", "rosbags"}
 FILES = [
     path.relative_to(ROOT)

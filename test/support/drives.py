@@ -17,7 +17,7 @@ from hexapod_control.core.walking.walk_state import WalkState
 from hexapod_control.core.workspace.robot_gaits import gaits
 
 DT = 0.02  # [s] the control period
-ROBOTS = ("article", "phantomx")  # those of the suites that take long; a few laws hold for all in config/robots
+ROBOTS = ("article", "phantomx")  # for slow tests; some tests run with all robots of config/robots
 DIRECTIONS = {
     "straight": Twist(1.0, 0.0, 0.0),
     "backwards": Twist(-1.0, 0.0, 0.0),

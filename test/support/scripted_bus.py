@@ -10,7 +10,7 @@ from hexapod_control.servos.settings.servo_section import ServoSettings, standar
 
 
 class ManualClock:
-    """Steady time [s]; every look at it takes `tick`, so that waiting loops come to an end."""
+    """Steady time [s]; every reading advances it by `tick`, so that waiting loops end."""
 
     def __init__(self, tick=1e-5):
         self.now, self.tick = 100.0, tick
@@ -57,7 +57,7 @@ class ScriptedBus(LoopbackBus):
         return {i: i in self._on for i in ids if i not in self.silent}
 
     def restart(self):
-        """As after a short loss of power."""
+        """Restarts servos, as after a short loss of power."""
         self._on.clear()
         self.silent = set()
 

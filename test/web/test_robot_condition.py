@@ -1,4 +1,4 @@
-"""The sentence about the robot, its colour and the next step, from everything that is known."""
+"""The message about the robot, its colour and the next step, from all known facts."""
 
 import itertools
 import json

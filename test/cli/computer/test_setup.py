@@ -1,4 +1,4 @@
-"""`hexapod setup` on the root folder of an image: what it finds, changes, keeps and takes back."""
+"""`hexapod setup` on the root folder of an image: what it finds, changes, keeps and undoes."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""`hexapod status` and `hexapod recover` as programs of their own, beside nodes on real DDS."""
+"""`hexapod status` and `hexapod recover` as processes, with nodes on real DDS."""
 
 import json
 import subprocess
@@ -11,7 +11,7 @@ from hexapod_control.nodes.odometry.odometry import OdometryNode
 
 
 def program(bench, *words):
-    """Runs a program to its end while the nodes go on."""
+    """Runs a program to its end while the nodes keep spinning."""
     process = subprocess.Popen([*HEXAPOD, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         bench.until(lambda: process.poll() is not None, 30.0, f"the end of hexapod {words[0]}")

@@ -1,4 +1,4 @@
-"""All nodes of a robot in one process: laws of their messages, faults, and a hang of the executor."""
+"""All nodes of a robot in one process: unchanged messages, faults, and a hung executor."""
 
 import time
 
@@ -16,7 +16,7 @@ GIVEN = {"robot": "phantomx", "stand_on_start": "true"}
 
 
 class CheckedHandover(Handover):
-    """Compares every message before and after its receivers had it."""
+    """Compares every message before and after its delivery."""
 
     def __init__(self):
         super().__init__()

@@ -1,4 +1,4 @@
-"""`hexapod check`: the worst first, with line, key and remedy; the exit code says whether something is wrong."""
+"""`hexapod check`: the most severe remark first, with line, key and remedy; the exit code reports a problem."""
 
 from __future__ import annotations
 

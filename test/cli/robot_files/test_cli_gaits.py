@@ -1,4 +1,4 @@
-"""`hexapod gaits`: the table and the picture are those of the robot."""
+"""`hexapod gaits`: the table and the picture match the robot."""
 
 import pytest
 from matplotlib.image import imread

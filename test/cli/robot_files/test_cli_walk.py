@@ -87,7 +87,7 @@ def support(robot, joints):
     heights = forward(robot, joints)[:, 2]
     floor = np.median(heights)
     planted = [bool(abs(height - floor) < LEVEL) for height in heights]
-    return replace(observe(robot, joints, planted, every), rolled=())  # by the contact points, as the planner plans
+    return replace(observe(robot, joints, planted, every), rolled=())  # at the contact points, as in the planner
 
 
 def test_the_walk_follows_the_twist(tmp_path):

@@ -175,7 +175,7 @@ def test_bad_input_is_reported_in_one_line_with_the_remedy(arguments, message, w
 )
 def test_servos_of_another_protocol_are_named_and_nothing_is_written(arguments, wire, capsys):
     emulation = wire()
-    emulation.world.unplug(*(k for k in range(18) if k != 2))  # set-id needs a single one
+    emulation.world.unplug(*(k for k in range(18) if k != 2))  # set-id needs a single servo on the bus
     before = [bytes(memory[:56]) for memory in emulation.pty.device.memories]
     assert servos(emulation, *arguments, protocol="dynamixel1") == 2
     error = capsys.readouterr().err

@@ -61,7 +61,7 @@ def test_the_driver_survives_a_noisy_line(emulation, bus, text):
     seen = set()
     for _ in range(4):
         seen |= set(bus.read(IDS, ServoQuantity.POSITION))
-    assert len(seen) >= 17  # glue keeps the last reply back
+    assert len(seen) >= 17  # the fault `glue` delays the last reply
 
 
 @pytest.mark.parametrize("text", ["drop=0.5", "flip=0.5", "truncate=0.5"])

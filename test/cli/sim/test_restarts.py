@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.heavy, pytest.mark.physics]
 
 LIMIT = 60.0  # [s] for anything
 FORWARD = Twist(0.06, 0.0, 0.0)
-FALLEN_M = 0.07  # of base_link: below it the robot has sunk
+FALLEN_M = 0.07  # of base_link; a lower robot has sunk
 
 
 class WalkingRobot:
@@ -70,7 +70,7 @@ def test_nodes_that_are_killed_under_a_walking_robot_come_back(tmp_path, monkeyp
         count = len(operator.odometry)
         robot.until(lambda: len(operator.odometry) > count and operator.state == "walking", "odometry")
         assert operator.odometry.last.pose.x > 0.04  # not from the origin again
-        assert robot.drift() < 0.3  # the way walked without odometry, as the covariance says
+        assert robot.drift() < 0.3  # the distance walked without odometry, within the covariance
         for name in ("gait_planner", "inverse_kinematics"):
             low = len(operator.truth)
             robot.kill(name)

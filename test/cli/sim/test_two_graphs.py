@@ -1,4 +1,4 @@
-"""A second `hexapod sim` in the same domain and namespace: it refuses to drive, and the first robot notices nothing."""
+"""A second `hexapod sim` in the same domain and namespace: it refuses to drive, and the first robot is not affected."""
 
 import os
 import re

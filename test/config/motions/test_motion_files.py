@@ -259,7 +259,7 @@ def test_an_infeasible_motion_is_reported_with_line_and_time_before_the_robot_mo
     assert re.search(message, str(caught.value)), str(caught.value)
 
 
-# --- anything at all ----------------------------------------------------------------------------------------------
+# --- arbitrary files ----------------------------------------------------------------------------------------------
 
 WORDS = st.sampled_from([*KINDS, *(name for kind in KINDS.values() for name in keys(kind)), "name", "loops", "start"])
 SCALARS = st.one_of(
@@ -303,7 +303,7 @@ def test_any_text_of_a_file_is_a_motion_or_is_refused_with_a_reason(tmp_path_fac
         assert motion.steps
 
 
-# --- what playing one relies on -----------------------------------------------------------------------------------
+# --- assumptions of the player ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("seconds", [(), (WaitStep(0.0),)])

@@ -1,4 +1,4 @@
-"""Nav2: no key of our files is a typo, and limits and footprint are those of the robot file.
+"""Nav2: every key of our files exists, and limits and footprint match the robot file.
 
 test/data/nav2_parameters.yaml is the table of what the nodes and plugins of Jazzy declare.
 """
@@ -29,7 +29,7 @@ NODES, PLUGINS = FACTS["nodes"], FACTS["plugins"]
 FILES = ("nav2", "slam_toolbox", "robot_localization")
 SHIPPED = share("config", "nav2.yaml")
 WALKS = list(itertools.product(ROBOTS, GAITS))
-LAG = 0.3  # of full speed by which a walk that has just begun is behind: its feet are not in their places yet
+LAG = 0.3  # of full speed that a starting walk may lack: its feet are not at their stance positions yet
 SETTLED = 4.0  # [s]
 KINDS = {
     "string": lambda value: isinstance(value, str),

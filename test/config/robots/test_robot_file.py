@@ -1,4 +1,4 @@
-"""Robot files: the good ones load, and every bad one is refused with file, line, key, what, bound and hint."""
+"""Robot files: valid ones load; invalid ones are refused with file, line, key, value, bound and remedy."""
 
 from __future__ import annotations
 
@@ -276,12 +276,12 @@ def line_of(text: str, part: str) -> int:
 
 @pytest.fixture
 def bad(tmp_path: Path) -> Path:
-    """Where a bad file is written."""
+    """The path of an invalid file."""
     return tmp_path / "bad.yaml"
 
 
 def message(path: str | Path) -> str:
-    """What a file is refused with."""
+    """The refusal of a file."""
     with pytest.raises(RobotFileError) as refused:
         load(path)
     return str(refused.value)

@@ -1,4 +1,4 @@
-"""A value of a robot file is written once: all that depends on it follows a change, and nothing else does."""
+"""Every value of a robot file is stored once: a change reaches all that depends on it and nothing else."""
 
 import math
 import xml.etree.ElementTree as ET
@@ -22,7 +22,7 @@ from hexapod_control.sim.simulation import Simulation
 from hexapod_control.sim.world_settings import WorldSettings
 from hexapod_control.web.page_state import shape
 
-Reading = dict[str, float]  # what a consumer makes of a robot file
+Reading = dict[str, float]  # output of a consumer for a robot file
 Effect = Callable[[Reading, Reading], None]  # compares the readings before and after a change
 COXA, FEMUR, TIBIA = 0.052, 0.072, 0.133  # [m] after the change
 LIMIT, MASS, FOOTHOLD, SPEED = math.radians(12.0), 0.085, 0.2434, 4.12  # after the change: [rad] [kg] [m] [rad/s]
@@ -152,7 +152,7 @@ def less(*names: str) -> Effect:
 
 
 def more(*names: str) -> Effect:
-    """These quantities are greater after the change."""
+    """These quantities are larger after the change."""
 
     def compare(before: Reading, after: Reading) -> None:
         less(*names)(after, before)
@@ -210,7 +210,7 @@ EFFECTS = {
 
 @pytest.fixture(scope="module")
 def reading(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], Reading]:
-    """What a consumer makes of phantomx with one value changed; with none changed for an empty name."""
+    """The output of a consumer for phantomx with one value changed; unchanged for an empty name."""
     text = share("config", "robots", "phantomx.yaml").read_text(encoding="utf-8")
     folder = tmp_path_factory.mktemp("robots")
 

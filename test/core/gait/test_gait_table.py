@@ -1,4 +1,4 @@
-"""Laws of the gait rows: they follow from where the hips are, not from names or from the order of the legs."""
+"""Properties of the gait table: phases follow from the hip positions, not from names or order of the legs."""
 
 import math
 import random

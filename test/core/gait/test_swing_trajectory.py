@@ -1,4 +1,4 @@
-"""The swing profile for one foot and for tables is one and the same."""
+"""The swing profile of one foot and of arrays of feet is the same."""
 
 import math
 

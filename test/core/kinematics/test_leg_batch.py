@@ -1,4 +1,4 @@
-"""Laws of the kinematics over arrays: the same feet and joints as one by one, in a small share of the time."""
+"""Batch kinematics: the same feet and joints as leg by leg, in a small share of the time."""
 
 import math
 import random

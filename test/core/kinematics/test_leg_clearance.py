@@ -143,7 +143,7 @@ def test_the_gap_between_legs_matches_brute_force_in_any_pose(name, change):
         assert short.distance == pytest.approx(min(narrowest, ENOUGH), abs=1e-9)
         assert (short.legs is None) == (narrowest >= ENOUGH)
         near += narrowest < ENOUGH
-    assert 100 < near < 400  # poses of both kinds were among them
+    assert 100 < near < 400  # poses with and without collision were among them
 
 
 @pytest.mark.parametrize("name", ROBOTS)
@@ -199,7 +199,7 @@ def test_the_gap_is_never_wider_than_between_the_links_in_physics_and_narrower_b
         assert found <= max(measured, 0.0) + 1e-6
         if measured > 0.0:
             short.append(measured - found)
-    # A bar of the URDF ends flat where the capsule goes on by its radius, and is as thin as the tibia above the ball.
+    # A URDF cylinder ends flat where the capsule is longer by its radius, and has the radius of the tibia at the foot.
     assert max(short) <= 2.0 * max(max(radii(leg, machine)) for leg in machine.legs)
     assert np.median(short) <= 0.002
     assert len(short) > 75

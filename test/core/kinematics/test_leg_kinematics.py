@@ -84,7 +84,7 @@ def test_all_joints_at_zero_is_a_straight_horizontal_leg():
 
 
 def test_targets_too_far_or_too_near_are_pulled_to_the_reach_limit_and_named():
-    """Articles A2 and D4: no NaN; too far AND too near are reported, with how much is missing."""
+    """Articles A2 and D4: no NaN; targets too far AND too near are reported with the missing distance."""
     leg = replace(
         robot("article").legs[0],
         femur_joint=replace(robot("article").legs[0].femur_joint, lower=-math.pi, upper=math.pi),

@@ -54,7 +54,7 @@ def rehearsed(on: str, *steps, **more):
 
 
 def played(name: str, *steps, **more) -> tuple[list[TickPlan], MotionPlayer]:
-    """All plans of a motion, from standing until nothing plays any more."""
+    """All plans of a motion, from standing until the motion has ended."""
     player = MotionPlayer(standing_planner(name))
     player.execute(rehearsed(name, *steps, **more))
     return until(player, lambda: not player.name), player
@@ -70,7 +70,7 @@ def until(player: MotionPlayer, reached) -> list[TickPlan]:
 
 
 def moved(plans: list[TickPlan]) -> Place:
-    """Where the body has gone by the executed twists."""
+    """The displacement of the body: the integral of the executed twists."""
     place = Place(0.0, 0.0, 0.0)
     for plan in plans:
         place = place @ exp(plan.twist, DT)

@@ -1,4 +1,4 @@
-"""A copy of a planner goes on as its original would, and neither changes the other, in every state."""
+"""A copy of a planner behaves like its original, and neither changes the other, in every state."""
 
 import numpy as np
 import pytest
@@ -109,7 +109,7 @@ def test_a_copy_continues_like_its_original_and_independently_of_it(state):
     copied.command(Twist(-0.05, 0.02, 0.0))  # the copy is sent elsewhere ...
     copied.request_pose(BodyPose(z=0.01))
     run(copied)
-    assert np.array_equal(run(original), run(twin))  # ... and the original does what it would have done
+    assert np.array_equal(run(original), run(twin))  # ... and the original continues unaffected
     again = original.copy()
     assert np.array_equal(run(original), run(again))
 

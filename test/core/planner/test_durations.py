@@ -1,4 +1,4 @@
-"""Durations of movements: bounded by servo speed and balance, and no longer."""
+"""Durations of movements: as short as servo speed and balance allow."""
 
 import math
 
@@ -25,7 +25,7 @@ SITS = in_state(RobotState.SITTING)
 
 
 def lying(bend=0.0):
-    """A robot that lies, its joints so much [rad] off those of the sitting posture."""
+    """A lying robot whose joints differ from the sitting posture by an angle [rad]."""
     planner = Planner(robot(NAME))
     planner.set_measured_joints(planner.view.lying_joints + bend)
     return planner

@@ -88,7 +88,7 @@ scripts = st.lists(st.tuples(actions, st.integers(1, 70)), min_size=10, max_size
 
 
 class Stage:
-    """A player whose every tick is held against the laws."""
+    """A motion player whose every tick is checked against the limits."""
 
     def __init__(self, name: str) -> None:
         self.machine = robot(name)
@@ -103,7 +103,7 @@ class Stage:
         self.size = size
 
     def act(self, kind: str, value) -> None:
-        """What an operator, a file or a fault may do."""
+        """A random action of an operator, a motion file or a fault."""
         player, planner = self.player, self.player.planner
         if kind in ("drive", "zero"):
             player.command(value or ZERO)
@@ -135,7 +135,7 @@ class Stage:
                 getattr(planner, kind)()
 
     def tick(self) -> None:
-        """One tick, and the laws."""
+        """One tick with all checks."""
         before = self.last
         plan = self.last = self.player.step(DT)
         if plan.joint_angles is None:
@@ -161,7 +161,7 @@ class Stage:
 
 @pytest.mark.parametrize("name", ROBOTS)
 def test_soak_of_random_interruptions_keeps_all_limits_and_ends_where_it_was_commanded(name):
-    """Article D10: feet go over in stable groups, one always on the ground, and nothing is ever jerked."""
+    """Article D10: feet move in statically stable groups, and no motion is abrupt."""
     stage_of = Stage(name)
 
     @settings(max_examples=EXAMPLES, derandomize=True, suppress_health_check=list(HealthCheck))
@@ -180,7 +180,7 @@ def test_soak_of_random_interruptions_keeps_all_limits_and_ends_where_it_was_com
 
 
 def ends_as_commanded(stage: Stage, end, twist: Twist) -> None:
-    """The last command wins, whatever was before."""
+    """Fails unless the robot ends as commanded last."""
     player, planner = stage.player, stage.player.planner
     stage.act("halt", None)
     if end == "sit":

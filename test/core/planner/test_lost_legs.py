@@ -1,4 +1,4 @@
-"""Lost legs: the robot folds them, goes on with the others without tipping, and takes them back."""
+"""Lost legs: the robot folds them, walks on with the others without tipping, and uses them again on request."""
 
 import math
 from dataclasses import replace
@@ -44,7 +44,7 @@ def on_five(name, leg):
 
 
 class Laws:
-    """Holds every plan of a robot against the limits of its joints, legs and balance."""
+    """Checks every plan of a robot against the limits of its joints, legs and balance."""
 
     def __init__(self, planner):
         self.machine, self.neighbours = planner.robot, LegNeighbours.of(planner.robot)

@@ -24,7 +24,7 @@ HALTED = 0.5  # [s] in which everything has come to rest
 
 
 class Scene:
-    """A planner on its feet with sensors that a test sets; measured joints follow unless a test holds one."""
+    """The planner of a standing robot with scripted sensors; measured joints follow unless a test holds one."""
 
     def __init__(self, mishap_detection=WATCHING):
         self.planner = standing_planner(NAME)

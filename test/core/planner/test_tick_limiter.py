@@ -1,4 +1,4 @@
-"""The tick limiter where no share of a tick is possible: the last two fallbacks."""
+"""The last two fallbacks of the tick limiter, when no part of a tick is feasible."""
 
 import math
 from itertools import pairwise

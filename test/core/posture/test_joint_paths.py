@@ -16,7 +16,7 @@ def random_row(machine, rng):
 
 
 def narrowest(machine, path):
-    """Least gap [m] on the way through these waypoints."""
+    """Minimum gap [m] along the path through these waypoints."""
     ring, gaps = LegNeighbours.of(machine), []
     for a, b in pairwise(path):
         for k in range(61):
@@ -26,7 +26,7 @@ def narrowest(machine, path):
 
 
 def apart(machine, rng):
-    """Joints with which the legs are clear of each other."""
+    """Random joints whose legs are clear of each other."""
     ring = LegNeighbours.of(machine)
     return next(row for row in iter(lambda: random_row(machine, rng), None) if ring.gap(row).distance > PATH_GAP_M)
 

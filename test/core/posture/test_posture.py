@@ -84,7 +84,7 @@ def test_sitting_down_from_walking_comes_to_rest_first_and_ends_on_the_belly(nam
     assert planner.sit() == ""
     rest = []
     for _ in range(round(20.0 / DT)):
-        planner.command(Twist(0.02, 0.0, 0.0))  # an operator who does not let go changes nothing
+        planner.command(Twist(0.02, 0.0, 0.0))  # a command that continues changes nothing
         rest.append(planner.step(DT))
         if planner.state is RobotState.SITTING:
             break
@@ -179,7 +179,7 @@ def test_without_joint_states_standing_is_refused_with_the_remedy(name):
 
 @pytest.mark.parametrize("name", ROBOTS)
 def test_a_planner_started_on_a_walking_robot_takes_over_its_current_pose(name):
-    """Fault: respawn of the planner while walking; no jump, no fall, feet in the air go down below where they are."""
+    """Fault: respawn of the planner while walking; no jump, no fall; swinging feet are lowered vertically."""
     walking = standing_planner(name)
     rng = random.Random(9)
     for _ in range(10):
@@ -258,7 +258,7 @@ def test_a_planner_started_on_a_robot_in_any_pose_keeps_its_feet_and_its_tilt(na
 
 @pytest.mark.parametrize("name", ROBOTS)
 def test_a_planner_started_on_a_posed_robot_finds_the_whole_body_pose(name):
-    """A pose asked for next counts from the footholds, so what was not found would come on top of it."""
+    """The next requested pose is relative to the footholds, so an error in the found pose would be added to it."""
     rng = random.Random(11)
     for _ in range(POSES):
         posed = standing_planner(name)

@@ -1,4 +1,4 @@
-"""Laws of the attitude filter and of the gyro's bias, for any rotation and mounting."""
+"""Properties of the attitude filter and of the gyro bias estimate, for any rotation and mounting."""
 
 import math
 import random

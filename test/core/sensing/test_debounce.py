@@ -1,4 +1,4 @@
-"""Laws of debouncing: short changes are nothing, lasting ones count once."""
+"""Debouncing: short changes are ignored, lasting ones count once."""
 
 from hypothesis import given
 from hypothesis import strategies as st

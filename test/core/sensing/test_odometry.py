@@ -161,7 +161,7 @@ def test_feet_are_weighted_by_the_smaller_load_and_at_a_tripod_change_by_the_lar
 @pytest.mark.parametrize("count", [3, 4, 6])
 @pytest.mark.parametrize("slipping", [0, 1, 2])
 def test_a_slipping_foot_is_found_with_any_number_of_standing_feet(slipping, count, turn):
-    """Of three feet by the distance of the other two, which stays, or by the turn that an IMU saw."""
+    """With three feet: by the constant distance of the other two, or by the rotation measured by an IMU."""
     feet = [(0.25, 0.15), (-0.02, -0.24), (-0.22, 0.17), (0.2, -0.2), (-0.24, -0.16), (0.03, 0.26)][:count]
     motion = exp(Twist(0.1, -0.05, 0.4), 0.3)
     moved = [motion.inverse().apply(*p) for p in feet]
@@ -201,7 +201,7 @@ def test_the_same_step_in_twice_the_time_is_half_as_fast_and_its_twist_four_time
     one, two = found.values()
     assert tuple(one.twist) == pytest.approx(tuple(two.twist.scaled(2.0)), rel=1e-3)
     variances = np.diag(one.twist_covariance) / np.diag(two.twist_covariance)
-    # A heading that is measured drifts with time, one that is fitted with the way.
+    # A measured heading drifts with time, a fitted one with the distance.
     assert variances == pytest.approx([4.0, 4.0, 4.0 if turn is None else 2.0], rel=1e-3)
 
 

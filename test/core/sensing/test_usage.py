@@ -1,4 +1,4 @@
-"""What a robot has done: distance and hours add up, joints count there and back, energy gives the cost of transport."""
+"""Usage of a robot: hours and distance add up, joint cycles are counted, energy yields the cost of transport."""
 
 import numpy as np
 import pytest

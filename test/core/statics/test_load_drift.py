@@ -1,4 +1,4 @@
-"""The drift of a body on soft legs: none with legs alike on both sides, mirrored for mirrored legs, less if stiffer."""
+"""The drift of a body on soft legs: none if symmetric, mirrored for mirrored legs, smaller if stiffer."""
 
 import math
 from dataclasses import replace

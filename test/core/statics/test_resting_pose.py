@@ -20,7 +20,7 @@ from hexapod_control.sim import start_poses
 from hexapod_control.sim.simulation import Simulation
 from hexapod_control.sim.world_settings import WorldSettings
 
-SPREAD = BodyPose(0.01, 0.01, 0.01, 0.12, 0.12, 0.2)  # most of a random pose; the article's legs reach no farther
+SPREAD = BodyPose(0.01, 0.01, 0.01, 0.12, 0.12, 0.2)  # bounds of a random pose; within the reach of the article's legs
 
 
 def random_pose(rng):
@@ -32,7 +32,7 @@ def stance_in(machine, pose, lifts=None):
     placement = Placement(pose, machine.walk.height)
     contacts = [leg.foothold for leg in machine.legs]
     row, count = joints_at_offset(machine, contacts, 0.0), len(contacts)
-    for _ in range(4):  # the rolling shift settles
+    for _ in range(4):  # the rolling shift converges
         found = whole_body_pose(machine, placement, contacts, lifts or [0.0] * count, [True] * count, row)
         row = found.joints
     assert found.unreached is None

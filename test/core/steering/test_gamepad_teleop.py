@@ -1,4 +1,4 @@
-"""Gamepad states and the commands they give, without ROS."""
+"""Gamepad states and the resulting commands, without ROS."""
 
 import importlib.util
 import math
@@ -50,7 +50,7 @@ def person(scaling=None, **seen):
 
 
 def press(teleop, *buttons, **axes):
-    """What comes of a press of buttons beside the dead-man, then let go."""
+    """The commands after buttons are pressed with the dead-man held, then released."""
     teleop.update(pad(L1))
     orders = teleop.update(pad(L1, *buttons, **axes))
     teleop.update(pad(L1))
@@ -383,7 +383,7 @@ def test_a_lower_step_height_applies_from_the_next_swing_without_a_jump():
     planner = standing_planner("phantomx")
     walk = planner.robot.walk
     for share in (1.0, 0.4, 0.7):
-        tops(planner, share, 0.37)  # the swings under way go on as they were
+        tops(planner, share, 0.37)  # swings already under way do not change
         assert tops(planner, share) == pytest.approx([share * walk.lift_height + walk.preload] * 6, rel=0.03)
 
 

@@ -174,7 +174,7 @@ def test_it_never_walks_towards_an_obstacle_inside_its_circle(bearing, inside, m
 
 
 def test_it_stops_before_an_obstacle_that_appears_on_its_path():
-    """All round, so that there is no detour: the free way is never used up."""
+    """Obstacles all round leave no detour: the robot never uses up its free distance."""
     wall = ring(0.0, 0.0, 1.2, 360)
     way = walk(Pursuit([Waypoint(3.0, 0.0)], PursuitSettings(radius=RADIUS, progress_timeout=10.0)), ORIGIN, wall)
     assert way[-1][1].phase is PursuitPhase.STUCK

@@ -1,4 +1,4 @@
-"""A robot that chooses its gait by speed walks in physics as fast as it is told, from slow to fast and back."""
+"""A robot that selects its gait by speed follows the commanded speed in physics, from slow to fast and back."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""A leg is lost during a walk in physics: no fall, no collision, and the robot goes where it is sent."""
+"""A leg is lost during a walk in physics: no fall, no collision, and the robot follows its command."""
 
 import math
 
@@ -23,7 +23,7 @@ PAIRS = [("left_middle", "right_middle"), ("left_front", "right_rear"), ("left_r
 
 
 class Walker:
-    """A robot in physics that walks forward at half of its speed, and what is seen of it from then on."""
+    """A simulated robot that walks forward at half of its top speed, with records of its motion."""
 
     def __init__(self, name):
         robot_file = load(name)
@@ -42,7 +42,7 @@ class Walker:
         return plan
 
     def lose(self, leg):
-        """Loses a leg; ends when the robot goes on."""
+        """Loses a leg; returns when the robot walks again."""
         assert self.planner.change_leg(leg, lost=True) == ""
         while self.planner.view.changing_legs:
             self.tick()

@@ -1,4 +1,4 @@
-"""Mishaps in physics: the robot freezes, slows down or stops, within its joint limits, and goes on when asked."""
+"""Mishaps in physics: the robot freezes, slows down or stops, within its joint limits, and continues on request."""
 
 import math
 
@@ -22,7 +22,7 @@ from hexapod_control.sim.world_settings import WorldSettings
 pytestmark = pytest.mark.physics
 
 FORWARD = Twist(0.1, 0.0, 0.0)
-STALL_TIME_S = 2.0  # for which a servo bears its stall torque before it protects itself
+STALL_TIME_S = 2.0  # a servo tolerates its stall torque for so long before its overload protection acts
 BEYOND_LIMIT_RAD = 0.1  # by which a blow bends a joint beyond its limit
 
 

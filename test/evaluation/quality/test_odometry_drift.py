@@ -49,7 +49,7 @@ def driven(ground, drive, modes, seed):
 
 @pytest.mark.parametrize(("ground", "drive"), CASES)
 def test_soak_of_odometry_staying_with_the_robot(ground, drive):
-    """Legs and IMU on every ground; on flat ground also the legs alone, with the contacts that were planned."""
+    """Legs and IMU on every ground; on flat ground also legs only, with planned contacts."""
     limits = {"legs_imu": LIMITS[ground]} | ({"planned": LEGS_ALONE} if ground == "flat" else {})
     found = driven(ground, drive, MODES if ground == "flat" else tuple(limits), 0)
     for mode, (share, degrees) in limits.items():

@@ -1,4 +1,4 @@
-"""Implausible values of a robot file: each node that starts a robot warns when started alone, one of a graph does."""
+"""Implausible values of a robot file: every node warns if started alone; in a graph only one node warns."""
 
 import pytest
 from support.phantomx import mistaken_file

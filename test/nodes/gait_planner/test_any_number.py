@@ -1,6 +1,6 @@
 """Laws over all floats: whatever number a message carries, it is used within bounds or refused in one short sentence.
 
-Messages take the way they take in the node, without DDS: conversion, operator's commands, ticks of the planner.
+Messages are processed as in the node, without DDS: conversion, operator commands, ticks of the planner.
 """
 
 import math

@@ -79,7 +79,7 @@ def test_a_robot_whose_servos_heat_up_walks_slower_recovers_and_at_the_limit_sit
     shares = bench.listen(Float64, "speed_share", LATCHED)
     robot_.walk(vx=0.5)  # as fast as it can
     full = limits[-1].linear.x
-    assert 0.85 * full < settled(bench, executed) <= 1.001 * full  # the guard of planted feet takes a little
+    assert 0.85 * full < settled(bench, executed) <= 1.001 * full  # keeping feet planted costs some speed
     assert shares[-1].data == 1.0
 
     world.temperatures[4] = 55.0

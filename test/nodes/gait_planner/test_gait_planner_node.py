@@ -1,4 +1,4 @@
-"""gait_planner on DDS: commands in, one row per tick out, states that latecomers get too."""
+"""gait_planner on DDS: commands in, one message per tick out, latched states for late subscribers."""
 
 import math
 from dataclasses import replace

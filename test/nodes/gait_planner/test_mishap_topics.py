@@ -1,4 +1,4 @@
-"""Falls and lifts through the topics of gait_planner: what it publishes, reports, refuses, and how it goes on."""
+"""Falls and lifts through the topics of gait_planner: what it publishes, reports and refuses, and how it continues."""
 
 import itertools
 import math

@@ -1,4 +1,4 @@
-"""Node gamepad with an emulated input device: its state, its removal, and what teleop makes of both."""
+"""Node gamepad with an emulated input device: its state, its removal, and the reaction of teleop."""
 
 import builtins
 import errno
@@ -30,7 +30,7 @@ BLUETOOTH = {0: STICK, 1: STICK, 2: STICK, 5: STICK, 9: TRIGGER, 10: TRIGGER}
 
 
 class Device:
-    """As evdev.InputDevice."""
+    """A stub for evdev.InputDevice."""
 
     def __init__(self, axes=XBOX, keys=KEYS, vendor=0x045E, name="Test Pad"):
         self.name, self.info = name, SimpleNamespace(vendor=vendor)

@@ -1,4 +1,4 @@
-"""The simulated world: its contents, and the physical laws that the figures rely on."""
+"""The simulated world: its contents, and the physical properties on which measured figures rely."""
 
 import dataclasses
 import math

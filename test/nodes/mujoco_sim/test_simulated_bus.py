@@ -198,7 +198,7 @@ def test_positions_have_times_where_all_servos_are_read_in_a_cycle_and_move_even
 @pytest.mark.physics
 @pytest.mark.parametrize("protocol", ["feetech_st", "dynamixel1"])
 def test_odometry_holds_however_many_servos_are_read_in_a_cycle(protocol):
-    """The AX-12A's 18 take turns: each joint angle has its own age."""
+    """Eighteen AX-12A servos are read in turn: each joint angle has its own age."""
     settings = replace(servo_settings(FILE, protocol, "the wire"), baud=1_000_000)
     simulation = Simulation(FILE.robot, urdf(FILE), WorldSettings(between_targets="linear"))
     simulation.reset(sitting_pose(FILE.robot))

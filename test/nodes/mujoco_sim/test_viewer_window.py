@@ -38,7 +38,7 @@ class Display:
 
 
 class Node:
-    """What the window needs of its node."""
+    """A stub for the node of the window."""
 
     steady = "steady clock"
 

@@ -24,7 +24,7 @@ ALL = 90.0  # [s] for a whole calibration
 
 
 class FrontEnd:
-    """A driver on emulated servos, and what a front end of its calibration does."""
+    """A driver on emulated servos, and a front end that answers its calibration."""
 
     def __init__(self, bench, mounted, file, *, alone=False, arm_on_start=False):
         """`alone` is a driver in a process of its own."""
@@ -65,7 +65,7 @@ class FrontEnd:
         return self.prompt["question"]
 
     def answer(self, text):
-        """Answers as a front end does: Enter is a button, all else is typed."""
+        """Answers like a front end: Enter is a button, all other answers are typed."""
         number = self.prompt["number"]
         if text:
             self.send(text)

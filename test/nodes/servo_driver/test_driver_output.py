@@ -1,4 +1,4 @@
-"""The topics of servo_driver for snapshots of any bus: what is not known is not published, or not a number."""
+"""The topics of servo_driver for snapshots of any bus: unknown values are not published, or NaN."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""What servo_driver asks of the planner after a servo fault, and for how long the robot has been down."""
+"""Requests of servo_driver to the planner after a servo fault, and the time since the robot sat down."""
 
 import time
 
@@ -17,7 +17,7 @@ LEGS = ("left", "middle", "right")
 
 
 class Asked:
-    """A planner that notes what it is asked and when, and the requests of a driver to it."""
+    """A planner that records the requests of a driver with their times."""
 
     def __init__(self, bench):
         self.bench, self.calls, self.seated, self.folded = bench, [], 0, []

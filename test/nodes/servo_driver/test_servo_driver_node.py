@@ -1,4 +1,4 @@
-"""servo_driver as a node over an emulated bus: what the others hear of it, and what it makes the planner do."""
+"""servo_driver as a node over an emulated bus: its topics and its requests to the planner."""
 
 import signal
 import time

@@ -1,5 +1,10 @@
-"""The page in a real Chromium says what is so and explains what has no effect, on the topics of a scripted robot."""
+"""The page in a real Chromium shows the true state of the robot, and explains controls without effect.
 
+The robot is scripted: its topics and services are real, their contents are chosen by the test.
+"""
+
+import struct
+import zlib
 from itertools import pairwise
 
 import pytest

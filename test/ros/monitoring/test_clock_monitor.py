@@ -7,7 +7,7 @@ from hexapod_control.ros.monitoring.clock_monitor import MAX_SILENCE_S, ClockMon
 
 
 class Watched:
-    """A monitor with what it reported; time goes on in steps of 50 ms."""
+    """A monitor with its reports; time advances in steps of 50 ms."""
 
     def __init__(self):
         self.texts, self.stops, self.now, self.sent = [], 0, 0.0, 10.0
@@ -17,7 +17,7 @@ class Watched:
         self.stops += 1
 
     def run(self, seconds, rate=None):
-        """Lets time pass with a /clock that is silent (None), or goes on at a multiple of real time."""
+        """Lets time pass with a /clock that is silent (None) or runs at a multiple of real time."""
         states = []
         for _ in range(round(seconds / 0.05)):
             self.now += 0.05

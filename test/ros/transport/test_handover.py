@@ -1,4 +1,4 @@
-"""Messages between nodes of one process, and what programs outside of it see of them, on real DDS."""
+"""Messages between nodes of one process, and their delivery to other processes, on real DDS."""
 
 import threading
 

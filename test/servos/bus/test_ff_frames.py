@@ -1,4 +1,4 @@
-"""Frames of the smart servos: the makers' golden bytes, the makers' SDKs, and any bytes at all."""
+"""Frames of smart servos: reference bytes of the manufacturers, their SDKs, and arbitrary bytes."""
 
 import dynamixel_sdk
 import pytest
@@ -262,7 +262,7 @@ def test_rows_of_different_lengths_are_refused(sync_write):
 
 
 class Sheet:
-    """A port of an SDK that keeps what is sent and answers with what it is given."""
+    """A port of an SDK that records what is sent and returns given replies."""
 
     is_using = False
 

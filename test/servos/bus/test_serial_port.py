@@ -1,4 +1,4 @@
-"""Failures of the serial port are one kind of error, with the remedy."""
+"""Every failure of the serial port raises the same error, with a remedy."""
 
 import contextlib
 import errno

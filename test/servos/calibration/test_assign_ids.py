@@ -1,4 +1,4 @@
-"""New servos get their ids one by one; mistakes of the person who connects them are named, and nothing is lost."""
+"""New servos get their ids one by one; wrong connections are reported, and no assignment is lost."""
 
 import pytest
 from support.kits.memory_wire import Kit
@@ -8,7 +8,7 @@ from hexapod_control.servos.calibration.dialog import Abandoned
 
 
 class Builder:
-    """Connects the servo that is asked for, beside those before; `mistakes` replace what is done at a question."""
+    """Connects the requested servo in addition to the earlier ones; `mistakes` replace the action at a question."""
 
     def __init__(self, kit, mistakes=None, last=99):
         self.kit, self.mistakes, self.last = kit, dict(mistakes or {}), last

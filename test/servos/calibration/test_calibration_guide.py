@@ -1,4 +1,4 @@
-"""The one formula between radians and raw units: there and back, signs, clamps that are counted."""
+"""Conversion between radians and raw units: round trips, signs, counted clamps."""
 
 import dataclasses
 import math
@@ -141,7 +141,7 @@ def test_standard_servos_reach_every_joint_limit(scale):
 
 
 class Silent:
-    """A dialog in which nothing is said."""
+    """A dialog without output."""
 
     def say(self, text):
         raise AssertionError(text)

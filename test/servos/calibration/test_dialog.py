@@ -1,4 +1,4 @@
-"""The words of the guided calibration, its dialog with clients in other threads, and the file that remembers it."""
+"""Answers of the guided calibration, its dialog with clients in other threads, and its progress file."""
 
 import json
 import math

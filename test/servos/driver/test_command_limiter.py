@@ -31,13 +31,13 @@ def test_a_returning_joint_fades_to_its_setpoint_in_a_second(offset):
     left = [(limiter.step(lying(), TICK)[1, 1] - lying()[1, 1]) / offset for _ in range(round(SECOND / TICK))]
     assert left[0] == pytest.approx(1.0, abs=0.02)
     assert left[len(left) // 2] == pytest.approx(0.5, abs=0.1)
-    assert left[-2] > 0.0  # not before the second is over
+    assert left[-2] > 0.0  # not before a second has passed
     assert left[-1] == pytest.approx(0.0, abs=1e-9)
 
 
 @pytest.mark.parametrize("offset", [0.01, 0.3, 1.0, 2.5])
 def test_joints_found_away_from_their_setpoints_take_a_second_at_least_and_a_share_of_their_speed_at_most(offset):
-    """Whatever the distance: small ones are not rushed, large ones are not fast."""
+    """At any distance: small ones are not abrupt, large ones not fast."""
     limiter = CommandLimiter(robot(), lying())
     limiter.start(lying() + offset, lying())
     commands = [lying() + offset]

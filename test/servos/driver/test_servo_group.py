@@ -1,4 +1,4 @@
-"""Which servos are read when, what is known of them, and how long a board may be silent."""
+"""The read schedule, known values of servos, and how long a board may be silent."""
 
 import math
 
@@ -139,7 +139,7 @@ def test_misses_count_until_an_answer_and_in_total():
     assert not presence.answered(0, 3.0)
     assert (presence.misses, presence.total, presence.last_answer) == ([0, 0], [4, 0], [3.0, 0.0])
     presence.missed(0)
-    assert not presence.lost(0, 99.0)  # present, for all that is known
+    assert not presence.lost(0, 99.0)  # counts as present
 
 
 # --- health and supply --------------------------------------------------------------------------------------

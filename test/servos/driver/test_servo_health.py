@@ -1,4 +1,4 @@
-"""Faults of servos: brown-out or single servos lost, overload, and what the planner is asked to do."""
+"""Faults of servos: brown-outs, single lost servos, overloads, and the resulting requests to the planner."""
 
 import re
 from itertools import pairwise

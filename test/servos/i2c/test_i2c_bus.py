@@ -1,4 +1,4 @@
-"""Transfers over an emulated adapter, the errors of a bus, and what is said where there is none."""
+"""Transfers over an emulated adapter, the errors of a bus, and the message for a missing bus."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""What answers at a port where the chosen protocol gets no reply is named with its protocol, and nothing changes."""
+"""Devices that answer in another than the chosen protocol are named with it; nothing is written."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""A sweep finds what answers at any baud in any protocol, and ids that several servos share; it writes nothing."""
+"""A sweep finds devices at any baud in any protocol, and duplicate ids; it writes nothing."""
 
 import pytest
 from support.kits.memory_wire import AT_ONCE, Kit

@@ -1,4 +1,4 @@
-"""The table of servo protocols against the datasheets, and the bus without a wire."""
+"""The table of servo protocols against the datasheets, and the loopback bus."""
 
 import math
 

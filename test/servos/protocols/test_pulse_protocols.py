@@ -34,7 +34,7 @@ def from_hex(text):
 
 
 class MemoryPort:
-    """A board at the other end of no wire: replies are there at once or never. `lose` bytes of each reply are lost."""
+    """A board in memory: replies arrive at once or never. `lose` bytes of each reply are lost."""
 
     def __init__(self, device, baud=115_200):
         self.device, self.baud = device, baud
@@ -240,7 +240,7 @@ def mixed(draw, frames):
 
 
 class StrictWorld(LagWorld):
-    """Complains at once about a command that no servo may get."""
+    """Fails at once on a command that no servo may get."""
 
     def goal(self, index, raw, duration):
         assert 0 <= index < 18
@@ -283,7 +283,7 @@ def test_any_bytes_split_anywhere_leave_a_board_in_order(name, data):
     assert replies[0] == replies[1]  # how the bytes are split does not matter
     assert (whole.goals == pieces.goals).all()
     assert (whole.torques == pieces.torques).all()
-    many.receive(frame, 0.0)  # the end of a broken Mini-SSC frame, which may have begun with any FF
+    many.receive(frame, 0.0)  # the end of a broken Mini-SSC frame, which may begin with any FF
     many.receive(frame, 0.0)  # and the next good frame is obeyed
     assert (pieces.goals == 1500).all()
     assert pieces.torques.all()

@@ -355,7 +355,7 @@ def test_any_bytes_move_no_emulated_servo(name, pieces):
     assert not bench.world.torques.any()
     assert (bench.world.goals == bench.row.scale.center).all()
     bench.run(1.0)
-    assert set(bench.bus.read(IDS, POSITION)) == set(IDS)  # and after a pause they understand again
+    assert set(bench.bus.read(IDS, POSITION)) == set(IDS)  # and after a pause they accept frames again
 
 
 @smart

@@ -1,4 +1,4 @@
-"""Options of a protocol in the robot file reach its bus as what they mean."""
+"""Options of a protocol in the robot file reach its bus with the right value."""
 
 import pytest
 from support.phantomx import narrow_file

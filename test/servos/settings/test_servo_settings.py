@@ -1,4 +1,4 @@
-"""The robot file's section `servos`: what is wrong is refused with its place and a cure, before any torque."""
+"""The robot file's section `servos`: invalid values are refused with location and remedy, before any torque."""
 
 import math
 import re
@@ -194,7 +194,7 @@ def test_writing_the_default_of_the_reference_changes_nothing(read, line):
     assert read(with_key(line.key, written)) == read(with_key(line.key, ""))
 
 
-BOUNDS = {  # the least and the maximum value that is taken
+BOUNDS = {  # minimum and maximum accepted value
     "baud": (1200, 4_500_000),
     "rate": (5, 500),
     "lost_after": (0.05, 10),

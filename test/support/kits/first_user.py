@@ -1,4 +1,4 @@
-"""A person who spends the first evening with an emulated robot: does what is asked, and makes mistakes where told."""
+"""A simulated user of `hexapod first` with an emulated robot: follows the instructions and makes given mistakes."""
 
 from __future__ import annotations
 

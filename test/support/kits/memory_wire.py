@@ -19,7 +19,7 @@ STEP_S = 0.02  # that passes with every frame
 
 
 class MemoryPort:
-    """A port whose far end is an emulated device; `gone` is a pulled cable."""
+    """A port connected to an emulated device in memory; `gone` is a pulled cable."""
 
     def __init__(self, device, baud):
         self.device, self.baud, self.now, self.gone = device, baud, 0.0, False

@@ -60,9 +60,9 @@ class RandomOperator:
             self._change_parameter()
 
     def send_long_texts(self, period: float) -> None:
-        """Sends long texts, one per `period` [s]: to each topic and service as many as its history has places.
+        """Sends long texts, one per `period` [s]: to each topic and service as many as its history depth.
 
-        The middleware keeps a buffer of the size of the largest message for each place.
+        The middleware keeps a buffer of the size of the largest message for each entry of the history.
         """
         topics, services = self._topics(), self._services()
         for name, kind in topics:

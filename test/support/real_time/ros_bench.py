@@ -124,7 +124,7 @@ class Bench:
         return self.add(ServoDriver(start=joints, parameter_overrides=overrides(**parameters)))
 
     def planner(self, on_its_feet: bool = True, **parameters: Any) -> GaitPlanner:
-        """A gait_planner whose robot stands, or whose robot is not known yet."""
+        """A gait_planner whose robot stands, or whose pose is not known yet."""
         node = self.add(GaitPlanner(parameter_overrides=overrides(**parameters)))
         if on_its_feet:
             node.planner.set_measured_joints(standing_joints())

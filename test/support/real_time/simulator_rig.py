@@ -17,7 +17,7 @@ ON, OFF = SetBool.Request(data=True), SetBool.Request(data=False)
 
 
 class Rig:
-    """A simulator node in this process, and the messages that it has published."""
+    """A simulator node in this process, and its published messages."""
 
     def __init__(self, bench, **parameters):
         self.bench = bench

@@ -109,7 +109,7 @@ class Launched:
         self.bench.until(lambda: self._is_in_state("standing"), RISING, "standing")
 
     def _begin(self):
-        """Asks until the planner accepts: it may learn later than the test that the servos are armed."""
+        """Repeats the request until the planner accepts: it may learn later than the test that the servos are armed."""
         self.bench.until(lambda: self.bench.call(Trigger, "stand").success, RISING, "standing up")
 
     def begin_to_stand(self):

@@ -38,7 +38,7 @@ def four_legs() -> Robot:
 
 
 def reordered(machine: Robot, order: Iterable[int]) -> Robot:
-    """The same robot with its legs in another order, under names that tell nothing."""
+    """The same robot with its legs in another order, under arbitrary names."""
     order = tuple(order)
     legs = tuple(replace(machine.legs[old], name=f"leg_{k}") for k, old in enumerate(order))
     gaits = tuple(gait._replace(lift_off=tuple(gait.lift_off[old] for old in order)) for gait in machine.gaits)

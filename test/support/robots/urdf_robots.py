@@ -1,4 +1,4 @@
-"""URDFs of legged robots with the peculiarities of published ones, built from a table row."""
+"""URDFs of legged robots with the peculiarities of published URDFs, each built from a table row."""
 
 import math
 from collections.abc import Iterator

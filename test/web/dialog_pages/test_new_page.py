@@ -112,7 +112,7 @@ def keep_an_implausible_answer(desk):
 
 
 def restart(desk):
-    """A restart goes on at the open question with all answers."""
+    """A restart continues at the open question with all answers."""
     output, code = desk.stop()
     assert code == 130 and "goes on" in output and not (desk.folder / "mine.yaml").exists()
     desk.start()
@@ -173,7 +173,7 @@ FOREIGN = [
 
 
 def refuse(desk, code, request_):
-    """A request of no page is refused and changes nothing."""
+    """A request that does not come from the page is refused and changes nothing."""
     before = sorted(os.listdir(desk.folder)), (desk.folder / "mine.answers.json").read_text()
     with pytest.raises(urllib.error.HTTPError) as error:
         desk.post(**{"body": b'{"act": "show"}'} | request_)
@@ -182,7 +182,7 @@ def refuse(desk, code, request_):
 
 
 def be_behind(desk):
-    """A window that is behind gets the current question and changes nothing."""
+    """An outdated window gets the current question and changes nothing."""
     before = (desk.folder / "mine.answers.json").read_text()
     shown = desk.post(b'{"act": "go", "number": 2}')
     assert shown["key"] == "body"

@@ -1,4 +1,4 @@
-"""Gaits of a robot file: the robot walks them, and a bad one is refused with file, line, key, what, bound and hint."""
+"""Gaits of a robot file: the robot walks them; a bad one is refused with file, line, key, value, bound and remedy."""
 
 import pytest
 from support.drives import DIRECTIONS, drive, fitting, standing_planner

@@ -1,4 +1,4 @@
-"""Joint mappings: what they say, and mistakes in them refused by file, line and key."""
+"""Joint mappings: valid ones are read, mistakes are refused with file, line and key."""
 
 import pytest
 from support.phantomx import robot

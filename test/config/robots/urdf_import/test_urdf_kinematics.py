@@ -1,4 +1,4 @@
-"""Law: the forward kinematics of an imported robot is that of its URDF, whatever the URDF looks like."""
+"""The forward kinematics of an imported robot matches its URDF, whatever the structure of the URDF."""
 
 import math
 

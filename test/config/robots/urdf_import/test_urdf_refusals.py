@@ -56,7 +56,7 @@ def test_a_urdf_without_usable_legs_is_refused_in_one_sentence(name, tmp_path):
 
 
 def test_a_quadruped_with_hip_roll_axes_is_refused(tmp_path):
-    """Hips that turn about the length of the body, like the legs of most robots with four legs."""
+    """Hips that rotate about the x axis, as on most quadrupeds."""
     legs = [
         _dog_leg(name, x, y)
         for name, x, y in (("fl", 0.2, 0.1), ("fr", 0.2, -0.1), ("rl", -0.2, 0.1), ("rr", -0.2, -0.1))
@@ -81,7 +81,7 @@ def test_a_joint_to_freeze_that_does_not_exist_is_refused(tmp_path):
 
 
 def test_a_joint_that_follows_another_one_within_a_leg_is_refused(tmp_path):
-    """The tarsus of a linkage moves the foot with the femur, which three joints cannot say."""
+    """The tarsus of a linkage couples the foot to the femur, which a leg of three joints cannot represent."""
     text = urdf_text(UrdfPeculiarity(parts=FIVE))
     for leg in ("lf", "lm", "lr", "rf", "rm", "rr"):
         end = f'<child link="{leg}_tarsus"/>'

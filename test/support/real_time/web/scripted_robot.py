@@ -1,4 +1,4 @@
-"""The topics and services of a robot as a test wants them, and its page in Chromium."""
+"""A robot whose topics and services are scripted by the test, and its page in Chromium."""
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray
@@ -27,7 +27,7 @@ FINE = {
     "mujoco_sim": (0, "ok", {"torque": "True", "emergency stop": "no", "world": "flat"}),
 }
 PERIOD_S = 0.1
-MAX_STEP = 0.25  # [rad] of a joint per period: faster ones are not believed
+MAX_STEP = 0.25  # [rad] of a joint per period: faster ones are rejected
 
 
 def joints_at(height):
@@ -36,7 +36,7 @@ def joints_at(height):
 
 
 class ScriptedRobot:
-    """Publishes what `tell` says; `called` are the services that were called, `velocities` what arrived."""
+    """Publishes the state set by `tell`; `called` lists service calls, `velocities` received commands."""
 
     def __init__(self, folder):
         self.bench = bench = Bench()

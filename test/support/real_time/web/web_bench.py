@@ -73,7 +73,7 @@ class Visitor:
         return [message for message in list(self.messages) if message["t"] == kind]
 
     def wait(self, condition, spin=lambda: time.sleep(0.005), seconds=MAX_WAIT_S):
-        """Waits for a condition; `spin` is called between two looks at it."""
+        """Waits for a condition; `spin` is called between two checks."""
         deadline = time.monotonic() + seconds
         while not condition():
             assert time.monotonic() < deadline, f"waited in vain; received {self.messages[-3:]}, close code {self.code}"

@@ -30,7 +30,7 @@ QUICK_CHECKS = ("reach", "neighbours", "standing", "speed", "walking", "margin")
 
 
 def answered(answers, name="mine"):
-    """The interview with these answers, typed one after the other; the others are the usual values."""
+    """The interview with these answers, typed one after the other; the others are defaults."""
     interview = Interview(name, {})
     while interview.question is not None:
         interview.answer(answers.get(interview.question.key, ""))
@@ -100,7 +100,7 @@ def test_an_interruption_at_any_question_loses_no_answer(tmp_path):
         interview = Interview("mine", read_answers(path)) if interview.question is not None else interview
     assert len(asked) == len(set(asked)) == interview.number[1]
     assert robot_text(interview.result(), NOTES) == robot_text(answered(answers).result(), NOTES)
-    assert Interview("mine", read_answers(path)).number[0] == 1  # all is answered: once more, with these proposals
+    assert Interview("mine", read_answers(path)).number[0] == 1  # all answered: again, with these defaults
 
 
 @pytest.mark.parametrize("steps", [1, 3, 7])
