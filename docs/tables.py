@@ -144,7 +144,7 @@ SECTIONS: Mapping[str, str] = {  # of a robot file, in the words above its keys
     "its legs turn as far as the servo.",
     "legs": "One entry per leg, at least four. Rows of arrays, messages and tables follow their order.\n"
     "All keys of `leg` may be repeated here.",
-    "gaits": "Optional: gaits beside those that follow from where the hips are ([Your own gait](your-own-gait.md)).",
+    "gaits": "Optional: gaits in addition to those derived from the hip positions ([Your own gait](your-own-gait.md)).",
     "odometry_scale": "Optional: written by `hexapod odom-calibrate` "
     "([Odometry of your robot](many-robots.md#odometry-of-your-robot)).",
     "servos": "Optional: without it the servos are emulated in the driver (loopback). Explained in\n"
