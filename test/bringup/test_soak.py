@@ -155,7 +155,10 @@ class SoakedGraph:
         self._operator.restore_parameters()
 
     def recover(self):
-        """Recovers like an operator: resumes the simulation, releases the E-STOP, clears the fault, arms, stands up."""
+        """Recovers like an operator: resumes the simulation, releases the E-STOP, clears the fault, arms, stands up.
+
+        Without emulated foot loads, a robot counts as lifted and has to sit before it stands.
+        """
         if "mujoco_sim" in self.nodes():
             self._request(SetBool, "mujoco_sim/set_pause")
         self._request(SetBool, "estop")

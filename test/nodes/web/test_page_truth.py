@@ -1,10 +1,5 @@
-"""The page in a real Chromium shows the true state of the robot, and explains controls without effect.
+"""The page in a real Chromium shows the true state of a scripted robot, and explains controls without effect."""
 
-The robot is scripted: its topics and services are real, their contents are chosen by the test.
-"""
-
-import struct
-import zlib
 from itertools import pairwise
 
 import pytest
