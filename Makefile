@@ -20,8 +20,8 @@ SHELL := /bin/bash
 
 PYTHON ?= python3
 WORKERS ?= 2
-# Tests that wait are idle most of the time; test/conftest.py has ROS domains for four workers.
-WAITERS ?= 3
+# Tests that wait take a quarter of a core each; test/conftest.py has ROS domains for four workers.
+WAITERS ?= 4
 ARGS ?=
 REQUIRE_ALL ?=
 export REQUIRE_ALL

@@ -1,9 +1,11 @@
 """Fixtures, and a ROS domain per test file: no other graph on this machine or network is seen or disturbed."""
 
+import functools
 import inspect
 import itertools
 import os
 import random
+import re
 import tempfile
 
 import hypothesis
@@ -36,18 +38,34 @@ os.environ.setdefault("MUJOCO_GL", "egl")
 
 REAL_TIME = "support.real_time."
 REAL_TIME_FIXTURES = {"armed", "bench", "launched", "wire"}
+MAY_WAIT = re.compile(rf"mark\.(waits|process|heavy)|{REAL_TIME[:-1]}|\b({'|'.join(sorted(REAL_TIME_FIXTURES))})\b")
+
+
+@functools.cache
+def may_wait(path):
+    """Whether a file of tests has one of the words without which no test of it waits."""
+    return MAY_WAIT.search(path.read_text(encoding="utf-8")) is not None
+
+
+def pytest_ignore_collect(collection_path, config):
+    """Of `-m waits...` only the files that may have such tests are imported: half of the processor time of a start."""
+    if collection_path.is_file() and config.option.markexpr.startswith("waits") and not may_wait(collection_path):
+        return True
+    return None
 
 
 def pytest_collection_modifyitems(items):
     """Marks the tests that wait in real time; the others only compute, and may run at any load of the machine.
 
-    A test waits if it starts processes, uses one of the fixtures below, or stands in a file that imports classes,
+    A test waits if it starts processes, uses one of the fixtures above, or stands in a file that imports classes,
     functions or modules from support.real_time.
     """
     for item in items:
         starts_processes = item.get_closest_marker("process") or item.get_closest_marker("heavy")
         if starts_processes or REAL_TIME_FIXTURES & set(item.fixturenames) or in_real_time(item):
             item.add_marker("waits")
+        if item.get_closest_marker("waits") and not may_wait(item.path):
+            raise pytest.UsageError(f"{item.nodeid} waits, but nothing in its file matches MAY_WAIT in {__file__}")
 
 
 def in_real_time(item):
