@@ -155,12 +155,14 @@ class SoakedGraph:
         self._operator.restore_parameters()
 
     def recover(self):
-        """Recovers like an operator: resumes the simulation, releases the E-STOP, clears the fault, arms, stands up.
+        """Recovers like an operator: no pause, no calibration, no E-STOP, no fault, torque on, up.
 
         Without emulated foot loads, a robot counts as lifted and has to sit before it stands.
         """
         if "mujoco_sim" in self.nodes():
             self._request(SetBool, "mujoco_sim/set_pause")
+        else:
+            self._request(Trigger, "servo_driver/calibration/cancel")
         self._request(SetBool, "estop")
         for name in ("reset_fault", "arm", "recover", "stand"):
             self._request(Trigger, name)
