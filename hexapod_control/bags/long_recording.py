@@ -22,10 +22,10 @@ class LongRecording:
     """Writes until `end` is called, the size limit is reached or the disk is full; the bag is then complete."""
 
     def __init__(
-        self, path: Path, channels: Mapping[str, BagChannel], first: Sequence[RecordedMessage], most_bytes: int
+        self, path: Path, channels: Mapping[str, BagChannel], first: Sequence[RecordedMessage], max_bytes: int
     ) -> None:
         """`channels` by topic may grow; `first` are messages from before the start, such as latched ones."""
-        self.path, self._channels, self._most = path, channels, most_bytes
+        self.path, self._channels, self._max_bytes = path, channels, max_bytes
         self.since = time.monotonic()  # [s] steady time
         self.size = 0  # [B] on the disk
         self.reason = ""  # why it has ended by itself
@@ -83,7 +83,7 @@ class LongRecording:
         """Why nothing more can be written, as a sentence; empty if there is room."""
         folder = self.path.parent
         self.size = sum(file.stat().st_size for file in self.path.iterdir())
-        if self.size > self._most:
+        if self.size > self._max_bytes:
             return f"{folder}: its recordings are at their limit, so this one has ended; delete some"
         free = shutil.disk_usage(folder).free
         full = f"{folder}: the disk is full ({free / 1e6:.0f} MB are free), so the recording has ended; make room"

@@ -33,7 +33,7 @@ def angle(at, value):
 
 
 def recorded(path, messages, **options):
-    options = {"channels": CHANNELS, "first": [], "most_bytes": 10**9} | options
+    options = {"channels": CHANNELS, "first": [], "max_bytes": 10**9} | options
     recording = LongRecording(path, **options)
     for message in messages:
         recording.add(message)
@@ -58,7 +58,7 @@ def test_a_recording_has_all_messages_and_the_latched_ones_from_before(tmp_path)
 
 def test_a_recording_ends_at_its_limit_or_on_a_full_disk_and_is_complete(tmp_path, monkeypatch):
     walk = [angle(k * 20 * MS, 0.0) for k in range(50)]
-    recording = recorded(tmp_path / "small", walk, most_bytes=-1)
+    recording = recorded(tmp_path / "small", walk, max_bytes=-1)
     assert recording.reason.endswith("its recordings are at their limit, so this one has ended; delete some")
     usage = namedtuple("usage", "total used free")
     monkeypatch.setattr(shutil, "disk_usage", lambda path: usage(1, 1, 3_000_000))

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from difflib import SequenceMatcher
+from typing import Any
 
 from hexapod_control.bringup.installation.system_root import FileContent, SystemRoot
 
@@ -36,7 +37,7 @@ def text_edit(root: SystemRoot, path: str, after: str) -> tuple[FileEdit, ...]:
 
 
 def link_edit(root: SystemRoot, path: str, target: str) -> tuple[FileEdit, ...]:
-    """The edit that creates a link; empty if the path exists."""
+    """The edit that creates a link; empty if the path is a link already."""
     before = root.content(path)
     return () if before and before.is_link else (FileEdit(path, before, FileContent(target, is_link=True)),)
 
@@ -51,10 +52,13 @@ def apply(root: SystemRoot, edits: Sequence[FileEdit]) -> None:
 def recorded(root: SystemRoot) -> list[FileEdit]:
     """All edits that can be undone, oldest first."""
     found = root.content(RECORD)
-    return [
-        FileEdit(item["path"], *(FileContent(**item[key]) if item[key] else None for key in ("before", "after")))
-        for item in (json.loads(found.text) if found else [])
-    ]
+    if found is None:
+        return []
+    return [FileEdit(row["path"], _content(row["before"]), _content(row["after"])) for row in json.loads(found.text)]
+
+
+def _content(fields: dict[str, Any] | None) -> FileContent | None:
+    return FileContent(**fields) if fields else None
 
 
 def undo(root: SystemRoot) -> Iterator[tuple[FileEdit, bool]]:

@@ -177,8 +177,10 @@ class TelemetryScreen:
 
     def show(self, lines: Sequence[str]) -> None:
         """Shows a table."""
-        over = self.shown and sys.stdout.isatty()
-        print((f"\x1b[{len(lines)}A" if over else "") + "\n".join(f"{line}\x1b[K" if over else line for line in lines))
+        if self.shown and sys.stdout.isatty():  # over the last table
+            print(f"\x1b[{len(lines)}A" + "\n".join(f"{line}\x1b[K" for line in lines))
+        else:
+            print("\n".join(lines))
         sys.stdout.flush()
         self.shown += 1
 

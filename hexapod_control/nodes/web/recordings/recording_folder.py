@@ -23,8 +23,8 @@ class Recording:
 class RecordingFolder:
     """Recordings are found only by the names that the folder lists, so that no text from a page becomes a path."""
 
-    def __init__(self, path: Path, most_bytes: int) -> None:
-        self.path, self._most = path, most_bytes
+    def __init__(self, path: Path, max_bytes: int) -> None:
+        self.path, self._max_bytes = path, max_bytes
 
     def recordings(self) -> list[Recording]:
         """All recordings, the newest first."""
@@ -48,12 +48,12 @@ class RecordingFolder:
     @property
     def free_bytes(self) -> int:
         """What new recordings may take [B]."""
-        return self._most - sum(_size(path) for path in self._paths())
+        return self._max_bytes - sum(_size(path) for path in self._paths())
 
     @property
     def full(self) -> str:
         """Why nothing more can be recorded, as a sentence; empty if there is room."""
-        most = f"{self._most / 1e6:.0f} MB"
+        most = f"{self._max_bytes / 1e6:.0f} MB"
         return "" if self.free_bytes > 0 else f"{self.path}: the recordings take {most}, their limit: delete some"
 
     def _paths(self) -> list[Path]:

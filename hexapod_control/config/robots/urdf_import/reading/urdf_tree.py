@@ -223,7 +223,7 @@ class _UrdfReader:
         name, kind = element.get("name", ""), element.get("type", "")
         if kind not in KINDS:
             raise self.error(f"joint {name} has the type {kind!r}", f"must be one of {', '.join(KINDS)}")
-        parent, child = (end.get("link", "") if (end := element.find(tag)) is not None else "" for tag in ENDS)
+        parent, child = (_link_name(element.find(tag)) for tag in ENDS)
         axis_element, limit, mimic = element.find("axis"), element.find("limit"), element.find("mimic")
         text = axis_element.get("xyz") if axis_element is not None else None
         axis = np.array(self._triple(text, f"axis of joint {name}", "1 0 0"))
@@ -265,3 +265,8 @@ class _UrdfReader:
         if not abs(value) <= MAX_VALUE:
             raise self.error(f"{what} is {text}", f"must be at most {MAX_VALUE:g}")
         return value
+
+
+def _link_name(end: ElementTree.Element | None) -> str:
+    """The link of the element `parent` or `child` of a joint."""
+    return end.get("link", "") if end is not None else ""
