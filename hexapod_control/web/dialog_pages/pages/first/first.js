@@ -25,6 +25,7 @@ function show() {
   $("bar").value = done / stages.length;
   $("dialog").hidden = Boolean(view.end);
   $("end").hidden = !view.end;
+  $("stop").disabled = Boolean(view.end); // the program has ended, with the torque off
   banner(view.leads || view.end ? "" : t("other_leads"), true);
   showStages();
   showRecord();
@@ -35,6 +36,7 @@ function show() {
     $("text").hidden = !view.begins; // it introduces the stage
     $("otherwise").textContent = translated(stage.otherwise);
   }
+  $("otherwise").hidden = $("wrong").childElementCount > 0; // which ends with it
   showPictures();
   $("question").textContent = view.stopping ? t("stopping") : busy ? t("busy") : translated(question);
   $("question").toggleAttribute("data-busy", busy);
