@@ -9,7 +9,9 @@ const FINAL_CODES = { 4401: "refused", 4426: "refused" }; // close codes after w
 export class Connection extends EventTarget {
   constructor() {
     super();
+    /** @type {"connecting" | "open" | "lost" | "refused"} */
     this.state = "connecting";
+    /** @type {number | null} */
     this.roundTrip = null; // [ms]
     this.attempts = 0;
     this.reason = "";
@@ -66,6 +68,15 @@ export class Connection extends EventTarget {
     this.timer = setTimeout(() => this.open(), RETRY_DELAYS[Math.min(this.attempts++, RETRY_DELAYS.length - 1)]);
   }
 
+  /**
+   * Calls a function with every message of a kind.
+   * @param {string} kind
+   * @param {(message: any) => void} take
+   */
+  on(kind, take) {
+    this.addEventListener(kind, (event) => take(/** @type {CustomEvent} */ (event).detail));
+  }
+
   setState(state) {
     if (state === this.state) return;
     this.state = state;
@@ -83,7 +94,12 @@ export class Connection extends EventTarget {
     if (n) this.sentHeartbeats.set(n - 1, performance.now());
   }
 
-  // Returns the number of the message, 0 if it was not sent.
+  /**
+   * Returns the number of the message, 0 if it was not sent.
+   * @param {string} kind
+   * @param {Record<string, unknown>} [fields]
+   * @returns {number}
+   */
   send(kind, fields = {}) {
     if (this.socket?.readyState !== WebSocket.OPEN || (this.state !== "open" && kind !== "hello")) return 0;
     this.socket.send(JSON.stringify({ v: VERSION, n: this.sequence, t: kind, ...fields }));

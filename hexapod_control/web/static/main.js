@@ -19,8 +19,9 @@ import { PosePanel } from "./panels/pose_panel.js";
 import { Recordings } from "./panels/recordings.js";
 import { Settings, KEYS_HELP } from "./panels/settings.js";
 import { help, Sheets } from "./panels/sheets.js";
-import { preferredLanguage, t, useLanguage } from "./texts/texts.js";
+import { all, preferredLanguage, t, useLanguage } from "./texts/texts.js";
 
+/** @type {(id: string) => any} */
 const $ = (id) => document.getElementById(id);
 const PICTURES = ["space", "top", "views"];
 const UP = ["rising", "standing", "walking", "moving"];
@@ -84,7 +85,7 @@ function stopWith(what, label) {
   navigator.vibrate?.(VIBRATION);
   releaseInputs();
 }
-const SPEEDS = [...document.querySelectorAll("[data-speed]")].map((button) => Number(button.dataset.speed));
+const SPEEDS = [...all("[data-speed]")].map((button) => Number(button.dataset.speed));
 const nextSpeed = (step) => {
   const nearest = SPEEDS.reduce((best, each, i) => (Math.abs(each - velocity.speed) < Math.abs(SPEEDS[best] - velocity.speed) ? i : best), 0);
   setSpeed(SPEEDS[Math.max(0, Math.min(SPEEDS.length - 1, nearest + step))]);
@@ -142,7 +143,7 @@ $("raise").onclick = actions.r;
 $("lower").onclick = actions.f;
 $("neutral").onclick = actions.c;
 $("gait").onchange = () => connection.send("gait", { name: $("gait").value });
-for (const button of document.querySelectorAll("[data-speed]")) button.onclick = () => setSpeed(Number(button.dataset.speed));
+for (const button of all("[data-speed]")) button.onclick = () => setSpeed(Number(button.dataset.speed));
 $("log-button").onclick = () => sheets.toggle("log");
 $("records-button").onclick = () => {
   sheets.open("records");
@@ -160,7 +161,7 @@ const tables = help(KEYS_HELP, ["caption_keys", "caption_pad"]);
 
 // --- messages of the robot -----------------------------------------------------------------------------------------------
 
-connection.addEventListener("welcome", ({ detail }) => {
+connection.on("welcome", (detail) => {
   people.me = detail.you;
   robot.shape = detail.shape;
   for (const part of [projections, charts, diagram, health]) part.shape(detail.shape);
@@ -169,7 +170,7 @@ connection.addEventListener("welcome", ({ detail }) => {
   put($("robot"), detail.shape.name);
   connection.send("wish", { what: "urdf" });
 });
-connection.addEventListener("state", ({ detail }) => {
+connection.on("state", (detail) => {
   const margin = NO_MARGIN.includes(detail.now.why) ? null : detail.margin;
   if (!recordings.replay) drawRobot({ ...detail, margin });
   charts.update(detail);
@@ -186,35 +187,35 @@ connection.addEventListener("state", ({ detail }) => {
   update();
   if (could && header.why("drive")) releaseInputs();
 });
-connection.addEventListener("status", ({ detail }) => status(detail));
-connection.addEventListener("seats", ({ detail }) => {
+connection.on("status", (detail) => status(detail));
+connection.on("seats", (detail) => {
   const drove = people.drives;
   people.update(detail);
   if (drove && !people.drives) releaseInputs();
   update();
 });
-connection.addEventListener("refused", ({ detail }) => header.hint(detail.text));
-connection.addEventListener("answer", ({ detail }) => {
+connection.on("refused", (detail) => header.hint(detail.text));
+connection.on("answer", (detail) => {
   if (!detail.ok) header.hint(`${detail.what}: ${detail.text}`);
   else if (detail.what === "arm") header.hint(t("torque_is_on"));
 });
-connection.addEventListener("stopped", ({ detail }) => {
+connection.on("stopped", (detail) => {
   releaseInputs();
   header.hint(t(`log_${detail.what}`, { by: detail.by }));
 });
-connection.addEventListener("log", ({ detail }) => {
+connection.on("log", (detail) => {
   const fresh = logPanel.replace(detail.events).filter(({ text }) => ["log_link", "log_silence"].includes(text));
   if (fresh.length) notice = eventText(fresh.at(-1));
   update();
 });
-connection.addEventListener("event", ({ detail }) => logPanel.add(detail));
-connection.addEventListener("terrain", ({ detail }) => {
+connection.on("event", (detail) => logPanel.add(detail));
+connection.on("terrain", (detail) => {
   projections.terrain = new Terrain(detail.boxes);
   projections.stale = true;
   scene?.setTerrain(projections.terrain);
 });
-connection.addEventListener("urdf", ({ detail }) => show3d(detail.text));
-connection.addEventListener("invitation", ({ detail }) => settings.invitation(detail));
+connection.on("urdf", (detail) => show3d(detail.text));
+connection.on("invitation", (detail) => settings.invitation(detail));
 connection.addEventListener("change", () => {
   if (connection.state !== "open") releaseInputs();
   update();
@@ -247,7 +248,7 @@ function status(news) {
   camera.offer(news.camera);
   recordings.status(news);
   sheets.offer("world-pane", news.simulated);
-  for (const button of document.querySelectorAll("[data-speed]")) button.setAttribute("aria-pressed", String(Number(button.dataset.speed) === news.speed));
+  for (const button of all("[data-speed]")) button.setAttribute("aria-pressed", String(Number(button.dataset.speed) === news.speed));
   put($("trip-text"), t("trip", { value: projections.path.distance.toFixed(2) }));
   update();
 }
@@ -304,12 +305,12 @@ async function show3d(urdf) {
 
 function showPicture(name) {
   document.body.dataset.picture = name;
-  for (const button of document.querySelectorAll("#pictures button")) button.setAttribute("aria-pressed", String(button.dataset.picture === name));
+  for (const button of all("#pictures button")) button.setAttribute("aria-pressed", String(button.dataset.picture === name));
   sheets.show("");
   projections.stale = true;
   if (scene) scene.stale = true;
 }
-for (const button of document.querySelectorAll("#pictures button")) button.onclick = () => showPicture(button.dataset.picture);
+for (const button of all("#pictures button")) button.onclick = () => showPicture(button.dataset.picture);
 swipeAcross($("stage"), (step) => {
   const index = PICTURES.indexOf(document.body.dataset.picture) + step;
   if (PICTURES[index]) showPicture(PICTURES[index]);
@@ -350,4 +351,4 @@ logPanel.show();
 connection.open();
 requestAnimationFrame(frame);
 setInterval(update, 1000);
-window.hexapod = { connection, velocity, body, projections, charts, motionPanel, posePanel, robot, people, path, header, sheets, recordings, get scene() { return scene; } };
+Object.assign(globalThis, { hexapod: { connection, velocity, body, projections, charts, motionPanel, posePanel, robot, people, path, header, sheets, recordings, get scene() { return scene; } } });

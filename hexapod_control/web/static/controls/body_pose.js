@@ -4,6 +4,8 @@ const PERIOD = 50; // [ms] between two requests at least
 const SETTLED = 1500; // [ms] without a request, after which the next one starts from the pose of the robot
 const LONGEST_MOVE = 10000; // [ms] after which the robot is no longer on its way to the requested pose
 const NAMES = ["x", "y", "z", "roll", "pitch", "yaw"];
+/** @typedef {{x: number, y: number, z: number, roll: number, pitch: number, yaw: number}} Pose */
+/** @type {Pose} */
 export const NEUTRAL = { x: 0, y: 0, z: 0, roll: 0, pitch: 0, yaw: 0 };
 
 export class BodyPose {
@@ -21,9 +23,13 @@ export class BodyPose {
     setInterval(() => this.send(), PERIOD);
   }
 
-  // Takes the pose that the robot has reached.
+  /**
+   * Takes the pose that the robot has reached.
+   * @param {number[] | null} values
+   */
   report(values, now = performance.now()) {
     if (!values) return;
+    /** @type {any} */
     const pose = Object.fromEntries(NAMES.map((name, i) => [name, values[i]]));
     if (NAMES.some((name) => pose[name] !== this.achieved[name])) {
       this.movedAt = now;

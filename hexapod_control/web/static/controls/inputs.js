@@ -141,7 +141,7 @@ export function virtualStick(element, moved, ended) {
   element.addEventListener("contextmenu", (event) => event.preventDefault());
   const update = () => {
     if (!arrows.size) return end();
-    deflect(arrows.has("ArrowRight") - arrows.has("ArrowLeft"), arrows.has("ArrowUp") - arrows.has("ArrowDown"));
+    deflect(Number(arrows.has("ArrowRight")) - Number(arrows.has("ArrowLeft")), Number(arrows.has("ArrowUp")) - Number(arrows.has("ArrowDown")));
   };
   element.addEventListener("keydown", (event) => {
     if (!event.key.startsWith("Arrow")) return;
@@ -189,9 +189,9 @@ export function listenToKeys(velocity, actions) {
       if (!event.repeat) actions[event.shiftKey ? "estop" : "stop"]();
       return;
     }
-    if (event.target.matches("select, input:not([type=range])")) return;
+    if (element(event).matches("select, input:not([type=range])")) return;
     const key = CODES[event.code] ?? event.key.toLowerCase();
-    if (key.startsWith("arrow") && event.target.matches(OWN_KEYS)) return;
+    if (key.startsWith("arrow") && element(event).matches(OWN_KEYS)) return;
     if (KEYS[key]) {
       event.preventDefault();
       if (!event.repeat) held.delete(key);
@@ -204,7 +204,7 @@ export function listenToKeys(velocity, actions) {
     }
   });
   addEventListener("keyup", (event) => {
-    if (event.code === "Space" && event.target.matches("button")) event.preventDefault();
+    if (event.code === "Space" && element(event).matches("button")) event.preventDefault();
     if (event.key === "Shift" && held.size) steer(false);
     if (held.delete(CODES[event.code] ?? event.key.toLowerCase())) steer(event.shiftKey);
   });
@@ -258,7 +258,8 @@ export class Gamepads {
     if (!held[4]) this.ready = true;
     if (!held[4] || !this.ready) return this.velocity.release("pad");
     this.press(pressed);
-    this.sticks(pad.axes.map(applyDeadZone), held[TURBO]);
+    const [lx, ly, rx, ry] = pad.axes.map(applyDeadZone);
+    this.sticks([lx, ly, rx, ry], held[TURBO]);
   }
 
   press(pressed) {
@@ -289,6 +290,11 @@ export class Gamepads {
     if ([lx, ly, rx, ry].some(Boolean) || this.posing) this.body.set(target);
     this.posing = [lx, ly, rx, ry].some(Boolean);
   }
+}
+
+/** @param {Event} event */
+function element(event) {
+  return /** @type {Element} */ (event.target);
 }
 
 function clamp(value) {

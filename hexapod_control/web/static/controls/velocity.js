@@ -14,7 +14,13 @@ export class VelocityInput {
     setInterval(() => this.send(), PERIOD);
   }
 
-  // Sets the velocity of one input; `full` ignores the speed setting of the page.
+  /**
+   * Sets the velocity of one input, as shares; `full` ignores the speed setting of the page.
+   * @param {string} name
+   * @param {number} vx
+   * @param {number} vy
+   * @param {number} wz
+   */
   set(name, vx, vy, wz, full = false) {
     if (this.paused || !this.guard()) return;
     const fresh = !this.sources.has(name);

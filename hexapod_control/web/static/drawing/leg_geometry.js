@@ -1,6 +1,12 @@
 // Forward kinematics for drawing. Frames as in the robot file: x forward, y left, z up; metres and radians.
 
-// Returns the points of a leg in base_link: hip, end of the coxa, knee, centre of the ball foot.
+/**
+ * Returns the points of a leg in base_link: hip, end of the coxa, knee, centre of the ball foot.
+ * @param {any} leg of the shape of the robot
+ * @param {number} q1
+ * @param {number} q2
+ * @param {number} q3
+ */
 export function legPoints(leg, q1, q2, q3) {
   const yaw = leg.yaw + q1;
   const c = Math.cos(yaw);
@@ -24,7 +30,10 @@ export function placement([height, roll, pitch]) {
   ];
 }
 
-// Returns the corners of the convex hull of points, counter-clockwise.
+/**
+ * Returns the corners of the convex hull of points, counter-clockwise.
+ * @param {number[][]} points
+ */
 export function hull(points) {
   const sorted = [...points].sort((a, b) => a[0] - b[0] || a[1] - b[1]);
   const turn = (a, b, c) => (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]);
@@ -79,7 +88,10 @@ export function interpolate(a, b, share) {
   return { ...b, joints: mix(a.joints, b.joints), body: mix(a.body, b.body), mass: mix(a.mass, b.mass), odom };
 }
 
-// Returns the instantaneous centre of rotation in base_footprint; null when the robot goes straight.
+/**
+ * Returns the instantaneous centre of rotation in base_footprint; null when the robot goes straight.
+ * @param {number[]} velocity vx, vy, wz
+ */
 export function turnCentre([vx, vy, wz]) {
   return Math.abs(wz) < 1e-3 ? null : [-vy / wz, vx / wz];
 }

@@ -9,13 +9,19 @@ export class Path {
   }
 
   reset() {
+    /** @type {number[][]} */
     this.points = []; // [x, y]
+    /** @type {number[][]} */
     this.prints = []; // [x, y, leg]
     this.distance = 0; // [m]
     this.planted = null;
   }
 
-  // Takes a state and its drawn pose (feet in base_footprint).
+  /**
+   * Takes a state and its drawn pose (feet in base_footprint).
+   * @param {{odom: number[] | null, planted: number[]}} state
+   * @param {{legs: number[][][]} | undefined} pose
+   */
   update(state, pose) {
     if (!state.odom || !pose) return;
     const [x, y, yaw] = state.odom;
@@ -38,7 +44,11 @@ export class Path {
   }
 }
 
-// Triangles of a ribbon along points [x, y, z], as points with normals.
+/**
+ * Triangles of a ribbon along points [x, y, z], as points with normals.
+ * @param {number[][]} points
+ * @param {number} width
+ */
 export function ribbon(points, width) {
   const data = [];
   const half = width / 2;
@@ -46,7 +56,9 @@ export function ribbon(points, width) {
     const [a, b] = [points[i - 1], points[i]];
     const length = Math.hypot(b[0] - a[0], b[1] - a[1]) || 1;
     const [nx, ny] = [(-half * (b[1] - a[1])) / length, (half * (b[0] - a[0])) / length];
-    for (const [p, sign] of [[a, 1], [a, -1], [b, 1], [b, 1], [a, -1], [b, -1]]) data.push(p[0] + sign * nx, p[1] + sign * ny, p[2], 0, 0, 1);
+    /** @type {[number[], number][]} */
+    const edges = [[a, 1], [a, -1], [b, 1], [b, 1], [a, -1], [b, -1]];
+    for (const [p, sign] of edges) data.push(p[0] + sign * nx, p[1] + sign * ny, p[2], 0, 0, 1);
   }
   return data;
 }

@@ -15,6 +15,9 @@ const PROJECTIONS = {
 };
 
 export class Projections {
+  /** @type {number | undefined} */
+  updatedAt;
+
   constructor(root) {
     this.canvases = Object.fromEntries(Object.keys(PROJECTIONS).map((name) => [name, root.querySelector(`#view-${name}`)]));
     this.traces = [];

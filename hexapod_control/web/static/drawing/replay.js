@@ -1,9 +1,15 @@
 // Plays the frames of a recording: what the picture shows at a time, in real time or at another speed.
 
+/** @typedef {{at: number} & Record<string, any>} Frame what the picture shows at a time [s] */
+
 export class Replay {
+  /**
+   * @param {string} name
+   * @param {Frame[]} frames in order of their times
+   */
   constructor(name, frames) {
     this.name = name;
-    this.frames = frames; // in order of `at` [s]
+    this.frames = frames;
     this.at = frames[0]?.at ?? 0; // [s]
     this.playing = true;
     this.shown = -1; // index of the last frame that was handed out
@@ -17,11 +23,15 @@ export class Replay {
     return this.frames.at(-1)?.at ?? 0;
   }
 
+  /** @param {number} at [s] */
   seek(at) {
     this.at = Math.max(this.first, Math.min(this.last, at));
   }
 
-  // Lets so many seconds pass; it stops at the end. Returns the frame that is due, null if it was returned before.
+  /**
+   * Lets so many seconds pass; it stops at the end. Returns the frame that is due, null if it was returned before.
+   * @param {number} seconds
+   */
   advance(seconds) {
     if (this.playing) this.seek(this.at + seconds);
     if (this.at >= this.last) this.playing = false;

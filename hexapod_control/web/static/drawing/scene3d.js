@@ -37,6 +37,15 @@ void main() {
 }`;
 
 export class Scene3d {
+  /** @type {string | undefined} */
+  shown;
+  /** @type {any} */
+  state;
+  /** @type {any} */
+  pose;
+  /** @type {{buffer: WebGLBuffer, count: number} | undefined} */
+  once;
+
   constructor(canvas, note) {
     this.canvas = canvas;
     this.note = note;

@@ -5,6 +5,7 @@ const LARGE = 1; // [m] half size from which a box is looked at everywhere
 const NEAR = 1.5; // [m] around the robot in which the ground is drawn
 
 export class Terrain {
+  /** @param {number[][]} [boxes] */
   constructor(boxes = []) {
     this.boxes = boxes;
     this.large = [];
@@ -20,9 +21,15 @@ export class Terrain {
     return !this.boxes.length;
   }
 
-  // The box whose top is highest at a point, with that height; [null, 0] on the plane.
+  /**
+   * The box whose top is highest at a point, with that height; [null, 0] on the plane.
+   * @param {number} x
+   * @param {number} y
+   * @returns {[number[] | null, number]}
+   */
   at(x, y) {
     const here = this.cells.get(key(x, y)) ?? [];
+    /** @type {[number[] | null, number]} */
     let best = [null, 0];
     for (const box of [...this.large, ...here]) {
       const height = top(box, x, y);
@@ -40,7 +47,12 @@ export class Terrain {
   }
 }
 
-// Height of the ground below a robot, and its slope [roll, pitch] in the heading of the robot.
+/**
+ * Height of the ground below a robot, and its slope [roll, pitch] in the heading of the robot.
+ * @param {Terrain} terrain
+ * @param {number[]} place x, y, heading
+ * @param {number[][]} feet
+ */
 export function groundBelow(terrain, [x, y, yaw], feet) {
   if (terrain.flat) return { height: 0, roll: 0, pitch: 0 };
   const [c, s] = [Math.cos(yaw), Math.sin(yaw)];
@@ -50,7 +62,12 @@ export function groundBelow(terrain, [x, y, yaw], feet) {
   return { height, roll: tilt * Math.sin(yaw), pitch: tilt * Math.cos(yaw) };
 }
 
-// The transform from the world to the frame of odometry: [x, y, yaw].
+/**
+ * The transform from the world to the frame of odometry: [x, y, yaw].
+ * @param {number[] | null | undefined} odom
+ * @param {number[] | null | undefined} truth
+ * @returns {[number, number, number]}
+ */
 export function worldInOdometry(odom, truth) {
   if (!odom || !truth) return [0, 0, 0];
   const turn = odom[2] - truth[2];
@@ -58,7 +75,10 @@ export function worldInOdometry(odom, truth) {
   return [odom[0] - c * truth[0] + s * truth[1], odom[1] - s * truth[0] - c * truth[1], turn];
 }
 
-// The eight corners of a box, the four of its top last.
+/**
+ * The eight corners of a box, the four of its top last.
+ * @param {number[]} box
+ */
 export function corners([x, y, z, yaw, pitch, a, b, h]) {
   const [cy, sy, cp, sp] = [Math.cos(yaw), Math.sin(yaw), Math.cos(pitch), Math.sin(pitch)];
   const found = [];
@@ -72,7 +92,10 @@ export function corners([x, y, z, yaw, pitch, a, b, h]) {
 
 const SIDES = [[0, 1, 5, 4], [1, 2, 6, 5], [2, 3, 7, 6], [3, 0, 4, 7]];
 
-// Triangles of tops and sides, as points with normals.
+/**
+ * Triangles of tops and sides, as points with normals.
+ * @param {number[][]} boxes
+ */
 export function triangles(boxes) {
   const data = [];
   for (const box of boxes) {

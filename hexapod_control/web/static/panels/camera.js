@@ -5,13 +5,18 @@ const PERIOD = 66; // [ms] between two images at least
 const PATIENCE = 3000; // [ms] after which an image is asked for again
 
 export class Camera {
+  /** @type {HTMLElement} */
+  button;
+  /** @type {HTMLImageElement} */
+  image;
+
   constructor(root, connection) {
     this.connection = connection;
-    [this.button, this.image] = ["camera-button", "camera"].map((id) => root.getElementById(id));
+    [this.button, this.image] = ["camera-button", "camera"].map((id) => /** @type {any} */ (root.getElementById(id)));
     this.button.onclick = () => this.show(!this.on);
     this.image.onclick = () => this.image.toggleAttribute("data-large");
     this.image.onload = () => this.ask(PERIOD);
-    connection.addEventListener("image", ({ detail }) => this.on && (this.image.src = `data:image/${detail.format};base64,${detail.data}`));
+    connection.on("image", ({ format, data }) => this.on && (this.image.src = `data:image/${format};base64,${data}`));
     this.show(false);
   }
 

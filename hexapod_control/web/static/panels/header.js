@@ -1,6 +1,6 @@
 // The header and the large button of the next step; grey controls that say why they have no effect.
 
-import { t } from "../texts/texts.js";
+import { all, t } from "../texts/texts.js";
 import { hottest, present, short, supply } from "./presentation.js";
 
 const HOT = 60; // [°C] servos above are shown in the colour of a warning
@@ -8,9 +8,15 @@ const HINT_TIME = 5000; // [ms]
 const ENOUGH = 1200; // [ms] between two equal hints
 
 export class Header {
+  /** @type {string | undefined} */
+  hinted;
+  /** @type {number | undefined} */
+  hintedAt;
+
   constructor(root, effects) {
     this.find = (id) => root.getElementById(id);
     this.effects = effects; // what the steps do, by name
+    /** @type {import("./presentation.js").Presentation | null} */
     this.shown = null;
     this.find("step").onclick = () => this.shown?.step && this.effects[this.shown.step]();
     for (const kind of ["pointerdown", "mousedown", "click", "keydown"]) root.addEventListener(kind, (event) => this.refuse(event), true);
@@ -31,7 +37,7 @@ export class Header {
     put(step, t(`step_${shown.step}`));
     step.dataset.step = shown.step;
     explain(step, shown.stepWhy);
-    for (const element of document.querySelectorAll("[data-needs]")) explain(element, this.why(element.dataset.needs));
+    for (const element of all("[data-needs]")) explain(element, this.why(element.dataset.needs));
     this.chips(known);
   }
 
@@ -47,7 +53,11 @@ export class Header {
     chip(this.find("chip-servo"), hot ? `${short(hot[0])} ${Math.round(hot[1])} °C` : "", hot && hot[1] >= HOT ? "warn" : "");
   }
 
-  // Why a command of this kind has no effect now; null if it has.
+  /**
+   * Why a command of this kind has no effect now; null if it has.
+   * @param {string} needs
+   * @returns {import("./presentation.js").Say | null | undefined}
+   */
   why(needs) {
     return this.shown?.[`${needs}Why`];
   }
@@ -75,6 +85,10 @@ export class Header {
   }
 }
 
+/**
+ * @param {HTMLElement} element
+ * @param {import("./presentation.js").Say | null | undefined} why
+ */
 function explain(element, why) {
   if (why) {
     element.setAttribute("aria-disabled", "true");

@@ -7,6 +7,13 @@ const WARM = [45, 60]; // [°C] from which a servo is shown as warm and as hot
 const JOINTS = ["coxa", "femur", "tibia"];
 
 export class HealthPanel {
+  /** @type {HTMLElement} */
+  list;
+  /** @type {HTMLElement} */
+  servos;
+  /** @type {HTMLElement} */
+  nodes;
+
   constructor(root) {
     [this.list, this.servos, this.nodes] = ["health-list", "servos", "diagnostics"].map((id) => root.getElementById(id));
   }

@@ -4,10 +4,22 @@ import { load, save, t } from "../texts/texts.js";
 
 const MOST = 200; // events
 
+/** @typedef {{id: number, at: number, node: string, level: number, text: string, values: Record<string, any> | null, count: number}} LogEvent */
+
 export class LogPanel {
+  /** @type {HTMLElement} */
+  button;
+  /** @type {HTMLElement} */
+  count;
+  /** @type {HTMLElement} */
+  list;
+  /** @type {HTMLSelectElement} */
+  choice;
+
   constructor(root) {
     const find = (id) => root.getElementById(id);
     [this.button, this.count, this.list, this.choice] = ["log-button", "log-count", "log-list", "log-node"].map(find);
+    /** @type {Map<number, LogEvent>} */
     this.events = new Map(); // by id
     this.choice.onchange = () => this.show();
   }
@@ -37,7 +49,7 @@ export class LogPanel {
   }
 
   set seen(id) {
-    save("log_seen", id);
+    save("log_seen", String(id));
   }
 
   get open() {
@@ -52,7 +64,7 @@ export class LogPanel {
   show() {
     const fresh = [...this.events.values()].filter((event) => event.level && event.id > this.seen).length;
     this.count.hidden = !fresh;
-    this.count.textContent = fresh;
+    this.count.textContent = String(fresh);
     this.button.setAttribute("aria-label", fresh ? t("log_of", { count: fresh }) : t("log"));
     const nodes = [...new Set([...this.events.values()].map((event) => event.node))].sort();
     if (String(nodes) !== this.nodes) {
@@ -68,14 +80,17 @@ export class LogPanel {
   }
 }
 
-// The text of an event in the language of the page.
+/**
+ * The text of an event in the language of the page.
+ * @param {LogEvent} event
+ */
 export function eventText({ text, values }) {
   return values ? t(text, values) : text;
 }
 
 function line(event) {
   const item = document.createElement("li");
-  item.dataset.level = event.level;
+  item.dataset.level = String(event.level);
   const time = document.createElement("time");
   time.textContent = new Date(1000 * event.at).toLocaleTimeString(document.documentElement.lang);
   const node = document.createElement("b");

@@ -1,6 +1,6 @@
 // Buttons of the motions, progress of the present motion, and the stability margin.
 
-import { t } from "../texts/texts.js";
+import { all, t } from "../texts/texts.js";
 
 const FULL_BAR = 120; // [mm] margin that fills the bar
 const BAD_MARGIN = 20; // [mm] margin below which the bar is red
@@ -8,6 +8,19 @@ const LOW_MARGIN = 40; // [mm] margin below which the bar is yellow
 const MAX_GAP = 50; // [mm] between two legs; larger clearances are not measured
 
 export class MotionPanel {
+  /** @type {HTMLElement} */
+  list;
+  /** @type {HTMLElement} */
+  playing;
+  /** @type {HTMLElement} */
+  name;
+  /** @type {HTMLProgressElement} */
+  bar;
+  /** @type {HTMLElement} */
+  number;
+  /** @type {HTMLElement} */
+  gap;
+
   constructor(root, connection) {
     this.connection = connection;
     const find = (id) => root.getElementById(id);
@@ -45,7 +58,7 @@ export class MotionPanel {
     if (this.playing.hidden !== !motion) this.playing.hidden = !motion;
     if (motion?.phase === "rehearse") this.bar.removeAttribute("value");
     else if (motion) this.bar.value = motion.percent;
-    for (const button of this.list.children) button.toggleAttribute("data-plays", button.dataset.motion === motion?.name);
+    for (const button of all("button", this.list)) button.toggleAttribute("data-plays", button.dataset.motion === motion?.name);
   }
 
   // Shows the stability margin [m]; null if it is unknown.

@@ -3,6 +3,19 @@
 import { t } from "../texts/texts.js";
 
 export class PeoplePanel {
+  /** @type {HTMLElement} */
+  button;
+  /** @type {HTMLElement} */
+  list;
+  /** @type {number} */
+  me;
+  /** @type {number} */
+  driver;
+  /** @type {{id: number, name: string}[]} */
+  people;
+  /** @type {number[]} */
+  asking;
+
   constructor(root, connection) {
     this.connection = connection;
     [this.button, this.list] = ["seat", "people"].map((id) => root.getElementById(id));

@@ -2,14 +2,27 @@
 
 const NO_MOTION = ["why_estop", "why_torque_off", "why_unknown", "why_fault"]; // reasons that also prevent motions
 
-// Combines what the robot says (`now`), the connection and who drives. Texts are keys with values.
+/**
+ * @typedef {[string, Record<string, any>]} Say key of a text with its values
+ * @typedef {{say: string, tone: string, step: string, why: string, values: Record<string, any>}} Condition as robot_condition.py sends it
+ * @typedef {{text: Say, tone: string, step: string, stepWhy: Say | null, driveWhy: Say | null, torqueWhy: Say | null, seatWhy: Say | null}} Presentation
+ */
+
+/**
+ * Combines what the robot says (`now`), the connection and who drives.
+ * @param {{link: string, lostFor: number, now: Condition | null, me: number, driver: number, driverName: string, replayed: boolean}} known
+ * @returns {Presentation}
+ */
 export function present({ link, lostFor, now, me, driver, driverName, replayed }) {
   if (link !== "open") {
+    /** @type {Say} */
     const why = ["why_offline", {}];
     return { text: [`link_${link}`, { age: Math.round(lostFor) }], tone: link === "connecting" ? "unknown" : "bad", step: "", stepWhy: why, driveWhy: why, torqueWhy: why, seatWhy: why };
   }
   if (!now) return { text: ["nothing", {}], tone: "unknown", step: "", stepWhy: ["why_no_step", {}], driveWhy: ["why_unknown", {}], torqueWhy: ["why_unknown", {}], seatWhy: null };
+  /** @type {Say | null} */
   const other = driver && driver !== me ? ["why_driver", { name: driverName }] : null;
+  /** @type {Say | null} */
   const replay = replayed ? ["why_replay", {}] : null;
   return {
     text: [now.say, now.values],
@@ -22,12 +35,20 @@ export function present({ link, lostFor, now, me, driver, driverName, replayed }
   };
 }
 
-// Returns the hottest servo as [joint, degrees], or null.
+/**
+ * Returns the hottest servo as [joint, degrees], or null.
+ * @param {Record<string, number> | undefined} temperatures
+ * @returns {[string, number] | null}
+ */
 export function hottest(temperatures) {
   return Object.entries(temperatures ?? {}).reduce((best, each) => (!best || each[1] > best[1] ? each : best), null);
 }
 
-// Returns the tone of a battery with limits [warns, sits], both in volts.
+/**
+ * Returns the tone of a battery with limits [warns, sits], both in volts.
+ * @param {{volts: number} | null | undefined} battery
+ * @param {number[] | null | undefined} limits
+ */
 export function supply(battery, limits) {
   if (!battery || !limits) return "";
   return battery.volts <= limits[1] ? "bad" : battery.volts <= limits[0] ? "warn" : "";
@@ -35,7 +56,10 @@ export function supply(battery, limits) {
 
 const LEG_WORDS = { left: "L", right: "R", front: "F", middle: "M", rear: "R" };
 
-// Abbreviates a leg or joint: left_front_coxa_joint becomes LF coxa.
+/**
+ * Abbreviates a leg or joint: left_front_coxa_joint becomes LF coxa.
+ * @param {string} name
+ */
 export function short(name) {
   const words = name.replace(/_joint$/, "").split("_");
   const leg = words.filter((word) => word in LEG_WORDS).map((word) => LEG_WORDS[word]).join("");

@@ -8,6 +8,37 @@ const LONGEST_STEP = 0.2; // [s] of a replay between two frames of the page
 const DATE = /^hexapod_(\d+-\d+-\d+)_(\d+)-(\d+)-(\d+)/;
 
 export class Recordings {
+  /** @type {HTMLElement} */
+  button;
+  /** @type {HTMLElement} */
+  keep;
+  /** @type {HTMLElement} */
+  note;
+  /** @type {HTMLElement} */
+  lines;
+  /** @type {HTMLElement} */
+  chip;
+  /** @type {HTMLElement} */
+  bar;
+  /** @type {HTMLElement} */
+  title;
+  /** @type {HTMLElement} */
+  play;
+  /** @type {HTMLInputElement} */
+  slider;
+  /** @type {HTMLElement} */
+  time;
+  /** @type {Replay | null} */
+  replay;
+  /** @type {import("../connection.js").Connection} */
+  connection;
+  /** @type {(text: string) => void} */
+  hint;
+  /** @type {(replay: Replay | null) => void} */
+  shows;
+  /** @type {(frame: any) => void} */
+  draws;
+
   // `shows(replay)` is called when a replay starts (or null: ends), `draws(frame)` for each of its frames.
   constructor(root, connection, { shows, draws, hint }) {
     Object.assign(this, { connection, shows, draws, hint, replay: null, list: [], missing: "", recording: null });
@@ -19,8 +50,8 @@ export class Recordings {
     this.play.onclick = () => this.replay?.toggle();
     this.slider.oninput = () => this.replay?.seek(Number(this.slider.value));
     find("replay-end").onclick = () => this.show(null);
-    connection.addEventListener("recordings", ({ detail }) => this.take(detail));
-    connection.addEventListener("download", ({ detail }) => this.fetch(detail));
+    connection.on("recordings", (detail) => this.take(detail));
+    connection.on("download", (detail) => this.fetch(detail));
   }
 
   act(act, name = "") {
@@ -88,7 +119,10 @@ export class Recordings {
     }
   }
 
-  // Starts a replay, or ends it (null).
+  /**
+   * Starts a replay, or ends it (null).
+   * @param {Replay | null} replay
+   */
   show(replay) {
     this.replay = replay;
     this.bar.hidden = !replay;
@@ -112,7 +146,7 @@ export class Recordings {
       this.play.setAttribute("aria-label", t(this.replay.playing ? "pause" : "play"));
     }
     if (!frame) return;
-    if (document.activeElement !== this.slider || this.replay.playing) this.slider.value = this.replay.at;
+    if (document.activeElement !== this.slider || this.replay.playing) this.slider.value = String(this.replay.at);
     this.time.textContent = `${this.replay.at.toFixed(1)} / ${this.replay.last.toFixed(1)} s`;
     this.draws(frame);
   }

@@ -16,10 +16,22 @@ export const KEYS_HELP = [
 const TEXTS = { lift: (v) => `${v} %`, friction: (v) => Number(v).toFixed(1), payload: (v) => `${Number(v)} kg`, force: (v) => `${v} N` };
 
 export class Settings {
+  /** @type {import("../connection.js").Connection} */
+  connection;
+  /** @type {import("../drawing/projections.js").Projections} */
+  projections;
+  /** @type {any} */
+  robot;
+  /** @type {import("../plots/charts.js").Charts} */
+  charts;
+  /** @type {() => void} */
+  onTheme;
+
   constructor(root, { connection, projections, robot, charts, language }) {
     Object.assign(this, { connection, projections, robot, charts, onTheme: () => {} });
     this.find = (id) => root.getElementById(id);
-    const { find } = this;
+    /** @type {(id: string) => any} */
+    const find = this.find;
     this.sliders(root);
     find("leg").onchange = () => this.leg();
     find("lose-leg").onclick = () => connection.send("leg", { name: find("leg").value, lost: !this.lost });
@@ -82,7 +94,7 @@ export class Settings {
         charts.span = seconds;
         for (const each of csv.parentElement.querySelectorAll("[data-span]")) each.setAttribute("aria-pressed", String(each === button));
       };
-      button.dataset.span = seconds;
+      button.dataset.span = String(seconds);
       csv.before(button);
     }
   }

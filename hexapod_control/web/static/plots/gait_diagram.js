@@ -6,6 +6,11 @@ const SPAN = 4000; // [ms] of the time axis
 const LABEL = 34; // [px]
 
 export class GaitDiagram {
+  /** @type {string | undefined} */
+  muted;
+  /** @type {string | undefined} */
+  line;
+
   constructor(gait, forces) {
     this.canvases = { gait, forces };
     this.history = []; // [time, planted]

@@ -10,6 +10,13 @@ const MOST_POINTS = 400;
 /** @typedef {import("./signals.js").Signal} Signal */
 
 export class Strip {
+  /** @type {string | undefined} */
+  line;
+  /** @type {string | undefined} */
+  muted;
+  /** @type {string | undefined} */
+  warn;
+
   /**
    * @param {Signal} signal
    * @param {History} history

@@ -1,13 +1,19 @@
 // All texts of the page, by key, in the language of the browser or the chosen one. Another language is another file.
 
 export const LANGUAGES = { en: "English", de: "Deutsch" };
+/** @type {Record<string, string>} */
 let table = {};
 
-// Returns a text with its values filled in; unknown values become a dash.
+/**
+ * Returns a text with its values filled in; unknown values become a dash.
+ * @param {string} key
+ * @param {Record<string, any>} [values]
+ */
 export function t(key, values = {}) {
   return (table[key] ?? key).replace(/\{(\w+)\}/g, (_, name) => values[name] ?? "–");
 }
 
+/** @param {string} key */
 export function has(key) {
   return key in table;
 }
@@ -21,17 +27,33 @@ export function preferredLanguage() {
   return wanted.find((name) => name in LANGUAGES) ?? "en";
 }
 
-// Loads a language and fills all elements of the page that name a text.
+/**
+ * Loads a language and fills all elements of the page that name a text.
+ * @param {string} name
+ */
 export async function useLanguage(name) {
   table = await (await fetch(`texts/${name}.json`)).json();
   document.documentElement.lang = name;
   save("language", name);
-  for (const element of document.querySelectorAll("[data-t]")) element.textContent = t(element.dataset.t);
-  for (const element of document.querySelectorAll("[data-title]")) element.title = t(element.dataset.title);
-  for (const element of document.querySelectorAll("[data-label]")) element.setAttribute("aria-label", t(element.dataset.label));
+  for (const element of all("[data-t]")) element.textContent = t(element.dataset.t);
+  for (const element of all("[data-title]")) element.title = t(element.dataset.title);
+  for (const element of all("[data-label]")) element.setAttribute("aria-label", t(element.dataset.label));
 }
 
-// Values that this browser remembers; null without storage.
+/**
+ * All elements of the page that match a selector.
+ * @param {string} selector
+ * @param {ParentNode} [root]
+ * @returns {NodeListOf<HTMLElement>}
+ */
+export function all(selector, root = document) {
+  return root.querySelectorAll(selector);
+}
+
+/**
+ * A value that this browser remembers; null without storage.
+ * @param {string} key
+ */
 export function load(key) {
   try {
     return localStorage.getItem(key);
@@ -40,6 +62,10 @@ export function load(key) {
   }
 }
 
+/**
+ * @param {string} key
+ * @param {string} value
+ */
 export function save(key, value) {
   try {
     localStorage.setItem(key, value);

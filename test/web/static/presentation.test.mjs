@@ -1,0 +1,35 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { hottest, present, short, supply } from "../../../hexapod_control/web/static/panels/presentation.js";
+
+const STANDING = { say: "standing", tone: "good", step: "sit", why: "", values: {} };
+const KNOWN = { link: "open", lostFor: 0, now: STANDING, me: 1, driver: 1, driverName: "me", replayed: false };
+const STALE = { say: "stale", tone: "unknown", step: "", why: "", values: { node: "inverse_kinematics", age: 4 } };
+
+test("a standing robot can be driven", () => {
+  const { text, step, stepWhy, driveWhy, torqueWhy } = present(KNOWN);
+  assert.deepEqual([text, step, stepWhy, driveWhy, torqueWhy], [["standing", {}], "sit", null, null, null]);
+});
+
+test("the button names the node for which it waits", () => {
+  assert.deepEqual(present({ ...KNOWN, now: STALE }).stepWhy, ["stale", STALE.values]);
+});
+
+test("during a replay the robot is not driven, but its next step stays", () => {
+  const shown = present({ ...KNOWN, replayed: true });
+  assert.deepEqual([shown.driveWhy, shown.torqueWhy, shown.step, shown.stepWhy], [["why_replay", {}], ["why_replay", {}], "sit", null]);
+});
+
+test("without a connection, or while another person drives, everything says why", () => {
+  assert.equal(present({ ...KNOWN, link: "lost" }).driveWhy?.[0], "why_offline");
+  assert.deepEqual(present({ ...KNOWN, driver: 2, driverName: "Ann" }).stepWhy, ["why_driver", { name: "Ann" }]);
+  assert.equal(present({ ...KNOWN, now: null }).tone, "unknown");
+});
+
+test("names, heat and supply", () => {
+  assert.equal(short("left_front_coxa_joint"), "LF coxa");
+  assert.deepEqual(hottest({ a: 40, b: 52, c: 51 }), ["b", 52]);
+  assert.equal(hottest({}), null);
+  assert.deepEqual([11, 10.5, 8].map((volts) => supply({ volts }, [10.5, 8.8])), ["", "warn", "bad"]);
+  assert.equal(supply({ volts: 1 }, null), "");
+});
