@@ -1,4 +1,4 @@
-"""Measures the page of a running robot: frame rate, drag latency, CPU load of spectators, effect of a stalled one."""
+"""Measures the page of a running robot: frame rates, drag latency, memory, CPU load of spectators, a stalled one."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from hexapod_control.web.protocol import VERSION
 WINDOW_S = 5.0  # per figure
 SPECTATORS = 5
 DRAGS = 40
+HEAP_MINUTES = (4, 6)  # of walking, after each of which the memory of the page is measured
 LOAD_TIMEOUT_S = 20.0  # for the page to draw
 DRAG_TIMEOUT_S = 1.0  # for the page to receive the velocity of its own drag
 DRAG = """(async () => {
@@ -48,6 +49,22 @@ DRAG = """(async () => {
   return seen - start;
 })()"""
 
+# Minutes of states of a walking robot, as fast as the page takes them. The clock of the page is moved with them.
+WALKED = """(async () => {
+  const {connection, robot} = hexapod;
+  const next = () => new Promise((done) => connection.addEventListener("state", (e) => done(e.detail), {once: true}));
+  const state = await next(), status = robot.status;
+  let now = performance.now();
+  performance.now = () => now;
+  for (let k = 0; k < %d * 60 * 30; k++) {
+    now += 1000 / 30;
+    const planted = state.planted.map((_, leg) => Number((k >> 4) %% 2 === leg %% 2));
+    const odom = [0.002 * k, 0, 0.001 * k], margin = 0.05 + 0.001 * (k %% 9);
+    connection.dispatchEvent(new CustomEvent("state", {detail: {...state, planted, odom, margin}}));
+    if (k %% 15 === 0) connection.dispatchEvent(new CustomEvent("status", {detail: {...status}}));
+  }
+})()"""
+
 
 def measure(url: str, pid: int, progress: Callable[[str], None]) -> dict[str, object]:
     """Returns the figures of the page at `url` (with its token), which process `pid` serves without other clients.
@@ -63,6 +80,8 @@ def measure(url: str, pid: int, progress: Callable[[str], None]) -> dict[str, ob
             page = _open(browser, url)
             frames = _frames(page)
             drags = [float(page.js(DRAG % (1000 * DRAG_TIMEOUT_S))) for _ in range(DRAGS)]
+            progress("the page at the size of a phone, and its memory")
+            phone = _phone(page)
         finally:
             browser.close()
     return {
@@ -70,6 +89,7 @@ def measure(url: str, pid: int, progress: Callable[[str], None]) -> dict[str, ob
         "page_bytes": sum(path.stat().st_size for path in STATIC.rglob("*") if path.is_file()),
         "page_bytes_sent": sum(len(page.compressed) for path, page in pages().items() if path != "/"),
         "frames_per_s": round(frames, 1),
+        **phone,
         "drag_to_cmd_vel_and_back_ms": {
             "p50": round(median(drags), 1),
             "p95": round(quantiles(drags, n=20)[-1], 1),
@@ -87,13 +107,28 @@ def _open(browser: Browser, url: str) -> BrowserPage:
     return page
 
 
-def _frames(page: BrowserPage) -> float:
-    """Frames of the four views per second, while states arrive."""
-    count = "[hexapod.projections.frames, performance.now()]"
+def _frames(page: BrowserPage, counter: str = "projections") -> float:
+    """Frames per second of the four views, or of another part of the page, while states arrive."""
+    count = f"[hexapod.{counter}.frames, performance.now()]"
     before = page.js(count)
     time.sleep(WINDOW_S)
     after = page.js(count)
     return float(1000.0 * (after[0] - before[0]) / (after[1] - before[1]))
+
+
+def _phone(page: BrowserPage) -> dict[str, object]:
+    """Frames of the 3D view of a turning robot, and memory after minutes of walking; a history has three minutes."""
+    page.resize(390, 844, touch=True)
+    page.js("hexapod.velocity.set('bench', 0, 0, 0.3)")
+    frames = _frames(page, "scene")
+    page.js("hexapod.velocity.release('bench')")
+    heap, walked = {}, 0
+    for minutes in HEAP_MINUTES:
+        page.js(WALKED % minutes)
+        page.call("HeapProfiler.collectGarbage")
+        walked += minutes
+        heap[f"after {walked} min"] = round(page.call("Runtime.getHeapUsage")["usedSize"] / 1e6, 2)
+    return {"frames_per_s_3d_phone": round(frames, 1), "heap_mb": heap}
 
 
 # --- spectators -------------------------------------------------------------------------------------------------

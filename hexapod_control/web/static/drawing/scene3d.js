@@ -10,8 +10,8 @@ import { readUrdf } from "./urdf.js";
 
 const REBUILT = 0.3; // [m] after which the ground around the robot is loaded again
 const LINE = 0.006; // [m] width of the path and of the support polygon
-const MIN_PERIOD = 45; // [ms] between two frames without a GPU
-const PAUSE = 4; // period over the time of a frame: the rest is left to everything else
+const MIN_PERIOD = 30; // [ms] between two frames without a GPU
+const PAUSE = 2; // period over the time of a frame: the rest is left to everything else
 const MAX_COST = 25; // [ms] of a frame without a GPU, above which the resolution is lowered
 const SOFTWARE = /swiftshader|llvmpipe|software/i; // graphics without a GPU
 
@@ -36,6 +36,15 @@ void main() {
   gl_FragColor = vec4(mix(base, base * light + shine * (1.0 - tint), lit), color.a);
 }`;
 
+// Whether this browser draws WebGL without a GPU; asked of another canvas, as a context cannot be changed later.
+function drawsWithoutGpu() {
+  const gl = document.createElement("canvas").getContext("webgl");
+  const names = gl?.getExtension("WEBGL_debug_renderer_info");
+  const found = SOFTWARE.test(names ? gl.getParameter(names.UNMASKED_RENDERER_WEBGL) : "");
+  gl?.getExtension("WEBGL_lose_context")?.loseContext();
+  return found;
+}
+
 export class Scene3d {
   /** @type {string | undefined} */
   shown;
@@ -55,7 +64,8 @@ export class Scene3d {
     this.framePeriod = 33; // [ms] between two frames, smoothed
     this.cost = 0; // [ms] of a frame without a GPU, smoothed
     this.resolution = 1; // share of the screen's pixels along each axis
-    this.gl = canvas.getContext("webgl", { antialias: true, alpha: true });
+    this.software = drawsWithoutGpu();
+    this.gl = canvas.getContext("webgl", { antialias: !this.software, alpha: true }); // four samples per pixel cost too much
     if (!this.gl) {
       note.dataset.t = "no_webgl";
       note.textContent = t("no_webgl");
@@ -63,9 +73,6 @@ export class Scene3d {
     }
     note.dataset.t = "orbit";
     note.textContent = t("orbit");
-    const names = this.gl.getExtension("WEBGL_debug_renderer_info");
-    this.software = SOFTWARE.test(names ? this.gl.getParameter(names.UNMASKED_RENDERER_WEBGL) : "");
-    if (this.software) this.resolution = 0.7;
     this.terrain = new Terrain();
     this.path = null;
     this.prepare();
