@@ -202,10 +202,22 @@ def test_a_robot_with_one_side_on_ice_stays_up_and_goes_where_it_is_sent():
     assert not walk.kinds and walk.tilt < 3.0
 
 
-def test_a_robot_that_walks_over_a_stair_edge_stalls_no_servo_and_stops_if_it_falls():
-    walk = Walk(WorldSettings(world="slope", slope_deg=-3.0))
+def stairs(slope_deg):
+    """A walk towards the edge of a step; what is left of the slope is the ground before and after it."""
+    walk = Walk(WorldSettings(world="slope", slope_deg=slope_deg))
     model = walk.simulation.model
     ramp = model.geom("ground_ramp").id
-    model.geom_contype[ramp] = model.geom_conaffinity[ramp] = 0  # what is left is a step of 43 cm
+    model.geom_contype[ramp] = model.geom_conaffinity[ramp] = 0
+    return walk
+
+
+def test_a_robot_that_walks_over_a_high_stair_edge_stalls_no_servo_and_stops_if_it_falls():
+    walk = stairs(-3.0)  # 43 cm
     walk.run(6.0, FORWARD)
     assert walk.kinds <= {MishapKind.FALLEN, MishapKind.CARRIED, MishapKind.SLOWED, MishapKind.STUCK}
+
+
+def test_a_robot_that_hangs_on_a_stair_edge_stops_and_says_so():
+    walk = stairs(-0.8)
+    walk.run(8.0, FORWARD, until=walk.is_in(RobotState.FALLEN))
+    assert walk.mishap.text.startswith("the robot hangs (roll ") and walk.tilt < 40.0

@@ -15,10 +15,11 @@ from hexapod_control.core.sensing.mishaps.attitude import standing_limit, tilt_a
 from hexapod_control.core.sensing.mishaps.joint_watch import STUCK_TIME_S, JointWatch
 from hexapod_control.core.sensing.mishaps.mishap import Mishap, MishapKind
 from hexapod_control.core.sensing.mishaps.slip_watch import SlipWatch
-from hexapod_control.core.sensing.mishaps.support_watch import SupportWatch
+from hexapod_control.core.sensing.mishaps.support_watch import MIN_LOADED_FEET, SupportWatch
 from hexapod_control.core.sensing.sensor_inputs import SensorInputs
 
 FALLEN_TIME_S = 0.1  # beyond the maximum tilt
+HANGING_TILT_RAD = math.radians(18.0)  # with too few feet on the ground: the body rests on an edge; slopes are less
 SLOW_SHARE = 0.4  # of the speed while a leg lags behind or feet slip ...
 SLOW_TIME_S = 3.0  # ... and for this long afterwards
 
@@ -38,7 +39,10 @@ class WatchedTick(NamedTuple):
 class MishapWatch:
     """Mishaps known after the last tick."""
 
-    __slots__ = ("_joints", "_slow", "_support", "_tilted", "_turn", "fallen", "lagging", "limit", "stuck", "tilt")
+    __slots__ = (
+        *("_joints", "_slow", "_support", "_tilted", "_turn"),
+        *("fallen", "hanging", "lagging", "limit", "stuck", "tilt"),
+    )
 
     def __init__(self, robot: Robot) -> None:
         """Starts without a mishap."""
@@ -46,7 +50,7 @@ class MishapWatch:
         self._support, self._joints, self._turn = SupportWatch(), JointWatch(), SlipWatch()
         self._tilted = self._slow = 0.0  # [s] of tilt beyond the limit; remaining time of walking slowly
         self.tilt: tuple[float, float] | None = None  # [rad] roll and pitch; None: unknown
-        self.fallen = False
+        self.fallen = self.hanging = False
         self.stuck: int | None = None  # row of a stuck leg
         self.lagging: Mishap | None = None  # why the robot walks slowly, or has stopped for a stuck leg
 
@@ -74,10 +78,12 @@ class MishapWatch:
         """Takes the sensors and the plan of a tick of `dt` [s]."""
         mishap_detection = sensors.mishap_detection
         self.tilt = sensors.imu.tilt if mishap_detection.falls else None
-        beyond = self.tilt is not None and tilt_angle(*self.tilt) > self.limit
+        angle = tilt_angle(*self.tilt) if self.tilt is not None else 0.0
+        beyond = angle > self.limit
         self._tilted = self._tilted + dt if beyond else 0.0
         self.fallen = self._tilted > FALLEN_TIME_S
         self._support.step(dt, sensors.loaded if mishap_detection.falls else None, on_feet=tick.on_feet)
+        self.hanging = angle > HANGING_TILT_RAD and self._support.lacking
         self._slow = max(0.0, self._slow - dt)
         if not (mishap_detection.legs and tick.on_feet and tick.planned is not None):
             self._joints.reset()
@@ -124,6 +130,11 @@ class MishapWatch:
         """The mishap of a robot that has fallen."""
         text = f"the robot has fallen ({self.attitude}, it stands up to {math.degrees(self.limit):.0f} deg)"
         return Mishap(MishapKind.FALLEN, f"{text}: its joints hold; lay it on its belly and call recover")
+
+    def hang(self) -> Mishap:
+        """The mishap of a robot whose body rests on an edge."""
+        text = f"the robot hangs ({self.attitude}, fewer than {MIN_LOADED_FEET} feet bear load): its joints hold"
+        return Mishap(MishapKind.FALLEN, f"{text}; put it on level ground, then call recover")
 
     def lift(self) -> Mishap:
         """The mishap of a robot that was lifted."""

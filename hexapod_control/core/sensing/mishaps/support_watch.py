@@ -1,4 +1,4 @@
-"""Detects whether the feet of a standing or walking robot bear load."""
+"""Detects whether the feet of a standing or walking robot bear load, and whether enough of them do."""
 
 from __future__ import annotations
 
@@ -7,19 +7,22 @@ from collections.abc import Sequence
 CARRIED_TIME_S = 0.4  # without load on any foot: longer than a hop after a push
 LOADED_TIME_S = 0.2  # with load on MIN_LOADED_FEET: the robot stands again
 MIN_LOADED_FEET = 3
+AVERAGING_TIME_S = 2.0  # longer than a gait cycle
+MAX_SHORTAGE = 0.6  # mean share of time without MIN_LOADED_FEET: the body rests on something else
 
 
 class SupportWatch:
-    """Detects that the robot was lifted.
+    """Detects that the robot was lifted, or hangs on an edge.
 
     Sensors that have never reported load on these feet are ignored: they may be broken.
     """
 
-    __slots__ = ("_loaded", "_unloaded", "_worked", "known")
+    __slots__ = ("_loaded", "_shortage", "_unloaded", "_worked", "known")
 
     def __init__(self) -> None:
         """Starts without load."""
         self._loaded = self._unloaded = 0.0  # [s] with load on enough feet, and without load
+        self._shortage = 0.0  # mean share of time without load on enough feet
         self._worked = False
         self.known = False  # which feet bear load
 
@@ -27,17 +30,24 @@ class SupportWatch:
         """Takes which feet bear load, `dt` [s] after the last time; None if unknown."""
         self.known = loaded is not None
         if loaded is None:
-            self._loaded = self._unloaded = 0.0
+            self._loaded = self._unloaded = self._shortage = 0.0
             return
         enough = sum(loaded) >= MIN_LOADED_FEET
         self._loaded = self._loaded + dt if enough else 0.0
         self._worked = on_feet and (self._worked or enough)
         self._unloaded = self._unloaded + dt if self._worked and not any(loaded) else 0.0
+        change = float(not enough) - self._shortage
+        self._shortage = self._shortage + min(1.0, dt / AVERAGING_TIME_S) * change if self._worked else 0.0
 
     @property
     def carried(self) -> bool:
         """True if no foot has borne load for CARRIED_TIME_S."""
         return self._unloaded > CARRIED_TIME_S
+
+    @property
+    def lacking(self) -> bool:
+        """True if too few feet to stand on have borne load for most of the last AVERAGING_TIME_S."""
+        return self._shortage > MAX_SHORTAGE
 
     @property
     def loaded(self) -> bool:
