@@ -125,8 +125,9 @@ class RobotHardware:
             raise BusError(str(error)) from None
 
     def ports(self) -> Sequence[str]:
-        """Stable names first."""
-        return bus_access.ports()
+        """Serial ports, or I2C buses if there are none."""
+        found = bus_access.ports()
+        return [port for port in found if "/i2c-" not in port] or found
 
     def findings(self, port: str) -> Sequence[LineFinding]:
         """What answers at a port. Raises PortGone with its reason."""
