@@ -86,6 +86,7 @@ setup(
         "xacro>=2.0",
     ],
     extras_require={
+        "axe": ["axe-core-python>=0.1"],  # looks for barriers on the page, in a test
         "docs": ["furo>=2024.8", "myst-parser>=4.0", "rosbags>=0.11", "sphinx>=8.2"],
         "gamepad": ["evdev>=1.6"],
         "gpio": ["gpiod>=2.1"],

@@ -13,6 +13,7 @@ const LINE = 0.006; // [m] width of the path and of the support polygon
 const MIN_PERIOD = 30; // [ms] between two frames without a GPU
 const PAUSE = 2; // period over the time of a frame: the rest is left to everything else
 const MAX_COST = 25; // [ms] of a frame without a GPU, above which the resolution is lowered
+const MIN_RESOLUTION = 0.6; // below it lines of the path and of the support polygon have gaps
 const SOFTWARE = /swiftshader|llvmpipe|software/i; // graphics without a GPU
 
 const VERTEX = `
@@ -138,7 +139,8 @@ export class Scene3d {
   adapt(now) {
     const took = now - this.drawn;
     this.drawn = now;
-    if (this.software && this.cost > MAX_COST && this.resolution > 0.4) [this.resolution, this.cost] = [this.resolution * 0.8, MAX_COST];
+    if (this.software && this.cost > MAX_COST && this.resolution > MIN_RESOLUTION) [this.resolution, this.cost] = [this.resolution * 0.8, MAX_COST];
+    if (this.software && this.cost < MAX_COST / 3 && this.frames % 50 === 0) this.resolution = Math.min(1, this.resolution * 1.25);
     if (this.software) return;
     if (took > 1000 || this.frames < 20) return;
     this.framePeriod += 0.05 * (took - this.framePeriod);

@@ -72,15 +72,16 @@ export class Header {
     this.hint(element.dataset.why);
   }
 
-  // Shows a sentence over the picture for a while.
+  // Shows a sentence over the picture for a while; an empty one removes the last one.
   hint(text) {
     const now = performance.now();
     if (text === this.hinted && now - this.hintedAt < ENOUGH) return;
     [this.hinted, this.hintedAt] = [text, now];
     const box = this.find("hint");
     box.textContent = text;
-    box.dataset.on = "";
     clearTimeout(this.timer);
+    if (!text) return void delete box.dataset.on;
+    box.dataset.on = "";
     this.timer = setTimeout(() => delete box.dataset.on, HINT_TIME);
   }
 }

@@ -128,6 +128,7 @@ export class Recordings {
     this.bar.hidden = !replay;
     document.body.toggleAttribute("data-replay", Boolean(replay));
     if (replay) {
+      this.hint("");
       this.title.textContent = t("replay_of", { name: readable(replay.name) });
       Object.assign(this.slider, { min: replay.first, max: replay.last, step: 0.05 });
     }
