@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Runs the dialog. Returns 0 all done, 1 to go on another time, 2 bad input, 128 + number of a signal."""
+    """Runs the dialog. Returns 0 if all is done, 1 to continue later, 2 for bad input, 128 + number of a signal."""
     evening = Evening(args)
     return evening.on_page(args.lan) if args.page or args.lan else evening.run(TextFrontEnd(TerminalDialog()))
 

@@ -21,7 +21,7 @@ class PageDialog:
     """One thread asks; the others read `state`, `question`, `record` and `pictures`, answer and stop."""
 
     def __init__(self) -> None:
-        self.record: deque[tuple[str, str]] = deque(maxlen=MAX_LINES)  # what was said, asked and answered
+        self.record: deque[tuple[str, str]] = deque(maxlen=MAX_LINES)  # texts, questions and answers
         self.pictures: tuple[str, ...] = ()  # SVG
         self._remote = RemoteDialog()
         self._number = 0  # of the open question, 0 if there is none
@@ -58,7 +58,7 @@ class PageDialog:
         self._picture = stage.picture
 
     def draw(self, kind: str, robot: Robot, legs: Collection[str]) -> None:
-        """Shows a drawing of a leg beside the place of the leg, and that of the stage with it."""
+        """Shows a drawing of a leg, the position of the leg, and the drawing of the stage."""
         kinds = dict.fromkeys(("leg", kind if kind != "leg" else self._picture) if legs else (kind,))
         self.pictures = tuple(svg_drawing(each, robot, legs, " ".join((each, *legs))) for each in kinds)
         self._changed()

@@ -1,4 +1,4 @@
-"""Raw subscriptions to all topics of a robot as they appear, for whatever records them."""
+"""Raw subscriptions to all topics of a robot as they appear, for recording."""
 
 from __future__ import annotations
 

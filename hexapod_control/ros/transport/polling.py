@@ -15,7 +15,7 @@ from hexapod_control.ros.transport.foot_encoding import ENCAPSULATION, STAMP, ST
 
 
 class PollingNode(Node):
-    """A node with polled subscriptions beside the usual ones."""
+    """A node with polled subscriptions in addition to ordinary ones."""
 
     def __init__(self, name: str, **options: Any) -> None:
         """`options` are those of rclpy's Node."""

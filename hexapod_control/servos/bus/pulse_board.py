@@ -17,7 +17,7 @@ from hexapod_control.servos.bus.transaction import LATE_MEMORY_S
 SCALE = RawScale(unit="us", low=500, high=2500, center=1500, per_rad=2000.0 / math.pi)
 REPLY_TIMEOUT_S = 0.03  # for a reply of the board, including the USB turnaround
 TRY_TIMEOUT_S = 0.25  # at start-up, for the reply of a slow board
-PATIENCE_S = 0.3  # after REPLY_TIMEOUT_S, in which a late reply is recognised
+LATE_WINDOW_S = 0.3  # after REPLY_TIMEOUT_S, in which a late reply is recognised
 DRAIN_TIME_S = 0.1
 FLUSH_BYTES = 4096
 
@@ -90,7 +90,7 @@ class WireTiming:
         self._busy_until = 0.0  # steady time [s]
         self._missing = 0  # missing bytes of the last reply
         self._due = self._checked = 0.0  # [s] steady time when they should have, and until when they had not
-        self._heard = 0.0  # [s] of the last byte, at least `due`
+        self._last_reply = 0.0  # [s] of the last byte, at least `due`
         self._last_late = -math.inf  # [s]
 
     def seconds(self, count: int) -> float:
@@ -110,7 +110,7 @@ class WireTiming:
         """
         self.port.clear()
         self.send(request)
-        self._due = self._checked = self._heard = self._busy_until + self.seconds(count) + timeout_s
+        self._due = self._checked = self._last_reply = self._busy_until + self.seconds(count) + timeout_s
         begin = time.monotonic()
         reply = self.port.read(count, self._due)
         self.counters.waited += max(0.0, min(time.monotonic(), self._due) - begin)
@@ -134,13 +134,13 @@ class WireTiming:
     def _look_for_late_reply(self, now: float) -> None:
         data = self.port.read(self._missing, now)
         self._missing -= len(data)
-        self._heard = now if data else self._heard
+        self._last_reply = now if data else self._last_reply
         if not self._missing:
             lateness = self._checked - self._due + REPLY_TIMEOUT_S
             self.counters.received += 1
             self.counters.late += 1
             self.counters.lateness, self._last_late = max(self.counters.lateness, lateness), now
-        elif now - self._heard >= PATIENCE_S:
+        elif now - self._last_reply >= LATE_WINDOW_S:
             self._missing = 0
             self.counters.timeouts += 1
         self._checked = now

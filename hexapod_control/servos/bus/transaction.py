@@ -16,7 +16,7 @@ from hexapod_control.servos.bus.serial_port import Port
 BITS_PER_BYTE = 10  # on the wire per byte: 8N1
 FLUSH_BYTES = 4096
 LATE_MEMORY_S = 1.0  # after a late reply, further late replies are expected
-MAX_PATIENCE_S = 0.25  # to wait for the next late reply
+MAX_LATE_WAIT_S = 0.25  # to wait for the next late reply
 PROBE_S = 0.04  # to wait for late replies when servos suddenly stop responding
 PROBE_TIME_S = 1.0  # after the last reply, in which replies may be late; afterwards they are missing
 MIN_UNANSWERED = 3  # consecutive requests, before their replies may all be late
@@ -53,7 +53,7 @@ class OpenRequest:
     size: int  # bytes of each reply
     decoder: FrameDecoder
     due: float  # [s] steady time until which replies are in time
-    heard: float  # [s] steady time of the last late reply, at least `due`
+    last_reply: float  # [s] steady time of the last late reply, at least `due`
     checked: float  # [s] steady time of the last check for replies, at least `due`
     missing: set[int]
     received: bytes = b""
@@ -72,36 +72,36 @@ class LateReplies:
     def __init__(self) -> None:
         self.lateness = 0.0  # [s] maximum of the replies that are late at present; 0 if none is
         self._gap = 0.0  # [s] maximum time without a byte before a late reply
-        self._last = self._heard = float("-inf")  # [s] of the last late reply, and of the last reply
+        self._last_late = self._last_reply = float("-inf")  # [s] of the last late reply, and of the last reply
         self._unanswered = 0  # consecutive requests
         self._known: set[int] = set()  # ids that have responded
 
-    def heard(self, servo: int, now: float) -> None:
+    def record_reply(self, servo: int, now: float) -> None:
         """Records an answer of a servo."""
         self._forget(now)
-        self._heard, self._unanswered = now, 0
+        self._last_reply, self._unanswered = now, 0
         self._known.add(servo)
 
-    def late(self, lateness: float, gap: float, now: float) -> None:
+    def record_late(self, lateness: float, gap: float, now: float) -> None:
         """Records a reply that was late by `lateness` [s], after `gap` [s] without a reply."""
-        self.lateness, self._gap, self._last = max(self.lateness, lateness), max(self._gap, gap), now
+        self.lateness, self._gap, self._last_late = max(self.lateness, lateness), max(self._gap, gap), now
 
-    def over(self, request: OpenRequest) -> None:
+    def record_missing(self, request: OpenRequest) -> None:
         """Records a request that has ended with missing replies."""
         if request.missing == request.ids and request.ids <= self._known:
             self._unanswered += 1
 
-    def patience(self, request: OpenRequest, now: float) -> float:
+    def wait_time(self, request: OpenRequest, now: float) -> float:
         """Time [s] after the last reply in which the next reply to a request is still expected."""
         self._forget(now)
         if self._gap:
-            return min(max(2.0 * self._gap, PROBE_S), MAX_PATIENCE_S)
-        sudden = request.missing == request.ids <= self._known and now - self._heard < PROBE_TIME_S
+            return min(max(2.0 * self._gap, PROBE_S), MAX_LATE_WAIT_S)
+        sudden = request.missing == request.ids <= self._known and now - self._last_reply < PROBE_TIME_S
         several = len(request.ids) > 1 or self._unanswered >= MIN_UNANSWERED - 1
         return PROBE_S if sudden and several else 0.0
 
     def _forget(self, now: float) -> None:
-        if now - self._last > LATE_MEMORY_S:
+        if now - self._last_late > LATE_MEMORY_S:
             self.lateness = self._gap = 0.0
 
 
@@ -237,7 +237,7 @@ class Transaction:
         more = True
         while request.missing and more and not self.urgent.is_set():
             begin = time.monotonic()
-            limit = request.heard + self._late.patience(request, begin)
+            limit = request.last_reply + self._late.wait_time(request, begin)
             data = self._read(1, min(limit, latest, begin + URGENT_CHECK_S))
             arrival = request.checked + time.monotonic() - begin  # excluding the time without checks
             data += self._read(request.size * len(request.missing), time.monotonic()) if data else b""
@@ -264,12 +264,12 @@ class Transaction:
             request.answers[packet.id] = packet
             counters.received += 1
             counters.misses[packet.id] = 0
-            self._late.heard(packet.id, time.monotonic())
+            self._late.record_reply(packet.id, time.monotonic())
             if arrival is not None:
                 counters.late += 1
                 lateness = arrival - request.due + self.wait.margin
-                self._late.late(lateness, time.monotonic() - request.heard, time.monotonic())
-                request.heard = max(request.heard, arrival)
+                self._late.record_late(lateness, time.monotonic() - request.last_reply, time.monotonic())
+                request.last_reply = max(request.last_reply, arrival)
         request.checked = max(request.checked, time.monotonic())
         counters.lateness = self._late.lateness
         return len(request.missing) < missing
@@ -281,7 +281,7 @@ class Transaction:
         echoed = request.frame in request.received
         nothing = request.missing == request.ids
         garbled = nothing and len(request.received) > echoed * len(request.frame)  # without any frame header
-        self._late.over(request)
+        self._late.record_missing(request)
         self.counters.echoes += echoed
         self.counters.bad += max(request.decoder.bad, garbled)
         self.counters.timeouts += len(request.missing)

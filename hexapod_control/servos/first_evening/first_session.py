@@ -47,7 +47,7 @@ class FirstSession:
         self._dialog, self._file = dialog, file
 
     def run(self) -> None:
-        """Runs until all stages are finished. Raises Abandoned if the operator goes on another time."""
+        """Runs until all stages are finished. Raises Abandoned if the operator quits to continue later."""
         say = self._dialog.say
         say(f"{len(BY_KEY)} stages lead from the box to a slow walk. {HELP}")
         while (stage := self.machine.current) is not None:

@@ -1,4 +1,4 @@
-"""The file that keeps the progress of the first evening beside the robot file; every change replaces it at once."""
+"""The progress file of the first evening, next to the robot file; every change is written at once."""
 
 from __future__ import annotations
 

@@ -236,7 +236,7 @@ class StageActions:
         return result
 
     def relax(self) -> str:
-        """Switches the torque of all servos off, whatever was under way. Returns what was done."""
+        """Switches the torque of all servos off in any state. Returns a description."""
         try:
             settings = self._settings()
             if settings.protocol == LOOPBACK:

@@ -1,1 +1,1 @@
-"""The configuration registers of servos: checked before the torque goes on, restored on request."""
+"""The configuration registers of servos: checked before the torque is switched on, restored on request."""

@@ -38,7 +38,7 @@ class PreflightReport:
 
     @property
     def refusal(self) -> str:
-        """Why the torque must stay off, with the remedy; empty if it may go on."""
+        """Why the torque must stay off, with the remedy; empty if it may be switched on."""
         texts = _texts(p for p in self.problems if p.check.effect is RegisterEffect.DANGER)
         if self.silent:
             names = _names(self.silent)

@@ -22,7 +22,7 @@ MAX_END_S = 2.0
 
 @dataclass(frozen=True, slots=True)
 class _View:
-    """A state to render; `tag` is handed on with its image (`Any`: whatever the caller needs)."""
+    """A state to render; `tag` is returned with its image."""
 
     model: mujoco.MjModel
     pose: Array

@@ -415,7 +415,7 @@ def test_relax_is_sent_three_times_and_forgets_the_goals(rig):
 
 
 def test_a_reading_is_the_pulse_or_missing_if_a_byte_is_lost(rig, monkeypatch):
-    monkeypatch.setattr(pulse_board, "PATIENCE_S", -1.0)
+    monkeypatch.setattr(pulse_board, "LATE_WINDOW_S", -1.0)
     _, port, bus = rig
     bus.identify()
     bus.write_goals(MIDDLE, 0.0)

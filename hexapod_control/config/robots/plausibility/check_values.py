@@ -16,7 +16,7 @@ RULES = (*symmetry_rules.RULES, *leg_rules.RULES, *body_rules.RULES, *servo_rule
 def findings(case: CheckedRobot, symmetric: bool = True) -> Iterator[Finding]:
     """All findings, the most reliable first; without `symmetric`, legs need not be mirror images."""
     for rule in RULES:
-        if symmetric or rule is not symmetry_rules.twins:
+        if symmetric or rule is not symmetry_rules.mirror_images:
             yield from rule(case)
 
 

@@ -16,7 +16,7 @@ ALONG = {"front": FRONT, "fore": FRONT, "middle": MIDDLE, "mid": MIDDLE, "rear":
 SIDES = {"left": 1.0, "right": -1.0}
 OTHER_SIDE = {"left": "right", "right": "left"}
 SAME_LENGTH, SAME_ANGLE_RAD = 0.05, math.radians(5.0)  # share of the robot's size; angle
-TWIN_LENGTH = 0.25  # share of the robot's size within which a leg without a name for its side has its twin
+MAX_MIRROR_OFFSET = 0.25  # share of the robot's size; of the hip from the mirror image of its counterpart
 CENTRELINE_M = 0.001
 SAME_HEIGHT_M, OTHER_HEIGHT_M = 0.0005, 0.004  # of hips
 MAX_ODD_PAIRS = 2  # legs affected by one mistake
@@ -55,11 +55,11 @@ def _place(leg: Leg) -> int | None:
 
 
 def _odd(robot: Robot, one: Leg, other: Leg) -> Leg:
-    """The leg of a pair that is away from its twin's mirror image; the first one if both or neither are."""
+    """The leg of a pair that is not the mirror image of the other; the first one if both or neither are."""
     size = _size(robot)
     for leg in (one, other):
-        twin = _twin(robot, leg)
-        if twin is not None and abs(leg.hip[0] - twin.hip[0]) > SAME_LENGTH * size:
+        counterpart = _mirror_leg(robot, leg)
+        if counterpart is not None and abs(leg.hip[0] - counterpart.hip[0]) > SAME_LENGTH * size:
             return leg
     return one
 
@@ -68,56 +68,57 @@ def _size(robot: Robot) -> float:
     return max(math.dist(a.hip, b.hip) for a in robot.legs for b in robot.legs)
 
 
-def _twin(robot: Robot, leg: Leg) -> Leg | None:
-    """The leg whose name says that it is the mirror image, else the one that stands there; none for a leg ahead."""
+def _mirror_leg(robot: Robot, leg: Leg) -> Leg | None:
+    """The mirrored leg by name, or by position if names contain no side; None for legs on the centreline."""
     mirrored = "_".join(OTHER_SIDE.get(word, word) for word in leg.name.split("_"))
     by_name = {each.name: each for each in robot.legs if each is not leg}
     if mirrored != leg.name:
         return by_name.get(mirrored)
     image, size = (leg.hip[0], -leg.hip[1]), _size(robot)
     nearest = min(by_name.values(), key=lambda other: math.dist(other.hip[:2], image))
-    apart = abs(leg.hip[1]) > SAME_LENGTH * size and math.dist(nearest.hip[:2], image) < TWIN_LENGTH * size
+    apart = abs(leg.hip[1]) > SAME_LENGTH * size and math.dist(nearest.hip[:2], image) < MAX_MIRROR_OFFSET * size
     return nearest if apart else None
 
 
 class Difference(NamedTuple):
-    """A key that differs between a leg and the mirror image of its twin."""
+    """A key that differs between a leg and the mirror image of its counterpart."""
 
     key: str
     value: str
     image: str
 
 
-def _differences(robot: Robot, leg: Leg, twin: Leg) -> Iterator[Difference]:
+def _differences(robot: Robot, leg: Leg, counterpart: Leg) -> Iterator[Difference]:
     near = SAME_LENGTH * _size(robot)
-    image = (twin.hip[0], -twin.hip[1], twin.hip[2])
+    image = (counterpart.hip[0], -counterpart.hip[1], counterpart.hip[2])
     if math.dist(leg.hip, image) > near:
         yield Difference("hip", listed(leg.hip), listed(image))
-    if abs(math.remainder(leg.hip_yaw + twin.hip_yaw, math.tau)) > SAME_ANGLE_RAD:
-        yield Difference("yaw_deg", f"{math.degrees(leg.hip_yaw):g}", f"{math.degrees(-twin.hip_yaw):g}")
-    foothold = (twin.foothold[0], -twin.foothold[1])
+    if abs(math.remainder(leg.hip_yaw + counterpart.hip_yaw, math.tau)) > SAME_ANGLE_RAD:
+        yield Difference("yaw_deg", f"{math.degrees(leg.hip_yaw):g}", f"{math.degrees(-counterpart.hip_yaw):g}")
+    foothold = (counterpart.foothold[0], -counterpart.foothold[1])
     if math.dist(leg.foothold, foothold) > near:
         yield Difference("foothold", listed(leg.foothold), listed(foothold))
     for name in JOINTS:
-        own, other = getattr(leg, name), getattr(twin, name)
+        own, other = getattr(leg, name), getattr(counterpart, name)
         for key in ("length", "mass"):
             a, b = getattr(own, key), getattr(other, key)
             if abs(a - b) > 0.2 * max(a, b):
                 yield Difference(f"{name}.{key}", f"{a:g}", f"{b:g}")
 
 
-def twins(case: CheckedRobot) -> Iterator[Finding]:
-    """One or two legs that are not mirror images of their twins while the others are."""
+def mirror_images(case: CheckedRobot) -> Iterator[Finding]:
+    """One or two legs that are not mirror images of their counterparts while the others are."""
     robot = case.robot
-    pairs = {tuple(sorted((leg.name, twin.name))): (leg, twin) for leg in robot.legs if (twin := _twin(robot, leg))}
+    mirrored = [(leg, _mirror_leg(robot, leg)) for leg in robot.legs]
+    pairs = {tuple(sorted((leg.name, other.name))): (leg, other) for leg, other in mirrored if other is not None}
     found = {names: tuple(_differences(robot, *pair)) for names, pair in pairs.items()}
     odd = [names for names, differences in found.items() if differences]
     if len(odd) > MAX_ODD_PAIRS or len(odd) == len(found):
         return  # an asymmetric robot
     for names in odd:
-        leg, twin = _worse_first(robot, *pairs[names])
-        for key, value, image in _differences(robot, leg, twin):
-            what = f"the mirror image of {twin.name} has {image}"
+        leg, counterpart = _worse_first(robot, *pairs[names])
+        for key, value, image in _differences(robot, leg, counterpart):
+            what = f"the mirror image of {counterpart.name} has {image}"
             yield Finding(key, f"is {value}", what, "correct the wrong one of the two", leg.name)
 
 
@@ -130,7 +131,7 @@ def heights(case: CheckedRobot) -> Iterator[Finding]:
             yield Finding("hip", f"is {listed(leg.hip)}", what, "the height of the hip over base_link", leg.name)
 
 
-def _worse_first(robot: Robot, leg: Leg, twin: Leg) -> tuple[Leg, Leg]:
+def _worse_first(robot: Robot, leg: Leg, counterpart: Leg) -> tuple[Leg, Leg]:
     """Orders a pair: the leg with the larger neutral coxa angle, or less similar to the other legs, first."""
     usual = statistics.median(_reach(each) for each in robot.legs)
     usual_sizes = [statistics.median(column) for column in zip(*map(_sizes, robot.legs), strict=True)]
@@ -142,7 +143,7 @@ def _worse_first(robot: Robot, leg: Leg, twin: Leg) -> tuple[Leg, Leg]:
         strange = sum(abs(math.log(a / b)) for a, b in zip(_sizes(each), usual_sizes, strict=True))
         return round(abs(neutral_coxa(each)), 3), abs(_reach(each) - usual), unlike + height + strange
 
-    return (leg, twin) if oddity(leg) >= oddity(twin) else (twin, leg)
+    return (leg, counterpart) if oddity(leg) >= oddity(counterpart) else (counterpart, leg)
 
 
 def _sizes(leg: Leg) -> tuple[float, ...]:
@@ -153,4 +154,4 @@ def _reach(leg: Leg) -> float:
     return math.dist(leg.hip[:2], leg.foothold)
 
 
-RULES = (sides, order, heights, twins)
+RULES = (sides, order, heights, mirror_images)

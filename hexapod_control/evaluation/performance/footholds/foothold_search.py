@@ -147,10 +147,10 @@ def mirrored(legs: Sequence[Leg]) -> Iterator[tuple[int, ...]]:
     while left:
         row = left.pop(0)
         image = _rounded(_mirror(legs[row]))
-        twin = next((other for other in left if _rounded(legs[other]) == image), None)
-        if twin is not None:
-            left.remove(twin)
-        yield (row,) if twin is None else (row, twin)
+        counterpart = next((other for other in left if _rounded(legs[other]) == image), None)
+        if counterpart is not None:
+            left.remove(counterpart)
+        yield (row,) if counterpart is None else (row, counterpart)
 
 
 def _mirror(leg: Leg) -> Leg:

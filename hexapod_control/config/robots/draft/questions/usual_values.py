@@ -27,9 +27,9 @@ def body(layout: Layout) -> str:
 
 def hip(layout: Layout, side: str, place: str, answered: Answers, parts: Sequence[Part]) -> str:
     """A hip: the mirror image of a known one, or its usual position."""
-    twin = answered.numbers.get(f"hip left_{place}")
-    if side == "right" and twin is not None:
-        return shown(right_of(twin), parts)
+    counterpart = answered.numbers.get(f"hip left_{place}")
+    if side == "right" and counterpart is not None:
+        return shown(right_of(counterpart), parts)
     count, index = len(layout.places), layout.places.index(place)
     front = answered.numbers.get(f"hip {side}_{layout.places[count - 1 - index]}")
     if front is not None and index >= count / 2.0:
