@@ -7,9 +7,12 @@ import os
 import random
 import re
 import tempfile
+from pathlib import Path
 
 import hypothesis
 import pytest
+
+from hexapod_control.config.robots import saved_capabilities
 
 pytest_plugins = ["support.repetition"]
 
@@ -31,6 +34,9 @@ hypothesis.settings.load_profile("patient")
 # Set at import, before any test module imports rclpy. The domain is the only random number that is not seeded.
 next_domain()
 os.environ["XDG_STATE_HOME"] = f"{tempfile.gettempdir()}/hexapod_test_{os.getpid()}"  # created only if written to
+# Tests of the same sources compute what each robot can do once, in whatever process.
+os.environ["XDG_CACHE_HOME"] = str(Path(__file__).parents[1] / ".pytest_cache")
+saved_capabilities.enable()
 os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
 os.environ["FASTDDS_BUILTIN_TRANSPORTS"] = "UDPv4"  # killed processes leave no shared memory behind
 os.environ.setdefault("MUJOCO_GL", "egl")

@@ -31,8 +31,6 @@ SIZES = ((320, 568), (390, 844), (844, 390), (820, 1180), (1280, 720), (1440, 90
 MAX_TOUCH_WIDTH = 1100  # [px] of a screen that is touched
 SCHEMES = ("light", "dark")
 SAY = "globalThis.hexapod?.robot.now?.say"
-# Three frames later all of them are drawn in the present size and colours.
-DRAWN = "new Promise((done) => { let n = 3; const next = () => (n-- ? requestAnimationFrame(next) : done()); next(); })"
 
 
 def until(page: BrowserPage, condition: str, seconds: float = TIMEOUT_S) -> None:
@@ -122,7 +120,6 @@ def save(page: BrowserPage, size: tuple[int, int], scheme: str, path: Path, sent
     time.sleep(SETTLE_S)
     if sentence:
         until(page, f"{SAY} === '{sentence}' && hexapod.connection.roundTrip < {MAX_ROUND_TRIP_MS}", QUIET_S)
-    page.js(DRAWN)
     page.screenshot(path)
     print(path)
 

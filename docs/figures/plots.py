@@ -34,6 +34,7 @@ COLOURS = {"tripod": "#d1495b", "ripple": "#edae49", "tetrapod": "#00798c", "wav
 # Ripple and tetrapod have the same duty factor and so the same speeds.
 STYLE = {"tripod": {}, "ripple": {"linewidth": 4, "alpha": 0.6}, "tetrapod": {}, "wave": {}}
 LEGS = ("#2e8b57", "#46a86f", "#6cc08b", "#e4572e", "#ec7a58", "#f2a088")  # left green, right red, as in the films
+FIXED = ", fixed footholds"
 
 
 def drive(robot: Robot, twist: Twist, seconds: float) -> Iterator[tuple[Pose, TickPlan]]:
@@ -105,20 +106,24 @@ def envelope(robot: Robot) -> None:
     capabilities = Capabilities.of(robot)
     height = robot.walk.height
 
-    def most(gait: str, direction: Twist) -> Twist:
-        return capabilities.envelope.limit(capabilities.gaits[gait], height, 1.0, direction.scaled(10.0)).twist
+    def most(name: str, direction: Twist) -> Twist:
+        gait = capabilities.gaits[name.removesuffix(FIXED)]
+        room = 1.0 if name.endswith(FIXED) else capabilities.room(gait)
+        return capabilities.envelope.limit(gait, height, room, direction.scaled(10.0)).twist
 
     fig = plt.figure(figsize=(11, 4.4))
     left, right = fig.add_subplot(1, 2, 1), fig.add_subplot(1, 2, 2)
-    for name, colour in COLOURS.items():
+    lines = {name: {"color": colour, **STYLE[name]} for name, colour in COLOURS.items()}
+    lines[f"tripod{FIXED}"] = {"color": COLOURS["tripod"], "linestyle": ":"}
+    for name, style in lines.items():
         angles = np.linspace(0.0, math.tau, 181)
         fastest = [most(name, Twist(math.cos(a), math.sin(a), 0.0)) for a in angles]
-        left.plot([-t.vy for t in fastest], [t.vx for t in fastest], color=colour, label=name, **STYLE[name])
+        left.plot([-t.vy for t in fastest], [t.vx for t in fastest], label=name, **style)
         mixed = [most(name, Twist(math.cos(a), 0.0, 5.0 * math.sin(a))) for a in np.linspace(0.0, math.pi / 2, 91)]
-        right.plot([t.wz for t in mixed], [t.vx for t in mixed], color=colour, **STYLE[name])
+        right.plot([t.wz for t in mixed], [t.vx for t in mixed], **style)
     left.set(aspect="equal", xlabel="to the right [m/s]", ylabel="forward [m/s]", title="without turning")
     right.set(xlabel="turn [rad/s]", ylabel="forward [m/s]", title="turning while walking")
-    right.legend(left.get_lines(), list(COLOURS), frameon=False)
+    right.legend(left.get_lines(), list(lines), frameon=False)
     for axes in (left, right):
         axes.grid(alpha=0.2)
     _save(fig, "speeds.png")

@@ -18,8 +18,8 @@ from hexapod_control.clients.bounded_wait import BoundedWait, EndRequested, Robo
 from hexapod_control.clients.connection_options import ConnectionOptions, connection
 from hexapod_control.clients.robot_client import RobotClient
 from hexapod_control.config.errors import RobotFileError
-from hexapod_control.config.robots.odometry_scale import odometry_scale
 from hexapod_control.config.robots.robot_file import load
+from hexapod_control.config.robots.rules.odometry_scale import odometry_scale
 from hexapod_control.core.kinematics.se2 import ZERO, Pose, Twist, wrap
 from hexapod_control.ros import messages
 from hexapod_control.ros.qos import EVENTS
@@ -153,9 +153,9 @@ def _survey(args: argparse.Namespace, path: Path, ask: Ask) -> dict[str, float]:
 def _present_scale(robot: str, path: Path) -> tuple[float, float]:
     """Scale factors of the running odometry, from its robot file if this computer can read it, else from `path`."""
     try:
-        return odometry_scale(load(robot or path))
+        return odometry_scale(load(robot or path).path)
     except RobotFileError:
-        return odometry_scale(load(path))
+        return odometry_scale(load(path).path)
 
 
 def _ask(ask: Ask, name: str, by_odometry: float, given: float | None) -> float:

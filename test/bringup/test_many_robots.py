@@ -25,8 +25,8 @@ from hexapod_control.cli.main import main, parser
 from hexapod_control.cli.sim import simulation_run as cli_run
 from hexapod_control.clients.connection_options import ConnectionOptions
 from hexapod_control.clients.robot_client import MIN_READERS, SimulationClient
-from hexapod_control.config.robots.odometry_scale import odometry_scale
 from hexapod_control.config.robots.robot_file import load
+from hexapod_control.config.robots.rules.odometry_scale import odometry_scale
 from hexapod_control.core.kinematics.se2 import ZERO, Twist, wrap
 from hexapod_control.core.workspace.robot_gaits import gaits
 from hexapod_control.nodes.recorder.topic_taps import GLOBAL
@@ -223,7 +223,7 @@ def test_odometry_is_calibrated_over_the_running_graph(robots, tmp_path, capsys)
     file.write_text(Path(load("phantomx").path).read_text())
     arguments = ["odom-calibrate", "--robot", str(file), "--namespace", "b", "--distance", "0.2", "--turn", "45"]
     assert main([*arguments, "--measured-distance", "0.3", "--measured-turn", "40"]) == 0, capsys.readouterr()
-    distance, turn = odometry_scale(load(file))
+    distance, turn = odometry_scale(load(file).path)
     assert distance == pytest.approx(0.3 / 0.21, rel=0.1)
     assert turn == pytest.approx(40 / 47, rel=0.1)
     assert len(list(tmp_path.glob("mine.yaml.*.bak"))) == 1

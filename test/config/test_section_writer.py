@@ -15,8 +15,8 @@ from hexapod_control.cli.main import main
 from hexapod_control.cli.robot_files import odom_calibrate
 from hexapod_control.config import section_writer
 from hexapod_control.config.errors import RobotFileError
-from hexapod_control.config.robots.odometry_scale import odometry_scale
 from hexapod_control.config.robots.robot_file import load
+from hexapod_control.config.robots.rules.odometry_scale import odometry_scale
 from hexapod_control.config.robots.urdf import urdf
 from hexapod_control.config.section_writer import own_file, save_section, with_section
 from hexapod_control.evaluation.quality.odometry_calibration import measure
@@ -97,7 +97,7 @@ def test_the_old_file_is_kept_with_its_date_and_mode(file):
     assert text(first) == before and "1.25" in text(second) and first != second
     assert first.name.startswith("mine.yaml.2") and first.suffix == ".bak"
     assert stat.S_IMODE(file.stat().st_mode) == 0o640
-    assert odometry_scale(load(file)) == (1.0, 1.0)
+    assert odometry_scale(load(file).path) == (1.0, 1.0)
     assert sorted(file.parent.iterdir()) == sorted((file, first, second))
 
 
@@ -105,7 +105,7 @@ def test_a_symbolic_link_is_preserved(file, tmp_path):
     link = tmp_path / "link.yaml"
     link.symlink_to(file)
     save_section(link, "odometry_scale", SCALE)
-    assert link.is_symlink() and odometry_scale(load(file)) == (1.25, 0.75)
+    assert link.is_symlink() and odometry_scale(load(file).path) == (1.25, 0.75)
 
 
 @pytest.mark.parametrize("fails", ["fsync", "replace"])
@@ -154,7 +154,7 @@ def test_the_factors_of_the_simulation_make_odometry_better(file, capsys):
     message = capsys.readouterr().out
     assert "walked" in message and "written to" in message
     way, turn = measure(load(file).robot, urdf(load(file)), WorldSettings(seed=1), 0.8, math.radians(120.0))
-    for factor, found in zip(odometry_scale(load(file)), (way, turn), strict=True):
+    for factor, found in zip(odometry_scale(load(file).path), (way, turn), strict=True):
         assert 0.95 < factor < 1.05
         assert abs(factor * found.estimate - found.truth) < max(
             0.5 * abs(found.estimate - found.truth), 0.003 * found.truth
@@ -181,7 +181,7 @@ def test_a_dry_run_writes_nothing(file, capsys):
 def test_bad_input_is_refused_before_the_robot_moves(file, capsys, words, message):
     assert main(["odom-calibrate", "--robot", str(file), *words]) == 2
     assert capsys.readouterr().err == f"hexapod: {message}\n"
-    assert np.array(odometry_scale(load(file))).tolist() == [1.0, 1.0]
+    assert np.array(odometry_scale(load(file).path)).tolist() == [1.0, 1.0]
 
 
 def test_the_measured_value_is_asked_for_until_it_is_a_positive_number(monkeypatch, capsys):

@@ -125,9 +125,8 @@ class RobotHardware:
             raise BusError(str(error)) from None
 
     def ports(self) -> Sequence[str]:
-        """Serial ports, or I2C buses if there are none."""
-        found = bus_access.ports()
-        return [port for port in found if "/i2c-" not in port] or found
+        """Stable names first."""
+        return bus_access.ports()
 
     def findings(self, port: str) -> Sequence[LineFinding]:
         """What answers at a port. Raises PortGone with its reason."""

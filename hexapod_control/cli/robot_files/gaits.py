@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from hexapod_control.cli.bounded_options import add_robot, output_file
+from hexapod_control.config.robots import saved_capabilities
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.core.gait.gait_table import AUTO
 from hexapod_control.core.workspace.capabilities import Capabilities
@@ -27,6 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Prints the table and the gaits of `auto`, and draws the picture. Raises RobotFileError, OSError if it cannot."""
     robot = load(args.robot).robot
+    saved_capabilities.enable()
     capabilities = Capabilities.of(robot)
     print(",".join(HEAD))
     for name, gait in capabilities.gaits.items():

@@ -11,9 +11,9 @@ from pathlib import Path
 from hexapod_control.cli.bounded_options import number
 from hexapod_control.cli.input_error import InputError
 from hexapod_control.clients import connection_options
-from hexapod_control.config.robots.odometry_scale import odometry_scale
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.robots.robot_keys import ODOMETRY_SCALE
+from hexapod_control.config.robots.rules.odometry_scale import odometry_scale
 from hexapod_control.config.section_writer import own_file, save_section
 
 DIGITS = 4  # of a factor in the robot file
@@ -78,7 +78,7 @@ def _write(args: argparse.Namespace, path: Path, factors: dict[str, float]) -> i
                 f"{row.key}: the factor would be {factor:.3f}, must be in [{row.lower}, {row.upper}]; measured wrongly?"
             )
     robot_file = load(path)
-    kept = dict(zip(UNITS, odometry_scale(robot_file), strict=True))
+    kept = dict(zip(UNITS, odometry_scale(robot_file.path), strict=True))
     data = {name: round(value, DIGITS) for name, value in {**kept, **factors}.items()}
     print(f"odometry_scale: distance {data['distance']:g}, turn {data['turn']:g}")
     if args.dry_run:

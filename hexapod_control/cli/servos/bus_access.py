@@ -28,7 +28,7 @@ from hexapod_control.servos.line_search.line_sweep import shared_text
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.servo_section import LOOPBACK, ServoSettings, servo_settings
 
-SERIAL_PORTS, I2C_BUSES = ("ttyUSB*", "ttyACM*"), "i2c-[0-9]"  # in /dev
+PORTS = ("ttyUSB*", "ttyACM*", "i2c-[0-9]")  # in /dev
 FACTORY_ID = 1  # of a new servo
 SCANNED_AT_ONCE = 32  # ids between two lines of progress
 MAX_SHARED = 2  # ids of the robot that are checked for duplicates, if nothing responds
@@ -91,13 +91,9 @@ def settings(args: argparse.Namespace, file: RobotFile) -> ServoSettings:
 
 
 def ports() -> list[str]:
-    """Serial ports of this computer, or their stable names if they have any, and its I2C buses."""
+    """Serial ports and I2C buses of this computer; those with stable names, if there are any."""
     named = sorted(map(str, BY_ID.iterdir())) if BY_ID.exists() else []
-    return [*(named or _devices(*SERIAL_PORTS)), *_devices(I2C_BUSES)]
-
-
-def _devices(*patterns: str) -> list[str]:
-    return sorted(str(device) for pattern in patterns for device in Path("/dev").glob(pattern))
+    return named or sorted(str(port) for pattern in PORTS for port in Path("/dev").glob(pattern))
 
 
 @contextlib.contextmanager

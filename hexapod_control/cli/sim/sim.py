@@ -8,6 +8,7 @@ import sys
 
 from hexapod_control.cli.bounded_options import HasArguments, add_robot, number, output_file, whole_number
 from hexapod_control.cli.input_error import InputError
+from hexapod_control.config.robots import saved_capabilities
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.core.gait.gait_table import GaitSelection
 from hexapod_control.core.robot import Robot
@@ -114,6 +115,7 @@ def _check_bus(name: str, speed: float) -> None:
 
 
 def _gait(robot: Robot, name: str) -> GaitSelection:
+    saved_capabilities.enable()
     capabilities = Capabilities.of(robot)
     if name and name not in capabilities.gait_names:
         raise InputError(f"--gait: unknown gait {name!r}; known: {', '.join(capabilities.gait_names)}")

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
+ComplexArray = NDArray[np.complex128]
 
 
 def read_only(values: object) -> Array:

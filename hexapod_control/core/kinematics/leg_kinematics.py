@@ -177,8 +177,10 @@ def leg_velocity(leg: Leg, joints: LegJoints, velocity: Vector) -> LegJoints:
     return coxa_speed, femur_speed, total_speed - femur_speed
 
 
-def hip_to_base(leg: Leg, point: Vector) -> Vector:
-    """A point of the hip frame [m] in base_link [m]."""
+def hip_to_base(
+    leg: Leg, point: tuple[Coordinate, Coordinate, Coordinate]
+) -> tuple[Coordinate, Coordinate, Coordinate]:
+    """A point of the hip frame [m], or arrays of points, in base_link [m]."""
     c, s = leg.turn
     if leg.rotation is not None:
         (a, b, e), (f, g, h), (i, j, k) = leg.rotation

@@ -1,10 +1,11 @@
 """Independent copies of the planner's objects, complete by construction.
 
-A planner, a walk or a limiter is a graph of plain Python objects. A copy must share no mutable part with the original;
-otherwise stepping one would change the other. Instead of one copy method per class, the graph is traversed: immutable
-objects (numbers, texts, enumerations, frozen dataclasses, read-only arrays, tuples of these) are shared, every other
-object is rebuilt from its attributes. An object that is referenced twice is copied once. A new attribute is therefore
-copied without additional code. Frozen dataclasses hold immutable parts only; test_copies.py checks it.
+A planner, a walk or a limiter is a graph of plain Python objects. A copy must share no mutable part with the original:
+else stepping one of them changes the other. Instead of one copy method per class, the graph is traversed: what cannot
+change (numbers, texts, enumerations, frozen dataclasses, read-only arrays, tuples of these) is shared, every other
+object is rebuilt from its attributes. An object that is referenced twice is copied once. A new attribute is
+therefore copied without additional code. Frozen dataclasses hold immutable parts only; test_copies.py checks
+it.
 """
 
 from __future__ import annotations
@@ -20,13 +21,14 @@ import numpy as np
 
 from hexapod_control.core.workspace.speed_envelope import SpeedEnvelope
 from hexapod_control.core.workspace.stance_regions import StanceRegionTable
+from hexapod_control.core.workspace.strides.stride_table import StrideTable
 
 Copied = TypeVar("Copied")
 # Any: a copier takes and returns objects of the class it was made for, which is known at run time only.
 Memo = dict[int, Any]  # id of an original: its copy
 Copier = Callable[[Any, Memo], Any]
 
-TABLES = {StanceRegionTable, SpeedEnvelope}  # immutable after construction
+TABLES = {StanceRegionTable, StrideTable, SpeedEnvelope}  # they never change after their construction
 
 _shared: set[type] = {type(None), bool, int, float, complex, str, bytes, frozenset, type, *TABLES}
 

@@ -21,7 +21,7 @@ from hexapod_control.core.kinematics.leg_kinematics import LegJoints, forward
 from hexapod_control.core.kinematics.whole_body import BodyMotion, UnreachableFoot, WholeBodyPose
 from hexapod_control.core.planner.independent_copy import independent_copy
 from hexapod_control.core.robot import Robot
-from hexapod_control.core.workspace.speed_envelope import SPEED_SHARE
+from hexapod_control.core.workspace.swing_limits import SPEED_SHARE
 
 MAX_ATTEMPTS = 5  # of a tick with decreasing shares, before the robot holds
 MIN_TICK_S = 1e-4  # [s] a shorter tick is ignored: rounding errors would look like speed

@@ -109,7 +109,7 @@ def _stable_capabilities(robot: Robot) -> Capabilities | None:
         return None
     fastest = max(usable, key=lambda name: shares[name] / usable[name].stance)
     started = replace(able.robot, walk=replace(robot.walk, gait=fastest))
-    envelope = able.envelope.with_shorter_strides(shares)
+    envelope = able.envelope.with_stride_shares(shares)
     drift = {name: load_drift(robot, gait, neutral_center(robot)) for name, gait in usable.items()}
     return replace(
         able, robot=started, gaits=MappingProxyType(usable), envelope=envelope, drift=MappingProxyType(drift)

@@ -11,6 +11,7 @@ from typing import ClassVar
 
 from hexapod_control.core.gait.swing_trajectory import SMOOTH, SwingTiming
 from hexapod_control.core.robot import Point, Vector
+from hexapod_control.core.workspace.strides.stride_regions import NEUTRAL_REGION, StrideRegion
 
 GUIDED_ACCELERATION = 0.8  # [m/s^2] of a guided foot
 ZERO_VELOCITY: Vector = (0.0, 0.0, 0.0)  # [m/s]
@@ -92,6 +93,7 @@ class Foot:
     z: float = 0.0  # [m] height above the plane of base_footprint
     state: FootState = STANCE
     velocity: Vector = ZERO_VELOCITY  # [m/s] over the ground, of the last tick in the air
+    region: StrideRegion = NEUTRAL_REGION  # in which it strides, from its last swing on
 
     @property
     def planted(self) -> bool:

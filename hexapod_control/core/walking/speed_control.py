@@ -14,9 +14,10 @@ from hexapod_control.core.gait.gait_table import Gait
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.walking.walk_settings import WalkSettings
 from hexapod_control.core.workspace.capabilities import Capabilities
-from hexapod_control.core.workspace.speed_envelope import STRIDE_SHARE, SpeedLimit
+from hexapod_control.core.workspace.speed_envelope import SpeedLimit
 from hexapod_control.core.workspace.speed_limiter import SpeedConditions, SpeedLimiter
-from hexapod_control.core.workspace.stance_regions import StanceRegions
+from hexapod_control.core.workspace.strides.stride_regions import Strides
+from hexapod_control.core.workspace.swing_limits import STRIDE_SHARE
 from hexapod_control.core.workspace.twist_limits import (
     MIN_TWIST,
     TwistLimits,
@@ -132,12 +133,10 @@ class SpeedControl:
         self.twist = ZERO
 
 
-def stretched_swing_time(
-    swing_time: float, stretch: float, twist: Twist, gait: Gait, stance: StanceRegions, region_share: float
-) -> float:
+def stretched_swing_time(swing_time: float, stretch: float, twist: Twist, gait: Gait, strides: Strides) -> float:
     """Returns the swing time [s] multiplied by `stretch`, or by less if the strides would leave the stance regions."""
-    share = 2.0 * ROUGH_STRIDE_SHARE * STRIDE_SHARE * region_share / gait.stance
-    longest = stretch * swing_time
+    share = 2.0 * ROUGH_STRIDE_SHARE * STRIDE_SHARE * strides.share / gait.stance
+    longest, stance = stretch * swing_time, strides.stance
     for (x, y), radius in zip(stance.footholds, stance.radii, strict=True):
         speed = math.hypot(twist.vx - twist.wz * y, twist.vy + twist.wz * x)
         if longest * speed > share * radius:

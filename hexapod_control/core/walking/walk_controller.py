@@ -26,6 +26,7 @@ from hexapod_control.core.walking.body.body_control import BodyControl
 from hexapod_control.core.walking.body.body_levelling import LEVEL, Tilt
 from hexapod_control.core.walking.body.margin_recovery import MarginRecovery
 from hexapod_control.core.walking.feet.foot_motion import FootMotion
+from hexapod_control.core.walking.feet.stride_control import StrideControl, StrideDemand
 from hexapod_control.core.walking.foot import Foot
 from hexapod_control.core.walking.gait_change.gait_selector import GaitSelector, WalkConditions
 from hexapod_control.core.walking.guided import guided_legs
@@ -38,7 +39,7 @@ from hexapod_control.core.walking.walk_state import WalkState
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.speed_envelope import SpeedLimit
 from hexapod_control.core.workspace.speed_limiter import SpeedConditions
-from hexapod_control.core.workspace.stance_regions import StanceRegions
+from hexapod_control.core.workspace.strides.stride_regions import Strides
 
 WAITING_SHARE = 0.3  # share of the speed while a lift-off waits
 
@@ -46,7 +47,7 @@ WAITING_SHARE = 0.3  # share of the speed while a lift-off waits
 class WalkController:
     """Controls a robot on its feet, from the end of standing up to sitting down; `advance` computes one tick."""
 
-    __slots__ = ("_body", "_capabilities", "_gaits", "_motion", "_recovery", "_speed", "state")
+    __slots__ = ("_body", "_capabilities", "_gaits", "_motion", "_recovery", "_speed", "_strides", "state")
 
     def __init__(self, capabilities: Capabilities, contacts: Sequence[Point], pose: BodyPose, gait: Gait) -> None:
         """Starts standing on contact points [m, base_footprint] in a pose."""
@@ -56,7 +57,10 @@ class WalkController:
         self._speed = SpeedControl(capabilities)
         self._gaits = GaitSelector(capabilities, gait)
         self._recovery = MarginRecovery()
-        self.state = WalkState(capabilities.stances, self._motion, self._body, self._speed, self._gaits, self._recovery)
+        self._strides = StrideControl(capabilities)
+        self.state = WalkState(
+            capabilities.stances, self._motion, self._body, self._speed, self._gaits, self._strides, self._recovery
+        )
         self._body.sway.leave_room(pose, gait.sway)
         self.change_settings(WalkSettings(self._gaits.selection))
 
@@ -191,24 +195,27 @@ class WalkController:
         body.step(dt, is_stepping(limit.twist, motion, body, speed, stances), motion.feet)
         body.sway.leave_room(body.walking_goal, motion.clock.gait.sway)
         body.sway.step(dt / speed.swing_time, motion)
-        stance, region_share = stances.at(body.height), body.region_share
+        stance = stances.at(body.height)
+        demand = StrideDemand(stance, motion.clock.gait, body.region_share, limit.moved, limit.twist)
+        strides = self._strides.step(demand, speed.twist, speed.swing_time, motion)
         guided_legs.prepare_feet(robot, motion.feet, body, previous)
         if not motion.running or speed.swing_time >= limit.swing_time - 1e-9:  # else stances last longer than planned
-            now = WalkConditions(speed.twist, speed.swing_time, stance, body.height, region_share)
-            self._gaits.step(dt, motion, now)
+            self._gaits.step(
+                dt, motion, WalkConditions(speed.twist, speed.swing_time, stance, body.height, strides.share)
+            )
         start_or_stop(limit.twist, motion, body, speed, stance, robot, previous)
-        self._change_speed(dt, limit, stance, region_share)
+        self._change_speed(dt, limit, strides)
         motion.resting = speed.command.is_zero and speed.twist.is_zero
         slope = body.slope if motion.running else LEVEL
         gait = motion.clock.gait
         drift = self._capabilities.drift.get(gait.name, ZERO)
         twist = compensated_twist(robot, gait, speed.swing_time, speed.twist, slope, drift)
-        motion.step(dt, twist, speed.swing_time, stance, region_share)
+        motion.step(dt, twist, speed.swing_time, strides)
         if motion.guiding:
             placements = (body.placement, body.resting_placement)
             guided_legs.advance_guided_feet(robot, motion.feet, placements, dt)
         if motion.terrain is not None:
-            motion.follow_terrain(dt, HeightReach(robot, body.placement, stance, previous))
+            motion.follow_terrain(dt, HeightReach(robot, body.placement, strides, previous))
         return self._whole_body_pose(previous)
 
     def retreat(self, dt: float, previous: Sequence[LegJoints]) -> WholeBodyPose:
@@ -219,10 +226,10 @@ class WalkController:
             self._motion.terrain.retreat(self._motion.feet, dt)
         return self._whole_body_pose(previous)
 
-    def _change_speed(self, dt: float, limit: SpeedLimit, stance: StanceRegions, region_share: float) -> None:
+    def _change_speed(self, dt: float, limit: SpeedLimit, strides: Strides) -> None:
         """Ramps twist and swing time towards the limit, slowed by the region guard and by waiting lift-offs."""
         motion, speed = self._motion, self._speed
-        goal = limit.twist if motion.running or speed.halted else ZERO
+        goal = limit.twist.scaled(self._strides.speed_share) if motion.running or speed.halted else ZERO
         swing_time, roughness = limit.swing_time, 0.0
         if motion.terrain is not None:
             roughness = motion.terrain.roughness if motion.running else 0.0
@@ -231,13 +238,11 @@ class WalkController:
         speed.ramp(dt, goal, self._conditions, roughness)
         if motion.terrain is not None:
             gait = motion.clock.gait
-            swing_time = stretched_swing_time(
-                swing_time, motion.terrain.stretch, speed.twist, gait, stance, region_share
-            )
+            swing_time = stretched_swing_time(swing_time, motion.terrain.stretch, speed.twist, gait, strides)
         speed.change_swing_time(dt, swing_time)
         if not speed.twist.is_zero:
-            speed.slow_down(motion.allowed_share(speed.twist, dt, speed.swing_time, stance, region_share))
-        speed.note_lost_time(dt, roughness)
+            speed.slow_down(motion.allowed_share(speed.twist, dt, speed.swing_time, strides))
+            speed.note_lost_time(dt, roughness)
 
     def _whole_body_pose(self, previous: Sequence[LegJoints]) -> WholeBodyPose:
         feet = self._motion.feet

@@ -9,18 +9,20 @@ from hexapod_control.core.walking.body.body_control import BodyControl
 from hexapod_control.core.walking.body.body_levelling import LEVEL, Tilt
 from hexapod_control.core.walking.body.margin_recovery import MarginRecovery, RecoveryMeasures
 from hexapod_control.core.walking.feet.foot_motion import FootMotion
+from hexapod_control.core.walking.feet.stride_control import StrideControl
 from hexapod_control.core.walking.foot import Foot, Guided
 from hexapod_control.core.walking.gait_change.gait_selector import GaitSelector
 from hexapod_control.core.walking.speed_control import SpeedControl
 from hexapod_control.core.walking.stepping import NEUTRAL_TOLERANCE
 from hexapod_control.core.walking.terrain.terrain_adaptation import TerrainAdaptation
 from hexapod_control.core.workspace.stance_regions import StanceRegions, StanceRegionTable
+from hexapod_control.core.workspace.strides.stride_regions import Strides, room_parts
 
 
 class WalkState:
     """Read-only view of a walk, always up to date."""
 
-    __slots__ = ("_body", "_gaits", "_motion", "_recovery", "_speed", "_stances")
+    __slots__ = ("_body", "_gaits", "_motion", "_recovery", "_speed", "_stances", "_strides")
 
     def __init__(
         self,
@@ -29,6 +31,7 @@ class WalkState:
         body: BodyControl,
         speed: SpeedControl,
         gaits: GaitSelector,
+        strides: StrideControl,
         recovery: MarginRecovery,
     ) -> None:
         self._stances = stances
@@ -36,6 +39,7 @@ class WalkState:
         self._body = body
         self._speed = speed
         self._gaits = gaits
+        self._strides = strides
         self._recovery = recovery
 
     @property
@@ -122,6 +126,11 @@ class WalkState:
     def stance(self) -> StanceRegions:
         """Neutral footholds and stance regions at the present height."""
         return self._stances.at(self._body.height)
+
+    @property
+    def strides(self) -> Strides:
+        """The present stride regions, as far as the pose and tilt of the body leave room for them."""
+        return Strides(self.stance, self._strides.regions, room_parts(self._body.region_share)[1])
 
     @property
     def measures(self) -> RecoveryMeasures:

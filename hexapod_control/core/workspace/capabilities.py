@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import ClassVar, Protocol
 
 from hexapod_control.core.gait.gait_table import AUTO, Gait, GaitSelection
 from hexapod_control.core.kinematics.body_pose import BodyPose
@@ -16,10 +17,22 @@ from hexapod_control.core.workspace.robot_gaits import gaits, neutral_center
 from hexapod_control.core.workspace.speed_envelope import SpeedEnvelope
 from hexapod_control.core.workspace.stance_regions import REGION_SHARES, StanceRegionTable
 from hexapod_control.core.workspace.stride_stability import stride_margin
+from hexapod_control.core.workspace.strides.stride_search import stride_centres
+from hexapod_control.core.workspace.strides.stride_table import StrideTable
 
 LEAST_GAIN_M = 0.001  # of static margin for which a slower gait is worth while
 BEYOND_ANY_SPEED = 100.0  # times a direction: faster than any robot
 FORWARD = Twist(1.0, 0.0, 0.0)
+
+
+class CapabilitiesStore(Protocol):
+    """Keeps capabilities from one start of a program to the next."""
+
+    def read(self, robot: Robot) -> Capabilities | None:
+        """Returns what was computed for this robot; None if nothing was."""
+
+    def write(self, capabilities: Capabilities) -> None:
+        """Keeps capabilities that were computed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,21 +42,40 @@ class Capabilities:
     robot: Robot
     gaits: Mapping[str, Gait]
     stances: StanceRegionTable
+    strides: StrideTable
     envelope: SpeedEnvelope
     margins: tuple[float, ...]  # [m] by the set of feet in the air
     drift: Mapping[str, Twist] = field(default_factory=dict)  # [m, m, rad] of the body per cycle by gait, compensated
 
+    _store: ClassVar[CapabilitiesStore | None] = None
+
+    @classmethod
+    def keep_in(cls, store: CapabilitiesStore | None) -> None:
+        """Sets where this process finds capabilities that were computed before; None: nowhere."""
+        cls._store = store
+
     @classmethod
     @lru_cache(maxsize=8)
     def of(cls, robot: Robot) -> Capabilities:
-        """Computes the tables (about a second, once per robot). Raises ValueError if it cannot walk as described."""
+        """What a robot can do, computed (about a second) unless it is known. Raises ValueError if it cannot walk."""
+        found = cls._store.read(robot) if cls._store else None
+        if found is None:
+            found = cls._computed(robot)
+            if cls._store:
+                cls._store.write(found)
+        return found
+
+    @classmethod
+    def _computed(cls, robot: Robot) -> Capabilities:
         rows = gaits(robot)
         if robot.walk.gait not in (*rows, AUTO):
             raise ValueError(f"unknown gait {robot.walk.gait!r}; known: {', '.join((*rows, AUTO))}")
         stances = StanceRegionTable(robot)
         footholds = stances.at(robot.walk.height).footholds
         margins = margins_by_legs_in_swing(footholds, neutral_center(robot))
-        return cls(robot, rows, stances, SpeedEnvelope(robot, stances, rows), margins)
+        fastest = min(rows.values(), key=lambda gait: gait.stance)
+        strides = StrideTable(robot, stances, fastest, stride_centres(robot, fastest))
+        return cls(robot, rows, stances, strides, SpeedEnvelope(robot, stances, strides, rows), margins)
 
     @property
     def gait_names(self) -> tuple[str, ...]:
@@ -73,12 +105,12 @@ class Capabilities:
         return min((self.envelope.limit(gait, height, self.room(gait), far).twist for gait in rows), key=_size)
 
     def room(self, gait: Gait) -> float:
-        """Share (0 to 1) of the stance regions that the sway of a gait leaves for strides."""
+        """Share of the stance regions, see REGION_SHARES, that the sway of a gait leaves for strides."""
         if gait.sway == (0.0, 0.0):
-            return 1.0
+            return REGION_SHARES[0]
         x, y = gait.sway
         ends, lift = (BodyPose(x, y), BodyPose(-x, -y)), self.robot.walk.lift_height
-        fitting = (share for share in REGION_SHARES if all(self.stances.fits(end, share, lift) for end in ends))
+        fitting = (share for share in REGION_SHARES if all(self.strides.fits(end, share, lift) for end in ends))
         return next(fitting, REGION_SHARES[-1])
 
 

@@ -15,18 +15,27 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+import numpy as np
+from numpy.typing import NDArray
+
+from hexapod_control.core.kinematics.arrays import Array, ComplexArray
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose, Placement
+from hexapod_control.core.kinematics.leg_batch import joints_at_contacts
 from hexapod_control.core.kinematics.leg_kinematics import BENT_LEG
 from hexapod_control.core.kinematics.rolling_contact import ball_centre_and_joints, joints_at_contact
 from hexapod_control.core.robot import Leg, Point, Robot
 
 DIRECTIONS = tuple((math.cos(k * math.tau / 12), math.sin(k * math.tau / 12)) for k in range(12))
-FLIGHT_REACH_SHARE = 1.13  # feet in flight reach this much beyond the stance region (measured over random commands)
 LIKELY_FIRST = (0, 3, 1, 5, 2, 4)  # every second direction, in the order in which reach is likely to end
+FLIGHT_REACH_SHARE = 1.18  # feet reach this much beyond the stance region at first, as they lag behind the body ...
+FLIGHT_LIFT_SHARE = 0.25  # ... up to this share of their lift: in a tripod to 1.194 of half a stride
 TIBIA_CLEARANCE = 0.0112  # [m] kept between the tibias of neighbouring legs at the edges of their regions
-REGION_SHARES = (1.0, 0.8, 0.6, 0.45, 0.3)  # of the regions that a pose may leave for walking, the last at least
+REGION_SHARES = (2.0, 1.75, 1.5, 1.25, 1.0, 0.8, 0.6, 0.45, 0.3)
+"""Of the regions that a pose may leave for walking, the last at least: up to 1 a share of the neutral stance regions,
+above 1 also that much of the way from there to the stride regions of fast walking."""
 HEIGHT_STEPS = 13  # rows of the table over height
 LEAST_RADIUS_SHARE = 0.4  # of the nominal radius: a height is of use as long as the regions stay this large
+RADIUS_HALVINGS = 5  # of the range of a radius of stride regions
 RADIUS_RESOLUTION = 0.001  # [m] of radii in the table
 LEAST_RADIUS = 2 * RADIUS_RESOLUTION  # [m] of a region in which a foot can step
 
@@ -65,11 +74,15 @@ def radius_about(leg: Leg, robot: Robot, foothold: Point, height: float, most: f
 
     The body is level, at a height [m]: where a leg is mounted, and in which direction, makes no difference.
     """
+    return _radius(seen_from_hip(leg, foothold), robot.foot_radius, height, robot.walk.lift_height, most)
+
+
+def seen_from_hip(leg: Leg, foothold: Point) -> Leg:
+    """The leg with a foothold [m, base_footprint], where and in which direction it is mounted left out."""
     c, s = leg.turn
     x, y = foothold[0] - leg.hip[0], foothold[1] - leg.hip[1]
     seen = (round(c * x + s * y, 9), round(c * y - s * x, 9))
-    alike = replace(leg, name="", hip=(0.0, 0.0, leg.hip[2]), hip_yaw=0.0, foothold=seen)
-    return _radius(alike, robot.foot_radius, height, robot.walk.lift_height, most)
+    return replace(leg, name="", hip=(0.0, 0.0, leg.hip[2]), hip_yaw=0.0, foothold=seen)
 
 
 @lru_cache(maxsize=4096)
@@ -92,6 +105,33 @@ def _radius(leg: Leg, ball: float, height: float, lift: float, most: float) -> f
     while high - low > RADIUS_RESOLUTION:
         radius = (low + high) / 2
         low, high = (radius, high) if inside(radius) else (low, radius)
+    return low
+
+
+def region_radii(
+    leg: Leg, walk: tuple[float, float, float], centres: ComplexArray, most: Array, around: ComplexArray
+) -> Array:
+    """Radii [m] up to `most` (N,) about centres (N,) within which the leg reaches the ground and its lift.
+
+    As `radius_about`, for many centres x + i y [m] in the frame of the leg, in the directions `around` (..., D), to
+    RADIUS_HALVINGS halvings. `walk` is the radius of the foot, the height, and the lift [m].
+    """
+    ball, height, lift = walk
+    heights = lift * np.array((0.0, FLIGHT_LIFT_SHARE, 1.0))[:, None]
+    rings = np.array((FLIGHT_REACH_SHARE, FLIGHT_REACH_SHARE, 1.0))[:, None] * around[..., None, :]  # (..., 3, D)
+
+    def inside(radii: Array) -> NDArray[np.bool_]:
+        points = centres[:, None, None] + radii[:, None, None] * rings
+        reached = joints_at_contacts(leg, ball, height, (points.real, points.imag, heights)).reached
+        found: NDArray[np.bool_] = np.logical_and.reduce(reached, axis=(-1, -2))
+        return found
+
+    whole = inside(most)
+    low, high = np.where(whole, most, 0.0), most
+    for _ in range(0 if whole.all() else RADIUS_HALVINGS):
+        middle = 0.5 * (low + high)
+        reached = inside(middle)
+        low, high = np.where(reached, middle, low), np.where(reached, high, middle)
     return low
 
 
@@ -119,14 +159,19 @@ def _shift(leg: Leg, robot: Robot, height: float, wanted: float, near: float) ->
     """Displacement [m] of the foothold nearest to `near` whose region has the radius wanted [m], or the largest."""
     span = 0.4 * math.dist(leg.foothold, leg.hip[:2])
     choices = sorted((near + span * k / 12 for k in range(-12, 13)), key=lambda d: abs(d - near))
-    best, best_radius = near, 0.0
-    for d in choices:
-        radius = radius_about(leg, robot, _moved(leg, d), height, wanted)
-        if radius >= wanted - 2 * RADIUS_RESOLUTION:
-            return d
-        if radius > best_radius:
-            best, best_radius = d, radius
-    return best
+    seen = seen_from_hip(leg, leg.foothold)
+    return choices[_place_of_radius(seen, robot.foot_radius, height, robot.walk.lift_height, wanted, tuple(choices))]
+
+
+@lru_cache(maxsize=4096)
+def _place_of_radius(
+    leg: Leg, ball: float, height: float, lift: float, wanted: float, shifts: tuple[float, ...]
+) -> int:
+    """The first of the shifts [m] of the foothold with a region of the radius wanted [m], or of the largest."""
+    centres = np.array([complex(*_moved(leg, d)) for d in shifts])
+    around = np.array([complex(*direction) for direction in _around(leg, leg.foothold)])
+    most = np.full(len(shifts), max(wanted - 2 * RADIUS_RESOLUTION, 0.0))
+    return int(region_radii(leg, (ball, height, lift), centres, most, around).argmax())
 
 
 def nominal_stance(robot: Robot) -> StanceRegions:

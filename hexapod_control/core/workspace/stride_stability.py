@@ -14,18 +14,22 @@ from hexapod_control.core.robot import Point
 from hexapod_control.core.statics.static_stability import static_margin
 from hexapod_control.core.workspace.stance_regions import DIRECTIONS, StanceRegions
 
+STRIDE_DIRECTIONS = DIRECTIONS[::2]
 LEAST_STRIDE_MARGIN = 0.005  # [m] static margin that full strides keep
 COLLINEAR = 1e-12  # [m^2] area by which a foot may be on the other side of an edge from rounding
 TOUCH_DOWN_PHASE_STEP = 1e-6  # share of a cycle by which "just before the touch-down" is before it
 
 
-def stride_margin(gaits: tuple[Gait, ...], stance: StanceRegions, center: Point, share: float) -> float:
+def stride_margin(
+    gaits: tuple[Gait, ...], stance: StanceRegions, center: Point, share: float, moved: tuple[StanceRegions, ...] = ()
+) -> float:
     """Least static margin [m] of full strides in any gait and direction, over a share (0 to 1) of the stance regions.
 
     `center` is the centre of mass (x, y) [m, base_footprint]. Looked at after each lift-off and before each touch-down:
-    in between the feet stay the same, and go straight.
+    in between the feet stay the same, and go straight. `moved` are the regions for each of STRIDE_DIRECTIONS, if they
+    are not the same.
     """
-    normals_and_offsets = _edges(gaits, stance, share)
+    normals_and_offsets = _edges(gaits, moved or (stance,), share)
     return float((normals_and_offsets[:, :2] @ center - normals_and_offsets[:, 2]).min())
 
 
@@ -50,15 +54,16 @@ def _critical_phases(gait: Gait) -> list[float]:
 
 
 @lru_cache(maxsize=64)
-def _edges(gaits: tuple[Gait, ...], stance: StanceRegions, share: float) -> Array:
+def _edges(gaits: tuple[Gait, ...], stances: tuple[StanceRegions, ...], share: float) -> Array:
     """Edges (n, 3) of all support polygons, see `support_edges`; they do not depend on the pose of the body.
 
     All polygons are computed at once. An edge leads from one foot to another with no foot on its right.
     """
     phases = [(gait, phase) for gait in gaits for phase in _critical_phases(gait)]
-    ahead = share * np.array(stance.radii) * np.array([_ahead(gait, phase) for gait, phase in phases])  # (P, L)
-    points = np.array(stance.footholds) + ahead[:, None, :, None] * np.array(DIRECTIONS[::2])[:, None, :]
-    legs = len(stance.radii)
+    radii, footholds = np.array([s.radii for s in stances]), np.array([s.footholds for s in stances])
+    ahead = share * radii * np.array([_ahead(gait, phase) for gait, phase in phases])[:, None]  # (P, D, L)
+    points = footholds + ahead[..., None] * np.array(STRIDE_DIRECTIONS)[:, None, :]
+    legs = radii.shape[1]
     points = points.reshape(-1, legs, 2)  # (P, L, 2) of all phases and directions; NaN for feet in the air
     way = points[:, None, :] - points[:, :, None]  # (P, from, to, 2)
     length = np.hypot(way[..., 0], way[..., 1])

@@ -28,8 +28,9 @@ TWISTS = (
     Twist(0.0, 0.1, 0.0),
     Twist(0.07, 0.07, 0.0),
     Twist(0.0, 0.0, 0.5),
-    Twist(0.1, 0.0, 0.4),
+    Twist(0.09, 0.0, 0.4),
 )
+FAST = (Twist(0.24, 0.0, 0.0), Twist(0.0, 0.16, 0.0), Twist(0.0, 0.0, 0.75))
 OTHER_SERVOS = ("ax12", "xl430", "mg996r")
 UNLIMITED = float("inf")
 MAX_DRIFT_SHARE = 0.02  # of the distance
@@ -67,6 +68,7 @@ class WalkLimits:
 
 
 TRIPOD = WalkLimits(0.98, 1.02, 0.005, 0.008, 0.1, 0.0015, 0.01)
+TOP_SPEED = WalkLimits(0.98, 1.02, 0.006)
 SLOW_GAIT = WalkLimits(0.98, UNLIMITED, 0.006)
 OTHER_SERVO = WalkLimits(0.97, 1.03, tilt=0.15, ripple=0.015)
 
@@ -88,6 +90,7 @@ class WalkCase:
 
 CASES = (
     *(WalkCase(Course("tripod", twist), TRIPOD) for twist in TWISTS),
+    *(WalkCase(Course("tripod", twist), TOP_SPEED) for twist in FAST),
     WalkCase(Course("ripple", Twist(0.06, 0.0, 0.0)), SLOW_GAIT),
     WalkCase(Course("tetrapod", Twist(0.06, 0.0, 0.0)), SLOW_GAIT),
     WalkCase(Course("wave", Twist(0.03, 0.0, 0.0)), SLOW_GAIT),
@@ -142,7 +145,12 @@ def line(case: WalkCase, found: WalkQuality | WalkError) -> str:
 
 def legend() -> str:
     """Returns the limits as text."""
-    groups = (("tripod", TRIPOD), ("other gaits", SLOW_GAIT), ("other servos", OTHER_SERVO))
+    groups = (
+        ("tripod", TRIPOD),
+        ("near its top speed", TOP_SPEED),
+        ("other gaits", SLOW_GAIT),
+        ("other servos", OTHER_SERVO),
+    )
     return "\n".join(f"limits, {name}: {_spelled(limits)}" for name, limits in groups)
 
 

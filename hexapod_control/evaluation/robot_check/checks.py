@@ -133,8 +133,8 @@ def _limit(subject: Subject, gait: str, forward: float) -> str:
     """Text: what limits the forward speed, stance regions or the speed of a joint in the swing."""
     capabilities, height = subject.capabilities, subject.robot.walk.height
     row = capabilities.gaits[gait]
-    room = capabilities.room(row)
-    wider = capabilities.envelope.limit(row, height, 1.5 * room, Twist(100.0 * forward, 0.0, 0.0)).twist.vx
+    wide = capabilities.envelope.with_stride_shares({gait: 1.5})
+    wider = wide.limit(row, height, capabilities.room(row), Twist(100.0 * forward, 0.0, 0.0)).twist.vx
     if wider > 1.05 * forward:
         return "the step radius"
     fastest = np.array([[joint.no_load_speed for joint in leg.joints] for leg in subject.robot.legs])

@@ -16,7 +16,7 @@ from hexapod_control.evaluation.robot_check.joint_torques import JointTorques, w
 from hexapod_control.evaluation.robot_check.steady_walk import PlannedCycle, steady_walk
 
 AXES = {"forward": Twist(1.0, 0.0, 0.0), "left": Twist(0.0, 1.0, 0.0), "turn": Twist(0.0, 0.0, 1.0)}
-CRUISE = 0.7  # of the top speed: the walk for torques and margins
+CRUISE = 0.5  # of the top speed: the walk for torques and margins
 USUAL_BATTERY_WH = 24.0  # three cells of 2200 mAh
 
 
@@ -52,7 +52,7 @@ class Subject:
 
     @cached_property
     def walk(self) -> PlannedCycle:
-        """A cycle of the default gait at 70 % of the top speed forward."""
+        """A cycle of the default gait at half of the top speed forward."""
         gait = self.robot.walk.gait
         return steady_walk(self.robot, gait, AXES["forward"].scaled(CRUISE * self.top_speed(gait, "forward")))
 

@@ -10,6 +10,7 @@ from typing import Any
 from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
 
+from hexapod_control.config.robots import saved_capabilities
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.robots.urdf_import.joint_mapping import load_mapping
 from hexapod_control.core.motions.motion_player import MotionPlayer
@@ -56,6 +57,7 @@ class GaitPlanner(GuardedNode):
         super().__init__("gait_planner", **options)
         self.settings = settings = declare(self, PlannerSettings, self._changed)
         file = load(settings.robot)
+        saved_capabilities.enable()
         self.planner = _planner(settings, file.robot)
         report_implausible_values(self, file)
         self.player = MotionPlayer(self.planner)

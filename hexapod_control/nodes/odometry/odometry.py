@@ -21,8 +21,8 @@ from nav_msgs.msg import Odometry as OdometryMessage
 from sensor_msgs.msg import Imu, JointState, MultiDOFJointState
 from std_srvs.srv import Trigger
 
-from hexapod_control.config.robots.odometry_scale import odometry_scale
 from hexapod_control.config.robots.robot_file import load
+from hexapod_control.config.robots.rules.odometry_scale import odometry_scale
 from hexapod_control.config.robots.urdf_import.joint_mapping import load_mapping
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.body_pose import BodyPose
@@ -56,7 +56,7 @@ class OdometryNode(GuardedNode):
         self._settings = parameters.declare(self, OdometrySettings)
         robot_file = load(self._settings.robot)
         robot = robot_file.robot
-        self._odometry = Odometry(robot, odometry_scale(robot_file))
+        self._odometry = Odometry(robot, odometry_scale(robot_file.path))
         self._memory = PoseMemory(self.get_fully_qualified_name())
         self._resume()
         mapping = load_mapping(self._settings.joint_mapping, robot)

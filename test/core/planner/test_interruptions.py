@@ -35,7 +35,7 @@ from hexapod_control.core.motions.motion_steps import (
 )
 from hexapod_control.core.planner.tick_limiter import MIN_LEG_GAP_M, SPIN_UP_TIME_S
 from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
-from hexapod_control.core.workspace.speed_envelope import SPEED_SHARE
+from hexapod_control.core.workspace.swing_limits import SPEED_SHARE
 
 EXAMPLES = 1000 if os.environ.get("HEXAPOD_SOAK") else 15  # per robot, of ten interruptions each
 ON_FEET = (RobotState.STANDING, RobotState.WALKING, RobotState.MOVING)

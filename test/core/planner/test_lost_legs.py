@@ -15,7 +15,7 @@ from hexapod_control.core.planner.tick_limiter import MIN_LEG_GAP_M
 from hexapod_control.core.planner.tick_plan import RobotState
 from hexapod_control.core.posture.walking_legs import WalkingLegs
 from hexapod_control.core.statics.static_stability import center_of_mass
-from hexapod_control.core.workspace.speed_envelope import SPEED_SHARE
+from hexapod_control.core.workspace.swing_limits import SPEED_SHARE
 
 LONGEST = 600  # ticks until a leg is folded or back
 LEGS = [(name, leg) for name in ROBOTS for leg in ("left_front", "right_middle", "left_rear")]

@@ -12,7 +12,7 @@ from hexapod_control.core.kinematics.whole_body import UnreachableFoot, WholeBod
 from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.planner.tick_limiter import MIN_LEG_GAP_M, TickLimiter
 from hexapod_control.core.posture.straight_moves import JointMove
-from hexapod_control.core.workspace.speed_envelope import SPEED_SHARE
+from hexapod_control.core.workspace.swing_limits import SPEED_SHARE
 
 MACHINE = robot("phantomx")
 UNREACHED = UnreachableFoot("left_front", next(iter(UnreachableReason)), 0.01)

@@ -22,7 +22,7 @@ from hexapod_control.core.kinematics.whole_body import joints_at_offset
 from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.planner.planner_state import TORQUE_OFF
 from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
-from hexapod_control.core.workspace.speed_envelope import SPEED_SHARE
+from hexapod_control.core.workspace.swing_limits import SPEED_SHARE
 
 POSES = 40
 

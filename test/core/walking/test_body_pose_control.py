@@ -11,6 +11,7 @@ from hexapod_control.core.walking.body.body_pose_control import ACCELERATION, SP
 from hexapod_control.core.walking.body.pose_feasibility import RESOLUTION, PoseFeasibility
 from hexapod_control.core.walking.foot import Foot
 from hexapod_control.core.workspace.capabilities import Capabilities
+from hexapod_control.core.workspace.stance_regions import REGION_SHARES
 
 SPREAD = BodyPose(0.02, 0.02, 0.01, 0.1, 0.1, 0.15)
 
@@ -140,7 +141,7 @@ def test_a_body_that_returns_to_neutral_moves_straight_at_full_speed(name):
 @pytest.mark.parametrize("name", ROBOTS)
 def test_in_the_neutral_pose_the_whole_stance_regions_are_for_walking(name):
     control = Body(name).control
-    assert (control.region_share, control.walkable, control.still) == (1.0, True, True)
+    assert (control.region_share, control.walkable, control.still) == (REGION_SHARES[0], True, True)
 
 
 def test_the_body_shifts_only_where_its_present_feet_stay_in_their_regions():

@@ -23,6 +23,7 @@ from hexapod_control.core.walking.feet.swing_motion import BodyTick, advance_swi
 from hexapod_control.core.walking.foot import Dropping, Foot, Swing
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.robot_gaits import gaits
+from hexapod_control.core.workspace.strides.stride_regions import Strides
 
 NAME = "phantomx"
 TRIPOD = gaits(robot(NAME))["tripod"]
@@ -43,7 +44,7 @@ def test_with_the_guard_no_planted_foot_leaves_its_region_whatever_the_twist(twi
     regions = stance()
     feet = [Foot(x, y) for x, y in regions.footholds]
     for _ in range(150):
-        share = allowed_share(feet, None, twist, DT, SWING_TIME, regions, 1.0)
+        share = allowed_share(feet, None, twist, DT, SWING_TIME, Strides.about_neutral(regions))
         assert 0.0 <= share <= 1.0
         back = exp(twist.scaled(share), -DT)
         for foot, home, radius in zip(feet, regions.footholds, regions.radii, strict=True):
@@ -61,14 +62,19 @@ def test_the_guard_slows_the_body_only_for_a_foot_that_would_leave_its_region_be
         for leg, (foot, home, radius) in enumerate(zip(feet, regions.footholds, regions.radii, strict=True))
     )
     if fits:
-        assert allowed_share(feet, clock, twist, DT, SWING_TIME, regions, 1.0) == 1.0
+        assert allowed_share(feet, clock, twist, DT, SWING_TIME, Strides.about_neutral(regions)) == 1.0
 
 
 def test_a_foot_at_the_centre_of_the_turn_stays_where_it_is_and_slows_nothing():
     regions = stance()
     x, y = regions.footholds[0]
     for clock in (None, GaitClock(TRIPOD)):
-        assert allowed_share([Foot(x, y)], clock, Twist(2.0 * y, -2.0 * x, 2.0), DT, SWING_TIME, regions, 1.0) == 1.0
+        assert (
+            allowed_share(
+                [Foot(x, y)], clock, Twist(2.0 * y, -2.0 * x, 2.0), DT, SWING_TIME, Strides.about_neutral(regions)
+            )
+            == 1.0
+        )
 
 
 def speed_over_body(foot: Foot, twist: Twist) -> float:
@@ -109,11 +115,11 @@ def test_a_foot_that_may_leave_its_region_is_braked_at_a_constant_deceleration_u
     for foot, twist in feet_in_regions(200):
         speed = speed_over_body(foot, twist)
         inside = time_inside(foot.x, foot.y, twist, regions.footholds[0], 0.985 * regions.radii[0])
-        share = allowed_share([foot], None, twist, DT, SWING_TIME, regions, 1.0)
+        share = allowed_share([foot], None, twist, DT, SWING_TIME, Strides.about_neutral(regions))
         assert share == pytest.approx(min(1.0, math.sqrt(2.0 * 1.5 * inside / speed), inside / DT), rel=1e-6)
         clock.advance(0.013, [0.0] * 6)
         stays = clock.until[0] * SWING_TIME
-        share = allowed_share([foot], clock, twist, DT, SWING_TIME, regions, 1.0)
+        share = allowed_share([foot], clock, twist, DT, SWING_TIME, Strides.about_neutral(regions))
         if (stays - inside) * speed <= 0.01 * regions.radii[0]:
             assert share == 1.0
         else:
@@ -127,7 +133,7 @@ def test_half_a_stance_after_touch_down_a_foot_is_at_its_neutral_foothold_and_it
     regions, rng = stance(), random.Random(6)
     for _ in range(30):
         twist = Twist(rng.uniform(-0.06, 0.06), rng.uniform(-0.06, 0.06), rng.uniform(-0.3, 0.3))
-        home, radius = regions.footholds[0], regions.radii[0]
+        home = regions.footholds[0]
         start = exp(twist, -0.5 * SWING_TIME).apply(*home)
         foot, swing = Foot(*start), Swing(0.0, 1.0, 0.03)
         foot.state = swing
@@ -137,7 +143,7 @@ def test_half_a_stance_after_touch_down_a_foot_is_at_its_neutral_foothold_and_it
         while not foot.planted:
             ground_fixed = tick.back.apply(foot.x, foot.y)
             before = foot.z
-            advance_swing(foot, swing, ground_fixed, swing.progress + 0.01, tick, home, radius)
+            advance_swing(foot, swing, ground_fixed, swing.progress + 0.01, tick, Strides.about_neutral(regions), 0)
             assert foot.velocity[0] * dt == pytest.approx(foot.x - ground_fixed[0], abs=1e-12)
             assert foot.velocity[1] * dt == pytest.approx(foot.y - ground_fixed[1], abs=1e-12)
             assert foot.velocity[2] * dt == pytest.approx(foot.z - before, abs=1e-12)
@@ -207,7 +213,7 @@ def swinging(progress: float) -> FootMotion:
     motion.resting = False
     motion.start()
     for _ in range(1 + round(progress / 0.01)):
-        motion.step(0.01 * SWING_TIME, Twist(0.08, 0.0, 0.2), SWING_TIME, regions, 1.0)
+        motion.step(0.01 * SWING_TIME, Twist(0.08, 0.0, 0.2), SWING_TIME, Strides.about_neutral(regions))
     return motion
 
 
@@ -240,7 +246,7 @@ def test_a_swing_from_a_step_rises_as_high_over_the_plane_as_one_from_the_plane(
     heights = []
     for _ in range(100):
         motion.sense([foot.planted for foot in motion.feet], robot(NAME).walk.height)
-        motion.step(0.01 * SWING_TIME, ZERO, SWING_TIME, regions, 1.0)
+        motion.step(0.01 * SWING_TIME, ZERO, SWING_TIME, Strides.about_neutral(regions))
         heights.append(motion.feet[0].z)
     middle = heights[np.argmin(np.abs(np.linspace(0.01, 1.0, 100) - 0.5))]
     assert middle == pytest.approx(top, abs=1e-4)

@@ -16,8 +16,9 @@ from hexapod_control.core.walking.speed_control import (
 )
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.robot_gaits import gaits
-from hexapod_control.core.workspace.speed_envelope import STRIDE_SHARE
 from hexapod_control.core.workspace.speed_limiter import SpeedConditions
+from hexapod_control.core.workspace.strides.stride_regions import Strides
+from hexapod_control.core.workspace.swing_limits import STRIDE_SHARE
 
 MACHINE = robot("phantomx")
 HEIGHT = MACHINE.walk.height
@@ -31,7 +32,8 @@ def test_a_stretched_swing_lasts_as_long_as_asked_or_as_the_longest_stride_that_
     for _ in range(100):
         twist = Twist(*(rng.uniform(-1.0, 1.0) * a for a in (0.15, 0.15, 0.6))).scaled(rng.random())
         share, stretch = rng.uniform(0.4, 1.0), rng.uniform(1.0, 1.6)
-        found = stretched_swing_time(0.45, stretch, twist, gait, regions, share)
+        strides = Strides.about_neutral(regions)._replace(share=share)
+        found = stretched_swing_time(0.45, stretch, twist, gait, strides)
         fits = min(
             2.0
             * ROUGH_STRIDE_SHARE
@@ -44,7 +46,7 @@ def test_a_stretched_swing_lasts_as_long_as_asked_or_as_the_longest_stride_that_
         assert found == pytest.approx(max(0.45, min(0.45 * stretch, fits)))
         kinds.add((found == 0.45, found == pytest.approx(0.45 * stretch)))
     assert len(kinds) > 1
-    assert stretched_swing_time(0.45, 1.5, ZERO, gait, regions, 1.0) == pytest.approx(0.675)
+    assert stretched_swing_time(0.45, 1.5, ZERO, gait, Strides.about_neutral(regions)) == pytest.approx(0.675)
 
 
 def test_a_walk_brakes_in_the_time_announced_and_on_a_straight_course():

@@ -26,7 +26,7 @@ from hexapod_control.core.walking.terrain.ground_search import SEARCH_SPEED
 from hexapod_control.core.walking.terrain.support_plane import HEIGHT_RATE
 from hexapod_control.core.walking.terrain.terrain_adaptation import DEPTH, STEEP
 from hexapod_control.core.walking.walk_controller import WAITING_SHARE
-from hexapod_control.core.workspace.speed_envelope import SPEED_SHARE
+from hexapod_control.core.workspace.swing_limits import SPEED_SHARE
 from hexapod_control.evaluation.quality import flat_ground, rough_ground
 from hexapod_control.evaluation.quality.lockstep import walk as walked
 from hexapod_control.evaluation.quality.sensing_lockstep import SensingLockstep

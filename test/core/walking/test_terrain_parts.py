@@ -22,6 +22,7 @@ from hexapod_control.core.walking.terrain.ground_search import (
 from hexapod_control.core.walking.terrain.height_reach import HeightReach
 from hexapod_control.core.walking.terrain.terrain_adaptation import FADE_S, RETREAT_S, STEEP, TerrainAdaptation
 from hexapod_control.core.workspace.capabilities import Capabilities
+from hexapod_control.core.workspace.strides.stride_regions import Strides
 
 MACHINE = robot("phantomx")
 
@@ -29,13 +30,13 @@ MACHINE = robot("phantomx")
 def reach() -> HeightReach:
     stance = Capabilities.of(MACHINE).stances.at(MACHINE.walk.height)
     joints = joints_at_offset(MACHINE, stance.footholds, 0.0)
-    return HeightReach(MACHINE, Placement(NEUTRAL, MACHINE.walk.height), stance, joints)
+    return HeightReach(MACHINE, Placement(NEUTRAL, MACHINE.walk.height), Strides.about_neutral(stance), joints)
 
 
 def adapted(heights, contacts, ticks=50):
     """Feet that stand at heights [m] over the plane, after some ticks with these contacts."""
     height_reach = reach()
-    feet = [Foot(x, y, z) for (x, y), z in zip(height_reach.stance.footholds, heights, strict=True)]
+    feet = [Foot(x, y, z) for (x, y), z in zip(height_reach.strides.neutral.footholds, heights, strict=True)]
     terrain = TerrainAdaptation(len(feet), MACHINE.walk.height)
     terrain.contacts = contacts
     for _ in range(ticks):
@@ -99,7 +100,7 @@ def test_a_planted_foot_near_the_end_of_its_reach_goes_back_to_the_plane_and_one
 def time_to_search(*, carried, until=math.inf):
     """Time [s] after which a foot without contact sinks, if it ever does."""
     height_reach = reach()
-    feet = [Foot(x, y) for x, y in height_reach.stance.footholds]
+    feet = [Foot(x, y) for x, y in height_reach.strides.neutral.footholds]
     terrain = TerrainAdaptation(len(feet), MACHINE.walk.height)
     if not carried:
         feet[0].state = Swing(0.99, 1.0, 0.03)

@@ -35,13 +35,16 @@ from hexapod_control.core.statics.static_stability import center_of_mass
 from hexapod_control.core.walking.walk_controller import WalkController
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.robot_gaits import gaits
-from hexapod_control.core.workspace.speed_envelope import SPEED_SHARE
+from hexapod_control.core.workspace.stance_regions import TIBIA_CLEARANCE
 from hexapod_control.core.workspace.stride_stability import stride_margin
+from hexapod_control.core.workspace.strides.stride_regions import Strides
+from hexapod_control.core.workspace.strides.stride_search import least_margin
+from hexapod_control.core.workspace.swing_limits import SPEED_SHARE
 
 FAR = 10.0  # [m] every gap between legs is measured
 # [m] narrowest gap at full speed. The article's hips are 7 cm apart and its strides as long as stance regions allow
 # that come within 1 cm of each other.
-FLOOR = {"phantomx": 0.110, "article": 0.008}
+FLOOR = {"phantomx": TIBIA_CLEARANCE, "article": 0.008}
 SOAK = bool(os.environ.get("HEXAPOD_SOAK"))
 SEEDS, TICKS = (24, 10_000) if SOAK else (2, 1_500)
 
@@ -85,13 +88,13 @@ def test_at_full_speed_planted_feet_stay_fixed_in_the_world_legs_apart_and_the_r
 
 
 def full_stride_margin(planner: Planner, gait: str) -> float:
-    """Static margin [m] of full strides, which decides in which body poses the robot may walk."""
+    """Static margin [m] of full strides about the neutral footholds, or what moved strides keep if that is less."""
     machine = planner.robot
     stance = planner.capabilities.stances.at(machine.walk.height)
     center = center_of_mass(machine, joints_at_offset(machine, stance.footholds, 0.0))[:2]
     least = stride_margin((planner.capabilities.gaits[gait],), stance, center, 1.0)
     assert least > 0.0
-    return least
+    return min(least, least_margin(machine))
 
 
 @pytest.mark.parametrize("name", ROBOTS)
@@ -163,9 +166,11 @@ def test_soak_of_random_joystick_input_keeps_all_limits(name, seed):
         assert (np.abs(plan.joint_angles - before.joint_angles) / dt <= limits * 1.0001).all()
         assert plan.unreached is None and plan.margin > 0.0 and sum(plan.planted) >= 3
         assert_feet_follow_the_twist(before, plan, dt)
-        stance = planner.capabilities.stances.at(robot(name).walk.height + plan.pose.z)
-        for foot, home, radius, down in zip(plan.contacts, stance.footholds, stance.radii, plan.planted, strict=True):
-            assert not down or math.dist(foot, home) <= radius
+        walk = walk_state(planner)
+        strides = Strides.about_neutral(walk.stance)
+        for leg, (foot, now) in enumerate(zip(walk.feet, walk.strides.regions, strict=True)):
+            discs = [strides.disc(leg, region) for region in (foot.region, now)]
+            assert not foot.planted or any(math.dist((foot.x, foot.y), centre) <= radius for centre, radius in discs)
         before = plan
 
 

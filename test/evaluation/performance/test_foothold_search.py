@@ -18,16 +18,16 @@ from hexapod_control.core.kinematics.se2 import exp
 from hexapod_control.core.planner.tick_limiter import MIN_LEG_GAP_M
 from hexapod_control.core.statics.static_stability import static_margin
 from hexapod_control.core.workspace.capabilities import Capabilities
-from hexapod_control.core.workspace.speed_envelope import SPEED_SHARE
+from hexapod_control.core.workspace.strides.steady_cycle import SteadyCycle, polygon_margins
+from hexapod_control.core.workspace.swing_limits import SPEED_SHARE
 from hexapod_control.evaluation.performance.footholds import foothold_search, leg_speeds
 from hexapod_control.evaluation.performance.footholds.foothold_search import (
     AXES,
     fastest_stride,
-    min_margin,
+    least_margin,
     mirrored,
 )
 from hexapod_control.evaluation.performance.footholds.leg_speeds import max_speeds
-from hexapod_control.evaluation.performance.footholds.steady_cycle import SteadyCycle, polygon_margins
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def coarse(monkeypatch):
 
 
 def use(machine, leg, twist, swing_time, stance, centre) -> float:
-    """Maximum joint speed over its limit in a cycle about a stride centre; infinite where the foot is out of reach."""
+    """Greatest joint speed over its limit in a cycle about a stride centre; infinite where the foot is out of reach."""
     start, ahead = exp(twist, -0.5 * stance * swing_time).apply(*centre), exp(twist, (1.0 + 0.5 * stance) * swing_time)
     aim, worst, rows = ahead.apply(*centre), 0.0, []
     times = [k / 20 for k in range(21)] + [1.0 + stance * k / 10 for k in range(1, 11)]
@@ -93,7 +93,7 @@ def test_the_fastest_stride_keeps_margin_and_gap_and_the_search_finds_it_again(a
     limits = SteadyCycle(machine, gaits["tripod"], axis).limits(
         found.speed * found.swing_time, np.array(found.centres), 1.0
     )
-    assert limits.margin >= min_margin(machine) and limits.gap >= MIN_LEG_GAP_M
+    assert limits.margin >= least_margin(machine) and limits.gap >= MIN_LEG_GAP_M
     for leg, centre in zip(machine.legs, found.centres, strict=True):
         assert use(machine, leg, axis.scaled(found.speed), found.swing_time, 1.0, (centre.real, centre.imag)) <= 1.0
     assert [found.centres[b] for _, b in mirrored(machine.legs)] == [
@@ -106,6 +106,7 @@ def test_bench_prints_the_speeds_of_own_moved_and_free_footholds(coarse, monkeyp
     monkeypatch.setattr(foothold_search, "AXES", {"forward": AXES["forward"]})
     assert main(["bench", "footholds"]) == 0
     found = json.loads(capsys.readouterr().out)["footholds"]["forward"]
-    assert 0.1 < found["own"] < found["moved"]["speed"] < found["free"]["speed"] < 0.4
+    assert 0.1 < found["moved"]["speed"] < found["free"]["speed"] < 0.4
+    assert 0.8 * found["free"]["speed"] < found["own"] < found["free"]["speed"]
     assert found["ratio"] == pytest.approx(found["own"] / found["free"]["speed"], abs=2e-3)
     assert set(found["free"]["footholds"]) == set(robot("phantomx").leg_names)

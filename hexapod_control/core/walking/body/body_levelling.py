@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.walking.body.pose_feasibility import PoseFeasibility
 from hexapod_control.core.walking.foot import Foot
+from hexapod_control.core.workspace.stance_regions import REGION_SHARES
 
 MAX_TILT = math.radians(10.0)  # [rad] of roll and pitch together
 GAIN = 2.0  # [1/s] rate per error
@@ -37,7 +38,7 @@ class BodyLevelling:
         self.measured: Tilt | None = None  # [rad] of the body in the world; None: not known
         self.tilt = LEVEL
         self._rates = LEVEL  # [rad/s]
-        self.region_share = 1.0  # share of the stance regions that can be used with the tilt
+        self.region_share = REGION_SHARES[0]  # share of the stance regions that can be used with the tilt
 
     @property
     def faded(self) -> bool:
@@ -84,7 +85,7 @@ class BodyLevelling:
         self._move(_rates_towards(self._rates, wanted, FADE_ACCELERATION * dt), dt)
         slow = FADE_ACCELERATION * dt
         if max(map(abs, self.tilt)) < 1e-5 and max(map(abs, self._rates)) <= slow:
-            self.tilt, self._rates, self.region_share = LEVEL, LEVEL, 1.0
+            self.tilt, self._rates, self.region_share = LEVEL, LEVEL, REGION_SHARES[0]
 
     def retreat(self, dt: float) -> None:
         """Reduces the tilt towards zero for `dt` [s]."""

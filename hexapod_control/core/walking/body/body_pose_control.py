@@ -47,8 +47,8 @@ class BodyPoseControl:
         self._top: tuple[float, ...] = SPEED
         self._accelerations: tuple[float, ...] = ACCELERATION
         self.standing_goal = self.walking_goal = pose
-        self._goal_share = 1.0
-        self.region_share = 1.0  # share of the stance regions that can be used in the pose
+        self._goal_share = REGION_SHARES[0]
+        self.region_share = REGION_SHARES[0]  # share of the stance regions that can be used in the pose
         self.walkable = True  # whether the robot can walk in the present pose
 
     @property
@@ -178,6 +178,6 @@ class BodyPoseControl:
     def retreat(self, dt: float) -> None:
         """Moves straight towards the neutral pose, in which every foot in its region is in reach."""
         self.standing_goal = self.walking_goal = NEUTRAL
-        self.region_share, self._goal_share, self._speed = REGION_SHARES[-1], 1.0, STANDSTILL
+        self.region_share, self._goal_share, self._speed = REGION_SHARES[-1], REGION_SHARES[0], STANDSTILL
         longest = max(abs(now) / (top * dt) for now, top in zip(self.pose, SPEED, strict=True))
         self.pose = self.pose.towards(NEUTRAL, 1.0 / longest) if longest > 1.0 else NEUTRAL

@@ -8,6 +8,7 @@ from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.robot import Point
 from hexapod_control.core.walking.body.pose_feasibility import PoseFeasibility
 from hexapod_control.core.walking.feet.foot_motion import FootMotion
+from hexapod_control.core.workspace.stance_regions import REGION_SHARES
 
 CENTRED: Point = (0.0, 0.0)
 
@@ -23,14 +24,14 @@ class BodySway:
         self.offset = self._goal = self._start = CENTRED  # [m] in base_footprint
         self._progress = 1.0  # of the shift from start to goal
         self._room_for: tuple[BodyPose, Point] | None = None
-        self.region_share = 1.0  # share of the stance regions that the sway leaves for walking
+        self.region_share = REGION_SHARES[0]  # share of the stance regions that the sway leaves for walking
 
     def leave_room(self, pose: BodyPose, sway: Point) -> None:
         """Leaves room for a sway [m] to both sides of a pose."""
         if self._room_for != (pose, sway):
             self._room_for = (pose, sway)
             ends = [pose._replace(x=pose.x + sign * sway[0], y=pose.y + sign * sway[1]) for sign in (1.0, -1.0)]
-            self.region_share = 1.0 if sway == CENTRED else min(map(self._feasibility.region_share, ends))
+            self.region_share = REGION_SHARES[0] if sway == CENTRED else min(map(self._feasibility.region_share, ends))
 
     def step(self, swing_times: float, motion: FootMotion) -> None:
         """Sways for a time [swing times] by the gait clock; back to the middle once all feet stand."""

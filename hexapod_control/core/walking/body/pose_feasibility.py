@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose, Placement
+from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.kinematics.whole_body import joints_in_pose
 from hexapod_control.core.robot import Point, Robot
 from hexapod_control.core.statics.static_stability import center_of_mass_in_footprint
@@ -26,9 +27,21 @@ from hexapod_control.core.workspace.stance_regions import (
     StanceRegionTable,
     reaches,
 )
-from hexapod_control.core.workspace.stride_stability import LEAST_STRIDE_MARGIN, stride_margin
+from hexapod_control.core.workspace.stride_stability import LEAST_STRIDE_MARGIN, STRIDE_DIRECTIONS, stride_margin
+from hexapod_control.core.workspace.strides.stride_regions import NEUTRAL_REGION, Strides, room_parts
+from hexapod_control.core.workspace.strides.stride_table import StrideTable
 
-TILT_REGION_SHARES = (1.0, 0.9, 0.8, 0.7, 0.6)  # possible region shares of a tilt that keeps the body level
+TILT_REGION_SHARES = (
+    2.0,
+    1.75,
+    1.5,
+    1.25,
+    1.0,
+    0.9,
+    0.8,
+    0.7,
+    0.6,
+)  # possible region shares of a tilt that keeps the body level
 STEP_SHARES = (0.0, 0.35, 0.7)  # of the path to the neutral foothold, checked for reach before a foot steps there
 RESOLUTION = 1 / 64  # of the clamping, as a share of the line
 
@@ -76,14 +89,14 @@ class PoseFeasibility:
 
     def tilted_region_share(self, pose: BodyPose) -> float:
         """Returns the region share of a pose tilted to keep the body level; 0 if it is too small to walk."""
-        return _tilted_region_share(self._stances, pose, self._robot.walk.lift_height)
+        return _tilted_region_share(self.capabilities.strides, pose, self._robot.walk.lift_height)
 
     def _reaches_footholds(self, pose: BodyPose) -> bool:
         return joints_in_pose(self._robot, self.stance_at(pose).footholds, pose) is not None
 
     def _can_stride(self, pose: BodyPose, share: float) -> bool:
         """True if the feet can stride over a share of their regions in a pose, and support the robot meanwhile."""
-        return self._stances.fits(pose, share, self._robot.walk.lift_height) and (
+        return self.capabilities.strides.fits(pose, share, self._robot.walk.lift_height) and (
             self._stride_margin(pose, share) >= LEAST_STRIDE_MARGIN
             or self._stride_margin(level_at_height(pose), share) < LEAST_STRIDE_MARGIN  # nor does a level body keep it
         )
@@ -94,14 +107,24 @@ class PoseFeasibility:
         if not joints:
             return -math.inf
         center = center_of_mass_in_footprint(self._robot, joints, pose)
-        return stride_margin(tuple(self.capabilities.gaits.values()), stance, center, share)
+        gaits, (moved, share) = tuple(self.capabilities.gaits.values()), room_parts(share)
+        if moved == 0.0:
+            return stride_margin(gaits, stance, center, share)
+        regions = tuple(self._moved_stance(stance, direction, moved) for direction in STRIDE_DIRECTIONS)
+        return stride_margin(gaits, stance, center, share, regions)
+
+    def _moved_stance(self, stance: StanceRegions, direction: Point, moved: float) -> StanceRegions:
+        """The stride regions for a motion in a direction, moved by a share of the way."""
+        return Strides(stance, self.capabilities.strides.regions(stance, Twist(*direction, 0.0), moved), 1.0).stance
 
     def within_regions(self, pose: BodyPose, feet: Sequence[Foot], region_share: float) -> bool:
         """Returns True if all feet stand inside this share of their regions."""
         stance = self.stance_at(pose)
         return all(
-            foot.state.planted and math.hypot(foot.x - neutral[0], foot.y - neutral[1]) <= region_share * radius
-            for foot, neutral, radius in zip(feet, stance.footholds, stance.radii, strict=True)
+            foot.state.planted
+            and foot.region.moved <= room_parts(region_share)[0]
+            and _beyond(leg, foot, stance, region_share) <= 0.0
+            for leg, foot in enumerate(feet)
         )
 
     def keeps_feet_in_regions(self, pose: BodyPose, now: BodyPose, feet: Sequence[Foot], region_share: float) -> bool:
@@ -116,8 +139,8 @@ class PoseFeasibility:
         """Greatest distance [m] of a foot beyond the share of its region that can be used in a pose."""
         stance = self.stance_at(pose)
         distances = [
-            math.hypot(foot.x - neutral[0], foot.y - neutral[1]) - _usable(foot) * region_share * radius
-            for foot, neutral, radius in zip(feet, stance.footholds, stance.radii, strict=True)
+            _beyond(leg, foot, stance, region_share)
+            for leg, foot in enumerate(feet)
             if not isinstance(foot.state, Guided)
         ]
         return max(distances, default=0.0)
@@ -128,9 +151,9 @@ class PoseFeasibility:
         placement, lift = Placement(pose, robot.walk.height), robot.walk.lift_height
         stance = self.stance_at(pose)
         return all(
-            math.dist((foot.x, foot.y), neutral) <= _usable(foot) * region_share * radius
+            _beyond(row, foot, stance, region_share) <= 0.0
             or all(reaches(leg, robot, point, lift, placement) for point in _points_to_neutral(foot, neutral))
-            for leg, foot, neutral, radius in zip(robot.legs, feet, stance.footholds, stance.radii, strict=True)
+            for row, (leg, foot, neutral) in enumerate(zip(robot.legs, feet, stance.footholds, strict=True))
         )
 
     def all_feet_reachable(self, pose: BodyPose, feet: Sequence[Foot]) -> bool:
@@ -149,9 +172,13 @@ def level_at_height(pose: BodyPose) -> BodyPose:
     return NEUTRAL._replace(z=pose.z)
 
 
-def _usable(foot: Foot) -> float:
-    """Share of the radius of its stance region that a foot may use."""
-    return 1.0 if foot.state.planted else FLIGHT_REACH_SHARE
+def _beyond(leg: int, foot: Foot, stance: StanceRegions, region_share: float) -> float:
+    """By how much [m] the foot of a leg (row) is beyond the share of its region that it may use; negative inside."""
+    moved, share = room_parts(region_share)
+    region = foot.region if foot.region.moved <= moved else NEUTRAL_REGION
+    disc = Strides(stance, (), share).disc(leg, region)
+    usable = 1.0 if foot.state.planted else FLIGHT_REACH_SHARE
+    return math.dist((foot.x, foot.y), disc.centre) - usable * disc.radius
 
 
 def _points_to_neutral(foot: Foot, neutral: Point) -> list[Point]:
@@ -174,5 +201,5 @@ def _clamped(pose: BodyPose, fits: Callable[[BodyPose], bool]) -> BodyPose:
 
 
 @lru_cache(maxsize=256)
-def _tilted_region_share(stances: StanceRegionTable, pose: BodyPose, lift: float) -> float:
-    return next((share for share in TILT_REGION_SHARES if stances.fits(pose, share, lift)), 0.0)
+def _tilted_region_share(strides: StrideTable, pose: BodyPose, lift: float) -> float:
+    return next((share for share in TILT_REGION_SHARES if strides.fits(pose, share, lift)), 0.0)

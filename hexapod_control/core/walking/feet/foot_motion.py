@@ -19,6 +19,7 @@ from hexapod_control.core.walking.foot import Dropping, Foot, Guided, Stance, Sw
 from hexapod_control.core.walking.terrain.height_reach import HeightReach
 from hexapod_control.core.walking.terrain.terrain_adaptation import TerrainAdaptation
 from hexapod_control.core.workspace.stance_regions import StanceRegions
+from hexapod_control.core.workspace.strides.stride_regions import NEUTRAL_REGION, Strides
 
 AT_NEUTRAL = 0.001  # [m] from its neutral foothold, within which a foot of a resting robot does not step
 MAX_LIFT_OFF_DELAY = 0.15  # cycles for which a lift-off may wait for other feet to touch
@@ -58,23 +59,23 @@ class FootMotion:
         """True if a foot is guided, or about to be."""
         return Guided in [type(foot.state) for foot in self.feet]
 
+    @property
+    def in_neutral_regions(self) -> bool:
+        """True if every foot strides in its neutral region."""
+        return all([foot.region == NEUTRAL_REGION for foot in self.feet])
+
     def distance_from_neutral(self, stance: StanceRegions) -> float:
         """Returns the greatest distance [m] of a foot from its neutral foothold."""
         homes = stance.footholds
         return max([math.hypot(foot.x - x, foot.y - y) for foot, (x, y) in zip(self.feet, homes, strict=True)])
 
-    def allowed_share(
-        self, twist: Twist, dt: float, swing_time: float, stance: StanceRegions, region_share: float
-    ) -> float:
+    def allowed_share(self, twist: Twist, dt: float, swing_time: float, strides: Strides) -> float:
         """Returns the share (0 to 1) of the twist at which no planted foot leaves its region, see `region_guard`."""
         clock = self.clock if self.running else None
-        return allowed_share(self.feet, clock, twist, dt, swing_time, stance, region_share)
+        return allowed_share(self.feet, clock, twist, dt, swing_time, strides)
 
-    def step(self, dt: float, twist: Twist, swing_time: float, stance: StanceRegions, region_share: float) -> None:
-        """Advances all feet by one tick of the body's motion; times in [s].
-
-        `region_share` is the share of the stance regions that can be used.
-        """
+    def step(self, dt: float, twist: Twist, swing_time: float, strides: Strides) -> None:
+        """Advances all feet by one tick of the body's motion; times in [s]."""
         tick = BodyTick(dt, twist, swing_time, exp(twist, -dt))
         lifted = self._lift_offs(dt, swing_time) if self.running else {}
         back, terrain = tick.back, self.terrain
@@ -84,16 +85,17 @@ class FootMotion:
             if terrain is not None:
                 terrain.meet_obstacles(leg, foot, self.lift_height, dt)
             state = foot.state
-            neutral, radius = stance.footholds[leg], region_share * stance.radii[leg]
             if isinstance(state, Swing):
-                advance_swing(foot, state, ground_fixed, state.progress + dt / swing_time, tick, neutral, radius)
+                advance_swing(foot, state, ground_fixed, state.progress + dt / swing_time, tick, strides, leg)
                 if terrain is not None:
                     terrain.begin_search(leg, foot)
             elif isinstance(state, Dropping):
                 advance_drop(foot, state, ground_fixed, dt, back)
-            elif leg in lifted and not (self.resting and math.dist(ground_fixed, neutral) <= AT_NEUTRAL):
+            elif leg in lifted and not (
+                self.resting and math.dist(ground_fixed, strides.neutral.footholds[leg]) <= AT_NEUTRAL
+            ):
                 foot.state = swing = self._lift_off(leg, foot, lifted[leg])
-                advance_swing(foot, swing, ground_fixed, lifted[leg], tick, neutral, radius)
+                advance_swing(foot, swing, ground_fixed, lifted[leg], tick, strides, leg)
             else:
                 foot.x, foot.y = ground_fixed
 

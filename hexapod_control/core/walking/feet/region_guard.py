@@ -1,8 +1,9 @@
 """Region guard: slows the body down so that planted feet stay inside their stance regions.
 
 Points are contact points (x, y) [m] in base_footprint. In the body frame a planted foot moves on a circle about the
-centre of rotation (on a line when walking straight), so the time until it leaves its region, a disc about the neutral
-foothold, follows from the intersection of two circles. A foot that lifts off before that needs no guard. For the others
+centre of rotation (on a line when walking straight), so the time until it leaves its region, a disc about the centre
+of its strides, follows from the intersection of two circles. While the regions move, a foot may use the one in which it
+landed and the present one. A foot that lifts off before that needs no guard. For the others
 the twist is scaled, which keeps the path of the body: either so that the foot stays inside until its lift-off, or so
 that the body can still brake before. Formulas: docs/architecture/walking-mathematics.md, "Region guard".
 """
@@ -16,16 +17,19 @@ from hexapod_control.core.gait.gait_clock import GaitClock
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.robot import Point
 from hexapod_control.core.walking.foot import Dropping, Foot
-from hexapod_control.core.workspace.stance_regions import FLIGHT_REACH_SHARE, StanceRegions
+from hexapod_control.core.workspace.stance_regions import FLIGHT_REACH_SHARE
+from hexapod_control.core.workspace.strides.stride_regions import Disc, Strides
 
 MAX_STANCE_RADIUS_SHARE = 0.985  # of the region that a planted foot may use; the rest covers the motion of one tick
 LIFT_OFF_TOLERANCE_SHARE = 0.01  # of the radius, by which a foot may exceed that before its lift-off
 BRAKING_DECELERATION = 1.5  # [m/s^2] of a planted foot relative to the body
+OUTSIDE_SHARE = 0.3  # of the speed after a tick with a foot outside its region: the body stops in a few ticks, not one
 SLOWEST_FOOT = 1e-12  # [m/s] relative to the body; a slower foot counts as not moving
 
 
-def clamp_to_disc(x: float, y: float, centre: Point, radius: float) -> Point:
-    """Clamps a point (x, y) [m] to the disc with this centre and radius [m]."""
+def clamp_to_disc(x: float, y: float, disc: Disc, share: float) -> Point:
+    """Clamps a point (x, y) [m] to a disc with this share of its radius."""
+    centre, radius = disc.centre, share * disc.radius
     dx, dy = x - centre[0], y - centre[1]
     distance = math.hypot(dx, dy)
     if distance <= radius:
@@ -66,30 +70,34 @@ def allowed_share(
     twist: Twist,
     dt: float,
     swing_time: float,
-    stance: StanceRegions,
-    region_share: float,
+    strides: Strides,
 ) -> float:
     """Returns the share (0 to 1) of the twist at which no planted foot leaves its region before it lifts off.
 
     Dropping feet stay inside the part that feet in the air may use. `clock` is None while the gait clock stands; `dt`
-    and `swing_time` are in [s]; `region_share` is the share of the stance regions that can be used.
+    and `swing_time` are in [s].
     """
     factor = 1.0
     for leg, foot in enumerate(feet):
         planted = foot.state.planted
         if not planted and not isinstance(foot.state, Dropping):
             continue
-        radius = region_share * stance.radii[leg]
-        edge = (MAX_STANCE_RADIUS_SHARE if planted else FLIGHT_REACH_SHARE) * radius
-        inside = time_inside(foot.x, foot.y, twist, stance.footholds[leg], edge)
+        share = MAX_STANCE_RADIUS_SHARE if planted else FLIGHT_REACH_SHARE
+        disc = strides.disc(leg, foot.region)
+        inside = time_inside(foot.x, foot.y, twist, disc.centre, share * disc.radius)
+        if strides.regions[leg] != foot.region:
+            disc = strides.disc(leg, strides.regions[leg])
+            inside = max(inside, time_inside(foot.x, foot.y, twist, disc.centre, share * disc.radius))
         if inside == math.inf:
             continue
         stays = math.inf if clock is None else clock.stance(leg, 0.0) * swing_time
         speed = math.hypot(twist.vx - twist.wz * foot.y, twist.vy + twist.wz * foot.x)
-        if (stays - inside) * speed <= LIFT_OFF_TOLERANCE_SHARE * radius:
+        if (stays - inside) * speed <= LIFT_OFF_TOLERANCE_SHARE * disc.radius:
             continue
         # Slow enough to stay inside until its lift-off, or still able to brake before the edge.
         brake = 1.0 if clock is None else 1.0 - BRAKING_DECELERATION * dt / speed
-        able_to_stop = math.sqrt(2.0 * BRAKING_DECELERATION * inside / speed)
-        factor = min(factor, max(inside / stays, min(brake, able_to_stop, inside / dt)))
+        able_to_stop = min(math.sqrt(2.0 * BRAKING_DECELERATION * inside / speed), inside / dt)
+        if clock is not None and math.dist((foot.x, foot.y), disc.centre) > disc.radius:
+            able_to_stop = OUTSIDE_SHARE  # it has met the ground there
+        factor = min(factor, max(inside / stays, min(brake, able_to_stop)))
     return factor

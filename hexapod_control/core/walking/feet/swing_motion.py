@@ -1,7 +1,7 @@
 """Swing motion: the foot aims at the start of its next stance and covers a growing share of the remaining distance.
 
-That stance is centred on the neutral foothold at the present twist: the aim is the neutral foothold moved along the
-twist by half the planned stance time, inside the stance region. It is updated every tick until AIM_FROZEN of the swing
+That stance is centred on the leg's stride centre for the present twist: the aim is this centre moved along the twist by
+half the planned stance time, inside the stride region. It is updated every tick until AIM_FROZEN of the swing
 and then fixed in the world. Travel and lift follow the profiles of `gait.swing_trajectory`.
 Points are contact points (x, y) [m] in base_footprint.
 """
@@ -15,6 +15,7 @@ from hexapod_control.core.kinematics.se2 import Pose, Twist, carried
 from hexapod_control.core.robot import Point
 from hexapod_control.core.walking.feet.region_guard import clamp_to_disc
 from hexapod_control.core.walking.foot import STANCE, Foot, Swing
+from hexapod_control.core.workspace.strides.stride_regions import Strides
 
 LANDING = 0.97  # share of the stance region's radius in which a foot touches down
 LANDED = 1.0 - 1e-9  # progress at which a swing ends; rounding must not prolong it by a tick
@@ -30,22 +31,24 @@ class BodyTick(NamedTuple):
 
 
 def advance_swing(
-    foot: Foot, swing: Swing, ground_fixed: Point, progress: float, tick: BodyTick, neutral: Point, radius: float
+    foot: Foot, swing: Swing, ground_fixed: Point, progress: float, tick: BodyTick, strides: Strides, leg: int
 ) -> None:
     """Advances a swinging foot to a progress in [0, 1]; at the end, the swing becomes a stance.
 
-    `ground_fixed` is its position at the last tick, in the new base_footprint; `neutral` [m] is its neutral foothold,
-    `radius` [m] that of its stance region.
+    `ground_fixed` is its position at the last tick, in the new base_footprint; `leg` is its row.
     """
     dt, twist, swing_time, back = tick
     before, timing = swing.progress, swing.timing
     left = (1.0 - progress) * swing_time
     lag, swing.lag = swing.lag, swing.lag + (1.0 - swing.pace) * (progress - before)
+    if before == 0.0:
+        foot.region = strides.regions[leg]
+    disc = strides.disc(leg, foot.region)
     if progress - lag < AIM_FROZEN * timing.there or before == 0.0:
-        x, y = carried(twist, 0.5 * swing.stance * swing_time, neutral[0], neutral[1])
+        x, y = carried(twist, 0.5 * swing.stance * swing_time, *disc.centre)
     else:
         x, y = carried(twist, -left, *back.apply(*swing.aim))
-    x, y = clamp_to_disc(x, y, neutral, LANDING * radius)
+    x, y = clamp_to_disc(x, y, disc, LANDING)
     swing.aim = x, y = carried(twist, left, x, y)
     done = timing.travelled(before - lag)
     gain = (timing.travelled(progress - swing.lag) - done) / (1.0 - done) if done < 1.0 else 1.0

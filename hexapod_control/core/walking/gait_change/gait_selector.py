@@ -1,10 +1,10 @@
 """Decides when a walk changes to the requested gait, and whether directly or via an intermediate gait.
 
 The requested gait is the selected one, or chosen from several by speed (`gait_choice`).
-A change is planned (`gait_transition`) as soon as the speed suits the new gait; until then the speed limiter slows the
-walk down. If no direct plan is feasible, a change to an intermediate gait is tried. If that is not feasible either,
-planning is repeated. After PLAN_TIMEOUT_S the best plan is used although it violates a limit: the region guard then
-slows the body for a moment.
+A change is planned (`gait_transition`) as soon as the speed suits the new gait and all feet stride about their neutral
+footholds; until then the speed limiter slows the walk down. If no direct plan is feasible, a change to an intermediate
+gait is tried. If that is not feasible either, planning is repeated. After PLAN_TIMEOUT_S the best plan is used although
+it violates a limit: the region guard then slows the body for a moment.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ class GaitSelector:
             clock.enter(gait, 0.0)
             return
         self._until_retry -= dt
-        if self._until_retry > 0.0 or not self._suits(gait, now):
+        if self._until_retry > 0.0 or not motion.in_neutral_regions or not self._suits(gait, now):
             return
         change, violation = self._plan(gait, motion, now)
         if violation > MAX_VIOLATION:

@@ -21,6 +21,7 @@ from hexapod_control.core.walking.feet.swing_motion import LANDING
 from hexapod_control.core.walking.foot import Swing
 from hexapod_control.core.workspace.speed_envelope import swing_loads
 from hexapod_control.core.workspace.stance_regions import StanceRegions
+from hexapod_control.core.workspace.strides.stride_regions import Disc
 
 SWING_ENDS = np.linspace(0.0, 1.0, 9)  # grid of the ends of swings, as shares of the radius of a stance region
 FASTER = 1.1  # allowed speed of swings during a change, relative to steady walking
@@ -57,7 +58,7 @@ def transition_legs(
         x, y = foot.x, foot.y
         if isinstance(foot.state, Swing):
             landing = exp(twist, 0.5 * foot.state.stance * swing_time).apply(*neutral)
-            x, y = clamp_to_disc(*landing, neutral, LANDING * radius)
+            x, y = clamp_to_disc(*landing, Disc(neutral, radius), LANDING)
         inside = time_inside(x, y, twist, neutral, MAX_STANCE_RADIUS_SHARE * radius) / swing_time
         ends = SWING_ENDS * radius
         joints = swing_loads(robot, stance, leg, twist, swing_time, ends)

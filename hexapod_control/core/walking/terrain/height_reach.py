@@ -10,7 +10,8 @@ from hexapod_control.core.kinematics.leg_kinematics import LegJoints
 from hexapod_control.core.kinematics.rolling_contact import ball_centre_and_joints
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.walking.foot import Foot
-from hexapod_control.core.workspace.stance_regions import StanceRegions, reaches
+from hexapod_control.core.workspace.stance_regions import reaches
+from hexapod_control.core.workspace.strides.stride_regions import Strides
 
 
 class HeightReach(NamedTuple):
@@ -18,12 +19,12 @@ class HeightReach(NamedTuple):
 
     robot: Robot
     placement: Placement  # of the body
-    stance: StanceRegions
+    strides: Strides
     joints: Sequence[LegJoints]  # [rad] of the tick before
 
     def includes(self, leg: int, foot: Foot, height: float) -> bool:
         """Returns True if a foot can be at this height [m]; a planted foot also at the other end of its stance."""
-        robot, (x, y) = self.robot, self.stance.footholds[leg]
+        robot, (x, y) = self.robot, self.strides.disc(leg, foot.region).centre
         here, there = (foot.x, foot.y), (2.0 * x - foot.x, 2.0 * y - foot.y)
         lift = height - robot.walk.preload
         _, (_, reason, _) = ball_centre_and_joints(

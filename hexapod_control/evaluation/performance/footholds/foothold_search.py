@@ -22,29 +22,28 @@ from hexapod_control.core.planner.tick_limiter import MIN_LEG_GAP_M
 from hexapod_control.core.robot import Leg, Robot
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.robot_gaits import neutral_center
-from hexapod_control.core.workspace.speed_envelope import SWING_TIME_SCALES
+from hexapod_control.core.workspace.strides.foot_paths import Points, UnitMotion, displaced
+from hexapod_control.core.workspace.strides.steady_cycle import SteadyCycle
+from hexapod_control.core.workspace.swing_limits import SWING_TIME_SCALES
 from hexapod_control.evaluation.performance.footholds.leg_speeds import (
     CELLS_PER_LEG,
-    Points,
-    displaced,
     leg_length,
     max_speeds,
     usable_centres,
 )
-from hexapod_control.evaluation.performance.footholds.steady_cycle import SteadyCycle
 
 AXES = {"forward": Twist(1.0, 0.0, 0.0), "left": Twist(0.0, 1.0, 0.0), "turn": Twist(0.0, 0.0, 1.0)}
-MIN_MARGIN_M = 0.020
-MIN_MARGIN_SHARE = 0.1  # of the width of the stance; applies to small robots
-MARGIN_RESERVE_M = 0.010  # over the minimum margin, for the moving masses of the legs; more is not searched for
-NEARNESS = 0.05  # [m] margin equivalent of one metre closer to the neutral footholds, where legs are far apart
-SPEED_STEPS = 8  # bisections of the range of the common speed
-SPEED_RESOLUTION = 0.003  # relative; smaller gains are not searched for
-POPULATION, PARENTS = 512, 64  # candidates per round, and the best ones from which the next are derived
-SPREADS = (0.3, 0.2, 0.1, 0.05, 0.03, 0.02)  # of the next candidates about their parents, in leg lengths
-CHECKED = 8  # candidates with the largest margins, checked with all masses and gaps
-REFINEMENTS, FINER_STEPS = 4, 9  # searches on a finer grid around the best walk, and grid steps over two cells
-MOVED_STEPS = 81  # positions of a neutral foothold along the motion
+LEAST_MARGIN_M = 0.020
+LEAST_MARGIN_SHARE = 0.1  # of the width of the stance, for small robots
+MARGIN_RESERVE_M = 0.010  # above the least margin: masses of the legs, which move; more is not searched for
+NEARNESS = 0.05  # [m] of margin that a metre nearer to the neutral footholds is worth: there the legs keep apart
+SPEED_STEPS = 8  # halvings of the range of the common speed
+SPEED_RESOLUTION = 0.003  # share of the best speed: smaller gains are not searched for
+POPULATION, PARENTS = 512, 64  # choices of centres per round, and those of them from which the next are made
+SPREADS = (0.3, 0.2, 0.1, 0.05, 0.03, 0.02)  # of the next choices about their parents, in lengths of a leg
+CHECKED = 8  # of the widest choices, with all masses and gaps
+REFINEMENTS, FINER_STEPS = 4, 9  # searches on a finer grid about the best walk, and its steps over two cells
+MOVED_STEPS = 81  # of a neutral foothold along the motion
 
 
 class FoundStride(NamedTuple):
@@ -61,15 +60,15 @@ NOTHING = FoundStride(0.0, "", 0.0, ())
 
 @dataclass(frozen=True, slots=True)
 class LegGroup:
-    """A leg, its mirror image if there is one, and candidate stride centres."""
+    """A leg, with the one that mirrors it if there is one, and the stride centres it may have."""
 
     rows: tuple[int, ...]
     centres: Points
-    speeds: Array  # (swing time, centre) maximum along the axis
+    speeds: Array  # (swing time, centre) greatest along the axis
 
 
 def measure(robot_file: RobotFile, progress: Callable[[str], None]) -> dict[str, object]:
-    """Returns `footholds`: the top speed along each axis, compared with moved and with free footholds."""
+    """`footholds`: the top speed along each axis, beside what moved and free footholds allow."""
     robot, found = robot_file.robot, {}
     capabilities = Capabilities.of(robot)
     for name, axis in AXES.items():
@@ -87,16 +86,16 @@ def measure(robot_file: RobotFile, progress: Callable[[str], None]) -> dict[str,
     return {"footholds": found}
 
 
-def min_margin(robot: Robot) -> float:
-    """The minimum static margin [m] of a walk."""
+def least_margin(robot: Robot) -> float:
+    """The static margin [m] that a found walk keeps."""
     sides = [leg.foothold[1] for leg in robot.legs]
-    return min(MIN_MARGIN_M, MIN_MARGIN_SHARE * (max(sides) - min(sides)))
+    return min(LEAST_MARGIN_M, LEAST_MARGIN_SHARE * (max(sides) - min(sides)))
 
 
 def fastest_stride(robot: Robot, gaits: Collection[Gait], axis: Twist, moved: FoundStride | None = None) -> FoundStride:
-    """The fastest walk along an axis in any of the gaits, with footholds moved along the motion.
+    """The fastest walk along an axis in any of the gaits: with footholds moved along the motion.
 
-    If that result is given as `moved`: the fastest one with footholds anywhere, which is at least as fast.
+    With the walk found for these in `moved`, the fastest with footholds anywhere, which is no slower.
     """
     best, pairs, anywhere = moved or NOTHING, list(mirrored(robot.legs)), moved is not None
     for gait in sorted(gaits, key=lambda each: each.stance):
@@ -111,16 +110,16 @@ def fastest_stride(robot: Robot, gaits: Collection[Gait], axis: Twist, moved: Fo
 
 
 def _candidates(robot: Robot, leg: Leg, axis: Twist, anywhere: bool) -> Points:
-    """Stride centres anywhere in reach, or on the line or arc along which the motion moves the neutral foothold."""
+    """Stride centres anywhere in reach, or on the line or arc on which the motion carries the neutral foothold."""
     if anywhere:
         return usable_centres(robot, leg)
     home = np.array(complex(*leg.foothold))
     foot_speed = abs(complex(axis.vx, axis.vy) + 1j * axis.wz * home)
-    return displaced(axis, np.linspace(-0.5, 0.5, MOVED_STEPS) * leg_length(leg) / foot_speed, home)
+    return displaced(UnitMotion.along(axis), np.linspace(-0.5, 0.5, MOVED_STEPS) * leg_length(leg) / foot_speed, home)
 
 
 def _around(leg: Leg) -> Points:
-    """A finer grid over the neighbouring cells of a grid point."""
+    """A finer grid over the cells next to a point of the grid."""
     steps = np.linspace(-1.0, 1.0, FINER_STEPS) * leg_length(leg) / CELLS_PER_LEG
     return (steps[:, None] + 1j * steps).ravel()
 
@@ -167,7 +166,7 @@ def _mirror(leg: Leg) -> Leg:
 
 
 def _rounded(leg: Leg) -> Leg:
-    """The leg without its name and without rounding errors of its position."""
+    """The leg without its name and without rounding errors of its place."""
     x, y, z = (round(value, 6) for value in leg.hip)
     foothold = round(leg.foothold[0], 6), round(leg.foothold[1], 6)
     return replace(leg, name="", hip=(x, y, z), hip_yaw=round(leg.hip_yaw, 6), foothold=foothold)
@@ -194,9 +193,9 @@ def _faster(
 def _widest(
     cycle: SteadyCycle, groups: Sequence[LegGroup], usable: Sequence[Points], stride_travel: float
 ) -> Points | None:
-    """Stride centres with at least the minimum margin and leg gap; None if there are none."""
+    """Stride centres with the least margin at least, and no leg too near to the next; None if none is found."""
     rng, robot = np.random.default_rng(0), cycle.robot
-    length, center, least = leg_length(robot.legs[0]), complex(*neutral_center(robot)), min_margin(robot)
+    length, center, least = leg_length(robot.legs[0]), complex(*neutral_center(robot)), least_margin(robot)
     home = np.array([complex(*leg.foothold) for leg in robot.legs])
     chosen = [rng.choice(points, POPULATION) for points in usable]
     for spread in (*SPREADS, 0.0):
@@ -229,7 +228,7 @@ def _nearest(points: Points, wanted: Points) -> Points:
 
 
 def _plain(robot: Robot, found: FoundStride) -> dict[str, object]:
-    """The result as JSON."""
+    """As JSON has it."""
     footholds = {
         leg.name: [round(p.real, 4), round(p.imag, 4)] for leg, p in zip(robot.legs, found.centres, strict=False)
     }

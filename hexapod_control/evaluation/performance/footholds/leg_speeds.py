@@ -1,4 +1,4 @@
-"""Maximum stride speed of one leg about many stride centres, by the planner's limits of joints and reach.
+"""How fast one leg can stride about many stride centres, by the limits of the planner for joints and reach.
 
 Points are complex numbers x + i y [m, base_footprint], and motions have a constant twist: an axis times a speed.
 """
@@ -8,18 +8,18 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hexapod_control.core.gait.swing_trajectory import share_and_lift
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.leg_batch import joints_at_contacts
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.robot import Leg, Robot
-from hexapod_control.core.workspace.speed_envelope import SPEED_SHARE, SWING_SAMPLES
+from hexapod_control.core.workspace.stance_regions import nominal_stance
+from hexapod_control.core.workspace.strides.body_clearance import clear_of_body
+from hexapod_control.core.workspace.strides.foot_paths import Points, UnitMotion, foot_positions, lifts
+from hexapod_control.core.workspace.swing_limits import SPEED_SHARE, SWING_SAMPLES
 
 STANCE_SAMPLES = 11
-HALVINGS = 11  # bisections of the range of the speed
+HALVINGS = 11  # of the range in which the speed is searched
 CELLS_PER_LEG = 20  # of the grid of stride centres, along the length of the leg
-
-Points = NDArray[np.complex128]
 
 
 def leg_length(leg: Leg) -> float:
@@ -27,42 +27,16 @@ def leg_length(leg: Leg) -> float:
     return leg.coxa.length + leg.femur.length + leg.tibia.length
 
 
-def displaced(axis: Twist, path: Array, points: Points) -> Points:
-    """Points after a motion along an axis; `path` is speed times time [m], [rad] for a turn."""
-    velocity = complex(axis.vx, axis.vy)
-    if axis.wz == 0.0:
-        return points + velocity * path
-    turn = np.exp(1j * axis.wz * path)
-    moved: Points = turn * points + velocity * (turn - 1.0) / (1j * axis.wz)
-    return moved
-
-
-def foot_positions(axis: Twist, stride_travel: Array, stance: float, centres: Points, progress: Array) -> Points:
-    """Foot positions in steady walking at a progress [swing times] since lift-off.
-
-    `stride_travel` is speed times swing time; the stance lasts `stance` swing times, centred on the stride centre.
-    """
-    lift_off = displaced(axis, -0.5 * stance * stride_travel, centres)
-    aim = displaced(axis, (1.0 + 0.5 * stance) * stride_travel, centres)
-    share = share_and_lift(np.minimum(progress, 1.0))[0]
-    swing = displaced(axis, -progress * stride_travel, lift_off + share * (aim - lift_off))
-    return np.where(progress < 1.0, swing, displaced(axis, (1.0 + 0.5 * stance - progress) * stride_travel, centres))
-
-
-def lifts(robot: Robot, progress: Array) -> Array:
-    """Height [m] of a foot above the ground at a progress [swing times] since its lift-off."""
-    lifted: Array = robot.walk.lift_height * share_and_lift(np.minimum(progress, 1.0))[1]
-    return lifted
-
-
 def usable_centres(robot: Robot, leg: Leg) -> Points:
-    """A grid of points at which the leg reaches the ground and its lift."""
+    """A grid of points at which the leg reaches the ground and its lift, and its femur keeps clear of the body."""
     length = leg_length(leg)
     steps = np.linspace(-length, length, 2 * CELLS_PER_LEG + 1)
     grid = (complex(*leg.hip[:2]) + steps[:, None] + 1j * steps).ravel()
     contacts = grid.real, grid.imag, np.array([[0.0], [robot.walk.lift_height]])
     reached = joints_at_contacts(leg, robot.foot_radius, robot.walk.height, contacts).reached
-    return grid[reached.all(axis=0)]
+    centres = np.append(grid[reached.all(axis=0)], complex(*leg.foothold))
+    radius = nominal_stance(robot).radii[robot.legs.index(leg)]
+    return centres[clear_of_body(robot, leg, centres, np.full(len(centres), radius))][:-1]
 
 
 def max_speeds(robot: Robot, leg: Leg, axis: Twist, stance: float, swing_times: Array, centres: Points) -> Array:
@@ -76,14 +50,14 @@ def max_speeds(robot: Robot, leg: Leg, axis: Twist, stance: float, swing_times: 
     low = np.zeros_like(high)
     for _ in range(HALVINGS):
         speed = 0.5 * (low + high)
-        feet = foot_positions(axis, (speed * times)[:, :, None], stance, centres[:, None], progress)
+        feet = foot_positions(UnitMotion.along(axis), (speed * times)[:, :, None], stance, centres[:, None], progress)
         possible = _possible(robot, leg, feet, progress, times)
         low, high = np.where(possible, speed, low), np.where(possible, high, speed)
     return low
 
 
 def _possible(robot: Robot, leg: Leg, feet: Points, progress: Array, swing_times: Array) -> NDArray[np.bool_]:
-    """True for paths (..., samples) with the foot always in reach and no joint too fast."""
+    """True for paths (..., samples) on which the foot is always in reach and no joint too fast."""
     contacts = feet.real, feet.imag, lifts(robot, progress)
     joints, reached = joints_at_contacts(leg, robot.foot_radius, robot.walk.height, contacts)
     kept = [reached.all(axis=-1)]

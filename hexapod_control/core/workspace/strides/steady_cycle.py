@@ -17,29 +17,37 @@ from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.statics.static_stability import center_of_mass, static_margin
 from hexapod_control.core.workspace.stride_stability import TOUCH_DOWN_PHASE_STEP
-from hexapod_control.evaluation.performance.footholds.leg_speeds import Points, foot_positions, lifts
+from hexapod_control.core.workspace.strides.foot_paths import Points, UnitMotion, foot_positions, lifts
 
 AFTER = 1e-9  # of a cycle: just after a lift-off
-PHASES = 24  # of a cycle, in addition to those at which the supporting feet change
+PHASES = 12  # of a cycle, besides those at which the supporting feet change
 
 
 class CycleLimits(NamedTuple):
-    """Minima over a cycle."""
+    """The least values over a cycle."""
 
     margin: float  # [m] of the centre of mass from the edge of the support polygon
     gap: float  # [m] between neighbouring legs
 
+    def at_most(self, margin: float, gap: float) -> CycleLimits:
+        """These values, where they are not above a margin and a gap [m]."""
+        return CycleLimits(min(self.margin, margin), min(self.gap, gap))
+
+    def at_least(self, other: CycleLimits) -> bool:
+        """True if neither value is below that of another cycle."""
+        return self.margin >= other.margin and self.gap >= other.gap
+
 
 @dataclass(frozen=True, slots=True)
 class SteadyCycle:
-    """A gait at a constant twist: support phases and foot positions."""
+    """A gait at a constant twist: which feet stand, and where."""
 
     robot: Robot
     gait: Gait
     axis: Twist
 
     def critical_phases(self) -> list[float]:
-        """Phases of minimum margin: just after every lift-off and just before every touch-down."""
+        """Just after every lift-off and just before every touch-down: in between, margins are greater."""
         down = 1.0 - self.gait.duty_factor - TOUCH_DOWN_PHASE_STEP
         moments = (lift_off + part for lift_off in self.gait.lift_off for part in (AFTER, down))
         return sorted({round(moment % 1.0, 10) for moment in moments})
@@ -47,10 +55,10 @@ class SteadyCycle:
     def feet(self, phase: Array, stride_travel: Array, centres: Points) -> tuple[Points, Array]:
         """Feet (..., legs) of centres (..., legs) at phases (...) and their progress since lift-off [swing times]."""
         progress = (phase[..., None] - np.array(self.gait.lift_off)) % 1.0 * self.gait.cycle
-        return foot_positions(self.axis, stride_travel, self.gait.stance, centres, progress), progress
+        return foot_positions(UnitMotion.along(self.axis), stride_travel, self.gait.stance, centres, progress), progress
 
     def support_margins(self, stride_travel: float, centres: Points, center: complex) -> Array:
-        """Minimum static margins [m] of many choices of centres (N, legs), for a fixed centre of mass."""
+        """Least static margins [m] of many choices of centres (N, legs), for a centre of mass that stays."""
         least = np.full(len(centres), math.inf)
         for phase in self.critical_phases():
             feet, _ = self.feet(np.array(phase), np.array(stride_travel), centres)
@@ -59,8 +67,14 @@ class SteadyCycle:
             np.minimum(least, polygon_margins(feet[:, standing] - center), out=least)
         return least
 
+    def feet_apart(self, stride_travel: float, centres: Points) -> float:
+        """Least distance [m] between two feet over the cycle, for centres (legs,)."""
+        feet, _ = self.feet((np.arange(PHASES) + 0.5) / PHASES, np.array(stride_travel), centres)
+        distances = np.abs(feet[:, :, None] - feet[:, None, :]) + np.where(np.eye(len(centres)), math.inf, 0.0)
+        return float(distances.min())
+
     def limits(self, stride_travel: float, centres: Points, enough: float) -> CycleLimits:
-        """Margin and gap with the masses of the legs; gaps are capped at `enough` [m]."""
+        """Margin and gap with the legs as they are; gaps above `enough` [m] are not told apart."""
         phases = np.array([*self.critical_phases(), *((np.arange(PHASES) + 0.5) / PHASES)])
         feet, progress = self.feet(phases, np.array(stride_travel), centres)
         heights = lifts(self.robot, progress)

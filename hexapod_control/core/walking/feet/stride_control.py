@@ -1,0 +1,88 @@
+"""Chooses the stride regions for the motion: each foot gets its next region when it lifts off.
+
+As long as strides about the neutral footholds are fast enough, and in all gaits but the fastest, the feet stride there,
+where the legs are stiff and the robot stands best. Above, the centres of the strides move to where the legs are fastest
+in the direction of the motion. A foot moves its region by so much per swing that the swing is hardly longer than in
+steady walking, and the walk is slower meanwhile.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from hexapod_control.core.gait.gait_table import Gait
+from hexapod_control.core.kinematics.se2 import Twist
+from hexapod_control.core.walking.feet.foot_motion import FootMotion
+from hexapod_control.core.workspace.capabilities import Capabilities
+from hexapod_control.core.workspace.stance_regions import StanceRegions
+from hexapod_control.core.workspace.strides.stride_regions import NEUTRAL_REGION, StrideRegion, Strides, room_parts
+
+LONGER_SWING = 1.28  # steady strides of the motion, or ...
+FULL_SWING = 1.9  # ... radii of the neutral region, that a swing may cover to move its region
+LEAST_STRIDE = 0.6  # of these: shorter ones the walk need not make while regions move
+
+
+class StrideDemand(NamedTuple):
+    """What the stride regions depend on."""
+
+    stance: StanceRegions
+    gait: Gait  # the active one
+    room: float  # share of the stance regions that the body leaves, see REGION_SHARES
+    moved: float  # share (0 to 1) of the way by which the regions move
+    twist: Twist  # to which the walk ramps
+
+
+class StrideControl:
+    """The regions in which the feet stride next; `step` advances them by one tick."""
+
+    __slots__ = ("_capabilities", "_demand", "_goal", "regions", "speed_share")
+
+    def __init__(self, capabilities: Capabilities) -> None:
+        """Starts with the neutral regions."""
+        self._capabilities = capabilities
+        self.regions = (NEUTRAL_REGION,) * len(capabilities.robot.legs)  # for the next swings
+        self._goal = self.regions  # of the motion
+        self.speed_share = 1.0  # of the motion's speed, at which swings leave room to move the regions
+        self._demand: StrideDemand | None = None
+
+    def step(self, demand: StrideDemand, twist: Twist, swing_time: float, motion: FootMotion) -> Strides:
+        """The regions for the next swing of each foot at the executed twist and swing time [s]."""
+        share = room_parts(demand.room)[1]
+        if self._demand != demand:
+            self._demand, self._goal = demand, self._regions(demand)
+        regions = tuple([foot.region for foot in motion.feet])
+        self.speed_share = 1.0
+        if regions != self._goal:
+            regions = self._next(regions, demand, twist, swing_time)
+        self.regions = regions
+        return Strides(demand.stance, regions, share)
+
+    def _regions(self, demand: StrideDemand) -> tuple[StrideRegion, ...]:
+        return self._capabilities.strides.regions(demand.stance, demand.twist, demand.moved)
+
+    def _next(
+        self, regions: Sequence[StrideRegion], demand: StrideDemand, twist: Twist, swing_time: float
+    ) -> tuple[StrideRegion, ...]:
+        """The regions of the next swings on the way to the goal; sets the speed at which the swings leave room."""
+        stance, stance_time, found = demand.stance, swing_time * demand.gait.stance, []
+        for leg, (now, goal) in enumerate(zip(regions, self._goal, strict=True)):
+            distance = math.dist(now.displacement, goal.displacement)
+            x, y = stance.footholds[leg]
+            speed, most = (math.hypot(t.vx - t.wz * y, t.vy + t.wz * x) for t in (twist, demand.twist))
+            stride, wanted, easy = stance_time * speed, stance_time * most, FULL_SWING * stance.radii[leg]
+            longest = max(LONGER_SWING * wanted, easy)
+            if wanted > 0.0:
+                self.speed_share = min(self.speed_share, max(longest - distance, LEAST_STRIDE * easy) / wanted)
+            step = max(longest - stride, 0.0)
+            found.append(goal if distance <= step else self._towards(leg, stance, now, goal, step / distance))
+        return tuple(found)
+
+    def _towards(
+        self, leg: int, stance: StanceRegions, now: StrideRegion, goal: StrideRegion, part: float
+    ) -> StrideRegion:
+        """The region of a leg at a part (0 to 1) of its way to a goal."""
+        offset = now.offset.towards(goal.offset, part)
+        scale, moved = (a + part * (b - a) for a, b in ((now.scale, goal.scale), (now.moved, goal.moved)))
+        return self._capabilities.strides.placed(leg, stance, offset, scale, moved)

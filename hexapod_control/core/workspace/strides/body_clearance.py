@@ -1,0 +1,45 @@
+"""Clearance between a leg and the box of the body, over whole stride regions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hexapod_control.core.kinematics.arrays import Array
+from hexapod_control.core.kinematics.leg_batch import forward_over_arrays, joints_at_contacts
+from hexapod_control.core.kinematics.leg_kinematics import hip_to_base
+from hexapod_control.core.robot import Leg, Robot
+from hexapod_control.core.workspace.stance_regions import DIRECTIONS
+from hexapod_control.core.workspace.strides.foot_paths import Points
+
+CLEARANCE = 0.003  # [m] between a femur and the body, or what strides about the neutral foothold leave
+POINT = 1e-9  # [m] length of a link that is left out
+FEMUR_SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)  # points on the femur, from its axis
+
+
+def clear_of_body(robot: Robot, leg: Leg, centres: Points, radii: Array) -> NDArray[np.bool_]:
+    """True (C,) where the femur keeps its distance from the body all over the regions about centres (C,) [m].
+
+    The last centre is the neutral foothold; its region sets the distance if the femur is nearer to the body there.
+    """
+    around = np.array([0.0, *(complex(*direction) for direction in DIRECTIONS)])
+    feet = centres[:, None] + radii[:, None] * around
+    contacts = feet.real, feet.imag, np.zeros(feet.shape)
+    joints = joints_at_contacts(leg, robot.foot_radius, robot.walk.height, contacts).joints
+    no_tibia = replace(leg.tibia, length=POINT)
+    nearest = np.full(len(centres), np.inf)
+    for share in FEMUR_SHARES:
+        part = replace(leg, femur=replace(leg.femur, length=max(share * leg.femur.length, POINT)), tibia=no_tibia)
+        point = np.stack(hip_to_base(leg, forward_over_arrays(part, joints)), axis=-1)
+        np.minimum(nearest, _outside(robot, point).min(axis=-1) - leg.femur.radius, out=nearest)
+    found: NDArray[np.bool_] = nearest >= min(CLEARANCE, float(nearest[-1]))
+    return found
+
+
+def _outside(robot: Robot, points: Array) -> Array:
+    """Distance [m] of points (..., 3) from the box of the body, negative inside."""
+    beyond = np.abs(points - np.array(robot.body.center)) - 0.5 * np.array(robot.body.size)
+    distance: Array = np.linalg.norm(np.maximum(beyond, 0.0), axis=-1) + np.minimum(beyond.max(axis=-1), 0.0)
+    return distance

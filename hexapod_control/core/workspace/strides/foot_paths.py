@@ -1,0 +1,59 @@
+"""Paths of the feet in steady walking along a motion: a constant twist of unit speed.
+
+Points are complex numbers x + i y [m, base_footprint].
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from hexapod_control.core.gait.swing_trajectory import share_and_lift
+from hexapod_control.core.kinematics.arrays import Array, ComplexArray
+from hexapod_control.core.kinematics.se2 import Twist
+from hexapod_control.core.robot import Robot
+
+STRAIGHT = 1e-5  # [rad] an arc this short is computed by its series
+
+Points = ComplexArray
+
+
+class UnitMotion(NamedTuple):
+    """Twists of unit speed, in complex numbers."""
+
+    velocity: Points  # [m] per unit of path
+    rate: Array  # [rad] per unit of path
+
+    @classmethod
+    def along(cls, axis: Twist) -> UnitMotion:
+        """The motion of one twist."""
+        return cls(np.array(complex(axis.vx, axis.vy)), np.array(axis.wz))
+
+
+def displaced(motion: UnitMotion, path: Array, points: Points) -> Points:
+    """Points after a motion along a motion; `path` is speed times time."""
+    angle = motion.rate * path
+    turn = np.exp(1j * angle)
+    straight = np.abs(angle) < STRAIGHT
+    chord = np.where(straight, 1.0 + 0.5j * angle, (turn - 1.0) / np.where(straight, 1.0, 1j * angle))
+    moved: Points = turn * points + motion.velocity * path * chord
+    return moved
+
+
+def foot_positions(motion: UnitMotion, stride_travel: Array, stance: float, centres: Points, progress: Array) -> Points:
+    """Foot positions in steady walking at a progress [swing times] since lift-off.
+
+    `stride_travel` is speed times swing time; the stance lasts `stance` swing times, centred on the stride centre.
+    """
+    lift_off = displaced(motion, -0.5 * stance * stride_travel, centres)
+    aim = displaced(motion, (1.0 + 0.5 * stance) * stride_travel, centres)
+    share = share_and_lift(np.minimum(progress, 1.0))[0]
+    swing = displaced(motion, -progress * stride_travel, lift_off + share * (aim - lift_off))
+    return np.where(progress < 1.0, swing, displaced(motion, (1.0 + 0.5 * stance - progress) * stride_travel, centres))
+
+
+def lifts(robot: Robot, progress: Array) -> Array:
+    """Height [m] of a foot above the ground at a progress [swing times] since its lift-off."""
+    lifted: Array = robot.walk.lift_height * share_and_lift(np.minimum(progress, 1.0))[1]
+    return lifted

@@ -1,0 +1,188 @@
+"""Stride regions over the heights of the body and the headings of the feet."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from hexapod_control.core.gait.gait_table import Gait
+from hexapod_control.core.kinematics.arrays import Array
+from hexapod_control.core.kinematics.body_pose import BodyPose, Placement
+from hexapod_control.core.kinematics.se2 import Twist
+from hexapod_control.core.robot import Leg, Point, Robot, Vector
+from hexapod_control.core.workspace.stance_regions import (
+    DIRECTIONS,
+    FLIGHT_REACH_SHARE,
+    StanceRegions,
+    StanceRegionTable,
+    reaches,
+    region_radii,
+    seen_from_hip,
+)
+from hexapod_control.core.workspace.strides.stride_regions import (
+    BENDS,
+    FAR_RAD,
+    HEADINGS,
+    NEUTRAL_REGION,
+    LegStrides,
+    PolarOffset,
+    StrideRegion,
+    Strides,
+    StridesByMotion,
+)
+
+OFFSET_SHARES = (1.0, 0.8, 0.6, 0.4, 0.2)  # of the offsets that a height may leave; less is none
+LEAST_RADIUS_SHARE = 0.8  # of the radii at the walk's height that it leaves with these offsets
+SLOW_SHARE = 0.25  # of the speed of the fastest foot: slower ones, near the centre of rotation, stay nearer to neutral
+
+
+class StrideTable:
+    """The stride regions of one robot in its fastest gait; in the others, feet stride in their neutral regions."""
+
+    def __init__(self, robot: Robot, stances: StanceRegionTable, gait: Gait, legs: Sequence[LegStrides]) -> None:
+        """Tabulates the regions of a gait over the heights of the stances."""
+        self.gait = gait
+        self._robot, self._stances = robot, stances
+        self._offsets = tuple(leg.offsets for leg in legs)
+        self._hips = tuple(leg.hip[:2] for leg in robot.legs)
+        found = [_at_height(robot, row, legs) for row in stances.rows] if legs else []
+        self._offset_shares = [share for share, _ in found]
+        self._scales = [scales for _, scales in found]
+
+    def at(self, height: float, twist: Twist, moved: float, share: float) -> Strides:
+        """The regions at a height [m] for a twist, moved by a share (0 to 1) of the way; `share` of radii is usable."""
+        stance = self._stances.at(height)
+        return Strides(stance, self.regions(stance, twist, moved), share)
+
+    def regions(self, stance: StanceRegions, twist: Twist, moved: float) -> tuple[StrideRegion, ...]:
+        """The stride regions of all legs for a twist, moved by a share (0 to 1) of the way."""
+        if moved <= 0.0 or not self._offsets or twist.is_zero:
+            return (NEUTRAL_REGION,) * len(stance.footholds)
+        low, part = self._stances.between(stance.height)
+        high = low + 1 if part > 0.0 else low
+        reach = (1.0 - part) * self._offset_shares[low] + part * self._offset_shares[high]
+        velocities = [(twist.vx - twist.wz * y, twist.vy + twist.wz * x) for x, y in stance.footholds]
+        speeds = [math.hypot(vx, vy) for vx, vy in velocities]
+        slow = SLOW_SHARE * max(speeds)
+        found = []
+        for leg, ((vx, vy), speed) in enumerate(zip(velocities, speeds, strict=True)):
+            offsets = self._offsets[leg]
+            place = math.atan2(vy, vx) * HEADINGS / math.pi
+            a = math.floor(place)
+            upper, a, b = place - a, a % HEADINGS, (a + 1) % HEADINGS
+            if abs(offsets[a].angle - offsets[b].angle) > FAR_RAD:
+                upper = float(round(upper))
+            x, y = stance.footholds[leg]
+            bend = abs(bend_of_path(twist, x, y, speed))
+            lower, upper = (1.0 - bend) * (1.0 - upper), (1.0 - bend) * upper
+            share = moved if speed >= slow else moved * speed / slow
+            below, above = self._scales[low][leg], self._scales[high][leg]
+            weights = ((lower, a), (upper, b), (bend, HEADINGS))
+            scale = sum([w * (below[k] + part * (above[k] - below[k])) for w, k in weights])
+            offset = PolarOffset(*[share * reach * sum([w * offsets[k][c] for w, k in weights]) for c in (0, 1)])
+            found.append(self.placed(leg, stance, offset, 1.0 + share * (scale - 1.0), share))
+        return tuple(found)
+
+    def placed(self, leg: int, stance: StanceRegions, offset: PolarOffset, scale: float, moved: float) -> StrideRegion:
+        """The region of a leg (row) with an offset from the neutral foothold of a stance."""
+        return StrideRegion(offset, scale, moved, offset.displacement(self._hips[leg], stance.footholds[leg]))
+
+    def at_row(self, row: int, moved: float) -> list[StridesByMotion]:
+        """The strides of all legs at a row of the stances, moved by a share (0 to 1) of the way."""
+        stance, found = self._stances.rows[row], []
+        shape = len(BENDS), HEADINGS
+        if not self._offsets:
+            return [
+                StridesByMotion(np.full(shape, complex(*foothold)), np.full(shape, radius))
+                for foothold, radius in zip(stance.footholds, stance.radii, strict=True)
+            ]
+        bend = np.abs(np.array(BENDS))[:, None]
+        for leg, (foothold, radius) in enumerate(zip(stance.footholds, stance.radii, strict=True)):
+            columns = (*zip(*self._offsets[leg], strict=True), self._scales[row][leg])
+            outward, angle, scale = (
+                (1.0 - bend) * column[:HEADINGS] + bend * column[HEADINGS] for column in map(np.array, columns)
+            )
+            length = moved * self._offset_shares[row]
+            hip = complex(*self._hips[leg])
+            arm = complex(*foothold) - hip
+            centres = hip + (1.0 + length * outward / abs(arm)) * np.exp(1j * length * angle) * arm
+            found.append(StridesByMotion(centres, radius * (1.0 + moved * (scale - 1.0))))
+        return found
+
+    def fits(self, pose: BodyPose, share: float, lift: float) -> bool:
+        """True if in a body pose all feet reach a share of their regions, on the ground and lifted [m].
+
+        Up to 1 it is that of the neutral regions; above, the feet also reach as much of the way to the stride regions.
+        """
+        height = self._robot.walk.height
+        if not self._stances.fits(pose, min(1.0, share), lift):
+            return False
+        if share <= 1.0 or not self._offsets:
+            return True
+        placement, stance = Placement(pose, height), self._stances.at(height + pose.z)
+        return all(
+            reaches(leg, self._robot, (x + dx, y + dy), z, placement)
+            for leg, (x, y), points in zip(
+                self._robot.legs, stance.footholds, self._extremes(stance, share - 1.0, lift), strict=True
+            )
+            for dx, dy, z in points
+        )
+
+    def outlines(self, height: float) -> list[list[Point]]:
+        """Points [m] by leg round its regions for all headings with the swings over them, from its neutral foothold."""
+        stance = self._stances.at(height)
+        return [[(x, y) for x, y, z in points if z == 0.0] for points in self._extremes(stance, 1.0, 1.0)]
+
+    def _extremes(self, stance: StanceRegions, moved: float, lift: float) -> Iterator[list[Vector]]:
+        """Points and heights [m] of a leg that are farthest in every direction, in any of its regions."""
+        low, part = self._stances.between(stance.height)
+        row = low if part < 0.5 else low + 1
+        for leg, radius in enumerate(stance.radii):
+            length, foothold, (c, s) = (
+                moved * self._offset_shares[row],
+                stance.footholds[leg],
+                self._robot.legs[leg].turn,
+            )
+            regions = [(0.0, 0.0, radius)] + [
+                (*offset.scaled(length).displacement(self._hips[leg], foothold), radius * (1.0 + moved * (scale - 1.0)))
+                for offset, scale in zip(self._offsets[leg], self._scales[row][leg], strict=True)
+            ]
+            points = []
+            for ux, uy in ((c * x - s * y, s * x + c * y) for x, y in DIRECTIONS):
+                x, y, r = max(regions, key=lambda region: region[0] * ux + region[1] * uy + region[2])
+                far = FLIGHT_REACH_SHARE * r
+                points += [(x + far * ux, y + far * uy, 0.0), (x + r * ux, y + r * uy, lift)]
+            yield points
+
+
+def bend_of_path(twist: Twist, x: float, y: float, speed: float) -> float:
+    """How far the path of a foot at (x, y) [m], with a speed [m/s], is that of turning on the spot: from -1 to 1."""
+    return min(max(twist.wz * math.hypot(x, y) / speed, -1.0), 1.0) if speed > 0.0 else 0.0
+
+
+def _at_height(robot: Robot, row: StanceRegions, legs: Sequence[LegStrides]) -> tuple[float, list[list[float]]]:
+    """Share of the offsets that a height leaves, and the radii by leg and heading relative to the neutral ones."""
+    for share in OFFSET_SHARES:
+        radii = [
+            _radii(robot, leg, foothold, row.height, share, strides)
+            for leg, foothold, strides in zip(robot.legs, row.footholds, legs, strict=True)
+        ]
+        least = [np.minimum(LEAST_RADIUS_SHARE * np.array(s.radii), r) for s, r in zip(legs, row.radii, strict=True)]
+        if all((found >= size).all() for found, size in zip(radii, least, strict=True)):
+            return share, [(found / r).tolist() for found, r in zip(radii, row.radii, strict=True)]
+    return 0.0, [[1.0] * len(strides.radii) for strides in legs]
+
+
+def _radii(robot: Robot, leg: Leg, foothold: Point, height: float, share: float, strides: LegStrides) -> Array:
+    """Radii (headings,) [m] of a leg's regions at a height [m], with a share of the offsets."""
+    seen = seen_from_hip(leg, foothold)
+    moves = [complex(*offset.scaled(share).displacement((0.0, 0.0), seen.foothold)) for offset in strides.offsets]
+    centres = complex(*seen.foothold) + np.array(moves)
+    most, lift = np.array(strides.radii), robot.walk.lift_height
+    # Above all where the feet go: along the motion.
+    tangent = math.atan2(foothold[0], -foothold[1])  # when turning on the spot
+    along = np.exp(1j * (np.append(math.pi * np.arange(HEADINGS) / HEADINGS, tangent) - leg.hip_yaw))[:, None]
+    around = np.concatenate((along, -along, np.tile([complex(*d) for d in DIRECTIONS], (HEADINGS + 1, 1))), axis=1)
+    return region_radii(seen, (robot.foot_radius, height, lift), centres, most, around)
