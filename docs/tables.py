@@ -30,6 +30,7 @@ from hexapod_control.config.robots.robot_file import known_robots, load
 from hexapod_control.config.robots.servo_table import servo_table
 from hexapod_control.core.motions.motion_steps import KINDS, Choreography
 from hexapod_control.evaluation.quality.command_table import transitions
+from hexapod_control.nodes.web.web import WebNode
 from hexapod_control.ros import parameters
 from hexapod_control.ros.guarded_node import GuardedNode
 from hexapod_control.ros.message_types import TFMessage
@@ -198,6 +199,8 @@ def nodes() -> Iterator[Any]:
         for values in VARIANTS.get(name, ({},)):
             overrides = [Parameter(key, value=value) for key, value in values.items()]
             node = kind(parameter_overrides=overrides, **WITHOUT_DEVICES.get(name, {}))
+            if isinstance(node, WebNode):
+                node.feed.watch(wanted=True)
             yield node
             node.destroy_node()
 

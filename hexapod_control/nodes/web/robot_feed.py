@@ -1,4 +1,7 @@
-"""Subscriptions of the page: messages are stored as they arrive and decoded only when a page needs them."""
+"""Subscriptions of the page: messages are stored as they arrive and decoded only when a page needs them.
+
+Topics that only drawings need are subscribed to while a page is open.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import Pose, TwistStamped
 from geometry_msgs.msg import Twist as TwistMessage
 from nav_msgs.msg import Odometry
+from rclpy.subscription import Subscription
 from sensor_msgs.msg import BatteryState, JointState, MultiDOFJointState
 from std_msgs.msg import Bool, Float64, String
 from visualization_msgs.msg import MarkerArray
@@ -46,14 +50,26 @@ class NewestMessage:
     """
 
     def __init__(self, node: GuardedNode, kind: Any, topic: str, convert: Callable[[Any], Any]) -> None:
-        """`convert` is called once per message that is read; it raises MessageError for one that cannot be used."""
-        self._node, self._topic, self._convert = node, topic, convert
+        """Subscribes to nothing yet.
+
+        `convert` is called once per message that is read; it raises MessageError for one that cannot be used.
+        """
+        self._node, self._kind, self._topic, self._convert = node, kind, topic, convert
+        self._subscription: Subscription | None = None
         self._decode = messages.decoder(kind)
         self._value: Any = None
         self._bytes: bytes | None = None  # of the newest message
         self._decoded: bytes | None = None  # of self._value
         self._at = -math.inf  # [s] steady time
-        node.create_subscription(kind, topic, self._take, DISPLAY, raw=True)
+
+    def watch(self, *, wanted: bool) -> None:
+        """Subscribes while the messages are wanted."""
+        if wanted and self._subscription is None:
+            self._subscription = self._node.create_subscription(self._kind, self._topic, self._take, DISPLAY, raw=True)
+        elif not wanted and self._subscription is not None:
+            self._node.destroy_subscription(self._subscription)
+            self._subscription = self._bytes = self._value = None
+            self._at = -math.inf
 
     def _take(self, data: bytes) -> None:
         self._bytes = messages.bounded(data)
@@ -125,8 +141,15 @@ class RobotFeed:
         )
         self._subscribe(node)
 
+    def watch(self, *, wanted: bool) -> None:
+        """Receives what is drawn, while a page is open."""
+        measured = (self._joints, self._targets, self._states, self._odometry, self._truth)
+        for each in (*measured, self._command, self._margin):
+            each.watch(wanted=wanted)
+
     def _subscribe(self, node: GuardedNode) -> None:
         """Subscribes to what is kept as it arrives."""
+        self._battery.watch(wanted=True)
         for topic in LATCHED_TEXTS:
             node.create_subscription(String, topic, self._keeper(topic), LATCHED)
         node.create_subscription(String, "motion_state", self._take_motion, LATCHED)

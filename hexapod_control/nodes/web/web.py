@@ -151,6 +151,7 @@ class WebNode(GuardedNode):
                 self._recorder.execute(command.client, command.body)
             else:
                 self.commands.execute(command)
+        self.feed.watch(wanted=self._client_count > 0)
         if not self._client_count:
             self._status_timer.cancel()
         elif self._status_timer.is_canceled():

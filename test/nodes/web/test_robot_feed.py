@@ -31,6 +31,7 @@ class Feed:
         self.bench, self.refused = bench, []
         self.node = bench.add(GuardedNode("web"))
         self.feed = RobotFeed(self.node, robot(), stamped, lambda *what: self.refused.append(what))
+        self.feed.watch(wanted=True)
         self.command = bench.publisher(TwistStamped if stamped else TwistMessage, "cmd_vel")
         self.joints = bench.publisher(JointState, "joint_states")
         self.targets = bench.publisher(MultiDOFJointState, "foot_targets")
@@ -122,3 +123,15 @@ def test_a_message_that_is_too_large_is_refused_and_not_kept(bench):
     feed.joints.publish(JointState(name=["x" * messages.MAX_MESSAGE_BYTES]))
     bench.until(lambda: "bytes, at most" in feed.node.last_report("refused joint_states"))
     assert feed.feed.state()["silent"]
+
+
+def test_what_is_only_drawn_is_received_while_a_page_is_open(bench):
+    feed = Feed(bench)
+    feed.joints.publish(messages.JointLayout(robot()).message(standing_joints(), None, STAMP))
+    feed.shown(silent=False)
+    feed.feed.watch(wanted=False)
+    drawn = (feed.joints, feed.targets, feed.states, feed.odometry, feed.margin, feed.command)
+    bench.until(lambda: not any(publisher.get_subscription_count() for publisher in drawn))
+    assert feed.feed.state()["silent"]
+    feed.feed.watch(wanted=True)
+    bench.until(lambda: all(publisher.get_subscription_count() for publisher in drawn))

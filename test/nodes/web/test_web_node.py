@@ -56,7 +56,7 @@ class WebBench:
         limits = bench.publisher(TwistMessage, "velocity_limits", LATCHED)
         limits.publish(messages.twist_message(MOST))
         bench.until(lambda: self.node.feed.limits == MOST)
-        bench.until(lambda: subscribed(self.node, "cmd_vel", count=2))
+        bench.until(lambda: subscribed(self.node, "cmd_vel"))
         self.loop = Loop()
         self.visitors = []
 

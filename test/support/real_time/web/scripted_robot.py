@@ -46,7 +46,7 @@ class ScriptedRobot:
         self.armed = bench.publisher(Bool, "armed", LATCHED)
         self.pose = bench.publisher(Pose, "body_pose_achieved", LATCHED)
         self.terrain = bench.publisher(MarkerArray, "terrain", LATCHED)
-        self.joint_states = bench.publisher(JointState, "joint_states")
+        self.joint_states = bench.publisher(JointState, "joint_states", matched=0)
         self.diagnostics = bench.publisher(DiagnosticArray, "/diagnostics", QoSProfile(depth=20))
         bench.publisher(TwistMessage, "velocity_limits", LATCHED).publish(TwistMessage())
         self.velocities = bench.velocities()
