@@ -13,6 +13,7 @@ See docs/architecture/walking-mathematics.md, "Speed envelope".
 from __future__ import annotations
 
 import math
+from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
@@ -135,7 +136,7 @@ class SpeedEnvelope:
         }
         self.stride_shares: Mapping[str, float] = {}  # by gait: of the regions that strides use, 1 if absent
 
-    def _table(self, robot: Robot, row: int, duty_stance: float) -> list[list[list[list[list[float]]]]]:
+    def _table(self, robot: Robot, row: int, duty_stance: float) -> list[list[list[list[array[float]]]]]:
         """Slowness [s/m] about the neutral footholds and, if gaits of this duty have them, about the moved centres.
 
         By leg, bend, swing time and heading.
@@ -143,7 +144,10 @@ class SpeedEnvelope:
         height = self._stances.rows[row].height
         return [
             [
-                _slowness(leg, robot, height, strides, duty_stance).tolist()
+                [
+                    [array("d", headings) for headings in bend]
+                    for bend in _slowness(leg, robot, height, strides, duty_stance)
+                ]
                 for leg, strides in zip(robot.legs, self._strides.at_row(row, moved), strict=True)
             ]
             for moved in ((0.0, 1.0) if duty_stance == self._strides.gait.stance else (0.0,))
@@ -209,12 +213,20 @@ class SpeedEnvelope:
         body's pose leaves: up to 1 of the neutral ones, above as much of the way to the moved ones, in the
         gait that has some.
         """
-        gaits = {gait.stance: gait for gait in (gait, *coming)}.values()
+        gaits = tuple({gait.stance: gait for gait in (gait, *coming)}.values())
         most, share = room_parts(room)
-        may_move = (
-            most > 0.0 and not twist.is_zero and all(each.name == self._strides.gait.name for each in (gait, *coming))
-        )
-        moved = self._worthwhile(gait, height, most, share, twist) if may_move else 0.0
+        moved = 0.0
+        swing, load = self._nearest_swing(gaits, height, moved, share, twist, tempo)
+        if load > SLOW and most > 0.0 and all(each.name == self._strides.gait.name for each in (gait, *coming)):
+            moved = self._worthwhile(gait, height, most, share, twist)
+            if moved > 0.0:
+                swing, load = self._nearest_swing(gaits, height, moved, share, twist, tempo)
+        return SpeedLimit(twist if load <= 1.0 else twist.scaled(1.0 / load), self._swing[swing], moved)
+
+    def _nearest_swing(
+        self, gaits: Sequence[Gait], height: float, moved: float, share: float, twist: Twist, tempo: float
+    ) -> tuple[int, float]:
+        """The swing time (index) nearest to a tempo at which a twist is possible, or with the least load; its load."""
         feet = self._moving_feet(height, moved, twist)
         if tempo not in self._nearest:
             indices = sorted(range(len(SWING_TIME_SCALES)), key=lambda k: abs(SWING_TIME_SCALES[k] - tempo))
@@ -223,10 +235,10 @@ class SpeedEnvelope:
         for swing in self._nearest[tempo]:
             load = max([self._load(each, height, moved, share, feet, swing) for each in gaits])
             if load <= 1.0:
-                return SpeedLimit(twist, self._swing[swing], moved)
+                return swing, load
             if load < best_load:
                 best, best_load = swing, load
-        return SpeedLimit(twist.scaled(1.0 / best_load), self._swing[best], moved)
+        return best, best_load
 
     def _worthwhile(self, gait: Gait, height: float, most: float, share: float, twist: Twist) -> float:
         """How far to move the stride centres, at most a share of the way.

@@ -175,10 +175,12 @@ def level_at_height(pose: BodyPose) -> BodyPose:
 def _beyond(leg: int, foot: Foot, stance: StanceRegions, region_share: float) -> float:
     """By how much [m] the foot of a leg (row) is beyond the share of its region that it may use; negative inside."""
     moved, share = room_parts(region_share)
-    region = foot.region if foot.region.moved <= moved else NEUTRAL_REGION
-    disc = Strides(stance, (), share).disc(leg, region)
     usable = 1.0 if foot.state.planted else FLIGHT_REACH_SHARE
-    return math.dist((foot.x, foot.y), disc.centre) - usable * disc.radius
+    if foot.region is NEUTRAL_REGION or foot.region.moved > moved:
+        (x, y), radius = stance.footholds[leg], share * stance.radii[leg]
+    else:
+        (x, y), radius = Strides(stance, (), share).disc(leg, foot.region)
+    return math.hypot(foot.x - x, foot.y - y) - usable * radius
 
 
 def _points_to_neutral(foot: Foot, neutral: Point) -> list[Point]:

@@ -63,7 +63,7 @@ def stride_choices(robot: Robot, leg: Leg, stance: float) -> StrideChoices:
     return _choices(_Setting(seen_from_hip(leg, leg.foothold), *setting))
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=8)
 def _choices(setting: _Setting) -> StrideChoices:
     leg = setting.leg
     length = leg.coxa.length + leg.femur.length + leg.tibia.length

@@ -95,8 +95,11 @@ class Strides(NamedTuple):
 
     def disc(self, leg: int, region: StrideRegion) -> Disc:
         """The usable part of a region of a leg (row)."""
-        (x, y), (_, scale, _, (dx, dy)) = self.neutral.footholds[leg], region
-        return Disc((x + dx, y + dy), self.share * scale * self.neutral.radii[leg])
+        neutral = self.neutral
+        if region is NEUTRAL_REGION:
+            return Disc(neutral.footholds[leg], self.share * neutral.radii[leg])
+        (x, y), (_, scale, _, (dx, dy)) = neutral.footholds[leg], region
+        return Disc((x + dx, y + dy), self.share * scale * neutral.radii[leg])
 
     @property
     def stance(self) -> StanceRegions:
