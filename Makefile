@@ -21,7 +21,7 @@ SHELL := /bin/bash
 PYTHON ?= python3
 WORKERS ?= 2
 # Tests that wait take a quarter of a core each; test/conftest.py has ROS domains for four workers.
-WAITERS ?= 4
+WAITERS ?= 3
 ARGS ?=
 REQUIRE_ALL ?=
 export REQUIRE_ALL

@@ -60,10 +60,10 @@ def test_three_misses_quarantine_and_only_a_ping_a_second_is_left():
     assert presence.due_ping(9.0) is None
 
 
-def test_the_port_is_tried_after_a_quarter_second_and_then_less_often():
+def test_the_port_is_tried_after_a_tenth_of_a_second_and_then_less_often():
     back_off, waits = BackOff(), []
     for _ in range(6):
         waits.append(back_off.failed(0.0))
-    assert waits == [0.25, 0.5, 1.0, 2.0, 2.0, 2.0]
+    assert waits == [0.1, 0.2, 0.4, 0.8, 1.6, 2.0]
     back_off.reset()
-    assert back_off.failed(5.0) == 5.25
+    assert back_off.failed(5.0) == 5.1
