@@ -6,6 +6,7 @@ import itertools
 import os
 import random
 import re
+import signal
 import tempfile
 from pathlib import Path
 
@@ -30,6 +31,9 @@ def next_domain() -> None:
 # A loaded machine may take longer for an example than Hypothesis allows. `make soak` draws other examples each time.
 hypothesis.settings.register_profile("patient", deadline=None, derandomize="HEXAPOD_SOAK" not in os.environ)
 hypothesis.settings.load_profile("patient")
+
+# Programs under test end on SIGINT, also if the tests run in the background of a shell, which ignores it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Set at import, before any test module imports rclpy. The domain is the only random number that is not seeded.
 next_domain()
