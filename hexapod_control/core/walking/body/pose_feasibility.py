@@ -119,11 +119,9 @@ class PoseFeasibility:
 
     def within_regions(self, pose: BodyPose, feet: Sequence[Foot], region_share: float) -> bool:
         """Returns True if all feet stand inside this share of their regions."""
-        stance = self.stance_at(pose)
+        stance, room = self.stance_at(pose), room_parts(region_share)
         return all(
-            foot.state.planted
-            and foot.region.moved <= room_parts(region_share)[0]
-            and _beyond(leg, foot, stance, region_share) <= 0.0
+            foot.state.planted and foot.region.moved <= room[0] and _beyond(leg, foot, stance, room) <= 0.0
             for leg, foot in enumerate(feet)
         )
 
@@ -137,23 +135,24 @@ class PoseFeasibility:
 
     def _outside_region(self, pose: BodyPose, feet: Sequence[Foot], region_share: float) -> float:
         """Greatest distance [m] of a foot beyond the share of its region that can be used in a pose."""
-        stance = self.stance_at(pose)
+        stance, room = self.stance_at(pose), room_parts(region_share)
         distances = [
-            _beyond(leg, foot, stance, region_share)
-            for leg, foot in enumerate(feet)
-            if not isinstance(foot.state, Guided)
+            _beyond(leg, foot, stance, room) for leg, foot in enumerate(feet) if not isinstance(foot.state, Guided)
         ]
         return max(distances, default=0.0)
 
     def can_step_to_neutral(self, pose: BodyPose, feet: Sequence[Foot], region_share: float) -> bool:
         """Returns True if all feet are in their regions, or in reach on the path from there to neutral, in a pose."""
+        stance, room = self.stance_at(pose), room_parts(region_share)
+        outside = [leg for leg, foot in enumerate(feet) if _beyond(leg, foot, stance, room) > 0.0]
+        if not outside:
+            return True
         robot = self._robot
         placement, lift = Placement(pose, robot.walk.height), robot.walk.lift_height
-        stance = self.stance_at(pose)
         return all(
-            _beyond(row, foot, stance, region_share) <= 0.0
-            or all(reaches(leg, robot, point, lift, placement) for point in _points_to_neutral(foot, neutral))
-            for row, (leg, foot, neutral) in enumerate(zip(robot.legs, feet, stance.footholds, strict=True))
+            reaches(robot.legs[leg], robot, point, lift, placement)
+            for leg in outside
+            for point in _points_to_neutral(feet[leg], stance.footholds[leg])
         )
 
     def all_feet_reachable(self, pose: BodyPose, feet: Sequence[Foot]) -> bool:
@@ -172,9 +171,9 @@ def level_at_height(pose: BodyPose) -> BodyPose:
     return NEUTRAL._replace(z=pose.z)
 
 
-def _beyond(leg: int, foot: Foot, stance: StanceRegions, region_share: float) -> float:
-    """By how much [m] the foot of a leg (row) is beyond the share of its region that it may use; negative inside."""
-    moved, share = room_parts(region_share)
+def _beyond(leg: int, foot: Foot, stance: StanceRegions, room: tuple[float, float]) -> float:
+    """By how much [m] the foot of a leg (row) is beyond the `room_parts` of its region; negative inside."""
+    moved, share = room
     usable = 1.0 if foot.state.planted else FLIGHT_REACH_SHARE
     if foot.region is NEUTRAL_REGION or foot.region.moved > moved:
         (x, y), radius = stance.footholds[leg], share * stance.radii[leg]
