@@ -54,7 +54,7 @@ class WalkingLegs:
     sequences: PostureSequences
 
     @classmethod
-    @lru_cache(maxsize=2)
+    @lru_cache(maxsize=1)
     def without(cls, whole: Robot, lost: frozenset[int]) -> WalkingLegs:
         """Computed once (about a second). Raises ValueError if no gait is stable without the lost legs (rows)."""
         rows = tuple(row for row in range(len(whole.legs)) if row not in lost)

@@ -55,7 +55,7 @@ class Capabilities:
         cls._store = store
 
     @classmethod
-    @lru_cache(maxsize=2)
+    @lru_cache(maxsize=1)
     def of(cls, robot: Robot) -> Capabilities:
         """What a robot can do, computed (about a second) unless it is known. Raises ValueError if it cannot walk."""
         found = cls._store.read(robot) if cls._store else None
