@@ -86,7 +86,6 @@ setup(
         "xacro>=2.0",
     ],
     extras_require={
-        "axe": ["axe-core-python>=0.1"],  # looks for barriers on the page, in a test
         "docs": ["furo>=2024.8", "myst-parser>=4.0", "rosbags>=0.11", "sphinx>=8.2"],
         "gamepad": ["evdev>=1.6"],
         "gpio": ["gpiod>=2.1"],
@@ -96,6 +95,7 @@ setup(
         "sim": ["mujoco>=3.2", "pillow>=10"],
         # The SDKs of the servos' makers are there to compare frames with.
         "test": [
+            "axe-core-python>=0.1",  # looks for barriers on the page
             "dynamixel-sdk>=4.1",
             "ftservo-python-sdk>=2.0.1",
             "hypothesis>=6.98",

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from ruamel.yaml import YAML
+from support.parameter_files import flat
 from support.paths import DATA, ROOT
 
 from hexapod_control.bringup import nav2_graph, node_graph
@@ -17,15 +18,6 @@ from hexapod_control.ros.distribution import stamped_by_default
 FACTS = YAML(typ="safe").load(DATA / "nav2_parameters.yaml")
 NODES = FACTS["nodes"]
 SHIPPED = share("config", "nav2.yaml")
-
-
-def flat(section, prefix=""):
-    """Dotted names of a section's values, as ROS reads them."""
-    for name, value in section.items():
-        if isinstance(value, dict):
-            yield from flat(value, f"{prefix}{name}.")
-        else:
-            yield f"{prefix}{name}", value
 
 
 @pytest.fixture

@@ -74,7 +74,7 @@ def exp(twist: Twist, time: float) -> Pose:
     return Pose(s * dx - c * dy, c * dx + s * dy, angle)
 
 
-def carried(twist: Twist, time: float, x: float, y: float) -> tuple[float, float]:
+def moved_point(twist: Twist, time: float, x: float, y: float) -> tuple[float, float]:
     """`exp(twist, time).apply(x, y)`, with half the number of sines and cosines."""
     vx, vy, wz = twist
     angle = wz * time

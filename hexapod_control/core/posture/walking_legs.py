@@ -28,9 +28,9 @@ from hexapod_control.core.statics.static_stability import center_of_mass, static
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.robot_gaits import gaits, neutral_center
 from hexapod_control.core.workspace.stance_regions import nominal_stance
-from hexapod_control.core.workspace.stride_stability import LEAST_STRIDE_MARGIN, stride_margin, swaying_stride_margin
+from hexapod_control.core.workspace.stride_stability import MIN_STRIDE_MARGIN, stride_margin, swaying_stride_margin
 
-LEAST_MARGIN = 0.01  # [m] static margin of strides on fewer legs
+MIN_MARGIN = 0.01  # [m] static margin of strides on fewer legs
 STRIDE_SHARES = tuple(0.1 * k for k in range(10, 2, -1))  # of the stance regions, tried for such strides
 SHIFT_STEP = 0.005  # [m] between candidate shifts ...
 SHIFT_STEPS = 14  # ... so many in each direction
@@ -122,10 +122,10 @@ def _stride_share(able: Capabilities, gait: Gait) -> float:
     if gait.sway == (0.0, 0.0):
         center = center_at()
         margins = ((share, stride_margin((gait,), stance, center, share)) for share in STRIDE_SHARES)
-        return next((share for share, margin in margins if margin >= LEAST_MARGIN), 0.0)
+        return next((share for share, margin in margins if margin >= MIN_MARGIN), 0.0)
     room = able.room(gait)
     margins = ((share, swaying_stride_margin(gait, stance, center_at, share * room)) for share in STRIDE_SHARES)
-    return next((share for share, margin in margins if margin >= LEAST_STRIDE_MARGIN), 0.0)
+    return next((share for share, margin in margins if margin >= MIN_STRIDE_MARGIN), 0.0)
 
 
 def _with_folded_legs(whole: Robot, lost: frozenset[int], joints: Sequence[LegJoints]) -> Robot:

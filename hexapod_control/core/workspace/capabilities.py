@@ -20,7 +20,7 @@ from hexapod_control.core.workspace.stride_stability import stride_margin
 from hexapod_control.core.workspace.strides.stride_search import stride_centres
 from hexapod_control.core.workspace.strides.stride_table import StrideTable
 
-LEAST_GAIN_M = 0.001  # of static margin for which a slower gait is worth while
+MIN_GAIN_M = 0.001  # of static margin for which a slower gait is worth while
 BEYOND_ANY_SPEED = 100.0  # times a direction: faster than any robot
 FORWARD = Twist(1.0, 0.0, 0.0)
 
@@ -94,7 +94,7 @@ class Capabilities:
         speeds = {name: self.fastest(FORWARD, [name]).vx for name in self.gaits}
         found: list[str] = []
         for name in sorted(self.gaits, key=lambda each: (round(speeds[each], 6), margins[each]), reverse=True):
-            if not found or margins[name] > margins[found[-1]] + LEAST_GAIN_M:
+            if not found or margins[name] > margins[found[-1]] + MIN_GAIN_M:
                 found.append(name)
         return tuple(self.gaits[name] for name in reversed(found))
 

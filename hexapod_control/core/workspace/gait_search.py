@@ -17,7 +17,7 @@ from hexapod_control.core.gait.leg_sides import leg_sides
 from hexapod_control.core.robot import Point, Robot
 from hexapod_control.core.statics.static_stability import static_margin
 from hexapod_control.core.workspace.stance_regions import nominal_stance
-from hexapod_control.core.workspace.stride_stability import LEAST_STRIDE_MARGIN, stride_margin
+from hexapod_control.core.workspace.stride_stability import MIN_STRIDE_MARGIN, stride_margin
 
 MOST_TRIED = 4096  # lift-offs of all legs for one share of the cycle; with more, only those that go round the body
 SAME_MARGIN_DIGITS = (
@@ -47,7 +47,7 @@ def fastest_gait(robot: Robot, center: Point, least_duty: float) -> Gait | None:
         for leg, part in zip(legs, parts, strict=True):
             lift_off[leg] = part / share.denominator
         gait = Gait("fastest", float(1 - share), tuple(lift_off))
-        if stride_margin((gait,), stance, center, 1.0) >= LEAST_STRIDE_MARGIN:
+        if stride_margin((gait,), stance, center, 1.0) >= MIN_STRIDE_MARGIN:
             return gait
     return None
 

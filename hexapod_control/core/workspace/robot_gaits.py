@@ -16,7 +16,7 @@ from hexapod_control.core.statics.static_stability import static_margin
 from hexapod_control.core.workspace.crawl import crawl, shifted_center
 from hexapod_control.core.workspace.gait_search import fastest_gait
 
-LEAST_MARGIN = 1e-6  # [m] of static margin that rounding may make of none
+MIN_MARGIN = 1e-6  # [m] of static margin that rounding may make of none
 CRAWLING = 4  # legs: with one in the air the centre of mass is on an edge of the support polygon unless the body sways
 
 
@@ -29,7 +29,7 @@ class Support(NamedTuple):
     @property
     def enough(self) -> bool:
         """True if the robot does not tip."""
-        return self.margin > LEAST_MARGIN
+        return self.margin > MIN_MARGIN
 
 
 @lru_cache(maxsize=8)

@@ -47,9 +47,9 @@ from hexapod_control.core.workspace.swing_limits import (
 
 WHOLE_GAIN = 0.05  # of speed, with which stride centres move all the way
 SLOW = 0.85  # of the speed at which strides about the neutral footholds are at their limit: they move only above it
-LEAST_SPEED = 1e-6  # [m/s] in the tables
+MIN_SPEED = 1e-6  # [m/s] in the tables
 TRIED_STRIDES = 8  # lengths of strides, from 0 to the whole region
-LEAST_DISTANCE = 1e-6  # [m] of a foot from base_footprint
+MIN_DISTANCE = 1e-6  # [m] of a foot from base_footprint
 BEND_STEP = BENDS[1] - BENDS[0]
 
 
@@ -67,7 +67,7 @@ def _slowness(leg: Leg, robot: Robot, height: float, strides: StridesByMotion, s
     swings = np.array(SWING_TIME_SCALES) * robot.walk.swing_time
     # The body's motion past a foot of unit speed: straight, or about a centre of rotation as far as the body's.
     heading = np.exp(1j * math.pi * np.arange(HEADINGS) / HEADINGS)
-    rate = np.array(BENDS)[:, None] / np.maximum(np.abs(strides.centres), LEAST_DISTANCE)
+    rate = np.array(BENDS)[:, None] / np.maximum(np.abs(strides.centres), MIN_DISTANCE)
     velocity = heading - 1j * rate * strides.centres
     motion = UnitMotion(velocity[..., None, None], rate[..., None, None])
     travels = 2.0 * STRIDE_SHARE / stance_share * strides.radii[..., None] * np.linspace(0.0, 1.0, TRIED_STRIDES)
@@ -76,7 +76,7 @@ def _slowness(leg: Leg, robot: Robot, height: float, strides: StridesByMotion, s
     times = shortest_swing(leg, joints_at_contacts(leg, robot.foot_radius, height, contacts).joints)
     speeds = np.stack([max_travels(travels, times, swing) / swing for swing in swings], axis=1)
     # A speed of zero becomes a very large number.
-    found: Array = 1.0 / np.maximum(speeds, LEAST_SPEED)
+    found: Array = 1.0 / np.maximum(speeds, MIN_SPEED)
     return found
 
 
@@ -200,7 +200,7 @@ class SpeedEnvelope:
             slow = 0.0
             for weight, tables in weighted:
                 values = tables[row]
-                slow += weight * sum([share * values[bend][swing][heading] for bend, heading, share in places])
+                slow += weight * sum([part * values[bend][swing][heading] for bend, heading, part in places])
             worst = max(worst, speed * slow, stretch * half_stance)
         return worst
 
@@ -209,16 +209,15 @@ class SpeedEnvelope:
     ) -> SpeedLimit:
         """The twist, scaled to what is possible in a gait and in those to come, and the swing time at which it is.
 
-        It is the one nearest to `tempo`, a share of the robot's. `room` is the share of the stance regions that the
-        body's pose leaves: up to 1 of the neutral ones, above as much of the way to the moved ones, in the
-        gait that has some.
+        The swing time is the possible one nearest to `tempo`, a share of the robot's. `room` is what the body's pose
+        leaves of the regions, see REGION_SHARES; only the fastest gait moves them.
         """
         gaits = tuple({gait.stance: gait for gait in (gait, *coming)}.values())
         most, share = room_parts(room)
         moved = 0.0
         swing, load = self._nearest_swing(gaits, height, moved, share, twist, tempo)
         if load > SLOW and most > 0.0 and all(each.name == self._strides.gait.name for each in (gait, *coming)):
-            moved = self._worthwhile(gait, height, most, share, twist)
+            moved = self._moved_share(gait, height, most, share, twist)
             if moved > 0.0:
                 swing, load = self._nearest_swing(gaits, height, moved, share, twist, tempo)
         return SpeedLimit(twist if load <= 1.0 else twist.scaled(1.0 / load), self._swing[swing], moved)
@@ -240,7 +239,7 @@ class SpeedEnvelope:
                 best, best_load = swing, load
         return best, best_load
 
-    def _worthwhile(self, gait: Gait, height: float, most: float, share: float, twist: Twist) -> float:
+    def _moved_share(self, gait: Gait, height: float, most: float, share: float, twist: Twist) -> float:
         """How far to move the stride centres, at most a share of the way.
 
         Slow strides stay about the neutral footholds, where the robot is most stable, as do those that moved centres

@@ -34,10 +34,10 @@ REGION_SHARES = (2.0, 1.75, 1.5, 1.25, 1.0, 0.8, 0.6, 0.45, 0.3)
 """Of the regions that a pose may leave for walking, the last at least: up to 1 a share of the neutral stance regions,
 above 1 also that much of the way from there to the stride regions of fast walking."""
 HEIGHT_STEPS = 13  # rows of the table over height
-LEAST_RADIUS_SHARE = 0.4  # of the nominal radius: a height is of use as long as the regions stay this large
+MIN_RADIUS_SHARE = 0.4  # of the nominal radius: a height is of use as long as the regions stay this large
 RADIUS_HALVINGS = 5  # of the range of a radius of stride regions
 RADIUS_RESOLUTION = 0.001  # [m] of radii in the table
-LEAST_RADIUS = 2 * RADIUS_RESOLUTION  # [m] of a region in which a foot can step
+MIN_RADIUS = 2 * RADIUS_RESOLUTION  # [m] of a region in which a foot can step
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +175,7 @@ def _place_of_radius(
 
 
 def nominal_stance(robot: Robot) -> StanceRegions:
-    """The stance at the height of the walk; a leg that cannot step there has a radius below LEAST_RADIUS."""
+    """The stance at the height of the walk; a leg that cannot step there has a radius below MIN_RADIUS."""
     return _stance(robot, robot.walk.height, [0.0] * len(robot.legs), clearance(robot))
 
 
@@ -213,7 +213,7 @@ class StanceRegionTable:
         self._robot = robot
         self._most = clearance(robot)
         nominal = nominal_stance(robot)
-        if min(nominal.radii) < LEAST_RADIUS:
+        if min(nominal.radii) < MIN_RADIUS:
             worst = robot.legs[nominal.radii.index(min(nominal.radii))].name
             raise ValueError(
                 f"leg {worst} cannot step about its foothold at height {robot.walk.height} m with a lift of "
@@ -239,7 +239,7 @@ class StanceRegionTable:
                 for leg, wanted, near in zip(self._robot.legs, nominal.radii, shifts, strict=True)
             ]
             row = _stance(self._robot, height, shifts, self._most)
-            if any(r < LEAST_RADIUS_SHARE * r0 for r, r0 in zip(row.radii, nominal.radii, strict=True)):
+            if any(r < MIN_RADIUS_SHARE * r0 for r, r0 in zip(row.radii, nominal.radii, strict=True)):
                 break
             rows.append(row)
         return rows

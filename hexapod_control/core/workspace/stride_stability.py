@@ -15,7 +15,7 @@ from hexapod_control.core.statics.static_stability import static_margin
 from hexapod_control.core.workspace.stance_regions import DIRECTIONS, StanceRegions
 
 STRIDE_DIRECTIONS = DIRECTIONS[::2]
-LEAST_STRIDE_MARGIN = 0.005  # [m] static margin that full strides keep
+MIN_STRIDE_MARGIN = 0.005  # [m] static margin that full strides keep
 COLLINEAR = 1e-12  # [m^2] area by which a foot may be on the other side of an edge from rounding
 TOUCH_DOWN_PHASE_STEP = 1e-6  # share of a cycle by which "just before the touch-down" is before it
 

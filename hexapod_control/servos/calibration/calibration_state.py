@@ -9,7 +9,7 @@ from typing import TypeVar
 from hexapod_control.core.names import JOINTS
 from hexapod_control.core.robot import Robot
 from hexapod_control.servos.calibration import dialog as words
-from hexapod_control.servos.calibration.dialog import Abandoned, Back, Dialog
+from hexapod_control.servos.calibration.dialog import Back, Dialog
 from hexapod_control.servos.calibration.hand_positioning import HandPositioning, reach
 from hexapod_control.servos.settings.joint_calibration import JointCalibration
 
@@ -43,17 +43,9 @@ class CalibrationState:
 
     def ask(self, question: str, meanwhile: Callable[[], None] | None = None) -> str:
         """The answer to a question. Raises Back to return to the previous question, Abandoned to end the dialog."""
-        while True:
-            answer = self._dialog.ask(question, meanwhile)
-            command = words.command(answer)
-            if command == words.BACK:
-                raise Back
-            if command == words.QUIT:
-                raise Abandoned
-            if command != words.HELP:
-                self._answered += 1
-                return answer
-            self.say(f"{self.help}\n{words.GENERAL_HELP}".strip())
+        answer = words.ask(self._dialog, question, self.help, meanwhile)
+        self._answered += 1
+        return answer
 
     def agrees(self, question: str, usual: bool) -> bool:
         """The answer to a yes-or-no question."""

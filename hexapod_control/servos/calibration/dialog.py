@@ -39,6 +39,20 @@ class Dialog(Protocol):
         """
 
 
+def ask(dialog: Dialog, text: str, help_text: str = "", meanwhile: Callable[[], None] | None = None) -> str:
+    """The answer to a question; `help_text` is shown on request. Raises Back or Abandoned if the operator says so."""
+    while True:
+        answer = dialog.ask(text, meanwhile)
+        meant = command(answer)
+        if meant == BACK:
+            raise Back
+        if meant == QUIT:
+            raise Abandoned
+        if meant != HELP:
+            return answer
+        dialog.say(f"{help_text}\n{GENERAL_HELP}".strip())
+
+
 def jog(answer: str) -> int | None:
     """The jog [units] in an answer; None if it is not a jog."""
     if answer in ("+", "-", "++", "--"):

@@ -15,7 +15,6 @@ from hexapod_control.config.robots.servo_table import permitted, version_for, ve
 from hexapod_control.servos.bus.bus_interface import BusError
 from hexapod_control.servos.calibration import dialog as words
 from hexapod_control.servos.calibration.assign_ids import USUAL_IDS, IdAssignment, NamedServos
-from hexapod_control.servos.calibration.dialog import Abandoned, Back
 from hexapod_control.servos.calibration.hand_positioning import HandPositioning
 from hexapod_control.servos.calibration.progress_file import ProgressFile
 from hexapod_control.servos.calibration.session import CalibrationSession, check_ranges
@@ -262,16 +261,7 @@ class StageActions:
 
     def _ask(self, question: str) -> str:
         """An answer. Raises Back or Abandoned."""
-        while True:
-            answer = self._dialog.ask(question)
-            command = words.command(answer)
-            if command == words.BACK:
-                raise Back
-            if command == words.QUIT:
-                raise Abandoned
-            if command != words.HELP:
-                return answer
-            self._dialog.say(words.GENERAL_HELP)
+        return words.ask(self._dialog, question)
 
     def _agrees(self, question: str) -> bool:
         return words.yes(self._ask(words.question(question, True)), True)

@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from hexapod_control.core.kinematics.se2 import ZERO, Pose, Twist, carried, exp, log, wrap
+from hexapod_control.core.kinematics.se2 import ZERO, Pose, Twist, exp, log, moved_point, wrap
 
 
 def close(a: Pose, b: Pose) -> bool:
@@ -48,7 +48,7 @@ def test_moved_points_match_the_exponential_and_the_logarithm_undoes_it(turn):
         twist = Twist(rng.uniform(-1.0, 1.0), rng.uniform(-1.0, 1.0), rng.choice((-1.0, 1.0)) * turn / time)
         x, y = rng.uniform(-1.0, 1.0), rng.uniform(-1.0, 1.0)
         pose = exp(twist, time)
-        assert carried(twist, time, x, y) == pytest.approx(pose.apply(x, y), abs=1e-12)
+        assert moved_point(twist, time, x, y) == pytest.approx(pose.apply(x, y), abs=1e-12)
         assert log(pose, time) == pytest.approx(twist, abs=1e-9)
         assert (pose.x, pose.y) == pytest.approx(integrated(twist, time), rel=1e-4, abs=1e-5)
         back = pose.inverse().apply(*pose.apply(x, y))

@@ -11,7 +11,7 @@ from hexapod_control.core.kinematics.se2 import ZERO
 from hexapod_control.core.planner.tick_plan import RobotState
 from hexapod_control.core.workspace.robot_gaits import gaits, least_support
 
-LEAST_MARGIN = 0.005  # [m]
+MIN_MARGIN = 0.005  # [m]
 MACHINES = {"phantomx": four_legs(), "diamond": around(4, 0.0)}
 machines = pytest.mark.parametrize("machine", MACHINES.values(), ids=MACHINES)
 
@@ -41,7 +41,7 @@ def test_at_full_speed_three_feet_always_support_the_robot_with_margin(machine, 
     limits = np.array([[joint.no_load_speed for joint in leg.joints] for leg in machine.legs])
     before = planner.step(DT)
     for plan in drive(planner, fitting(planner, DIRECTIONS[way], 1.0, "crawl"), 12.0):
-        assert sum(plan.planted) >= 3 and plan.margin >= LEAST_MARGIN and plan.unreached is None
+        assert sum(plan.planted) >= 3 and plan.margin >= MIN_MARGIN and plan.unreached is None
         assert (np.abs(plan.joint_angles - before.joint_angles) / DT <= limits).all()
         before = plan
     assert tuple(plan.twist) == pytest.approx(tuple(fitting(planner, DIRECTIONS[way], 1.0, "crawl")), rel=1e-6)
@@ -79,7 +79,7 @@ def test_a_halt_with_a_foot_in_the_air_keeps_the_body_over_the_others_until_it_i
             halted = planner.copy()
             halted.halt()
             for _ in range(40):
-                assert halted.step(DT).margin >= LEAST_MARGIN
+                assert halted.step(DT).margin >= MIN_MARGIN
     assert flights > 50
 
 

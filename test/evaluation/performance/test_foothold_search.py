@@ -24,8 +24,8 @@ from hexapod_control.evaluation.performance.footholds import foothold_search, le
 from hexapod_control.evaluation.performance.footholds.foothold_search import (
     AXES,
     fastest_stride,
-    least_margin,
     mirrored,
+    search_margin,
 )
 from hexapod_control.evaluation.performance.footholds.leg_speeds import max_speeds
 
@@ -93,7 +93,7 @@ def test_the_fastest_stride_keeps_margin_and_gap_and_the_search_finds_it_again(a
     limits = SteadyCycle(machine, gaits["tripod"], axis).limits(
         found.speed * found.swing_time, np.array(found.centres), 1.0
     )
-    assert limits.margin >= least_margin(machine) and limits.gap >= MIN_LEG_GAP_M
+    assert limits.margin >= search_margin(machine) and limits.gap >= MIN_LEG_GAP_M
     for leg, centre in zip(machine.legs, found.centres, strict=True):
         assert use(machine, leg, axis.scaled(found.speed), found.swing_time, 1.0, (centre.real, centre.imag)) <= 1.0
     assert [found.centres[b] for _, b in mirrored(machine.legs)] == [

@@ -15,7 +15,7 @@ from hexapod_control.sim.start_poses import sitting_pose
 from hexapod_control.sim.world_settings import WorldSettings
 
 MAX_TILT = math.radians(1.5)
-LEAST_MARGIN = 0.005  # [m]
+MIN_MARGIN = 0.005  # [m]
 SECONDS = 8.0  # more than two cycles
 
 
@@ -35,6 +35,6 @@ def test_a_crawling_robot_tilts_little_and_keeps_its_margin(tmp_path):
         plan = run.tick()
         x, y, _z, _w = simulation.reading().orientation
         assert 2.0 * math.hypot(x, y) <= MAX_TILT
-        assert plan.margin >= LEAST_MARGIN
+        assert plan.margin >= MIN_MARGIN
         flights += not all(plan.planted)
     assert flights > 100 and start - simulation.reading().position[0] > 0.05

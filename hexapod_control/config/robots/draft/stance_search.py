@@ -16,7 +16,7 @@ from hexapod_control.core.names import JOINTS
 from hexapod_control.core.robot import Body, Joint, Leg, Robot, Segment, WalkDefaults
 from hexapod_control.core.statics.static_stability import GRAVITY
 from hexapod_control.core.workspace.robot_gaits import gaits
-from hexapod_control.core.workspace.stance_regions import LEAST_RADIUS, clearance, radius_about
+from hexapod_control.core.workspace.stance_regions import MIN_RADIUS, clearance, radius_about
 
 FEMUR_DEG = (-20.0, -10.0, 0.0, 10.0, 20.0, 30.0, 40.0, 50.0)  # [deg] above the horizon
 TIBIA_DEG = (-60.0, -70.0, -80.0, -90.0, -100.0)  # [deg] of the tibia, above the horizontal
@@ -84,8 +84,8 @@ def _best(model: Robot, stances: Iterable[DraftStance], size: float) -> tuple[fl
     for stance in stances:
         robot = _standing(model, stance)
         cost = (LOAD_WEIGHT * _reach(robot) + HEIGHT_WEIGHT * stance.height) / size + _overload(robot)
-        radius = _min_radius(robot, max(LEAST_RADIUS, size * (best_score + cost)))
-        if radius >= LEAST_RADIUS and radius / size - cost > best_score:
+        radius = _min_radius(robot, max(MIN_RADIUS, size * (best_score + cost)))
+        if radius >= MIN_RADIUS and radius / size - cost > best_score:
             best_score = radius / size - cost
             best = best_score, radius, robot
     return best

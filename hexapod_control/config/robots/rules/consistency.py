@@ -10,7 +10,7 @@ from hexapod_control.config.robots.rules.checked_values import CheckedValues
 from hexapod_control.core.kinematics.leg_kinematics import UnreachableReason, base_to_hip, leg_inverse
 from hexapod_control.core.names import JOINTS
 from hexapod_control.core.robot import Leg, Robot
-from hexapod_control.core.workspace.stance_regions import LEAST_RADIUS, clearance, nominal_stance
+from hexapod_control.core.workspace.stance_regions import MIN_RADIUS, clearance, nominal_stance
 
 _SAME_HIP_M = 0.001  # hips nearer than this coincide
 _ANY_ANGLE_RAD = {"lower": -math.pi, "upper": math.pi}
@@ -75,14 +75,14 @@ def _check_stepping(robot: Robot, legs: Sequence[CheckedValues]) -> None:
     """Checks that every foot has a stance region around its neutral foothold."""
     stance, walk, apart = nominal_stance(robot), robot.walk, clearance(robot)
     for leg, radius, most, values in zip(robot.legs, stance.radii, apart, legs, strict=True):
-        if radius >= LEAST_RADIUS:
+        if radius >= MIN_RADIUS:
             continue
         x, y = leg.foothold
         where, bound = (
             f"is [{x:g}, {y:g}]",
-            f"must let leg {leg.name} step {LEAST_RADIUS * 1000.0:g} mm in every direction",
+            f"must let leg {leg.name} step {MIN_RADIUS * 1000.0:g} mm in every direction",
         )
-        if most < LEAST_RADIUS:
+        if most < MIN_RADIUS:
             raise values.entries["foothold"].error(where, bound, "move it away from the foothold of its neighbour")
         lift = f"walk.lift_height {walk.lift_height:g} m and walk.height {walk.height:g} m"
         raise values.entries["foothold"].error(

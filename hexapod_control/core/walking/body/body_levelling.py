@@ -22,7 +22,7 @@ ACCELERATION = 2.0  # [rad/s^2]
 FADE_RATE, FADE_ACCELERATION = 1.2, 10.0  # [rad/s, rad/s^2] of the return to zero: 10 deg in 0.3 s
 TILT_GRID = math.radians(1.0)  # [rad] resolution of the tilt for which the region share is looked up
 REGION_SHARE_RATE = 0.5  # [1/s] at which the region share may change; strides get shorter first
-LEAST_REGION_SHARE = 0.6
+MIN_REGION_SHARE = 0.6
 
 Tilt = tuple[float, float]
 """Roll and pitch [rad]."""
@@ -68,9 +68,9 @@ class BodyLevelling:
         rates = _rates_towards(self._rates, wanted, ACCELERATION * dt)
         rest = _at_rest(self.tilt, rates, dt)
         share = feasibility.tilted_region_share(_tilted(pose, _on_grid(rest)))
-        if share >= LEAST_REGION_SHARE:
+        if share >= MIN_REGION_SHARE:
             self.region_share += _clamped(share - self.region_share, REGION_SHARE_RATE * dt)
-        if share < LEAST_REGION_SHARE or not feasibility.all_feet_reachable(_tilted(pose, rest), feet):
+        if share < MIN_REGION_SHARE or not feasibility.all_feet_reachable(_tilted(pose, rest), feet):
             rates = _rates_towards(self._rates, LEVEL, ACCELERATION * dt)
         self._move(rates, dt)
 

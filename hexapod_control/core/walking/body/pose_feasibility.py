@@ -27,8 +27,8 @@ from hexapod_control.core.workspace.stance_regions import (
     StanceRegionTable,
     reaches,
 )
-from hexapod_control.core.workspace.stride_stability import LEAST_STRIDE_MARGIN, STRIDE_DIRECTIONS, stride_margin
-from hexapod_control.core.workspace.strides.stride_regions import NEUTRAL_REGION, Strides, room_parts
+from hexapod_control.core.workspace.stride_stability import MIN_STRIDE_MARGIN, STRIDE_DIRECTIONS, stride_margin
+from hexapod_control.core.workspace.strides.stride_regions import NEUTRAL_REGION, Strides, room_parts, usable_disc
 from hexapod_control.core.workspace.strides.stride_table import StrideTable
 
 TILT_REGION_SHARES = (
@@ -97,8 +97,8 @@ class PoseFeasibility:
     def _can_stride(self, pose: BodyPose, share: float) -> bool:
         """True if the feet can stride over a share of their regions in a pose, and support the robot meanwhile."""
         return self.capabilities.strides.fits(pose, share, self._robot.walk.lift_height) and (
-            self._stride_margin(pose, share) >= LEAST_STRIDE_MARGIN
-            or self._stride_margin(level_at_height(pose), share) < LEAST_STRIDE_MARGIN  # nor does a level body keep it
+            self._stride_margin(pose, share) >= MIN_STRIDE_MARGIN
+            or self._stride_margin(level_at_height(pose), share) < MIN_STRIDE_MARGIN  # nor does a level body keep it
         )
 
     def _stride_margin(self, pose: BodyPose, share: float) -> float:
@@ -175,10 +175,8 @@ def _beyond(leg: int, foot: Foot, stance: StanceRegions, room: tuple[float, floa
     """By how much [m] the foot of a leg (row) is beyond the `room_parts` of its region; negative inside."""
     moved, share = room
     usable = 1.0 if foot.state.planted else FLIGHT_REACH_SHARE
-    if foot.region is NEUTRAL_REGION or foot.region.moved > moved:
-        (x, y), radius = stance.footholds[leg], share * stance.radii[leg]
-    else:
-        (x, y), radius = Strides(stance, (), share).disc(leg, foot.region)
+    region = foot.region if foot.region.moved <= moved else NEUTRAL_REGION
+    (x, y), radius = usable_disc(stance, leg, region, share)
     return math.hypot(foot.x - x, foot.y - y) - usable * radius
 
 

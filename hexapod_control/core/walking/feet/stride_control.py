@@ -21,7 +21,7 @@ from hexapod_control.core.workspace.strides.stride_regions import NEUTRAL_REGION
 
 LONGER_SWING = 1.28  # steady strides of the motion, or ...
 FULL_SWING = 1.9  # ... radii of the neutral region, that a swing may cover to move its region
-LEAST_STRIDE = 0.6  # of these: shorter ones the walk need not make while regions move
+MIN_STRIDE = 0.6  # of these: shorter ones the walk need not make while regions move
 
 
 class StrideDemand(NamedTuple):
@@ -74,7 +74,7 @@ class StrideControl:
             stride, wanted, easy = stance_time * speed, stance_time * most, FULL_SWING * stance.radii[leg]
             longest = max(LONGER_SWING * wanted, easy)
             if wanted > 0.0:
-                self.speed_share = min(self.speed_share, max(longest - distance, LEAST_STRIDE * easy) / wanted)
+                self.speed_share = min(self.speed_share, max(longest - distance, MIN_STRIDE * easy) / wanted)
             step = max(longest - stride, 0.0)
             found.append(goal if distance <= step else self._towards(leg, stance, now, goal, step / distance))
         return tuple(found)

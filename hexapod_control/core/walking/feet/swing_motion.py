@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from hexapod_control.core.gait.swing_trajectory import AIM_FROZEN, lift, share
-from hexapod_control.core.kinematics.se2 import Pose, Twist, carried
+from hexapod_control.core.kinematics.se2 import Pose, Twist, moved_point
 from hexapod_control.core.robot import Point
 from hexapod_control.core.walking.feet.region_guard import clamp_to_disc
 from hexapod_control.core.walking.foot import STANCE, Foot, Swing
@@ -45,11 +45,11 @@ def advance_swing(
         foot.region = strides.regions[leg]
     disc = strides.disc(leg, foot.region)
     if progress - lag < AIM_FROZEN * timing.there or before == 0.0:
-        x, y = carried(twist, 0.5 * swing.stance * swing_time, *disc.centre)
+        x, y = moved_point(twist, 0.5 * swing.stance * swing_time, *disc.centre)
     else:
-        x, y = carried(twist, -left, *back.apply(*swing.aim))
+        x, y = moved_point(twist, -left, *back.apply(*swing.aim))
     x, y = clamp_to_disc(x, y, disc, LANDING)
-    swing.aim = x, y = carried(twist, left, x, y)
+    swing.aim = x, y = moved_point(twist, left, x, y)
     done = timing.travelled(before - lag)
     gain = (timing.travelled(progress - swing.lag) - done) / (1.0 - done) if done < 1.0 else 1.0
     dx, dy = gain * (x - ground_fixed[0]), gain * (y - ground_fixed[1])

@@ -30,9 +30,9 @@ from hexapod_control.core.walking.foot import STANCE, ZERO_VELOCITY, Foot, Guide
 from hexapod_control.core.walking.guided.guided_foot import advance_along_path, path_between, points_along
 from hexapod_control.core.workspace.stance_regions import StanceRegions, reaches
 
-LEAST_MARGIN = 0.02  # [m] of the feet that support the robot
-LIFT_OFF_MARGIN = 0.8 * LEAST_MARGIN  # [m] with which a waiting foot lifts off
-LEAST_CLEARANCE = 0.006  # [m] between neighbouring legs along the path, unless they are nearer already
+MIN_MARGIN = 0.02  # [m] of the feet that support the robot
+LIFT_OFF_MARGIN = 0.8 * MIN_MARGIN  # [m] with which a waiting foot lifts off
+MIN_CLEARANCE = 0.006  # [m] between neighbouring legs along the path, unless they are nearer already
 MASS_FOLLOWS = 0.8  # share of the body's shift by which the centre of mass moves, as the feet stay
 SHIFTS = tuple(0.005 * k for k in range(13))  # [m] possible shifts of the body
 
@@ -67,7 +67,7 @@ def supporting_contacts(feet: Sequence[Foot], leg: int) -> list[Point]:
 
 
 def shift_away(others: Sequence[Point], mass: Point) -> tuple[float, float] | None:
-    """Returns the shortest shift (x, y) [m] of the body with LEAST_MARGIN over these feet; None if there is none."""
+    """Returns the shortest shift (x, y) [m] of the body with MIN_MARGIN over these feet; None if there is none."""
     if len(others) < 3:
         return None
     x = math.fsum(p[0] for p in others) / len(others) - mass[0]
@@ -75,7 +75,7 @@ def shift_away(others: Sequence[Point], mass: Point) -> tuple[float, float] | No
     far = math.hypot(x, y)
     for size in SHIFTS:
         dx, dy = (size * x / far, size * y / far) if far > 0.0 else (0.0, 0.0)
-        if static_margin(others, (mass[0] + MASS_FOLLOWS * dx, mass[1] + MASS_FOLLOWS * dy)) >= LEAST_MARGIN:
+        if static_margin(others, (mass[0] + MASS_FOLLOWS * dx, mass[1] + MASS_FOLLOWS * dy)) >= MIN_MARGIN:
             return dx, dy
     return None
 
@@ -88,7 +88,7 @@ def would_tip(robot: Robot, feet: Sequence[Foot], now: BodyPose, goal: BodyPose,
     if not any(isinstance(foot.state, Guided) for foot in feet):
         return False
     x, y = center_of_mass_in_footprint(robot, joints, now)
-    return static_margin(supporting_contacts(feet, -1), (x + goal.x - now.x, y + goal.y - now.y)) < LEAST_MARGIN
+    return static_margin(supporting_contacts(feet, -1), (x + goal.x - now.x, y + goal.y - now.y)) < MIN_MARGIN
 
 
 def contact_point(robot: Robot, leg: int, goal: FootGoal, pose: BodyPose) -> Vector:
@@ -166,7 +166,7 @@ def _path_refusal(
         for each, at, previous in zip(robot.legs, feet, joints, strict=True)
     ]
     neighbours = LegNeighbours.of(robot)
-    least = min(LEAST_CLEARANCE, neighbours.gap(angles).distance)
+    least = min(MIN_CLEARANCE, neighbours.gap(angles).distance)
     for x, y, z in points:
         angles[leg], reason, _ = joints_at_contact(robot.legs[leg], (x, y), z, placement, radius)
         if reason is not None:

@@ -81,6 +81,14 @@ class Disc(NamedTuple):
     radius: float  # [m]
 
 
+def usable_disc(neutral: StanceRegions, leg: int, region: StrideRegion, share: float) -> Disc:
+    """A share (0 to 1) of a region of a leg (row), from its neutral stance region."""
+    if region is NEUTRAL_REGION:
+        return Disc(neutral.footholds[leg], share * neutral.radii[leg])
+    (x, y), (_, scale, _, (dx, dy)) = neutral.footholds[leg], region
+    return Disc((x + dx, y + dy), share * scale * neutral.radii[leg])
+
+
 class Strides(NamedTuple):
     """The stride regions of all legs in one tick."""
 
@@ -95,11 +103,7 @@ class Strides(NamedTuple):
 
     def disc(self, leg: int, region: StrideRegion) -> Disc:
         """The usable part of a region of a leg (row)."""
-        neutral = self.neutral
-        if region is NEUTRAL_REGION:
-            return Disc(neutral.footholds[leg], self.share * neutral.radii[leg])
-        (x, y), (_, scale, _, (dx, dy)) = neutral.footholds[leg], region
-        return Disc((x + dx, y + dy), self.share * scale * neutral.radii[leg])
+        return usable_disc(self.neutral, leg, region, self.share)
 
     @property
     def stance(self) -> StanceRegions:

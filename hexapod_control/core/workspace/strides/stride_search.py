@@ -22,7 +22,7 @@ from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.workspace.robot_gaits import neutral_center
-from hexapod_control.core.workspace.stance_regions import LEAST_RADIUS, TIBIA_CLEARANCE, nominal_stance
+from hexapod_control.core.workspace.stance_regions import MIN_RADIUS, TIBIA_CLEARANCE, nominal_stance
 from hexapod_control.core.workspace.strides.body_clearance import clear_of_body
 from hexapod_control.core.workspace.strides.foot_paths import Points
 from hexapod_control.core.workspace.strides.leg_choices import SEARCHED_HEADINGS, stride_choices, turning_speeds
@@ -30,17 +30,15 @@ from hexapod_control.core.workspace.strides.steady_cycle import CycleLimits, Ste
 from hexapod_control.core.workspace.strides.stride_regions import FAR_RAD, LegStrides, PolarOffset
 from hexapod_control.core.workspace.swing_limits import STRIDE_SHARE, SWING_TIME_SCALES
 
-LEAST_MARGIN_M = 0.026  # static margin that moved centres keep ...
-LEAST_MARGIN_SHARE = 0.13  # ... or this share of the width of the stance, for small robots
+MIN_MARGIN_M = 0.026  # static margin that moved centres keep ...
+MIN_MARGIN_SHARE = 0.13  # ... or this share of the width of the stance, for small robots
 TURNING = SEARCHED_HEADINGS  # as a heading
 SPREADS = (1.0, 1.15, 1.3, 1.5, 2.0)  # of the footholds that are tried, for a greater margin
 SPEED_STEPS, SPEED_RESOLUTION = 9, 1.003  # halvings of the range of a speed, and the gain below which they end
 FEET_CLEARANCE = 0.02  # [m] between the tibias at the feet
 STRIDE_RESERVE = 1.03  # factor on the strides for which there must be room
 SHORTFALL_COST, DISTANCE_COST, MOTION_COST = 1000.0, 0.05, 0.05  # squared shares of the speed and of the leg's length
-AXIS_CARE = (
-    10000.0  # factor on the cost of motion next to the axes of the body: commands there are common, and not exact
-)
+AXIS_CARE = 10000.0  # factor on MOTION_COST next to the axes of the body, where commands are common and not exact
 LAPS = 3  # round the headings: the middle one is closed
 RETRIES = 10  # with smaller offsets, if the legs come too near to each other or support too little
 SMALLER = 0.9  # factor on them
@@ -50,7 +48,7 @@ class _LegCentres(NamedTuple):
     """One leg and its choices, in base_footprint."""
 
     hip: complex  # [m]
-    home: complex  # [m] neutral foothold
+    foothold: complex  # [m] neutral
     centres: Points  # (C,) [m]
     radii: Array  # (C,) [m]
     speeds: Array  # (T, SEARCHED_HEADINGS + 1, C) [m/s]; at last of the neutral foothold when turning on the spot
@@ -70,15 +68,13 @@ class _Top(NamedTuple):
 
     speed: float  # [m/s] or [rad/s]
     swing: int  # index of the swing time
-    spread: (
-        float  # of the footholds to which the centres are nearest: neutral ones times this; 0 for strides about them
-    )
+    spread: float  # the centres are nearest to the neutral footholds times this; 0: strides about these themselves
 
 
-def least_margin(robot: Robot) -> float:
+def min_margin(robot: Robot) -> float:
     """The static margin [m] that moved stride centres keep."""
     sides = [leg.foothold[1] for leg in robot.legs]
-    return min(LEAST_MARGIN_M, LEAST_MARGIN_SHARE * (max(sides) - min(sides)))
+    return min(MIN_MARGIN_M, MIN_MARGIN_SHARE * (max(sides) - min(sides)))
 
 
 def stride_centres(robot: Robot, gait: Gait) -> tuple[LegStrides, ...]:
@@ -95,10 +91,12 @@ def stride_centres(robot: Robot, gait: Gait) -> tuple[LegStrides, ...]:
             STRIDE_RESERVE * top.speed * travel.speeds[row] * SWING_TIME_SCALES[top.swing] * half_stance
             for travel, top in zip(travels, tops, strict=True)
         ]
-        strides[TURNING] *= abs(leg.centres[chosen[TURNING]]) / abs(leg.home)
+        strides[TURNING] *= abs(leg.centres[chosen[TURNING]]) / abs(leg.foothold)
         centres = leg.centres[chosen] - leg.hip
-        offsets = np.stack((np.abs(centres) - abs(leg.home - leg.hip), np.angle(centres / (leg.home - leg.hip))), -1)
-        found.append((offsets, np.clip(strides, LEAST_RADIUS, leg.radii[chosen])))
+        offsets = np.stack(
+            (np.abs(centres) - abs(leg.foothold - leg.hip), np.angle(centres / (leg.foothold - leg.hip))), -1
+        )
+        found.append((offsets, np.clip(strides, MIN_RADIUS, leg.radii[chosen])))
     return _kept_apart(robot, gait, legs, travels, found)
 
 
@@ -111,13 +109,13 @@ def _leg(robot: Robot, row: int, stance: float) -> _LegCentres:
     below = np.where(np.abs(place - nearest) < 1e-6, nearest, np.floor(place)).astype(int)
     above = np.where(np.abs(place - nearest) < 1e-6, nearest, np.ceil(place)).astype(int)
     speeds = np.minimum(choices.speeds[:, below % SEARCHED_HEADINGS], choices.speeds[:, above % SEARCHED_HEADINGS])
-    home = complex(*leg.foothold)
-    turning = turning_speeds(robot, leg, stance, choices, centres) * (abs(home) / np.abs(centres))
+    foothold = complex(*leg.foothold)
+    turning = turning_speeds(robot, leg, stance, choices, centres) * (abs(foothold) / np.abs(centres))
     usual = nominal_stance(robot).radii[row]  # strides of the neutral region
     clear = clear_of_body(robot, leg, centres, np.minimum(choices.radii, usual))
     speeds = np.concatenate((speeds, turning[:, None]), axis=1)[..., clear]
     length = leg.coxa.length + leg.femur.length + leg.tibia.length
-    return _LegCentres(complex(*leg.hip[:2]), home, centres[clear], choices.radii[clear], speeds, length)
+    return _LegCentres(complex(*leg.hip[:2]), foothold, centres[clear], choices.radii[clear], speeds, length)
 
 
 def _straight(legs: int, heading: int) -> _Travel:
@@ -126,7 +124,7 @@ def _straight(legs: int, heading: int) -> _Travel:
 
 
 def _turn(legs: Sequence[_LegCentres]) -> _Travel:
-    return _Travel(Twist(0.0, 0.0, 1.0), TURNING, tuple(abs(leg.home) for leg in legs))
+    return _Travel(Twist(0.0, 0.0, 1.0), TURNING, tuple(abs(leg.foothold) for leg in legs))
 
 
 class _Search:
@@ -135,7 +133,7 @@ class _Search:
     def __init__(self, robot: Robot, gait: Gait, legs: Sequence[_LegCentres]) -> None:
         self._robot, self._gait, self._legs = robot, gait, legs
         self._center = complex(*neutral_center(robot))
-        self._least = least_margin(robot)
+        self._least = min_margin(robot)
         self._apart = 2.0 * max(leg.tibia.radius for leg in robot.legs) + FEET_CLEARANCE
 
     def top(self, travel: _Travel) -> _Top:
@@ -196,7 +194,7 @@ class _Search:
 
 def _nearest(leg: _LegCentres, usable: NDArray[np.bool_]) -> Points:
     """The usable centres of a leg that are nearest to its foothold, for each of SPREADS."""
-    distances = np.abs(leg.centres - np.array(SPREADS)[:, None] * leg.home)
+    distances = np.abs(leg.centres - np.array(SPREADS)[:, None] * leg.foothold)
     nearest = np.where(usable, np.round(distances, 9), math.inf).argmin(axis=-1)
     found: Points = leg.centres[nearest]
     return found
@@ -226,8 +224,8 @@ def _of_turn(leg: _LegCentres, factor: float, top: _Top) -> int:
 def _cost(leg: _LegCentres, speeds: Array, top: _Top) -> Array:
     """Cost of every centre of a leg: what its speed lacks, and its distance from the spread foothold."""
     if top.spread == 0.0:  # strides about the neutral foothold are the fastest
-        return SHORTFALL_COST * np.abs(leg.centres - leg.home) / leg.length
-    away = np.abs(leg.centres - top.spread * leg.home) / leg.length
+        return SHORTFALL_COST * np.abs(leg.centres - leg.foothold) / leg.length
+    away = np.abs(leg.centres - top.spread * leg.foothold) / leg.length
     return SHORTFALL_COST * np.maximum(0.0, 1.0 - speeds / top.speed) ** 2 + DISTANCE_COST * away**2
 
 
@@ -247,14 +245,14 @@ def _kept_apart(
     neutral = np.array(nominal_stance(robot).radii)
     offsets, radii = np.array([each[0] for each in found]), np.array([each[1] for each in found])
     hips = np.array([leg.hip for leg in legs])
-    homes = np.array([leg.home for leg in legs]) - hips
+    arms = np.array([leg.foothold for leg in legs]) - hips
     for k, travel in enumerate(travels):
-        enough = CycleLimits(least_margin(robot), TIBIA_CLEARANCE)
+        enough = CycleLimits(min_margin(robot), TIBIA_CLEARANCE)
         for attempt in range(RETRIES if offsets[:, k].any() else 0):
             if attempt == 1:  # no more is asked than strides about the neutral footholds keep
-                enough = _limits(robot, gait, travel, hips + homes, neutral).at_most(*enough)
+                enough = _limits(robot, gait, travel, hips + arms, neutral).at_most(*enough)
             outward, angle = offsets[:, k].T
-            centres = hips + (1.0 + outward / np.abs(homes)) * np.exp(1j * angle) * homes
+            centres = hips + (1.0 + outward / np.abs(arms)) * np.exp(1j * angle) * arms
             if _limits(robot, gait, travel, centres, radii[:, k]).at_least(enough):
                 break
             offsets[:, k] *= SMALLER

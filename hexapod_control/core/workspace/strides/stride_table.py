@@ -34,7 +34,7 @@ from hexapod_control.core.workspace.strides.stride_regions import (
 )
 
 OFFSET_SHARES = (1.0, 0.8, 0.6, 0.4, 0.2)  # of the offsets that a height may leave; less is none
-LEAST_RADIUS_SHARE = 0.8  # of the radii at the walk's height that it leaves with these offsets
+MIN_MOVED_RADIUS_SHARE = 0.8  # of the radii at the walk's height that it leaves with these offsets
 SLOW_SHARE = 0.25  # of the speed of the fastest foot: slower ones, near the centre of rotation, stay nearer to neutral
 
 
@@ -169,7 +169,9 @@ def _at_height(robot: Robot, row: StanceRegions, legs: Sequence[LegStrides]) -> 
             _radii(robot, leg, foothold, row.height, share, strides)
             for leg, foothold, strides in zip(robot.legs, row.footholds, legs, strict=True)
         ]
-        least = [np.minimum(LEAST_RADIUS_SHARE * np.array(s.radii), r) for s, r in zip(legs, row.radii, strict=True)]
+        least = [
+            np.minimum(MIN_MOVED_RADIUS_SHARE * np.array(s.radii), r) for s, r in zip(legs, row.radii, strict=True)
+        ]
         if all((found >= size).all() for found, size in zip(radii, least, strict=True)):
             return share, [(found / r).tolist() for found, r in zip(radii, row.radii, strict=True)]
     return 0.0, [[1.0] * len(strides.radii) for strides in legs]

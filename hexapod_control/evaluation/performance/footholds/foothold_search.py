@@ -33,8 +33,8 @@ from hexapod_control.evaluation.performance.footholds.leg_speeds import (
 )
 
 AXES = {"forward": Twist(1.0, 0.0, 0.0), "left": Twist(0.0, 1.0, 0.0), "turn": Twist(0.0, 0.0, 1.0)}
-LEAST_MARGIN_M = 0.020
-LEAST_MARGIN_SHARE = 0.1  # of the width of the stance, for small robots
+MIN_MARGIN_M = 0.020
+MIN_MARGIN_SHARE = 0.1  # of the width of the stance, for small robots
 MARGIN_RESERVE_M = 0.010  # above the least margin: masses of the legs, which move; more is not searched for
 NEARNESS = 0.05  # [m] of margin that a metre nearer to the neutral footholds is worth: there the legs keep apart
 SPEED_STEPS = 8  # halvings of the range of the common speed
@@ -86,10 +86,10 @@ def measure(robot_file: RobotFile, progress: Callable[[str], None]) -> dict[str,
     return {"footholds": found}
 
 
-def least_margin(robot: Robot) -> float:
+def search_margin(robot: Robot) -> float:
     """The static margin [m] that a found walk keeps."""
     sides = [leg.foothold[1] for leg in robot.legs]
-    return min(LEAST_MARGIN_M, LEAST_MARGIN_SHARE * (max(sides) - min(sides)))
+    return min(MIN_MARGIN_M, MIN_MARGIN_SHARE * (max(sides) - min(sides)))
 
 
 def fastest_stride(robot: Robot, gaits: Collection[Gait], axis: Twist, moved: FoundStride | None = None) -> FoundStride:
@@ -195,7 +195,7 @@ def _widest(
 ) -> Points | None:
     """Stride centres with the least margin at least, and no leg too near to the next; None if none is found."""
     rng, robot = np.random.default_rng(0), cycle.robot
-    length, center, least = leg_length(robot.legs[0]), complex(*neutral_center(robot)), least_margin(robot)
+    length, center, least = leg_length(robot.legs[0]), complex(*neutral_center(robot)), search_margin(robot)
     home = np.array([complex(*leg.foothold) for leg in robot.legs])
     chosen = [rng.choice(points, POPULATION) for points in usable]
     for spread in (*SPREADS, 0.0):
