@@ -66,13 +66,19 @@ class LaunchedGraph:
         return node
 
     def _ended(self, context: LaunchContext, executable: str) -> list[Action]:
-        """Restarts a node that has ended. Raises RuntimeError, which ends the launch, if it may not be restarted."""
+        """Restarts a node that has ended, unless it was to end."""
         if context.is_shutdown:
             return []
         if executable in self._killed:
             self._killed.remove(executable)
             return []
         code = context.locals.event.returncode
+        judge = OpaqueFunction(function=self._judged, args=[executable, code])
+        patience = restart_plan.patience(code)
+        return [TimerAction(period=patience, actions=[judge])] if patience else [judge]
+
+    def _judged(self, context: LaunchContext, executable: str, code: int) -> list[Action]:
+        """Restarts a node. Raises RuntimeError, which ends the launch, if it may not be restarted."""
         rule, delay = restart_plan.rule(executable), self._plan.delay(executable, code, time.monotonic())
         if rule is None or delay is None:
             raise RuntimeError(f"{executable} died with exit code {code}: the robot holds, all other nodes are stopped")

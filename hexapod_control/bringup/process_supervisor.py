@@ -138,6 +138,7 @@ class Supervisor:
         self._processes: dict[str, subprocess.Popen[str]] = {}
         self._readers: list[threading.Thread] = []
         self._plan = restart_plan.RestartPlan()
+        self._ended: dict[str, float] = {}  # [s] steady times at which the ends of nodes were seen
         self._due: dict[str, float] = {}  # [s] steady times at which nodes that have died are started again
         self._graph = new_graph()
 
@@ -202,9 +203,11 @@ class Supervisor:
         for spec in self._specs:
             name, due = spec.executable, self._due.get(spec.executable)
             if due is None and (code := self._processes[name].poll()) is not None:
-                self._plan_restart(name, code, now)
+                if now - self._ended.setdefault(name, now) >= restart_plan.patience(code):
+                    self._plan_restart(name, code, now)
             elif due is not None and now >= due:
                 del self._due[name]
+                self._ended.pop(name, None)
                 self._processes[name] = self._start(restart_plan.restarted(spec))
                 self._read(name)
 

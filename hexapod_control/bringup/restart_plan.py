@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
@@ -12,6 +13,10 @@ DELAYS_S = (0.5, 1.0)  # before the first and the second restart within PERIOD_S
 PERIOD_S = 60.0
 LEAD_S = 1.0  # of a node over the nodes restarted with it
 INVALID_INPUT = 2  # exit code of a node that refuses its parameters; a restart would not help
+# A node that ends as if it had been asked to is judged only after this time [s]: if all processes are signalled one by
+# one, the signal to the program that started the nodes may be the last.
+PATIENCE_S = 1.0
+ASKED_TO_END = frozenset({0, -signal.SIGHUP, -signal.SIGINT, -signal.SIGTERM})  # exit codes
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +59,11 @@ def restarted(spec: NodeSpec) -> NodeSpec:
         return replace(together, namespace=spec.namespace)
     found = rule(spec.executable)
     return replace(spec, parameters={**spec.parameters, **found.parameters}) if found else spec
+
+
+def patience(code: int) -> float:
+    """Returns the time [s] from the end of a node with an exit code to the moment at which it counts as unexpected."""
+    return PATIENCE_S if code in ASKED_TO_END else 0.0
 
 
 class RestartPlan:

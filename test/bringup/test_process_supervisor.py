@@ -123,6 +123,16 @@ def test_nodes_that_others_depend_on_are_stopped_last(program):
     assert order[2:] == ["inverse_kinematics", "mujoco_sim"]
 
 
+@pytest.mark.parametrize("step", [1, -1], ids=["the needed first", "the needed last"])
+def test_nodes_that_are_signalled_before_the_supervisor_are_no_crashes(program, step):
+    for spec in SPECS[::step]:
+        os.kill(program.pids()[spec.executable], signal.SIGINT)
+    wait_until_gone(program.pids().values())
+    program.process.send_signal(signal.SIGINT)
+    assert program.end() == 0
+    assert "died" not in program.text
+
+
 def test_repeated_signals_change_nothing(program):
     for _ in range(5):
         program.process.send_signal(signal.SIGINT)

@@ -11,6 +11,7 @@ from hexapod_control.bringup.node_graph import GRAPHS, NodeSpec
 from hexapod_control.bringup.restart_plan import (
     DELAYS_S,
     INVALID_INPUT,
+    PATIENCE_S,
     PERIOD_S,
     RULES,
     RestartPlan,
@@ -95,12 +96,19 @@ def launched(monkeypatch):
 def ended(node, code=KILLED):
     """The actions after the end of a node."""
     context = SimpleNamespace(is_shutdown=False, locals=SimpleNamespace(event=SimpleNamespace(returncode=code)))
-    handler = node.named["on_exit"].named
-    return handler["function"](context, *handler["args"])
+    actions = performed(node.named["on_exit"], context)
+    while actions and "function" in actions[0].named:
+        actions = performed(actions[0], context)
+    return actions
+
+
+def performed(action, context=None):
+    """What an OpaqueFunction does."""
+    return action.named["function"](context, *action.named.get("args", ()))
 
 
 def again(timer):
-    [node] = timer.named["actions"][0].named["function"](None)
+    [node] = performed(timer.named["actions"][0])
     return node
 
 
@@ -124,3 +132,11 @@ def test_a_launch_file_restarts_the_planner_with_the_kinematics(launched):
     }  # fmt: skip
     assert ended(launched["gait_planner"]) == []
     assert [again(timer).named["executable"] for timer in timers] == ["gait_planner", "inverse_kinematics"]
+
+
+@pytest.mark.parametrize("code", [0, -signal.SIGINT])
+def test_a_launch_file_waits_whether_it_is_to_end_too_before_it_judges_a_node_that_ended_in_order(launched, code):
+    [timer] = ended(launched["mujoco_sim"], code)
+    assert timer.named["period"] == PATIENCE_S
+    with pytest.raises(RuntimeError, match="mujoco_sim died"):
+        performed(timer.named["actions"][0])

@@ -61,6 +61,7 @@ def test_a_walking_robot_sits_down_when_all_processes_are_signalled_at_once_as_b
     assert len(robot_.nodes()) == 4
     angles, text = robot_.end(signal.SIGTERM, *robot_.nodes(), robot_.process.pid)
     assert_sat_down(robot_, angles, text)
+    assert robot_.process.returncode == 0 and "died" not in text, text
 
 
 def test_without_sit_on_exit_the_feet_come_down_and_the_torque_is_switched_off(launched):
