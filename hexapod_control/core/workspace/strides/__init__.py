@@ -1,1 +1,1 @@
-"""Where the legs stride for each direction of motion: the centres of their strides, found once per robot."""
+"""Stride centres: where each leg strides in each direction of travel, searched once per robot."""

@@ -1,4 +1,4 @@
-"""Clearance between a leg and the box of the body, over whole stride regions."""
+"""Clearance between the femur of a leg and the box of the body, over whole stride regions."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ from hexapod_control.core.robot import Leg, Robot
 from hexapod_control.core.workspace.stance_regions import DIRECTIONS
 from hexapod_control.core.workspace.strides.foot_paths import Points
 
-CLEARANCE = 0.003  # [m] between a femur and the body, or what strides about the neutral foothold leave
-POINT = 1e-9  # [m] length of a link that is left out
+CLEARANCE = 0.003  # [m] between a femur and the body; less if strides about the neutral foothold leave less
+POINT = 1e-9  # [m] stands for a link of length zero
 FEMUR_SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)  # points on the femur, from its axis
 
 
 def clear_of_body(robot: Robot, leg: Leg, centres: Points, radii: Array) -> NDArray[np.bool_]:
-    """True (C,) where the femur keeps its distance from the body all over the regions about centres (C,) [m].
+    """True (C,) where the femur clears the body over the whole region about a centre.
 
-    The last centre is the neutral foothold; its region sets the distance if the femur is nearer to the body there.
+    `centres` (C,) [m, base_footprint] and `radii` (C,) [m] are those of the regions. The last centre is the neutral
+    foothold: if the femur comes closer to the body there than CLEARANCE, that distance is enough everywhere.
     """
     around = np.array([0.0, *(complex(*direction) for direction in DIRECTIONS)])
     feet = centres[:, None] + radii[:, None] * around
@@ -39,7 +40,7 @@ def clear_of_body(robot: Robot, leg: Leg, centres: Points, radii: Array) -> NDAr
 
 
 def _outside(robot: Robot, points: Array) -> Array:
-    """Distance [m] of points (..., 3) from the box of the body, negative inside."""
+    """Signed distances (...) [m] of points (..., 3) from the box of the body, negative inside."""
     beyond = np.abs(points - np.array(robot.body.center)) - 0.5 * np.array(robot.body.size)
     distance: Array = np.linalg.norm(np.maximum(beyond, 0.0), axis=-1) + np.minimum(beyond.max(axis=-1), 0.0)
     return distance

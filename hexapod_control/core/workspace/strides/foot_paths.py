@@ -1,6 +1,7 @@
-"""Paths of the feet in steady walking along a motion: a constant twist of unit speed.
+"""Paths of the feet in steady walking at a constant twist.
 
-Points are complex numbers x + i y [m, base_footprint].
+Points are complex numbers x + i y [m, base_footprint]. A motion is a twist of unit speed; the path covered along it is
+speed times time.
 """
 
 from __future__ import annotations
@@ -14,25 +15,25 @@ from hexapod_control.core.kinematics.arrays import Array, ComplexArray
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.robot import Robot
 
-STRAIGHT = 1e-5  # [rad] an arc this short is computed by its series
+STRAIGHT = 1e-5  # [rad] shorter arcs are computed by their series
 
 Points = ComplexArray
 
 
 class UnitMotion(NamedTuple):
-    """Twists of unit speed, in complex numbers."""
+    """Twists of unit speed; the linear velocity is a complex number."""
 
     velocity: Points  # [m] per unit of path
     rate: Array  # [rad] per unit of path
 
     @classmethod
     def along(cls, axis: Twist) -> UnitMotion:
-        """The motion of one twist."""
+        """The motion of a single twist of unit speed."""
         return cls(np.array(complex(axis.vx, axis.vy)), np.array(axis.wz))
 
 
 def displaced(motion: UnitMotion, path: Array, points: Points) -> Points:
-    """Points after a motion along a motion; `path` is speed times time."""
+    """Points moved rigidly by a motion (SE(2) exponential); `path` is speed times time."""
     angle = motion.rate * path
     turn = np.exp(1j * angle)
     straight = np.abs(angle) < STRAIGHT
@@ -44,7 +45,8 @@ def displaced(motion: UnitMotion, path: Array, points: Points) -> Points:
 def foot_positions(motion: UnitMotion, stride_travel: Array, stance: float, centres: Points, progress: Array) -> Points:
     """Foot positions in steady walking at a progress [swing times] since lift-off.
 
-    `stride_travel` is speed times swing time; the stance lasts `stance` swing times, centred on the stride centre.
+    `stride_travel` is speed times swing time. The stance lasts `stance` swing times; in its middle the foot is at its
+    stride centre.
     """
     lift_off = displaced(motion, -0.5 * stance * stride_travel, centres)
     aim = displaced(motion, (1.0 + 0.5 * stance) * stride_travel, centres)

@@ -1,9 +1,8 @@
-"""How fast a leg can stride about every centre in its workspace, for every direction of its foot.
+"""Highest foot speed of a leg about every candidate stride centre in its workspace, by heading of the foot.
 
-A stride needs room, a disc about its centre that the leg reaches, and time: a swing lasts at least as long as the joint
-takes that has to move farthest in relation to its speed. Both are tabulated in the frame of the hip, so legs of one
-build share a table. A stride forwards and one backwards along the same line are mirror images in time: directions over
-half a turn are enough.
+Two things limit the speed about a centre: the radius of the disc about it that the leg reaches, and the joint speeds,
+which set the shortest swing. Both are tabulated in the frame of the hip, so that legs of the same geometry share a
+table. A backward stride is a forward stride reversed in time, so headings over half a turn are enough.
 """
 
 from __future__ import annotations
@@ -30,23 +29,23 @@ from hexapod_control.core.workspace.swing_limits import (
 )
 
 SEARCHED_HEADINGS = 16  # of the foot, over half a turn
-RADIAL_STEPS, ANGULAR_STEPS = 18, 19  # of the grid of centres
-MAX_ANGLE = math.radians(80.0)  # of the coxa at a centre
-MAX_RADIUS_SHARE = 0.4  # of the length of the leg: the largest region that is tried
-TRAVELS = 5  # lengths of strides that are tried
+RADIAL_STEPS, ANGULAR_STEPS = 18, 19  # of the polar grid of centres about the hip
+MAX_ANGLE = math.radians(80.0)  # [rad] of the coxa at a centre
+MAX_RADIUS_SHARE = 0.4  # largest region considered, as a share of the leg's length
+TRAVELS = 5  # stride lengths evaluated per centre
 SAMPLES = PROGRESS[::2]  # of a swing: enough to compare centres
 
 
 class StrideChoices(NamedTuple):
-    """The centres that the strides of one leg may have; the last one is its neutral foothold, if it can step there."""
+    """Candidate stride centres of one leg; the last one is its neutral foothold, if the leg can step there."""
 
     centres: Points  # (C,) [m] in the hip's frame, as complex numbers
-    radii: Array  # (C,) [m] of the region about each
-    speeds: Array  # (T, SEARCHED_HEADINGS, C) [m/s] of the foot over the ground, for each of SWING_TIME_SCALES
+    radii: Array  # (C,) [m] of the region about each centre
+    speeds: Array  # (T, SEARCHED_HEADINGS, C) [m/s] of the foothold over the ground, for each of SWING_TIME_SCALES
 
 
 class _Setting(NamedTuple):
-    """What the choices of a leg depend on."""
+    """Everything that the candidates of a leg depend on."""
 
     leg: Leg  # seen from its hip
     ball: float  # [m]
@@ -57,7 +56,7 @@ class _Setting(NamedTuple):
 
 
 def stride_choices(robot: Robot, leg: Leg, stance: float) -> StrideChoices:
-    """The choices of a leg in a gait whose stances last `stance` swing times."""
+    """The candidate centres of a leg in a gait whose stance lasts `stance` swing times."""
     walk = robot.walk
     setting = robot.foot_radius, walk.height, walk.lift_height, walk.swing_time, stance
     return _choices(_Setting(seen_from_hip(leg, leg.foothold), *setting))
@@ -80,13 +79,13 @@ def _choices(setting: _Setting) -> StrideChoices:
 
 
 def _speeds(setting: _Setting, centres: Points, radii: Array) -> Array:
-    """Foot speeds (T, SEARCHED_HEADINGS, C) [m/s] at which every joint is within its limits over a swing."""
+    """Highest foot speeds (T, SEARCHED_HEADINGS, C) [m/s] at which no joint exceeds its speed limit in a swing."""
     leg, stance = setting.leg, setting.stance
     travel, lifted = share_and_lift(SAMPLES)
-    displacement = travel * (1.0 + stance) - SAMPLES - stance / 2  # of the foot in the body's frame, in travels
+    displacement = travel * (1.0 + stance) - SAMPLES - stance / 2  # of the foot in the body frame, per travel
     headings = np.exp(1j * math.pi * np.arange(SEARCHED_HEADINGS) / SEARCHED_HEADINGS)
     travels = 2.0 * STRIDE_SHARE / stance * radii[:, None] * np.arange(TRAVELS + 1) / TRAVELS  # (C, V)
-    path = centres[:, None, None] + travels[:, :, None] * displacement  # rotated below
+    path = centres[:, None, None] + travels[:, :, None] * displacement  # along x, rotated to every heading below
     path = centres[:, None, None] + headings[:, None, None, None] * (path - centres[:, None, None])  # (H, C, V, U)
     contacts = path.real, path.imag, setting.lift * lifted
     joints = joints_at_contacts(leg, setting.ball, setting.height, contacts).joints
@@ -94,7 +93,7 @@ def _speeds(setting: _Setting, centres: Points, radii: Array) -> Array:
 
 
 def turning_speeds(robot: Robot, leg: Leg, stance: float, choices: StrideChoices, centres: Points) -> Array:
-    """Foot speeds (T, C) [m/s], as in the choices, about these centres [m, base_footprint] when turning on the spot."""
+    """Highest foot speeds (T, C) [m/s] about centres (C,) [m, base_footprint] when the robot turns on the spot."""
     travels = 2.0 * STRIDE_SHARE / stance * choices.radii[:, None] * np.arange(TRAVELS + 1) / TRAVELS  # (C, V)
     turns = (travels / np.maximum(np.abs(centres), 1e-6)[:, None])[..., None]  # [rad]
     path = foot_positions(UnitMotion.along(Twist(0.0, 0.0, 1.0)), turns, stance, centres[:, None, None], SAMPLES)
@@ -104,7 +103,10 @@ def turning_speeds(robot: Robot, leg: Leg, stance: float, choices: StrideChoices
 
 
 def _max_speeds(leg: Leg, joints: Coordinates, travels: Array, swing_time: float) -> Array:
-    """Foot speeds (T, ...) [m/s] up to which the joints (..., C, V, U) [rad] over travels (C, V) [m] are in time."""
+    """Highest foot speeds (T, ...) [m/s] within the joint speed limits.
+
+    `joints` (..., C, V, U) [rad] are the angles over a swing for travels (C, V) [m]; `swing_time` is the nominal [s].
+    """
     times = shortest_swing(leg, joints)
     swings = [scale * swing_time for scale in SWING_TIME_SCALES]
     return np.array([max_travels(travels, times, swing) / swing for swing in swings])

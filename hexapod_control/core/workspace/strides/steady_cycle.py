@@ -1,4 +1,4 @@
-"""Static margin and gap between the legs over a cycle of steady walking about any stride centres."""
+"""Static margin and gap between the legs over one cycle of steady walking about given stride centres."""
 
 from __future__ import annotations
 
@@ -19,46 +19,49 @@ from hexapod_control.core.statics.static_stability import center_of_mass, static
 from hexapod_control.core.workspace.stride_stability import TOUCH_DOWN_PHASE_STEP
 from hexapod_control.core.workspace.strides.foot_paths import Points, UnitMotion, foot_positions, lifts
 
-AFTER = 1e-9  # of a cycle: just after a lift-off
-PHASES = 12  # of a cycle, besides those at which the supporting feet change
+AFTER = 1e-9  # of a cycle, added to a phase to be just after a lift-off
+PHASES = 12  # evenly spaced in a cycle, in addition to those at which the support polygon changes
 
 
 class CycleLimits(NamedTuple):
-    """The least values over a cycle."""
+    """Least static margin and least gap over a cycle."""
 
-    margin: float  # [m] of the centre of mass from the edge of the support polygon
+    margin: float  # [m] static
     gap: float  # [m] between neighbouring legs
 
     def at_most(self, margin: float, gap: float) -> CycleLimits:
-        """These values, where they are not above a margin and a gap [m]."""
+        """These values, limited to a margin and a gap [m]."""
         return CycleLimits(min(self.margin, margin), min(self.gap, gap))
 
     def at_least(self, other: CycleLimits) -> bool:
-        """True if neither value is below that of another cycle."""
+        """True if neither value is less than that of another cycle."""
         return self.margin >= other.margin and self.gap >= other.gap
 
 
 @dataclass(frozen=True, slots=True)
 class SteadyCycle:
-    """A gait at a constant twist: which feet stand, and where."""
+    """A gait at a constant twist of unit speed: which feet are in stance, and where."""
 
     robot: Robot
     gait: Gait
     axis: Twist
 
     def critical_phases(self) -> list[float]:
-        """Just after every lift-off and just before every touch-down: in between, margins are greater."""
+        """Phases just after each lift-off and just before each touch-down; between them the margin is greater."""
         down = 1.0 - self.gait.duty_factor - TOUCH_DOWN_PHASE_STEP
         moments = (lift_off + part for lift_off in self.gait.lift_off for part in (AFTER, down))
         return sorted({round(moment % 1.0, 10) for moment in moments})
 
     def feet(self, phase: Array, stride_travel: Array, centres: Points) -> tuple[Points, Array]:
-        """Feet (..., legs) of centres (..., legs) at phases (...) and their progress since lift-off [swing times]."""
+        """Foot positions (..., legs) [m] at phases (...) and progress since lift-off [swing times], same shape.
+
+        `centres` (..., legs) [m] are the stride centres, `stride_travel` is speed times swing time.
+        """
         progress = (phase[..., None] - np.array(self.gait.lift_off)) % 1.0 * self.gait.cycle
         return foot_positions(UnitMotion.along(self.axis), stride_travel, self.gait.stance, centres, progress), progress
 
     def support_margins(self, stride_travel: float, centres: Points, center: complex) -> Array:
-        """Least static margins [m] of many choices of centres (N, legs), for a centre of mass that stays."""
+        """Least static margins (N,) [m] for N sets of centres (N, legs) [m]; `center` of mass [m] is constant."""
         least = np.full(len(centres), math.inf)
         for phase in self.critical_phases():
             feet, _ = self.feet(np.array(phase), np.array(stride_travel), centres)
@@ -74,7 +77,7 @@ class SteadyCycle:
         return float(distances.min())
 
     def limits(self, stride_travel: float, centres: Points, enough: float) -> CycleLimits:
-        """Margin and gap with the legs as they are; gaps above `enough` [m] are not told apart."""
+        """Least margin and gap for the actual joint angles; a gap above `enough` [m] is returned as `enough`."""
         phases = np.array([*self.critical_phases(), *((np.arange(PHASES) + 0.5) / PHASES)])
         feet, progress = self.feet(phases, np.array(stride_travel), centres)
         heights = lifts(self.robot, progress)
@@ -93,7 +96,7 @@ class SteadyCycle:
 
 
 def polygon_margins(feet: Points) -> Array:
-    """`static_margin` over arrays: distances (N,) [m] of the origin from the edge of the hulls of feet (N, feet)."""
+    """Static margins (N,) [m] of the origin in the convex hulls of feet (N, feet): `static_margin` over arrays."""
     edges = feet[:, None, :] - feet[:, :, None]  # (N, from, to)
     others = feet[:, None, None, :] - feet[:, :, None, None]
     on_hull = ((edges.conj()[..., None] * others).imag >= -1e-15).all(axis=-1) & (np.abs(edges) > 0.0)

@@ -1,4 +1,4 @@
-"""Stride regions: discs in which the feet stride, displaced from the neutral stance regions by the motion.
+"""Stride regions: the discs in which feet stride, displaced from the neutral stance regions according to the twist.
 
 Points are in base_footprint [m].
 """
@@ -13,28 +13,28 @@ from hexapod_control.core.kinematics.arrays import Array, ComplexArray
 from hexapod_control.core.robot import Point
 from hexapod_control.core.workspace.stance_regions import StanceRegions
 
-HEADINGS = 32  # of the tables, over half a turn: strides forwards and backwards are alike
-FAR_RAD = 0.5  # between two centres, seen from the hip: those between them are not used
-BENDS = (-1.0, -0.5, 0.0, 0.5, 1.0)  # of the path of a foot: straight, and to either side as when turning on the spot
+HEADINGS = 32  # in the tables, over half a turn: a backward stride is a forward stride reversed
+FAR_RAD = 0.5  # between the centres of two headings, about the hip: from here on there is no interpolation
+BENDS = (-1.0, -0.5, 0.0, 0.5, 1.0)  # of a foot's path: 0 is straight, +-1 a circle as when turning on the spot
 
 
 class PolarOffset(NamedTuple):
-    """Displacement of a point in polar coordinates about the hip, in which the reach of a leg hardly changes on it."""
+    """Displacement of a foothold in polar coordinates about the hip; interpolation in them stays within reach."""
 
     outward: float  # [m]
     angle: float  # [rad] counter-clockwise
 
     def towards(self, other: PolarOffset, part: float) -> PolarOffset:
-        """The offset between this one (part 0) and another one (part 1)."""
+        """Interpolates between this offset (part 0) and another one (part 1)."""
         outward, angle = self
         return PolarOffset(outward + part * (other.outward - outward), angle + part * (other.angle - angle))
 
     def scaled(self, share: float) -> PolarOffset:
-        """A share of it."""
+        """This offset times a share."""
         return PolarOffset(share * self.outward, share * self.angle)
 
     def displacement(self, hip: Point, point: Point) -> Point:
-        """By how much (x, y) [m] it moves a point."""
+        """Displacement (x, y) [m] of a point (x, y) [m] by this offset about a hip (x, y) [m]."""
         x, y = point[0] - hip[0], point[1] - hip[1]
         distance = math.hypot(x, y)
         c, s = math.cos(self.angle), math.sin(self.angle)
@@ -44,14 +44,14 @@ class PolarOffset(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LegStrides:
-    """The stride centres of one leg, by the heading of its foot's motion, and for turning on the spot."""
+    """The stride centres of one leg by heading of its foot; the last entry is for turning on the spot."""
 
     offsets: tuple[PolarOffset, ...]  # of the centres from the neutral foothold
     radii: tuple[float, ...]  # [m] of the regions about them
 
 
 class StridesByMotion(NamedTuple):
-    """The strides of one leg at one height, by the bend of its foot's path (rows of BENDS) and its heading."""
+    """The strides of one leg at one height, by bend and heading of the path of its foot."""
 
     centres: ComplexArray  # (bends, HEADINGS) [m] in base_footprint, as complex numbers
     radii: Array  # (bends, HEADINGS) [m]
@@ -62,15 +62,15 @@ class StrideRegion(NamedTuple):
 
     offset: PolarOffset  # of its centre
     scale: float  # of its radius
-    moved: float  # share (0 to 1) of the way to where it is at full speed
-    displacement: Point  # [m] of its centre: what the offset comes to
+    moved: float  # share (0 to 1) of the displacement at full speed
+    displacement: Point  # [m] of its centre: the offset in Cartesian coordinates
 
 
 NEUTRAL_REGION = StrideRegion(PolarOffset(0.0, 0.0), 1.0, 0.0, (0.0, 0.0))
 
 
 def room_parts(room: float) -> tuple[float, float]:
-    """(share of the way to the moved regions, share of the radii) of the room that a pose leaves, see REGION_SHARES."""
+    """(share of the displacement, share of the radii), 0 to 1 each, for the room that a pose leaves: REGION_SHARES."""
     return min(max(room - 1.0, 0.0), 1.0), min(room, 1.0)
 
 
@@ -82,7 +82,7 @@ class Disc(NamedTuple):
 
 
 def usable_disc(neutral: StanceRegions, leg: int, region: StrideRegion, share: float) -> Disc:
-    """A share (0 to 1) of a region of a leg (row), from its neutral stance region."""
+    """The disc of the stride region of a leg (row) with a share (0 to 1) of its radius."""
     if region is NEUTRAL_REGION:
         return Disc(neutral.footholds[leg], share * neutral.radii[leg])
     (x, y), (_, scale, _, (dx, dy)) = neutral.footholds[leg], region
@@ -94,7 +94,7 @@ class Strides(NamedTuple):
 
     neutral: StanceRegions  # at the height of the body
     regions: tuple[StrideRegion, ...]
-    share: float = 1.0  # (0 to 1) of the radii that can be used
+    share: float = 1.0  # (0 to 1) of the radii that is usable
 
     @classmethod
     def about_neutral(cls, stance: StanceRegions) -> Strides:
@@ -102,12 +102,12 @@ class Strides(NamedTuple):
         return cls(stance, (NEUTRAL_REGION,) * len(stance.footholds))
 
     def disc(self, leg: int, region: StrideRegion) -> Disc:
-        """The usable part of a region of a leg (row)."""
+        """The usable disc of a stride region of a leg (row)."""
         return usable_disc(self.neutral, leg, region, self.share)
 
     @property
     def stance(self) -> StanceRegions:
-        """Centres and whole radii of the regions, as those of a stance."""
+        """The stride regions with their full radii, as stance regions."""
         height, radii = self.neutral.height, self.neutral.radii
         return StanceRegions(
             height,

@@ -1,9 +1,10 @@
-"""Chooses the centres of the strides of a robot, for the highest speed in every direction of travel.
+"""Search for the stride centres with which a robot walks fastest in every direction of travel.
 
-A leg strides fastest where it is across the motion and far from its hip, which is another place for each direction. For
-every direction of travel, the highest speed is searched at which each leg has a centre that allows it, with the centres
-that are nearest to the neutral footholds and the static margin still large enough. The centres of a leg then form a
-closed curve over the direction in which its foot moves: the shortest one that loses little speed (dynamic programming).
+A foot strides fastest where its leg is perpendicular to the motion and stretched out, so the best stride centre depends
+on the direction of travel. For each direction, a bisection finds the highest speed at which every leg has a centre that
+allows it and the static margin is sufficient; of the possible centres, those nearest to the neutral footholds are used.
+Dynamic programming then joins the centres of a leg to a closed curve over the heading of its foot: the shortest one
+that loses little speed.
 See docs/architecture/walking-mathematics.md, "Stride centres".
 """
 
@@ -30,37 +31,37 @@ from hexapod_control.core.workspace.strides.steady_cycle import CycleLimits, Ste
 from hexapod_control.core.workspace.strides.stride_regions import FAR_RAD, LegStrides, PolarOffset
 from hexapod_control.core.workspace.swing_limits import STRIDE_SHARE, SWING_TIME_SCALES
 
-MIN_MARGIN_M = 0.026  # static margin that moved centres keep ...
+MIN_MARGIN_M = 0.026  # least static margin with moved centres ...
 MIN_MARGIN_SHARE = 0.13  # ... or this share of the width of the stance, for small robots
-TURNING = SEARCHED_HEADINGS  # as a heading
-SPREADS = (1.0, 1.15, 1.3, 1.5, 2.0)  # of the footholds that are tried, for a greater margin
-SPEED_STEPS, SPEED_RESOLUTION = 9, 1.003  # halvings of the range of a speed, and the gain below which they end
+TURNING = SEARCHED_HEADINGS  # index after the headings: turning on the spot
+SPREADS = (1.0, 1.15, 1.3, 1.5, 2.0)  # factors on the neutral footholds, tried in turn for a greater margin
+SPEED_STEPS, SPEED_RESOLUTION = 9, 1.003  # of the bisection for the speed; it ends at a smaller factor between bounds
 FEET_CLEARANCE = 0.02  # [m] between the tibias at the feet
-STRIDE_RESERVE = 1.03  # factor on the strides for which there must be room
-SHORTFALL_COST, DISTANCE_COST, MOTION_COST = 1000.0, 0.05, 0.05  # squared shares of the speed and of the leg's length
-AXIS_CARE = 10000.0  # factor on MOTION_COST next to the axes of the body, where commands are common and not exact
-LAPS = 3  # round the headings: the middle one is closed
-RETRIES = 10  # with smaller offsets, if the legs come too near to each other or support too little
-SMALLER = 0.9  # factor on them
+STRIDE_RESERVE = 1.03  # factor on the stride length that a region must have room for
+SHORTFALL_COST, DISTANCE_COST, MOTION_COST = 1000.0, 0.05, 0.05  # per squared share of speed, or of the leg's length
+AXIS_CARE = 10000.0  # factor on MOTION_COST at the body axes, so that small deviations of a command hardly move centres
+LAPS = 3  # over all headings; in the middle one the curve is closed
+RETRIES = 10  # with smaller offsets, if legs come too close to each other or the static margin is too small
+SMALLER = 0.9  # factor on the offsets per retry
 
 
 class _LegCentres(NamedTuple):
-    """One leg and its choices, in base_footprint."""
+    """One leg and its candidate centres, in base_footprint."""
 
     hip: complex  # [m]
     foothold: complex  # [m] neutral
     centres: Points  # (C,) [m]
     radii: Array  # (C,) [m]
-    speeds: Array  # (T, SEARCHED_HEADINGS + 1, C) [m/s]; at last of the neutral foothold when turning on the spot
+    speeds: Array  # (T, SEARCHED_HEADINGS + 1, C) [m/s]; the last is the neutral foothold's when turning on the spot
     length: float  # [m]
 
 
 class _Travel(NamedTuple):
-    """A direction of travel: the twist of unit speed, and what it means for each leg."""
+    """A direction of travel, and the motion of the feet in it."""
 
-    axis: Twist
-    heading: int  # of all feet; TURNING for a turn on the spot
-    speeds: tuple[float, ...]  # of the feet per unit speed
+    axis: Twist  # of unit speed
+    heading: int  # index, the same for all feet; TURNING for a turn on the spot
+    speeds: tuple[float, ...]  # of the neutral footholds per unit speed
 
 
 class _Top(NamedTuple):
@@ -68,17 +69,17 @@ class _Top(NamedTuple):
 
     speed: float  # [m/s] or [rad/s]
     swing: int  # index of the swing time
-    spread: float  # the centres are nearest to the neutral footholds times this; 0: strides about these themselves
+    spread: float  # the centres are the nearest to the neutral footholds times this; 0: the neutral footholds
 
 
 def min_margin(robot: Robot) -> float:
-    """The static margin [m] that moved stride centres keep."""
+    """The least static margin [m] with moved stride centres."""
     sides = [leg.foothold[1] for leg in robot.legs]
     return min(MIN_MARGIN_M, MIN_MARGIN_SHARE * (max(sides) - min(sides)))
 
 
 def stride_centres(robot: Robot, gait: Gait) -> tuple[LegStrides, ...]:
-    """The stride centres of all legs for a gait, in which they keep the legs apart and the robot stable."""
+    """The stride centres of all legs for a gait; they keep the legs apart and the robot stable."""
     legs = [_leg(robot, row, gait.stance) for row in range(len(robot.legs))]
     travels = [*(_straight(len(legs), k) for k in range(SEARCHED_HEADINGS)), _turn(legs)]
     search = _Search(robot, gait, legs)
@@ -128,7 +129,7 @@ def _turn(legs: Sequence[_LegCentres]) -> _Travel:
 
 
 class _Search:
-    """Searches the highest speed of one robot in one gait."""
+    """Search for the highest speed of one robot in one gait."""
 
     def __init__(self, robot: Robot, gait: Gait, legs: Sequence[_LegCentres]) -> None:
         self._robot, self._gait, self._legs = robot, gait, legs
@@ -137,7 +138,7 @@ class _Search:
         self._apart = 2.0 * max(leg.tibia.radius for leg in robot.legs) + FEET_CLEARANCE
 
     def top(self, travel: _Travel) -> _Top:
-        """The highest speed in a direction of travel, with any swing time."""
+        """The highest speed in a direction of travel over all swing times."""
         bounds = np.min(
             [
                 leg.speeds[:, travel.heading].max(axis=-1) / speed
@@ -151,7 +152,7 @@ class _Search:
             for step in range(SPEED_STEPS):
                 if high <= low * SPEED_RESOLUTION:
                     break
-                # At first whether this swing time gains anything at all, then whether the legs alone limit it.
+                # First whether this swing time gains anything, then the bound from the legs, then bisection.
                 speed = (low * SPEED_RESOLUTION, high, 0.5 * (low + high))[min(step, 2)]
                 spread = self._stable_spread(travel, speed, k)
                 if spread is not None:
@@ -163,7 +164,7 @@ class _Search:
         return best
 
     def _neutral_top(self, travel: _Travel) -> _Top:
-        """The highest speed with strides about the neutral footholds, whatever the margin."""
+        """The highest speed with strides about the neutral footholds, regardless of the static margin."""
         times = np.array(SWING_TIME_SCALES) * self._robot.walk.swing_time
         longest = 2.0 * STRIDE_SHARE / self._gait.stance / times
         speeds = np.min(
@@ -179,7 +180,7 @@ class _Search:
         return _Top(float(speeds[swing]), swing, 0.0)
 
     def _stable_spread(self, travel: _Travel, speed: float, swing: int) -> float | None:
-        """The least spread of the footholds whose nearest centres that allow a speed keep the static margin."""
+        """The least of SPREADS at which the nearest centres that allow a speed keep the static margin, or None."""
         choices = zip(self._legs, travel.speeds, strict=True)
         chosen = [_nearest(leg, leg.speeds[swing, travel.heading] >= speed * factor) for leg, factor in choices]
         centres = np.stack(chosen, axis=-1)
@@ -193,7 +194,7 @@ class _Search:
 
 
 def _nearest(leg: _LegCentres, usable: NDArray[np.bool_]) -> Points:
-    """The usable centres of a leg that are nearest to its foothold, for each of SPREADS."""
+    """The usable centres (SPREADS,) of a leg that are nearest to its foothold times each of SPREADS."""
     distances = np.abs(leg.centres - np.array(SPREADS)[:, None] * leg.foothold)
     nearest = np.where(usable, np.round(distances, 9), math.inf).argmin(axis=-1)
     found: Points = leg.centres[nearest]
@@ -222,7 +223,7 @@ def _of_turn(leg: _LegCentres, factor: float, top: _Top) -> int:
 
 
 def _cost(leg: _LegCentres, speeds: Array, top: _Top) -> Array:
-    """Cost of every centre of a leg: what its speed lacks, and its distance from the spread foothold."""
+    """Cost (C,) of every centre of a leg: its shortfall in speed, and its distance from the spread foothold."""
     if top.spread == 0.0:  # strides about the neutral foothold are the fastest
         return SHORTFALL_COST * np.abs(leg.centres - leg.foothold) / leg.length
     away = np.abs(leg.centres - top.spread * leg.foothold) / leg.length
@@ -230,7 +231,7 @@ def _cost(leg: _LegCentres, speeds: Array, top: _Top) -> Array:
 
 
 def _care(heading: int) -> float:
-    """Factor on the cost of motion between the heading before and this one."""
+    """Factor on MOTION_COST from the previous heading to this one."""
     return AXIS_CARE if heading % (SEARCHED_HEADINGS // 2) in (0, 1) else 1.0
 
 
@@ -241,7 +242,7 @@ def _kept_apart(
     travels: Sequence[_Travel],
     found: Sequence[tuple[Array, Array]],
 ) -> tuple[LegStrides, ...]:
-    """The strides found, with smaller offsets for travels in which legs come too near or support too little."""
+    """The strides found, with smaller offsets where legs come too close or the static margin is too small."""
     neutral = np.array(nominal_stance(robot).radii)
     offsets, radii = np.array([each[0] for each in found]), np.array([each[1] for each in found])
     hips = np.array([leg.hip for leg in legs])
@@ -249,7 +250,7 @@ def _kept_apart(
     for k, travel in enumerate(travels):
         enough = CycleLimits(min_margin(robot), TIBIA_CLEARANCE)
         for attempt in range(RETRIES if offsets[:, k].any() else 0):
-            if attempt == 1:  # no more is asked than strides about the neutral footholds keep
+            if attempt == 1:  # accept what strides about the neutral footholds have
                 enough = _limits(robot, gait, travel, hips + arms, neutral).at_most(*enough)
             outward, angle = offsets[:, k].T
             centres = hips + (1.0 + outward / np.abs(arms)) * np.exp(1j * angle) * arms
@@ -263,7 +264,7 @@ def _kept_apart(
 
 
 def _strides(offsets: Array, radii: Array) -> LegStrides:
-    """The strides at all headings, from those at the searched ones: between two far ones, the first of them."""
+    """The strides at all headings: between two searched ones their mean, or the first one if they are far apart."""
     found, sizes = [], []
     for k in range(SEARCHED_HEADINGS):
         here, there = offsets[k], offsets[(k + 1) % SEARCHED_HEADINGS]
@@ -275,7 +276,7 @@ def _strides(offsets: Array, radii: Array) -> LegStrides:
 
 
 def _limits(robot: Robot, gait: Gait, travel: _Travel, centres: Points, radii: Array) -> CycleLimits:
-    """The least margin and gap of full strides, in both directions of travel."""
+    """Least static margin and gap of full strides, forward and backward along a direction of travel."""
     factors = np.abs(centres) if travel.heading == TURNING else np.ones(len(centres))
     longest = 2.0 * STRIDE_SHARE / STRIDE_RESERVE * float((radii / factors).min())
     found = CycleLimits(math.inf, TIBIA_CLEARANCE)

@@ -1,4 +1,4 @@
-"""Stride regions over the heights of the body and the headings of the feet."""
+"""Table of the stride regions by body height and heading of the foot."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ from hexapod_control.core.workspace.strides.stride_regions import (
     StridesByMotion,
 )
 
-OFFSET_SHARES = (1.0, 0.8, 0.6, 0.4, 0.2)  # of the offsets that a height may leave; less is none
-MIN_MOVED_RADIUS_SHARE = 0.8  # of the radii at the walk's height that it leaves with these offsets
-SLOW_SHARE = 0.25  # of the speed of the fastest foot: slower ones, near the centre of rotation, stay nearer to neutral
+OFFSET_SHARES = (1.0, 0.8, 0.6, 0.4, 0.2)  # of the offsets, tried in turn at each height; none if all fail
+MIN_MOVED_RADIUS_SHARE = 0.8  # of the radii at the nominal height that must remain at another height
+SLOW_SHARE = 0.25  # of the fastest foot's speed: regions of slower feet (near the centre of rotation) move less
 
 
 class StrideTable:
-    """The stride regions of one robot in its fastest gait; in the others, feet stride in their neutral regions."""
+    """The stride regions of one robot in its fastest gait; in other gaits feet stride in their stance regions."""
 
     def __init__(self, robot: Robot, stances: StanceRegionTable, gait: Gait, legs: Sequence[LegStrides]) -> None:
         """Tabulates the regions of a gait over the heights of the stances."""
@@ -52,12 +52,15 @@ class StrideTable:
         self._scales = [scales for _, scales in found]
 
     def at(self, height: float, twist: Twist, moved: float, share: float) -> Strides:
-        """The regions at a height [m] for a twist, moved by a share (0 to 1) of the way; `share` of radii is usable."""
+        """The stride regions at a height [m] for a twist.
+
+        `moved` is the share (0 to 1) of the displacement at full speed, `share` (0 to 1) that of the radii.
+        """
         stance = self._stances.at(height)
         return Strides(stance, self.regions(stance, twist, moved), share)
 
     def regions(self, stance: StanceRegions, twist: Twist, moved: float) -> tuple[StrideRegion, ...]:
-        """The stride regions of all legs for a twist, moved by a share (0 to 1) of the way."""
+        """The stride regions of all legs for a twist, with a share `moved` (0 to 1) of their displacement."""
         if moved <= 0.0 or not self._offsets or twist.is_zero:
             return (NEUTRAL_REGION,) * len(stance.footholds)
         low, part = self._stances.between(stance.height)
@@ -86,11 +89,11 @@ class StrideTable:
         return tuple(found)
 
     def placed(self, leg: int, stance: StanceRegions, offset: PolarOffset, scale: float, moved: float) -> StrideRegion:
-        """The region of a leg (row) with an offset from the neutral foothold of a stance."""
+        """The region of a leg (row) displaced by an offset from its neutral foothold in a stance."""
         return StrideRegion(offset, scale, moved, offset.displacement(self._hips[leg], stance.footholds[leg]))
 
     def at_row(self, row: int, moved: float) -> list[StridesByMotion]:
-        """The strides of all legs at a row of the stances, moved by a share (0 to 1) of the way."""
+        """The strides of all legs at a row (height) of the table, with a share `moved` (0 to 1) of the displacement."""
         stance, found = self._stances.rows[row], []
         shape = len(BENDS), HEADINGS
         if not self._offsets:
@@ -114,7 +117,8 @@ class StrideTable:
     def fits(self, pose: BodyPose, share: float, lift: float) -> bool:
         """True if in a body pose all feet reach a share of their regions, on the ground and lifted [m].
 
-        Up to 1 it is that of the neutral regions; above, the feet also reach as much of the way to the stride regions.
+        Up to 1, `share` is that of the radii of the stance regions. Above 1, the feet must also reach the stride
+        regions, with `share` - 1 of their displacement.
         """
         height = self._robot.walk.height
         if not self._stances.fits(pose, min(1.0, share), lift):
@@ -131,12 +135,12 @@ class StrideTable:
         )
 
     def outlines(self, height: float) -> list[list[Point]]:
-        """Points [m] by leg round its regions for all headings with the swings over them, from its neutral foothold."""
+        """Outline by leg of its stride regions over all headings, with the swings: points [m] from the foothold."""
         stance = self._stances.at(height)
         return [[(x, y) for x, y, z in points if z == 0.0] for points in self._extremes(stance, 1.0, 1.0)]
 
     def _extremes(self, stance: StanceRegions, moved: float, lift: float) -> Iterator[list[Vector]]:
-        """Points and heights [m] of a leg that are farthest in every direction, in any of its regions."""
+        """Outermost points (x, y, height) [m] over all regions of each leg in turn, from its neutral foothold."""
         low, part = self._stances.between(stance.height)
         row = low if part < 0.5 else low + 1
         for leg, radius in enumerate(stance.radii):
@@ -158,12 +162,12 @@ class StrideTable:
 
 
 def bend_of_path(twist: Twist, x: float, y: float, speed: float) -> float:
-    """How far the path of a foot at (x, y) [m], with a speed [m/s], is that of turning on the spot: from -1 to 1."""
+    """Bend (-1 to 1) of the path of a foot at (x, y) [m] that moves at a speed [m/s], see BENDS."""
     return min(max(twist.wz * math.hypot(x, y) / speed, -1.0), 1.0) if speed > 0.0 else 0.0
 
 
 def _at_height(robot: Robot, row: StanceRegions, legs: Sequence[LegStrides]) -> tuple[float, list[list[float]]]:
-    """Share of the offsets that a height leaves, and the radii by leg and heading relative to the neutral ones."""
+    """Share of the offsets that fits at a height, and the radii by leg and heading relative to the neutral ones."""
     for share in OFFSET_SHARES:
         radii = [
             _radii(robot, leg, foothold, row.height, share, strides)
@@ -178,12 +182,12 @@ def _at_height(robot: Robot, row: StanceRegions, legs: Sequence[LegStrides]) -> 
 
 
 def _radii(robot: Robot, leg: Leg, foothold: Point, height: float, share: float, strides: LegStrides) -> Array:
-    """Radii (headings,) [m] of a leg's regions at a height [m], with a share of the offsets."""
+    """Radii (headings,) [m] of a leg's stride regions at a height [m], displaced by a share of the offsets."""
     seen = seen_from_hip(leg, foothold)
     moves = [complex(*offset.scaled(share).displacement((0.0, 0.0), seen.foothold)) for offset in strides.offsets]
     centres = complex(*seen.foothold) + np.array(moves)
     most, lift = np.array(strides.radii), robot.walk.lift_height
-    # Above all where the feet go: along the motion.
+    # Besides the usual directions, the one in which the foot moves: its reach matters most.
     tangent = math.atan2(foothold[0], -foothold[1])  # when turning on the spot
     along = np.exp(1j * (np.append(math.pi * np.arange(HEADINGS) / HEADINGS, tangent) - leg.hip_yaw))[:, None]
     around = np.concatenate((along, -along, np.tile([complex(*d) for d in DIRECTIONS], (HEADINGS + 1, 1))), axis=1)
