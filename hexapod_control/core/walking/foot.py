@@ -19,7 +19,7 @@ ZERO_VELOCITY: Vector = (0.0, 0.0, 0.0)  # [m/s]
 
 @dataclass(frozen=True, slots=True)
 class Stance:
-    """The foot stands: it is fixed in the world."""
+    """The foot is planted: it is fixed in the world."""
 
     planted: ClassVar[bool] = True
 
@@ -29,7 +29,7 @@ STANCE = Stance()
 
 @dataclass(slots=True)
 class Swing:
-    """The foot swings, from lift-off to touch-down."""
+    """The foot is in the air, from lift-off to touch-down."""
 
     progress: float  # in [0, 1)
     stance: float  # [swing times] planned duration of the stance after touch-down
@@ -38,14 +38,14 @@ class Swing:
     timing: SwingTiming = SMOOTH
     aim: Point = (0.0, 0.0)  # [m] where the swing ends, fixed in the world
     pace: float = 1.0  # share of the nominal horizontal speed
-    lag: float = 0.0  # progress by which the horizontal travel is behind because of that
+    lag: float = 0.0  # progress by which the horizontal travel lags because of that pace
 
     planted: ClassVar[bool] = False
 
 
 @dataclass(slots=True)
 class Dropping:
-    """The foot goes straight down after a halt in mid-swing, or stops where it touched the ground."""
+    """The foot moves to the ground outside of a swing: after a halt in mid-swing, or where it touched the ground."""
 
     duration: float  # [s]
     height: float  # [m] at the start, relative to the end
@@ -97,7 +97,7 @@ class Foot:
 
     @property
     def planted(self) -> bool:
-        """True if the foot stands."""
+        """True if the foot is on the ground."""
         return self.state.planted
 
     @property

@@ -24,7 +24,7 @@ from hexapod_control.core.workspace.twist_limits import (
     clamp_to_limits,
     derate_limits,
     ramp_towards,
-    without_traces,
+    zero_small_axes,
 )
 
 SWING_TIME_RATE = 0.5  # [s/s] by which the swing time may change
@@ -35,7 +35,7 @@ ROUGH_STRIDE_SHARE = 0.85  # length of strides on rough ground, relative to stea
 
 
 class SpeedControl:
-    """Command, executed twist and swing time of a walk."""
+    """Command, executed twist and swing time of a walk; `ramp` and `change_swing_time` advance them by one tick."""
 
     __slots__ = (
         "_limiter",
@@ -55,7 +55,7 @@ class SpeedControl:
         self._limits = TwistLimits()
         self._swing_time_scale = 1.0
         self._speed_share = 1.0
-        self._lost = 0.0  # [s] of walking as commanded, on rough ground
+        self._lost = 0.0  # [s] by which the walk is behind its command, on rough ground
         self.command = ZERO
         self.halted = False  # feet stay where they are until the next command
         self.twist = ZERO  # executed
@@ -68,7 +68,7 @@ class SpeedControl:
 
     def drive(self, command: Twist) -> None:
         """Follows a twist from now on; axes below MIN_TWIST are zero."""
-        self.command, self.halted = without_traces(command, MIN_TWIST), False
+        self.command, self.halted = zero_small_axes(command, MIN_TWIST), False
 
     def halt(self) -> None:
         """Brings the twist to zero until the next command."""
@@ -77,16 +77,16 @@ class SpeedControl:
     def limit(
         self, conditions: SpeedConditions, at_best: SpeedConditions, coming: Sequence[Gait], share: float
     ) -> SpeedLimit:
-        """Returns possible twist and swing time for a share of the command, in the present gait and `coming` ones.
+        """Returns the possible twist and swing time for a share of the command, in the present gait and in `coming`.
 
-        Limits that are a share of the robot's speed are so of that `at_best`, in the fastest of the selected gaits.
+        Limits that are a share of the robot's speed refer to its speed under the conditions `at_best`.
         """
         command = self.command.scaled(share * (1.0 + min(self._lost, CATCH_UP_SHARE)))
         limits = self._derated_limits(at_best)
         return self._limiter.limit(command, conditions, coming, limits, self._swing_time_scale)
 
     def goal(self, at_best: SpeedConditions, share: float) -> Twist:
-        """Returns a share of the command within the settings, whether the legs can do it or not."""
+        """Returns a share of the command within the limits of the settings, regardless of those of the legs."""
         return clamp_to_limits(self.command.scaled(share), self._derated_limits(at_best))
 
     def maxima(self, conditions: SpeedConditions) -> Twist:

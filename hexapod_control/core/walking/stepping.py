@@ -1,6 +1,6 @@
 """Starts and stops stepping: the gait clock runs while the robot moves or a foot is off its neutral foothold.
 
-A standing robot does not step while a foot is guided, after a halt, or in a body pose that leaves no room for strides.
+A standing robot does not step while a foot is guided, after a halt, or in a body pose in which it cannot stride.
 Contact points are in base_footprint [m].
 """
 

@@ -1,4 +1,4 @@
-"""Standing and walking: command -> limits -> ramp -> region guard -> feet, below the body pose.
+"""Standing and walking: command -> limits -> ramp -> region guard -> feet -> whole-body pose.
 
 One tick, in the order of `advance`:
 1. `SpeedControl` limits the command to what gait, height, legs and servos allow;
@@ -61,7 +61,7 @@ class WalkController:
         self.state = WalkState(
             capabilities.stances, self._motion, self._body, self._speed, self._gaits, self._strides, self._recovery
         )
-        self._body.sway.leave_room(pose, gait.sway)
+        self._body.sway.prepare(pose, gait.sway)
         self.change_settings(WalkSettings(self._gaits.selection))
 
     # --- requests ------------------------------------------------------------------------------------
@@ -73,7 +73,7 @@ class WalkController:
         self._speed.drive(command)
 
     def halt(self) -> None:
-        """Brings the body to rest, sets feet in the air down, and leaves all feet on the ground where they are."""
+        """Brings the body to rest, lowers the feet in the air, and leaves all feet where they are."""
         self.release()
         self._speed.halt()
         self._gaits.halt(self._motion)
@@ -139,18 +139,18 @@ class WalkController:
     # --- sensors -------------------------------------------------------------------------------------
 
     def sense(self, contacts: Sequence[bool] | None, tilt: Tilt | None) -> None:
-        """Takes which feet touch, and roll and pitch [rad] of the body; None if unknown or not to be used."""
+        """Takes the contact of each foot, and roll and pitch [rad] of the body; None if unknown or not to be used."""
         self._motion.sense(contacts, self._capabilities.robot.walk.height)
         self._body.sense(tilt)
 
     def slow_down(self, share: float) -> None:
-        """Walks at most at a share (0 to 1) of the speed from now on."""
+        """Limits the speed to a share (0 to 1) from now on."""
         self._recovery.most_speed = share
 
     def recover_margin(self, dt: float, margin: float, inward: Point) -> None:
-        """Takes measures against a static margin [m] of the last tick that is too small.
+        """Responds to the static margin [m] of the last tick if it is too small, see `margin_recovery`.
 
-        `inward` is the unit vector into the support polygon across its nearest edge.
+        `inward` is the unit vector into the support polygon, perpendicular to its nearest edge.
         """
         recovery = self._recovery
         if recovery.update(dt, margin, inward):
@@ -193,13 +193,13 @@ class WalkController:
         self._gaits.choose(dt, goal, motion, body.height, body.region_share)
         limit = self.limit()
         body.step(dt, is_stepping(limit.twist, motion, body, speed, stances), motion.feet)
-        body.sway.leave_room(body.walking_goal, motion.clock.gait.sway)
+        body.sway.prepare(body.walking_goal, motion.clock.gait.sway)
         body.sway.step(dt / speed.swing_time, motion)
         stance = stances.at(body.height)
         demand = StrideDemand(stance, motion.clock.gait, body.region_share, limit.moved, limit.twist)
         strides = self._strides.step(demand, speed.twist, speed.swing_time, motion)
         guided_legs.prepare_feet(robot, motion.feet, body, previous)
-        if not motion.running or speed.swing_time >= limit.swing_time - 1e-9:  # else stances last longer than planned
+        if not motion.running or speed.swing_time >= limit.swing_time - 1e-9:  # a rising swing time prolongs stances
             self._gaits.step(
                 dt, motion, WalkConditions(speed.twist, speed.swing_time, stance, body.height, strides.share)
             )

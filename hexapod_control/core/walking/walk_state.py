@@ -54,7 +54,7 @@ class WalkState:
 
     @property
     def selection(self) -> GaitSelection:
-        """The selected gait, or those to choose from."""
+        """The selected gait, or the gaits between which the speed decides."""
         return self._gaits.selection
 
     @property
@@ -84,7 +84,7 @@ class WalkState:
 
     @property
     def halted(self) -> bool:
-        """True if feet stay where they are until the next command."""
+        """True after a halt: the feet stay where they are until the next command."""
         return self._speed.halted
 
     @property
@@ -129,7 +129,7 @@ class WalkState:
 
     @property
     def strides(self) -> Strides:
-        """The present stride regions, as far as the pose and tilt of the body leave room for them."""
+        """The present stride regions, with the region share that pose and tilt of the body leave."""
         return Strides(self.stance, self._strides.regions, room_parts(self._body.region_share)[1])
 
     @property

@@ -23,7 +23,7 @@ def chosen_by(capabilities):
     """A choice of its own that starts in the most stable gait, and the conditions of a body in its neutral pose."""
     selection = capabilities.selection(AUTO)
     choice = GaitChoice(capabilities.envelope, selection, selection.most_stable)
-    return choice, (capabilities.robot.walk.height, capabilities.room(selection.fastest))
+    return choice, (capabilities.robot.walk.height, capabilities.region_share(selection.fastest))
 
 
 @pytest.mark.parametrize("name", ROBOTS)

@@ -81,7 +81,7 @@ class BodyControl:
 
     @property
     def region_share(self) -> float:
-        """Share (0 to 1) of the stance regions that can be used with the pose and tilt of the body."""
+        """The region share (REGION_SHARES) that pose, sway and tilt of the body leave."""
         share = min(self._pose.region_share, self.sway.region_share)
         return min(share, self.levelling.region_share) if self.levelling else share
 
@@ -143,7 +143,7 @@ class BodyControl:
         self._pose.request(_shifted(self._requested, self._shift))
 
     def track(self, pose: BodyPose) -> None:
-        """Follows a pose that changes every tick and is known to be in reach."""
+        """Follows a pose that changes every tick and is known to be reachable."""
         self._pose.track(pose)
 
     def sense(self, tilt: Tilt | None) -> None:

@@ -38,7 +38,7 @@ class BodyLevelling:
         self.measured: Tilt | None = None  # [rad] of the body in the world; None: not known
         self.tilt = LEVEL
         self._rates = LEVEL  # [rad/s]
-        self.region_share = REGION_SHARES[0]  # share of the stance regions that can be used with the tilt
+        self.region_share = REGION_SHARES[0]  # that the tilt leaves
 
     @property
     def faded(self) -> bool:

@@ -1,4 +1,4 @@
-"""The sway of the body in a crawl: over the legs that stand, before those of the other side lift off."""
+"""Sway of the body in a crawl: over the legs of one side, before those of the other side lift off."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ CENTRED: Point = (0.0, 0.0)
 
 
 class BodySway:
-    """How far the body is shifted from its pose; every shift begins and ends at rest."""
+    """Offset of the body from its pose; every shift from one side to the other begins and ends at rest."""
 
-    __slots__ = ("_feasibility", "_goal", "_progress", "_room_for", "_start", "offset", "region_share")
+    __slots__ = ("_feasibility", "_goal", "_prepared_for", "_progress", "_start", "offset", "region_share")
 
     def __init__(self, feasibility: PoseFeasibility) -> None:
-        """Not shifted."""
+        """Starts without an offset."""
         self._feasibility = feasibility
         self.offset = self._goal = self._start = CENTRED  # [m] in base_footprint
         self._progress = 1.0  # of the shift from start to goal
-        self._room_for: tuple[BodyPose, Point] | None = None
-        self.region_share = REGION_SHARES[0]  # share of the stance regions that the sway leaves for walking
+        self._prepared_for: tuple[BodyPose, Point] | None = None
+        self.region_share = REGION_SHARES[0]  # that the sway leaves for walking
 
-    def leave_room(self, pose: BodyPose, sway: Point) -> None:
-        """Leaves room for a sway [m] to both sides of a pose."""
-        if self._room_for != (pose, sway):
-            self._room_for = (pose, sway)
+    def prepare(self, pose: BodyPose, sway: Point) -> None:
+        """Updates the region share for a sway (x, y) [m] to both sides of a pose."""
+        if self._prepared_for != (pose, sway):
+            self._prepared_for = (pose, sway)
             ends = [pose._replace(x=pose.x + sign * sway[0], y=pose.y + sign * sway[1]) for sign in (1.0, -1.0)]
             self.region_share = REGION_SHARES[0] if sway == CENTRED else min(map(self._feasibility.region_share, ends))
 
     def step(self, swing_times: float, motion: FootMotion) -> None:
-        """Sways for a time [swing times] by the gait clock; back to the middle once all feet stand."""
+        """Advances the sway by a time [swing times] according to the gait clock; back to zero once all feet stand."""
         if motion.running:
             goal = motion.clock.gait.shift(motion.clock.phase)
         else:

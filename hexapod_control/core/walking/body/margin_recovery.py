@@ -31,7 +31,7 @@ GAIT_CHANGE_INTERVAL_S = 3.0  # between two gait changes because of the margin
 
 @dataclass(frozen=True, slots=True)
 class RecoveryMeasures:
-    """The measures that are active."""
+    """The active measures."""
 
     least: float = 0.0  # [m] required margin; 0 disables all measures
     speed_share: float = 1.0  # of the speed
@@ -72,7 +72,7 @@ class RecoveryMeasures:
 
 
 class MarginRecovery:
-    """Decides on measures tick by tick, and when the body and the gait have to follow."""
+    """Updates the measures every tick, and decides when the body has to shift and the gait to change."""
 
     __slots__ = ("_since_gait_change", "measures", "most_speed", "requested_shift")
 

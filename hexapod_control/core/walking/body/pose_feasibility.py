@@ -3,7 +3,7 @@
 To stand in a pose, all neutral footholds must be in reach. To walk in it, a share of every stance region must be in
 reach, on the ground and at lift height, and full strides over that share must keep a static margin, if they do with a
 level body. Other poses are clamped along a straight line in all six coordinates towards the level pose.
-The region share is the share (0 to 1) of the stance regions that can be used in a pose.
+The region share says how much of the stance and stride regions can be used in a pose, see REGION_SHARES.
 """
 
 from __future__ import annotations
@@ -31,17 +31,7 @@ from hexapod_control.core.workspace.stride_stability import MIN_STRIDE_MARGIN, S
 from hexapod_control.core.workspace.strides.stride_regions import NEUTRAL_REGION, Strides, room_parts, usable_disc
 from hexapod_control.core.workspace.strides.stride_table import StrideTable
 
-TILT_REGION_SHARES = (
-    2.0,
-    1.75,
-    1.5,
-    1.25,
-    1.0,
-    0.9,
-    0.8,
-    0.7,
-    0.6,
-)  # possible region shares of a tilt that keeps the body level
+TILT_REGION_SHARES = (2.0, 1.75, 1.5, 1.25, 1.0, 0.9, 0.8, 0.7, 0.6)  # possible with a tilt that keeps the body level
 STEP_SHARES = (0.0, 0.35, 0.7)  # of the path to the neutral foothold, checked for reach before a foot steps there
 RESOLUTION = 1 / 64  # of the clamping, as a share of the line
 
@@ -98,7 +88,7 @@ class PoseFeasibility:
         """True if the feet can stride over a share of their regions in a pose, and support the robot meanwhile."""
         return self.capabilities.strides.fits(pose, share, self._robot.walk.lift_height) and (
             self._stride_margin(pose, share) >= MIN_STRIDE_MARGIN
-            or self._stride_margin(level_at_height(pose), share) < MIN_STRIDE_MARGIN  # nor does a level body keep it
+            or self._stride_margin(level_at_height(pose), share) < MIN_STRIDE_MARGIN  # too small with a level body, too
         )
 
     def _stride_margin(self, pose: BodyPose, share: float) -> float:
@@ -114,14 +104,14 @@ class PoseFeasibility:
         return stride_margin(gaits, stance, center, share, regions)
 
     def _moved_stance(self, stance: StanceRegions, direction: Point, moved: float) -> StanceRegions:
-        """The stride regions for a motion in a direction, moved by a share of the way."""
+        """The stride regions for walking in a direction, with a share `moved` of their displacement."""
         return Strides(stance, self.capabilities.strides.regions(stance, Twist(*direction, 0.0), moved), 1.0).stance
 
     def within_regions(self, pose: BodyPose, feet: Sequence[Foot], region_share: float) -> bool:
         """Returns True if all feet stand inside this share of their regions."""
-        stance, room = self.stance_at(pose), room_parts(region_share)
+        stance, shares = self.stance_at(pose), room_parts(region_share)
         return all(
-            foot.state.planted and foot.region.moved <= room[0] and _beyond(leg, foot, stance, room) <= 0.0
+            foot.state.planted and foot.region.moved <= shares[0] and _beyond(leg, foot, stance, shares) <= 0.0
             for leg, foot in enumerate(feet)
         )
 
@@ -135,16 +125,16 @@ class PoseFeasibility:
 
     def _outside_region(self, pose: BodyPose, feet: Sequence[Foot], region_share: float) -> float:
         """Greatest distance [m] of a foot beyond the share of its region that can be used in a pose."""
-        stance, room = self.stance_at(pose), room_parts(region_share)
+        stance, shares = self.stance_at(pose), room_parts(region_share)
         distances = [
-            _beyond(leg, foot, stance, room) for leg, foot in enumerate(feet) if not isinstance(foot.state, Guided)
+            _beyond(leg, foot, stance, shares) for leg, foot in enumerate(feet) if not isinstance(foot.state, Guided)
         ]
         return max(distances, default=0.0)
 
     def can_step_to_neutral(self, pose: BodyPose, feet: Sequence[Foot], region_share: float) -> bool:
         """Returns True if all feet are in their regions, or in reach on the path from there to neutral, in a pose."""
-        stance, room = self.stance_at(pose), room_parts(region_share)
-        outside = [leg for leg, foot in enumerate(feet) if _beyond(leg, foot, stance, room) > 0.0]
+        stance, shares = self.stance_at(pose), room_parts(region_share)
+        outside = [leg for leg, foot in enumerate(feet) if _beyond(leg, foot, stance, shares) > 0.0]
         if not outside:
             return True
         robot = self._robot
@@ -171,9 +161,12 @@ def level_at_height(pose: BodyPose) -> BodyPose:
     return NEUTRAL._replace(z=pose.z)
 
 
-def _beyond(leg: int, foot: Foot, stance: StanceRegions, room: tuple[float, float]) -> float:
-    """By how much [m] the foot of a leg (row) is beyond the `room_parts` of its region; negative inside."""
-    moved, share = room
+def _beyond(leg: int, foot: Foot, stance: StanceRegions, shares: tuple[float, float]) -> float:
+    """Distance [m] of the foot of a leg (row) beyond the usable part of its region; negative inside.
+
+    `shares` are those of displacement and radius, see `room_parts`.
+    """
+    moved, share = shares
     usable = 1.0 if foot.state.planted else FLIGHT_REACH_SHARE
     region = foot.region if foot.region.moved <= moved else NEUTRAL_REGION
     (x, y), radius = usable_disc(stance, leg, region, share)
@@ -181,7 +174,7 @@ def _beyond(leg: int, foot: Foot, stance: StanceRegions, room: tuple[float, floa
 
 
 def _points_to_neutral(foot: Foot, neutral: Point) -> list[Point]:
-    """Points (x, y) [m] on the way of a foot to its neutral foothold, which itself is always in reach."""
+    """Points (x, y) [m] on the path of a foot to its neutral foothold, which itself is always in reach."""
     return [(foot.x + share * (neutral[0] - foot.x), foot.y + share * (neutral[1] - foot.y)) for share in STEP_SHARES]
 
 

@@ -1,4 +1,4 @@
-"""Drops: a foot moves to the ground outside of a swing, after a halt in mid-swing or an early touch-down.
+"""Drops: a foot moves to the ground outside of a swing, after a halt in mid-swing or after an early touch-down.
 
 Its horizontal speed fades as (1 - t)^2 with the share t of the duration; its height follows a cubic that ends at rest.
 Points and heights are as in `walking.foot`.
@@ -12,9 +12,9 @@ from hexapod_control.core.kinematics.se2 import Pose
 from hexapod_control.core.robot import Point, Vector
 from hexapod_control.core.walking.foot import STANCE, Dropping, Foot
 
-CONTACT_DELAY_S = 0.02  # from a contact to the tick that uses it
+CONTACT_DELAY_S = 0.02  # from a contact to the tick that responds to it
 DROP_TIMES_S = tuple(0.1 + 0.025 * k for k in range(13))  # possible durations of a drop after a halt
-DROP_ACCELERATION = 6.0  # [m/s^2] of the foot that the chosen duration should not exceed
+DROP_ACCELERATION = 6.0  # [m/s^2] of the foot; the shortest duration that does not exceed it is used
 
 
 def drop_after_halt(foot: Foot) -> Dropping:

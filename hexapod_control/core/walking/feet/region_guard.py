@@ -1,11 +1,11 @@
 """Region guard: slows the body down so that planted feet stay inside their stance regions.
 
 Points are contact points (x, y) [m] in base_footprint. In the body frame a planted foot moves on a circle about the
-centre of rotation (on a line when walking straight), so the time until it leaves its region, a disc about the centre
-of its strides, follows from the intersection of two circles. While the regions move, a foot may use the one in which it
-landed and the present one. A foot that lifts off before that needs no guard. For the others
-the twist is scaled, which keeps the path of the body: either so that the foot stays inside until its lift-off, or so
-that the body can still brake before. Formulas: docs/architecture/walking-mathematics.md, "Region guard".
+centre of rotation (on a line when walking straight), so the time until it leaves its region, a disc about its stride
+centre, follows from the intersection of two circles. While the regions move, a foot may use the one in which it landed
+and the next one. A foot that lifts off before it leaves its region needs no guard. For the others the twist is scaled,
+which keeps the path of the body: either so that the foot stays inside until its lift-off, or so that the body can still
+brake before. Formulas: docs/architecture/walking-mathematics.md, "Region guard".
 """
 
 from __future__ import annotations
@@ -74,8 +74,8 @@ def allowed_share(
 ) -> float:
     """Returns the share (0 to 1) of the twist at which no planted foot leaves its region before it lifts off.
 
-    Dropping feet stay inside the part that feet in the air may use. `clock` is None while the gait clock stands; `dt`
-    and `swing_time` are in [s].
+    Dropping feet stay within FLIGHT_REACH_SHARE of their region. `clock` is None while the gait clock stands; `dt` and
+    `swing_time` are in [s].
     """
     factor = 1.0
     for leg, foot in enumerate(feet):
@@ -98,6 +98,6 @@ def allowed_share(
         brake = 1.0 if clock is None else 1.0 - BRAKING_DECELERATION * dt / speed
         able_to_stop = min(math.sqrt(2.0 * BRAKING_DECELERATION * inside / speed), inside / dt)
         if clock is not None and math.dist((foot.x, foot.y), disc.centre) > disc.radius:
-            able_to_stop = OUTSIDE_SHARE  # it has met the ground there
+            able_to_stop = OUTSIDE_SHARE  # it touched down outside its region
         factor = min(factor, max(inside / stays, min(brake, able_to_stop)))
     return factor

@@ -1,9 +1,9 @@
-"""Chooses the stride regions for the motion: each foot gets its next region when it lifts off.
+"""Chooses the stride regions for the twist; a foot changes to its next region when it lifts off.
 
 As long as strides about the neutral footholds are fast enough, and in all gaits but the fastest, the feet stride there,
-where the legs are stiff and the robot stands best. Above, the centres of the strides move to where the legs are fastest
-in the direction of the motion. A foot moves its region by so much per swing that the swing is hardly longer than in
-steady walking, and the walk is slower meanwhile.
+where the robot is most stable. At higher speed the stride centres move to where the legs are fastest in the direction
+of travel. Per swing, a region moves only so far that the swing is hardly longer than in steady walking; meanwhile the
+robot walks more slowly.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.stance_regions import StanceRegions
 from hexapod_control.core.workspace.strides.stride_regions import NEUTRAL_REGION, StrideRegion, Strides, room_parts
 
-LONGER_SWING = 1.28  # steady strides of the motion, or ...
-FULL_SWING = 1.9  # ... radii of the neutral region, that a swing may cover to move its region
-MIN_STRIDE = 0.6  # of these: shorter ones the walk need not make while regions move
+MAX_SWING_PER_STRIDE = 1.28  # a swing that moves its region may cover so many steady strides, or ...
+MAX_SWING_PER_RADIUS = 1.9  # ... so many radii of the neutral region
+MIN_STRIDE_SHARE = 0.6  # of the latter, to which strides are shortened at most while regions move
 
 
 class StrideDemand(NamedTuple):
@@ -29,8 +29,8 @@ class StrideDemand(NamedTuple):
 
     stance: StanceRegions
     gait: Gait  # the active one
-    room: float  # share of the stance regions that the body leaves, see REGION_SHARES
-    moved: float  # share (0 to 1) of the way by which the regions move
+    region_share: float  # that the body leaves, see REGION_SHARES
+    moved: float  # share (0 to 1) of the displacement of the regions
     twist: Twist  # to which the walk ramps
 
 
@@ -43,13 +43,13 @@ class StrideControl:
         """Starts with the neutral regions."""
         self._capabilities = capabilities
         self.regions = (NEUTRAL_REGION,) * len(capabilities.robot.legs)  # for the next swings
-        self._goal = self.regions  # of the motion
-        self.speed_share = 1.0  # of the motion's speed, at which swings leave room to move the regions
+        self._goal = self.regions  # for the demanded twist
+        self.speed_share = 1.0  # of the demanded twist, so that swings are short enough to move their regions
         self._demand: StrideDemand | None = None
 
     def step(self, demand: StrideDemand, twist: Twist, swing_time: float, motion: FootMotion) -> Strides:
-        """The regions for the next swing of each foot at the executed twist and swing time [s]."""
-        share = room_parts(demand.room)[1]
+        """Returns the regions for the next swing of each foot at the executed twist and swing time [s]."""
+        share = room_parts(demand.region_share)[1]
         if self._demand != demand:
             self._demand, self._goal = demand, self._regions(demand)
         regions = tuple([foot.region for foot in motion.feet])
@@ -65,16 +65,16 @@ class StrideControl:
     def _next(
         self, regions: Sequence[StrideRegion], demand: StrideDemand, twist: Twist, swing_time: float
     ) -> tuple[StrideRegion, ...]:
-        """The regions of the next swings on the way to the goal; sets the speed at which the swings leave room."""
+        """The regions of the next swings, nearer to the goal by what a swing may cover; sets `speed_share`."""
         stance, stance_time, found = demand.stance, swing_time * demand.gait.stance, []
         for leg, (now, goal) in enumerate(zip(regions, self._goal, strict=True)):
             distance = math.dist(now.displacement, goal.displacement)
             x, y = stance.footholds[leg]
             speed, most = (math.hypot(t.vx - t.wz * y, t.vy + t.wz * x) for t in (twist, demand.twist))
-            stride, wanted, easy = stance_time * speed, stance_time * most, FULL_SWING * stance.radii[leg]
-            longest = max(LONGER_SWING * wanted, easy)
+            stride, wanted, usual = stance_time * speed, stance_time * most, MAX_SWING_PER_RADIUS * stance.radii[leg]
+            longest = max(MAX_SWING_PER_STRIDE * wanted, usual)
             if wanted > 0.0:
-                self.speed_share = min(self.speed_share, max(longest - distance, MIN_STRIDE * easy) / wanted)
+                self.speed_share = min(self.speed_share, max(longest - distance, MIN_STRIDE_SHARE * usual) / wanted)
             step = max(longest - stride, 0.0)
             found.append(goal if distance <= step else self._towards(leg, stance, now, goal, step / distance))
         return tuple(found)
@@ -82,7 +82,7 @@ class StrideControl:
     def _towards(
         self, leg: int, stance: StanceRegions, now: StrideRegion, goal: StrideRegion, part: float
     ) -> StrideRegion:
-        """The region of a leg at a part (0 to 1) of its way to a goal."""
+        """The region of a leg (row) between `now` (part 0) and `goal` (part 1)."""
         offset = now.offset.towards(goal.offset, part)
         scale, moved = (a + part * (b - a) for a, b in ((now.scale, goal.scale), (now.moved, goal.moved)))
         return self._capabilities.strides.placed(leg, stance, offset, scale, moved)

@@ -38,13 +38,13 @@ class WalkConditions(NamedTuple):
     swing_time: float  # [s]
     stance: StanceRegions
     height: float  # [m] of base_link above the ground
-    region_share: float  # share of the stance regions that can be used
+    region_share: float  # (0 to 1) of the radii of the stance regions
 
 
 def first_phase(gait: Gait, contacts: Sequence[Point], center: Point) -> float:
     """Returns the phase at which a standing robot starts: 0, or the one with the best margin in the first swing.
 
-    Contact points and centre of mass are in base_footprint [m]; after a halt, feet may be anywhere.
+    Contact points (n, 2) and centre of mass (2,) are in base_footprint [m]; after a halt, feet may be anywhere.
     """
 
     def margin(phase: float) -> float:
@@ -71,22 +71,22 @@ class GaitSelector:
 
     @property
     def selection(self) -> GaitSelection:
-        """The selected gait, or those to choose from."""
+        """The selected gait, or the gaits between which the speed decides."""
         return self._choice.selection
 
     def fastest(self, motion: FootMotion) -> Gait:
-        """Returns the fastest gait to choose from; the active one if there is no choice."""
+        """Returns the fastest of the selected gaits; the active one if only one is selected."""
         selection = self._choice.selection
         return selection.fastest if len(selection.gaits) > 1 else motion.clock.gait
 
     def select(self, selection: GaitSelection, motion: FootMotion) -> None:
-        """Requests a change to a gait, or to the choice of one by speed, as soon as possible."""
+        """Requests a change to the selected gait, or to that of the selected ones that suits the speed."""
         self._choice = GaitChoice(self._capabilities.envelope, selection, motion.clock.gait)
         self._request(self._choice.gait, motion)
 
-    def choose(self, dt: float, goal: Twist, motion: FootMotion, height: float, room: float) -> None:
-        """Requests another of the gaits to choose from if the speed to walk at needs or allows it."""
-        self._choice.follow(dt, goal, height, room, walking=motion.running)
+    def choose(self, dt: float, goal: Twist, motion: FootMotion, height: float, region_share: float) -> None:
+        """Requests another one of the selected gaits if the speed requires or allows it, see `gait_choice`."""
+        self._choice.follow(dt, goal, height, region_share, walking=motion.running)
         if self._choice.gait is not self._requested:
             self._request(self._choice.gait, motion)
 
@@ -100,7 +100,7 @@ class GaitSelector:
         self.wanted = None if self._requested is motion.clock.gait else self._requested
 
     def coming(self, motion: FootMotion) -> list[Gait]:
-        """Returns the gaits whose speed limits apply already, besides those of the active gait."""
+        """Returns the gaits to which the walk will change; their speed limits apply already."""
         change = motion.clock.change
         return [gait for gait in (self.wanted, change.gait if change else None) if gait is not None]
 
@@ -147,7 +147,7 @@ class GaitSelector:
                 yield other
 
     def _plan(self, gait: Gait, motion: FootMotion, now: WalkConditions) -> tuple[GaitChange, float]:
-        """Returns the best change to a gait now, and its violation."""
+        """Returns the best change to a gait from now on, and its violation."""
         legs = transition_legs(
             motion, gait, self._capabilities.robot, now.stance, now.twist, now.swing_time, now.region_share
         )

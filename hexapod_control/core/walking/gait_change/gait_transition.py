@@ -1,10 +1,10 @@
-"""Finds the moment and the phase at which one gait can change into another without a stop.
+"""Finds the moment and the phase at which the gait can change without a stop.
 
 Every pair (leave the old gait in t, enter the new one at phase b) gives each leg one stance of unusual length, from its
 last touch-down in the old gait to its first lift-off in the new one. A pair is good if
 1. each of these stances fits into the leg's stance region at the speed of the body,
 2. the swings before and after it are not too fast for the servos, and
-3. the static margin stays large enough whichever legs are in the air meanwhile.
+3. the static margin stays large enough, whichever legs are in swing at the same time.
 All pairs of a grid are evaluated at once with arrays (leg, leave, phase). The earliest good pair is used; if there is
 none, the one with the smallest violation (the region guard then slows the body for a moment).
 Formulas: docs/architecture/walking-mathematics.md, "Gait transition".

@@ -48,7 +48,7 @@ def transition_legs(
     swing_time: float,
     region_share: float,
 ) -> list[TransitionLeg]:
-    """Returns the constraints of all legs for a change to `gait` at this twist, swing time [s] and region share."""
+    """Returns the constraints of all legs for a change to `gait` at this twist, swing time [s] and share of radii."""
     longest = max(gait.cycle, motion.clock.gait.cycle)
     strides = [swing_time * math.hypot(twist.vx - twist.wz * y, twist.vy + twist.wz * x) for x, y in stance.footholds]
     steady = (PEAK_SHARE_SPEED * longest - 1.0) * max(strides)

@@ -1,7 +1,7 @@
 """Motion of a guided foot: it follows a path, point by point, while the other feet support the robot.
 
 Points are contact points (x, y) [m] in base_footprint with the height z [m] above its plane. The foot goes straight
-from point to point; speed and acceleration are bounded, and it never swings out where the path turns.
+from point to point, with bounded speed and acceleration and without overshoot where the path turns.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def advance_along_path(guided: Guided, dt: float, at: Vector, reachable: Callabl
 def _velocity_towards(ahead: Vector, velocity: Vector, wanted: float, most: float) -> Vector:
     """Returns the velocity after a change of at most `most` [m/s] towards `wanted` [m/s] in the direction of `ahead`.
 
-    The component across the path fades as fast as in braking, so that the foot does not swing out at a corner.
+    The component across the path fades as fast as in braking, so that the foot does not overshoot at a corner.
     """
     distance = max(math.hypot(*ahead), 1e-9)
     along = math.fsum(a * v for a, v in zip(ahead, velocity, strict=True)) / distance

@@ -1,7 +1,7 @@
 """Guides single feet while the others support the robot: checks the goal, shifts the body, lifts off, returns.
 
-1. Before a foot lifts off, the body shifts away from its leg, just far enough that the other feet support it safely.
-2. A path (up, across, down) is refused if a point of it is out of reach, or if the leg would come too near to a
+1. Before a foot lifts off, the body shifts away from its leg, just far enough for a sufficient static margin.
+2. A path (up, across, down) is refused if a point of it is out of reach, or if the leg would come too close to a
    neighbour.
 3. The foot waits on the ground until the static margin of the others is sufficient, then follows its path.
 4. A return leads to the neutral foothold; a foot that has landed stands again.
@@ -30,10 +30,10 @@ from hexapod_control.core.walking.foot import STANCE, ZERO_VELOCITY, Foot, Guide
 from hexapod_control.core.walking.guided.guided_foot import advance_along_path, path_between, points_along
 from hexapod_control.core.workspace.stance_regions import StanceRegions, reaches
 
-MIN_MARGIN = 0.02  # [m] of the feet that support the robot
-LIFT_OFF_MARGIN = 0.8 * MIN_MARGIN  # [m] with which a waiting foot lifts off
-MIN_CLEARANCE = 0.006  # [m] between neighbouring legs along the path, unless they are nearer already
-MASS_FOLLOWS = 0.8  # share of the body's shift by which the centre of mass moves, as the feet stay
+MIN_MARGIN = 0.02  # [m] static margin over the feet that support the robot
+LIFT_OFF_MARGIN = 0.8 * MIN_MARGIN  # [m] static margin at which a waiting foot lifts off
+MIN_CLEARANCE = 0.006  # [m] between neighbouring legs along the path, unless they are closer already
+MASS_SHARE = 0.8  # of the body's shift by which the centre of mass moves, as the feet stay
 SHIFTS = tuple(0.005 * k for k in range(13))  # [m] possible shifts of the body
 
 
@@ -67,7 +67,10 @@ def supporting_contacts(feet: Sequence[Foot], leg: int) -> list[Point]:
 
 
 def shift_away(others: Sequence[Point], mass: Point) -> tuple[float, float] | None:
-    """Returns the shortest shift (x, y) [m] of the body with MIN_MARGIN over these feet; None if there is none."""
+    """Returns the shortest shift (x, y) [m] of the body that gives MIN_MARGIN over these feet; None if none does.
+
+    `others` (n, 2) [m] are their contact points, `mass` (x, y) [m] is the centre of mass.
+    """
     if len(others) < 3:
         return None
     x = math.fsum(p[0] for p in others) / len(others) - mass[0]
@@ -75,7 +78,7 @@ def shift_away(others: Sequence[Point], mass: Point) -> tuple[float, float] | No
     far = math.hypot(x, y)
     for size in SHIFTS:
         dx, dy = (size * x / far, size * y / far) if far > 0.0 else (0.0, 0.0)
-        if static_margin(others, (mass[0] + MASS_FOLLOWS * dx, mass[1] + MASS_FOLLOWS * dy)) >= MIN_MARGIN:
+        if static_margin(others, (mass[0] + MASS_SHARE * dx, mass[1] + MASS_SHARE * dy)) >= MIN_MARGIN:
             return dx, dy
     return None
 
@@ -219,7 +222,7 @@ def advance_guided_feet(robot: Robot, feet: Sequence[Foot], placements: Sequence
 
 
 def lift_off(robot: Robot, feet: Sequence[Foot], pose: BodyPose, joints: Sequence[LegJoints]) -> None:
-    """Makes a waiting foot lift off once the others support the robot; `joints` (n, 3) [rad]."""
+    """Lets a waiting foot lift off once the others support the robot; `joints` (n, 3) [rad] are the present angles."""
     for leg, foot in enumerate(feet):
         if isinstance(foot.state, Guided) and foot.state.waiting:
             others = supporting_contacts(feet, leg)
@@ -232,7 +235,7 @@ def lift_off(robot: Robot, feet: Sequence[Foot], pose: BodyPose, joints: Sequenc
 
 
 def prepare_feet(robot: Robot, feet: Sequence[Foot], body: BodyControl, joints: Sequence[LegJoints]) -> None:
-    """Makes guided feet lift off, and chooses the body pose that they need; without any, the requested pose."""
+    """Lets guided feet lift off, and sets the body pose that they need; without any, the requested pose."""
     if Guided not in [type(foot.state) for foot in feet]:
         body.end_temporary()
         return

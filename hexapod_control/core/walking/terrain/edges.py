@@ -41,7 +41,7 @@ def stop_time(velocity: Vector) -> float:
 
 
 def raise_over_edge(foot: Foot, contact: FootContact, touches: bool, lift_height: float, dt: float) -> None:
-    """Raises a swing, whose nominal lift height [m] is given, while its foot touches an edge on the way up."""
+    """Raises a swing over an edge that its foot touches on the way up; `lift_height` [m] is the nominal one."""
     swing = foot.state
     if not isinstance(swing, Swing):
         contact.left_ground, contact.climbing = False, 0.0
@@ -51,7 +51,7 @@ def raise_over_edge(foot: Foot, contact: FootContact, touches: bool, lift_height
     speed = contact.climbing
     speed = min(speed + CLIMB_START * dt, CLIMB_SPEED) if met else max(speed - CLIMB_STOP * dt, 0.0)
     contact.climbing = speed
-    swing.lift += max(0.0, speed - max(0.0, foot.velocity[2])) * dt  # not needed while it rises by itself
+    swing.lift += max(0.0, speed - max(0.0, foot.velocity[2])) * dt  # less what the swing itself rises
     swing.pace = 1.0 - speed / CLIMB_SPEED
 
 

@@ -6,16 +6,16 @@ from dataclasses import dataclass
 
 TERRAIN_TOLERANCE = 0.003  # [m] within which a contact counts as the expected ground
 EARLIEST_TOUCH_DOWN = 0.5  # progress of a swing from which a contact ends it; before, it is the lift-off or an edge
-REACH_MARGIN = 0.001  # [m] that feet in the air keep from the end of their reach
+REACH_MARGIN = 0.001  # [m] between feet in the air and the end of their reach
 
 
 @dataclass(slots=True)
 class FootContact:
     """Contact history of one foot, and the speeds at which it follows the ground."""
 
-    sinking: float = 0.0  # [m/s] of a planted foot that searches the ground, + is down
-    climbing: float = 0.0  # [m/s] of a swinging foot that rises along an edge
-    rising: float = 0.0  # [m/s] of a foot in the air
+    sinking: float = 0.0  # [m/s] downward speed of a planted foot that searches the ground
+    climbing: float = 0.0  # [m/s] upward speed of a swinging foot that rises along an edge
+    rising: float = 0.0  # [m/s] upward speed of a foot in the air
     left_ground: bool = False  # whether the foot has been without contact since its lift-off
     touched: bool = True  # whether the foot has had contact since its touch-down
     without_contact: float = 0.0  # [s] for which a planted foot has had no contact

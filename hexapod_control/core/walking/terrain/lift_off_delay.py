@@ -25,9 +25,9 @@ class LiftOffDelay:
     def update(
         self, feet: Sequence[Foot], contacts: Sequence[bool] | None, lifted: Collection[int], dt: float, most: float
     ) -> bool:
-        """Returns True if these lift-offs must wait, because fewer than three other feet touch; at most `most` [s].
+        """Returns True if the legs in `lifted` must wait because fewer than three others touch; at most `most` [s].
 
-        While a foot drops, they always wait if fewer than three other feet stand.
+        `dt` [s] is the duration of the tick. While a foot drops, they wait without a time limit.
         """
         self.waiting = False
         if not lifted:
