@@ -33,7 +33,7 @@ def run(args: argparse.Namespace) -> int:
     print(",".join(HEAD))
     for name, gait in capabilities.gaits.items():
         cycle, margin = gait.cycle * robot.walk.swing_time, 1e3 * least_support(robot, gait).margin
-        speeds = capabilities.envelope.maxima(gait, robot.walk.height, capabilities.room(gait))
+        speeds = capabilities.envelope.maxima(gait, robot.walk.height, capabilities.region_share(gait))
         values = (f"{gait.duty_factor:.3f}", f"{cycle:.2f}", f"{margin:.0f}", *(f"{speed:.3f}" for speed in speeds))
         print(name, *values, sep=",")
     print(f"{AUTO}: {', '.join(gait.name for gait in capabilities.selection(AUTO).gaits)}")

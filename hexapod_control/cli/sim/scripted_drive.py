@@ -44,7 +44,8 @@ def script_for(robot: Robot, gait: Gait) -> tuple[DriveSegment, ...]:
     capabilities = Capabilities.of(robot)
     factor = 1.0
     for segment in SCRIPT:
-        most = capabilities.envelope.limit(gait, robot.walk.height, capabilities.room(gait), segment.twist).twist
+        region_share = capabilities.region_share(gait)
+        most = capabilities.envelope.limit(gait, robot.walk.height, region_share, segment.twist).twist
         factor = min(factor, *(a / b for a, b in zip(most, segment.twist, strict=True) if b))
     if factor == 1.0:
         return SCRIPT

@@ -28,7 +28,7 @@ WRITABLE_BY_OTHERS = 0o022
 def enable() -> None:
     """Lets this process keep capabilities in the user's cache folder ($XDG_CACHE_HOME, else ~/.cache)."""
     cache_home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    Capabilities.keep_in(SavedCapabilities(Path(cache_home) / "hexapod_control"))
+    Capabilities.use_store(SavedCapabilities(Path(cache_home) / "hexapod_control"))
 
 
 class SavedCapabilities:

@@ -123,8 +123,8 @@ def _stride_share(able: Capabilities, gait: Gait) -> float:
         center = center_at()
         margins = ((share, stride_margin((gait,), stance, center, share)) for share in STRIDE_SHARES)
         return next((share for share, margin in margins if margin >= MIN_MARGIN), 0.0)
-    room = able.room(gait)
-    margins = ((share, swaying_stride_margin(gait, stance, center_at, share * room)) for share in STRIDE_SHARES)
+    region_share = able.region_share(gait)
+    margins = ((share, swaying_stride_margin(gait, stance, center_at, share * region_share)) for share in STRIDE_SHARES)
     return next((share for share, margin in margins if margin >= MIN_STRIDE_MARGIN), 0.0)
 
 

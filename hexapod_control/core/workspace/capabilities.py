@@ -20,19 +20,19 @@ from hexapod_control.core.workspace.stride_stability import stride_margin
 from hexapod_control.core.workspace.strides.stride_search import stride_centres
 from hexapod_control.core.workspace.strides.stride_table import StrideTable
 
-MIN_GAIN_M = 0.001  # of static margin for which a slower gait is worth while
-BEYOND_ANY_SPEED = 100.0  # times a direction: faster than any robot
+MIN_GAIN_M = 0.001  # static margin by which a slower gait must be more stable to be offered
+BEYOND_ANY_SPEED = 100.0  # factor on a direction, so that it is faster than any robot
 FORWARD = Twist(1.0, 0.0, 0.0)
 
 
 class CapabilitiesStore(Protocol):
-    """Keeps capabilities from one start of a program to the next."""
+    """Stores capabilities from one run of a program to the next."""
 
     def read(self, robot: Robot) -> Capabilities | None:
-        """Returns what was computed for this robot; None if nothing was."""
+        """Returns the stored capabilities of a robot, or None."""
 
     def write(self, capabilities: Capabilities) -> None:
-        """Keeps capabilities that were computed."""
+        """Stores computed capabilities."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,20 +44,20 @@ class Capabilities:
     stances: StanceRegionTable
     strides: StrideTable
     envelope: SpeedEnvelope
-    margins: tuple[float, ...]  # [m] by the set of feet in the air
-    drift: Mapping[str, Twist] = field(default_factory=dict)  # [m, m, rad] of the body per cycle by gait, compensated
+    margins: tuple[float, ...]  # [m] static, by the set of legs in swing: see `margins_by_legs_in_swing`
+    drift: Mapping[str, Twist] = field(default_factory=dict)  # [m, m, rad] of the body per cycle, by gait; compensated
 
     _store: ClassVar[CapabilitiesStore | None] = None
 
     @classmethod
-    def keep_in(cls, store: CapabilitiesStore | None) -> None:
-        """Sets where this process finds capabilities that were computed before; None: nowhere."""
+    def use_store(cls, store: CapabilitiesStore | None) -> None:
+        """Sets where this process reads and writes computed capabilities; None: nowhere."""
         cls._store = store
 
     @classmethod
     @lru_cache(maxsize=1)
     def of(cls, robot: Robot) -> Capabilities:
-        """What a robot can do, computed (about a second) unless it is known. Raises ValueError if it cannot walk."""
+        """The capabilities of a robot, stored or computed (about a second). Raises ValueError if it cannot walk."""
         found = cls._store.read(robot) if cls._store else None
         if found is None:
             found = cls._computed(robot)
@@ -79,16 +79,16 @@ class Capabilities:
 
     @property
     def gait_names(self) -> tuple[str, ...]:
-        """What may be selected to walk in."""
+        """The names that can be selected as gait."""
         return (*self.gaits, AUTO)
 
     def selection(self, name: str = "") -> GaitSelection:
-        """The gait of a name (default: that of the robot), or for AUTO all that are worth while. Raises KeyError."""
+        """The gait with a name (default: the robot's), or for AUTO all worthwhile gaits. Raises KeyError."""
         name = name or self.robot.walk.gait
         return GaitSelection(AUTO, self._by_speed()) if name == AUTO else GaitSelection.of(self.gaits[name])
 
     def _by_speed(self) -> tuple[Gait, ...]:
-        """The gaits, slowest first, without those for which a faster one is as stable in full strides."""
+        """The gaits, slowest first, without those that are no more stable in full strides than a faster one."""
         stance, center = self.stances.at(self.robot.walk.height), neutral_center(self.robot)
         margins = {name: stride_margin((gait,), stance, center, 1.0) for name, gait in self.gaits.items()}
         speeds = {name: self.fastest(FORWARD, [name]).vx for name in self.gaits}
@@ -99,13 +99,13 @@ class Capabilities:
         return tuple(self.gaits[name] for name in reversed(found))
 
     def fastest(self, direction: Twist, gaits: Iterable[str]) -> Twist:
-        """The highest speed in the direction of a twist that all these gaits allow, at the walk's height."""
+        """The highest speed in the direction of a twist that all these gaits allow, at the nominal height."""
         far, height = direction.scaled(BEYOND_ANY_SPEED), self.robot.walk.height
         rows = [self.gaits[name] for name in gaits]
-        return min((self.envelope.limit(gait, height, self.room(gait), far).twist for gait in rows), key=_size)
+        return min((self.envelope.limit(gait, height, self.region_share(gait), far).twist for gait in rows), key=_size)
 
-    def room(self, gait: Gait) -> float:
-        """Share of the stance regions, see REGION_SHARES, that the sway of a gait leaves for strides."""
+    def region_share(self, gait: Gait) -> float:
+        """The region share (REGION_SHARES) that the sway of a gait leaves for strides."""
         if gait.sway == (0.0, 0.0):
             return REGION_SHARES[0]
         x, y = gait.sway

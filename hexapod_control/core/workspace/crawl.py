@@ -1,8 +1,8 @@
-"""The gait of four legs: the body sways over the legs of one side before those of the other lift off.
+"""The crawl, the gait of four legs: the body sways over the legs of one side before those of the other lift off.
 
-With one of four legs in the air, the centre of mass of a body in the middle is on the edge of the support polygon, or
+With one of four legs in swing and the body centred, the centre of mass is on the edge of the support polygon or
 outside. The crawl lifts the left legs one after another, rear leg first, while the body is on the right, and then the
-right legs while it is on the left. Between them all feet are on the ground, and the body shifts.
+right legs while it is on the left. In between, all feet are in stance and the body shifts.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from hexapod_control.core.robot import Point, Robot
 from hexapod_control.core.statics.static_stability import center_of_mass_in_footprint, static_margin
 from hexapod_control.core.workspace.stance_regions import REGION_SHARES, StanceRegions, nominal_stance, strides_fit
 
-AMPLE_MARGIN = 0.025  # [m] of static margin that a sway is to give
-AMPLE_SHARE = 0.1  # of the distance between the sides, for small robots
-SWAY_STEP, SWAY_STEPS = 0.005, 16  # [m] of the sways that are tried
+AMPLE_MARGIN = 0.025  # [m] static margin at which no larger sway is tried ...
+AMPLE_SHARE = 0.1  # ... or this share of the track width, for small robots
+SWAY_STEP, SWAY_STEPS = 0.005, 16  # [m] between the sways that are tried, and their number
 
 
 def crawl(robot: Robot) -> Gait | None:
@@ -28,15 +28,15 @@ def crawl(robot: Robot) -> Gait | None:
     parts = {left_rear: 0, left_front: 1, right_rear: 4, right_front: 5}
     lift_off = tuple(parts[leg] / CRAWL_PARTS for leg in range(4))
     (x0, y0), (x1, y1) = (_middle(robot, legs) for legs in ((left_front, left_rear), (right_front, right_rear)))
-    apart = math.dist((x0, y0), (x1, y1))
+    track_width = math.dist((x0, y0), (x1, y1))
     stance, best, best_margin = nominal_stance(robot), None, 0.0
     for k in range(1, SWAY_STEPS + 1):
-        size = k * SWAY_STEP / apart
-        gait = Gait("crawl", 1.0 - 1.0 / CRAWL_PARTS, lift_off, (size * (x1 - x0), size * (y1 - y0)))
+        share = k * SWAY_STEP / track_width
+        gait = Gait("crawl", 1.0 - 1.0 / CRAWL_PARTS, lift_off, (share * (x1 - x0), share * (y1 - y0)))
         margin = _margin(robot, gait, stance)
         if margin > best_margin:
             best, best_margin = gait, margin
-        if margin >= min(AMPLE_MARGIN, AMPLE_SHARE * apart) or margin == -math.inf:
+        if margin >= min(AMPLE_MARGIN, AMPLE_SHARE * track_width) or margin == -math.inf:
             break
     return best
 
@@ -48,7 +48,7 @@ def _middle(robot: Robot, legs: tuple[int, int]) -> Point:
 
 
 def _margin(robot: Robot, gait: Gait, stance: StanceRegions) -> float:
-    """The least static margin [m] over a cycle at the neutral footholds, minus infinity out of reach."""
+    """The least static margin [m] over a cycle at the neutral footholds; -inf if they are out of reach."""
     margins = []
     for phase in gait.lift_off:
         center = shifted_center(robot, gait.shift(phase))

@@ -1,7 +1,7 @@
 """Search for the fastest gait of a robot with any number of legs.
 
-The longer the legs are in the air, the faster is a gait. The cycle is divided into equal parts; every leg is in the air
-for as many of them, and lifts off at the start of one. For each share of the cycle in the air, from one half down, the
+A gait is the faster, the smaller its duty factor. The cycle is divided into equal parts; every leg is in swing for the
+same number of them, and lifts off at the start of one. For each share of the cycle in swing, from one half down, the
 search takes the lift-offs with the greatest static margin.
 """
 
@@ -19,10 +19,8 @@ from hexapod_control.core.statics.static_stability import static_margin
 from hexapod_control.core.workspace.stance_regions import nominal_stance
 from hexapod_control.core.workspace.stride_stability import MIN_STRIDE_MARGIN, stride_margin
 
-MOST_TRIED = 4096  # lift-offs of all legs for one share of the cycle; with more, only those that go round the body
-SAME_MARGIN_DIGITS = (
-    6  # of margins [m]: equal ones must not be told apart by rounding, which depends on the order of legs
-)
+MOST_TRIED = 4096  # combinations of lift-offs per share of the cycle; if there are more, only waves around the body
+MARGIN_DIGITS = 6  # of margins [m]: equal margins must not differ by rounding, which depends on the order of the legs
 
 Parts = tuple[int, ...]
 """Part of the cycle at which each leg lifts off."""
@@ -53,17 +51,17 @@ def fastest_gait(robot: Robot, center: Point, least_duty: float) -> Gait | None:
 
 
 def _shares(count: int) -> list[Fraction]:
-    """Shares of the cycle in the air, the greatest first, for a cycle of at most as many parts as there are legs."""
+    """Shares of the cycle in swing, the greatest first, for a cycle of at most as many parts as there are legs."""
     shares = {Fraction(air, parts) for parts in range(2, count + 1) for air in range(1, parts // 2 + 1)}
     return sorted(shares, reverse=True)
 
 
 def _best(feet: Sequence[Point], center: Point, share: Fraction) -> Parts | None:
-    """The lift-offs with the greatest margin, None if that is not positive; `feet` [m] are around the body."""
+    """The lift-offs with the greatest margin, None if it is not positive; `feet` (n, 2) [m] are around the body."""
 
     @cache
     def margin(lifted: frozenset[int]) -> float:
-        return round(static_margin([p for k, p in enumerate(feet) if k not in lifted], center), SAME_MARGIN_DIGITS)
+        return round(static_margin([p for k, p in enumerate(feet) if k not in lifted], center), MARGIN_DIGITS)
 
     air, count = share.numerator, share.denominator
 
@@ -77,7 +75,7 @@ def _best(feet: Sequence[Point], center: Point, share: Fraction) -> Parts | None
 
 
 def _candidates(legs: int, count: int) -> Iterator[Parts]:
-    """All lift-offs in a cycle of `count` parts, or those in which each leg follows its neighbour by the same time."""
+    """All lift-offs in a cycle of `count` parts; if too many, those in which legs of a side follow at equal times."""
     if count ** (legs - 1) <= MOST_TRIED:
         yield from ((0, *rest) for rest in product(range(count), repeat=legs - 1))
         return

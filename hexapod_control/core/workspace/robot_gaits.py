@@ -1,6 +1,6 @@
 """The gaits that a robot can walk: those in which the legs on the ground always support it.
 
-The static margin is looked at over a cycle with all feet at their neutral footholds.
+The static margin is evaluated over a cycle with all feet at their neutral footholds.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from hexapod_control.core.statics.static_stability import static_margin
 from hexapod_control.core.workspace.crawl import crawl, shifted_center
 from hexapod_control.core.workspace.gait_search import fastest_gait
 
-MIN_MARGIN = 1e-6  # [m] of static margin that rounding may make of none
-CRAWLING = 4  # legs: with one in the air the centre of mass is on an edge of the support polygon unless the body sways
+MIN_MARGIN = 1e-6  # [m] static margin; a smaller one may be a rounding error
+CRAWL_LEGS = 4  # with one of so many legs in swing, a robot tips unless its body sways
 
 
 class Support(NamedTuple):
-    """How well the legs on the ground support the robot when others are in the air."""
+    """Support of the robot by the legs in stance."""
 
     margin: float  # [m] static
-    lifted: tuple[int, ...]  # rows of the legs in the air
+    lifted: tuple[int, ...]  # rows of the legs in swing
 
     @property
-    def enough(self) -> bool:
+    def stable(self) -> bool:
         """True if the robot does not tip."""
         return self.margin > MIN_MARGIN
 
@@ -37,7 +37,7 @@ def gaits(robot: Robot) -> Mapping[str, Gait]:
     """The gaits of a robot by name. Raises ValueError if it has none."""
     every = known_gaits(robot)
     supports = {name: least_support(robot, gait) for name, gait in every.items()}
-    usable = {name: gait for name, gait in every.items() if supports[name].enough}
+    usable = {name: gait for name, gait in every.items() if supports[name].stable}
     if not usable:
         margin, lifted = max(supports.values())
         legs = " and ".join(robot.legs[leg].name for leg in lifted)
@@ -47,8 +47,8 @@ def gaits(robot: Robot) -> Mapping[str, Gait]:
 
 
 def known_gaits(robot: Robot) -> dict[str, Gait]:
-    """All gaits by name that follow from the geometry or are the robot's own, stable or not, except the fastest."""
-    crawling = crawl(robot) if len(robot.legs) == CRAWLING else None
+    """All gaits by name, from the geometry and from the robot file, stable or not, except the fastest."""
+    crawling = crawl(robot) if len(robot.legs) == CRAWL_LEGS else None
     crawls = {} if crawling is None else {crawling.name: crawling}
     return {**derived_gaits(robot), **crawls, **own_gaits(robot)}
 

@@ -1,12 +1,12 @@
-"""How fast the robot may walk: twist and swing time that legs and servos can do.
+"""Speed envelope: the twists and swing times that legs and servos allow.
 
-What limits a leg is the speed of its foot over the ground: over one swing no joint may exceed a share of its
-no-load speed, and half a stride must stay inside the stance region. Both depend on the direction of the foot, the swing
-time, the duty factor, the body's height, and whether the robot turns on the spot. Two polar tables per leg hold them,
-for strides about the neutral foothold and about the moved centres; half a turn suffices, as strides forwards and
-backwards are alike. Joint speed is not monotone in the swing time (a longer swing lifts slower but strides further), so
-the swing time is searched: the one nearest to the nominal at which the whole twist is possible. If there is none, the
-twist is scaled at the best; its curvature stays.
+Two limits apply to every leg: in a swing no joint may exceed a share of its no-load speed, and half a stride must stay
+inside the stride region. Both limit the speed of the foothold over the ground, and depend on its heading, the bend of
+its path, the swing time, the duty factor and the body height. Two polar tables per leg hold the limit, for strides
+about the neutral foothold and about the moved centre; half a turn is enough, as a backward stride is a forward stride
+reversed. Joint speed is not monotone in the swing time (a longer swing lifts slower but strides farther), so the swing
+time is searched: the one nearest to the nominal at which the whole twist is possible. If there is none, the twist is
+scaled down at the best one, which keeps its curvature.
 See docs/architecture/walking-mathematics.md, "Speed envelope".
 """
 
@@ -45,43 +45,45 @@ from hexapod_control.core.workspace.swing_limits import (
     shortest_swing,
 )
 
-WHOLE_GAIN = 0.05  # of speed, with which stride centres move all the way
-SLOW = 0.85  # of the speed at which strides about the neutral footholds are at their limit: they move only above it
-MIN_SPEED = 1e-6  # [m/s] in the tables
-TRIED_STRIDES = 8  # lengths of strides, from 0 to the whole region
-MIN_DISTANCE = 1e-6  # [m] of a foot from base_footprint
+FULL_DISPLACEMENT_GAIN = 0.05  # relative gain in speed from which stride centres move by their whole displacement
+NEUTRAL_LOAD = 0.85  # load up to which strides stay about the neutral footholds
+MIN_SPEED = 1e-6  # [m/s] in the tables, as their entries are inverse speeds
+STRIDE_LENGTHS = 8  # evaluated, from 0 to the whole region
+MIN_DISTANCE = 1e-6  # [m] of a foothold from base_footprint, to divide by
 BEND_STEP = BENDS[1] - BENDS[0]
 
 
 @dataclass(frozen=True, slots=True)
 class SpeedLimit:
-    """A twist that is possible, and how."""
+    """A possible twist, and how the robot walks at it."""
 
     twist: Twist
     swing_time: float  # [s]
-    moved: float = 0.0  # share (0 to 1) of the way to the moved stride centres
+    moved: float = 0.0  # share (0 to 1) of the displacement of the stride centres
 
 
-def _slowness(leg: Leg, robot: Robot, height: float, strides: StridesByMotion, stance_share: float) -> Array:
-    """The least time per path [s/m] of a foot (bend, swing time, heading) with every joint under its limit."""
+def _slowness(leg: Leg, robot: Robot, height: float, strides: StridesByMotion, stance_time: float) -> Array:
+    """Inverse of the highest speed (bends, swing times, headings) [s/m] of a foothold within the joint limits.
+
+    The stance lasts `stance_time` [swing times].
+    """
     swings = np.array(SWING_TIME_SCALES) * robot.walk.swing_time
-    # The body's motion past a foot of unit speed: straight, or about a centre of rotation as far as the body's.
+    # The foothold moves at unit speed over the ground: straight, or on a circle as in turning on the spot.
     heading = np.exp(1j * math.pi * np.arange(HEADINGS) / HEADINGS)
     rate = np.array(BENDS)[:, None] / np.maximum(np.abs(strides.centres), MIN_DISTANCE)
     velocity = heading - 1j * rate * strides.centres
     motion = UnitMotion(velocity[..., None, None], rate[..., None, None])
-    travels = 2.0 * STRIDE_SHARE / stance_share * strides.radii[..., None] * np.linspace(0.0, 1.0, TRIED_STRIDES)
-    path = foot_positions(motion, travels[..., None], stance_share, strides.centres[..., None, None], PROGRESS)
+    travels = 2.0 * STRIDE_SHARE / stance_time * strides.radii[..., None] * np.linspace(0.0, 1.0, STRIDE_LENGTHS)
+    path = foot_positions(motion, travels[..., None], stance_time, strides.centres[..., None, None], PROGRESS)
     contacts = path.real, path.imag, robot.walk.lift_height * share_and_lift(PROGRESS)[1]
     times = shortest_swing(leg, joints_at_contacts(leg, robot.foot_radius, height, contacts).joints)
     speeds = np.stack([max_travels(travels, times, swing) / swing for swing in swings], axis=1)
-    # A speed of zero becomes a very large number.
     found: Array = 1.0 / np.maximum(speeds, MIN_SPEED)
     return found
 
 
 def swing_loads(robot: Robot, stance: StanceRegions, leg: int, twist: Twist, swing_time: float, ends: Array) -> Array:
-    """Joint speed over its limit for swings (K, K) from `ends` (K,) [m] behind the foothold to `ends` ahead of it."""
+    """Joint speeds (K, K) over their limit, in swings from `ends` (K,) [m] behind the foothold to `ends` ahead."""
     x, y = stance.footholds[leg]
     vx, vy = twist.vx - twist.wz * y, twist.vy + twist.wz * x
     speed = math.hypot(vx, vy)
@@ -97,29 +99,29 @@ def swing_loads(robot: Robot, stance: StanceRegions, leg: int, twist: Twist, swi
 
 
 class _MovingFoot(NamedTuple):
-    """What a twist asks of one foot."""
+    """Motion of one foothold at a twist."""
 
-    row: int
+    row: int  # of the leg
     speed: float  # [m/s] over the ground
-    places: tuple[tuple[int, int, float], ...]  # bend, heading and weight of the values next to its own in the tables
-    stretch: float  # [1/s] its speed over the radius of its region
+    places: tuple[tuple[int, int, float], ...]  # (bend, heading, weight) of the table values to interpolate between
+    stretch: float  # [1/s] its speed relative to the radius of its region
 
 
 def _places(angle: float, bend: float) -> tuple[tuple[int, int, float], ...]:
-    """Bend, heading and weight of the values in a table next to a motion in a direction [rad]."""
+    """(bend, heading, weight) of the table values around a path in a direction [rad] with a bend (-1 to 1)."""
     place, side = angle * HEADINGS / math.pi, (bend + 1.0) / BEND_STEP
     a, k = math.floor(place), min(int(side), len(BENDS) - 2)
     found = []
     for heading, part in ((a, 1.0 - (place - a)), (a + 1, place - a)):
         for row, share in ((k, 1.0 - (side - k)), (k + 1, side - k)):
-            # Half a turn on, a motion is the reverse of one that bends to the other side.
+            # In the opposite heading, a path is the reverse of one that bends to the other side.
             mirrored = heading // HEADINGS % 2 == 1
             found.append((len(BENDS) - 1 - row if mirrored else row, heading % HEADINGS, part * share))
     return tuple(found)
 
 
 class SpeedEnvelope:
-    """Tables of what every gait can do at every height, and the limiter that reads them."""
+    """Tables of the highest speeds in every gait at every height, and the limiter that reads them."""
 
     def __init__(
         self, robot: Robot, stances: StanceRegionTable, strides: StrideTable, gaits: Mapping[str, Gait]
@@ -129,37 +131,38 @@ class SpeedEnvelope:
         rows = stances.rows
         self._heights = sorted({0, len(rows) - 1, *(i for i, r in enumerate(rows) if r.height == robot.walk.height)})
         self._swing = tuple(s * robot.walk.swing_time for s in SWING_TIME_SCALES)
-        self._nearest: dict[float, tuple[int, ...]] = {}  # indices of swing times by the share wished for
+        self._nearest: dict[float, tuple[int, ...]] = {}  # by tempo: indices of swing times, the nearest first
         self._tables = {
-            duty_stance: [self._table(robot, h, duty_stance) for h in self._heights]
-            for duty_stance in {gait.stance for gait in gaits.values()}
+            stance_time: [self._table(robot, h, stance_time) for h in self._heights]
+            for stance_time in {gait.stance for gait in gaits.values()}
         }
-        self.stride_shares: Mapping[str, float] = {}  # by gait: of the regions that strides use, 1 if absent
+        self.stride_shares: Mapping[str, float] = {}  # by gait: share of the regions that strides use; 1 if absent
 
-    def _table(self, robot: Robot, row: int, duty_stance: float) -> list[list[list[list[array[float]]]]]:
-        """Slowness [s/m] about the neutral footholds and, if gaits of this duty have them, about the moved centres.
+    def _table(self, robot: Robot, row: int, stance_time: float) -> list[list[list[list[array[float]]]]]:
+        """Inverse speeds [s/m] by leg, bend, swing time and heading, for a stance time [swing times].
 
-        By leg, bend, swing time and heading.
+        First about the neutral footholds; then, for the stance time of the gait that moves them, about moved centres.
         """
         height = self._stances.rows[row].height
         return [
             [
                 [
                     [array("d", headings) for headings in bend]
-                    for bend in _slowness(leg, robot, height, strides, duty_stance)
+                    for bend in _slowness(leg, robot, height, strides, stance_time)
                 ]
                 for leg, strides in zip(robot.legs, self._strides.at_row(row, moved), strict=True)
             ]
-            for moved in ((0.0, 1.0) if duty_stance == self._strides.gait.stance else (0.0,))
+            for moved in ((0.0, 1.0) if stance_time == self._strides.gait.stance else (0.0,))
         ]
 
     def with_stride_shares(self, shares: Mapping[str, float]) -> SpeedEnvelope:
-        """The same tables for strides that use a share of the stance regions, by name of the gait."""
+        """The same tables for strides that use only a share of the regions, by name of the gait."""
         shorter = copy(self)
         shorter.stride_shares = shares
         return shorter
 
     def _between(self, height: float) -> tuple[int, int, float]:
+        """(table below, table above, weight of the latter) for a height [m], clamped to the tables."""
         rows = self._stances.rows
         heights = [rows[h].height for h in self._heights]
         for k in range(len(heights) - 1):
@@ -168,7 +171,7 @@ class SpeedEnvelope:
         return len(heights) - 1, len(heights) - 1, 0.0
 
     def _moving_feet(self, height: float, moved: float, twist: Twist) -> list[_MovingFoot]:
-        """The feet that a twist moves, with their stride regions moved by a share of the way."""
+        """The footholds that move at a twist, with a share `moved` of the displacement of their regions."""
         stance, found = self._stances.at(height), []
         regions = self._strides.regions(stance, twist, moved)
         strides = Strides(stance, regions, 1.0)
@@ -184,7 +187,7 @@ class SpeedEnvelope:
     def _load(
         self, gait: Gait, height: float, moved: float, share: float, feet: Sequence[_MovingFoot], swing: int
     ) -> float:
-        """How far moving feet use what is possible at a swing time (index) in regions of a share; 1 is the limit."""
+        """Highest speed of these feet relative to the limit (1) at a swing time (index), in a share of the regions."""
         low, high, part = self._between(height)
         table = self._tables[gait.stance]
         half_stance = 0.5 * gait.stance * self._swing[swing] / STRIDE_SHARE
@@ -205,18 +208,25 @@ class SpeedEnvelope:
         return worst
 
     def limit(
-        self, gait: Gait, height: float, room: float, twist: Twist, tempo: float = 1.0, coming: Iterable[Gait] = ()
+        self,
+        gait: Gait,
+        height: float,
+        region_share: float,
+        twist: Twist,
+        tempo: float = 1.0,
+        coming: Iterable[Gait] = (),
     ) -> SpeedLimit:
-        """The twist, scaled to what is possible in a gait and in those to come, and the swing time at which it is.
+        """The twist, scaled down to what is possible in a gait and in those in `coming`, and its swing time.
 
-        The swing time is the possible one nearest to `tempo`, a share of the robot's. `room` is what the body's pose
-        leaves of the regions, see REGION_SHARES; only the fastest gait moves them.
+        The swing time is the possible one nearest to `tempo`, a factor on the robot's. `height` is that of base_link
+        [m]; `region_share` is what the body pose leaves of the regions (REGION_SHARES). Only the fastest gait moves
+        its stride centres.
         """
         gaits = tuple({gait.stance: gait for gait in (gait, *coming)}.values())
-        most, share = room_parts(room)
+        most, share = room_parts(region_share)
         moved = 0.0
         swing, load = self._nearest_swing(gaits, height, moved, share, twist, tempo)
-        if load > SLOW and most > 0.0 and all(each.name == self._strides.gait.name for each in (gait, *coming)):
+        if load > NEUTRAL_LOAD and most > 0.0 and all(each.name == self._strides.gait.name for each in (gait, *coming)):
             moved = self._moved_share(gait, height, most, share, twist)
             if moved > 0.0:
                 swing, load = self._nearest_swing(gaits, height, moved, share, twist, tempo)
@@ -225,7 +235,7 @@ class SpeedEnvelope:
     def _nearest_swing(
         self, gaits: Sequence[Gait], height: float, moved: float, share: float, twist: Twist, tempo: float
     ) -> tuple[int, float]:
-        """The swing time (index) nearest to a tempo at which a twist is possible, or with the least load; its load."""
+        """The swing time (index) nearest to a tempo at which a twist is possible, else that of least load; its load."""
         feet = self._moving_feet(height, moved, twist)
         if tempo not in self._nearest:
             indices = sorted(range(len(SWING_TIME_SCALES)), key=lambda k: abs(SWING_TIME_SCALES[k] - tempo))
@@ -240,27 +250,28 @@ class SpeedEnvelope:
         return best, best_load
 
     def _moved_share(self, gait: Gait, height: float, most: float, share: float, twist: Twist) -> float:
-        """How far to move the stride centres, at most a share of the way.
+        """Share of the displacement by which to move the stride centres, from 0 to `most`.
 
         Slow strides stay about the neutral footholds, where the robot is most stable, as do those that moved centres
         would not make faster.
         """
         neutral = self._least_load(gait, height, 0.0, share, twist)
-        if neutral <= SLOW:
+        if neutral <= NEUTRAL_LOAD:
             return 0.0
         gain = neutral / self._least_load(gait, height, most, share, twist) - 1.0
-        return most * min(max(gain / WHOLE_GAIN, 0.0), 1.0) * min((neutral - SLOW) / (1.0 - SLOW), 1.0)
+        needed = min((neutral - NEUTRAL_LOAD) / (1.0 - NEUTRAL_LOAD), 1.0)
+        return most * min(max(gain / FULL_DISPLACEMENT_GAIN, 0.0), 1.0) * needed
 
     def _least_load(self, gait: Gait, height: float, moved: float, share: float, twist: Twist) -> float:
-        """How far a twist uses what is possible at the best swing time; 1 is the limit."""
+        """Load of a twist at the best swing time; 1 is the limit."""
         feet = self._moving_feet(height, moved, twist)
         return min([self._load(gait, height, moved, share, feet, k) for k in range(len(self._swing))])
 
-    def maxima(self, gait: Gait, height: float, room: float) -> Twist:
-        """Greatest speed along each axis alone [m/s, m/s, rad/s]."""
+    def maxima(self, gait: Gait, height: float, region_share: float) -> Twist:
+        """Highest speed along each axis alone [m/s, m/s, rad/s]; arguments as in `limit`."""
         return Twist(
             *(
-                max(abs(v) for v in self.limit(gait, height, room, Twist(*unit)).twist)
+                max(abs(v) for v in self.limit(gait, height, region_share, Twist(*unit)).twist)
                 for unit in ((100.0, 0.0, 0.0), (0.0, 100.0, 0.0), (0.0, 0.0, 100.0))
             )
         )

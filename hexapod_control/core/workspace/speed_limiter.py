@@ -1,4 +1,4 @@
-"""How fast a walk may go and how quickly it may change its speed, by what legs, servos and its style allow."""
+"""Speed and acceleration limits of a walk: those of legs and servos, and those of the settings."""
 
 from __future__ import annotations
 
@@ -18,70 +18,70 @@ class SpeedConditions(NamedTuple):
 
     gait: Gait
     height: float  # [m] of base_link above the ground
-    room: float  # share (0 to 1) of the stance regions that the body leaves for walking
+    region_share: float  # that the body leaves for walking, see REGION_SHARES
 
 
 class _LimitLookup(NamedTuple):
-    """The limit of one command."""
+    """The limit of one command under one set of conditions and settings."""
 
     key: tuple[Twist, SpeedConditions, tuple[Gait, ...], TwistLimits, float]
     limit: SpeedLimit
 
 
 class _MaximaLookup(NamedTuple):
-    """The greatest speeds under one set of conditions."""
+    """The highest speeds under one set of conditions."""
 
-    under: SpeedConditions
+    conditions: SpeedConditions
     maxima: Twist
 
 
 class SpeedLimiter:
-    """Looks up the speed envelope of one robot, again only when something has changed."""
+    """Looks up the speed envelope of one robot, and anew only when something has changed."""
 
     __slots__ = ("_capabilities", "_last_limit", "_last_maxima")
 
     def __init__(self, capabilities: Capabilities) -> None:
-        """Nothing is looked up yet."""
+        """Starts without any lookup."""
         self._capabilities = capabilities
         self._last_limit: _LimitLookup | None = None
         self._last_maxima: _MaximaLookup | None = None
 
     def limit(
-        self, command: Twist, under: SpeedConditions, coming: Sequence[Gait], limits: TwistLimits, tempo: float
+        self, command: Twist, conditions: SpeedConditions, coming: Sequence[Gait], limits: TwistLimits, tempo: float
     ) -> SpeedLimit:
-        """What is possible of a command in the gait and those to come; `tempo` is a share of the robot's."""
-        key = (command, under, tuple(coming), limits, tempo)
+        """Limits a command to what the present gait and those in `coming` allow, see `SpeedEnvelope.limit`."""
+        key = (command, conditions, tuple(coming), limits, tempo)
         if self._last_limit is None or self._last_limit.key != key:
-            found = self._capabilities.envelope.limit(*under, clamp_to_limits(command, limits), tempo, coming)
+            found = self._capabilities.envelope.limit(*conditions, clamp_to_limits(command, limits), tempo, coming)
             self._last_limit = _LimitLookup(key, found)
         return self._last_limit.limit
 
-    def maxima(self, under: SpeedConditions, limits: TwistLimits) -> Twist:
-        """Greatest speed along each axis alone, within the limits of the settings."""
+    def maxima(self, conditions: SpeedConditions, limits: TwistLimits) -> Twist:
+        """Highest speed along each axis alone, within the limits of the settings."""
         bounds = (axis.max_velocity for axis in limits.axes)
-        pairs = zip(self._robot_maxima(under), bounds, strict=True)
+        pairs = zip(self._robot_maxima(conditions), bounds, strict=True)
         return Twist(*(v if math.isnan(bound) else min(v, bound) for v, bound in pairs))
 
-    def _robot_maxima(self, under: SpeedConditions) -> Twist:
-        """Greatest speed along each axis alone that legs and servos allow."""
-        if self._last_maxima is None or self._last_maxima.under != under:
-            self._last_maxima = _MaximaLookup(under, self._capabilities.envelope.maxima(*under))
+    def _robot_maxima(self, conditions: SpeedConditions) -> Twist:
+        """Highest speed along each axis alone that legs and servos allow."""
+        if self._last_maxima is None or self._last_maxima.conditions != conditions:
+            self._last_maxima = _MaximaLookup(conditions, self._capabilities.envelope.maxima(*conditions))
         return self._last_maxima.maxima
 
     def accelerations(
-        self, under: SpeedConditions, swing_time: float, limits: TwistLimits, acceleration_scale: float
+        self, conditions: SpeedConditions, swing_time: float, limits: TwistLimits, acceleration_scale: float
     ) -> tuple[Twist, Twist]:
-        """(acceleration, deceleration) per axis: from the settings, else from the robot.
+        """(acceleration, deceleration) per axis [m/s^2, m/s^2, rad/s^2]: from the settings, else from the robot.
 
-        Deceleration: from full speed in one swing. Acceleration: from rest such that the leg which lifts off last
-        is then no farther from neutral than at the end of a full stride, half a stance at full speed. It is
-        multiplied by `acceleration_scale`, for feet that stand for full strides already.
+        Deceleration: from full speed to rest in one swing time [s]. Acceleration: from rest such that the leg that
+        lifts off last is then no farther from neutral than at the end of a full stride, half a stance at full speed.
+        `acceleration_scale` is a factor on it, for feet that already stand for full strides.
         """
-        gait = under.gait
+        gait = conditions.gait
         last = max(gait.until_lift_off(leg, gait.start_phase) for leg in range(len(gait.lift_off)))
         time = max(gait.stance, last * last / gait.stance) * swing_time / acceleration_scale
         up, down = [], []
-        for v, axis in zip(self._robot_maxima(under), limits.axes, strict=True):
+        for v, axis in zip(self._robot_maxima(conditions), limits.axes, strict=True):
             up.append(v / time if math.isnan(axis.max_acceleration) else axis.max_acceleration)
             down.append(v / swing_time if math.isnan(axis.max_deceleration) else axis.max_deceleration)
         return Twist(*up), Twist(*down)

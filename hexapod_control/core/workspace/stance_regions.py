@@ -1,9 +1,9 @@
-"""Where the feet belong: neutral footholds and stance regions over the body's height, from the workspace.
+"""Neutral footholds and stance regions by body height, from the workspace of the legs.
 
-A stance region is a disc about the neutral foothold, in base_footprint, that a planted foot never leaves. Its
-radius is what the leg can reach in every direction, on the ground and at the top of a swing, and what keeps
-it clear of its neighbours. At other heights the neutral foothold moves along the line through the coxa axis
-to where the disc stays large.
+A stance region is a disc about the neutral foothold, in base_footprint, that a planted foot never leaves. Its radius is
+limited by the reach of the leg in every direction, on the ground and at the top of a swing, and by the clearance
+between neighbouring legs. At other heights the neutral foothold moves along the line through the coxa axis to where the
+disc stays large.
 See docs/architecture/walking-mathematics.md, "Stance regions".
 """
 
@@ -26,16 +26,16 @@ from hexapod_control.core.kinematics.rolling_contact import ball_centre_and_join
 from hexapod_control.core.robot import Leg, Point, Robot
 
 DIRECTIONS = tuple((math.cos(k * math.tau / 12), math.sin(k * math.tau / 12)) for k in range(12))
-LIKELY_FIRST = (0, 3, 1, 5, 2, 4)  # every second direction, in the order in which reach is likely to end
-FLIGHT_REACH_SHARE = 1.18  # feet reach this much beyond the stance region at first, as they lag behind the body ...
-FLIGHT_LIFT_SHARE = 0.25  # ... up to this share of their lift: in a tripod to 1.194 of half a stride
+CHECK_ORDER = (0, 3, 1, 5, 2, 4)  # of every second direction: those in which reach is likely to end come first
+FLIGHT_REACH_SHARE = 1.18  # of the radius, within which a foot is early in its swing, as it lags behind the body ...
+FLIGHT_LIFT_SHARE = 0.25  # ... up to this share of its lift: in a tripod at 1.194 of half a stride
 TIBIA_CLEARANCE = 0.0112  # [m] kept between the tibias of neighbouring legs at the edges of their regions
 REGION_SHARES = (2.0, 1.75, 1.5, 1.25, 1.0, 0.8, 0.6, 0.45, 0.3)
-"""Of the regions that a pose may leave for walking, the last at least: up to 1 a share of the neutral stance regions,
-above 1 also that much of the way from there to the stride regions of fast walking."""
-HEIGHT_STEPS = 13  # rows of the table over height
-MIN_RADIUS_SHARE = 0.4  # of the nominal radius: a height is of use as long as the regions stay this large
-RADIUS_HALVINGS = 5  # of the range of a radius of stride regions
+"""Region shares: how much of the regions a body pose can leave for walking, at least the last one. Up to 1, it is the
+share of the radii of the stance regions; above 1, its excess is the share of the displacement to the stride regions."""
+HEIGHT_STEPS = 13  # of the table; the step is the nominal height / (HEIGHT_STEPS - 1)
+MIN_RADIUS_SHARE = 0.4  # of the nominal radius, below which a height is left out of the table
+RADIUS_HALVINGS = 5  # bisection steps for the radii of many regions at once
 RADIUS_RESOLUTION = 0.001  # [m] of radii in the table
 MIN_RADIUS = 2 * RADIUS_RESOLUTION  # [m] of a region in which a foot can step
 
@@ -52,33 +52,33 @@ class StanceRegions:
 def reaches(leg: Leg, robot: Robot, contact: Point, lift: float, placement: Placement) -> bool:
     """True if the leg can put its foot at a contact point (x, y) [m, base_footprint] lifted by `lift` [m].
 
-    As exact as the joints that are commanded there: a foot may stay at the edge of its reach.
+    Computed as exactly as the commanded joint angles, since a foot may be at the limit of its reach.
     """
     return joints_at_contact(leg, contact, lift - robot.walk.preload, placement, robot.foot_radius)[1] is None
 
 
 def _nearly_reaches(leg: Leg, contact: Point, lift: float, placement: Placement, ball: float) -> bool:
-    """As `reaches` to a millimetre, at a third of the cost: regions are smaller than the reach by more than that."""
+    """As `reaches` to a millimetre, at a third of the cost: regions leave a larger distance to the limit of reach."""
     return ball_centre_and_joints(leg, contact, lift, placement, ball, BENT_LEG)[1][1] is None
 
 
 def _around(leg: Leg, foothold: Point) -> list[Point]:
-    """Unit vectors all round, beginning away from the hip: there, and opposite, is where reach ends first."""
+    """DIRECTIONS, turned so that the first one points away from the hip: there, and opposite, reach ends first."""
     away = math.atan2(foothold[1] - leg.hip[1], foothold[0] - leg.hip[0])
     c, s = math.cos(away), math.sin(away)
     return [(c * x - s * y, s * x + c * y) for x, y in DIRECTIONS]
 
 
 def radius_about(leg: Leg, robot: Robot, foothold: Point, height: float, most: float) -> float:
-    """Largest radius [m] up to `most` about a foothold within which the leg reaches the ground and its lift.
+    """Largest radius, at most `most` [m], about a foothold within which the leg reaches the ground and its lift height.
 
-    The body is level, at a height [m]: where a leg is mounted, and in which direction, makes no difference.
+    The body is level, at a height [m], so position and yaw of the hip make no difference.
     """
     return _radius(seen_from_hip(leg, foothold), robot.foot_radius, height, robot.walk.lift_height, most)
 
 
 def seen_from_hip(leg: Leg, foothold: Point) -> Leg:
-    """The leg with a foothold [m, base_footprint], where and in which direction it is mounted left out."""
+    """The leg with a foothold [m, base_footprint], in the frame of its hip: equal for legs of the same geometry."""
     c, s = leg.turn
     x, y = foothold[0] - leg.hip[0], foothold[1] - leg.hip[1]
     seen = (round(c * x + s * y, 9), round(c * y - s * x, 9))
@@ -111,10 +111,10 @@ def _radius(leg: Leg, ball: float, height: float, lift: float, most: float) -> f
 def region_radii(
     leg: Leg, walk: tuple[float, float, float], centres: ComplexArray, most: Array, around: ComplexArray
 ) -> Array:
-    """Radii [m] up to `most` (N,) about centres (N,) within which the leg reaches the ground and its lift.
+    """Largest radii (N,), at most `most` (N,) [m], about centres (N,) within which the leg reaches ground and lift.
 
-    As `radius_about`, for many centres x + i y [m] in the frame of the leg, in the directions `around` (..., D), to
-    RADIUS_HALVINGS halvings. `walk` is the radius of the foot, the height, and the lift [m].
+    As `radius_about`, by RADIUS_HALVINGS steps of bisection, for centres x + i y [m] in the frame of the hip and the
+    directions `around` (..., D). `walk` is (radius of the foot, body height, lift height) [m].
     """
     ball, height, lift = walk
     heights = lift * np.array((0.0, FLIGHT_LIFT_SHARE, 1.0))[:, None]
@@ -135,8 +135,8 @@ def region_radii(
     return low
 
 
-def clearance(robot: Robot) -> tuple[float, ...]:
-    """Radius [m] per leg at which its region comes as near to a neighbour's as the legs may."""
+def max_radii(robot: Robot) -> tuple[float, ...]:
+    """Largest radii [m] by leg of regions that keep TIBIA_CLEARANCE between the legs."""
     best = []
     for leg in robot.legs:
         gaps = [
@@ -156,7 +156,10 @@ def _moved(leg: Leg, distance: float) -> Point:
 
 
 def _shift(leg: Leg, robot: Robot, height: float, wanted: float, near: float) -> float:
-    """Displacement [m] of the foothold nearest to `near` whose region has the radius wanted [m], or the largest."""
+    """Displacement [m] of the foothold, nearest to `near`, at which its region has the radius `wanted` [m].
+
+    If there is none, the one with the largest region.
+    """
     span = 0.4 * math.dist(leg.foothold, leg.hip[:2])
     choices = sorted((near + span * k / 12 for k in range(-12, 13)), key=lambda d: abs(d - near))
     seen = seen_from_hip(leg, leg.foothold)
@@ -167,7 +170,7 @@ def _shift(leg: Leg, robot: Robot, height: float, wanted: float, near: float) ->
 def _place_of_radius(
     leg: Leg, ball: float, height: float, lift: float, wanted: float, shifts: tuple[float, ...]
 ) -> int:
-    """The first of the shifts [m] of the foothold with a region of the radius wanted [m], or of the largest."""
+    """Index of the first of the shifts [m] of the foothold with a region of the radius `wanted` [m], or the largest."""
     centres = np.array([complex(*_moved(leg, d)) for d in shifts])
     around = np.array([complex(*direction) for direction in _around(leg, leg.foothold)])
     most = np.full(len(shifts), max(wanted - 2 * RADIUS_RESOLUTION, 0.0))
@@ -175,8 +178,8 @@ def _place_of_radius(
 
 
 def nominal_stance(robot: Robot) -> StanceRegions:
-    """The stance at the height of the walk; a leg that cannot step there has a radius below MIN_RADIUS."""
-    return _stance(robot, robot.walk.height, [0.0] * len(robot.legs), clearance(robot))
+    """The stance at the nominal height; a leg that cannot step there has a radius below MIN_RADIUS."""
+    return _stance(robot, robot.walk.height, [0.0] * len(robot.legs), max_radii(robot))
 
 
 def strides_fit(robot: Robot, stance: StanceRegions, pose: BodyPose, share: float, lift: float) -> bool:
@@ -184,19 +187,19 @@ def strides_fit(robot: Robot, stance: StanceRegions, pose: BodyPose, share: floa
     placement = Placement(pose, robot.walk.height)
     levels = ((FLIGHT_REACH_SHARE * share, 0.0), (share, lift))
     feet = [
-        (leg, home, radius, _around(leg, home)[::2])
-        for leg, home, radius in zip(robot.legs, stance.footholds, stance.radii, strict=True)
+        (leg, foothold, radius, _around(leg, foothold)[::2])
+        for leg, foothold, radius in zip(robot.legs, stance.footholds, stance.radii, strict=True)
     ]
     return all(
-        _nearly_reaches(leg, (x + r * radius * way[k][0], y + r * radius * way[k][1]), z, placement, robot.foot_radius)
-        for k in LIKELY_FIRST
-        for leg, (x, y), radius, way in feet
+        _nearly_reaches(leg, (x + r * radius * to[k][0], y + r * radius * to[k][1]), z, placement, robot.foot_radius)
+        for k in CHECK_ORDER
+        for leg, (x, y), radius, to in feet
         for r, z in levels
     )
 
 
 def _stance(robot: Robot, height: float, shifts: Sequence[float], most: Sequence[float]) -> StanceRegions:
-    """The stance at a height [m] with shifted footholds and regions of `most` [m]."""
+    """The stance at a height [m] with shifted footholds [m] and radii of at most `most` [m], by leg."""
     footholds = tuple(_moved(leg, d) for leg, d in zip(robot.legs, shifts, strict=True))
     radii = tuple(
         radius_about(leg, robot, point, height, largest)
@@ -211,7 +214,7 @@ class StanceRegionTable:
     def __init__(self, robot: Robot) -> None:
         """Tabulates the workspace. Raises ValueError if the robot cannot stand at its nominal height."""
         self._robot = robot
-        self._most = clearance(robot)
+        self._most = max_radii(robot)
         nominal = nominal_stance(robot)
         if min(nominal.radii) < MIN_RADIUS:
             worst = robot.legs[nominal.radii.index(min(nominal.radii))].name
@@ -220,13 +223,13 @@ class StanceRegionTable:
                 f"{robot.walk.lift_height} m; lower the lift, or move the foothold or the height"
             )
         step = robot.walk.height / (HEIGHT_STEPS - 1)
-        lower = self._walk_out(nominal, -step)
-        upper = self._walk_out(nominal, step)
+        lower = self._rows_from(nominal, -step)
+        upper = self._rows_from(nominal, step)
         self._rows = (*reversed(lower), nominal, *upper)
         self._heights = tuple(row.height for row in self._rows)
 
-    def _walk_out(self, nominal: StanceRegions, step: float) -> list[StanceRegions]:
-        """Rows away from the nominal height, as long as every region stays of use."""
+    def _rows_from(self, nominal: StanceRegions, step: float) -> list[StanceRegions]:
+        """Rows away from the nominal height, until a region becomes too small."""
         rows: list[StanceRegions] = []
         shifts = [0.0] * len(self._robot.legs)
         belly = self._robot.body.size[2] / 2 - self._robot.body.center[2]

@@ -1,4 +1,4 @@
-"""How far the feet may stride under a body pose before the centre of mass comes to the edge of those that stand."""
+"""Least static margin of full strides in a body pose, over the phases of the gaits and the directions of walking."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from hexapod_control.core.statics.static_stability import static_margin
 from hexapod_control.core.workspace.stance_regions import DIRECTIONS, StanceRegions
 
 STRIDE_DIRECTIONS = DIRECTIONS[::2]
-MIN_STRIDE_MARGIN = 0.005  # [m] static margin that full strides keep
-COLLINEAR = 1e-12  # [m^2] area by which a foot may be on the other side of an edge from rounding
-TOUCH_DOWN_PHASE_STEP = 1e-6  # share of a cycle by which "just before the touch-down" is before it
+MIN_STRIDE_MARGIN = 0.005  # [m] least static margin of full strides
+COLLINEAR = 1e-12  # [m^2] cross product up to which a foot counts as on an edge, in spite of rounding
+TOUCH_DOWN_PHASE_STEP = 1e-6  # share of a cycle before a touch-down, at which the margin is evaluated
 
 
 def stride_margin(
@@ -25,9 +25,9 @@ def stride_margin(
 ) -> float:
     """Least static margin [m] of full strides in any gait and direction, over a share (0 to 1) of the stance regions.
 
-    `center` is the centre of mass (x, y) [m, base_footprint]. Looked at after each lift-off and before each touch-down:
-    in between the feet stay the same, and go straight. `moved` are the regions for each of STRIDE_DIRECTIONS, if they
-    are not the same.
+    `center` is the centre of mass (x, y) [m, base_footprint]. Evaluated just after each lift-off and just before each
+    touch-down: between them the same feet are in stance and move on straight lines. `moved` are the stride regions
+    for each of STRIDE_DIRECTIONS, if they differ from the stance regions.
     """
     normals_and_offsets = _edges(gaits, moved or (stance,), share)
     return float((normals_and_offsets[:, :2] @ center - normals_and_offsets[:, 2]).min())
@@ -36,7 +36,7 @@ def stride_margin(
 def swaying_stride_margin(
     gait: Gait, stance: StanceRegions, center_at: Callable[[Point], Point], share: float
 ) -> float:
-    """As `stride_margin` of a gait that sways; `center_at` is the centre of mass [m] with the body shifted [m]."""
+    """As `stride_margin`, for a gait that sways; `center_at` returns the centre of mass [m] for a body shift [m]."""
     return min(
         margin_at(gait, phase, stance, center_at(gait.shift(phase)), share, direction)
         for phase in _critical_phases(gait)
@@ -45,7 +45,7 @@ def swaying_stride_margin(
 
 
 def _critical_phases(gait: Gait) -> list[float]:
-    """After each lift-off, and before each touch-down."""
+    """Phases just after each lift-off and just before each touch-down."""
     return [
         phase
         for lift_off in set(gait.lift_off)
@@ -55,29 +55,29 @@ def _critical_phases(gait: Gait) -> list[float]:
 
 @lru_cache(maxsize=64)
 def _edges(gaits: tuple[Gait, ...], stances: tuple[StanceRegions, ...], share: float) -> Array:
-    """Edges (n, 3) of all support polygons, see `support_edges`; they do not depend on the pose of the body.
+    """Edges (n, 3) of all support polygons, see `support_edges`; they do not depend on the body pose.
 
-    All polygons are computed at once. An edge leads from one foot to another with no foot on its right.
+    All polygons are computed at once: an edge leads from one foot to another with no foot on its right.
     """
     phases = [(gait, phase) for gait in gaits for phase in _critical_phases(gait)]
     radii, footholds = np.array([s.radii for s in stances]), np.array([s.footholds for s in stances])
-    ahead = share * radii * np.array([_ahead(gait, phase) for gait, phase in phases])[:, None]  # (P, D, L)
+    ahead = share * radii * np.array([_stance_positions(gait, phase) for gait, phase in phases])[:, None]  # (P, D, L)
     points = footholds + ahead[..., None] * np.array(STRIDE_DIRECTIONS)[:, None, :]
     legs = radii.shape[1]
-    points = points.reshape(-1, legs, 2)  # (P, L, 2) of all phases and directions; NaN for feet in the air
-    way = points[:, None, :] - points[:, :, None]  # (P, from, to, 2)
-    length = np.hypot(way[..., 0], way[..., 1])
-    left = way[:, :, :, None, 0] * way[:, :, None, :, 1] - way[:, :, :, None, 1] * way[:, :, None, :, 0]
+    points = points.reshape(-1, legs, 2)  # (P, L, 2) of all phases and directions; NaN for feet in swing
+    vector = points[:, None, :] - points[:, :, None]  # (P, from, to, 2)
+    length = np.hypot(vector[..., 0], vector[..., 1])
+    left = vector[:, :, :, None, 0] * vector[:, :, None, :, 1] - vector[:, :, :, None, 1] * vector[:, :, None, :, 0]
     edge = (length > 0.0) & ~(left < -COLLINEAR).any(axis=3)
-    dx, dy = (way[..., axis][edge] / length[edge] for axis in (0, 1))
+    dx, dy = (vector[..., axis][edge] / length[edge] for axis in (0, 1))
     x, y = (np.broadcast_to(points[:, :, None, axis], length.shape)[edge] for axis in (0, 1))
     edges = np.stack((-dy, dx, dx * y - dy * x), axis=1)
     unsupported = (np.isfinite(points[..., 0]).sum(axis=1) < 3).any()
     return read_only(np.vstack((edges, [(0.0, 0.0, math.inf)])) if unsupported else edges)
 
 
-def _ahead(gait: Gait, phase: float) -> list[float]:
-    """How far ahead of neutral each foot stands at a phase of steady walking, from 1 to -1; NaN in the air."""
+def _stance_positions(gait: Gait, phase: float) -> list[float]:
+    """Position of each foot in its stride in steady walking, from 1 (touch-down) to -1 (lift-off); NaN in swing."""
     swinging, swing = gait.legs_in_swing(phase), 1.0 - gait.duty_factor
     return [
         math.nan if leg in swinging else 1.0 - 2.0 * ((phase - lift_off) % 1.0 - swing) / gait.duty_factor
@@ -91,9 +91,9 @@ def margin_at(gait: Gait, phase: float, stance: StanceRegions, center: Point, sh
 
 
 def _standing(gait: Gait, phase: float, stance: StanceRegions, share: float, direction: Point) -> list[Point]:
-    """Contact points [m] of the feet on the ground at a phase of steady walking in a direction."""
+    """Contact points [m] of the feet in stance at a phase of steady walking in a direction."""
     return [
         (x + share * radius * ahead * direction[0], y + share * radius * ahead * direction[1])
-        for (x, y), radius, ahead in zip(stance.footholds, stance.radii, _ahead(gait, phase), strict=True)
+        for (x, y), radius, ahead in zip(stance.footholds, stance.radii, _stance_positions(gait, phase), strict=True)
         if not math.isnan(ahead)
     ]

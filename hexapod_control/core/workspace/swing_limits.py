@@ -1,4 +1,4 @@
-"""What a swing may ask of joints and regions, and how long it may last."""
+"""Limits of a swing: joint speeds, stride length and swing time."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.leg_batch import Coordinates
 from hexapod_control.core.robot import Leg
 
-SPEED_SHARE = 0.7  # of the no-load speed: what a loaded servo still follows
-TABLE_SHARE = 0.99  # of that: what tables leave to interpolation
-STRIDE_SHARE = 0.95  # of the stance region that steady strides use; the guard of planted feet has the rest
-SWING_TIME_SCALES = (0.8, 0.9, 1.0, 1.1, 1.2, 1.35, 1.5, 1.75, 2.0)  # of the nominal swing time
+SPEED_SHARE = 0.7  # of the no-load speed, which a servo under load can still follow
+TABLE_SHARE = 0.99  # of SPEED_SHARE in the tables: a reserve for interpolation
+STRIDE_SHARE = 0.95  # of the radius of a region, for steady strides: a reserve for the region guard
+SWING_TIME_SCALES = (0.8, 0.9, 1.0, 1.1, 1.2, 1.35, 1.5, 1.75, 2.0)  # factors on the nominal swing time
 SWING_SAMPLES = 21  # of a swing
 PROGRESS = np.linspace(0.0, 1.0, SWING_SAMPLES)  # at the samples
 
 
 def max_travels(travels: Array, times: Array, swing: float) -> Array:
-    """The longest of the travels (..., V) [m], from 0 up, that a swing of `swing` [s] can cover; 0 if none.
+    """Longest travels (...) [m] of a swing that lasts `swing` [s]; 0 if even the shortest one takes longer.
 
-    `times` (..., V) [s] are what `shortest_swing` gives for them; between the travels it is linear.
+    `travels` (..., V) [m] increase from 0; `times` (..., V) [s] are their shortest swings, linear between them.
     """
     times = np.maximum.accumulate(times, axis=-1)
     last = times.shape[-1] - 1
@@ -33,7 +33,7 @@ def max_travels(travels: Array, times: Array, swing: float) -> Array:
 
 
 def shortest_swing(leg: Leg, joints: Coordinates) -> Array:
-    """The least time [s] of swings with joint angles (..., samples) [rad] over it in which no joint is too fast."""
+    """Shortest swing times (...) [s] within the joint speed limits, for joints (..., samples) [rad] over a swing."""
     found = np.zeros(joints[0].shape[:-1])
     for angle, joint in zip(joints, leg.joints, strict=True):
         most = SPEED_SHARE * TABLE_SHARE * joint.no_load_speed

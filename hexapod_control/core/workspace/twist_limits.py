@@ -8,15 +8,16 @@ from dataclasses import dataclass, field, replace
 from hexapod_control.core.kinematics.se2 import Twist
 
 MIN_COMMAND = Twist(1e-3, 1e-3, 1e-3)
-"""[m/s, rad/s] Commands of an operator below this are zero, axis by axis: the robot would step on the spot."""
+"""[m/s, rad/s] Axes of an operator's command below this count as zero, else the robot would step on the spot."""
 
 MIN_TWIST = Twist(1e-7, 1e-7, 1e-7)
-"""[m/s, rad/s] Any twist below this is zero: its inverse could overflow. Motions step on the spot a little above it."""
+"""[m/s, rad/s] Axes of any twist below this count as zero, as their inverse could overflow. A motion that steps on the
+spot uses a little more."""
 
 
 @dataclass(frozen=True, slots=True)
 class AxisLimits:
-    """Limits of one axis, [m/s, m/s^2] or [rad/s, rad/s^2]; NaN: what the robot can do."""
+    """Limits of one axis, [m/s, m/s^2] or [rad/s, rad/s^2]; NaN: the limit of the robot."""
 
     max_velocity: float = math.nan
     min_velocity: float = math.nan  # NaN: -max_velocity
@@ -45,11 +46,9 @@ class TwistLimits:
         return (self.linear_x, self.linear_y, self.angular_z)
 
 
-def without_traces(twist: Twist, least: Twist) -> Twist:
+def zero_small_axes(twist: Twist, least: Twist) -> Twist:
     """The twist with axes below `least` set to zero."""
-    return Twist(
-        *(value if abs(value) >= least_value else 0.0 for value, least_value in zip(twist, least, strict=True))
-    )
+    return Twist(*(value if abs(value) >= bound else 0.0 for value, bound in zip(twist, least, strict=True)))
 
 
 def clamp_to_limits(twist: Twist, limits: TwistLimits) -> Twist:
@@ -63,7 +62,7 @@ def clamp_to_limits(twist: Twist, limits: TwistLimits) -> Twist:
 
 
 def derate_limits(limits: TwistLimits, maxima: Twist, share: float) -> TwistLimits:
-    """These limits, or the maxima of the robot where they are less, times a share (0 to 1)."""
+    """The limits, or the maxima of the robot where these are smaller, times a share (0 to 1)."""
     return TwistLimits(*(_derated(axis, most, share) for axis, most in zip(limits.axes, maxima, strict=True)))
 
 
@@ -74,7 +73,7 @@ def _derated(axis: AxisLimits, most: float, share: float) -> AxisLimits:
 
 
 def ramp_towards(now: Twist, goal: Twist, acceleration: Twist, deceleration: Twist, dt: float) -> Twist:
-    """The twist one tick later: straight towards the goal, no axis faster than its limit [per s]."""
+    """The twist `dt` [s] later, on a straight line to the goal; no axis exceeds its limit [m/s^2, m/s^2, rad/s^2]."""
     factor = 1.0
     for a, b, speed_up, slow_down in zip(now, goal, acceleration, deceleration, strict=True):
         change = abs(b - a)

@@ -134,7 +134,7 @@ def _limit(subject: Subject, gait: str, forward: float) -> str:
     capabilities, height = subject.capabilities, subject.robot.walk.height
     row = capabilities.gaits[gait]
     wide = capabilities.envelope.with_stride_shares({gait: 1.5})
-    wider = wide.limit(row, height, capabilities.room(row), Twist(100.0 * forward, 0.0, 0.0)).twist.vx
+    wider = wide.limit(row, height, capabilities.region_share(row), Twist(100.0 * forward, 0.0, 0.0)).twist.vx
     if wider > 1.05 * forward:
         return "the step radius"
     fastest = np.array([[joint.no_load_speed for joint in leg.joints] for leg in subject.robot.legs])

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.robot import Vector
-from hexapod_control.core.workspace.twist_limits import MIN_COMMAND, without_traces
+from hexapod_control.core.workspace.twist_limits import MIN_COMMAND, zero_small_axes
 
 MAX_STAMP_LEAD_S = 0.2  # of a stamp over the clock
 MAX_COMMAND = 100.0  # [m/s, rad/s] larger commands are scaled to this: squares of the largest floats overflow
@@ -52,7 +52,7 @@ class VelocityFilter:
             if not math.isfinite(value):
                 return CommandVerdict(False, "not finite", f"{field} is {value}: refused; send finite numbers")
         largest = max(map(abs, twist))
-        twist = without_traces(twist.scaled(MAX_COMMAND / largest) if largest > MAX_COMMAND else twist, MIN_COMMAND)
+        twist = zero_small_axes(twist.scaled(MAX_COMMAND / largest) if largest > MAX_COMMAND else twist, MIN_COMMAND)
         age, verdict = 0.0, ACCEPTED
         if stamp == 0.0:
             verdict = CommandVerdict(

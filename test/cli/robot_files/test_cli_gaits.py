@@ -24,7 +24,7 @@ def test_every_gait_has_a_line_with_its_speeds_and_a_column_in_the_picture(legs,
         assert float(duty) == pytest.approx(gait.duty_factor, abs=1e-3)
         assert float(cycle) == pytest.approx(0.45 / (1.0 - gait.duty_factor), abs=0.01)
         assert float(margin) > 0.0
-        most = capabilities.envelope.maxima(gait, capabilities.robot.walk.height, capabilities.room(gait))
+        most = capabilities.envelope.maxima(gait, capabilities.robot.walk.height, capabilities.region_share(gait))
         assert [float(speed) for speed in speeds] == pytest.approx(list(most), abs=1e-3)
     height, width, _ = imread(picture).shape
     assert width == pytest.approx(110 * 2.9 * len(rows), abs=2) and height > 300

@@ -195,7 +195,7 @@ def test_limits_do_not_exceed_what_the_robot_can_do(robot, gait):
     document = filled(robot, gait)
     capabilities = Capabilities.of(load(robot).robot)
     row = capabilities.gaits[gait]
-    most = capabilities.envelope.maxima(row, capabilities.robot.walk.height, capabilities.room(row))
+    most = capabilities.envelope.maxima(row, capabilities.robot.walk.height, capabilities.region_share(row))
     path = document["controller_server"]["ros__parameters"]["FollowPath"]
     smoother = document["velocity_smoother"]["ros__parameters"]
     spin = document["behavior_server"]["ros__parameters"]

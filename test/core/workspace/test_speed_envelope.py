@@ -79,13 +79,13 @@ def test_loads_of_swings_are_those_of_the_kinematics_of_single_feet(name):
                 assert found[i, j] == pytest.approx(expected, rel=1e-9)
 
 
-@pytest.mark.parametrize("room", [1.0, 2.0])
+@pytest.mark.parametrize("region_share", [1.0, 2.0])
 @pytest.mark.parametrize("name", ABLE.gaits)
-def test_at_the_speed_limit_a_joint_or_a_stance_region_is_used_to_the_full_and_no_joint_beyond(name, room):
+def test_at_the_speed_limit_a_joint_or_a_stance_region_is_used_to_the_full_and_no_joint_beyond(name, region_share):
     gait = ABLE.gaits[name]
     uses = []
     for twist in directions(8):
-        found = ABLE.envelope.limit(gait, HEIGHT, room, twist.scaled(10.0))
+        found = ABLE.envelope.limit(gait, HEIGHT, region_share, twist.scaled(10.0))
         strides = ABLE.strides.at(HEIGHT, found.twist, found.moved, 1.0)
         uses_of_legs = (
             swing_use(leg, found.twist, found.swing_time, gait.stance, strides) for leg in range(len(MACHINE.legs))

@@ -9,7 +9,7 @@ from support.drives import ROBOTS, robot
 
 from hexapod_control.core.kinematics.body_pose import BodyPose, Placement
 from hexapod_control.core.workspace.capabilities import Capabilities
-from hexapod_control.core.workspace.stance_regions import FLIGHT_REACH_SHARE, TIBIA_CLEARANCE, clearance, reaches
+from hexapod_control.core.workspace.stance_regions import FLIGHT_REACH_SHARE, TIBIA_CLEARANCE, max_radii, reaches
 
 CIRCLE = [(math.cos(k * math.tau / 48), math.sin(k * math.tau / 48)) for k in range(48)]
 
@@ -63,7 +63,7 @@ def test_a_share_of_the_regions_fits_a_pose_if_and_only_if_the_feet_reach_it_all
 @pytest.mark.parametrize("name", ROBOTS)
 def test_regions_of_neighbours_come_as_near_as_the_legs_may_and_no_nearer(name):
     machine = robot(name)
-    radii = clearance(machine)
+    radii = max_radii(machine)
     for leg, radius in zip(machine.legs, radii, strict=True):
         gaps = [
             math.dist(leg.foothold, other.foothold) - leg.tibia.radius - other.tibia.radius - 2.0 * radius

@@ -37,7 +37,7 @@ def test_the_strides_and_the_speeds_of_the_swing_follow_from_the_top_speeds():
     able = Capabilities.of(robot())
     for name in NAMED:
         gait = able.gaits[name]
-        speed = round(able.envelope.maxima(gait, robot().walk.height, able.room(gait))[0], 3)  # as printed
+        speed = round(able.envelope.maxima(gait, robot().walk.height, able.region_share(gait))[0], 3)  # as printed
         stride = round(1e3 * speed * gait.duty_factor * gait.cycle * SWING)
         assert f"{stride} mm" in answer(2)
         assert f"{1e-3 * stride / SWING:.2f}" in answer(2)

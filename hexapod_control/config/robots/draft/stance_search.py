@@ -16,7 +16,7 @@ from hexapod_control.core.names import JOINTS
 from hexapod_control.core.robot import Body, Joint, Leg, Robot, Segment, WalkDefaults
 from hexapod_control.core.statics.static_stability import GRAVITY
 from hexapod_control.core.workspace.robot_gaits import gaits
-from hexapod_control.core.workspace.stance_regions import MIN_RADIUS, clearance, radius_about
+from hexapod_control.core.workspace.stance_regions import MIN_RADIUS, max_radii, radius_about
 
 FEMUR_DEG = (-20.0, -10.0, 0.0, 10.0, 20.0, 30.0, 40.0, 50.0)  # [deg] above the horizon
 TIBIA_DEG = (-60.0, -70.0, -80.0, -90.0, -100.0)  # [deg] of the tibia, above the horizontal
@@ -108,7 +108,7 @@ def _gaits(robot: Robot) -> tuple[str, ...]:
 def _min_radius(robot: Robot, wanted: float) -> float:
     """The smallest radius [m] of a stance region; 0 as soon as one is below `wanted`."""
     least = math.inf
-    apart = clearance(robot)
+    apart = max_radii(robot)
     if min(apart) < wanted:
         return 0.0
     for leg, most in zip(robot.legs, apart, strict=True):

@@ -10,7 +10,7 @@ from hexapod_control.config.robots.rules.checked_values import CheckedValues
 from hexapod_control.core.kinematics.leg_kinematics import UnreachableReason, base_to_hip, leg_inverse
 from hexapod_control.core.names import JOINTS
 from hexapod_control.core.robot import Leg, Robot
-from hexapod_control.core.workspace.stance_regions import MIN_RADIUS, clearance, nominal_stance
+from hexapod_control.core.workspace.stance_regions import MIN_RADIUS, max_radii, nominal_stance
 
 _SAME_HIP_M = 0.001  # hips nearer than this coincide
 _ANY_ANGLE_RAD = {"lower": -math.pi, "upper": math.pi}
@@ -73,7 +73,7 @@ def _check_neutral(robot: Robot, leg: Leg, values: CheckedValues) -> None:
 
 def _check_stepping(robot: Robot, legs: Sequence[CheckedValues]) -> None:
     """Checks that every foot has a stance region around its neutral foothold."""
-    stance, walk, apart = nominal_stance(robot), robot.walk, clearance(robot)
+    stance, walk, apart = nominal_stance(robot), robot.walk, max_radii(robot)
     for leg, radius, most, values in zip(robot.legs, stance.radii, apart, legs, strict=True):
         if radius >= MIN_RADIUS:
             continue

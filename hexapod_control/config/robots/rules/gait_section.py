@@ -40,11 +40,11 @@ def check_gaits(robot: Robot, root: DocumentEntry, whole: CheckedValues, legs: S
     """Raises RobotFileError if the robot is statically stable in no gait, or unstable in a gait of its file."""
     supports = {name: least_support(robot, gait) for name, gait in known_gaits(robot).items()}
     for own in robot.gaits:
-        if not supports[own.name].enough:
+        if not supports[own.name].stable:
             entry = root.children["gaits"].children[own.name]
             raise entry.error(*_margin(robot, supports[own.name]), "spread the lift-offs")
     best = max(supports.values())
-    if not best.enough:
+    if not best.stable:
         leg = best.lifted[0]
         x, y = robot.legs[leg].foothold
         hint = "move the footholds apart, or the centre of mass between them"
