@@ -20,8 +20,8 @@ SHELL := /bin/bash
 
 PYTHON ?= python3
 WORKERS ?= 2
-# Tests that wait take a quarter of a core each; test/conftest.py has ROS domains for four workers.
-WAITERS ?= 3
+# Tests that wait take a quarter of a core each; test/conftest.py has ROS domains for as many workers.
+WAITERS ?= 4
 ARGS ?=
 REQUIRE_ALL ?=
 export REQUIRE_ALL
@@ -71,7 +71,7 @@ mutation: $(VENV)/.package $(VENV)/.test
 	  $(if $(MUTATE),--mutate $(MUTATE)) $(if $(TESTS),--tests $(TESTS))
 
 # What only computes runs at idle priority beside the tests that wait in real time. Of these, heavy tests start whole
-# graphs: two at once. Names of tests that had to be repeated come last.
+# graphs and come after the others. Names of tests that had to be repeated come last.
 test: $(VENV)/.package $(VENV)/.test
 	@rm -f $(REPETITION); result=0; $(MAKE) --no-print-directory -j 2 real_time aside || result=$$?; \
 	if [ -s $(REPETITION) ]; then echo "Tests that failed and passed when repeated alone:"; cat $(REPETITION); fi; \
@@ -109,7 +109,7 @@ waiting: $(VENV)/.package $(VENV)/.test
 starting: DIST = loadscope
 starting: FILES = $$(grep -rlF pytest.mark.heavy --include='test_*.py' test | sort)
 starting: $(VENV)/.package $(VENV)/.test
-	$(call PATIENTLY,waits and heavy,$(WORKERS))
+	$(call PATIENTLY,waits and heavy,$(WAITERS))
 
 # The rest of the suite is the same on every distribution.
 ros: FILES = test/ros test/nodes test/bags test/clients test/cli/robot

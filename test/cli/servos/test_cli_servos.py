@@ -259,4 +259,4 @@ def test_one_servo_is_identified_and_the_robot_file_corrected(answer, mounts, co
         assert main(["servos", "--robot", str(path), "--pace", "50", "identify", "5"]) == code
     found = {joint.joint: (joint.id, joint.direction) for joint in servo_settings(load(path)).joints}
     assert {name: found[f"left_middle_{name}_joint"] for name in mounts} == mounts
-    assert not emulation.world.torques.any()
+    until(lambda: not emulation.world.torques.any(), "torque off")
