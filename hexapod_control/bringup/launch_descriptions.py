@@ -8,7 +8,7 @@ import time
 from collections.abc import Sequence
 
 from launch import Action, LaunchContext, LaunchDescription
-from launch.actions import DeclareLaunchArgument, EmitEvent, LogInfo, OpaqueFunction, TimerAction
+from launch.actions import DeclareLaunchArgument, EmitEvent, LogInfo, OpaqueFunction, Shutdown, TimerAction
 from launch.events import matches_action
 from launch.events.process import SignalProcess
 from launch.substitutions import LaunchConfiguration
@@ -79,10 +79,12 @@ class LaunchedGraph:
 
     def _judged(self, context: LaunchContext, executable: str, code: int) -> list[Action]:
         """Restarts a node. Raises RuntimeError, which ends the launch, if it may not be restarted."""
+        if code == 0 and executable in restart_plan.WINDOWS:
+            return [Shutdown(reason=f"the window of {executable} was closed")]
         rule, delay = restart_plan.rule(executable), self._plan.delay(executable, code, time.monotonic())
         if rule is None or delay is None:
-            raise RuntimeError(f"{executable} died with exit code {code}: the robot holds, all other nodes are stopped")
-        actions: list[Action] = [LogInfo(msg=restart_plan.report(executable, f"exit code {code}", delay))]
+            raise RuntimeError(restart_plan.final_report(executable, code, self._plan.crashes(executable)))
+        actions: list[Action] = [LogInfo(msg=restart_plan.report(executable, code, delay))]
         for companion in self._nodes.keys() & set(rule.companions):
             self._killed.add(companion)
             matcher = matches_action(self._nodes[companion])

@@ -36,21 +36,9 @@ class NodeExit(RuntimeError):  # noqa: N818 - an event that is reported to the u
         """`code` is the exit code; `crashes` within a minute, if there were too many to restart the node."""
         self.executable = executable
         self.code = code
-        if code == restart_plan.INVALID_INPUT:
-            super().__init__(f"{executable} refused to start for the reason above: all other nodes were stopped")
-            return
-        often = f" (crash {crashes} within a minute)" if crashes else ""
-        again = shlex.join([os.path.basename(sys.argv[0]), *sys.argv[1:]])
-        super().__init__(
-            f"{executable} died with {exit_text(code)}{often}: the robot holds, all other nodes were stopped; "
-            f"restart with: {again}"
-        )
-
-
-def exit_text(code: int) -> str:
-    """Returns an exit code as text, with the name of the signal if one ended the process."""
-    name = f" ({signal.Signals(-code).name})" if -code in signal.valid_signals() else ""
-    return f"exit code {code}{name}"
+        again = f"; restart with: {shlex.join([os.path.basename(sys.argv[0]), *sys.argv[1:]])}"
+        text = restart_plan.final_report(executable, code, crashes)
+        super().__init__(text if code == restart_plan.INVALID_INPUT else text + again)
 
 
 class StopSignal:
@@ -215,7 +203,7 @@ class Supervisor:
         rule, delay = restart_plan.rule(name), self._plan.delay(name, code, now)
         if rule is None or delay is None:
             raise NodeExit(name, code, self._plan.crashes(name))
-        self._output(f"hexapod: {restart_plan.report(name, exit_text(code), delay)}")
+        self._output(f"hexapod: {restart_plan.report(name, code, delay)}")
         self._due[name] = now + delay
         for companion in self._processes.keys() & set(rule.companions):
             self._processes[companion].kill()

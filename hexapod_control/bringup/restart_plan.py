@@ -17,6 +17,7 @@ INVALID_INPUT = 2  # exit code of a node that refuses its parameters; a restart 
 # one, the signal to the program that started the nodes may be the last.
 PATIENCE_S = 1.0
 ASKED_TO_END = frozenset({0, -signal.SIGHUP, -signal.SIGINT, -signal.SIGTERM})  # exit codes
+WINDOWS = ("rviz2",)  # programs whose window the user closes to end the graph
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +90,22 @@ class RestartPlan:
         return len(self._crashes.get(executable, ()))
 
 
-def report(executable: str, how: str, delay: float) -> str:
-    """Returns the report of a restart; `how` is the exit code as text, `delay` [s]."""
+def exit_text(code: int) -> str:
+    """Returns an exit code as text, with the name of the signal if one ended the process."""
+    name = f" ({signal.Signals(-code).name})" if -code in signal.valid_signals() else ""
+    return f"exit code {code}{name}"
+
+
+def final_report(executable: str, code: int, crashes: int) -> str:
+    """Returns the report of an end that ends the graph; `crashes` within a minute."""
+    if code == INVALID_INPUT:
+        return f"{executable} refused to start for the reason above: all other nodes were stopped"
+    often = f" (crash {crashes} within a minute)" if crashes else ""
+    return f"{executable} died with {exit_text(code)}{often}: the robot holds, all other nodes were stopped"
+
+
+def report(executable: str, code: int, delay: float) -> str:
+    """Returns the report of a restart after an exit code, in `delay` [s]."""
     found = rule(executable) or RestartRule()
     together = "".join(f" with {companion}" for companion in found.companions)
-    return f"{executable} died with {how}: it starts again{together} in {delay:g} s; {found.effect}"
+    return f"{executable} died with {exit_text(code)}: it starts again{together} in {delay:g} s; {found.effect}"

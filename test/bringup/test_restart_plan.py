@@ -57,7 +57,7 @@ def test_a_restarted_robot_neither_switches_torque_on_nor_stands_up_by_itself():
         restarted(NodeSpec("gait_planner", parameters={"stand_on_start": True})).parameters["stand_on_start"] is False
     )
     assert restarted(NodeSpec("web")) == NodeSpec("web")
-    assert "the servos hold their last goals; call arm, then stand" in report("servo_driver", "exit code -9", 0.5)
+    assert "the servos hold their last goals; call arm, then stand" in report("servo_driver", KILLED, 0.5)
 
 
 def test_the_rules_are_for_nodes_that_exist():
@@ -73,10 +73,11 @@ class Recorded:
 
 
 @pytest.fixture
-def launched(monkeypatch):
-    """The nodes of the graph `sim` as its launch file starts them."""
+def launched(request, monkeypatch):
+    """The nodes of a graph, `sim` unless the test names one, as its launch file starts them."""
     actions = (
-        "Action LaunchContext DeclareLaunchArgument EmitEvent LogInfo OpaqueFunction TimerAction Node SignalProcess"
+        "Action LaunchContext DeclareLaunchArgument EmitEvent LogInfo OpaqueFunction Shutdown TimerAction Node "
+        "SignalProcess"
     )
     made = {name: type(name, (Recorded,), {}) for name in actions.split()}
     made |= {"LaunchDescription": list, "ParameterValue": lambda value, value_type: value}
@@ -88,7 +89,7 @@ def launched(monkeypatch):
         monkeypatch.setitem(sys.modules, name, SimpleNamespace(**made))
     monkeypatch.delitem(sys.modules, "hexapod_control.bringup.launch_descriptions", raising=False)
     descriptions = importlib.import_module("hexapod_control.bringup.launch_descriptions")
-    nodes = descriptions.description("sim")[-1].named["function"](None)
+    nodes = descriptions.description(getattr(request, "param", "sim"))[-1].named["function"](None)
     yield {node.named["executable"]: node for node in nodes}
     sys.modules.pop("hexapod_control.bringup.launch_descriptions")
 
@@ -114,7 +115,7 @@ def again(timer):
 
 def test_a_launch_file_restarts_a_node_with_its_graph_and_ends_after_the_third_crash(launched):
     report, timer = ended(launched["web"])
-    assert "web died with exit code -9: it starts again in 0.5 s; the robot keeps going" in report.named["msg"]
+    assert "web died with exit code -9 (SIGKILL): it starts again in 0.5 s; the robot" in report.named["msg"]
     node = again(timer)
     assert (timer.named["period"], node.named["executable"]) == (DELAYS_S[0], "web")
     assert node.named["additional_env"] == launched["odometry"].named["additional_env"]
@@ -140,3 +141,10 @@ def test_a_launch_file_waits_whether_it_is_to_end_too_before_it_judges_a_node_th
     assert timer.named["period"] == PATIENCE_S
     with pytest.raises(RuntimeError, match="mujoco_sim died"):
         performed(timer.named["actions"][0])
+
+
+@pytest.mark.parametrize("launched", ["display"], indirect=True)
+def test_a_launch_file_ends_in_order_when_the_window_of_rviz_is_closed(launched):
+    [timer] = ended(launched["rviz2"], 0)
+    [end] = performed(timer.named["actions"][0])
+    assert end.named["reason"] == "the window of rviz2 was closed"
