@@ -160,8 +160,7 @@ def _faulty(facts: RobotFacts) -> Condition | None:
     if not facts.errors or facts.state == "fallen":  # its own message has more detail
         return None
     node, text = next(iter(facts.errors.items()))
-    step = STATES.get(facts.state, (Tone.BAD, Step.NONE))[1]
-    return Condition("error", Tone.BAD, step, reason(facts), {"node": node, "text": text})
+    return replace(_known(facts), say="error", tone=Tone.BAD, values={"node": node, "text": text})
 
 
 def _impaired(facts: RobotFacts) -> Condition | None:

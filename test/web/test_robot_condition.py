@@ -57,6 +57,7 @@ def test_a_robot_that_stands_is_green_and_its_next_step_is_to_sit():
         ({"height": 0.025}, ("standing", Tone.GOOD, Step.SIT)),  # lowered on request
         ({"found": True, "state": "rising"}, ("found", Tone.WARN, Step.STAND)),
         ({"errors": {"servo_driver": "a servo is silent"}}, ("error", Tone.BAD, Step.SIT)),
+        ({"errors": {"mujoco_sim": "a fall"}, "found": True, "state": "rising"}, ("error", Tone.BAD, Step.STAND)),
         ({"joints_age": 5.0}, ("silent", Tone.UNKNOWN, Step.NONE)),
         ({"joints_age": float("inf")}, ("no_joints", Tone.UNKNOWN, Step.NONE)),
         ({"node_ages": {}, "torque": None, "state": ""}, ("nothing", Tone.UNKNOWN, Step.NONE)),

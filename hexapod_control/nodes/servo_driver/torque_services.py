@@ -84,6 +84,8 @@ class TorqueServices:
         reason = self._torque.arm()
         if reason:
             self._node.report("arm", ReportLevel.WARNING, f"not armed: {reason}")
+        else:
+            self._node.withdraw("torque")
         response.success, response.message = not reason, reason or "torque is on"
         return response
 

@@ -55,6 +55,10 @@ class ReportingNode(PollingNode):
                 self.get_logger().info(text)
         self._sent_reports[kind] = SentReport(level, text, now, logged)
 
+    def withdraw(self, kind: str) -> None:
+        """Ends a report whose reason is gone: /diagnostics shows it no longer."""
+        self._sent_reports.pop(kind, None)
+
     def recent_reports(self, level: ReportLevel = ReportLevel.WARNING, within: float = THROTTLE_S) -> list[str]:
         """Returns the texts of the reports of the last `within` [s] with at least this level, most serious first."""
         now = time.monotonic()

@@ -31,9 +31,11 @@ class SimulatedRobot:
     def __init__(self, bench, given):
         self.bench, self.height = bench, 0.0  # [m] of base_link
         specs = {spec.executable: spec for spec in node_graph.specs("sim", {"web": False, **given})}
-        for name, node in (("servo_driver", ServoDriver), ("mujoco_sim", MujocoSim)):
-            if name in specs:
-                bench.add(node(parameter_overrides=overrides(**specs[name].parameters)))
+        self.hardware = [
+            bench.add(node(parameter_overrides=overrides(**specs[name].parameters)))
+            for name, node in (("servo_driver", ServoDriver), ("mujoco_sim", MujocoSim))
+            if name in specs
+        ]
         bench.add(InverseKinematics())
         self.holds = bench.listen(Bool, "armed", LATCHED)
         bench.probe.create_subscription(Odometry, "simulator/floating_base_state", self._see, QoSProfile(depth=5))
@@ -76,6 +78,7 @@ def test_after_an_emergency_stop_every_request_is_refused_and_the_robot_stays_as
     assert bench.call(SetBool, "estop", RELEASED).success
     assert bench.call(Trigger, "reset_fault").success
     bench.until(lambda: bench.call(Trigger, "arm").success, 5.0)
+    assert not [text for each in robot.hardware for text in each.recent_reports() if "emergency stop" in text]
     bench.until(lambda: robot.state() == "sitting", 2.0, "the pose is known")
     lay, rows = robot.height, bench.listen(JointState, "joint_states")
     bench.until(lambda: len(rows) > 50)  # a second, in which velocities keep coming
