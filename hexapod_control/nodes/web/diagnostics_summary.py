@@ -33,6 +33,11 @@ class NodeStatus(NamedTuple):
         """The level; STALE if the node has not reported for too long."""
         return STALE if self.age > MAX_AGE_S else self.level
 
+    @property
+    def shown_text(self) -> str:
+        """The text without services to call."""
+        return SERVICE_HINT.sub("", self.text)
+
 
 class RecentStatuses:
     """The newest status of each node; limited in number, since node names are not."""
@@ -84,7 +89,7 @@ def summary(nodes: Mapping[str, NodeStatus], joints: Sequence[str] = ()) -> dict
             {
                 "name": short_name(name),
                 "level": status.shown_level,
-                "text": SERVICE_HINT.sub("", status.text),
+                "text": status.shown_text,
                 "age": round(status.age),
             }
             for name, status in sorted(nodes.items())
@@ -95,7 +100,7 @@ def summary(nodes: Mapping[str, NodeStatus], joints: Sequence[str] = ()) -> dict
 def errors(nodes: Mapping[str, NodeStatus]) -> dict[str, str]:
     """The texts of all errors, by the short name of the node."""
     faulty = {name: status for name, status in sorted(nodes.items()) if status.shown_level == ERROR}
-    return {short_name(name): SERVICE_HINT.sub("", status.text) for name, status in faulty.items()}
+    return {short_name(name): status.shown_text for name, status in faulty.items()}
 
 
 def ages(nodes: Mapping[str, NodeStatus]) -> dict[str, float]:

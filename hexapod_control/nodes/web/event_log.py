@@ -57,7 +57,7 @@ class EventLog:
             if level == STALE:
                 new, values = (level, "log_stale"), {"node": node}
             else:
-                new, values = (level, status.text), None
+                new, values = (level, status.shown_text), None
             last = self._last.get(node, (0, ""))
             self._last[node] = new
             if level and new != last:

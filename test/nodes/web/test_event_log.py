@@ -3,7 +3,7 @@
 from hexapod_control.nodes.web.diagnostics_summary import STALE, NodeStatus
 from hexapod_control.nodes.web.event_log import MAX_EVENTS, EventLog
 
-WARM, FINE = NodeStatus(1, "a servo is warm", {}), NodeStatus(0, "ok", {})
+WARM, FINE = NodeStatus(1, "a servo is warm: call arm", {}), NodeStatus(0, "ok", {})
 
 
 def test_a_warning_is_logged_once_and_again_after_it_was_gone():
