@@ -2,6 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { hull, turnCentre } from "../../../hexapod_control/web/static/drawing/leg_geometry.js";
 import { multiply, rigid } from "../../../hexapod_control/web/static/drawing/matrices.js";
+import { MESHES } from "../../../hexapod_control/web/static/drawing/meshes.js";
+import { painted, ROWS, shared } from "../../../hexapod_control/web/static/drawing/painter.js";
+import { RobotMesh } from "../../../hexapod_control/web/static/drawing/robot_mesh.js";
 import { Path } from "../../../hexapod_control/web/static/drawing/path.js";
 import { Terrain, corners, worldInOdometry } from "../../../hexapod_control/web/static/drawing/terrain.js";
 
@@ -37,4 +40,37 @@ test("the highest box below a point is its ground", () => {
   assert.deepEqual([[0, 0], [0.15, 0], [1, 0]].map(([x, y]) => Number(terrain.height(x, y).toFixed(3))), [0.2, 0.1, 0]);
   assert.equal(corners([0, 0, 0, 0, 0, 1, 1, 1]).length, 8);
   assert.deepEqual(worldInOdometry([1, 2, 0], [0, 0, 0]), [1, 2, 0]);
+});
+
+test("all triangles of a mesh are counter-clockwise seen from outside, so that only those in front are drawn", () => {
+  for (const name of ["box", "cylinder", "sphere"]) {
+    const points = MESHES[name].length / 6;
+    for (let i = 0; i < points; i += 3) {
+      const [a, b, c] = [0, 1, 2].map((k) => MESHES[name].slice(6 * (i + k), 6 * (i + k) + 3));
+      const [u, v] = [b, c].map((p) => p.map((value, k) => value - a[k]));
+      const normal = [u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]];
+      assert.ok(normal[0] * (a[0] + b[0] + c[0]) + normal[1] * (a[1] + b[1] + c[1]) + normal[2] * (a[2] + b[2] + c[2]) > -1e-12, name);
+    }
+  }
+});
+
+test("a vertex that triangles share is kept once", () => {
+  const vertices = painted(MESHES.box, [1, 0, 0], 3);
+  const { unique, order } = shared(vertices);
+  assert.deepEqual([order.length, unique.length / 10], [36, 24]);
+  order.forEach((row, i) => assert.deepEqual(unique.slice(10 * row, 10 * row + 10), vertices.slice(10 * i, 10 * i + 10)));
+});
+
+test("each link of a robot moves with the joints before it, in groups that are drawn at once", () => {
+  const none = rigid([0, 0, 0], [0, 0, 0]);
+  const chain = (left) => ({
+    visuals: [{ mesh: "box", at: none, color: [1, 0, 0] }],
+    children: left ? [{ name: `${left}`, at: rigid([1, 0, 0], [0, 0, 0]), axis: [0, 0, 1], fixed: left > 1, link: chain(left - 1) }] : [],
+  });
+  const mesh = new RobotMesh(chain(ROWS), 0);
+  const groups = mesh.move(none, () => Math.PI / 2);
+  assert.deepEqual(groups.map((each) => each.length), [16 * ROWS, 16]);
+  assert.deepEqual([...groups[1].slice(12, 15)].map(Math.round), [ROWS, 0, 0]);
+  assert.deepEqual([...groups[1].slice(0, 2)].map(Math.round), [0, 1], "the last joint turns");
+  assert.equal(mesh.vertices[1].length, 36 * 10);
 });

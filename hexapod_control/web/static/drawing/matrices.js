@@ -2,6 +2,10 @@
 
 const FIELD_OF_VIEW = 0.7; // [rad]
 
+/**
+ * @param {Float32Array} a
+ * @param {Float32Array} b
+ */
 export function multiply(a, b) {
   const m = new Float32Array(16);
   for (let c = 0; c < 4; c++)
@@ -9,6 +13,10 @@ export function multiply(a, b) {
   return m;
 }
 
+/**
+ * @param {number[]} place
+ * @param {number[]} angles roll, pitch, yaw
+ */
 export function rigid([x, y, z], [roll, pitch, yaw]) {
   const [cr, sr, cp, sp, cy, sy] = [roll, pitch, yaw].flatMap((a) => [Math.cos(a), Math.sin(a)]);
   return new Float32Array([
@@ -19,6 +27,10 @@ export function rigid([x, y, z], [roll, pitch, yaw]) {
   ]);
 }
 
+/**
+ * @param {number[]} axis of unit length
+ * @param {number} angle
+ */
 export function about([x, y, z], angle) {
   const c = Math.cos(angle);
   const s = Math.sin(angle);
@@ -31,14 +43,23 @@ export function about([x, y, z], angle) {
   ]);
 }
 
+/**
+ * @param {Float32Array} m
+ * @param {number[]} factors
+ */
 export function scaled(m, [x, y, z]) {
   return multiply(m, new Float32Array([x, 0, 0, 0, 0, y, 0, 0, 0, 0, z, 0, 0, 0, 0, 1]));
 }
 
+/**
+ * @param {number[]} eye
+ * @param {number[]} target
+ * @param {number} aspect width over height
+ */
 export function look(eye, target, aspect) {
-  const unit = (v) => v.map((k) => k / Math.hypot(...v));
-  const cross = (a, b) => [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]];
-  const dot = (a, b) => a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+  const unit = (/** @type {number[]} */ v) => v.map((k) => k / Math.hypot(...v));
+  const cross = (/** @type {number[]} */ a, /** @type {number[]} */ b) => [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]];
+  const dot = (/** @type {number[]} */ a, /** @type {number[]} */ b) => a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
   const back = unit(eye.map((v, i) => v - target[i]));
   const right = unit(cross([0, 0, 1], back));
   const up = cross(back, right);

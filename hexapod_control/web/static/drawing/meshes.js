@@ -1,6 +1,7 @@
-// Meshes of unit size: triangles, as points with normals.
+// Meshes of unit size: triangles, counter-clockwise seen from outside, as points with normals.
 
-const CYLINDER_SIDES = 20;
+const CYLINDER_SIDES = 16;
+const [RINGS, SECTORS] = [8, 12]; // of a sphere
 
 function box() {
   const data = [];
@@ -15,7 +16,7 @@ function box() {
         normal[axis] = 2 * side;
         return [...point, ...normal];
       };
-      for (const [a, b] of [[-0.5, -0.5], [0.5, -0.5], [0.5, 0.5], [-0.5, -0.5], [0.5, 0.5], [-0.5, 0.5]]) data.push(...corner(a, b));
+      for (const [a, b] of [[-0.5, -0.5], [0.5, -0.5], [0.5, 0.5], [-0.5, -0.5], [0.5, 0.5], [-0.5, 0.5]]) data.push(...(side > 0 ? corner(a, b) : corner(b, a)));
     }
   return data;
 }
@@ -27,7 +28,7 @@ function cylinder() {
     const at = (angle, z) => [Math.cos(angle), Math.sin(angle), z];
     const out = (angle) => [Math.cos(angle), Math.sin(angle), 0];
     for (const [angle, z] of [[a, -0.5], [b, -0.5], [b, 0.5], [a, -0.5], [b, 0.5], [a, 0.5]]) data.push(...at(angle, z), ...out(angle));
-    for (const z of [-0.5, 0.5]) data.push(0, 0, z, 0, 0, 2 * z, ...at(a, z), 0, 0, 2 * z, ...at(b, z), 0, 0, 2 * z);
+    for (const [z, from, to] of [[-0.5, b, a], [0.5, a, b]]) data.push(0, 0, z, 0, 0, 2 * z, ...at(from, z), 0, 0, 2 * z, ...at(to, z), 0, 0, 2 * z);
   }
   return data;
 }
@@ -35,12 +36,12 @@ function cylinder() {
 function sphere() {
   const data = [];
   const at = (i, j) => {
-    const [theta, phi] = [(Math.PI * i) / 10, (2 * Math.PI * j) / 16];
+    const [theta, phi] = [(Math.PI * i) / RINGS, (2 * Math.PI * j) / SECTORS];
     const point = [Math.sin(theta) * Math.cos(phi), Math.sin(theta) * Math.sin(phi), Math.cos(theta)];
     return [...point, ...point];
   };
-  for (let i = 0; i < 10; i++)
-    for (let j = 0; j < 16; j++)
+  for (let i = 0; i < RINGS; i++)
+    for (let j = 0; j < SECTORS; j++)
       for (const [a, b] of [[0, 0], [1, 0], [1, 1], [0, 0], [1, 1], [0, 1]]) data.push(...at(i + a, j + b));
   return data;
 }
@@ -49,7 +50,8 @@ function plane() {
   return [[-1, -1], [1, -1], [1, 1], [-1, -1], [1, 1], [-1, 1]].flatMap(([x, y]) => [x, y, 0, 0, 0, 1]);
 }
 
-export const MESHES = { box, cylinder, sphere, plane };
+/** @type {Record<string, number[]>} */
+export const MESHES = { box: box(), cylinder: cylinder(), sphere: sphere(), plane: plane() };
 
 // Returns the grid of the ground as short lines, as not every graphics driver draws lines that pass behind the camera.
 export function gridLines() {

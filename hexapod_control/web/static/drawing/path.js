@@ -62,3 +62,13 @@ export function ribbon(points, width) {
   }
   return data;
 }
+
+/**
+ * Triangles of squares around points [x, y], on the ground, as points with normals.
+ * @param {number[][]} points
+ * @param {number} half half of the width
+ */
+export function squares(points, half) {
+  const corners = [[-1, -1], [1, -1], [1, 1], [-1, -1], [1, 1], [-1, 1]];
+  return points.flatMap(([x, y]) => corners.flatMap(([i, j]) => [x + half * i, y + half * j, 0, 0, 0, 1]));
+}
