@@ -4,12 +4,12 @@ import asyncio
 import http.client
 import json
 import re
-import threading
 import time
 
 import pytest
-from support.kits.first_user import FirstEvening, FirstUser
+from support.kits.first_user import FirstUser
 from support.kits.memory_wire import Kit
+from support.kits.paged_evening import BOUND_S, PagedEvening
 from support.phantomx import LEGS, lying
 
 from hexapod_control.cli.first_evening.first_page import FirstPage
@@ -18,10 +18,9 @@ from hexapod_control.config.robots.robot_file import load, resolve
 from hexapod_control.servos.first_evening.stages import STAGES, FirstProgress, StageMachine
 from hexapod_control.servos.first_evening.usual_answers import FORMS
 from hexapod_control.servos.settings.servo_section import servo_settings
-from hexapod_control.web.dialog_pages.request_server import PAGES, RequestServer
+from hexapod_control.web.dialog_pages.request_server import PAGES
 
 ONLY = ["supply", "joints", "calibration", "limits", "pose"]
-BOUND_S = 20.0
 
 
 class Client:
@@ -66,36 +65,6 @@ class Client:
         return view
 
 
-class PagedEvening:
-    """The program behind the page, in a thread; `killed` ends it at its next move."""
-
-    def __init__(self, kit, path, capsys):
-        self.kit, self.killed, self.dialog = kit, False, PageDialog()
-        self.evening = FirstEvening(kit, path, only=ONLY, front_end=self.dialog, sleep=self._sleep)
-        self.page = FirstPage(path.name, LEGS, self.dialog, self.evening.machine)
-        self.serving = RequestServer(self.page.reply, "first").in_background(0, "")
-        self.serving.__enter__()
-        self.url = capsys.readouterr().out.split("the page: ")[1].split()[0]
-        self.thread = threading.Thread(target=self._run, daemon=True)
-        self.thread.start()
-
-    def _sleep(self, seconds):
-        if self.killed:
-            raise KeyboardInterrupt
-        self.dialog.sleep(0.0)
-
-    def _run(self):
-        try:
-            self.evening.run()
-            self.page.end("The robot walks.")
-        except KeyboardInterrupt:
-            self.kit.world.torques[:] = False  # as at a power cut
-
-    def end(self):
-        self.thread.join(BOUND_S)
-        self.serving.__exit__(None, None, None)
-
-
 @pytest.fixture
 def path(tmp_path):
     made = tmp_path / "mine.yaml"
@@ -127,7 +96,7 @@ def not_in_german(texts):
 def test_mistakes_are_named_stop_takes_the_torque_off_and_a_killed_program_goes_on(path, capsys):
     kit = Kit(start=lying().ravel().tolist(), changes=[(4, {"direction": -1})])
     user = FirstUser(kit, [("Voltage at", "24"), ("servo 8:", "lr tibia +"), ("servo 9:", "lr femur +")])
-    program = PagedEvening(kit, path, capsys)
+    program = PagedEvening(kit, path, capsys, ONLY)
     window = Client(program.url, "one")
     view = window.answer(user, "servo 10:")
     assert "24 V is not for AX-12A" in said(view)
@@ -137,7 +106,7 @@ def test_mistakes_are_named_stop_takes_the_torque_off_and_a_killed_program_goes_
     window.view("answer", number=view["number"], text="r")
     program.end()
 
-    program = PagedEvening(kit, path, capsys)
+    program = PagedEvening(kit, path, capsys, ONLY)
     window = Client(program.url, "one")
     view = window.answer(user, "servo 10:")
     assert "an unfinished calibration was found (wiggle, 9 done)" in str(view["record"])
