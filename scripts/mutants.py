@@ -189,7 +189,8 @@ def _swapped(node: ast.Call) -> Iterator[ast.AST]:
         return
     for k in range(len(node.args) - 1):
         first, second = node.args[k : k + 2]
-        if not isinstance(first, ast.Starred) and not isinstance(second, ast.Starred):
+        starred = isinstance(first, ast.Starred) or isinstance(second, ast.Starred)
+        if not starred and ast.dump(first) != ast.dump(second):
             yield _with(node, args=[*node.args[:k], second, first, *node.args[k + 2 :]])
             return
 

@@ -11,13 +11,17 @@ from pathlib import Path
 import coverage
 import pytest
 
+from hexapod_control.core.workspace.capabilities import Capabilities
+
 RECORD, CHOSEN = os.environ.get("MUTATION_RECORD"), os.environ.get("MUTATION_TESTS")
 passed: dict[str, float] = {}  # duration [s] by node id
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config, items):
-    """Keeps the chosen tests, in their order."""
+    """Keeps the chosen tests, in their order. What is recorded computes, and reads no result of an earlier run."""
+    if RECORD:
+        Capabilities.keep_in(None)
     if CHOSEN:
         place = {name: k for k, name in enumerate(Path(CHOSEN).read_text().splitlines())}
         items[:] = sorted((item for item in items if item.nodeid in place), key=lambda item: place[item.nodeid])

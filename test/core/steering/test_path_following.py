@@ -194,6 +194,19 @@ def test_it_goes_round_a_pillar_without_touching_it(offset, radius):
     assert length < 4.2
 
 
+@pytest.mark.parametrize("yaw", [0.0, 2.0, -2.0])
+def test_it_goes_on_round_the_side_it_has_taken_in_whatever_direction_it_walks(yaw):
+    frame = Pose(0.4, -0.2, yaw)
+
+    def side(pursuit, offset):
+        order = pursuit.step(frame, LIMITS, transform_points(ring(0.9, offset, 0.2), frame), DT)
+        assert order.phase is PursuitPhase.DETOUR
+        return math.copysign(1.0, order.twist.vy)
+
+    first, fresh = (Pursuit([Waypoint(*frame.apply(3.0, 0.0))], PursuitSettings(radius=RADIUS)) for _ in range(2))
+    assert side(first, 0.02) == side(first, -0.02) == -side(fresh, -0.02)
+
+
 def test_it_goes_through_a_gap_that_is_wide_enough():
     half = RADIUS + 0.04 + 0.05
     wall = np.array([(1.5, side * y) for y in np.arange(half, 4.0, 0.03) for side in (-1, 1)])

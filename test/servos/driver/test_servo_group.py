@@ -24,6 +24,7 @@ from hexapod_control.servos.driver.group.read_schedule import SUPPLY_PERIOD_S, R
 from hexapod_control.servos.driver.group.servo_clock import ServoClock
 from hexapod_control.servos.driver.group.servo_group import ServoGroup
 from hexapod_control.servos.driver.group.servo_readings import ServoReadings, as_known_rows
+from hexapod_control.servos.driver.group.torque_watch import TorqueWatch
 from hexapod_control.servos.driver.snapshot_builder import CycleRate
 from hexapod_control.servos.settings.joint_calibration import JointCalibration
 from hexapod_control.servos.settings.servo_section import ServoSettings, standard
@@ -305,10 +306,14 @@ class SlowBus(ScriptedBus):
         return super().read(ids, what)
 
 
-def slow_group():
+def group_on(bus_of=ScriptedBus):
     settings, clock = standard(robot(), "feetech_st", "/dev/none"), ManualClock()
-    bus = SlowBus(settings.ids, dict.fromkeys(settings.ids, 2048), clock)
-    group = ServoGroup(bus, settings, clock, ServoClock(clock))
+    bus = bus_of(settings.ids, dict.fromkeys(settings.ids, 2048), clock)
+    return ServoGroup(bus, settings, clock, ServoClock(clock)), bus, clock
+
+
+def slow_group():
+    group, bus, clock = group_on(SlowBus)
 
     def cycle():
         clock.now += 0.02
@@ -335,3 +340,18 @@ def test_a_servo_that_reports_its_health_is_not_silent():
     cycle()
     (heard,) = np.flatnonzero(np.isfinite(group.readings.temperatures))
     assert [index for index, misses in enumerate(group.presence.misses) if not misses] == [heard]
+
+
+@pytest.mark.parametrize(("bus_of", "evenly"), [(ScriptedBus, True), (SlowBus, False)])
+def test_servos_move_evenly_if_all_are_read_in_every_cycle(bus_of, evenly):
+    assert group_on(bus_of)[0].moves_evenly is evenly
+
+
+def test_a_servo_with_torque_among_the_limp_is_found_once_in_as_many_cycles_as_there_are_servos():
+    group, bus, _ = group_on()
+    watch, count = TorqueWatch(), len(group.ids)
+    bus.torque([group.ids[6]], True)
+    for _ in range(2):
+        assert [found for found in (watch.check(group) for _ in range(count)) if found is not None] == [6]
+    away(group.presence, 6)
+    assert [watch.check(group) for _ in range(count)] == [None] * count

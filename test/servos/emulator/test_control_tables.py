@@ -145,6 +145,7 @@ def test_x_errors_are_those_of_the_manual():
     servo.write(64, 1, 1)
     assert servo.write(48, 4, 4095) == 7  # EEPROM under torque
     assert servo.ask(dynamixel2_frames.build(1, 0x77))[0][8] == 2
+    assert servo.ask(dynamixel2_frames.read(1, 1000, 100))[0][8] == 4  # beyond the last register
 
 
 def test_an_x_offset_shifts_position_and_goal():
@@ -230,6 +231,16 @@ def test_feetech_goals_are_clamped_to_the_limits_and_shifted_by_the_offset():
     assert servo.write(56, 2, 0) == 0 and servo.read(56, 2) == 2148  # ignored
     servo.write(40, 1, 128)
     assert servo.read(56, 2) == 2048
+
+
+@pytest.mark.parametrize(("speed", "reached"), [(0, True), (1000, True), (500, False)])
+def test_an_st_servo_moves_with_the_speed_of_its_register_and_at_0_as_fast_as_it_can(speed, reached):
+    servo = Servo("feetech_st")
+    servo.write(40, 1, 1)
+    servo.write(46, 2, speed)
+    servo.write(42, 2, 2448)
+    servo.run(0.6)
+    assert (servo.world.position(0) > 2440) == reached
 
 
 @pytest.mark.parametrize(

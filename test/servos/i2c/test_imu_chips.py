@@ -50,12 +50,24 @@ def test_every_chip_measures_in_si_units(name):
         assert samples[0].orientation is None
 
 
-def test_an_mpu6050_is_woken_and_set_to_the_registers_of_its_map():
-    imu, line = device("mpu6050")
+# Identity; reset; clock of the gyro; 44 Hz; 1 kHz / 5; 500 deg/s; 4 g; readings.
+MPU = ["75", "6B 80", "6B 01", "1A 03", "19 04", "1B 08", "1C 08"]
+WRITTEN = {
+    "mpu6050": [*MPU, "3B"],
+    "mpu9250": [*MPU, "1D 03", "3B"],  # 45 Hz of the acceleration
+    # Identity; bank 0: reset, clock; bank 2: 1.1 kHz / 5, 500 deg/s, 1.1 kHz / 5, 4 g; bank 0: readings.
+    "icm20948": ["00", "7F 00", "06 80", "06 01", "7F 20", "00 04", "01 1B", "11 04", "14 1B", "7F 00", "2D"],
+    "bno055": ["00", "3D 00", "3B 00", "3D 08", "08"],  # identity; configuration; SI units; fusion; readings
+}
+
+
+@pytest.mark.parametrize("name", IMU_CHIPS)
+def test_a_chip_is_woken_and_set_to_the_registers_of_its_map_in_a_fifth_of_a_second(name):
+    imu, line = device(name)
     imu.configure()
     imu.read()
-    # identity; reset; clock of the gyro; 44 Hz; 1 kHz / 5; 500 deg/s; 4 g; readings
-    assert line.written == ["75", "6B 80", "6B 01", "1A 03", "19 04", "1B 08", "1C 08", "3B"]
+    assert line.written == WRITTEN[name]
+    assert sum(each.wait for each in IMU_CHIPS[name].setup) <= 0.2
 
 
 def test_the_counts_of_an_mpu6050_are_those_of_its_data_sheet():

@@ -12,10 +12,11 @@ from hexapod_control.servos.emulator.servo_world import LagWorld
 from hexapod_control.servos.i2c.i2c_port import I2cRead, failure
 from hexapod_control.servos.i2c.pwm_chip import Pca9685, prescale
 from hexapod_control.servos.protocol_registry import PROTOCOLS
-from hexapod_control.servos.protocols.pca9685 import MAX_MISSES, Pca9685Bus
+from hexapod_control.servos.protocols.pca9685 import Pca9685Bus
 
 IDS = (0, 3, 15, 16, 17, 40)  # on three boards
 ADDRESSES = (0x40, 0x55, 0x41)
+MISSES = 3  # consecutive transfers that fail, after which a board is lost
 OFF = ADDRESSES[0], b"\xfd\x10"
 
 
@@ -94,6 +95,10 @@ def test_a_pulse_is_as_long_as_ordered_within_half_a_step_at_every_frequency(fre
     assert abs(chip.pulse(5).width - pulse) <= 0.5 * step + 1e-6
     assert 1e6 / chip.period == pytest.approx(frequency, rel=0.05)
     assert boards.bus.read((5,), ServoQuantity.POSITION)[5].position == pytest.approx(pulse, abs=0.5 * step + 0.51)
+
+
+def test_a_channel_without_a_pulse_has_only_the_bit_that_switches_it_off():
+    assert Pca9685(Boards().port, 0x40, 25.0, 50.0).led(0) == bytes([0, 0, 0, 0x10])
 
 
 def test_an_oscillator_that_is_not_measured_lengthens_all_pulses_by_its_error():
@@ -177,16 +182,16 @@ def test_no_servo_gets_a_pulse_while_a_board_cannot_be_configured():
 def test_failed_transfers_are_counted_and_three_in_a_row_lose_the_board_alone():
     boards = Boards().armed()
     boards.wire.faulty[0x55] = errno.EIO
-    for _ in range(MAX_MISSES):
+    for _ in range(MISSES):
         assert boards.bus.lost_boards() == {}
         boards.bus.write_goals(dict.fromkeys(IDS, 1600), 0.02)
     assert boards.bus.lost_boards() == {"PCA9685 at 0x55": (16, 17)}
-    assert boards.bus.counters.bad == MAX_MISSES
-    assert [boards.bus.counters.misses[i] for i in (16, 17)] == [MAX_MISSES] * 2
+    assert boards.bus.counters.bad == MISSES
+    assert [boards.bus.counters.misses[i] for i in (16, 17)] == [MISSES] * 2
     assert boards.pulses() == pytest.approx([1600, 1600, 1600, 1500, 1500, 1600], abs=3)
     assert boards.bus.answers()
     boards.wire.unplugged.update(ADDRESSES)
-    for _ in range(MAX_MISSES):
+    for _ in range(MISSES):
         boards.bus.answers()
     assert boards.bus.answers() is False
 
@@ -195,7 +200,7 @@ def test_failed_transfers_are_counted_and_three_in_a_row_lose_the_board_alone():
 def test_a_board_that_is_back_waits_for_its_torque_with_the_pulses_it_kept_or_with_none(power):
     boards = Boards().armed()
     boards.wire.unplug(0x55)
-    for _ in range(MAX_MISSES):
+    for _ in range(MISSES):
         boards.bus.answers()
     if power == "lost":
         boards.wire.restart(0x55)
@@ -222,7 +227,7 @@ def test_a_board_that_restarts_without_being_missed_is_noticed():
 def test_a_board_that_comes_back_after_the_torque_went_off_loses_the_pulses_it_kept():
     boards = Boards().armed()
     boards.wire.unplug(0x55)
-    for _ in range(MAX_MISSES):
+    for _ in range(MISSES):
         boards.bus.answers()
     boards.bus.relax()
     boards.wire.plug(0x55)

@@ -1,6 +1,7 @@
 """Configuration registers are checked before the torque goes on: dangerous values are refused, others reported."""
 
 import dataclasses
+import math
 
 import pytest
 
@@ -192,7 +193,7 @@ def test_a_register_that_does_not_take_its_value_is_named():
 
 
 @pytest.mark.parametrize("protocol", CHECKS)
-def test_angle_limits_are_narrowed_to_the_joints_on_request(protocol):
+def test_angle_limits_are_narrowed_to_five_degrees_beyond_the_joints_on_request(protocol):
     bench = Bench(protocol)
     wrong = repair.repairable(bench.report(advice=True))
     assert {problem.problem for problem in wrong} == {"a corrupted goal could turn the servo farther than the joint"}
@@ -204,6 +205,8 @@ def test_angle_limits_are_narrowed_to_the_joints_on_request(protocol):
     for goal in ends:
         bench.bus.write_goals({joint.id: goal}, 0.0)
         assert goal != bench.world.target(3)
+        angle = joint.angle(bench.world.target(3))
+        assert max(joint.lower - angle, angle - joint.upper) <= math.radians(5.0) + 1.5 / joint.units_per_rad
     for angle in (joint.lower, joint.upper):
         bench.bus.write_goals({joint.id: round(joint.raw(angle))}, 0.0)
         assert bench.world.target(3) == pytest.approx(joint.raw(angle), abs=1.0)

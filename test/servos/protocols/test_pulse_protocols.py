@@ -336,6 +336,12 @@ def test_half_a_line_of_a_program_that_died_does_not_spoil_the_next():
     assert (world.goals == 1500).all()
 
 
+def test_a_servo2040_frame_has_at_most_127_values():
+    assert servo2040.frame(servo2040.SET, 0, [1500] * 127)[2] == 127
+    with pytest.raises(ValueError, match="indices to 127 fit"):
+        servo2040.frame(servo2040.SET, 0, [1500] * 128)
+
+
 def test_a_command_byte_always_begins_a_new_servo2040_frame():
     decoder = servo2040.Servo2040Decoder()
     frame = servo2040.set_goals(0, [1500] * 3)
