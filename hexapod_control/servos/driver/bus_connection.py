@@ -11,7 +11,7 @@ from hexapod_control.servos.driver.group.servo_group import ServoGroup
 from hexapod_control.servos.i2c.supply_sensor import SupplySensor
 from hexapod_control.servos.settings.servo_section import ServoSettings
 
-MIN_BACK_OFF_S = 0.1  # between the first two attempts to open the port
+MIN_BACK_OFF_S = 0.02  # between the first two attempts to open the port
 MAX_BACK_OFF_S = 2.0
 
 
