@@ -41,8 +41,12 @@ class DocumentEntry:
         node = self.value
         if not isinstance(node, CommentedSeq):
             return ()
-        lines = [node.lc.data[i][0] + 1 if i in (node.lc.data or {}) else self.line for i in range(len(node))]
-        return tuple(_entry(self, f"{self.key}[{i}]", lines[i], child) for i, child in enumerate(node))
+        positions = node.lc.data or {}  # (line, column) by index, from 0
+        found = []
+        for i, child in enumerate(node):
+            line = positions[i][0] + 1 if i in positions else self.line
+            found.append(_entry(self, f"{self.key}[{i}]", line, child))
+        return tuple(found)
 
     def error(self, *parts: str, below: str = "") -> FileError:
         """The error at this place, or at a missing key `below` it."""

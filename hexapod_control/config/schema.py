@@ -219,5 +219,6 @@ def _spelled(item: object) -> str:
     if isinstance(item, float):
         return f"{float(item):.12g}"
     if isinstance(item, int):
-        return str(int(item)) if abs(item) < MAX_SPELLED_INTEGER else f"{'-' if item < 0 else ''}1e18 or more"
+        sign = "-" if item < 0 else ""
+        return str(int(item)) if abs(item) < MAX_SPELLED_INTEGER else f"{sign}1e18 or more"
     return f'"{item}"' if isinstance(item, str) else str(item)

@@ -72,7 +72,8 @@ def run(args: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         print("\ninterrupted: what was changed stays, the same command goes on and --undo takes it back")
         return INTERRUPTED
-    return ALL_RIGHT if all(step.find(facts).state in FINE for step in STEPS) and not refusal else NOT_ALL_RIGHT
+    all_fine = all(step.find(facts).state in FINE for step in STEPS)
+    return ALL_RIGHT if all_fine and not refusal else NOT_ALL_RIGHT
 
 
 def _own_workspace(root: SystemRoot) -> str:

@@ -59,7 +59,10 @@ class PageDialog:
 
     def draw(self, kind: str, robot: Robot, legs: Collection[str]) -> None:
         """Shows a drawing of a leg, the position of the leg, and the drawing of the stage."""
-        kinds = dict.fromkeys(("leg", kind if kind != "leg" else self._picture) if legs else (kind,))
+        kinds = [kind]
+        if legs:
+            other = self._picture if kind == "leg" else kind
+            kinds = ["leg"] if other == "leg" else ["leg", other]
         self.pictures = tuple(svg_drawing(each, robot, legs, " ".join((each, *legs))) for each in kinds)
         self._changed()
 

@@ -15,19 +15,22 @@ SummaryRow = tuple[str, ...]
 def summary(file: RobotFile) -> str:
     """The tables, in mm, g and degrees."""
     robot, models = file.robot, dict(zip(file.robot.leg_names, file.models, strict=True))
-    parts = (
-        _table(_whole(file)),
-        _table([("leg", "hip [mm]", "hip height [mm]", "yaw [deg]", "foothold [mm]"), *_by_legs(robot, _place(robot))]),
-        _table([("leg", *(f"{part} [mm]" for part in JOINTS), *(f"{part} [g]" for part in JOINTS)), *_segments(robot)]),
-        _table([("leg", *(f"{joint} [deg]" for joint in JOINTS)), *_by_legs(robot, _limits)]),
-        _table(
-            [
-                ("leg", "servo", "speed [rad/s]", "stall torque [N m]", "stiffness [N m/rad]"),
-                *_by_legs(robot, lambda leg: (models[leg.name], *_servo(leg.femur_joint))),
-            ]
-        ),
+
+    def servo(leg: Leg) -> SummaryRow:
+        return models[leg.name], *_servo(leg.femur_joint)
+
+    hips = ("leg", "hip [mm]", "hip height [mm]", "yaw [deg]", "foothold [mm]")
+    segments = ("leg", *(f"{part} [mm]" for part in JOINTS), *(f"{part} [g]" for part in JOINTS))
+    limits = ("leg", *(f"{joint} [deg]" for joint in JOINTS))
+    servos = ("leg", "servo", "speed [rad/s]", "stall torque [N m]", "stiffness [N m/rad]")
+    tables = (
+        _whole(file),
+        [hips, *_by_legs(robot, _place(robot))],
+        [segments, *_segments(robot)],
+        [limits, *_by_legs(robot, _limits)],
+        [servos, *_by_legs(robot, servo)],
     )
-    return "\n".join(parts)
+    return "\n".join(map(_table, tables))
 
 
 def _whole(file: RobotFile) -> list[SummaryRow]:

@@ -146,9 +146,10 @@ def scan(bus: Bus, ids: Iterable[int]) -> dict[int, str]:
     finally:
         show_progress("")
     found |= bus.scan([i for i in bus.ids if i in wanted and i not in found], TRIES)
-    if not found and (shared := duplicate_ids(bus, [i for i in (FACTORY_ID, *bus.ids[:MAX_SHARED]) if i in wanted])):
-        raise BusError(shared_text(sorted(set(shared))))
     if not found:
+        shared = duplicate_ids(bus, [i for i in (FACTORY_ID, *bus.ids[:MAX_SHARED]) if i in wanted])
+        if shared:
+            raise BusError(shared_text(sorted(set(shared))))
         bus.identify()  # raises with the reason
     return found
 

@@ -92,8 +92,12 @@ def report(bus: str, found: Iterable[int], wanted: Mapping[int, str], wrong: Map
     present = set(found)
     lines = []
     for address in sorted(present | set(wanted)):
-        state = "found" if address in present & set(wanted) else "MISSING" if address in wanted else "unknown"
-        state = "WRONG" if address in wrong else state
+        if address in wrong:
+            state = "WRONG"
+        elif address not in wanted:
+            state = "unknown"
+        else:
+            state = "found" if address in present else "MISSING"
         lines.append(f"0x{address:02X}  {state:8s} {wanted.get(address) or guess(address, wanted)}")
     lines += wrong.values()
     missing = sorted(set(wanted) - present)

@@ -105,13 +105,11 @@ def table(results: Sequence[DriveResult]) -> list[str]:
     head = ("segment", "commanded vx vy wz", "achieved vx vy wz", "ratio", "")
     rows = [head]
     for result in results:
-        mark = (
-            ""
-            if result.worst <= GOOD_DEVIATION
-            else "outside 0.95-1.05"
-            if result.worst <= BAD_DEVIATION
-            else "OUTSIDE 0.9-1.1"
-        )
+        mark = ""
+        if result.worst > BAD_DEVIATION:
+            mark = "OUTSIDE 0.9-1.1"
+        elif result.worst > GOOD_DEVIATION:
+            mark = "outside 0.95-1.05"
         ratios = " / ".join(f"{ratio:.3f}" for ratio in result.ratios)
         rows.append((result.segment.name, _spell(result.segment.twist), _spell(result.achieved), ratios, mark))
     widths = [max(len(row[k]) for row in rows) for k in range(len(head))]

@@ -63,20 +63,29 @@ class MotionKey:
     @property
     def documentation(self) -> tuple[str, str, str, str, str]:
         """Name, values, default, whether it is scaled, and description: one line of the reference."""
-        plain = f"{self.default:g}" if isinstance(self.default, float) else str(self.default)
-        default = "required" if self.required else "unlimited" if plain == "inf" else plain
-        return f"`{self.name}`", self._values, default, "yes" if self.scaled else "", self.description
+        return f"`{self.name}`", self._values, self._default, "yes" if self.scaled else "", self.description
+
+    @property
+    def _default(self) -> str:
+        if self.required:
+            return "required"
+        if isinstance(self.default, float):
+            return "unlimited" if self.default == math.inf else f"{self.default:g}"
+        return str(self.default)
 
     @property
     def _values(self) -> str:
         if self.columns:
             return f"by leg, or `{EVERY}`: [{', '.join(self.columns)}] [{self.unit}]"
-        if self.bounds is None:
-            names = f"name of one of the robot's {self.names}" if self.names else "text"
-            return " or ".join(self.choices) or ("list of steps" if self.field == "steps" else names)
-        lower, upper = self.bounds
-        between = f"{lower:g} to {upper:g}" if math.isfinite(upper) else f"from {lower:g}"
-        return f"{'whole number, ' if self.whole else ''}{between} {self.unit}".strip()
+        if self.bounds is not None:
+            lower, upper = self.bounds
+            between = f"{lower:g} to {upper:g}" if math.isfinite(upper) else f"from {lower:g}"
+            return f"{'whole number, ' if self.whole else ''}{between} {self.unit}".strip()
+        if self.choices:
+            return " or ".join(self.choices)
+        if self.names:
+            return f"name of one of the robot's {self.names}"
+        return "list of steps" if self.field == "steps" else "text"
 
 
 def keys(kind: type[MotionStep] | type[Choreography]) -> Mapping[str, MotionKey]:
@@ -87,19 +96,25 @@ def keys(kind: type[MotionStep] | type[Choreography]) -> Mapping[str, MotionKey]
 
 def _key(item: dataclasses.Field[Any]) -> MotionKey:
     metadata = item.metadata
-    factor = math.pi / 180.0 if metadata.get("degrees") else 1.0
-    bounds = metadata.get("each") or ((metadata["lower"], metadata["upper"]) if "lower" in metadata else None)
+    name, unit, factor = item.name, metadata["unit"], 1.0
+    if metadata.get("degrees"):
+        name, unit, factor = f"{item.name}_deg", unit.replace("rad", "deg"), math.pi / 180.0
+    bounds = metadata.get("each")
+    if "lower" in metadata:
+        bounds = metadata["lower"], metadata["upper"]
+    if bounds is not None:
+        bounds = round(bounds[0] / factor, 9), round(bounds[1] / factor, 9)
     default = None if item.default is dataclasses.MISSING else item.default
     return MotionKey(
-        name=item.name if factor == 1.0 else f"{item.name}_deg",
+        name=name,
         field=item.name,
         description=metadata["description"],
-        unit=metadata["unit"] if factor == 1.0 else metadata["unit"].replace("rad", "deg"),
+        unit=unit,
         default=default / factor if isinstance(default, float) else default,
         required=default in (None, "", ()),
         whole=type(default) is int,
         scaled=bool(metadata.get("length")),
-        bounds=(round(bounds[0] / factor, 9), round(bounds[1] / factor, 9)) if bounds else None,
+        bounds=bounds,
         choices=metadata.get("choices", ()),
         names=metadata.get("names", ""),
         columns=metadata.get("columns", ()),

@@ -43,18 +43,16 @@ def execute_gait(context: StepContext, step: GaitStep) -> StepExecution:
 
 def _driven(context: StepContext, twist: Twist, ends: tuple[float, float, float]) -> StepExecution:
     """Drives until a duration [s], distance [m] or angle [rad] is reached, braking distance and angle included."""
-    max_duration, max_distance, max_angle = ends
+    max_duration, max_distance, max_angle = (end or math.inf for end in ends)
     time = distance = angle = 0.0
     while True:
-        now = context.twist
-        distance += math.hypot(now.vx, now.vy) * context.dt
-        angle += abs(now.wz) * context.dt
-        braking = context.planner.view.braking_time() / 2.0
-        if (
-            (max_duration and time >= max_duration)
-            or (max_distance and distance + math.hypot(now.vx, now.vy) * braking >= max_distance)
-            or (max_angle and angle + abs(now.wz) * braking >= max_angle)
-        ):
+        speed, rate = math.hypot(context.twist.vx, context.twist.vy), abs(context.twist.wz)
+        distance += speed * context.dt
+        angle += rate * context.dt
+        half_braking_time = context.planner.view.braking_time() / 2.0
+        if time >= max_duration:
+            break
+        if distance + speed * half_braking_time >= max_distance or angle + rate * half_braking_time >= max_angle:
             break
         context.planner.command(twist)
         time += context.dt

@@ -28,22 +28,25 @@ def build_plan(
     unless the robot is on its feet.
     """
     robot, limiter, last = context.robot, context.limiter, context.plan
-    before = last.joint_angles if last is not None and last.joint_angles is not None else read_only(context.joints)
     joints = read_only(pose.joints)
-    feet = None if pose.centres is None else read_only(pose.centres)
-    feet_before = None if last is None else last.feet
-    if feet is not None and feet_before is None:
-        feet_before = forward(robot, before)
+    joints_before = read_only(context.joints)
+    if last is not None and last.joint_angles is not None:
+        joints_before = last.joint_angles
+    feet, feet_velocity = None, _at_rest(context)
+    if pose.centres is not None:
+        feet = read_only(pose.centres)
+        feet_before = forward(robot, joints_before) if last is None or last.feet is None else last.feet
+        feet_velocity = _rate(feet_before, feet, dt)
     x, y, z = center_of_mass(robot, pose.joints)
     x, y, _ = pose.placement.to_footprint(x, y, z)
     standing = [point for point, down in zip(pose.contacts, pose.planted, strict=True) if down]
     return TickPlan(
         state=state,
         feet=feet,
-        feet_velocity=_at_rest(context) if feet is None or feet_before is None else _rate(feet_before, feet, dt),
+        feet_velocity=feet_velocity,
         support=read_only(foot_loads(pose.contacts, pose.planted, (x, y), robot.mass * GRAVITY)),
         joint_motion=joints if feet is None else None,
-        joint_velocity=_rate(before, joints, dt),
+        joint_velocity=_rate(joints_before, joints, dt),
         joint_angles=joints,
         contacts=read_only(pose.contacts),
         planted=tuple(pose.planted),

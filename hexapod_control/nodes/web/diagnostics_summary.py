@@ -69,43 +69,66 @@ def summary(nodes: Mapping[str, NodeStatus], joints: Sequence[str] = ()) -> dict
     """
     fresh = {name: status for name, status in nodes.items() if status.age <= MAX_AGE_S}
     by_node = {short_name(name): status.values for name, status in fresh.items()}
-    rates = {name: loop_rate(values) for name, values in by_node.items()}
     planner = by_node.get(PLANNER, {})
-    reported = [values["torque"].lower() == "true" for values in by_node.values() if "torque" in values]
     return {
         "leg_gap": first_number(planner.get("leg gap m", "")),
-        "feedback": next((values["feedback"] for values in by_node.values() if "feedback" in values), ""),
-        "estop": any(values.get("emergency stop") == "latched" for values in by_node.values()),
-        "torque": all(reported) if reported else None,
+        "feedback": _first(by_node, "feedback"),
+        "estop": "latched" in _all(by_node, "emergency stop"),
+        "torque": _torque(by_node),
         "found": planner.get("pose") == "found",
         "lift": first_number(planner.get("lift scale", "")),
         "world": world(fresh),
         "battery_limits": _pair(by_node, "battery limits [V]"),
-        "bus": next((values["bus errors"] for values in by_node.values() if "bus errors" in values), ""),
-        "loops": {name: rate for name, rate in rates.items() if rate is not None},
+        "bus": _first(by_node, "bus errors"),
+        "loops": _loop_rates(by_node),
         "temperatures": _of_joints(by_node, temperatures, "temperatures [degC]", joints),
         "loads": _of_joints(by_node, lambda values: {}, "loads", joints),
-        "diagnostics": [
-            {
-                "name": short_name(name),
-                "level": status.shown_level,
-                "text": status.shown_text,
-                "age": round(status.age),
-            }
-            for name, status in sorted(nodes.items())
-        ],
+        "diagnostics": [_row(name, status) for name, status in sorted(nodes.items())],
+    }
+
+
+def _row(name: str, status: NodeStatus) -> dict[str, str | int]:
+    """The status of one node in the list of the page."""
+    return {
+        "name": short_name(name),
+        "level": status.shown_level,
+        "text": status.shown_text,
+        "age": round(status.age),
     }
 
 
 def errors(nodes: Mapping[str, NodeStatus]) -> dict[str, str]:
     """The texts of all errors, by the short name of the node."""
-    faulty = {name: status for name, status in sorted(nodes.items()) if status.shown_level == ERROR}
-    return {short_name(name): status.shown_text for name, status in faulty.items()}
+    return {
+        short_name(name): status.shown_text for name, status in sorted(nodes.items()) if status.shown_level == ERROR
+    }
 
 
 def ages(nodes: Mapping[str, NodeStatus]) -> dict[str, float]:
     """Seconds since the newest status of each node, by its short name."""
     return {short_name(name): status.age for name, status in nodes.items()}
+
+
+def _all(nodes: Mapping[str, Mapping[str, str]], key: str) -> list[str]:
+    """The values of a key in the order of the nodes that report it."""
+    return [values[key] for values in nodes.values() if key in values]
+
+
+def _first(nodes: Mapping[str, Mapping[str, str]], key: str) -> str:
+    """The value of a key of the first node that reports it; empty if none does."""
+    return next(iter(_all(nodes, key)), "")
+
+
+def _torque(nodes: Mapping[str, Mapping[str, str]]) -> bool | None:
+    """True if all nodes that report the torque report it as on; None if none does."""
+    reported = _all(nodes, "torque")
+    return all(value.lower() == "true" for value in reported) if reported else None
+
+
+def _loop_rates(nodes: Mapping[str, Mapping[str, str]]) -> dict[str, float]:
+    """Loop rates [Hz] of the nodes that publish one."""
+    rates = {name: loop_rate(values) for name, values in nodes.items()}
+    return {name: rate for name, rate in rates.items() if rate is not None}
 
 
 def _of_joints(
@@ -126,8 +149,11 @@ def _of_joints(
 
 def _pair(nodes: Mapping[str, Mapping[str, str]], key: str) -> list[float] | None:
     """Two numbers that a node reports in one text; None if there are none."""
-    rows = ([float(match[0]) for match in NUMBER.finditer(values.get(key, ""))] for values in nodes.values())
-    return next((row for row in rows if len(row) == 2), None)
+    for text in _all(nodes, key):
+        numbers = [float(match[0]) for match in NUMBER.finditer(text)]
+        if len(numbers) == 2:
+            return numbers
+    return None
 
 
 def world(nodes: Mapping[str, NodeStatus]) -> dict[str, str]:

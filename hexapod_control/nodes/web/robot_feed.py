@@ -130,11 +130,10 @@ class RobotFeed:
         self._states = NewestMessage(node, MultiDOFJointState, "foot_states", states.forces)
         self._odometry = NewestMessage(node, Odometry, "odom", _planar)
         self._truth = NewestMessage(node, Odometry, "simulator/floating_base_state", _planar)
-        self._command = (
-            NewestMessage(node, TwistStamped, "cmd_vel", lambda message: messages.twist(message.twist))
-            if stamped
-            else NewestMessage(node, TwistMessage, "cmd_vel", messages.twist)
-        )
+        if stamped:
+            self._command = NewestMessage(node, TwistStamped, "cmd_vel", lambda stamped: messages.twist(stamped.twist))
+        else:
+            self._command = NewestMessage(node, TwistMessage, "cmd_vel", messages.twist)
         self._margin = NewestMessage(node, Float64, "stability_margin", lambda message: message.data)
         self._battery = NewestMessage(
             node, BatteryState, "battery_state", lambda battery: {"volts": battery.voltage, "share": battery.percentage}
@@ -233,21 +232,27 @@ class RobotFeed:
 
     def _present(self) -> RobotFacts:
         """All facts about the robot, those that change quickly too."""
-        facts, drawn, estop = self._facts, self._drawn, self._estop
-        since = time.monotonic() - estop[1] if estop else math.inf
+        facts, drawn = self._facts, self._drawn
         torque = facts.torque if self._torque is None else self._torque
-        motion = self._motion or {}
+        latched, stop = facts.latched, None
+        if self._estop is not None:
+            by, at = self._estop
+            stop = PressedStop(by, time.monotonic() - at)
+            latched = latched or (torque is False and stop.age < ESTOP_REPORT_S)
+        motion = ""
+        if self._motion is not None and self._motion["phase"] not in END_PHASES:
+            motion = self._motion["name"]
         return replace(
             facts,
             state=self._texts["gait_state"],
             torque=torque,
-            latched=facts.latched or (torque is False and since < ESTOP_REPORT_S),
+            latched=latched,
             height=None if drawn.joints is None else drawn.height,
             joints_age=self._joints.age,
             speed=math.hypot(*drawn.achieved[:2]) if drawn.achieved else 0.0,
             commanded=drawn.commanded or ZERO,
-            motion=motion.get("name", "") if motion.get("phase") not in END_PHASES else "",
-            stop=PressedStop(estop[0], since) if estop else None,
+            motion=motion,
+            stop=stop,
         )
 
     # --- status: twice a second -----------------------------------------------------------------------------------

@@ -62,7 +62,9 @@ def at_once(replies: list[DelayedReply]) -> list[DelayedReply]:
 def bytes_on_line(world: ServoWorld, index: int, reply: bytes) -> bytes:
     """Bytes on the line for a reply of servo `index`: none if absent, corrupt if two servos share its id."""
     count = world.answers(index)
-    return collided(reply) if count > 1 else reply if count else b""
+    if count == 0:
+        return b""
+    return reply if count == 1 else collided(reply)
 
 
 def collided(reply: bytes) -> bytes:

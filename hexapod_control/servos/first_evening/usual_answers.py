@@ -51,9 +51,11 @@ PORTS = r"^Which port: (.+)\?"
 
 def answer_form(question: str) -> AnswerForm:
     """The form of a question: the first row of FORMS that fits, after the answer that the question proposes."""
+    ports = re.search(PORTS, question)
+    if ports:
+        return AnswerForm(_usual(*((port, port) for port in ports[1].split(", "))))
     form = next((form for pattern, form in FORMS if re.search(pattern, question)), FREE)
-    if found := re.search(PORTS, question):
-        return AnswerForm(_usual(*((port, port) for port in found[1].split(", "))))
-    if (found := re.search(PROPOSAL, question)) and not found[1].startswith("Y/n"):
-        return AnswerForm((*_usual((found[1], found[1])), *form.usual), form.joint, form.sign)
+    proposal = re.search(PROPOSAL, question)
+    if proposal and not proposal[1].startswith("Y/n"):
+        return AnswerForm((*_usual((proposal[1], proposal[1])), *form.usual), form.joint, form.sign)
     return form

@@ -83,8 +83,11 @@ class Pca9685:
     def pulses(self, channels: Sequence[int]) -> dict[int, int]:
         """Present pulses of channels."""
         data = self._read(LED0, CHANNELS * LED_BYTES)
-        rows = {i: data[LED_BYTES * i : LED_BYTES * (i + 1)] for i in channels}
-        return {i: 0 if row[3] & FULL_OFF else round((row[2] | row[3] << 8) * self.step) for i, row in rows.items()}
+        found = {}
+        for channel in channels:
+            _, _, low, high = data[LED_BYTES * channel : LED_BYTES * (channel + 1)]
+            found[channel] = 0 if high & FULL_OFF else round((low | high << 8) * self.step)
+        return found
 
     def _read(self, register: int, count: int) -> bytes:
         return read_registers(self._port, self.address, register, count)

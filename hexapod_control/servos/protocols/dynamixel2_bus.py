@@ -75,7 +75,8 @@ class Dynamixel2Bus:
         found = answering(self.scan, self.ids, self.exchange.no_answer)
         self.models.check(found)
         modes = self._sync(Dynamixel2Register.DRIVE_MODE, 1, list(found))
-        self._timed = bool(found) and all(i in modes and modes[i][1] & codec.TIME_BASED for i in found)
+        time_based = [i for i in modes if modes[i][1] & codec.TIME_BASED]
+        self._timed = bool(found) and set(found) <= set(time_based)
         self._duration = -1
         return found
 
@@ -219,13 +220,11 @@ class Dynamixel2Bus:
 
 def _motion_block(what: ServoQuantity) -> tuple[int, int]:
     """Address and length of a block with those of position, velocity and load that are wanted."""
-    start = (
-        Dynamixel2Register.LOAD
-        if what & ServoQuantity.LOAD
-        else Dynamixel2Register.VELOCITY
-        if what & ServoQuantity.SPEED
-        else Dynamixel2Register.POSITION
-    )
+    start = Dynamixel2Register.POSITION
+    if what & ServoQuantity.LOAD:
+        start = Dynamixel2Register.LOAD
+    elif what & ServoQuantity.SPEED:
+        start = Dynamixel2Register.VELOCITY
     return start, Dynamixel2Register.POSITION + 4 - start
 
 

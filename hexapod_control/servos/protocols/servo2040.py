@@ -133,7 +133,10 @@ class Servo2040Decoder:
         return 3 + (2 * self._data[2] if valued and len(self._data) > 2 else 0)
 
     def _size(self) -> int:
-        return self._body() + (self._end.checksum if self._end else 0) if len(self._data) > 2 else -1
+        """Number of bytes of the frame; -1 while it is not known."""
+        if len(self._data) < 3:
+            return -1
+        return self._body() + (self._end.checksum if self._end else 0)
 
     def _checksum_is_next(self) -> bool:
         return bool(self._end and self._end.checksum) and len(self._data) == self._size() - 1

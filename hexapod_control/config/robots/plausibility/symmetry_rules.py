@@ -138,7 +138,8 @@ def _worse_first(robot: Robot, leg: Leg, counterpart: Leg) -> tuple[Leg, Leg]:
 
     def oddity(each: Leg) -> tuple[float, ...]:
         others = [other for other in robot.legs if other is not each]
-        unlike = min(abs(abs(each.hip[0]) - abs(o.hip[0])) + abs(abs(each.hip[1]) - abs(o.hip[1])) for o in others)
+        x, y = abs(each.hip[0]), abs(each.hip[1])
+        unlike = min(abs(x - abs(other.hip[0])) + abs(y - abs(other.hip[1])) for other in others)
         height = min(abs(each.hip[2] - other.hip[2]) for other in others)
         strange = sum(abs(math.log(a / b)) for a, b in zip(_sizes(each), usual_sizes, strict=True))
         return round(abs(neutral_coxa(each)), 3), abs(_reach(each) - usual), unlike + height + strange

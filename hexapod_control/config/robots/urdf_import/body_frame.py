@@ -65,8 +65,8 @@ def find_frame(chains: LegChains, forward: str | None) -> BodyFrame:
     moved = bool(np.hypot(*(rotation @ middle)[:2]) > KEEP_SHARE * radius or abs((rotation @ middle)[2]) > reach)
     if moved:
         pose[:3, 3] = middle
-    named = sum(place != (0, 0) for place in places) > len(places) / 2
-    return BodyFrame(pose, best, moved, OPTION if forward else NAMED if named else UNNAMED)
+    source = NAMED if sum(place != (0, 0) for place in places) > len(places) / 2 else UNNAMED
+    return BodyFrame(pose, best, moved, OPTION if forward else source)
 
 
 def _facing(forward: Array, up: Array) -> Array:

@@ -69,7 +69,9 @@ def _ahead(up: Array, lift: Array, coxa: Array, outwards: Array) -> Array:
     across = lift - (lift @ up) * up
     ahead = np.cross(across / np.linalg.norm(across), up)
     length = float(coxa @ ahead)
-    return np.asarray(-ahead if (length if abs(length) > STRAIGHT_M else float(outwards @ ahead)) < 0.0 else ahead)
+    if abs(length) <= STRAIGHT_M:  # the coxa does not tell
+        length = float(outwards @ ahead)
+    return np.asarray(-ahead if length < 0.0 else ahead)
 
 
 def _limits(joint: UrdfJoint) -> tuple[float, float] | None:

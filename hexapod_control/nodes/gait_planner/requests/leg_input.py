@@ -50,7 +50,11 @@ class LegInput:
         """Computes the tables of the remaining legs; the request is passed on afterwards."""
         self._request = partial(self._commands.change_leg, leg, lost=lost)
         known = {leg} & set(self._planner.robot.leg_names)
-        self._goal = (lambda now: now | known) if lost else (lambda now: now - known)
+
+        def goal(lost_legs: set[str]) -> set[str]:
+            return lost_legs | known if lost else lost_legs - known
+
+        self._goal = goal
         self._compute()
 
     def _compute(self) -> None:

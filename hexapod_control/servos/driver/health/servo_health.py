@@ -68,7 +68,10 @@ class ServoHealth:
         self._battery.update(group, now)
         self._heat.update(group, now)
         lost = [i for i in {*self.lost(group, now), *self._given_up} if i // SERVOS_PER_LEG not in self._folded]
-        self._lost_since = (now if math.isnan(self._lost_since) else self._lost_since) if lost else math.nan
+        if not lost:
+            self._lost_since = math.nan
+        elif math.isnan(self._lost_since):
+            self._lost_since = now
         self.lost_leg = self._leg_of(group, lost, now) if self._settings.on_lost is OnLost.LEG else None
         if armed and not self.off_reason:
             self.off_reason = self._why_off(group, now)

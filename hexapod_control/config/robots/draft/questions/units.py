@@ -110,7 +110,8 @@ def split(text: str, parts: Sequence[Part]) -> list[tuple[str, str]]:
         raise AnswerError(f"{parts[0].name}: is {quoted(text)}, must have a decimal point, not a comma")
     found = list(re.finditer(_NUMBER, re.sub(_PER_60_DEG, "s", text.replace("\u2212", "-"))))
     wanted = ", ".join(part.label for part in parts)
-    if len(found) != len(parts) or (found and found[0].start() != 0 and found[0].string[: found[0].start()].strip()):
+    before = found[0].string[: found[0].start()].strip() if found else ""  # text before the first number
+    if len(found) != len(parts) or before:
         count = f"{len(parts)} numbers" if len(parts) > 1 else "a number"
         raise AnswerError(f"the answer: is {quoted(text)}, must be {count}: {wanted}")
     ends = [match.start() for match in found[1:]] + [len(found[0].string)]
