@@ -46,6 +46,7 @@ class RequestServer:
         self._policy = HostPolicy(page_address.names(self._bind), literal=lan)
         self._tokens = TokenAuthority(once=lan)
         self._port = 0
+        self._replies: set[asyncio.Task[object]] = set()  # that wait for something to show
 
     async def serve(self, port: int, hint: str, opened: Callable[[], None] = lambda: None) -> None:
         """Opens the port, or the next free one, and prints the address and a hint. Raises OSError."""
@@ -64,6 +65,8 @@ class RequestServer:
                 timer.close_overdue(runner.server.connections if runner.server else (), time.monotonic())
                 await asyncio.sleep(WATCH_PERIOD_S)
         finally:
+            for reply in self._replies:
+                reply.cancel()  # cleanup would wait for them
             await runner.cleanup()
 
     @contextmanager
@@ -106,12 +109,20 @@ class RequestServer:
             key = self._tokens.admit(word, word, request.remote or "", time.monotonic())
             if key != word and self._lan:
                 self._invite()  # the last invitation is used up
-            reply = await self._answer(await _read(request))
+            reply = await self._shown(await _read(request))
         except RefusedMessage as refusal:
             return refuse(refusal)
         except ValueError as error:
             return refuse(RefusedMessage(400, str(error)))
         return web.json_response(reply, headers={**HEADERS, KEY: key})
+
+    async def _shown(self, request: Mapping[str, object]) -> Reply:
+        task = asyncio.ensure_future(self._answer(request))
+        self._replies.add(task)
+        try:
+            return await task
+        finally:
+            self._replies.discard(task)
 
 
 async def _read(request: web.Request) -> Mapping[str, object]:

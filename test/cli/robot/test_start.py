@@ -11,7 +11,6 @@ from hexapod_control.config.robots.robot_file import known_robots, resolve
 
 PHANTOMX = resolve("phantomx").read_text()
 STRANGE = ["", "/etc/passwd", "../mine.yaml", "./mine.yaml", "my_robot.yaml", "mine", "--help", 3, None, ["mine.yaml"]]
-BOUND_S = 30.0
 
 
 @pytest.fixture
@@ -73,20 +72,3 @@ def test_a_robot_that_is_not_in_the_list_starts_nothing(page, folder, what, robo
 def test_a_request_of_no_page_is_refused(page, fields):
     with pytest.raises(ValueError, match=r"^the request: "):
         asyncio.run(page.reply(fields))
-
-
-@pytest.mark.process
-def test_the_first_evening_of_a_robot_of_the_package_begins_with_a_copy_and_ends_with_its_page(page, folder):
-    async def run():
-        view = await page.reply({"act": "start", "what": "first", "robot": "phantomx"})
-        while not view["program"]["url"]:
-            view = await page.reply({"act": "show", "seen": view["seen"]})
-        again = await page.reply({"act": "start", "what": "sim", "robot": "mine.yaml"})
-        await page.end()
-        return view, again, await page.reply({"act": "show"})
-
-    view, again, last = asyncio.run(asyncio.wait_for(run(), BOUND_S))
-    assert re.match(r"http://127\.0\.0\.1:\d+/#.{16}", view["program"]["url"])
-    assert again["program"]["what"] == "first"  # one program at once
-    assert last["program"]["code"] == 130
-    assert (folder / "my_phantomx.yaml").read_text() == PHANTOMX
