@@ -233,6 +233,13 @@ def test_feetech_goals_are_clamped_to_the_limits_and_shifted_by_the_offset():
     assert servo.read(56, 2) == 2048
 
 
+@pytest.mark.parametrize(("pushed", "shown"), [(-5.0, 0), (400.0, 400), (1100.0, 1023)])
+def test_an_sc_servo_that_is_pushed_beyond_an_end_shows_the_end(pushed, shown):
+    servo = Servo("feetech_sc")
+    servo.world.positions[0] = pushed
+    assert servo.read(56, 2) == shown
+
+
 @pytest.mark.parametrize(("speed", "reached"), [(0, True), (1000, True), (500, False)])
 def test_an_st_servo_moves_with_the_speed_of_its_register_and_at_0_as_fast_as_it_can(speed, reached):
     servo = Servo("feetech_st")

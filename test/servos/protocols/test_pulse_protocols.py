@@ -336,10 +336,11 @@ def test_half_a_line_of_a_program_that_died_does_not_spoil_the_next():
     assert (world.goals == 1500).all()
 
 
-def test_a_servo2040_frame_has_at_most_127_values():
-    assert servo2040.frame(servo2040.SET, 0, [1500] * 127)[2] == 127
-    with pytest.raises(ValueError, match="indices to 127 fit"):
-        servo2040.frame(servo2040.SET, 0, [1500] * 128)
+def test_a_servo2040_frame_has_127_values_of_14_bits_from_index_127_at_most():
+    assert servo2040.frame(servo2040.SET, 127, [(1 << 14) - 1] * 127)[:3] == bytes((servo2040.SET, 127, 127))
+    for start, values in ((0, [0] * 128), (128, [0]), (-1, [0]), (0, [1 << 14]), (0, [-1])):
+        with pytest.raises(ValueError, match="fit into a frame"):
+            servo2040.frame(servo2040.SET, start, values)
 
 
 def test_a_command_byte_always_begins_a_new_servo2040_frame():
