@@ -13,7 +13,6 @@ from hexapod_control.servos.bus.transaction import (
     OpenRequest,
 )
 
-
 NOW = 10.0
 
 
