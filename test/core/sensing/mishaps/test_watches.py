@@ -68,6 +68,14 @@ def test_a_servo_with_a_slow_bus_follows_and_one_much_later_does_not(lag, follow
     assert (watch.latest is None) == follows
 
 
+@pytest.mark.parametrize("ticks", range(10, 18))
+def test_a_target_counts_for_three_to_four_and_a_half_tenths_of_a_second(ticks):
+    """A joint does not follow a step of its target: it lags a fifth of a second after the old target has expired."""
+    watch = watched(JointWatch(), ticks * DT, STILL, STILL)
+    assert watched(watch, 0.46, [1.0] * 18, STILL).latest is None
+    assert watched(watch, 0.24, [1.0] * 18, STILL).latest is not None
+
+
 def test_unknown_joints_and_another_number_of_legs_start_over():
     watch = watched(JointWatch(), 1.0, STILL, off((7, 0.3)))
     watch.step(DT, STILL, None)

@@ -111,6 +111,18 @@ def test_a_chip_that_slept_with_pulses_has_none_until_it_is_restarted():
     assert rig.steps(0) == pytest.approx(307)
 
 
+def test_the_external_clock_is_taken_only_asleep_and_stays_until_a_reset():
+    rig = Rig()
+    rig.write(AWAKE, b"\x00\x61")
+    assert rig.read(0x00) == b"\x21"
+    rig.write(b"\x00\x71")  # falls asleep with this write
+    assert rig.read(0x00) == b"\x31"
+    rig.write(b"\x00\x71")
+    assert rig.read(0x00) == b"\x71"
+    rig.write(AWAKE)
+    assert rig.read(0x00) == b"\x61"
+
+
 def test_the_registers_of_all_channels_are_written_at_once_and_read_as_zero():
     rig = Rig()
     rig.write(AWAKE, bytes([0xFA, 0x00, 0x00, 0x33, 0x01]))
