@@ -21,7 +21,7 @@ passed: dict[str, float] = {}  # duration [s] by node id
 def pytest_collection_modifyitems(config, items):
     """Keeps the chosen tests, in their order. What is recorded computes, and reads no result of an earlier run."""
     if RECORD:
-        Capabilities.keep_in(None)
+        Capabilities.use_store(None)
     if CHOSEN:
         place = {name: k for k, name in enumerate(Path(CHOSEN).read_text().splitlines())}
         items[:] = sorted((item for item in items if item.nodeid in place), key=lambda item: place[item.nodeid])
