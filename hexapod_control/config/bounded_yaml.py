@@ -38,6 +38,10 @@ class _BoundedComposer(Composer):
 
     nesting = 0
 
+    def __init__(self, loader: Any = None) -> None:
+        super().__init__(loader)
+        self.warn_double_anchors = False  # valid YAML; a warning of the parser does not name the file
+
     def compose_node(self, parent: Any, index: Any) -> Any:
         self.nesting += 1
         if self.nesting > MAX_NESTING:

@@ -10,7 +10,7 @@ import pytest
 from support.phantomx import robot
 
 from hexapod_control.cli.main import main
-from hexapod_control.config.bounded_yaml import MAX_FILE_BYTES, UnusableFileError, read_text
+from hexapod_control.config.bounded_yaml import MAX_FILE_BYTES, UnusableFileError, parse, parser, read_text
 from hexapod_control.config.document import read
 from hexapod_control.config.errors import FileError, MotionFileError
 from hexapod_control.config.motions.motion_library import load_motion_text
@@ -97,3 +97,8 @@ def test_hostile_texts_are_refused_within_bounded_time_in_one_short_line(kind):
     assert len(str(caught.value)) < 2000
     assert any(reason in str(caught.value) for reason in REASONS)
     assert "\n" not in str(caught.value)
+
+
+def test_an_anchor_that_is_defined_again_causes_no_warning_of_the_parser(recwarn):
+    assert parse("a: &x 1\nb: &x 2\nc: *x\n", parser("safe")) == {"a": 1, "b": 2, "c": 2}
+    assert not recwarn.list
