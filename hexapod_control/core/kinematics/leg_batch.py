@@ -6,6 +6,7 @@ Each difference of two angles is computed as one arctangent, so that nothing has
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -70,8 +71,8 @@ def joints_at_contacts(leg: Leg, radius: float, height: float, contacts: Coordin
 
 def _rolled(radius: float, coxa: Array, femur: Array, tibia: Array) -> tuple[Array, Array]:
     """From the contact point to below the ball's centre [m, hip frame]."""
-    lower = femur + tibia
-    arc = radius * np.arctan2(-np.cos(lower), -np.sin(lower))
+    lean = femur + tibia + 0.5 * math.pi  # of the tibia from the vertical
+    arc = -radius * (lean - math.tau * np.rint(lean / math.tau))
     return arc * np.cos(coxa), arc * np.sin(coxa)
 
 

@@ -108,31 +108,36 @@ def _radius(leg: Leg, ball: float, height: float, lift: float, most: float) -> f
     return low
 
 
-def region_radii(
-    leg: Leg, walk: tuple[float, float, float], centres: ComplexArray, most: Array, around: ComplexArray
-) -> Array:
-    """Largest radii (N,), at most `most` (N,) [m], about centres (N,) within which the leg reaches ground and lift.
+class RegionReach:
+    """Whether a leg reaches ground and lift within discs about centres, in the frame of its hip."""
 
-    As `radius_about`, by RADIUS_HALVINGS steps of bisection, for centres x + i y [m] in the frame of the hip and the
-    directions `around` (..., D). `walk` is (radius of the foot, body height, lift height) [m].
-    """
-    ball, height, lift = walk
-    heights = lift * np.array((0.0, FLIGHT_LIFT_SHARE, 1.0))[:, None]
-    rings = np.array((FLIGHT_REACH_SHARE, FLIGHT_REACH_SHARE, 1.0))[:, None] * around[..., None, :]  # (..., 3, D)
+    def __init__(self, leg: Leg, walk: tuple[float, float, float], centres: ComplexArray, around: ComplexArray) -> None:
+        """`centres` (N,) are x + i y [m], `around` (..., D) the directions in which reach is checked.
 
-    def inside(radii: Array) -> NDArray[np.bool_]:
-        points = centres[:, None, None] + radii[:, None, None] * rings
-        reached = joints_at_contacts(leg, ball, height, (points.real, points.imag, heights)).reached
+        `walk` is (radius of the foot, body height, lift height) [m].
+        """
+        self._leg, (self._ball, self._height, lift), self._centres = leg, walk, centres[:, None, None]
+        self._heights = lift * np.array((0.0, FLIGHT_LIFT_SHARE, 1.0))[:, None]
+        shares = np.array((FLIGHT_REACH_SHARE, FLIGHT_REACH_SHARE, 1.0))[:, None]
+        self._rings = shares * around[..., None, :]  # (..., 3, D)
+
+    def contains(self, radii: Array) -> NDArray[np.bool_]:
+        """Whether discs of these radii (N,) [m] are reached."""
+        points = self._centres + radii[:, None, None] * self._rings
+        contacts = (points.real, points.imag, self._heights)
+        reached = joints_at_contacts(self._leg, self._ball, self._height, contacts).reached
         found: NDArray[np.bool_] = np.logical_and.reduce(reached, axis=(-1, -2))
         return found
 
-    whole = inside(most)
-    low, high = np.where(whole, most, 0.0), most
-    for _ in range(0 if whole.all() else RADIUS_HALVINGS):
-        middle = 0.5 * (low + high)
-        reached = inside(middle)
-        low, high = np.where(reached, middle, low), np.where(reached, high, middle)
-    return low
+    def radii(self, most: Array) -> Array:
+        """Largest radii (N,), at most `most` (N,) [m], as `radius_about`; by RADIUS_HALVINGS steps of bisection."""
+        whole = self.contains(most)
+        low, high = np.where(whole, most, 0.0), most
+        for _ in range(0 if whole.all() else RADIUS_HALVINGS):
+            middle = 0.5 * (low + high)
+            reached = self.contains(middle)
+            low, high = np.where(reached, middle, low), np.where(reached, high, middle)
+        return low
 
 
 def max_radii(robot: Robot) -> tuple[float, ...]:
@@ -174,7 +179,7 @@ def _place_of_radius(
     centres = np.array([complex(*_moved(leg, d)) for d in shifts])
     around = np.array([complex(*direction) for direction in _around(leg, leg.foothold)])
     most = np.full(len(shifts), max(wanted - 2 * RADIUS_RESOLUTION, 0.0))
-    return int(region_radii(leg, (ball, height, lift), centres, most, around).argmax())
+    return int(RegionReach(leg, (ball, height, lift), centres, around).radii(most).argmax())
 
 
 def nominal_stance(robot: Robot) -> StanceRegions:

@@ -18,7 +18,7 @@ from hexapod_control.core.kinematics.arrays import Array, read_only
 from hexapod_control.core.kinematics.leg_batch import Coordinates, joints_at_contacts
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.robot import Leg, Robot
-from hexapod_control.core.workspace.stance_regions import DIRECTIONS, region_radii, seen_from_hip
+from hexapod_control.core.workspace.stance_regions import DIRECTIONS, RegionReach, seen_from_hip
 from hexapod_control.core.workspace.strides.foot_paths import Points, UnitMotion, foot_positions
 from hexapod_control.core.workspace.swing_limits import (
     PROGRESS,
@@ -72,7 +72,7 @@ def _choices(setting: _Setting) -> StrideChoices:
     grid = np.append(polar, complex(*leg.foothold))
     most = np.full(len(grid), MAX_RADIUS_SHARE * length)
     around = np.array([complex(*direction) for direction in DIRECTIONS])
-    radii = region_radii(leg, setting[1:4], grid, most, around)
+    radii = RegionReach(leg, setting[1:4], grid, around).radii(most)
     usable = radii > 0.0
     centres, radii = grid[usable], radii[usable]
     return StrideChoices(centres, read_only(radii), read_only(_speeds(setting, centres, radii)))

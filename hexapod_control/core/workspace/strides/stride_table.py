@@ -8,17 +8,16 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from hexapod_control.core.gait.gait_table import Gait
-from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.body_pose import BodyPose, Placement
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.robot import Leg, Point, Robot, Vector
 from hexapod_control.core.workspace.stance_regions import (
     DIRECTIONS,
     FLIGHT_REACH_SHARE,
+    RegionReach,
     StanceRegions,
     StanceRegionTable,
     reaches,
-    region_radii,
     seen_from_hip,
 )
 from hexapod_control.core.workspace.strides.stride_regions import (
@@ -168,27 +167,30 @@ def bend_of_path(twist: Twist, x: float, y: float, speed: float) -> float:
 
 def _at_height(robot: Robot, row: StanceRegions, legs: Sequence[LegStrides]) -> tuple[float, list[list[float]]]:
     """Share of the offsets that fits at a height, and the radii by leg and heading relative to the neutral ones."""
+    least = [
+        np.minimum(MIN_MOVED_RADIUS_SHARE * np.array(strides.radii), radius)
+        for strides, radius in zip(legs, row.radii, strict=True)
+    ]
     for share in OFFSET_SHARES:
-        radii = [
-            _radii(robot, leg, foothold, row.height, share, strides)
+        reaches_of_legs = [
+            _reach(robot, leg, foothold, row.height, share, strides)
             for leg, foothold, strides in zip(robot.legs, row.footholds, legs, strict=True)
         ]
-        least = [
-            np.minimum(MIN_MOVED_RADIUS_SHARE * np.array(s.radii), r) for s, r in zip(legs, row.radii, strict=True)
-        ]
+        if not all(reach.contains(size).all() for reach, size in zip(reaches_of_legs, least, strict=True)):
+            continue
+        radii = [reach.radii(np.array(s.radii)) for reach, s in zip(reaches_of_legs, legs, strict=True)]
         if all((found >= size).all() for found, size in zip(radii, least, strict=True)):
             return share, [(found / r).tolist() for found, r in zip(radii, row.radii, strict=True)]
     return 0.0, [[1.0] * len(strides.radii) for strides in legs]
 
 
-def _radii(robot: Robot, leg: Leg, foothold: Point, height: float, share: float, strides: LegStrides) -> Array:
-    """Radii (headings,) [m] of a leg's stride regions at a height [m], displaced by a share of the offsets."""
+def _reach(robot: Robot, leg: Leg, foothold: Point, height: float, share: float, strides: LegStrides) -> RegionReach:
+    """The reach of a leg about its stride centres (headings,) at a height [m], displaced by a share of the offsets."""
     seen = seen_from_hip(leg, foothold)
     moves = [complex(*offset.scaled(share).displacement((0.0, 0.0), seen.foothold)) for offset in strides.offsets]
     centres = complex(*seen.foothold) + np.array(moves)
-    most, lift = np.array(strides.radii), robot.walk.lift_height
     # Besides the usual directions, the one in which the foot moves: its reach matters most.
     tangent = math.atan2(foothold[0], -foothold[1])  # when turning on the spot
     along = np.exp(1j * (np.append(math.pi * np.arange(HEADINGS) / HEADINGS, tangent) - leg.hip_yaw))[:, None]
     around = np.concatenate((along, -along, np.tile([complex(*d) for d in DIRECTIONS], (HEADINGS + 1, 1))), axis=1)
-    return region_radii(seen, (robot.foot_radius, height, lift), centres, most, around)
+    return RegionReach(seen, (robot.foot_radius, height, robot.walk.lift_height), centres, around)
