@@ -71,12 +71,12 @@ class PlannerContext:
     def change_legs(self, legs: WalkingLegs) -> None:
         """Changes to other legs; the robot is at rest, and lost legs hold their joints."""
         joints = self.legs.completed(self.joints, self.legs.folded) if self.joints else ()
-        able, wanted = legs.capabilities, self.wanted_gait
-        if wanted not in able.gait_names or (legs.lost and wanted != AUTO):
+        capabilities, wanted = legs.capabilities, self.wanted_gait
+        if wanted not in capabilities.gait_names or (legs.lost and wanted != AUTO):
             wanted = ""  # default of the robot: the fastest one on fewer legs
         self.legs = legs.holding(joints) if joints else legs
-        self.limiter = TickLimiter(able.robot)
-        self.settings = replace(self.settings, selection=able.selection(wanted))
+        self.limiter = TickLimiter(capabilities.robot)
+        self.settings = replace(self.settings, selection=capabilities.selection(wanted))
         self.joints, self.plan = legs.of_whole(joints), None
 
     def restart_from(self, joints: tuple[LegJoints, ...]) -> None:

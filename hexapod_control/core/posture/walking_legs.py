@@ -102,28 +102,28 @@ def _stable_capabilities(robot: Robot) -> Capabilities | None:
         rows = gaits(robot)
     except ValueError:  # too few legs, or no gait is stable
         return None
-    able = Capabilities.of(replace(robot, walk=replace(robot.walk, gait=next(iter(rows)))))
-    shares = {name: _stride_share(able, gait) for name, gait in rows.items()}
+    capabilities = Capabilities.of(replace(robot, walk=replace(robot.walk, gait=next(iter(rows)))))
+    shares = {name: _stride_share(capabilities, gait) for name, gait in rows.items()}
     usable = {name: gait for name, gait in rows.items() if shares[name]}
     if not usable:
         return None
     fastest = max(usable, key=lambda name: shares[name] / usable[name].stance)
-    started = replace(able.robot, walk=replace(robot.walk, gait=fastest))
-    envelope = able.envelope.with_stride_shares(shares)
+    started = replace(capabilities.robot, walk=replace(robot.walk, gait=fastest))
+    envelope = capabilities.envelope.with_stride_shares(shares)
     drift = {name: load_drift(robot, gait, neutral_center(robot)) for name, gait in usable.items()}
     return replace(
-        able, robot=started, gaits=MappingProxyType(usable), envelope=envelope, drift=MappingProxyType(drift)
+        capabilities, robot=started, gaits=MappingProxyType(usable), envelope=envelope, drift=MappingProxyType(drift)
     )
 
 
-def _stride_share(able: Capabilities, gait: Gait) -> float:
+def _stride_share(capabilities: Capabilities, gait: Gait) -> float:
     """Largest share (0 to 1) of the stance regions with a sufficient static margin in a gait; 0 if there is none."""
-    stance, center_at = nominal_stance(able.robot), partial(neutral_center, able.robot)
+    stance, center_at = nominal_stance(capabilities.robot), partial(neutral_center, capabilities.robot)
     if gait.sway == (0.0, 0.0):
         center = center_at()
         margins = ((share, stride_margin((gait,), stance, center, share)) for share in STRIDE_SHARES)
         return next((share for share, margin in margins if margin >= MIN_MARGIN), 0.0)
-    region_share = able.region_share(gait)
+    region_share = capabilities.region_share(gait)
     margins = ((share, swaying_stride_margin(gait, stance, center_at, share * region_share)) for share in STRIDE_SHARES)
     return next((share for share, margin in margins if margin >= MIN_STRIDE_MARGIN), 0.0)
 

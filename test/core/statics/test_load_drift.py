@@ -26,20 +26,21 @@ def test_a_robot_without_a_leg_drifts_opposite_to_its_mirror_image(name):
 
 
 def test_a_symmetric_robot_does_not_drift():
-    able = WalkingLegs.without(robot("phantomx"), frozenset({1, 4})).capabilities
-    assert drift(able.robot, able.gaits["crawl"]) == pytest.approx((0.0, 0.0, 0.0), abs=1e-5)
+    capabilities = WalkingLegs.without(robot("phantomx"), frozenset({1, 4})).capabilities
+    assert drift(capabilities.robot, capabilities.gaits["crawl"]) == pytest.approx((0.0, 0.0, 0.0), abs=1e-5)
 
 
 def test_legs_twice_as_stiff_drift_half_as_far():
-    able = WalkingLegs.without(robot("article"), frozenset({1})).capabilities
+    capabilities = WalkingLegs.without(robot("article"), frozenset({1})).capabilities
     legs = [
         replace(
             leg, **{name: replace(getattr(leg, name), stiffness=2.0 * getattr(leg, name).stiffness) for name in JOINTS}
         )
-        for leg in able.robot.legs
+        for leg in capabilities.robot.legs
     ]
     soft, stiff = (
-        drift(machine, able.gaits["wave"]) for machine in (able.robot, replace(able.robot, legs=tuple(legs)))
+        drift(machine, capabilities.gaits["wave"])
+        for machine in (capabilities.robot, replace(capabilities.robot, legs=tuple(legs)))
     )
     assert stiff == pytest.approx(soft.scaled(0.5), rel=1e-6) and math.hypot(soft.vx, soft.vy) > 0.001
 

@@ -1,4 +1,4 @@
-"""The body pose over standing feet: its speed, where it stops, and that it arrives."""
+"""Control of the body pose over standing feet: limits of speed and acceleration, coming to rest, arrival."""
 
 import math
 import random
@@ -26,21 +26,21 @@ class Body:
     """The pose of a robot that stands on its neutral footholds, and its speeds."""
 
     def __init__(self, name):
-        able = Capabilities.of(robot(name))
-        self.feasibility = PoseFeasibility(able)
+        capabilities = Capabilities.of(robot(name))
+        self.feasibility = PoseFeasibility(capabilities)
         self.control = BodyPoseControl(self.feasibility, NEUTRAL)
-        self.feet = [Foot(x, y) for x, y in able.stances.at(robot(name).walk.height).footholds]
+        self.feet = [Foot(x, y) for x, y in capabilities.stances.at(robot(name).walk.height).footholds]
         self.speeds = STANDSTILL
 
     def step(self, goal=None, dt=DT):
-        """Changes of speed in a tick towards a goal, by default the one asked for."""
+        """Changes of speed in a tick towards a goal, by default that of a standing robot."""
         before = self.control.pose, self.speeds
         self.control.step(dt, self.control.standing_goal if goal is None else goal, self.feet)
         self.speeds = tuple((b - a) / dt for a, b in zip(before[0], self.control.pose, strict=True))
         return [b - a for a, b in zip(before[1], self.speeds, strict=True)]
 
     def arrive(self, seconds=10.0):
-        """Time [s] until the pose is the one to stand in."""
+        """Time [s] until the pose is the standing goal."""
         for k in range(round(seconds / DT)):
             if self.control.pose == self.control.standing_goal and self.control.still:
                 return k * DT
@@ -60,7 +60,7 @@ def test_any_sequence_of_goals_keeps_speeds_and_accelerations_bounded_and_reache
         for _ in range(rng.choice((1, 5, 20, 60))):
             changes = body.step()
             assert all(abs(v) <= most * 1.0001 for v, most in zip(body.speeds, SPEED, strict=True))
-            # The last tick before the goal is as short as the way that is left.
+            # The last tick only covers the remaining distance.
             assert all(abs(c) <= 2.0 * a * DT * 1.0001 for c, a in zip(changes, ACCELERATION, strict=True))
     body.arrive()
     assert body.feasibility.all_feet_reachable(body.control.pose, body.feet)
@@ -68,15 +68,15 @@ def test_any_sequence_of_goals_keeps_speeds_and_accelerations_bounded_and_reache
 
 @pytest.mark.parametrize("axis", range(6))
 @pytest.mark.parametrize("name", ROBOTS)
-def test_a_pose_is_taken_as_fast_as_the_limits_allow_or_in_the_time_that_is_given(name, axis):
+def test_a_pose_is_reached_as_fast_as_the_limits_allow_or_in_the_requested_time(name, axis):
     goal = NEUTRAL._replace(**{BodyPose._fields[axis]: 0.9 * SPREAD[axis] * robot(name).walk.height / 0.1})
     body = Body(name)
     body.control.request(goal)
     assert body.control.standing_goal == goal
     fastest = body.arrive()
-    way, top, acceleration = abs(goal[axis]), SPEED[axis], ACCELERATION[axis]
-    ramps = top * top / acceleration  # way on which it speeds up and slows down
-    expected = way / top + top / acceleration if way > ramps else 2.0 * math.sqrt(way / acceleration)
+    distance, top, acceleration = abs(goal[axis]), SPEED[axis], ACCELERATION[axis]
+    ramps = top * top / acceleration  # distance of speeding up and slowing down
+    expected = distance / top + top / acceleration if distance > ramps else 2.0 * math.sqrt(distance / acceleration)
     assert expected - DT <= fastest <= expected + 9 * DT  # the last ticks are short
     body.control.request(NEUTRAL, 2.5)
     assert body.arrive() == pytest.approx(2.5, abs=0.3)
@@ -85,7 +85,7 @@ def test_a_pose_is_taken_as_fast_as_the_limits_allow_or_in_the_time_that_is_give
 
 
 @pytest.mark.parametrize("name", ROBOTS)
-def test_a_stopped_body_comes_to_rest_at_the_announced_pose(name):
+def test_a_stopped_body_comes_to_rest_at_the_predicted_pose(name):
     rng = random.Random(2)
     for _ in range(20):
         body = Body(name)
@@ -97,19 +97,19 @@ def test_a_stopped_body_comes_to_rest_at_the_announced_pose(name):
             body.step(goal=rest)
             passed.append(body.control.pose)
         for axis, end in enumerate(rest):
-            way = sorted((start[axis], end))
+            low, high = sorted((start[axis], end))
             slack = SPEED[axis] * DT  # a tick at the present speed passes before it brakes
-            assert all(way[0] - slack <= pose[axis] <= way[1] + slack for pose in passed)
+            assert all(low - slack <= pose[axis] <= high + slack for pose in passed)
             assert abs(passed[-1][axis] - end) < 1e-6
 
 
 @pytest.mark.parametrize("name", ROBOTS)
-def test_a_pose_out_of_reach_is_pulled_straight_back_to_one_that_is_just_in_reach(name):
-    rng, able = random.Random(3), PoseFeasibility(Capabilities.of(robot(name)))
+def test_a_pose_out_of_reach_is_clamped_on_a_straight_line_to_one_just_in_reach(name):
+    rng, feasibility = random.Random(3), PoseFeasibility(Capabilities.of(robot(name)))
     for _ in range(20):
-        pose = able.clamp_height(random_pose(name, rng, 8.0))
+        pose = feasibility.clamp_height(random_pose(name, rng, 8.0))
         level = NEUTRAL._replace(z=pose.z)
-        for clamp in (able.clamp_to_stand, able.clamp_to_walk):
+        for clamp in (feasibility.clamp_to_stand, feasibility.clamp_to_walk):
             found = clamp(pose)
             assert clamp(found) == found
             shares = [(f - n) / (p - n) for f, n, p in zip(found, level, pose, strict=True) if p != n]
@@ -117,10 +117,11 @@ def test_a_pose_out_of_reach_is_pulled_straight_back_to_one_that_is_just_in_reac
             if found != pose:
                 farther = level.towards(pose, shares[0] + RESOLUTION)
                 assert clamp(farther) != farther
-        assert able.can_stand(pose) == (able.clamp_to_stand(pose) == pose)
-    low, high = (able.clamp_height(BodyPose(z=z)) for z in (-1.0, 1.0))
-    assert able.can_stand(low) and able.can_stand(high)
-    assert not able.can_stand(low._replace(z=low.z - 0.001)) and not able.can_stand(high._replace(z=high.z + 0.001))
+        assert feasibility.can_stand(pose) == (feasibility.clamp_to_stand(pose) == pose)
+    low, high = (feasibility.clamp_height(BodyPose(z=z)) for z in (-1.0, 1.0))
+    assert feasibility.can_stand(low) and feasibility.can_stand(high)
+    assert not feasibility.can_stand(low._replace(z=low.z - 0.001))
+    assert not feasibility.can_stand(high._replace(z=high.z + 0.001))
 
 
 @pytest.mark.parametrize("name", ROBOTS)
@@ -139,7 +140,7 @@ def test_a_body_that_returns_to_neutral_moves_straight_at_full_speed(name):
 
 
 @pytest.mark.parametrize("name", ROBOTS)
-def test_in_the_neutral_pose_the_whole_stance_regions_are_for_walking(name):
+def test_in_the_neutral_pose_the_full_regions_are_available_for_walking(name):
     control = Body(name).control
     assert (control.region_share, control.walkable, control.still) == (REGION_SHARES[0], True, True)
 

@@ -17,38 +17,38 @@ machines = pytest.mark.parametrize("machine", MACHINES.values(), ids=MACHINES)
 
 
 def body_offset(planner):
-    """Where the body is over the middle of base_footprint [m]."""
+    """Offset (x, y) [m] of the body from base_footprint."""
     x, y, _ = walk_state(planner).placement.to_footprint(0.0, 0.0, 0.0)
     return np.array((x, y))
 
 
 @machines
-def test_it_is_the_only_gait_of_four_legs_and_has_a_margin(machine):
+def test_the_crawl_is_the_only_gait_of_four_legs_and_has_a_margin(machine):
     assert list(gaits(machine)) == ["crawl"]
     assert least_support(machine, gaits(machine)["crawl"]).margin >= 0.02
 
 
-def test_names_and_order_of_the_legs_do_not_matter():
+def test_the_crawl_does_not_depend_on_names_and_order_of_the_legs():
     machine, order = in_rows(2, 2), (2, 0, 3, 1)
     row, again = gaits(machine)["crawl"], gaits(reordered(machine, order))["crawl"]
     assert again.lift_off == tuple(row.lift_off[old] for old in order) and again.sway == pytest.approx(row.sway)
 
 
 @machines
-@pytest.mark.parametrize("way", DIRECTIONS)
-def test_at_full_speed_three_feet_always_support_the_robot_with_margin(machine, way):
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_at_full_speed_three_feet_always_support_the_robot_with_margin(machine, direction):
     planner = standing_planner(machine)
     limits = np.array([[joint.no_load_speed for joint in leg.joints] for leg in machine.legs])
     before = planner.step(DT)
-    for plan in drive(planner, fitting(planner, DIRECTIONS[way], 1.0, "crawl"), 12.0):
+    for plan in drive(planner, fitting(planner, DIRECTIONS[direction], 1.0, "crawl"), 12.0):
         assert sum(plan.planted) >= 3 and plan.margin >= MIN_MARGIN and plan.unreached is None
         assert (np.abs(plan.joint_angles - before.joint_angles) / DT <= limits).all()
         before = plan
-    assert tuple(plan.twist) == pytest.approx(tuple(fitting(planner, DIRECTIONS[way], 1.0, "crawl")), rel=1e-6)
+    assert tuple(plan.twist) == pytest.approx(tuple(fitting(planner, DIRECTIONS[direction], 1.0, "crawl")), rel=1e-6)
 
 
 @machines
-def test_the_body_rests_over_one_side_while_legs_of_the_other_swing_and_in_the_middle_when_it_stands(machine):
+def test_the_body_rests_over_one_side_while_legs_of_the_other_swing_and_is_centred_when_the_robot_stands(machine):
     planner, sway = standing_planner(machine), gaits(machine)["crawl"].sway
     before, rests = body_offset(planner), []
     for plan in drive(planner, fitting(planner, DIRECTIONS["straight"], 1.0, "crawl"), 12.0):
@@ -84,7 +84,7 @@ def test_a_halt_with_a_foot_in_the_air_keeps_the_body_over_the_others_until_it_i
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-def test_random_joystick_input_never_brings_the_centre_of_mass_to_the_edge(seed):
+def test_under_random_joystick_input_the_static_margin_stays_positive(seed):
     planner = standing_planner(MACHINES["phantomx"])
     for _dt, plan in random_drive(planner, seed, 800, poses=False, gaits=False):
         assert plan.margin > 0.0 and sum(plan.planted) >= 3 and plan.unreached is None

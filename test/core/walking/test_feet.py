@@ -65,7 +65,7 @@ def test_the_guard_slows_the_body_only_for_a_foot_that_would_leave_its_region_be
         assert allowed_share(feet, clock, twist, DT, SWING_TIME, Strides.about_neutral(regions)) == 1.0
 
 
-def test_a_foot_at_the_centre_of_the_turn_stays_where_it_is_and_slows_nothing():
+def test_a_foot_at_the_centre_of_rotation_stays_in_place_and_does_not_slow_the_body():
     regions = stance()
     x, y = regions.footholds[0]
     for clock in (None, GaitClock(TRIPOD)):
@@ -92,7 +92,7 @@ def feet_in_regions(count: int):
         yield Foot(x + r * math.cos(angle), y + r * math.sin(angle)), twist
 
 
-def test_a_foot_leaves_its_region_when_its_time_inside_is_over():
+def test_a_foot_leaves_its_region_after_the_time_inside():
     home, radius = stance().footholds[0], stance().radii[0]
     for foot, twist in feet_in_regions(100):
         time = time_inside(foot.x, foot.y, twist, home, radius)
@@ -252,8 +252,8 @@ def test_a_swing_from_a_step_rises_as_high_over_the_plane_as_one_from_the_plane(
     assert middle == pytest.approx(top, abs=1e-4)
 
 
-def followed(drop):
-    """Points [m] of a foot that drops, in 40 equal times."""
+def drop_path(drop):
+    """Points (41, 3) [m] of a dropping foot at equal times."""
     drop = replace(drop)
     foot, tick = Foot(0.0, 0.0, drop.height, drop), drop.duration / 40
     points = [foot.at]
@@ -264,21 +264,21 @@ def followed(drop):
 
 
 def greatest_acceleration(drop):
-    """Of its height and over the ground [m/s^2]; both are linear in time, so greatest at one of the ends."""
-    points = followed(drop)
+    """Greatest vertical or horizontal acceleration [m/s^2]; both are linear in time, so greatest at one of the ends."""
+    points = drop_path(drop)
     inner = np.diff(points, 2, axis=0) / (drop.duration / 40) ** 2
     ends = np.array([2.0 * inner[0] - inner[1], 2.0 * inner[-1] - inner[-2]])
     return max(np.abs(ends[:, 2]).max(), np.hypot(ends[:, 0], ends[:, 1]).max())
 
 
-def test_a_drop_takes_the_shortest_time_that_is_gentle_and_never_dips_below_the_ground():
+def test_a_drop_takes_the_shortest_time_within_its_acceleration_and_never_dips_below_the_ground():
     rng = random.Random(7)
     gentle = 0
     for _ in range(40):
         height = rng.uniform(0.005, 0.05)
         velocity = (rng.uniform(-0.3, 0.3), rng.uniform(-0.3, 0.3), rng.uniform(-0.4, 0.4))
         found = drop_after_halt(Foot(0.0, 0.0, height, velocity=velocity))
-        assert followed(found)[:, 2].min() >= -1e-12
+        assert drop_path(found)[:, 2].min() >= -1e-12
         if greatest_acceleration(found) > DROP_ACCELERATION:
             continue
         gentle += 1

@@ -16,11 +16,11 @@ from hexapod_control.core.workspace.stride_stability import stride_margin
 
 SWEEP_TICKS = 400
 FORWARD = Twist(1.0, 0.0, 0.0)
-FAST_TICK_S = 0.04  # of walks that only wait for a change
+FAST_TICK_S = 0.04  # a longer tick, where a test only waits for a change
 
 
 def chosen_by(capabilities):
-    """A choice of its own that starts in the most stable gait, and the conditions of a body in its neutral pose."""
+    """A gait choice that starts with the most stable gait, and (height, region share) of the neutral pose."""
     selection = capabilities.selection(AUTO)
     choice = GaitChoice(capabilities.envelope, selection, selection.most_stable)
     return choice, (capabilities.robot.walk.height, capabilities.region_share(selection.fastest))
@@ -28,12 +28,12 @@ def chosen_by(capabilities):
 
 @pytest.mark.parametrize("name", ROBOTS)
 @pytest.mark.parametrize("lost", [(), (0,), (1,)])
-def test_of_the_gaits_to_choose_from_each_is_faster_and_less_stable_than_the_one_before(name, lost):
-    able = WalkingLegs.without(robot(name), frozenset(lost)).capabilities
-    stance, center = able.stances.at(able.robot.walk.height), neutral_center(able.robot)
-    gaits = able.selection(AUTO).gaits
-    margins = {gait.name: stride_margin((gait,), stance, center, 1.0) for gait in able.gaits.values()}
-    speeds = {gait: able.fastest(FORWARD, [gait]).vx for gait in able.gaits}
+def test_each_selected_gait_is_faster_and_less_stable_than_the_one_before(name, lost):
+    capabilities = WalkingLegs.without(robot(name), frozenset(lost)).capabilities
+    stance, center = capabilities.stances.at(capabilities.robot.walk.height), neutral_center(capabilities.robot)
+    gaits = capabilities.selection(AUTO).gaits
+    margins = {gait.name: stride_margin((gait,), stance, center, 1.0) for gait in capabilities.gaits.values()}
+    speeds = {gait: capabilities.fastest(FORWARD, [gait]).vx for gait in capabilities.gaits}
     for slow, fast in itertools.pairwise(gaits):
         assert speeds[slow.name] < speeds[fast.name] and margins[slow.name] > margins[fast.name]
     assert speeds[gaits[-1].name] == max(speeds.values())
@@ -41,27 +41,27 @@ def test_of_the_gaits_to_choose_from_each_is_faster_and_less_stable_than_the_one
 
 
 @pytest.mark.parametrize("name", ROBOTS)
-def test_the_chosen_gait_can_go_every_speed_that_any_gait_can(name):
-    able = Capabilities.of(robot(name))
-    choice, under = chosen_by(able)
+def test_the_chosen_gait_reaches_every_speed_that_any_gait_reaches(name):
+    capabilities = Capabilities.of(robot(name))
+    choice, conditions = chosen_by(capabilities)
     rng = random.Random(7)
     for _ in range(300):
         far = Twist(*(rng.uniform(-1.0, 1.0) * v for v in (1.0, 1.0, 5.0)))
-        goal = able.fastest(far, ["tripod"]).scaled(rng.random())
-        choice.follow(rng.choice((DT, 2.0)), goal, *under, walking=rng.random() < 0.8)
-        assert able.envelope.limit(choice.gait, *under, goal).twist == goal
+        goal = capabilities.fastest(far, ["tripod"]).scaled(rng.random())
+        choice.follow(rng.choice((DT, 2.0)), goal, *conditions, walking=rng.random() < 0.8)
+        assert capabilities.envelope.limit(choice.gait, *conditions, goal).twist == goal
 
 
 @pytest.mark.parametrize("name", ROBOTS)
 @pytest.mark.parametrize("direction", [FORWARD, Twist(0.3, -1.0, 0.5), Twist(0.0, 0.0, 1.0)])
-def test_a_noisy_sweep_up_and_down_changes_the_gait_once_per_step_and_a_held_speed_never(name, direction):
-    able = Capabilities.of(robot(name))
-    choice, under = chosen_by(able)
-    top, rng, seen = able.fastest(direction, ["tripod"]), random.Random(3), [choice.gait]
+def test_a_noisy_speed_sweep_changes_the_gait_once_per_step_and_a_constant_speed_never(name, direction):
+    capabilities = Capabilities.of(robot(name))
+    choice, conditions = chosen_by(capabilities)
+    top, rng, seen = capabilities.fastest(direction, ["tripod"]), random.Random(3), [choice.gait]
     noise = 0.4 * (FULL_SHARE - SLOW_SHARE) / FULL_SHARE  # of the speed, less than the hysteresis
 
     def follow(share, seconds):
-        choice.follow(seconds, top.scaled(share * (1.0 + noise * rng.uniform(-1.0, 1.0))), *under, walking=True)
+        choice.follow(seconds, top.scaled(share * (1.0 + noise * rng.uniform(-1.0, 1.0))), *conditions, walking=True)
         if choice.gait is not seen[-1]:
             seen.append(choice.gait)
 
@@ -73,23 +73,23 @@ def test_a_noisy_sweep_up_and_down_changes_the_gait_once_per_step_and_a_held_spe
             for _ in range(200):
                 follow(share, 0.1)
             assert len(seen) - held <= 1
-    gaits = able.selection(AUTO).gaits
+    gaits = capabilities.selection(AUTO).gaits
     assert seen == [*gaits, *reversed(gaits[:-1])]
 
 
-def test_a_slow_speed_has_to_last_before_a_more_stable_gait_is_chosen_but_not_at_the_start():
-    able = Capabilities.of(robot("phantomx"))
-    choice, under = chosen_by(able)
+def test_a_low_speed_has_to_last_before_a_more_stable_gait_is_chosen_except_at_the_start():
+    capabilities = Capabilities.of(robot("phantomx"))
+    choice, conditions = chosen_by(capabilities)
     slow, fast = (
-        able.fastest(FORWARD, ["wave"]).scaled(0.5),
-        able.fastest(FORWARD, ["tripod"]),
+        capabilities.fastest(FORWARD, ["wave"]).scaled(0.5),
+        capabilities.fastest(FORWARD, ["tripod"]),
     )
-    choice.follow(DT, fast, *under, walking=True)
+    choice.follow(DT, fast, *conditions, walking=True)
     assert choice.gait.name == "tripod"
     for goal in (slow, fast, slow, ZERO, ZERO):
-        choice.follow(0.6 * SLOW_TIME_S, goal, *under, walking=True)
+        choice.follow(0.6 * SLOW_TIME_S, goal, *conditions, walking=True)
         assert choice.gait.name == "tripod"
-    choice.follow(DT, slow, *under, walking=False)
+    choice.follow(DT, slow, *conditions, walking=False)
     assert choice.gait.name == "wave"
 
 
@@ -119,7 +119,7 @@ def test_the_limits_of_auto_are_those_of_its_fastest_gait_also_while_it_walks_in
     assert planner.view.active_gait == "tripod" and planner.view.speed_limit().vx == pytest.approx(0.5 * top.vx)
 
 
-def test_auto_stays_selected_without_a_leg_and_with_all_legs_again():
+def test_auto_stays_selected_when_a_leg_is_lost_and_restored():
     planner = standing_planner("phantomx", AUTO)
     for lost, fastest in ((True, "fastest"), (False, "tripod")):
         assert planner.change_leg("left_front", lost=lost) == ""

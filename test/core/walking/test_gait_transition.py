@@ -31,8 +31,8 @@ CHANGES = [  # every pair of gaits, there and back, in all directions or (a slic
     for change in (pair, pair[::-1])
     if SOAK or (row + column) % 2 == 0
 ]
-STEADY = 0.98  # of the commanded speed that must be kept, in the worst pair of gaits and phase
-WITHIN = 2.5  # [s] in which the new gait is reached
+STEADY = 0.98  # share of the commanded speed that must remain, in the worst pair of gaits and phase
+MAX_CHANGE_S = 2.5  # until the new gait is reached
 
 
 def steady(planner: Planner, command: Twist) -> tuple[float, float]:
@@ -42,7 +42,7 @@ def steady(planner: Planner, command: Twist) -> tuple[float, float]:
 
 
 def cycle_time(planner: Planner) -> float:
-    """Time of a cycle [s] of the gait in force."""
+    """Cycle time [s] of the active gait."""
     return planner.capabilities.gaits[planner.view.active_gait].cycle * planner.robot.walk.swing_time
 
 
@@ -75,7 +75,7 @@ def changes_smoothly(direction: str, old: str, new: str, phase: float) -> None:
     velocities = [plan.feet_velocity for plan in drive(planner, command, phase * cycle_time(walking))][-1:]
     assert planner.change_gait(new) == ""
     left = None  # ticks to go on for after the change
-    for plan in drive(planner, command, WITHIN + 1.0):
+    for plan in drive(planner, command, MAX_CHANGE_S + 1.0):
         if left is None and planner.view.active_gait == new:
             left = round(1.0 / DT)
         assert plan.unreached is None and sum(plan.planted) >= 3 and plan.margin > 0.04
@@ -90,7 +90,7 @@ def changes_smoothly(direction: str, old: str, new: str, phase: float) -> None:
     assert np.abs(np.diff(velocities, axis=0)).max() <= 1.3 * max(jumps)
 
 
-def test_a_change_asked_for_at_rest_is_there_at_once_and_unknown_gaits_are_refused_with_the_list():
+def test_a_gait_change_at_rest_is_immediate_and_unknown_gaits_are_refused_with_the_list():
     planner = standing_planner("phantomx", "tripod")
     assert planner.change_gait("wave") == ""
     planner.step(DT)

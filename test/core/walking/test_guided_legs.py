@@ -20,12 +20,12 @@ from hexapod_control.core.walking.guided.guided_foot import (
     path_between,
 )
 
-BEYOND = 2e-3  # [m] that a foot may swing out where its path turns
+MAX_OVERSHOOT = 2e-3  # [m] where a path turns
 GOALS = ((0.06, 0.0, 0.003), (0.03, -0.05, 0.0), (0.02, 0.03, 0.05), (-0.04, 0.0, 0.01))  # [m]
 
 
 def guided_along(foot: Guided, reachable, seconds: float = 4.0) -> list[tuple[float, float, float]]:
-    """Places [m] of a foot that starts at the origin; its speed and acceleration are held against the limits."""
+    """Positions [m] of a foot that starts at the origin; checks the limits of its speed and acceleration."""
     places = [(0.0, 0.0, 0.0)]
     for _ in range(round(seconds / DT)):
         before = foot.velocity
@@ -36,16 +36,17 @@ def guided_along(foot: Guided, reachable, seconds: float = 4.0) -> list[tuple[fl
 
 
 @pytest.mark.parametrize("goal", GOALS)
-def test_a_guided_foot_does_not_swing_out_of_the_path_that_was_found_to_be_in_reach(goal):
+def test_a_guided_foot_does_not_overshoot_its_path(goal):
     start = (0.0, 0.0, 0.0)
     points = path_between(start, goal)
     places = np.array(guided_along(Guided(points, waiting=False), lambda at: True))
     corners = np.array([start, *points])
-    assert (places >= corners.min(axis=0) - BEYOND).all() and (places <= corners.max(axis=0) + BEYOND).all()
+    assert (places >= corners.min(axis=0) - MAX_OVERSHOOT).all()
+    assert (places <= corners.max(axis=0) + MAX_OVERSHOOT).all()
     assert math.dist(places[-1], goal) <= ARRIVAL_DISTANCE
 
 
-def test_a_guided_foot_waits_before_a_point_out_of_reach_and_goes_on_once_it_is_in_reach():
+def test_a_guided_foot_waits_before_a_point_out_of_reach_and_continues_once_it_is_in_reach():
     foot = Guided(path_between((0.0, 0.0, 0.0), GOALS[0]), waiting=False)
     wall = [0.03]  # [m] how far forward the foot can be in the present pose of the body
     waited = guided_along(foot, lambda at: at[0] <= wall[0])
@@ -59,7 +60,7 @@ def test_a_guided_foot_waits_before_a_point_out_of_reach_and_goes_on_once_it_is_
 
 
 @pytest.mark.parametrize("name", ROBOTS)
-def test_a_foot_called_back_at_any_time_does_not_swing_higher_than_it_was(name):
+def test_a_foot_that_returns_at_any_time_does_not_rise_above_its_height(name):
     planner = standing_planner(name)
     leg = robot(name).leg_names.index("left_rear")
     size = robot(name).walk.height / 0.1
@@ -75,11 +76,11 @@ def test_a_foot_called_back_at_any_time_does_not_swing_higher_than_it_was(name):
             assert plan.unreached is None and plan.blocked is None
             heights.append(walk_state(called).feet[leg].z)
         assert plan.state is RobotState.STANDING
-    assert CLEARANCE_HEIGHT - 1e-3 < max(heights) <= CLEARANCE_HEIGHT + BEYOND
+    assert CLEARANCE_HEIGHT - 1e-3 < max(heights) <= CLEARANCE_HEIGHT + MAX_OVERSHOOT
 
 
 @pytest.mark.parametrize("name", ROBOTS)
-def test_the_body_takes_a_pose_only_after_feet_that_could_not_lift_off_there_are_at_neutral(name):
+def test_the_body_moves_to_a_pose_only_after_feet_that_could_not_lift_off_in_it_have_returned(name):
     planner, machine = standing_planner(name), robot(name)
     size = machine.walk.height / 0.1
     before = planner.step(DT)
@@ -115,7 +116,7 @@ def settled(planner: Planner, ticks: int) -> TickPlan:
     return plan
 
 
-def test_a_foot_that_cannot_reach_neutral_in_the_body_pose_does_so_and_the_pose_is_restored():
+def test_a_foot_that_cannot_return_in_the_body_pose_returns_with_a_level_body_and_the_pose_is_restored():
     planner, machine = standing_planner("phantomx"), robot("phantomx")
     leg, spread = machine.leg_names.index("right_middle"), (0.03, 0.03, 0.03, 0.15, 0.15, 0.15)
     x, y = planner.step(DT).contacts[leg]
@@ -136,7 +137,7 @@ def test_a_foot_that_cannot_reach_neutral_in_the_body_pose_does_so_and_the_pose_
     ("goal", "far"),
     [((150.0, 0.0, 0.0), True), ((1.5, 0.0, 0.0), True), ((0.2, 0.1, 0.9), True), ((0.5, 0.2, 0.0), False)],
 )
-def test_a_goal_out_of_all_proportion_is_refused_with_the_unit_to_send(goal, far):
+def test_a_goal_far_out_of_reach_is_refused_with_the_unit_to_send(goal, far):
     planner = standing_planner("phantomx")
     refusal = planner.guide_foot(planner.robot.leg_names[0], goal)
     assert refusal and ("far out of reach; send metres" in refusal) == far

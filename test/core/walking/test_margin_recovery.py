@@ -1,4 +1,4 @@
-"""With a small stability margin a walk slows down, then shifts the body, then takes a gait with more support."""
+"""With a small static margin a walk slows down, then shifts the body, then changes to a gait with more support."""
 
 import dataclasses
 import math
@@ -25,7 +25,7 @@ def front_heavy(shift: float) -> Planner:
 
 
 def walked(planner: Planner, least: float, seconds: float = 15.0):
-    """What a walk forward at full speed comes to: (least margin of the last cycles, planner)."""
+    """Walks forward at full speed with a required margin [m]: (least margin [m] of the last cycles, plans)."""
     planner.change_settings(margin=least)
     command = planner.view.maxima()._replace(vy=0.0, wz=0.0)
     plans = list(drive(planner, command, seconds))
@@ -41,7 +41,7 @@ def test_the_inward_direction_points_away_from_the_nearest_edge():
         assert static_margin(square, (centre[0] + 0.1 * x, centre[1] + 0.1 * y)) > static_margin(square, centre)
 
 
-def test_with_margin_to_spare_nothing_is_done():
+def test_with_sufficient_margin_no_measure_is_taken():
     planner = standing_planner("phantomx")
     plain = [plan.joint_angles.tolist() for plan in drive(planner, Twist(0.08, 0.0, 0.1), 5.0)]
     other = standing_planner("phantomx")
@@ -53,35 +53,34 @@ def test_first_the_robot_slows_down_which_suffices_if_little_margin_is_missing()
     planner = front_heavy(0.06)
     plain, plans = walked(planner, 0.0, 10.0)
     fast = plans[-1].twist.vx
-    kept, plans = walked(planner, plain + 0.008)
+    margin, plans = walked(planner, plain + 0.008)
     measures = walk_state(planner).measures
     assert measures.speed_share < 1.0 and math.hypot(*measures.shift) < 0.5 * MAX_SHIFT
-    assert plans[-1].twist.vx < fast and kept >= plain + 0.008 - SHIFT_STEP
+    assert plans[-1].twist.vx < fast and margin >= plain + 0.008 - SHIFT_STEP
     assert planner.view.active_gait == "tripod"
 
 
 def test_then_the_body_shifts_away_from_the_edge():
     planner = front_heavy(0.10)
     plain, _ = walked(planner, 0.0, 10.0)
-    kept, plans = walked(planner, plain + 0.04)
+    margin, plans = walked(planner, plain + 0.04)
     shift = walk_state(planner).measures.shift
     assert walk_state(planner).measures.speed_share == pytest.approx(SLOWEST_SHARE, abs=0.1)
     assert shift[0] < -0.003 and plans[-1].pose.x == pytest.approx(shift[0], abs=0.003)
-    # The body follows the shift in steps, and the shift follows the margin of the tick before.
-    assert kept >= plain + 0.04 - 2 * SHIFT_STEP and planner.view.active_gait == "tripod"
+    # The body follows the shift in steps, and the shift follows the margin of the previous tick.
+    assert margin >= plain + 0.04 - 2 * SHIFT_STEP and planner.view.active_gait == "tripod"
 
 
-def test_at_last_a_gait_with_more_support_is_taken():
+def test_finally_the_gait_changes_to_one_with_more_support():
     planner = front_heavy(0.14)
     plain, _ = walked(planner, 0.0, 10.0)
-    kept, _ = walked(planner, plain + 0.075)
-    duty = planner.capabilities.gaits[planner.view.active_gait].duty_factor
-    assert (
-        duty > planner.capabilities.gaits["tripod"].duty_factor and kept > plain
-    )  # all three measures together gain margin
+    margin, _ = walked(planner, plain + 0.075)
+    gaits = planner.capabilities.gaits
+    assert gaits[planner.view.active_gait].duty_factor > gaits["tripod"].duty_factor
+    assert margin > plain
 
 
-def test_measures_are_taken_back_when_the_margin_is_large_enough_again():
+def test_measures_are_undone_when_the_margin_is_sufficient_again():
     planner = front_heavy(0.10)
     plain, _ = walked(planner, 0.0, 10.0)
     walked(planner, plain + 0.04)

@@ -1,4 +1,4 @@
-"""The speed of a walk: braking takes the announced time, and swings are stretched as far as strides allow."""
+"""The speed of a walk: it stops within its braking time, and swings are stretched as far as strides allow."""
 
 import math
 import random
@@ -26,7 +26,7 @@ GAITS = gaits(MACHINE)
 
 
 @pytest.mark.parametrize("name", GAITS)
-def test_a_stretched_swing_lasts_as_long_as_asked_or_as_the_longest_stride_that_fits(name):
+def test_a_stretched_swing_lasts_as_long_as_requested_or_as_the_longest_stride_allows(name):
     regions, gait, rng = Capabilities.of(MACHINE).stances.at(HEIGHT), GAITS[name], random.Random(1)
     kinds = set()
     for _ in range(100):
@@ -49,20 +49,20 @@ def test_a_stretched_swing_lasts_as_long_as_asked_or_as_the_longest_stride_that_
     assert stretched_swing_time(0.45, 1.5, ZERO, gait, Strides.about_neutral(regions)) == pytest.approx(0.675)
 
 
-def test_a_walk_brakes_in_the_time_announced_and_on_a_straight_course():
-    under = SpeedConditions(GAITS["tripod"], HEIGHT, 1.0)
+def test_a_walk_stops_within_its_braking_time_and_keeps_its_direction():
+    conditions = SpeedConditions(GAITS["tripod"], HEIGHT, 1.0)
     speed = SpeedControl(Capabilities.of(MACHINE))
     speed.drive(Twist(0.1, 0.05, 0.2))
-    goal = speed.limit(under, under, [], 1.0).twist
+    goal = speed.limit(conditions, conditions, [], 1.0).twist
     for _ in range(500):
-        speed.ramp(DT, goal, under, 0.0)
+        speed.ramp(DT, goal, conditions, 0.0)
     assert speed.twist == goal
-    expected, time = speed.braking_time(under), 0.0
+    expected, time = speed.braking_time(conditions), 0.0
     while not speed.twist.is_zero:
-        speed.ramp(DT, ZERO, under, 0.0)
+        speed.ramp(DT, ZERO, conditions, 0.0)
         time += DT
         assert speed.twist.vx * goal.vy == pytest.approx(speed.twist.vy * goal.vx)
-    assert expected - 1e-9 <= time <= expected + DT + 1e-9 and speed.braking_time(under) == 0.0
+    assert expected - 1e-9 <= time <= expected + DT + 1e-9 and speed.braking_time(conditions) == 0.0
 
 
 def test_time_lost_on_rough_ground_is_regained_within_its_bound_and_none_on_flat_ground():

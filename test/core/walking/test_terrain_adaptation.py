@@ -39,7 +39,7 @@ LEVEL = Adaptation(levelling=True)
 FORWARD = Twist(0.05, 0.0, 0.0)
 LOADED, FREE = 5.0, 0.0  # [N]
 HALF_FIELD = 0.9  # [m] enough to distinguish walks with contacts from those without; rough_ground itself walks farther
-LOST = 0.5  # [s] in which everything is back on the plane
+LOST = 0.5  # [s] after which all feet are back on the plane
 
 
 def adaptive_planner(name="phantomx", adaptation=FEET):
@@ -61,8 +61,8 @@ def progress(foot):
     return foot.state.progress if isinstance(foot.state, Swing) else None
 
 
-class Feeler:
-    """Loads of the feet with a little noise, so that they are never twice the same."""
+class NoisyLoadSensor:
+    """Loads of the feet with a little noise, so that the sensor does not count as frozen."""
 
     def __init__(self, planner):
         self._planner, self._noise = planner, random.Random(1)
@@ -72,21 +72,21 @@ class Feeler:
         self._planner.sensors.contacts.take(loads)
 
 
-def step(planner, touching, command=FORWARD, feeler=None):
-    (feeler or Feeler(planner))(touching)
+def step(planner, touching, command=FORWARD, sensor=None):
+    (sensor or NoisyLoadSensor(planner))(touching)
     planner.command(command)
     return planner.step(DT)
 
 
 def on_plane(planner, heights=(0.0,) * 6):
-    """Which feet touch ground that is so much [m] higher than the plane."""
+    """Contacts of the feet with ground at these heights [m] above the plane."""
     return [foot.z <= height + 0.001 for foot, height in zip(feet(planner), heights, strict=True)]
 
 
 def walk(planner, seconds, heights=(0.0,) * 6, command=FORWARD):
-    feeler = Feeler(planner)
+    sensor = NoisyLoadSensor(planner)
     for _ in range(round(seconds / DT)):
-        yield step(planner, on_plane(planner, heights), command, feeler)
+        yield step(planner, on_plane(planner, heights), command, sensor)
 
 
 @pytest.mark.parametrize("adaptation", [FEET, LEVEL, Adaptation(True, True)])
@@ -124,14 +124,14 @@ def test_for_any_contacts_no_joint_is_too_fast_and_three_feet_stand(name, seed):
     """Contacts at random: speed and acceleration of every joint, planned support, reach, planted feet."""
     planner, rng = adaptive_planner(name), random.Random(seed)
     top = np.array([[SPEED_SHARE * joint.no_load_speed for joint in leg.joints] for leg in robot(name).legs])
-    feeler, touching, last, speed = Feeler(planner), [True] * 6, None, None
+    sensor, touching, last, speed = NoisyLoadSensor(planner), [True] * 6, None, None
     command = FORWARD
     for k in range(1200):
         touching = [down if rng.random() < 0.85 else rng.random() < 0.6 for down in touching]
         if k % 150 == 0:
             command = Twist(rng.uniform(-0.06, 0.06), rng.uniform(-0.04, 0.04), rng.uniform(-0.3, 0.3))
         before = [(foot.x, foot.y, foot.z) if foot.planted else None for foot in feet(planner)]
-        plan = step(planner, touching, command, feeler)
+        plan = step(planner, touching, command, sensor)
         assert sum(plan.planted) >= 3
         if last is not None:
             now = (plan.joint_angles - last) / DT
@@ -159,13 +159,13 @@ def test_a_swing_ends_where_it_meets_the_ground_and_the_foot_stays_there():
 
 
 def test_a_contact_in_the_first_half_of_a_swing_is_the_lift_off():
-    planner, feeler = adaptive_planner(), None
-    feeler = Feeler(planner)
+    planner = adaptive_planner()
+    sensor = NoisyLoadSensor(planner)
     seen = 0
     for _ in range(200):
         touching = [foot.planted or (progress(foot) or 0.0) < EARLIEST_TOUCH_DOWN - 0.05 for foot in feet(planner)]
         before = [progress(foot) for foot in feet(planner)]
-        step(planner, touching, FORWARD, feeler)
+        step(planner, touching, FORWARD, sensor)
         for was, foot in zip(before, feet(planner), strict=True):
             if was is not None and was < EARLIEST_TOUCH_DOWN - 0.05:
                 seen += 1
@@ -175,14 +175,14 @@ def test_a_contact_in_the_first_half_of_a_swing_is_the_lift_off():
 
 def swings(planner, seconds, edge):
     """The first foot's swings on rough ground as lists of (progress, x, z) [m]; below a height [m] an edge is met."""
-    feeler, found = Feeler(planner), []
+    sensor, found = NoisyLoadSensor(planner), []
     for _ in range(round(seconds / DT)):
         foot, touching = feet(planner)[0], on_plane(planner)
         if terrain(planner) is not None:
             terrain(planner).roughness = 1.0
         was = progress(foot)
         touching[0] = touching[0] or (was is not None and 0.2 < was < EARLIEST_TOUCH_DOWN and foot.z < edge)
-        step(planner, touching, FORWARD, feeler)
+        step(planner, touching, FORWARD, sensor)
         foot = feet(planner)[0]
         if not isinstance(foot.state, Swing):
             continue
@@ -192,27 +192,28 @@ def swings(planner, seconds, edge):
     return found[1:-1]
 
 
-def top(way):
-    return max(z for _, _, z in way)
+def top(swing):
+    """Greatest height [m] of a swing."""
+    return max(z for _, _, z in swing)
 
 
-def half_way(way):
-    """Progress at which a swing is half way over the ground."""
-    return next(u for u, x, _ in way if x >= (way[0][1] + way[-1][1]) / 2.0)
+def half_travelled(swing):
+    """Progress at which a swing has covered half of its travel."""
+    return next(u for u, x, _ in swing if x >= (swing[0][1] + swing[-1][1]) / 2.0)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_foot_that_runs_against_an_edge_goes_higher_first_and_then_on(name):
+def test_a_foot_that_hits_an_edge_rises_over_it_and_then_continues(name):
     plain = swings(adaptive_planner(name), 8.0, 0.0)
     met = swings(adaptive_planner(name), 8.0, 1.1 * max(map(top, plain)))
     assert len(met) > 3
     assert min(map(top, met)) > max(map(top, plain)) + TERRAIN_TOLERANCE  # less would be flat ground
-    assert min(map(half_way, met)) > max(map(half_way, plain))
-    # It makes up for the travel it has lost: it lands within a ball's radius of where it would have.
+    assert min(map(half_travelled, met)) > max(map(half_travelled, plain))
+    # It makes up for the lost travel: it lands within a foot radius of where it would have landed.
     assert met[-1][-1][1] == pytest.approx(plain[-1][-1][1], abs=robot(name).foot_radius)
 
 
-def test_on_rough_ground_a_swing_goes_up_before_it_goes_forward_and_is_there_before_it_is_down():
+def test_on_rough_ground_a_swing_rises_before_it_travels_and_reaches_its_aim_before_it_descends():
     assert SMOOTH.towards(STEEP, 0.0) == SMOOTH
     for u in (0.0, 0.1, 0.3, 0.5, 0.7, 1.0):
         assert (SMOOTH.travelled(u), SMOOTH.lifted(u)) == (swing_trajectory.share(u), u)
@@ -226,12 +227,12 @@ def test_on_rough_ground_a_swing_goes_up_before_it_goes_forward_and_is_there_bef
 def test_a_late_foot_sinks_at_a_bounded_speed_to_a_bounded_depth_while_the_clock_runs_on():
     planner = adaptive_planner()
     list(walk(planner, 1.0))
-    feeler, deepest, fastest = Feeler(planner), 0.0, 0.0
+    sensor, deepest, fastest = NoisyLoadSensor(planner), 0.0, 0.0
     for _ in range(300):
         before, phase = feet(planner)[0].z, planner.view.gait_phase
         touching = [False, *on_plane(planner)[1:]]
         planted = feet(planner)[0].planted
-        step(planner, touching, FORWARD, feeler)
+        step(planner, touching, FORWARD, sensor)
         foot = feet(planner)[0]
         if planted and foot.planted:
             fastest = max(fastest, (before - foot.z) / DT)
@@ -245,16 +246,16 @@ def test_a_late_foot_sinks_at_a_bounded_speed_to_a_bounded_depth_while_the_clock
 def test_a_lift_off_waits_for_three_feet_at_most_for_its_share_of_the_cycle_and_the_body_slows():
     planner = adaptive_planner()
     list(walk(planner, 4.0))
-    speed, feeler = planner.step(DT).twist.vx, Feeler(planner)
+    speed, sensor = planner.step(DT).twist.vx, NoisyLoadSensor(planner)
     landing = [isinstance(foot.state, Swing) for foot in feet(planner)]
     while not any(landing):
-        step(planner, [True] * 6, FORWARD, feeler)
+        step(planner, [True] * 6, FORWARD, sensor)
         landing = [isinstance(foot.state, Swing) for foot in feet(planner)]
     waited, slowest = 0.0, speed
     while not any(
         isinstance(foot.state, Swing) and not down for foot, down in zip(feet(planner), landing, strict=True)
     ):
-        plan = step(planner, [not down for down in landing], FORWARD, feeler)
+        plan = step(planner, [not down for down in landing], FORWARD, sensor)
         waited += DT * terrain(planner).waiting
         slowest = min(slowest, plan.twist.vx)
         assert waited < 1.0
@@ -287,7 +288,7 @@ def test_feet_are_back_on_the_plane_half_a_second_after_the_contacts_are_lost(lo
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_the_tilt_is_gone_half_a_second_after_the_imu_is_lost(loss):
+def test_the_tilt_is_zero_half_a_second_after_the_imu_is_lost(loss):
     planner = adaptive_planner(adaptation=LEVEL)
     level(planner, (0.02, -0.06), 6.0)
     assert math.hypot(*walk_state(planner).tilt) > 0.03
@@ -329,7 +330,7 @@ def test_the_body_tilts_at_twice_the_error_per_second_and_with_bounded_accelerat
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_tilt_stays_within_its_bound_and_the_robot_goes_on_walking(name):
+def test_the_tilt_stays_within_its_bound_and_the_robot_continues_to_walk(name):
     planner = adaptive_planner(name, LEVEL)
     level(planner, (0.0, -0.5), 8.0)
     assert math.hypot(*walk_state(planner).tilt) <= MAX_TILT + 1e-6
@@ -337,7 +338,7 @@ def test_the_tilt_stays_within_its_bound_and_the_robot_goes_on_walking(name):
     assert planner.step(DT).twist.vx > 0.01
 
 
-def test_a_pose_that_was_asked_for_is_not_levelled_away():
+def test_levelling_does_not_cancel_a_requested_pose():
     planner = adaptive_planner(adaptation=LEVEL)
     planner.request_pose(walk_state(planner).body_pose._replace(pitch=0.08))
     for k in range(200):
@@ -349,16 +350,16 @@ def test_a_pose_that_was_asked_for_is_not_levelled_away():
     assert abs(walk_state(planner).tilt[1]) < 1e-3
 
 
-def test_switching_everything_off_or_sitting_down_takes_feet_and_body_back_first():
+def test_feet_and_body_return_first_when_the_adaptations_are_switched_off_or_the_robot_sits():
     planner = adaptive_planner(adaptation=Adaptation(True, True))
-    feeler = Feeler(planner)
+    sensor = NoisyLoadSensor(planner)
     for k in range(200):
         planner.sensors.imu.take((0.02, -0.04, 1e-6 * k))
-        step(planner, on_plane(planner, (0.01, -0.01, 0.0, 0.0, 0.008, 0.0)), FORWARD, feeler)
+        step(planner, on_plane(planner, (0.01, -0.01, 0.0, 0.0, 0.008, 0.0)), FORWARD, sensor)
     assert planner.sit() == ""
     last = planner.step(DT).joint_angles
     for _ in range(1000):
-        feeler([True] * 6)
+        sensor([True] * 6)
         row = planner.step(DT).joint_angles
         assert np.abs(row - last).max() <= 6.2 * SPEED_SHARE * DT * 1.001
         last = row

@@ -45,7 +45,7 @@ def adapted(heights, contacts, ticks=50):
     return feet
 
 
-def test_the_plane_follows_the_feet_that_touch_whatever_the_others_do():
+def test_the_plane_follows_only_the_feet_that_touch():
     heights = (0.01, 0.0, 0.01, 0.0, 0.01, 0.0)
     feet = adapted(heights, [z > 0.0 for z in heights])
     for foot, before in zip(feet, heights, strict=True):
@@ -54,7 +54,7 @@ def test_the_plane_follows_the_feet_that_touch_whatever_the_others_do():
 
 
 @pytest.mark.parametrize("touching", [0, 1, 2])
-def test_the_plane_follows_all_standing_feet_where_fewer_than_three_touch(touching):
+def test_the_plane_follows_all_planted_feet_if_fewer_than_three_touch(touching):
     feet = adapted((0.01,) * 6, [leg < touching for leg in range(6)])
     assert all(abs(foot.z) < 0.3 * 0.01 for foot in feet)
 
@@ -66,7 +66,7 @@ class NothingInReach:
 
 @pytest.mark.parametrize("height", [0.02, -0.02])
 @pytest.mark.parametrize("touches", [True, False])
-def test_a_planted_foot_out_of_reach_goes_back_to_the_plane_at_a_bounded_speed_and_not_beyond(height, touches):
+def test_a_planted_foot_out_of_reach_returns_to_the_plane_at_a_bounded_speed_without_overshoot(height, touches):
     foot, contact = Foot(0.1, 0.2, height), FootContact()
     for _ in range(60):
         before = foot.z
@@ -87,7 +87,7 @@ class ReachUpTo:
 
 
 @pytest.mark.parametrize("height", [0.02, -0.02])
-def test_a_planted_foot_near_the_end_of_its_reach_goes_back_to_the_plane_and_one_well_inside_stays(height):
+def test_a_planted_foot_near_the_end_of_its_reach_returns_to_the_plane_and_one_well_inside_stays(height):
     for limit, moves in ((0.025, True), (0.035, False)):
         foot, contact = Foot(0.1, 0.2, height), FootContact()
         for _ in range(10):
@@ -176,7 +176,7 @@ def test_a_foot_above_its_reach_comes_down_into_it_and_so_does_the_end_of_a_drop
         assert state.end == foot.z
 
 
-def test_in_a_retreat_planted_feet_come_nearer_to_the_plane():
+def test_in_a_retreat_planted_feet_return_to_the_plane():
     feet = [Foot(0.1, 0.2, 0.02), Foot(0.1, -0.2, -0.01), Foot(0.3, 0.2, 0.05, Swing(0.5, 1.0, 0.05))]
     TerrainAdaptation(3, MACHINE.walk.height).retreat(feet, 0.25 * RETREAT_S)
     assert [foot.z for foot in feet] == pytest.approx([0.015, -0.0075, 0.05])
@@ -184,7 +184,7 @@ def test_in_a_retreat_planted_feet_come_nearer_to_the_plane():
     assert [foot.z for foot in feet] == [0.0, 0.0, 0.05]
 
 
-def test_in_a_retreat_the_tilt_goes_straight_to_zero():
+def test_in_a_retreat_the_tilt_decreases_linearly_to_zero():
     levelling = BodyLevelling()
     levelling.tilt = (0.06, -0.08)
     levelling.retreat(0.5 * 0.1 / RATE)

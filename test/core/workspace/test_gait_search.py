@@ -1,4 +1,4 @@
-"""Laws of the fastest gait: faster than those with a name, stable on full strides, and a matter of geometry."""
+"""Laws of the gait search: its gait is faster than the named ones, stable on full strides, and depends on geometry."""
 
 import random
 from itertools import product
@@ -25,7 +25,7 @@ def test_the_search_finds_a_gait_faster_than_those_with_a_name(machine):
 
 
 @uneven
-def test_it_is_the_same_gait_for_legs_in_another_order(machine):
+def test_the_search_finds_the_same_gait_for_legs_in_another_order(machine):
     order = list(range(len(machine.legs)))
     random.Random(3).shuffle(order)
     fastest, again = gaits(machine)["fastest"], gaits(reordered(machine, order))["fastest"]
@@ -41,14 +41,14 @@ def test_no_division_of_seven_legs_into_two_groups_has_a_greater_margin():
 
 
 @pytest.mark.parametrize("machine", [*map(robot, ROBOTS), in_rows(4, 4), around(12)], ids=lambda m: str(len(m.legs)))
-def test_there_is_none_where_half_of_the_legs_already_swing_together(machine):
+def test_the_search_finds_none_if_half_of_the_legs_already_swing_together(machine):
     assert list(gaits(machine)) == list(derived_gaits(machine))
 
 
-@pytest.mark.parametrize(("machine", "way"), list(product((UNEVEN["5"], UNEVEN["4 + 3"]), ("arc", "strafe"))))
-def test_robots_with_an_odd_number_of_legs_walk_it(machine, way):
+@pytest.mark.parametrize(("machine", "direction"), list(product((UNEVEN["5"], UNEVEN["4 + 3"]), ("arc", "strafe"))))
+def test_robots_with_an_odd_number_of_legs_walk_in_the_fastest_gait(machine, direction):
     planner = standing_planner(machine, "fastest")
-    twist = fitting(planner, DIRECTIONS[way], 0.9, "fastest")
+    twist = fitting(planner, DIRECTIONS[direction], 0.9, "fastest")
     plans = list(drive(planner, twist, 6.0))
     assert min(plan.margin for plan in plans) > 0.0 and all(plan.unreached is None for plan in plans)
     assert plans[-1].twist == pytest.approx(twist)

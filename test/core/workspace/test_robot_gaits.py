@@ -1,4 +1,4 @@
-"""Laws of the gaits a robot is offered: the legs on the ground always support it."""
+"""Laws of the gaits of a robot: the legs in stance always support it."""
 
 from dataclasses import replace
 

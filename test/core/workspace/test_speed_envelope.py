@@ -1,4 +1,4 @@
-"""Laws of the speed envelope: what it calls possible is possible for the servos, and little is left unused."""
+"""Laws of the speed envelope: its twists respect the joint limits and the stance regions, and almost reach them."""
 
 import math
 import random
@@ -21,7 +21,7 @@ from hexapod_control.core.workspace.strides.stride_regions import Strides
 from hexapod_control.core.workspace.swing_limits import SPEED_SHARE, SWING_SAMPLES, TABLE_SHARE
 
 MACHINE = robot("phantomx")
-ABLE = Capabilities.of(MACHINE)
+CAPABILITIES = Capabilities.of(MACHINE)
 HEIGHT = MACHINE.walk.height
 
 
@@ -31,10 +31,10 @@ def directions(count: int) -> list[Twist]:
     return [Twist(*(rng.uniform(-1.0, 1.0) * a for a in (0.3, 0.3, turns[k % 2]))) for k in range(count)]
 
 
-def swing_use(leg: int, twist: Twist, swing_time: float, stance_share: float, strides: Strides) -> float:
-    """Greatest joint speed over what may be used, in a swing of steady walking."""
+def swing_use(leg: int, twist: Twist, swing_time: float, stance_time: float, strides: Strides) -> float:
+    """Greatest joint speed relative to its limit, in a swing of steady walking."""
     placement, home = Placement(NEUTRAL, HEIGHT), strides.stance.footholds[leg]
-    foot, swing = Foot(*exp(twist, -0.5 * stance_share * swing_time).apply(*home)), Swing(0.0, stance_share, 0.0)
+    foot, swing = Foot(*exp(twist, -0.5 * stance_time * swing_time).apply(*home)), Swing(0.0, stance_time, 0.0)
     swing.lift, foot.state = MACHINE.walk.lift_height, swing
     dt = swing_time / 40
     tick, rows = BodyTick(dt, twist, swing_time, exp(twist, -dt)), []
@@ -55,7 +55,7 @@ def swing_use(leg: int, twist: Twist, swing_time: float, stance_share: float, st
 
 
 @pytest.mark.parametrize("name", ROBOTS)
-def test_loads_of_swings_are_those_of_the_kinematics_of_single_feet(name):
+def test_swing_loads_equal_those_from_the_kinematics_of_single_feet(name):
     machine, rng = robot(name), random.Random(3)
     stance, time = Capabilities.of(machine).stances.at(machine.walk.height), machine.walk.swing_time
     placement = Placement(NEUTRAL, machine.walk.height)
@@ -80,13 +80,13 @@ def test_loads_of_swings_are_those_of_the_kinematics_of_single_feet(name):
 
 
 @pytest.mark.parametrize("region_share", [1.0, 2.0])
-@pytest.mark.parametrize("name", ABLE.gaits)
-def test_at_the_speed_limit_a_joint_or_a_stance_region_is_used_to_the_full_and_no_joint_beyond(name, region_share):
-    gait = ABLE.gaits[name]
+@pytest.mark.parametrize("name", CAPABILITIES.gaits)
+def test_at_the_speed_limit_a_joint_or_a_region_is_almost_fully_used_and_none_is_exceeded(name, region_share):
+    gait = CAPABILITIES.gaits[name]
     uses = []
     for twist in directions(8):
-        found = ABLE.envelope.limit(gait, HEIGHT, region_share, twist.scaled(10.0))
-        strides = ABLE.strides.at(HEIGHT, found.twist, found.moved, 1.0)
+        found = CAPABILITIES.envelope.limit(gait, HEIGHT, region_share, twist.scaled(10.0))
+        strides = CAPABILITIES.strides.at(HEIGHT, found.twist, found.moved, 1.0)
         uses_of_legs = (
             swing_use(leg, found.twist, found.swing_time, gait.stance, strides) for leg in range(len(MACHINE.legs))
         )
@@ -98,14 +98,14 @@ def test_at_the_speed_limit_a_joint_or_a_stance_region_is_used_to_the_full_and_n
             / (2.0 * radius)
             for (x, y), radius in zip(regions.footholds, regions.radii, strict=True)
         ]
-        assert joints <= (1.0 if found.moved == 0.0 else 1.06)  # moved centres are between those of the table
+        assert joints <= (1.0 if found.moved == 0.0 else 1.06)  # moved centres are interpolated
         assert max(travel) <= 1.0 + 1e-9
         uses.append(max(joints, max(travel)))
     assert min(uses) > 0.87
 
 
 def test_a_twist_is_scaled_to_the_limit_of_its_direction():
-    envelope, gait = ABLE.envelope, ABLE.gaits["ripple"]
+    envelope, gait = CAPABILITIES.envelope, CAPABILITIES.gaits["ripple"]
     for twist in directions(20):
         found = envelope.limit(gait, HEIGHT, 1.0, twist.scaled(10.0))
         assert envelope.limit(gait, HEIGHT, 1.0, twist.scaled(20.0)).twist == pytest.approx(found.twist)
@@ -113,14 +113,14 @@ def test_a_twist_is_scaled_to_the_limit_of_its_direction():
         assert found.twist.vy * twist.vx == pytest.approx(found.twist.vx * twist.vy)
         slow = found.twist.scaled(0.99)
         assert envelope.limit(gait, HEIGHT, 1.0, slow).twist == slow
-        both = envelope.limit(gait, HEIGHT, 1.0, twist.scaled(10.0), coming=[ABLE.gaits["wave"]]).twist
-        alone = envelope.limit(ABLE.gaits["wave"], HEIGHT, 1.0, twist.scaled(10.0)).twist
+        both = envelope.limit(gait, HEIGHT, 1.0, twist.scaled(10.0), coming=[CAPABILITIES.gaits["wave"]]).twist
+        alone = envelope.limit(CAPABILITIES.gaits["wave"], HEIGHT, 1.0, twist.scaled(10.0)).twist
         assert math.hypot(*both) <= min(math.hypot(*found.twist), math.hypot(*alone)) * (1.0 + 1e-9)
     assert envelope.limit(gait, HEIGHT, 1.0, Twist(0.0, 0.0, 0.0)).twist.is_zero
 
 
-def test_beyond_its_heights_the_table_stays_as_at_its_ends_and_between_them_it_has_no_steps():
-    envelope, gait, stances = ABLE.envelope, ABLE.gaits["tripod"], ABLE.stances
+def test_the_limit_is_continuous_in_the_height_and_constant_beyond_the_table():
+    envelope, gait, stances = CAPABILITIES.envelope, CAPABILITIES.gaits["tripod"], CAPABILITIES.stances
     twist = Twist(0.1, 0.05, 0.3)
 
     def load(height: float) -> float:
@@ -133,8 +133,8 @@ def test_beyond_its_heights_the_table_stays_as_at_its_ends_and_between_them_it_h
     assert max(abs(b - a) for a, b in pairwise(loads)) < 0.1 * max(loads)
 
 
-def test_the_greatest_speed_along_an_axis_is_the_limit_of_a_command_along_it():
-    envelope, gait = ABLE.envelope, ABLE.gaits["tripod"]
+def test_the_highest_speed_along_an_axis_is_the_limit_of_a_command_along_it():
+    envelope, gait = CAPABILITIES.envelope, CAPABILITIES.gaits["tripod"]
     most = envelope.maxima(gait, HEIGHT, 1.0)
     for axis in range(3):
         command = Twist(*(9.0 * (k == axis) for k in range(3)))

@@ -13,11 +13,11 @@ from hexapod_control.core.workspace.stance_regions import FLIGHT_REACH_SHARE, TI
 
 CIRCLE = [(math.cos(k * math.tau / 48), math.sin(k * math.tau / 48)) for k in range(48)]
 
-INSIDE_HEXAGON = 0.99 * math.cos(math.pi / 6)  # radius of the circle inside the six points that the table looks at
+INSIDE_HEXAGON = 0.99 * math.cos(math.pi / 6)  # radius of the circle inside the six points that the table checks
 
 
 @pytest.mark.parametrize("name", ROBOTS)
-def test_the_table_gives_its_rows_is_linear_between_them_and_ends_at_the_first_and_last(name):
+def test_the_table_is_linear_between_its_rows_and_clamped_at_both_ends(name):
     table = Capabilities.of(robot(name)).stances
     for row in table.rows:
         assert table.at(row.height) == row
@@ -29,8 +29,8 @@ def test_the_table_gives_its_rows_is_linear_between_them_and_ends_at_the_first_a
             assert home == pytest.approx((0.5 * (a[0] + b[0]), 0.5 * (a[1] + b[1])))
 
 
-def all_round(machine, table, pose, share, lift) -> bool:
-    """True if all feet reach a circle of so many directions about their footholds, on the ground and lifted [m]."""
+def reach_circle(machine, table, pose, share, lift) -> bool:
+    """True if all feet reach every point of CIRCLE about their footholds, on the ground and lifted [m]."""
     stance = table.at(machine.walk.height + pose.z)
     placement = Placement(pose, machine.walk.height)
     return all(
@@ -42,7 +42,7 @@ def all_round(machine, table, pose, share, lift) -> bool:
 
 
 @pytest.mark.parametrize("name", ROBOTS)
-def test_a_share_of_the_regions_fits_a_pose_if_and_only_if_the_feet_reach_it_all_round(name):
+def test_a_share_of_the_regions_fits_a_pose_if_and_only_if_the_feet_reach_it_in_every_direction(name):
     machine, rng = robot(name), random.Random(2)
     table, lift = Capabilities.of(machine).stances, machine.walk.lift_height
     found = set()
@@ -53,15 +53,15 @@ def test_a_share_of_the_regions_fits_a_pose_if_and_only_if_the_feet_reach_it_all
         share = rng.choice((0.3, 0.6, 0.8))
         fits = table.fits(pose, share, lift)
         found.add(fits)
-        if fits:  # between the directions that are looked at, the reach may end a little sooner
-            assert all_round(machine, table, pose, INSIDE_HEXAGON * share, lift)
+        if fits:  # between the directions that are checked, the reach may be a little less
+            assert reach_circle(machine, table, pose, INSIDE_HEXAGON * share, lift)
         else:
-            assert not all_round(machine, table, pose, 1.03 * share, lift)
+            assert not reach_circle(machine, table, pose, 1.03 * share, lift)
     assert found == {True, False}
 
 
 @pytest.mark.parametrize("name", ROBOTS)
-def test_regions_of_neighbours_come_as_near_as_the_legs_may_and_no_nearer(name):
+def test_regions_of_neighbouring_legs_are_exactly_the_tibia_clearance_apart(name):
     machine = robot(name)
     radii = max_radii(machine)
     for leg, radius in zip(machine.legs, radii, strict=True):

@@ -1,4 +1,4 @@
-"""The margin of full strides is that of every single phase, and cheap for many body poses."""
+"""The margin of full strides is the least of all phases, and costs little time for many body poses."""
 
 import random
 import time
@@ -34,10 +34,10 @@ def cost(call, *arguments):
 
 @pytest.mark.parametrize("name", ROBOTS)
 def test_the_margin_is_the_least_of_all_phases_and_costs_little_for_another_pose_or_share(name):
-    able, rng = Capabilities.of(robot(name)), random.Random(1)
-    gaits = tuple(able.gaits.values())
+    capabilities, rng = Capabilities.of(robot(name)), random.Random(1)
+    gaits = tuple(capabilities.gaits.values())
     for _ in range(6):
-        stance = able.stances.at(rng.uniform(able.stances.lowest, able.stances.highest))
+        stance = capabilities.stances.at(rng.uniform(capabilities.stances.lowest, capabilities.stances.highest))
         share, center = rng.uniform(0.1, 1.0), (rng.uniform(-0.1, 0.1), rng.uniform(-0.1, 0.1))
         assert stride_margin(gaits, stance, center, share) == pytest.approx(
             one_by_one(gaits, stance, center, share), abs=1e-12

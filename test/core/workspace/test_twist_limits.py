@@ -1,4 +1,4 @@
-"""Laws of the limits of velocity and acceleration: bounds are kept, and so is the direction of the motion."""
+"""Laws of the limits of velocity and acceleration: bounds hold, and the direction of the motion stays."""
 
 import math
 import random
@@ -20,7 +20,7 @@ def random_twists(seed: int, count: int) -> list[Twist]:
     return [Twist(*(rng.choice((0.0, rng.uniform(-1.0, 1.0))) for _ in range(3))) for _ in range(count)]
 
 
-def test_a_clamped_twist_keeps_its_direction_and_touches_a_bound_only_if_it_was_outside():
+def test_a_clamped_twist_keeps_its_direction_and_is_on_a_bound_only_if_it_was_outside():
     limits = TwistLimits(AxisLimits(0.3, -0.1), AxisLimits(0.2), AxisLimits())
     bounds = ((-0.1, 0.3), (-0.2, 0.2), (-math.inf, math.inf))
     for twist in random_twists(1, 300):
@@ -47,7 +47,7 @@ def test_derated_limits_are_the_lesser_of_settings_and_robot_times_a_share():
 
 
 @pytest.mark.parametrize("dt", [0.02, 0.1])
-def test_a_ramp_goes_straight_to_its_goal_and_one_axis_at_its_limit_sets_the_pace(dt):
+def test_a_ramp_is_straight_and_has_one_axis_at_its_acceleration_limit(dt):
     up, down = Twist(0.5, 0.4, 2.0), Twist(1.0, 0.7, 3.0)
     for now, goal in zip(random_twists(2, 300), random_twists(3, 300), strict=True):
         found = ramp_towards(now, goal, up, down, dt)
@@ -64,7 +64,7 @@ def test_a_ramp_goes_straight_to_its_goal_and_one_axis_at_its_limit_sets_the_pac
 
 
 @pytest.mark.parametrize("name", ["max_velocity", "max_acceleration", "max_deceleration"])
-def test_limits_are_refused_that_are_infinite_or_of_the_wrong_sign(name):
+def test_infinite_limits_and_limits_of_the_wrong_sign_are_refused(name):
     for value in (-0.1, math.inf):
         with pytest.raises(ValueError, match=name):
             AxisLimits(**{name: value})
