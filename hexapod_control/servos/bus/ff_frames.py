@@ -9,7 +9,7 @@ are identical; so the first registers are read instead of sending a ping.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -95,51 +95,70 @@ def tail(rest: bytes, header: bytes) -> bytes:
     return next((rest[-size:] for size in sizes if header.startswith(rest[-size:])), b"")
 
 
-class FFDecoder:
-    """Finds frames in a byte stream with noise and broken frames.
+def find_packets(
+    stream: bytes, header: bytes, head: int, size: Callable[[bytes], int], decode: Callable[[bytes], FFPacket | None]
+) -> tuple[list[FFPacket], bytes]:
+    """The packets in a byte stream with noise and broken frames, and the unfinished rest.
 
-    A frame is accepted if it has a plausible header and a correct checksum; else the search continues one byte later,
-    so a broken frame never hides a good one.
+    A frame starts with `header`; `size` returns its length in bytes from its first `head` bytes, or 0 if they are
+    implausible; `decode` returns its packet, or None if it is broken. After such bytes the search continues one byte
+    later, so a broken frame never hides a good one.
     """
+    packets: list[FFPacket] = []
+    start = 0
+    while True:
+        at = stream.find(header, start)
+        if at < 0:
+            return packets, tail(stream[start:], header)
+        if len(stream) < at + head:
+            return packets, stream[at:]
+        end = at + size(stream[at : at + head])
+        if len(stream) < end:
+            return packets, stream[at:]
+        packet = decode(stream[at:end]) if end > at else None
+        if packet is None:
+            start = at + 1
+        else:
+            packets.append(packet)
+            start = end
+
+
+class FFDecoder:
+    """Finds frames in a byte stream, see `find_packets`."""
 
     def __init__(self, ids: Iterable[int] | None = None, size: int | None = None, echo: bytes = b"") -> None:
         """Accepts only statuses of these ids with `size` bytes of data (None: any), and drops copies of `echo`."""
         self._ids = frozenset(range(BROADCAST + 1) if ids is None else ids)
         self._length = None if size is None else size + 2
-        self._echo = echo
+        self._echo_head = echo[2:4]  # id and length
+        self._echo = _packet(echo) if echo else None
         self._buffer = b""
         self.bad = 0  # headers without a good frame
         self.echoes = 0
 
     def feed(self, data: bytes) -> list[FFPacket]:
         """The packets that these bytes complete."""
-        buffer = self._buffer + data
-        packets: list[FFPacket] = []
-        start = 0
-        while (at := buffer.find(HEADER, start)) >= 0 and len(buffer) >= at + 4:
-            if not self._plausible(buffer[at + 2], buffer[at + 3]):
-                start = at + 1
-                continue
-            end = at + 4 + buffer[at + 3]
-            if len(buffer) < end:
-                break
-            if checksum(buffer[at + 2 : end - 1]) != buffer[end - 1]:
-                self.bad += 1
-                start = at + 1
-                continue
-            if buffer[at:end] == self._echo:
-                self.echoes += 1
-            else:
-                packets.append(FFPacket(buffer[at + 2], buffer[at + 4], buffer[at + 5 : end - 1]))
-            start = end
-        self._buffer = buffer[at:] if at >= 0 else tail(buffer[start:], HEADER)
+        found, self._buffer = find_packets(self._buffer + data, HEADER, 4, self._size, self._decode)
+        packets = [packet for packet in found if packet != self._echo]
+        self.echoes += len(found) - len(packets)
         return packets
 
     def forget(self) -> None:
         """Drops an unfinished frame, as servos do after a pause on the line."""
         self._buffer = b""
 
-    def _plausible(self, servo: int, length: int) -> bool:
-        if self._echo and (servo, length) == (self._echo[2], self._echo[3]):
-            return True
-        return servo in self._ids and length >= 2 and self._length in (None, length)
+    def _size(self, head: bytes) -> int:
+        servo, length = head[2], head[3]
+        plausible = servo in self._ids and length >= 2 and self._length in (None, length)
+        return 4 + length if plausible or head[2:4] == self._echo_head else 0
+
+    def _decode(self, frame: bytes) -> FFPacket | None:
+        if checksum(frame[2:-1]) == frame[-1]:
+            return _packet(frame)
+        self.bad += 1
+        return None
+
+
+def _packet(frame: bytes) -> FFPacket:
+    """The content of a frame whose checksum is correct."""
+    return FFPacket(frame[2], frame[4], frame[5:-1])

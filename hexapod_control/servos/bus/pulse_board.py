@@ -168,3 +168,15 @@ class WireTiming:
         """Counts a reply for each of these servos as good, or as missing."""
         for i in ids:
             self.counters.misses[i] = 0 if good else self.counters.misses.get(i, 0) + 1
+
+    def accepts(self, ids: Sequence[int], pulses: Sequence[int]) -> bool:
+        """Counts a reply with the pulses [us] of these servos. Returns False if it cannot be used.
+
+        With a missing or implausible pulse the whole reply is discarded: a lost byte shifts all that follow.
+        """
+        complete = len(pulses) == len(ids)
+        good = complete and all(pulse == 0 or SCALE.low <= pulse <= SCALE.high for pulse in pulses)
+        self.judge(ids, good)
+        self.counters.received += good
+        self.counters.bad += complete and not good
+        return good

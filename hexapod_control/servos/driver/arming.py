@@ -27,13 +27,17 @@ class Arming:
         self._due = -math.inf  # [s] steady time
         self.joints: Array = assumed  # (n, 3) [rad] present joint angles
         self.refusal = group.preflight()
-        self.done = False
         if self.refusal:
             return
         if group.reports_position:
             self._read_pose()
         else:
             self._goals = group.goals(assumed)
+
+    @property
+    def done(self) -> bool:
+        """Whether all legs have torque."""
+        return self._first >= len(self._group.ids)
 
     def _read_pose(self) -> None:
         missing = self._group.read_all()
@@ -62,4 +66,3 @@ class Arming:
         group.torque_on(indices)
         self._first += SERVOS_PER_LEG
         self._due = now + (HOLDING_LEG_PAUSE_S if group.reports_position else MOVING_LEG_PAUSE_S)
-        self.done = self._first >= len(group.ids)

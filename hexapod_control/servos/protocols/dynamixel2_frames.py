@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from enum import IntEnum
 
 from hexapod_control.servos.bus.bus_interface import RawScale, ServoFault
-from hexapod_control.servos.bus.ff_frames import FFPacket, tail
+from hexapod_control.servos.bus.ff_frames import FFPacket, find_packets
 from hexapod_control.servos.bus.id_addressing import FaultBits
 
 SCALE = RawScale(unit="tick", low=0, high=4095, center=2048, per_rad=4096 / (2 * math.pi))
@@ -195,7 +195,7 @@ def goal_row(goal: int) -> bytes:
 
 
 class Dynamixel2Decoder:
-    """Finds frames in a byte stream; a broken frame never hides a good one."""
+    """Finds frames in a byte stream, see `find_packets`."""
 
     def __init__(self, ids: Iterable[int] | None = None, size: int | None = None) -> None:
         """Accepts only statuses of these ids with `size` bytes after the instruction (None: any frame)."""
@@ -206,28 +206,21 @@ class Dynamixel2Decoder:
 
     def feed(self, data: bytes) -> list[FFPacket]:
         """The packets that these bytes complete; the data of a status begin with the error byte."""
-        buffer = self._buffer + data
-        packets: list[FFPacket] = []
-        start = 0
-        while (at := buffer.find(HEADER, start)) >= 0 and len(buffer) >= at + 8:
-            length = int.from_bytes(buffer[at + 5 : at + 7], "little")
-            end = at + 7 + length
-            if not self._plausible(buffer[at + 4], length, buffer[at + 7]):
-                start = at + 1
-            elif len(buffer) < end:
-                break
-            elif (packet := self._packet(buffer[at:end])) is None:
-                self.bad += 1
-                start = at + 1
-            else:
-                packets.append(packet)
-                start = end
-        self._buffer = buffer[at:] if at >= 0 else tail(buffer[start:], HEADER)
+        packets, self._buffer = find_packets(self._buffer + data, HEADER, 8, self._frame_size, self._decode)
         return packets
 
     def forget(self) -> None:
         """Drops an unfinished frame, as servos do after a pause on the line."""
         self._buffer = b""
+
+    def _frame_size(self, head: bytes) -> int:
+        length = int.from_bytes(head[5:7], "little")
+        return 7 + length if self._plausible(head[4], length, head[7]) else 0
+
+    def _decode(self, frame: bytes) -> FFPacket | None:
+        packet = self._packet(frame)
+        self.bad += packet is None
+        return packet
 
     def _plausible(self, servo: int, length: int, instruction: int) -> bool:
         if servo not in self._ids or not 3 <= length <= MAX_FRAME_BYTES:

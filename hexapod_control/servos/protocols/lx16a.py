@@ -13,7 +13,7 @@ from enum import IntEnum
 
 from hexapod_control.servos.bus.board_probe import BoardProbe
 from hexapod_control.servos.bus.bus_interface import BusTiming, RawScale, ServoQuantity, ServoReading
-from hexapod_control.servos.bus.ff_frames import FFPacket, checksum, tail
+from hexapod_control.servos.bus.ff_frames import FFPacket, checksum, find_packets
 from hexapod_control.servos.bus.id_addressing import (
     RELAX_REPEATS,
     TRIES,
@@ -94,7 +94,7 @@ def torque(servo: int, state: int) -> bytes:
 
 
 class Lx16aDecoder:
-    """Finds frames in a byte stream; a broken frame never hides a good one."""
+    """Finds frames in a byte stream, see `find_packets`."""
 
     def __init__(self, servo: int | None = None, command: int | None = None, size: int | None = None) -> None:
         """Accepts only frames of this servo and command with `size` bytes of parameters (None: any)."""
@@ -104,37 +104,29 @@ class Lx16aDecoder:
 
     def feed(self, data: bytes) -> list[FFPacket]:
         """The packets that these bytes complete."""
-        buffer = self._buffer + data
-        packets: list[FFPacket] = []
-        start = 0
-        while (at := buffer.find(HEADER, start)) >= 0 and len(buffer) >= at + 5:
-            servo, length, command = buffer[at + 2 : at + 5]
-            end = at + 3 + length
-            if not self._plausible(servo, length, command):
-                start = at + 1
-            elif len(buffer) < end:
-                break
-            elif checksum(buffer[at + 2 : end - 1]) != buffer[end - 1]:
-                self.bad += 1
-                start = at + 1
-            else:
-                packets.append(FFPacket(servo, command, buffer[at + 5 : end - 1]))
-                start = end
-        self._buffer = buffer[at:] if at >= 0 else tail(buffer[start:], HEADER)
+        packets, self._buffer = find_packets(self._buffer + data, HEADER, 5, self._frame_size, self._decode)
         return packets
 
     def forget(self) -> None:
         """Drops an unfinished frame, as servos do after a pause on the line."""
         self._buffer = b""
 
-    def _plausible(self, servo: int, length: int, command: int) -> bool:
-        return (
+    def _decode(self, frame: bytes) -> FFPacket | None:
+        if checksum(frame[2:-1]) == frame[-1]:
+            return FFPacket(frame[2], frame[4], frame[5:-1])
+        self.bad += 1
+        return None
+
+    def _frame_size(self, head: bytes) -> int:
+        servo, length, command = head[2:]
+        plausible = (
             servo <= BROADCAST
             and length >= 3
             and self._servo in (None, servo)
             and self._command in (None, command)
             and self._size in (None, length - 3)
         )
+        return 3 + length if plausible else 0
 
 
 class Lx16aBus:

@@ -192,11 +192,7 @@ class MaestroBus:
             return {i: ServoReading(fault=fault) for i in ids} if ServoQuantity.FAULT in what else {}
         reply = self._wire.ask(b"".join(query_position(i, self._form) for i in ids), 2 * len(ids))
         found = [round(word / 4) for word in words(reply)]
-        good = len(reply) == 2 * len(ids) and all(p == 0 or SCALE.low <= p <= SCALE.high for p in found)
-        self._wire.judge(ids, good)
-        self.counters.received += good
-        if not good:  # a lost byte shifts all that follow: the whole reply is discarded
-            self.counters.bad += len(reply) == 2 * len(ids)
+        if not self._wire.accepts(ids, found):
             return {}
         return {i: ServoReading(position=p, fault=fault) for i, p in zip(ids, found, strict=True) if p}
 

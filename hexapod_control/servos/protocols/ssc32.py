@@ -140,11 +140,7 @@ class Ssc32Bus:
             return {}
         reply = self._wire.ask(self._frame(query_pulses(ids)), len(ids))
         sent = pulses(reply)
-        good = len(reply) == len(ids) and all(p == 0 or SCALE.low <= p <= SCALE.high for p in sent)
-        self._wire.judge(ids, good)
-        self.counters.received += good
-        if not good:
-            self.counters.bad += len(reply) == len(ids)
+        if not self._wire.accepts(ids, sent):
             self._unfinished_line = True
             return {}
         return {i: ServoReading(position=p, fault=ServoFault.NONE) for i, p in zip(ids, sent, strict=True) if p}

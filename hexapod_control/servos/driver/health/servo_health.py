@@ -53,11 +53,15 @@ class ServoHealth:
         self.lost_leg: int | None = None  # row of a leg whose servos have been lost for too long
         self._seated = False
         self.line = LineHealth()
-        self.silent_many = False  # many servos are silent: the robot stops, and its pose is unknown
-        self._silent_since = math.nan  # [s] of many
+        self._silent_since = math.nan  # [s] of many servos
         self._armed = False
         self.brown_out = ""  # how the servos lost their power; empty if powered
         self.off_reason = ""  # why the torque had to be switched off; latched until reset
+
+    @property
+    def silent_many(self) -> bool:
+        """Whether many servos are silent: the robot stops, and its pose is unknown."""
+        return not math.isnan(self._silent_since)
 
     # --- every cycle --------------------------------------------------------------------------------
 
@@ -99,7 +103,7 @@ class ServoHealth:
             self._silent_since = math.nan
         elif math.isnan(self._silent_since):
             self._silent_since = dark[0] if many else now - silence
-        self.silent_many, self._armed = many or nothing, armed
+        self._armed = armed
         if armed and now - self._silent_since >= SILENCE_LIMIT_S:
             self.power_lost("most servos stopped answering at once")
         elif not (silent or nothing) and not armed:

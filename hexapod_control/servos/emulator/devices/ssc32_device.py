@@ -147,6 +147,7 @@ _QP = re.compile(r"(?:QP\d{1,5})+")
 _ANALOG = re.compile(r"(?:V[A-H])+")
 _DIGITAL = re.compile(r"(?:[A-F]L?)+")  # with L: whether it was low since the last request
 _STOP = re.compile(r"STOP(\d{1,5})")
+_INVALID = re.compile(rb"\d \d|[^ -~]")
 
 
 def parse(line: bytes, last: int = LAST_CHANNEL) -> Ssc32Command | None:
@@ -201,35 +202,32 @@ class Ssc32LineDecoder:
     def __init__(self, last: int = LAST_CHANNEL) -> None:
         """A board whose last channel is `last`."""
         self._last = last
-        self._new_line()
-
-    def _new_line(self) -> None:
-        self._line = bytearray()
-        self._spoilt = self._spaced = False
+        self._line = bytearray()  # with at most one space between two other bytes
 
     def feed(self, data: bytes) -> list[Ssc32Command]:
         """The commands that these bytes complete; invalid and too long lines are dropped."""
         found: list[Ssc32Command] = []
         for byte in data:
             if byte == ESC[0]:
-                self._new_line()
+                self._line.clear()
             elif byte == 0x0D:
-                command = None if self._spoilt else parse(bytes(self._line), self._last)
+                command = self._command()
                 if command is not None:
                     found.append(command)
-                self._new_line()
-            else:
-                self._keep(byte)
+                self._line.clear()
+            elif byte not in b" \n":
+                self._append(byte)
+            elif not self._line.endswith(b" "):
+                self._append(0x20)
         return found
 
-    def _keep(self, byte: int) -> None:
-        """Spaces may only separate words; an invalid byte invalidates the line."""
-        if byte in b" \n":
-            self._spaced = True
-            return
-        torn = self._spaced and bytes(self._line[-1:]).isdigit() and bytes([byte]).isdigit()
-        self._spaced = False
-        if torn or not 0x20 < byte < 0x7F or len(self._line) >= LINE:
-            self._spoilt = True
-        else:
+    def _append(self, byte: int) -> None:
+        if len(self._line) < 2 * LINE + 2:  # more than LINE bytes without spaces: invalid
             self._line.append(byte)
+
+    def _command(self) -> Ssc32Command | None:
+        """The command of the line; None if it is invalid. A space inside a number makes it invalid."""
+        line = self._line.replace(b" ", b"")
+        if len(line) > LINE or _INVALID.search(self._line):
+            return None
+        return parse(bytes(line), self._last)
