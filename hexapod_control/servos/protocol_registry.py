@@ -128,7 +128,7 @@ _ROWS = (
         baud=115_200,
         ids=range(servo2040.LAST_CHANNEL + 1),
         can_read=ServoQuantity.NONE,
-        options=("dialect",),
+        options=("dialect", "touch"),
         settings=(
             ChoiceOption("dialect", {d.value: d for d in Servo2040Dialect}, "firmware variant; detected if omitted"),
         ),

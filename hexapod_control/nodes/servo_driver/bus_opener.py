@@ -22,11 +22,12 @@ LOOPBACK_SPEED_FACTOR = 2.0  # of the fastest command: loopback servos follow wi
 
 
 def bus_opener(
-    settings: ServoSettings, robot: Robot, start: Array, margin: float, force_model: bool
+    settings: ServoSettings, robot: Robot, start: Array, margin: float, force_model: bool, *, touch: bool = False
 ) -> Callable[[], Bus]:
     """A function that opens the bus of these settings. Loopback servos start at `start` (n, 3) [rad].
 
-    Replies may be late by `margin` [s], where servos reply. `force_model` accepts any model.
+    Replies may be late by `margin` [s], where servos reply. `force_model` accepts any model. `touch`: the
+    touch inputs of the board are read.
     """
     if settings.protocol == LOOPBACK:
         angles = np.ravel(start).tolist()
@@ -39,6 +40,8 @@ def bus_opener(
         options["wait"] = ReplyTiming(margin=margin)
     if "force_model" in protocol.options:
         options["force_model"] = force_model
+    if "touch" in protocol.options:
+        options["touch"] = touch
     return lambda: protocol.open(protocol.connect(settings.port, settings.baud), settings.ids, **options)
 
 

@@ -64,7 +64,7 @@ class DriverOutput:
         torques = None if snapshot.loads is None else np.nan_to_num(snapshot.loads) * self._stall_torques
         if self._switched is not None and self._foot_states is not None:
             self._feet.update(snapshot.joints, snapshot.time)
-            forces = self._switched.forces(snapshot.time)
+            forces = self._switched.forces(snapshot.time, snapshot.input_levels)
             if forces is not None:
                 self._foot_states.publish(self._feet.message(forces, stamp))
         elif torques is not None:

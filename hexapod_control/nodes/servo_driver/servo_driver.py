@@ -60,14 +60,15 @@ class ServoDriver(GuardedNode):
         report_implausible_values(self, file)
         self._servos = servo_settings(file, settings.protocol, settings.port)
         assumed = lying_joints(file.robot) if start is None else start
-        opener = bus_opener(self._servos, file.robot, assumed, settings.reply_margin, settings.force_model)
         io = io_settings(file)
+        margin, force = settings.reply_margin, settings.force_model
+        opener = bus_opener(self._servos, file.robot, assumed, margin, force, touch=io.touch)
         battery = SupplySensor(io.battery, settings.i2c_bus or io.bus) if io.battery else None
         self.driver = Driver(file.robot, self._servos, opener, assumed, battery=battery)
         self._arm_when_connected = not self._connect(settings) and settings.arm_on_start
         self._check_latency()
         self._last_targets, self._published = time.monotonic(), self.driver.snapshot
-        self._ending = False
+        self._ending = self._tick_requested = False
         mapping = load_mapping(settings.joint_mapping, file.robot)
         self._layout = JointLayout(file.robot, mapping)
         self._switched = SwitchedFeet(file.robot, io.feet, settings.i2c_bus or io.bus) if io.feet else None
@@ -78,7 +79,6 @@ class ServoDriver(GuardedNode):
         TorqueServices(self, self.driver)
         self._calibration = CalibrationServices(self, self.driver, settings)
         self.closing.callback(self._close)
-        self._tick_requested = False
         self.driver.call_after_cycle(self._request_tick)
         sys.setswitchinterval(THREAD_SWITCH_S)
         self.driver.start()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -29,9 +30,12 @@ class SwitchedFeet:
         """Why the switches are not known; empty if they are."""
         return self._switches.error
 
-    def forces(self, now: float) -> Array | None:
-        """Forces (n,) [N] at a steady time [s]; None if the switches are not known."""
-        read = self._switches.read()
+    def forces(self, now: float, board: Sequence[bool] | None) -> Array | None:
+        """Forces (n,) [N] at a steady time [s]; None if the switches are not known.
+
+        `board` is whether each input of the servos' board is high, None if unknown.
+        """
+        read = self._switches.read(board)
         if read is None:
             return None
         pressed = self._debounce.update(read, min(now - self._read_at, MAX_STEP_S))

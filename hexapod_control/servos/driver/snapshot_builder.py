@@ -90,6 +90,7 @@ class SnapshotBuilder:
             misses=tuple(group.presence.total),
             clamps=group.clamps,
             current=group.board_current,
+            input_levels=group.board_watch.input_levels,
             counters=group.counters,
         )
 

@@ -53,6 +53,7 @@ class Snapshot:
     voltage: float | None = None  # [V] filtered
     battery_limits: tuple[float, float] | None = None  # [V] that is low, and that is too low
     current: float | None = None  # [A]
+    input_levels: tuple[bool, ...] | None = None  # whether each input of the board is high
     rate: float = 0.0  # [Hz] of the cycle
     overruns: int = 0
     reconnections: int = 0

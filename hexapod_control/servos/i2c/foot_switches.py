@@ -1,4 +1,4 @@
-"""Switches under the feet: on GPIO pins of this computer by libgpiod, or on an MCP23017.
+"""Switches under the feet: on GPIO pins of this computer by libgpiod, on an MCP23017, or on the board of the servos.
 
 Source: Microchip DS20001952C (MCP23017), with its registers in pairs (IOCON.BANK = 0), as after power-on.
 """
@@ -16,6 +16,7 @@ from hexapod_control.servos.i2c.open_bus import open_i2c
 
 IODIR, GPPU, GPIO = 0x00, 0x0C, 0x12
 CONSUMER = "hexapod_control"
+SERVO_BOARD = "servo2040"  # a protocol of servos, too
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,12 +117,15 @@ class SwitchChip(NamedTuple):
 
     title: str
     last_pin: int
-    open: Callable[[FootSwitchSection, str], SwitchInputs]
+    pressed: str = "low"  # level of a loaded foot, unless the robot file gives it
+    open: Callable[[FootSwitchSection, str], SwitchInputs] | None = None  # None: the driver of the servos reads them
+    on_i2c: bool = False
 
 
 SWITCH_CHIPS: Mapping[str, SwitchChip] = {
-    "gpio": SwitchChip("GPIO", 63, GpioInputs),
-    "mcp23017": SwitchChip("MCP23017", 15, Mcp23017Inputs),
+    "gpio": SwitchChip("GPIO", 63, open=GpioInputs),
+    "mcp23017": SwitchChip("MCP23017", 15, open=Mcp23017Inputs, on_i2c=True),
+    SERVO_BOARD: SwitchChip("Servo2040", 5, pressed="high"),
 }
 
 
@@ -133,17 +137,28 @@ class FootSwitches:
         self._section, self._bus = section, bus
         self._inputs: SwitchInputs | None = None
 
-    def read(self) -> tuple[bool, ...] | None:
-        """Whether each foot switch is pressed, by leg; None if unknown."""
+    def read(self, board: Sequence[bool] | None = None) -> tuple[bool, ...] | None:
+        """Whether each foot switch is pressed, by leg; None if unknown.
+
+        `board` is whether each input of the servos' board is high, None if unknown.
+        """
         try:
-            if self._inputs is None:
-                self._inputs = SWITCH_CHIPS[self._section.chip].open(self._section, self._bus)
-            levels, self.error = self._inputs.levels(), ""
+            levels, self.error = self._levels(board), ""
         except (PortGone, TransferError) as error:
             self.error = f"the foot switches are not read: {error}"
             self.close()
             return None
         return tuple(level == (self._section.pressed == "high") for level in levels)
+
+    def _levels(self, board: Sequence[bool] | None) -> Sequence[bool]:
+        chip = SWITCH_CHIPS[self._section.chip]
+        if chip.open is None:
+            if board is None:
+                raise PortGone(f"the {chip.title} does not send its touch inputs: check its port and its firmware")
+            return [board[pin] for pin in self._section.pins]
+        if self._inputs is None:
+            self._inputs = chip.open(self._section, self._bus)
+        return self._inputs.levels()
 
     def close(self) -> None:
         """Closes the inputs."""

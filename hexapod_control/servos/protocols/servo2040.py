@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import reduce
+from operator import xor
 
 from hexapod_control.servos.bus.bus_interface import BusTiming, ServoFault, ServoQuantity, ServoReading
 from hexapod_control.servos.bus.pulse_board import (
@@ -26,6 +28,7 @@ from hexapod_control.servos.bus.serial_port import Port
 SET, GET = 0xD3, 0xC7
 SERVOS, TOUCH, CURRENT, VOLTAGE, RELAY, LATCH = 18, 18, 24, 25, 26, 27  # indices; servos are 0 to 17
 LAST_CHANNEL = SERVOS - 1
+TOUCH_INPUTS, HIGH = 6, 512  # inputs with pull-down; counts from which one is high: half of 3.3 V
 VALUE_BITS = 14  # bits of a value
 
 
@@ -64,10 +67,7 @@ class Servo2040Frame:
 
 def checksum(data: bytes) -> int:
     """The fork's checksum: XOR of all bytes before it, with the top bit set."""
-    total = 0
-    for byte in data:
-        total ^= byte
-    return total | 0x80
+    return reduce(xor, data, 0) | 0x80
 
 
 def frame(command: int, start: int, values: Sequence[int]) -> bytes:
@@ -165,13 +165,15 @@ class Servo2040Bus:
 
     scale = SCALE
 
-    def __init__(self, port: Port, ids: Sequence[int], *, dialect: Servo2040Dialect | None = None) -> None:
-        """Without a dialect, `identify` or the first request detects it."""
+    def __init__(
+        self, port: Port, ids: Sequence[int], *, dialect: Servo2040Dialect | None = None, touch: bool = False
+    ) -> None:
+        """Without a dialect, `identify` or the first request detects it. `touch`: the touch inputs are read."""
         self.ids = checked(ids, LAST_CHANNEL, "Servo2040")
         self._wire = WireTiming(port)
         self.counters, self.urgent = self._wire.counters, self._wire.urgent
         self._staging = PulseStaging(self.ids)
-        self.dialect = dialect
+        self.dialect, self._touch = dialect, touch
         self.can_read = ServoQuantity.FAULT if dialect is Servo2040Dialect.FORK else ServoQuantity.NONE
 
     def identify(self) -> Mapping[int, str]:
@@ -261,8 +263,7 @@ class Servo2040Bus:
         fault = ServoFault.CURRENT if latch[0] else ServoFault.NONE
         if ServoQuantity.POSITION not in what:
             return {i: ServoReading(fault=fault) for i in ids}
-        sent = self._sent(ids)
-        return {i: ServoReading(position=pulse, fault=fault) for i, pulse in sent.items()}
+        return {i: ServoReading(position=pulse, fault=fault) for i, pulse in self._sent(ids).items()}
 
     def _sent(self, ids: Sequence[int]) -> dict[int, int]:
         """The pulses [us] of servos that have a goal."""
@@ -279,6 +280,11 @@ class Servo2040Bus:
         if not found or self.dialect is None:
             return None, None
         return self.dialect.volts(found[1]), self.dialect.amperes(found[0])
+
+    def input_levels(self) -> tuple[bool, ...] | None:
+        """Whether each touch input is high; None if they are not read."""
+        counts = self._ask(TOUCH, TOUCH_INPUTS) if self._touch else ()
+        return tuple(count >= HIGH for count in counts) or None
 
     def answers(self) -> bool | None:
         """Whether the board answers; None if it cannot be asked now."""

@@ -35,16 +35,16 @@ from hexapod_control.config.schema import (
     yaml_text,
 )
 from hexapod_control.core.robot import Vector
-from hexapod_control.servos.i2c.foot_switches import SWITCH_CHIPS, FootSwitchSection
+from hexapod_control.servos.i2c.foot_switches import SERVO_BOARD, SWITCH_CHIPS, FootSwitchSection
 from hexapod_control.servos.i2c.imu_chips import IMU_CHIPS
 from hexapod_control.servos.i2c.supply_sensor import SUPPLY_CHIPS, SupplySection
 from hexapod_control.servos.protocols.pca9685 import places
-from hexapod_control.servos.settings.servo_section import servo_settings
+from hexapod_control.servos.settings.servo_section import LOOPBACK, ServoSettings, servo_settings
 
 BUS = "/dev/i2c-1"
-MCP23017_ADDRESS, GPIO_DEVICE, BOUNCE_S, PRESSED = 0x20, "/dev/gpiochip0", 0.01, "low"
+MCP23017_ADDRESS, GPIO_DEVICE, BOUNCE_S = 0x20, "/dev/gpiochip0", 0.01
 _PIN = NumberRow(
-    *("pins.LEG", 1, 0.0, 63.0, "", "the number of the pin, up to 15 on an MCP23017"),
+    *("pins.LEG", 1, 0.0, 63.0, "", "the number of the pin, up to 15 on an MCP23017, 5 on a Servo2040"),
     whole=True,
     meaning="pin of the switch of this leg",
 )
@@ -77,13 +77,18 @@ class IoSettings:
     battery: SupplySection | None = None
     feet: FootSwitchSection | None = None
 
+    @property
+    def touch(self) -> bool:
+        """Whether the board of the servos reads the switches under the feet."""
+        return self.feet is not None and self.feet.chip == SERVO_BOARD
+
     def devices(self) -> Iterator[tuple[str, int, str]]:
         """Key, address and title of every device on the bus."""
         if self.imu:
             yield "imu", self.imu.address, IMU_CHIPS[self.imu.chip].title
         if self.battery:
             yield "battery", self.battery.address, SUPPLY_CHIPS[self.battery.chip].title
-        if self.feet and self.feet.chip != "gpio":
+        if self.feet and SWITCH_CHIPS[self.feet.chip].on_i2c:
             yield "feet", self.feet.address, SWITCH_CHIPS[self.feet.chip].title
 
 
@@ -137,8 +142,8 @@ _PARTS: Mapping[str, tuple[KeyRow, ...]] = {  # `chip` is required, everything e
         ),
         ChoiceRow(
             *("pressed", ("low", "high"), "level of the pin when the foot stands; low: switch to ground"),
-            meaning="level of a loaded foot",
-            default=PRESSED,
+            meaning="level of a loaded foot; on a Servo2040 high, unless given",
+            default="low",
         ),
         NumberRow(
             *("bounce", 1, 0.0, 0.2, "s", "seconds, not milliseconds?"),
@@ -184,7 +189,11 @@ def io_settings(file: RobotFile) -> IoSettings:
         battery=_battery(parts["battery"]) if "battery" in parts else None,
         feet=_feet(parts["feet"], file.robot.leg_names) if "feet" in parts else None,
     )
-    _check_addresses(section, found, file)
+    servos = servo_settings(file)
+    if found.touch and servos.protocol not in (SERVO_BOARD, LOOPBACK):
+        what = f"must be the board of the servos, whose protocol is {servos.protocol}"
+        raise parts["feet"].error(f"is {SERVO_BOARD}", what, "or gpio or mcp23017", below="chip")
+    _check_addresses(section, found, servos)
     return found
 
 
@@ -231,7 +240,7 @@ def _feet(entry: DocumentEntry, legs: Sequence[str]) -> FootSwitchSection:
         pins[pin] = leg
     bounce = given.get("bounce", BOUNCE_S)
     assert isinstance(bounce, float)
-    device, pressed = str(given.get("device", GPIO_DEVICE)), str(given.get("pressed", PRESSED))
+    device, pressed = str(given.get("device", GPIO_DEVICE)), str(given.get("pressed", SWITCH_CHIPS[chip].pressed))
     return FootSwitchSection(chip, _address(given, MCP23017_ADDRESS), device, tuple(pins), pressed, bounce)
 
 
@@ -241,9 +250,8 @@ def _address(given: Mapping[str, YamlValue], usual: int) -> int:
     return int(address)
 
 
-def _check_addresses(section: DocumentEntry, settings: IoSettings, file: RobotFile) -> None:
+def _check_addresses(section: DocumentEntry, settings: IoSettings, servos: ServoSettings) -> None:
     """Raises for a device whose address another one has; boards of the servos count if they are on the same bus."""
-    servos = servo_settings(file)
     shared = servos.protocol == I2C_SERVOS and servos.port == settings.bus
     taken = {place: "a PCA9685 of the servos" for place in (places(servos.ids, dict(servos.options)) if shared else ())}
     for key, address, title in settings.devices():

@@ -1,4 +1,4 @@
-"""servo_driver publishes foot_states from switches on an I2C bus, together with servos on the same bus."""
+"""servo_driver publishes foot_states from switches: on an I2C bus together with servos, or on the servos' board."""
 
 import pytest
 from sensor_msgs.msg import MultiDOFJointState
@@ -10,6 +10,8 @@ from hexapod_control.core.statics.static_stability import GRAVITY
 from hexapod_control.nodes.servo_driver.servo_driver import ServoDriver
 from hexapod_control.ros.qos import SENSOR
 from hexapod_control.servos.emulator.chips.register_chip import RegisterChip
+
+HIGH = 1023  # counts of a touch input at 3.3 V
 
 
 def forces(message):
@@ -37,4 +39,20 @@ def test_a_pressed_switch_is_a_foot_that_carries_its_share_of_the_weight(bench, 
     count = len(heard)
     bench.until(lambda: node.housekeeping_runs > 8, 5.0)
     assert len(heard) <= count + 1
+    wire.pty.close()
+
+
+def test_a_servo2040_reads_the_switches_at_its_touch_inputs(bench, tmp_path):
+    wire, file = Wire(tmp_path, "servo2040"), narrow_file(tmp_path / "robot.yaml")
+    pins = ", ".join(f"{leg}: {pin}" for pin, leg in enumerate(LEGS))
+    file.write_text(f"{file.read_text()}\nio: {{feet: {{chip: servo2040, pins: {{{pins}}}}}}}\n")
+    heard = bench.listen(MultiDOFJointState, "foot_states", SENSOR)
+    options = overrides(**wire.parameters, robot=str(file), assume_lying=True)
+    bench.add(ServoDriver(parameter_overrides=options))
+    bench.until(lambda: heard, 10.0, "foot_states")
+    assert max(forces(heard[-1])) < 0.1
+    wire.pty.device.touch[0] = wire.pty.device.touch[2] = HIGH
+    bench.until(lambda: forces(heard[-1])[2] > 1.0, 2.0, "pressed")
+    even = robot().mass * GRAVITY / len(LEGS)
+    assert forces(heard[-1]) == pytest.approx([even, 0.0, even, 0.0, 0.0, 0.0], abs=0.01 * even)
     wire.pty.close()

@@ -68,6 +68,14 @@ def test_an_expander_that_is_lost_is_reported_and_set_up_again_when_it_is_back(m
     assert line.chip.registers[0x0C] == 0x81
 
 
+def test_switches_on_the_servo_board_are_unknown_until_the_board_sends_them():
+    switches = FootSwitches(FootSwitchSection("servo2040", 0, "", (5, 0), "high", 0.01), "")
+    assert switches.read(None) is None
+    assert "the foot switches are not read: the Servo2040 does not send its touch inputs: " in switches.error
+    assert switches.read((True, False, False, False, False, False)) == (False, True)
+    assert switches.error == ""
+
+
 def test_without_libgpiod_the_error_names_the_package(monkeypatch):
     monkeypatch.setitem(sys.modules, "gpiod", None)
     switches = FootSwitches(section("gpio"), "/dev/i2c-1")

@@ -75,6 +75,15 @@ def boards():
     }
 
 
+@pytest.mark.parametrize("dialect", Servo2040Dialect)
+def test_touch_inputs_of_a_servo2040_are_read_where_they_are_wanted_only(dialect):
+    device = Servo2040Device(LagWorld(SCALE), dialect=dialect)
+    device.touch = [0, 511, 512, 1023, 0, 1023]
+    bus = Servo2040Bus(MemoryPort(device), ALL, touch=True)
+    assert bus.input_levels() == (False, False, True, True, False, True)
+    assert Servo2040Bus(MemoryPort(device), ALL).input_levels() is None
+
+
 @pytest.fixture(params=boards())
 def rig(request):
     device, bus = boards()[request.param]

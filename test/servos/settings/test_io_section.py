@@ -14,6 +14,8 @@ from hexapod_control.servos.settings.io_section import BUS, IoSettings, io_lines
 from hexapod_control.servos.settings.save_servo_section import section
 from hexapod_control.servos.settings.servo_section import servo_settings
 
+ALL_PINS = f"{{{', '.join(f'{leg}: {pin}' for pin, leg in enumerate(STANDARD))}}}"
+
 
 @pytest.fixture
 def read(tmp_path):
@@ -69,6 +71,13 @@ def test_an_address_of_a_board_of_the_servos_is_refused_on_the_same_bus_only(rea
     assert read(text, servos="/dev/i2c-2").imu.address == 0x41
 
 
+def test_switches_on_the_board_of_the_servos_are_pressed_when_their_input_is_high(read):
+    text = f"{{feet: {{chip: servo2040, pins: {ALL_PINS}}}}}"
+    assert (read(text).feet.pins, read(text).feet.pressed) == (tuple(range(len(STANDARD))), "high")
+    with pytest.raises(RobotFileError, match=r"io\.feet\.chip: is servo2040, must be the board of the servos, whose"):
+        read(text, servos="/dev/i2c-1")
+
+
 DEFAULTS = {  # key -> the rest of its part
     "imu.mounting_deg": "chip: mpu6050",
     "battery.shunt": "chip: ina219",
@@ -77,7 +86,7 @@ DEFAULTS = {  # key -> the rest of its part
     "battery.reference": "chip: ads7830",
     **dict.fromkeys(
         ("feet.device", "feet.pressed", "feet.bounce"),
-        f"chip: gpio, pins: {{{', '.join(f'{leg}: {pin}' for pin, leg in enumerate(STANDARD))}}}",
+        f"chip: gpio, pins: {ALL_PINS}",
     ),
 }
 

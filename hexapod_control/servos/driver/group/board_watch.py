@@ -1,4 +1,4 @@
-"""Watches a board whose servos do not reply: a silent board is treated as unplugged."""
+"""Watches a board whose servos do not reply: a silent board is treated as unplugged. Reads its inputs."""
 
 from __future__ import annotations
 
@@ -22,18 +22,29 @@ class AnsweringBoard(Protocol):
         """Whether the board responds; None if it cannot be queried now."""
 
 
+@runtime_checkable
+class HasInputs(Protocol):
+    """A bus whose board has digital inputs."""
+
+    def input_levels(self) -> tuple[bool, ...] | None:
+        """Whether each input is high; None if they are not read."""
+
+
 class BoardWatch:
     """Queries the board at intervals, and in every cycle while it does not respond."""
 
     def __init__(self, bus: Bus, settings: ServoSettings, servo_clock: ServoClock) -> None:
         """`check` does nothing on a bus whose servos reply themselves."""
+        self.input_levels: tuple[bool, ...] | None = None  # whether each input of the board is high
+        self._inputs = bus if isinstance(bus, HasInputs) else None
         self._board = bus if isinstance(bus, AnsweringBoard) else None
         self._names = bus.lost_boards if isinstance(bus, LosesBoards) else dict
         self._port, self._timeout_s = settings.port, max(settings.lost_after, MIN_SILENCE_S)
         self._clock, self._due = servo_clock, -math.inf
 
     def check(self) -> None:
-        """Raises BoardSilent if the board has not answered for too long; a late reply is an answer."""
+        """Reads the inputs. Raises BoardSilent if the board is silent for too long; a late reply is an answer."""
+        self.input_levels = self._inputs.input_levels() if self._inputs is not None else None
         now = self._clock()
         if self._board is None or now < self._due:
             return

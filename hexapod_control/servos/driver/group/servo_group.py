@@ -92,7 +92,7 @@ class ServoGroup:
         self.models = bus.models if isinstance(bus, KnowsModels) else None
         self._bus, self._clock, self._protocol = bus, clock, settings.protocol
         self._converter = UnitConverter(settings.joints)
-        self._board_watch = BoardWatch(bus, settings, servo_clock)
+        self.board_watch = BoardWatch(bus, settings, servo_clock)
         self.board_loss = BoardLoss(bus, self.ids, self.presence, self.readings)
         one_by_one = bus.timing(len(self.ids), bus.can_read & MOTION).turnarounds > 1
         self.goal_check = GoalCheck(bus, self.budget.reads, one_by_one=one_by_one)
@@ -218,7 +218,7 @@ class ServoGroup:
 
         Raises BoardSilent if a board has not answered for so long that a servo would be lost.
         """
-        self._board_watch.check()
+        self.board_watch.check()
         self._read_health()
         if not self.reports_position:
             return self.board_loss.update(self.servo_clock())

@@ -15,6 +15,8 @@ from hexapod_control.servos.protocols.servo2040 import (
     RELAY,
     SERVOS,
     SET,
+    TOUCH,
+    TOUCH_INPUTS,
     VALUE_BITS,
     VOLTAGE,
     Servo2040Decoder,
@@ -50,6 +52,7 @@ class Servo2040Device:
         self.world, self.dialect = world, dialect
         self._channels = PulseChannels(world, ids)
         self.relay, self.latch = False, 0
+        self.touch = [0] * TOUCH_INPUTS  # counts of the inputs
         self.goals: dict[int, int] = {}  # servo -> pulse [us], for servos with a goal
         self._decoder = Servo2040Decoder()
         self._byte_timeout, self._fuse, self._last_receive = byte_timeout, fuse, math.inf
@@ -103,6 +106,8 @@ class Servo2040Device:
         value = 0.0
         if index < SERVOS:
             value = self.goals.get(index, SCALE.center)
+        elif index < CURRENT:
+            value = self.touch[index - TOUCH]
         elif index == VOLTAGE:
             value = self.world.voltage(0) * (100.0 if fork else 310.3)
         elif index == CURRENT:
