@@ -108,8 +108,8 @@ def envelope(robot: Robot) -> None:
 
     def most(name: str, direction: Twist) -> Twist:
         gait = capabilities.gaits[name.removesuffix(FIXED)]
-        room = 1.0 if name.endswith(FIXED) else capabilities.room(gait)
-        return capabilities.envelope.limit(gait, height, room, direction.scaled(10.0)).twist
+        region_share = 1.0 if name.endswith(FIXED) else capabilities.region_share(gait)
+        return capabilities.envelope.limit(gait, height, region_share, direction.scaled(10.0)).twist
 
     fig = plt.figure(figsize=(11, 4.4))
     left, right = fig.add_subplot(1, 2, 1), fig.add_subplot(1, 2, 2)
