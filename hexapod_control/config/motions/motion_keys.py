@@ -10,7 +10,7 @@ from typing import Any
 
 from hexapod_control.config.schema import ChoiceRow, KeyRow, NumberRow, TextRow
 from hexapod_control.core.gait.gait_table import AUTO
-from hexapod_control.core.motions.motion_steps import Choreography, MotionStep
+from hexapod_control.core.motions.motion_steps import LENGTH_UNITS, Choreography, MotionStep
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.workspace.robot_gaits import gaits
 
@@ -113,7 +113,7 @@ def _key(item: dataclasses.Field[Any]) -> MotionKey:
         default=default / factor if isinstance(default, float) else default,
         required=default in (None, "", ()),
         whole=type(default) is int,
-        scaled=bool(metadata.get("length")),
+        scaled=metadata["unit"] in LENGTH_UNITS,
         bounds=bounds,
         choices=metadata.get("choices", ()),
         names=metadata.get("names", ""),

@@ -15,6 +15,7 @@ from typing import Any, Self
 from hexapod_control.core.robot import Vector
 
 MAX_DURATION_S = 600.0
+LENGTH_UNITS = ("m", "m/s")
 
 
 class MotionError(ValueError):
@@ -22,7 +23,7 @@ class MotionError(ValueError):
 
 
 def quantity(default: Any, unit: str, lower: float, upper: float, description: str, **more: Any) -> Any:
-    """Returns a field for a number in [lower, upper]; `length=True` if it scales with the size of the robot."""
+    """Returns a field for a number in [lower, upper]; one with a unit of LENGTH_UNITS scales with the robot's size."""
     metadata = {"unit": unit, "lower": lower, "upper": upper, "description": description, **more}
     return field(default=default, metadata=metadata)
 
@@ -59,7 +60,7 @@ class MotionStep:
         lengths = {
             item.name: getattr(self, item.name) * factor
             for item in dataclasses.fields(self)
-            if item.metadata.get("length")
+            if item.metadata.get("unit") in LENGTH_UNITS
         }
         return dataclasses.replace(self, **lengths) if lengths else self
 
@@ -77,13 +78,13 @@ def _check(item: dataclasses.Field[Any], value: float) -> None:
 class WalkStep(MotionStep):
     """Walks with a constant twist for a time, a distance or an angle; all zero: steps on the spot."""
 
-    x: float = quantity(0.0, "m/s", -2.0, 2.0, "speed forward", length=True)
-    y: float = quantity(0.0, "m/s", -2.0, 2.0, "speed to the left", length=True)
+    x: float = quantity(0.0, "m/s", -2.0, 2.0, "speed forward")
+    y: float = quantity(0.0, "m/s", -2.0, 2.0, "speed to the left")
     yaw: float = degrees(0.0, -360.0, 360.0, "rate of turn, + to the left", "rad/s")
     lift: float = quantity(1.0, "", 0.1, 1.0, "height of the steps, as a share of the robot's")
     tempo: float = quantity(1.0, "", 0.8, 2.0, "swing time, as a share of the robot's")
     duration: float = time(0.0, "duration")
-    distance: float = quantity(0.0, "m", 0.0, 100.0, "or distance to walk", length=True)
+    distance: float = quantity(0.0, "m", 0.0, 100.0, "or distance to walk")
     angle: float = degrees(0.0, 0.0, 3600.0, "or angle to turn")
 
     def __post_init__(self) -> None:
@@ -100,7 +101,7 @@ class WalkStep(MotionStep):
 class ArcStep(MotionStep):
     """Walks on an arc given by the travel of the outermost foot per stance and the curvature."""
 
-    travel: float = quantity(0.03, "m", -0.5, 0.5, "of the outermost foot per stance; < 0 goes backwards", length=True)
+    travel: float = quantity(0.03, "m", -0.5, 0.5, "of the outermost foot per stance; < 0 goes backwards")
     curvature: float = quantity(0.0, "", -1.999, 1.999, "0 is straight on, 1.999 turns on the spot, + to the right")
     duration: float = time(2.0, "duration")
 
@@ -119,9 +120,9 @@ class RotateStep(MotionStep):
 class PoseStep(MotionStep):
     """Takes a body pose relative to the neutral stance."""
 
-    x: float = quantity(0.0, "m", -0.3, 0.3, "forward", length=True)
-    y: float = quantity(0.0, "m", -0.3, 0.3, "to the left", length=True)
-    z: float = quantity(0.0, "m", -0.3, 0.3, "up", length=True)
+    x: float = quantity(0.0, "m", -0.3, 0.3, "forward")
+    y: float = quantity(0.0, "m", -0.3, 0.3, "to the left")
+    z: float = quantity(0.0, "m", -0.3, 0.3, "up")
     roll: float = degrees(0.0, -60.0, 60.0, "+ left side up")
     pitch: float = degrees(0.0, -60.0, 60.0, "+ nose down")
     yaw: float = degrees(0.0, -60.0, 60.0, "+ to the left")
@@ -132,7 +133,7 @@ class PoseStep(MotionStep):
 class HeightStep(MotionStep):
     """Takes a height of the body relative to the neutral stance; the rest of the pose stays."""
 
-    z: float = quantity(0.0, "m", -0.3, 0.3, "up", length=True)
+    z: float = quantity(0.0, "m", -0.3, 0.3, "up")
     duration: float = time(0.0, "of the move; 0: chosen for a moderate speed")
 
 
@@ -140,9 +141,9 @@ class HeightStep(MotionStep):
 class SwayStep(MotionStep):
     """Moves the body pose along an ellipse: cosine and sine parts of every coordinate."""
 
-    x: float = quantity(0.0, "m", -0.3, 0.3, "forward, cosine part", length=True)
-    y: float = quantity(0.0, "m", -0.3, 0.3, "to the left, sine part", length=True)
-    z: float = quantity(0.0, "m", -0.3, 0.3, "up, cosine part", length=True)
+    x: float = quantity(0.0, "m", -0.3, 0.3, "forward, cosine part")
+    y: float = quantity(0.0, "m", -0.3, 0.3, "to the left, sine part")
+    z: float = quantity(0.0, "m", -0.3, 0.3, "up, cosine part")
     roll: float = degrees(0.0, -60.0, 60.0, "sine part")
     pitch: float = degrees(0.0, -60.0, 60.0, "cosine part")
     yaw: float = degrees(0.0, -60.0, 60.0, "sine part")
@@ -189,9 +190,9 @@ class LegStep(MotionStep):
     """Moves one foot to a point relative to its neutral foothold while the others stand; z 0 sets it down."""
 
     name: str = text("", "of the leg", names="legs")
-    x: float = quantity(0.0, "m", -0.5, 0.5, "forward", length=True)
-    out: float = quantity(0.0, "m", -0.5, 0.5, "away from the body", length=True)
-    z: float = quantity(0.0, "m", 0.0, 0.5, "above the ground", length=True)
+    x: float = quantity(0.0, "m", -0.5, 0.5, "forward")
+    out: float = quantity(0.0, "m", -0.5, 0.5, "away from the body")
+    z: float = quantity(0.0, "m", 0.0, 0.5, "above the ground")
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +206,6 @@ class FeetStep(MotionStep):
             "description": "goal of each foot, relative to its neutral position",
             "columns": ("forward", "to the left", "up"),
             "each": (-0.5, 0.5),
-            "length": True,
         },
     )
     duration: float = time(0.0, "of the move; 0: chosen for a moderate speed")

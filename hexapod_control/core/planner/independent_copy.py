@@ -62,8 +62,6 @@ def _copier(kind: type) -> Copier:
         return _copy_tuple
     if kind is list:
         return _copy_list
-    if kind is set:
-        return _once(lambda value, memo: {_copiers[type(part)](part, memo) for part in value})
     if kind is dict:
         return _once(lambda value, memo: {key: _copiers[type(part)](part, memo) for key, part in value.items()})
     if issubclass(kind, np.ndarray):
