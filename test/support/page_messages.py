@@ -1,11 +1,13 @@
-"""Messages as a client of the page may send them: correct ones, wrong values, and other text."""
+"""Messages as a client of the page may send them: correct ones, wrong values, other text; and texts in German."""
 
 import json
 import math
+import re
 
 from hypothesis import strategies as st
 
 from hexapod_control.web import protocol
+from hexapod_control.web.dialog_pages.request_server import PAGES
 
 TOKEN = "a token of sixteen or more"
 JSON = st.recursive(
@@ -38,3 +40,10 @@ MESSAGES = st.one_of(
         st.dictionaries(st.sampled_from(FIELDS), st.sampled_from(VALUES) | JSON, max_size=4),
     ),
 )
+
+
+def not_in_german(page, texts):
+    """Those texts of a program that are not in the German table of its page, not even as a pattern with {1}."""
+    table = json.loads((PAGES / page / "texts" / "de.json").read_text())
+    rows = [re.sub(r"\\\{\d\\\}", "(.+?)", re.escape(key)) for key in table if "{1}" in key]
+    return [text for text in texts if text not in table and not any(re.match(f"{row}$", text, re.S) for row in rows)]

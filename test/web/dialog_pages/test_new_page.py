@@ -83,6 +83,10 @@ def answer_by_keyboard(desk):
     page.press("ArrowDown", "ArrowDown")
     desk.until("document.querySelectorAll('#drawing .leg').length === 4")
     desk.enter("body")
+    page.choose("#language", "de")
+    desk.until("document.querySelector('label').textContent === 'Länge'")
+    page.choose("#language", "en")
+    desk.until("document.querySelector('label').textContent === 'length'")
     for question in ("hip left front", "hip left rear", "lengths"):
         desk.enter(question)
     foot = page.js(FOOT)
@@ -158,6 +162,10 @@ def finish(desk):
     assert load(robot_file).robot.legs[0].coxa.length == pytest.approx(0.062)
     assert desk.page.js("document.querySelector('#command').textContent") == f"hexapod sim --robot {robot_file} --demo"
     assert "from above" in desk.page.js("document.querySelector('#picture').textContent")
+    desk.page.choose("#language", "de")
+    desk.until("document.querySelector('#verdict').textContent === 'Kein Problem gefunden.'")
+    german = desk.page.js("document.querySelector('main').innerText")
+    assert "von oben" in german and "Hüfte links vorn" in german and "from above" not in german
     assert desk.page.errors == []
 
 

@@ -2,6 +2,8 @@
 
 import { $, element } from "./elements.js";
 import { request } from "./requests.js";
+import { LANGUAGES, preferredLanguage, t, useLanguage } from "./texts/texts.js";
+import { translated } from "./translation.js";
 
 const TYPING_PAUSE = 120; // [ms] without a key, after which the drawing follows
 const MANY = 9; // choices that are shown at once; more become a list
@@ -10,6 +12,7 @@ let shown = {}; // what the server sent last
 let changed = false; // since the question was shown
 let count = 0; // of requests: a reply to an older one is left out
 let timer = 0;
+let checked = null; // what `hexapod check` has said
 
 async function ask(act, fields = {}) {
   const number = ++count;
@@ -18,13 +21,14 @@ async function ask(act, fields = {}) {
     return number === count ? reply : null;
   } catch (error) {
     const lost = error instanceof TypeError; // of fetch, if there is no server
-    hint(lost ? "No connection: is `hexapod new --page` still running? Your answers are kept." : error.message, true);
+    hint(lost ? t("offline") : error.message, true);
     return null;
   }
 }
 
 async function move(act, fields) {
   clearTimeout(timer);
+  checked = null;
   const reply = await ask(act, fields);
   if (!reply) return;
   if (reply.count) show(reply);
@@ -36,7 +40,7 @@ function show(view) {
   changed = false;
   const asked = view.key !== undefined;
   $("robot").textContent = view.robot;
-  $("place").textContent = asked ? `Question ${view.number} of ${view.count}` : "All questions are answered";
+  $("place").textContent = asked ? t("place", view) : t("all_answered");
   $("bar").value = (view.number - 1) / view.count;
   $("form").hidden = !asked;
   $("result").hidden = asked;
@@ -46,15 +50,15 @@ function show(view) {
 }
 
 function overviewRow(view, key, text, number) {
-  const row = element("button", { type: "button" }, element("span", { textContent: key.replaceAll("_", " ") }), element("b", { textContent: text }));
+  const row = element("button", { type: "button" }, element("span", { textContent: translated(key.replaceAll("_", " ")) }), element("b", { textContent: translated(text) }));
   row.onclick = () => move("go", { number });
   if (number === view.number) row.setAttribute("aria-current", "step");
   return element("li", {}, row);
 }
 
 function showQuestion(view) {
-  $("prompt").textContent = `${view.prompt}.`;
-  $("drawing").innerHTML = view.drawing;
+  $("prompt").textContent = `${translated(view.prompt)}.`;
+  draw($("drawing"), view.drawing);
   $("fields").replaceChildren(...(view.choices.length ? choices(view) : view.fields.map(field)));
   $("back").disabled = view.number === 1;
   $("undo").disabled = !view.undo;
@@ -65,30 +69,36 @@ function showQuestion(view) {
   if (first.select) first.select();
 }
 
+// Shows a drawing with its texts in the language of the page.
+function draw(figure, svg) {
+  figure.innerHTML = svg;
+  for (const text of figure.querySelectorAll("text, title")) text.textContent = translated(text.textContent);
+}
+
 function field(part, index) {
   const input = element("input", { id: `part-${index}`, value: part.value, inputMode: part.signed ? "text" : "decimal" });
-  const unit = element("select", { ariaLabel: `Unit of ${part.name}` }, ...part.units.map((name) => new Option(name)));
+  const unit = element("select", { className: "unit", ariaLabel: t("unit_of", { name: translated(part.name) }) }, ...part.units.map((name) => new Option(name)));
   unit.value = part.unit;
-  const label = element("label", { htmlFor: input.id, textContent: part.name });
+  const label = element("label", { htmlFor: input.id, textContent: translated(part.name) });
   return element("div", { className: "field" }, label, element("div", {}, input, unit));
 }
 
 function choices(view) {
   if (view.choices.length > MANY) {
-    const list = element("select", { ariaLabel: view.key }, ...view.choices.map((word) => new Option(word)));
+    const list = element("select", { ariaLabel: translated(view.key) }, ...view.choices.map((word) => new Option(translated(word), word)));
     list.value = view.proposal;
     return [list];
   }
   return view.choices.map((word) => {
     const button = element("input", { type: "radio", name: "choice", value: word, checked: word === view.proposal });
-    return element("label", { className: "choice" }, button, word);
+    return element("label", { className: "choice" }, button, translated(word));
   });
 }
 
 // The answer as it would be typed in the terminal; empty for the proposal.
 function typed() {
   if (!changed) return "";
-  const chosen = $("fields").querySelector("input[type=radio]:checked, select:not([aria-label^=Unit])");
+  const chosen = $("fields").querySelector("input[type=radio]:checked, select:not(.unit)");
   if (chosen) return chosen.value;
   return [...$("fields").querySelectorAll(".field")].map((each) => {
     const [value, unit] = [each.querySelector("input").value.trim(), each.querySelector("select").value];
@@ -102,7 +112,8 @@ function hint(text, refused = false) {
 }
 
 function refuse(reply) {
-  hint(reply.refusal ? `${reply.doubtful ? "Hardly possible" : "Not possible"}: ${reply.refusal}.` : "", Boolean(reply.refusal));
+  const values = { reason: translated(reply.refusal ?? "") };
+  hint(reply.refusal ? t(reply.doubtful ? "doubtful" : "impossible", values) : "", Boolean(reply.refusal));
   $("keep").hidden = !reply.doubtful;
   for (const input of $("fields").querySelectorAll("input, select")) input.setAttribute("aria-invalid", String(Boolean(reply.refusal)));
 }
@@ -112,24 +123,28 @@ async function follow() {
   if (!reply) return;
   if (reply.count) return show(reply);
   refuse(reply);
-  if (reply.drawing) $("drawing").innerHTML = reply.drawing;
+  if (reply.drawing) draw($("drawing"), reply.drawing);
 }
 
 async function showResult(view) {
   $("file").textContent = view.file;
-  $("picture").innerHTML = view.picture;
+  draw($("picture"), view.picture);
   $("command").textContent = view.command;
-  $("verdict").textContent = "Checking, which takes up to 20 seconds …";
-  $("remarks").replaceChildren();
   $("done").focus();
-  const reply = await ask("check");
-  if (!reply) return;
+  if (!checked) {
+    $("verdict").textContent = t("checking");
+    $("remarks").replaceChildren();
+    checked = await ask("check");
+  }
+  if (checked) showVerdict(checked);
+}
+
+function showVerdict(reply) {
   const wrong = reply.remarks.filter((remark) => ["problem", "wrong"].includes(remark.seriousness)).length;
-  const verdict = wrong ? `${wrong} to change, the worst first` : "No problem found";
-  $("verdict").textContent = reply.error || `${verdict}.`;
+  $("verdict").textContent = reply.error || (wrong ? t("wrong", { count: wrong }) : t("fine"));
   $("remarks").replaceChildren(...reply.remarks.map((remark) => {
-    const change = remark.change ? ` Change: ${remark.change}.` : "";
-    const row = element("li", {}, element("b", { textContent: remark.seriousness }), `: ${remark.text}.${change}`);
+    const change = remark.change ? ` ${t("change", { what: translated(remark.change) })}` : "";
+    const row = element("li", {}, element("b", { textContent: t(`is_${remark.seriousness}`) }), `: ${translated(remark.text)}.${change}`);
     row.dataset.seriousness = remark.seriousness;
     return row;
   }));
@@ -149,6 +164,13 @@ $("back").onclick = () => move("back");
 $("undo").onclick = () => move("undo");
 $("copy").onclick = async () => {
   await navigator.clipboard.writeText(shown.command);
-  $("copy").textContent = "Copied";
+  $("copy").textContent = t("copied");
 };
+$("language").replaceChildren(...Object.entries(LANGUAGES).map(([key, name]) => new Option(name, key)));
+$("language").value = preferredLanguage();
+$("language").onchange = async () => {
+  await useLanguage($("language").value);
+  if (shown.count) show(shown);
+};
+await useLanguage($("language").value);
 move("show");

@@ -1,0 +1,73 @@
+"""What the program behind `hexapod new --page` says has a German text: questions, drawings and refusals."""
+
+import re
+
+import pytest
+from support.page_messages import not_in_german
+from support.phantomx import robot
+
+from hexapod_control.config.robots.draft.questions.drawings import DRAWINGS, svg_drawing
+from hexapod_control.config.robots.draft.questions.interview import Interview
+from hexapod_control.config.robots.draft.questions.layouts import LAYOUTS
+from hexapod_control.config.robots.draft.questions.question import OTHER_SERVO, YES, Answers
+from hexapod_control.config.robots.draft.questions.question_table import questions
+from hexapod_control.config.robots.draft.questions.units import AnswerError
+from hexapod_control.config.robots.draft.views import views_svg
+
+GIVEN = {"offsets": YES, "servo": OTHER_SERVO}
+LABELS = re.compile(r"<(?:text|title)[^>]*>([^<]*[a-z][^<]*)<")
+WRONG = {"body": ["1,5 2 3", "x", "2", "240 W 120 50", "90000 120 50"], "limits": ["10 -10 0 10 0 10"]}
+DOUBTFUL = ["52 133 66", "220 66 133"]  # lengths
+
+
+def asked(name):
+    """All questions about a robot of one layout, with their usual answers but those of GIVEN."""
+    answered, found = Answers(), []
+    for question in questions(answered):
+        found.append(question)
+        if question.key == "height":
+            return found
+        answered.add(question, {**GIVEN, "legs": name}.get(question.key) or question.default(answered))
+    raise AssertionError("no last question")
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_all_questions_are_in_german(name):
+    found = asked(name)
+    texts = [
+        text for each in found for text in (each.key.replace("_", " "), each.prompt, *(p.name for p in each.parts))
+    ]
+    texts += [word for each in found if each.key != "servo" for word in each.choices]
+    assert not_in_german("new", texts) == []
+
+
+def test_all_drawings_are_in_german():
+    drawn = [svg_drawing(kind, robot(), (), "legs") for kind in DRAWINGS]
+    labels = LABELS.findall(" ".join((*drawn, views_svg(robot()))))
+    assert "femur servo" in labels
+    assert not_in_german("new", [text for text in labels if text not in ("phantomx", "200 mm")]) == []
+
+
+def test_refusals_are_in_german():
+    said = []
+    for question in asked("6 rows"):
+        for text in WRONG.get(question.key, ()):
+            answered = Answers()
+            with pytest.raises(AnswerError) as error:
+                answered.add(question, text)
+                question.rule(answered)
+            said.append(str(error.value))
+    assert len(said) == sum(map(len, WRONG.values()))
+    assert not_in_german("new", said) == []
+
+
+def test_doubts_are_in_german():
+    interview, said = Interview("mine", {}), []
+    while interview.question.key != "lengths":
+        interview.answer("")
+    for text in DOUBTFUL:
+        with pytest.raises(AnswerError) as error:
+            interview.check(text)
+        said += re.match(r"(.+?: is .+?), (.+) \(in m, kg, N m, rad/s\), (.+)$", str(error.value)).groups()[1:]
+    assert len(said) == 2 * len(DOUBTFUL)
+    assert not_in_german("new", said) == []
