@@ -77,14 +77,16 @@ def test_the_page_leads_from_the_gallery_to_a_simulated_robot_and_to_a_first_eve
     desk.until("globalThis.hexapod?.robot.shape?.name === 'phantomx'", 30.0)
     desk.end_from_its_page()
 
+    desk.page.choose("#language", "de")
+    desk.until("document.querySelector('#sim').textContent === 'Simulation starten'")
     desk.press("#robots [value=phantomx]")
     desk.press("[value=real]")
     assert "my_phantomx.yaml" in desk.page.js("document.querySelector('#hint').textContent")
     desk.press("#first")
     desk.until("document.querySelector('#robot')?.textContent === 'my_phantomx.yaml'")
-    desk.until("document.querySelector('#usual button')?.textContent === 'Begin'")
+    desk.until("document.querySelector('#usual button')?.textContent === 'Beginnen'")
     desk.page.call("Page.navigate", url=desk.url)
-    desk.until(f"{TITLE} === 'First evening of phantomx'")
+    desk.until(f"{TITLE} === 'Erster Abend von phantomx'")
     assert desk.page.js(SIMULATE) == "first", "one program at once"
     desk.end_from_its_page()
     assert (desk.folder / "my_phantomx.yaml").read_text() == resolve("phantomx").read_text()

@@ -23,7 +23,9 @@ export function keys() {
 }
 
 export function preferredLanguage() {
-  const wanted = [load("language"), ...(navigator.languages ?? [])].map((name) => (name ?? "").slice(0, 2));
+  const asked = new URLSearchParams(location.search).get("lang"); // by the page that has led here
+  if (asked) history.replaceState(null, "", location.pathname + location.hash);
+  const wanted = [asked, load("language"), ...(navigator.languages ?? [])].map((name) => (name ?? "").slice(0, 2));
   return wanted.find((name) => name in LANGUAGES) ?? "en";
 }
 

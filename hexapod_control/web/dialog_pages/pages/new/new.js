@@ -113,7 +113,8 @@ function hint(text, refused = false) {
 
 function refuse(reply) {
   const values = { reason: translated(reply.refusal ?? "") };
-  hint(reply.refusal ? t(reply.doubtful ? "doubtful" : "impossible", values) : "", Boolean(reply.refusal));
+  const text = reply.refusal ? t(reply.doubtful ? "doubtful" : "impossible", values) : "";
+  hint(text.replace("?.", "?"), Boolean(reply.refusal));
   $("keep").hidden = !reply.doubtful;
   for (const input of $("fields").querySelectorAll("input, select")) input.setAttribute("aria-invalid", String(Boolean(reply.refusal)));
 }

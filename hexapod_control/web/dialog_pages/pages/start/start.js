@@ -60,10 +60,11 @@ function show(reply) {
   showChoice();
 }
 
-// The address of a page as this browser reaches the robot.
+// The address of a page as this browser reaches the robot, in the language of this one.
 function here(url) {
   const address = new URL(url);
   address.hostname = location.hostname;
+  address.search = `lang=${document.documentElement.lang}`;
   return address.href;
 }
 
