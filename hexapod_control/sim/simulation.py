@@ -15,7 +15,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from hexapod_control.core.kinematics.arrays import Array
+from hexapod_control.core.kinematics.arrays import Array, read_only
 from hexapod_control.core.robot import Robot
 from hexapod_control.sim.mujoco_model import MujocoModel, build
 from hexapod_control.sim.start_poses import lowest_point, standing_pose
@@ -200,16 +200,16 @@ class Simulation:
         rotation = data.xmat[world.base].reshape(3, 3)
         return SimulationReading(
             time=self.time,
-            joints=_copy(data.qpos[world.position]),
-            joint_velocity=_copy(data.qvel[world.velocity]),
-            joint_torque=_copy(torque),
+            joints=read_only(data.qpos[world.position]),
+            joint_velocity=read_only(data.qvel[world.velocity]),
+            joint_torque=read_only(torque),
             saturated=np.abs(torque) >= 0.999 * world.stall_torque,
-            foot_forces=_copy(self.foot_forces),
-            orientation=_copy(self._orientation[XYZW]),
-            angular_velocity=_copy(self._gyro),
-            acceleration=_copy(self._accelerometer),
-            position=_copy(data.qpos[:3]),
-            velocity=_copy(data.qvel[:3] @ rotation),
+            foot_forces=read_only(self.foot_forces),
+            orientation=read_only(self._orientation[XYZW]),
+            angular_velocity=read_only(self._gyro),
+            acceleration=read_only(self._accelerometer),
+            position=read_only(data.qpos[:3]),
+            velocity=read_only(data.qvel[:3] @ rotation),
         )
 
     def unwanted_contacts(self) -> tuple[tuple[str, str], ...]:
@@ -227,9 +227,3 @@ class Simulation:
         origin = np.array([x + 1.1e-6, y + 1.7e-6, 10.0])  # off the edges of a height field, which rays can miss
         down = np.array([0.0, 0.0, -1.0])
         return 10.0 - float(mujoco.mj_ray(self.model, self.data, origin, down, groups, 1, -1, hit))
-
-
-def _copy(values: Array) -> Array:
-    copy = np.array(values, dtype=np.float64)
-    copy.setflags(write=False)
-    return copy

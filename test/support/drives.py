@@ -36,6 +36,11 @@ def robot(name: str) -> Robot:
 GAITS = tuple(gaits(robot("phantomx")))
 
 
+def random_joints(machine: Robot, rng: random.Random) -> tuple[tuple[float, ...], ...]:
+    """Joint angles (n, 3) [rad] anywhere within their limits."""
+    return tuple(tuple(rng.uniform(joint.lower, joint.upper) for joint in leg.joints) for leg in machine.legs)
+
+
 def standing_planner(name: str | Robot, gait: str = "") -> Planner:
     """A planner of its own whose robot stands on its neutral footholds."""
     return _standing(robot(name) if isinstance(name, str) else name, gait).copy()

@@ -23,3 +23,9 @@ def flat(section, prefix=""):
             yield from flat(value, f"{prefix}{name}.")
         else:
             yield f"{prefix}{name}", value
+
+
+def listed(section, name):
+    """The names in a parameter that is a list, or one text with spaces."""
+    names = section.get(name, [])
+    return names.split() if isinstance(names, str) else names

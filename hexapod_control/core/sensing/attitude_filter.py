@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from hexapod_control.core.kinematics.body_pose import BodyPose, quaternion_angles
 from hexapod_control.core.robot import Vector
 from hexapod_control.core.statics.static_stability import GRAVITY
 
@@ -61,17 +62,14 @@ def rotation(turn: Vector) -> Quaternion:
 def from_roll_pitch_yaw(angles: Vector) -> Quaternion:
     """The rotation by yaw about z, then pitch about the new y, then roll about the new x [rad]."""
     roll, pitch, yaw = angles
-    return product(product(rotation((0.0, 0.0, yaw)), rotation((0.0, pitch, 0.0))), rotation((roll, 0.0, 0.0)))
+    x, y, z, w = BodyPose(roll=roll, pitch=pitch, yaw=yaw).quaternion()
+    return w, x, y, z
 
 
 def to_roll_pitch_yaw(q: Quaternion) -> Vector:
     """Roll, pitch and yaw [rad] of a unit quaternion."""
     w, x, y, z = q
-    return (
-        math.atan2(2.0 * (w * x + y * z), 1.0 - 2.0 * (x * x + y * y)),
-        math.asin(min(max(2.0 * (w * y - z * x), -1.0), 1.0)),
-        math.atan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z)),
-    )
+    return quaternion_angles(x, y, z, w)
 
 
 class AttitudeFilter:

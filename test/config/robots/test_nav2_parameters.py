@@ -10,7 +10,7 @@ from functools import cache
 import pytest
 from ruamel.yaml import YAML
 from support.drives import GAITS, ROBOTS
-from support.parameter_files import flat, sections
+from support.parameter_files import flat, listed, sections
 from support.paths import DATA
 
 from hexapod_control.bringup import nav2_graph
@@ -55,11 +55,6 @@ PATH = NAV2["controller_server"]["FollowPath"]
 
 def under(name, parameters):
     return {f"{name}.{key}": kind for key, kind in parameters.items()}
-
-
-def listed(section, name):
-    names = section.get(name, [])
-    return names.split() if isinstance(names, str) else names
 
 
 def declared(node, section):

@@ -8,7 +8,7 @@ from functools import cache
 
 import pytest
 from ruamel.yaml import YAML
-from support.parameter_files import flat, sections
+from support.parameter_files import flat, listed, sections
 from support.paths import DATA
 
 from hexapod_control.cli.main import main
@@ -77,11 +77,6 @@ class Release:
     def motion_models(self):
         """True if the motion model of MPPI is a plugin with a section of its own."""
         return PLUGINS["mppi::OmniMotionModel"]["files"][0] in self.files
-
-
-def listed(section, name):
-    names = section.get(name, [])
-    return names.split() if isinstance(names, str) else names
 
 
 @pytest.mark.parametrize("distribution", NAMES)

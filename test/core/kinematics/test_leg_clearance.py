@@ -8,7 +8,7 @@ from itertools import pairwise, product
 import mujoco
 import numpy as np
 import pytest
-from support.drives import ROBOTS, robot, standing_planner
+from support.drives import ROBOTS, random_joints, robot, standing_planner
 
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.robots.urdf import urdf
@@ -28,11 +28,6 @@ SIX = [
     {"right_middle", "right_front"},
     {"right_front", "left_front"},
 ]
-
-
-def random_row(machine, rng):
-    """Joints anywhere within their limits."""
-    return [tuple(rng.uniform(joint.lower, joint.upper) for joint in leg.joints) for leg in machine.legs]
 
 
 def mirrored(machine, row):
@@ -133,7 +128,7 @@ def test_the_gap_between_legs_matches_brute_force_in_any_pose(name, change):
     machine, rng = change(robot(name)), random.Random(2)
     ring, near = LegNeighbours.of(machine), 0
     for _ in range(400):
-        joints = random_row(machine, rng)
+        joints = random_joints(machine, rng)
         gaps = brute_gaps(machine, joints)
         narrowest = min(gaps.values())
         found = ring.gap(joints, FAR)
@@ -151,7 +146,7 @@ def test_mirroring_the_robot_does_not_change_the_gap(name):
     machine, rng = robot(name), random.Random(3)
     ring = LegNeighbours.of(machine)
     for _ in range(200):
-        joints = random_row(machine, rng)
+        joints = random_joints(machine, rng)
         assert ring.gap(mirrored(machine, joints), FAR).distance == pytest.approx(ring.gap(joints, FAR).distance)
 
 
@@ -188,7 +183,7 @@ def test_the_gap_is_never_wider_than_between_the_links_in_physics_and_narrower_b
     assert {len(geoms) for geoms in links} == {3}  # femur, tibia and ball
     short = []
     for _ in range(150):
-        joints = random_row(machine, rng)
+        joints = random_joints(machine, rng)
         simulation.reset(np.array(joints), height=1.0)
         measured = min(
             mujoco.mj_geomDistance(model, data, a, b, FAR, None)

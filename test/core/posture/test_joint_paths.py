@@ -4,15 +4,10 @@ import random
 from itertools import pairwise
 
 import pytest
-from support.drives import ROBOTS, robot
+from support.drives import ROBOTS, random_joints, robot
 
 from hexapod_control.core.kinematics.leg_clearance import LegNeighbours
 from hexapod_control.core.posture.joint_paths import PATH_GAP_M, find_path
-
-
-def random_row(machine, rng):
-    """Joints anywhere within their limits."""
-    return tuple(tuple(rng.uniform(joint.lower, joint.upper) for joint in leg.joints) for leg in machine.legs)
 
 
 def narrowest(machine, path):
@@ -28,7 +23,7 @@ def narrowest(machine, path):
 def apart(machine, rng):
     """Random joints whose legs are clear of each other."""
     ring = LegNeighbours.of(machine)
-    return next(row for row in iter(lambda: random_row(machine, rng), None) if ring.gap(row).distance > PATH_GAP_M)
+    return next(row for row in iter(lambda: random_joints(machine, rng), None) if ring.gap(row).distance > PATH_GAP_M)
 
 
 @pytest.mark.parametrize("name", ROBOTS)
@@ -51,5 +46,5 @@ def test_a_path_ends_at_its_goal_and_keeps_legs_apart_that_are_apart_at_its_ends
 def test_the_straight_path_is_taken_wherever_it_comes_no_nearer_than_its_ends(name):
     machine, rng = robot(name), random.Random(2)
     for _ in range(20):
-        row = random_row(machine, rng)
+        row = random_joints(machine, rng)
         assert find_path(machine, row, row) == (row,)

@@ -6,7 +6,7 @@ import random
 
 import numpy as np
 import pytest
-from support.drives import ROBOTS, robot
+from support.drives import ROBOTS, random_joints, robot
 
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.robots.urdf import urdf
@@ -37,11 +37,6 @@ def stance_in(machine, pose, lifts=None):
         row = found.joints
     assert found.unreached is None
     return row
-
-
-def random_row(machine, rng):
-    """Joints anywhere within their limits."""
-    return [tuple(rng.uniform(joint.lower, joint.upper) for joint in leg.joints) for leg in machine.legs]
 
 
 def lowest_points(machine, joints):
@@ -93,7 +88,7 @@ def test_in_any_pose_it_rests_on_three_points_around_the_centre_of_mass_with_not
     machine, rng = robot(name), random.Random(3)
     kinds = set()
     for _ in range(500):
-        joints = random_row(machine, rng)
+        joints = random_joints(machine, rng)
         found = resting_pose(machine, joints)
         up, (points, radii) = np.array(found.up), lowest_points(machine, joints)
         assert up @ up == pytest.approx(1.0) and up[2] > 0.0
@@ -118,7 +113,7 @@ def test_mirroring_the_joint_angles_mirrors_the_roll(name):
     names = machine.leg_names
     other = [names.index({"left": "right", "right": "left"}[n.split("_")[0]] + n[n.index("_") :]) for n in names]
     for _ in range(200):
-        joints = random_row(machine, rng)
+        joints = random_joints(machine, rng)
         one = resting_pose(machine, joints)
         two = resting_pose(machine, [(-joints[row][0], *joints[row][1:]) for row in other])
         assert (two.roll, two.pitch, two.height) == pytest.approx((-one.roll, one.pitch, one.height), abs=1e-6)

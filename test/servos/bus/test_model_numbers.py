@@ -1,6 +1,7 @@
 """The models of servos are known by number, and a bus of another protocol refuses them before any write."""
 
 import pytest
+from support.kits.memory_wire import MemoryPort
 
 from hexapod_control.servos.bus.bus_interface import BusError
 from hexapod_control.servos.bus.ff_frames import FFDecoder, FFInstruction
@@ -16,33 +17,22 @@ NAMES = {"feetech_st": "Feetech STS3215", "feetech_sc": "Feetech SCS0009", "dyna
 READS = {FFInstruction.READ}
 
 
-class Port:
-    """A port to an emulated device that keeps the instructions sent."""
-
-    baud = 1_000_000
+class RecordingPort(MemoryPort):
+    """A port to an emulated device that stores the instructions sent."""
 
     def __init__(self, device):
-        self.device, self.inbox, self.sent = device, b"", b""
+        super().__init__(device, 1_000_000)
+        self.sent = b""
 
     def write(self, data):
         self.sent += data
-        self.inbox += b"".join(reply for _, reply in self.device.receive(data, 0.0))
-
-    def read(self, count, deadline):
-        data, self.inbox = self.inbox[:count], self.inbox[count:]
-        return data
-
-    def clear(self):
-        self.inbox = b""
-
-    def close(self):
-        pass
+        super().write(data)
 
 
 def opened(protocol, servos, **options):
     """A bus of a protocol on emulated servos of another."""
     device = emulated_device(servos, LagWorld(PROTOCOLS[servos].scale, len(IDS)), IDS)
-    port = Port(device)
+    port = RecordingPort(device)
     return PROTOCOLS[protocol].open(port, IDS, **options), port
 
 

@@ -4,6 +4,7 @@ import dataclasses
 import math
 
 import pytest
+from support.kits.memory_wire import MemoryPort
 
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.servos.emulator.device_registry import emulated_device
@@ -18,28 +19,17 @@ from hexapod_control.servos.settings.servo_section import standard
 FILE = load("phantomx")
 
 
-class Port:
-    """A port to an emulated device; `lost` counts the writes without a reply."""
-
-    baud = 1_000_000
+class LossyPort(MemoryPort):
+    """A port to an emulated device that loses the replies to the next `lost` writes."""
 
     def __init__(self, device):
-        self.device, self.inbox, self.lost = device, b"", 0
+        super().__init__(device, 1_000_000)
+        self.lost = 0
 
     def write(self, data):
-        replies = b"".join(reply for _, reply in self.device.receive(data, 0.0))
-        self.inbox += b"" if self.lost > 0 else replies
+        self.mute = self.lost > 0
         self.lost -= 1
-
-    def read(self, count, deadline):
-        data, self.inbox = self.inbox[:count], self.inbox[count:]
-        return data
-
-    def clear(self):
-        self.inbox = b""
-
-    def close(self):
-        pass
+        super().write(data)
 
 
 class Bench:
@@ -51,7 +41,7 @@ class Bench:
         ids = [joint.id for joint in self.joints]
         self.row = PROTOCOLS[protocol]
         self.world = LagWorld(self.row.scale, len(ids))
-        self.port = Port(emulated_device(protocol, self.world, ids))
+        self.port = LossyPort(emulated_device(protocol, self.world, ids))
         self.bus = self.row.open(self.port, ids)
 
     def set(self, name, value, index=4):
