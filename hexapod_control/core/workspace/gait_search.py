@@ -1,6 +1,6 @@
 """Search for the fastest gait of a robot with any number of legs.
 
-A gait is the faster, the smaller its duty factor. The cycle is divided into equal parts; every leg is in swing for the
+The smaller the duty factor, the faster the gait. The cycle is divided into equal parts; every leg is in swing for the
 same number of them, and lifts off at the start of one. For each share of the cycle in swing, from one half down, the
 search takes the lift-offs with the greatest static margin.
 """
