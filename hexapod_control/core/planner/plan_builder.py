@@ -29,16 +29,17 @@ def build_plan(
     """
     robot, limiter, last = context.robot, context.limiter, context.plan
     joints = read_only(pose.joints)
-    joints_before = read_only(context.joints)
     if last is not None and last.joint_angles is not None:
         joints_before = last.joint_angles
-    feet, feet_velocity = None, _at_rest(context)
-    if pose.centres is not None:
+    else:
+        joints_before = read_only(context.joints)
+    if pose.centres is None:
+        feet, feet_velocity = None, _at_rest(context)
+    else:
         feet = read_only(pose.centres)
         feet_before = forward(robot, joints_before) if last is None or last.feet is None else last.feet
         feet_velocity = _rate(feet_before, feet, dt)
-    x, y, z = center_of_mass(robot, pose.joints)
-    x, y, _ = pose.placement.to_footprint(x, y, z)
+    x, y, _ = pose.placement.to_footprint(*center_of_mass(robot, pose.joints))
     standing = [point for point, down in zip(pose.contacts, pose.planted, strict=True) if down]
     return TickPlan(
         state=state,
