@@ -76,7 +76,7 @@ def test_batch_forward_kinematics_matches_single_legs_and_undoes_the_inverse(see
     assert pytest.approx(np.array(one_by_one), abs=1e-9) == back[:, :100].T
 
 
-def test_reached_joints_are_within_their_limits_and_a_target_that_is_not_a_number_is_not_reached():
+def test_reached_joints_are_within_their_limits_and_a_nan_target_is_not_reached():
     for seed in range(20):
         leg = random_leg(random.Random(seed))
         points = targets(leg, 2000, seed)

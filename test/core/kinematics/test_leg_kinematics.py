@@ -83,7 +83,7 @@ def test_all_joints_at_zero_is_a_straight_horizontal_leg():
     assert foot == pytest.approx((0.170, 0.0, 0.0))
 
 
-def test_targets_too_far_or_too_near_are_pulled_to_the_reach_limit_and_named():
+def test_targets_too_far_or_too_near_are_clamped_to_the_reach_limit_and_named():
     """Articles A2 and D4: no NaN; targets too far AND too near are reported with the missing distance."""
     leg = replace(
         robot("article").legs[0],

@@ -63,7 +63,7 @@ class Laws:
 
 
 @pytest.mark.parametrize(("name", "leg"), LEGS)
-def test_a_walking_robot_folds_any_leg_and_walks_on_and_takes_it_back_without_tipping_or_a_jump(name, leg):
+def test_a_walking_robot_folds_any_leg_continues_and_restores_it_without_tipping_or_a_jump(name, leg):
     planner = standing_planner(name)
     row, usual, gait = planner.robot.leg_names.index(leg), planner.view.maxima(), planner.view.active_gait
     command = Twist(0.5 * usual.vx, 0.0, 0.0)
@@ -115,7 +115,7 @@ def test_on_five_legs_the_feet_stay_planted_in_the_world_and_support_the_robot_a
 
 @pytest.mark.parametrize("name", ROBOTS)
 @pytest.mark.parametrize("pair", [("left_middle", "right_middle"), ("left_rear", "right_front")])
-def test_without_two_opposite_legs_the_robot_crawls_and_takes_them_back_at_once_one_after_the_other(name, pair):
+def test_without_two_opposite_legs_the_robot_crawls_and_then_restores_them_one_after_the_other(name, pair):
     planner = standing_planner(name)
     laws = Laws(planner)
     for lost in (True, False):
@@ -185,7 +185,7 @@ def test_torque_off_keeps_legs_lost_and_holds_them_where_they_are_found():
     assert (plan.joint_angles[2] == joints[2]).all() and plan.state is RobotState.STANDING
 
 
-def test_a_lost_leg_found_elsewhere_stays_there_when_another_one_is_lost_and_comes_back_from_there():
+def test_a_lost_leg_found_elsewhere_stays_there_when_another_one_is_lost_and_returns_from_there():
     planner = on_five("phantomx", "left_middle")
     joints = planner.view.joint_angles.copy()
     planner.forget_pose()

@@ -80,7 +80,7 @@ def test_the_first_reading_sets_roll_and_pitch_and_leaves_the_heading(attitude):
 
 @quick
 @given(tilts, tilts)
-def test_gravity_turns_any_tilt_to_the_true_one_within_five_time_constants_and_never_the_heading(start, true):
+def test_gravity_corrects_any_tilt_within_five_time_constants_and_never_the_heading(start, true):
     made = AttitudeFilter(time_constant=0.1)
     made.update((0.0, 0.0, 0.0), UP, DT)
     made.attitude = from_roll_pitch_yaw(start)

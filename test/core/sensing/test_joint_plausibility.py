@@ -38,7 +38,7 @@ def rows(seconds=4.0):
 
 
 @pytest.mark.parametrize("name", FOREIGN)
-def test_foreign_samples_among_those_of_a_walking_robot_are_rejected_and_its_own_are_not(name):
+def test_joint_samples_of_another_robot_are_rejected_and_those_of_a_walking_robot_are_not(name):
     check = JointPlausibility(MACHINE).check
     for count, row in enumerate(rows()):
         now = count * DT

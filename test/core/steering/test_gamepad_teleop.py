@@ -170,7 +170,7 @@ def test_after_a_stop_the_dead_man_must_be_released_first():
     assert teleop.update(pad(L1, ly=1.0)).twist.vx > 0.0
 
 
-def test_a_lost_pad_is_a_zero_and_one_that_comes_back_with_the_dead_man_stuck_drives_nothing():
+def test_a_lost_gamepad_stops_the_robot_and_one_that_returns_with_the_dead_man_pressed_moves_nothing():
     teleop = person()
     teleop.update(pad(L1, ly=1.0))
     assert teleop.lost().twist == ZERO
@@ -193,7 +193,7 @@ def test_an_axis_that_is_not_finite_is_refused(value):
         person().update(pad(L1, ly=value))
 
 
-def test_missing_axes_and_buttons_of_a_pad_count_as_at_rest_and_are_reported():
+def test_missing_axes_and_buttons_of_a_gamepad_count_as_at_rest_and_are_reported():
     teleop = person()
     small = GamepadState([0.0, 1.0], [0] * 10)
     twist = teleop.update(small._replace(buttons=[0] * 9 + [1])).twist

@@ -195,7 +195,7 @@ def test_it_goes_round_a_pillar_without_touching_it(offset, radius):
 
 
 @pytest.mark.parametrize("yaw", [0.0, 2.0, -2.0])
-def test_it_goes_on_round_the_side_it_has_taken_in_whatever_direction_it_walks(yaw):
+def test_a_detour_continues_on_its_side_in_whatever_direction_the_robot_walks(yaw):
     frame = Pose(0.4, -0.2, yaw)
 
     def side(pursuit, offset):

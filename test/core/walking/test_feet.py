@@ -194,7 +194,7 @@ def test_a_drop_turns_with_the_body():
 
 
 @pytest.mark.parametrize("steps", [1, 7, 50])
-def test_a_foot_stopped_by_an_early_contact_ends_where_it_touched_before_the_contact_was_known(steps):
+def test_a_foot_stopped_by_an_early_contact_returns_to_the_point_of_contact(steps):
     drop = Dropping(0.1, 0.02, 0.0, 0.2, -0.1, end=0.02, touched=True)
     foot = Foot(0.0, 0.0, 0.04, drop)
     while not foot.planted:
