@@ -36,7 +36,7 @@ def test_a_field_that_is_not_finite_is_refused_by_name_at_rest(bench, field, val
     publisher = bench.velocity_publisher()
     publisher.publish(broken(field, value))
     bench.until(lambda: f"cmd_vel: {field} is {value}: refused; send finite numbers" in node.velocity.last_refusal)
-    assert node.velocity.input.twist.is_zero
+    assert node.velocity.filter.twist.is_zero
     publisher.publish(twist(0.05))  # and continues undisturbed
     bench.until(lambda: node.output.last.twist.vx > 0.0)
 
@@ -72,10 +72,10 @@ def test_out_of_order_stamps_keep_the_newest_command(bench):
         publisher.publish(messages.twist_stamped_message(Twist(vx, 0.0, 0.0), messages.time(now + offset)))
 
     send(0.05, 0)
-    bench.until(lambda: node.velocity.input.twist.vx == 0.05)
+    bench.until(lambda: node.velocity.filter.twist.vx == 0.05)
     send(-0.05, -100_000_000)
     bench.until(lambda: "older than the newest: dropped; send in order" in node.velocity.last_refusal)
-    assert node.velocity.input.twist.vx == 0.05
+    assert node.velocity.filter.twist.vx == 0.05
 
 
 COUNTING = """
@@ -102,7 +102,7 @@ def test_only_the_newest_command_of_a_flood_is_used(bench):
     process = subprocess.Popen([sys.executable, "-c", COUNTING], start_new_session=True)
     try:
         last = pytest.approx(0.02, abs=1e-9)  # of twenty thousand
-        bench.until(lambda: node.velocity.input.twist.vx == last, 30.0, "the last one")
+        bench.until(lambda: node.velocity.filter.twist.vx == last, 30.0, "the last one")
     finally:
         process.kill()
         process.wait(10.0)

@@ -86,9 +86,9 @@ def test_stale_future_and_empty_stamps_have_different_messages(bench):
     bench.until(lambda: "10 s old, more than cmd_vel_timeout 0.5 s: refused; " in node.velocity.last_refusal)
     send(3600.0)
     bench.until(lambda: "s in the future: refused; synchronise the clocks" in node.velocity.last_refusal)
-    assert node.velocity.input.twist.is_zero
+    assert node.velocity.filter.twist.is_zero
     send(None)
-    bench.until(lambda: not node.velocity.input.twist.is_zero)
+    bench.until(lambda: not node.velocity.filter.twist.is_zero)
     assert "the stamp is zero: accepted, but only its arrival time is checked" in node.last_report("cmd_vel no stamp")
     logged = node.sent_reports["cmd_vel no stamp"].logged
     send(None)
@@ -285,7 +285,7 @@ def broken(*args):
         (lambda n: n.planner, "command", "on_cmd_vel"),
         (lambda n: n.planner, "request_pose", "on_body_pose"),
         (lambda n: n.planner, "change_gait", "on_gait"),
-        (lambda n: n.velocity.input, "expired", "watch"),
+        (lambda n: n.velocity.filter, "expired", "watch"),
         (lambda n: n.velocity, "check_publishers", "housekeeping"),
         (lambda n: n.planner, "stand", "on_stand"),
         (lambda n: n.planner, "sit", "on_sit"),

@@ -44,7 +44,7 @@ class CommandSourceDisplay:
         self.announced = {name: when for name, when in self.announced.items() if now - when <= ANNOUNCEMENT_TIMEOUT_S}
         if self.announced:
             return highest_priority(self.announced)
-        return NO_SOURCE if self._velocity.input.twist.is_zero else ", ".join(self._velocity.sources) or NO_SOURCE
+        return NO_SOURCE if self._velocity.filter.twist.is_zero else ", ".join(self._velocity.sources) or NO_SOURCE
 
     def show(self) -> None:
         """Publishes the name if it has changed."""

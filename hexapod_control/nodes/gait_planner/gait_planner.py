@@ -68,7 +68,7 @@ class GaitPlanner(GuardedNode):
         self._ticks = self._overruns = 0
         self._counted = time.monotonic()
         self._rate = 0.0
-        self._let_go = False  # the driver reports torque off
+        self._torque_off = False  # the driver reports torque off
         self._stands_up = settings.stand_on_start  # as soon as the pose is known; not after torque-off
         self._lies_down = False  # sits down before the process ends
         self._ending: float | None = None  # [s] steady time at which the process was asked to end
@@ -79,14 +79,14 @@ class GaitPlanner(GuardedNode):
         stamped, timeout = settings.enable_stamped_cmd_vel, settings.cmd_vel_timeout
         self.velocity = VelocityInput(self, self.commands, self.planner, stamped, timeout)
         self.source = CommandSourceDisplay(self, self.velocity)
-        self.share = SpeedDerating(self, self.planner)
+        self.derating = SpeedDerating(self, self.planner)
         self._measured.subscribe(self.on_measured_joints, COMMAND, polled=True)
         self.create_subscription(Bool, "armed", self.on_armed, LATCHED_HISTORY)  # a short torque-off counts too
-        self.posture = PostureServices(self, self.commands, self.velocity.input.block)
+        self.posture = PostureServices(self, self.commands, self.velocity.filter.block)
         frame = f"{settings.tf_frame_prefix}base_link"
         self.body = PoseGaitFootInput(self, self.commands, self.planner.robot, frame)
         self.legs = LegInput(self, self.commands, self.planner)
-        self.mishaps = MishapReports(self, self.commands, self.planner, self.velocity.input.block)
+        self.mishaps = MishapReports(self, self.commands, self.planner, self.velocity.filter.block)
         self.create_service(Trigger, "stop", self.on_stop)
         self._clock_of_ticks = self.control_clock
         self.create_timer(self._period, self.tick, clock=self._clock_of_ticks)
@@ -126,7 +126,7 @@ class GaitPlanner(GuardedNode):
         """Takes measured joints: the pose until the robot stands, afterwards for comparison with the planned joints."""
         if self.settings.stuck_detection:
             self.planner.sensors.joints.take(sample.joints.ravel().tolist())
-        if self._let_go or self.planner.state not in (RobotState.UNKNOWN, RobotState.SITTING):
+        if self._torque_off or self.planner.state not in (RobotState.UNKNOWN, RobotState.SITTING):
             return
         unknown = self.planner.state is RobotState.UNKNOWN
         if unknown and not self.output.has_target_subscribers:  # the first targets of a motion would be lost
@@ -144,11 +144,11 @@ class GaitPlanner(GuardedNode):
 
     def on_armed(self, message: Bool) -> None:
         """Takes whether the torque is on; after torque-off the pose is unknown until the robot is armed again."""
-        self._let_go = not message.data
-        if self._let_go:
+        self._torque_off = not message.data
+        if self._torque_off:
             self._stands_up &= self.planner.state is RobotState.UNKNOWN
             self.commands.forget_pose()
-            self.velocity.input.block()
+            self.velocity.filter.block()
 
     def on_stop(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         """Stops the robot; cmd_vel is accepted again after a zero command or a pause."""
@@ -157,7 +157,7 @@ class GaitPlanner(GuardedNode):
 
     def _changed(self, settings: PlannerSettings) -> None:
         self.settings = settings
-        self.velocity.input.timeout = settings.cmd_vel_timeout
+        self.velocity.filter.timeout = settings.cmd_vel_timeout
         self.planner.change_settings(limits=settings.limits)
         self.sensors.adapt(settings.adaptation, settings.mishap_detection)
         self.player.change_settings(**_step_settings(settings))
@@ -166,7 +166,7 @@ class GaitPlanner(GuardedNode):
 
     def safe_stop(self, callback: str) -> None:
         """Sets all feet down and stands still; a failed tick repeats the last targets."""
-        self.velocity.input.block()
+        self.velocity.filter.block()
         if callback != "tick":
             self.commands.stop()
             return
@@ -202,7 +202,7 @@ class GaitPlanner(GuardedNode):
             "command source": ", ".join(self.velocity.sources) or "none",
             "driven by": self.source.name,
             "leg gap m": "" if plan is None else f"{plan.gap:.3f}",
-            "speed share": f"{self.share.value:.2f}",
+            "speed share": f"{self.derating.value:.2f}",
             "last refusal": self.velocity.last_refusal or "none",
             **self.sensors.status(),
         }
@@ -214,7 +214,7 @@ class GaitPlanner(GuardedNode):
         up = self.planner.state not in (RobotState.UNKNOWN, RobotState.SITTING)  # standing, or changing posture
         self._lies_down = self.settings.sit_on_exit and up and not self.planner.sit()
         if self._lies_down:
-            self.velocity.input.block()
+            self.velocity.filter.block()
         else:
             self.safe_stop("end")
 

@@ -40,7 +40,7 @@ class VelocityInput:
         self, node: GuardedNode, commands: OperatorCommands, planner: Planner, stamped: bool, timeout: float
     ) -> None:
         """`stamped`: cmd_vel is TwistStamped; `timeout` [s] of a command."""
-        self.input = VelocityFilter(timeout)
+        self.filter = VelocityFilter(timeout)
         self._node = node
         self._commands = commands
         self._planner = planner
@@ -90,12 +90,12 @@ class VelocityInput:
     def _offer(self, topic: str, twist: Twist, non_planar: Vector, stamp: float | None) -> bool:
         """Passes a twist on, or reports why it is refused."""
         now = self._node.get_clock().now().nanoseconds * 1e-9 if stamp is not None else 0.0
-        verdict = self.input.offer(twist, non_planar, stamp, now, time.monotonic())
+        verdict = self.filter.offer(twist, non_planar, stamp, now, time.monotonic())
         if verdict.text:
             self._refuse(topic, verdict.kind, verdict.text)
         if verdict.accepted:
             self._topic = topic
-            ignored = self._commands.velocity(self.input.twist)
+            ignored = self._commands.velocity(self.filter.twist)
             if ignored:
                 self._node.report("not standing", ReportLevel.OK, f"cmd_vel {ignored}")
         return verdict.accepted
@@ -114,8 +114,8 @@ class VelocityInput:
         """Checks for a timeout of the command; after a pause of this process, waiting messages are read first."""
         now, last = time.monotonic(), self._watched
         self._watched = now
-        if now - last <= MAX_WATCH_GAP_S and self.input.expired(now):
-            seconds, topic = self.input.timeout, self._topic
+        if now - last <= MAX_WATCH_GAP_S and self.filter.expired(now):
+            seconds, topic = self.filter.timeout, self._topic
             cause = self._node.clock_monitor.cause("is its sender running?", now)
             text = f"{topic}: nothing usable for {seconds:g} s while walking: stopping; {cause}"
             self._node.report(f"{topic} timeout", ReportLevel.WARNING, text)

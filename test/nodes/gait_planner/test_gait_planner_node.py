@@ -207,7 +207,7 @@ def test_a_stop_holds_against_a_stream_of_commands_until_a_zero_comes(bench):
     bench.until(lambda: "ignored after a stop: send a zero command" in node.velocity.last_refusal)
     assert node.output.last.twist == ZERO
     command[0] = twist()
-    bench.until(lambda: not node.velocity.input.blocked)
+    bench.until(lambda: not node.velocity.filter.blocked)
     command[0] = twist(0.08)
     bench.until(lambda: node.output.last.twist.vx > 0.05)
     bench.probe.destroy_timer(timer)

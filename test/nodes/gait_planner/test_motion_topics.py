@@ -209,10 +209,10 @@ def test_a_velocity_that_runs_out_does_not_disturb_a_motion(bench, tmp_path):
     velocity = motions.node.velocity
     steps = "  - leg: {name: left_front, z: 0.06}\n  - wait: {duration: 3}\n  - leg: {name: left_front, z: 0}\n"
     bench.velocity_publisher().publish(twist(0.05))
-    bench.until(lambda: not velocity.input.twist.is_zero)
+    bench.until(lambda: not velocity.filter.twist.is_zero)
     motions.play(motions.write("lift", steps))
     motions.until("lift wait", 8.0)
-    velocity.input.offer(Twist(0.05, 0.0, 0.0), (0.0, 0.0, 0.0), None, 0.0, time.monotonic() - 11.0)  # too old
+    velocity.filter.offer(Twist(0.05, 0.0, 0.0), (0.0, 0.0, 0.0), None, 0.0, time.monotonic() - 11.0)  # too old
     bench.until(lambda: motions.node.last_report("cmd_vel timeout"))
     rows = bench.listen(MultiDOFJointState, "foot_targets")
     bench.until(lambda: len(rows) > 75)

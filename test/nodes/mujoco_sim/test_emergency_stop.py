@@ -69,7 +69,7 @@ def test_after_an_emergency_stop_every_request_is_refused_and_the_robot_stays_as
     bench.publisher(String, "motion").publish(String(data="bow"))
     bench.publisher(MultiDOFJointState, "foot_command").publish(MultiDOFJointState())
     robot.stream.command = twist  # a zero, after which velocities count again
-    bench.until(lambda: not node.velocity.input.blocked)
+    bench.until(lambda: not node.velocity.filter.blocked)
     robot.stream.command = lambda: twist(0.08)
     for kind in ("pose", "gait", "motion", "foot", "not standing"):
         bench.until(lambda kind=kind: TORQUE_OFF in node.last_report(kind), 2.0, kind)

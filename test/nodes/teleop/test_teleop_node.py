@@ -201,7 +201,7 @@ def test_a_pad_that_is_removed_with_the_stick_forward_is_a_stop(bench):
     pad.touch(L1, ly=1.0)
     bench.until(lambda: planner.output.last.twist.vx > 0.04)
     pad.remove()
-    bench.until(lambda: planner.velocity.input.twist.is_zero, STOP, "a zero command")
+    bench.until(lambda: planner.velocity.filter.twist.is_zero, STOP, "a zero command")
     assert "no message for 0.3 s while driving" in node.last_report("silent")
     wait_for_stop(bench, planner)
     assert planner.recent_reports() == []  # a command, not a timeout

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 
 from hexapod_control.core.walking.foot import STANCE, Dropping, Foot, Swing
-from hexapod_control.core.walking.terrain.edges import STOP
+from hexapod_control.core.walking.terrain.early_contact import STOP
 from hexapod_control.core.walking.terrain.foot_contact import REACH_MARGIN, FootContact
 from hexapod_control.core.walking.terrain.height_reach import HeightReach
 

@@ -3,7 +3,7 @@
 The plane of base_footprint approximates the ground. On uneven ground a planted foot keeps the height above the plane at
 which it touched:
 
-- a swing that touches early ends there; one that meets an edge rises over it (`edges`);
+- a swing that touches early ends there; one that meets an edge rises over it (`early_contact`);
 - a foot that does not touch sinks, planted for the gait clock, down to a limit (`ground_search`);
 - lift-offs wait until three other feet support the robot (`lift_off_delay`);
 - the plane follows the planted feet (`support_plane`), so that the body keeps its height above the ground and becomes
@@ -19,7 +19,7 @@ from collections.abc import Collection, Sequence
 
 from hexapod_control.core.gait.swing_trajectory import SMOOTH, SwingTiming
 from hexapod_control.core.walking.foot import Dropping, Foot, Swing
-from hexapod_control.core.walking.terrain.edges import early_touch_down, raise_over_edge, stop_at_contact
+from hexapod_control.core.walking.terrain.early_contact import early_touch_down, raise_over_edge, stop_at_contact
 from hexapod_control.core.walking.terrain.foot_contact import TERRAIN_TOLERANCE, FootContact
 from hexapod_control.core.walking.terrain.ground_search import keep_in_reach, search_ground, start_search
 from hexapod_control.core.walking.terrain.height_reach import HeightReach
