@@ -218,6 +218,33 @@ def walked(capabilities: Capabilities, gait: Gait, command: Twist, seconds: floa
         yield np.array(found.contacts)
 
 
+def test_in_a_retreat_the_body_returns_to_neutral_above_feet_that_stand_still():
+    """The way out of a pose in which a foot is out of reach, on rough ground with the body kept level."""
+    machine = robot("phantomx")
+    capabilities = Capabilities.of(machine)
+    footholds = capabilities.stances.at(machine.walk.height).footholds
+    walk = WalkController(capabilities, footholds, NEUTRAL, capabilities.gaits["ripple"])
+    walk.request_pose(BodyPose(z=-0.01, yaw=0.05))
+    joints = joints_at_offset(machine, footholds, 0.0)
+    for tick in range(60):
+        if tick == 20:
+            walk.drive(capabilities.fastest(DIRECTIONS["arc"], ["ripple"]).scaled(0.5))
+        walk.sense([True] * 6, (0.02, -0.01))
+        found = walk.advance(DT, joints)
+        joints = found.joints
+    assert walk.state.tilt != (0.0, 0.0) and walk.state.body_pose.z < -0.005 and walk.state.twist != ZERO
+    contacts, sizes = found.contacts, []
+    heights = [abs(foot.z) if foot.state.planted else 0.0 for foot in walk.state.feet]
+    assert any(heights)
+    for _ in range(100):
+        found = walk.retreat(DT, found.joints)
+        assert found.contacts == contacts and walk.state.twist == ZERO
+        sizes.append(np.abs([*walk.state.body_pose, *walk.state.tilt]).sum())
+    assert all(after <= before for before, after in pairwise(sizes))
+    assert sizes[-1] == 0.0 and found.unreached is None
+    assert all(abs(foot.z) < 0.2 * height for foot, height in zip(walk.state.feet, heights, strict=True) if height)
+
+
 @pytest.mark.parametrize("name", ROBOTS)
 def test_the_row_is_the_inverse_of_its_own_foot_targets(name):
     planner = standing_planner(name)
