@@ -31,6 +31,12 @@ Matrix = tuple[Vector, Vector, Vector]
 """Rows of a rotation."""
 
 
+def interpolated(start: Vector, end: Vector, share: float) -> Vector:
+    """The point [m], or the joint angles [rad] of a leg, at a share (0 to 1) of the straight line to `end`."""
+    x, y, z = start
+    return x + share * (end[0] - x), y + share * (end[1] - y), z + share * (end[2] - z)
+
+
 def _require(condition: bool, what: str) -> None:
     if not condition:
         raise ValueError(what)

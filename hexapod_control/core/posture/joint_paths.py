@@ -16,7 +16,7 @@ from itertools import pairwise
 
 from hexapod_control.core.kinematics.leg_clearance import LegNeighbours
 from hexapod_control.core.kinematics.leg_kinematics import LegJoints
-from hexapod_control.core.robot import Robot
+from hexapod_control.core.robot import Robot, interpolated
 
 SAMPLES = 40  # of every straight part of a path
 PATH_GAP_M = 0.004  # [m] minimum between neighbouring legs on a path
@@ -96,7 +96,4 @@ def _mixed(first: JointAngles, others: JointAngles, legs: set[int]) -> JointAngl
 
 
 def _between(a: JointAngles, b: JointAngles, share: float) -> list[LegJoints]:
-    return [
-        (p[0] + share * (q[0] - p[0]), p[1] + share * (q[1] - p[1]), p[2] + share * (q[2] - p[2]))
-        for p, q in zip(a, b, strict=True)
-    ]
+    return [interpolated(start, end, share) for start, end in zip(a, b, strict=True)]

@@ -13,14 +13,11 @@ from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.kinematics.leg_kinematics import LegJoints, solve_leg
 from hexapod_control.core.kinematics.support_detection import detect_support
 from hexapod_control.core.kinematics.whole_body import UnreachableFoot, WholeBodyPose
-from hexapod_control.core.robot import Robot, Vector
+from hexapod_control.core.robot import Robot, Vector, interpolated
 
 MIN_DURATION_S = 0.6  # unless a shorter one is requested
 SPEED_SHARE = 0.35  # peak joint speed as a share of the no-load speed
 FOOT_SPEED_M_S = 0.12  # peak speed of the fastest foot
-
-
-Triple = tuple[float, float, float]
 
 
 @dataclass(slots=True)
@@ -31,8 +28,8 @@ class StraightMove:
     """
 
     robot: Robot
-    start: tuple[Triple, ...]  # [rad] joint angles or [m] ball centres, one triple per leg
-    goal: tuple[Triple, ...]
+    start: tuple[Vector, ...]  # [rad] joint angles or [m] ball centres, one triple per leg
+    goal: tuple[Vector, ...]
     pose: BodyPose  # with the attitude that the body keeps
     duration: float  # [s]
     elapsed: float = 0.0  # [s]
@@ -50,14 +47,11 @@ class StraightMove:
     def retreat(self, dt: float, previous: Sequence[LegJoints]) -> None:
         """Returns None: the joints hold instead."""
 
-    def _interpolated(self, dt: float) -> list[Triple]:
+    def _interpolated(self, dt: float) -> list[Vector]:
         """Advances by `dt` [s]. Returns the values of all legs on the straight lines from start to goal."""
         self.elapsed += dt
-        s = share(self.elapsed / self.duration)
-        return [
-            (a[0] + s * (b[0] - a[0]), a[1] + s * (b[1] - a[1]), a[2] + s * (b[2] - a[2]))
-            for a, b in zip(self.start, self.goal, strict=True)
-        ]
+        done = share(self.elapsed / self.duration)
+        return [interpolated(start, goal, done) for start, goal in zip(self.start, self.goal, strict=True)]
 
 
 class JointMove(StraightMove):

@@ -24,14 +24,21 @@ from hexapod_control.core.statics.static_stability import GRAVITY
 ANGLE_STEP = 1e-5  # [rad] of the difference quotient
 
 
+def foot_jacobian(leg: Leg, joints: LegJoints) -> Array:
+    """Returns the Jacobian (3, 3) [m/rad] of a foot in base_link by the joint angles [rad], by central differences."""
+    columns = []
+    for joint in range(3):
+        ends = []
+        for step in (ANGLE_STEP, -ANGLE_STEP):
+            coxa, femur, tibia = (angle + step * (row == joint) for row, angle in enumerate(joints))
+            ends.append(np.array(hip_to_base(leg, leg_forward(leg, (coxa, femur, tibia))[1])))
+        columns.append((ends[0] - ends[1]) / (2.0 * ANGLE_STEP))
+    return np.column_stack(columns)
+
+
 def compliance(leg: Leg, joints: LegJoints) -> Array:
     """Returns the compliance (3, 3) [m/N] of a foot in base_link, displacement per force, for joint angles [rad]."""
-    columns = []
-    for k in range(3):
-        ends = [tuple(q + sign * ANGLE_STEP * (k == j) for j, q in enumerate(joints)) for sign in (1.0, -1.0)]
-        ahead, behind = (np.array(hip_to_base(leg, leg_forward(leg, (a, b, c))[1])) for a, b, c in ends)
-        columns.append((ahead - behind) / (2.0 * ANGLE_STEP))
-    jacobian = np.column_stack(columns)
+    jacobian = foot_jacobian(leg, joints)
     soft: Array = jacobian @ np.diag([1.0 / joint.stiffness for joint in leg.joints]) @ jacobian.T
     return soft
 

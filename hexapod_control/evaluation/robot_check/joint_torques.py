@@ -18,7 +18,7 @@ from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.leg_kinematics import LegJoints, hip_to_base, leg_forward
 from hexapod_control.core.robot import Leg, Robot
 from hexapod_control.core.sensing.foot_force_estimator import FRICTION_SHARE, MOTOR_TIME_CONSTANT_S
-from hexapod_control.core.statics.leg_compliance import ANGLE_STEP
+from hexapod_control.core.statics.leg_compliance import foot_jacobian
 from hexapod_control.core.statics.static_stability import GRAVITY, center_of_mass
 from hexapod_control.evaluation.robot_check.steady_walk import TICK_S, PlannedCycle
 
@@ -70,29 +70,13 @@ class SpringFoot:
 
 
 def _foot(leg: Leg, joints: LegJoints, center: Array) -> SpringFoot:
-    jacobian = _jacobian(leg, joints)
+    jacobian = foot_jacobian(leg, joints)
     soft = np.array([1.0 / joint.stiffness for joint in leg.joints])
     own = _own_weight(leg, joints)
     x, y, z = np.array(hip_to_base(leg, leg_forward(leg, joints)[1])) - center
     turned = np.array([[0.0, z, -y], [-z, 0.0, x], [y, -x, 0.0]])
     sag = np.array([0.0, 0.0, -(jacobian @ (own * soft))[2]])
     return SpringFoot(jacobian, np.linalg.inv((jacobian * soft) @ jacobian.T), np.hstack([np.eye(3), turned]), sag, own)
-
-
-def _jacobian(leg: Leg, joints: LegJoints) -> Array:
-    columns = []
-    for k in range(3):
-        ahead, behind = (
-            np.array(hip_to_base(leg, leg_forward(leg, _turned(joints, k, step))[1]))
-            for step in (ANGLE_STEP, -ANGLE_STEP)
-        )
-        columns.append((ahead - behind) / (2.0 * ANGLE_STEP))
-    return np.column_stack(columns)
-
-
-def _turned(joints: LegJoints, joint: int, angle: float) -> LegJoints:
-    coxa, femur, tibia = (each + angle * (k == joint) for k, each in enumerate(joints))
-    return coxa, femur, tibia
 
 
 def _own_weight(leg: Leg, joints: LegJoints) -> Array:

@@ -16,7 +16,7 @@ from hexapod_control.config.robots.urdf import urdf
 from hexapod_control.config.shipped_files import share
 from hexapod_control.core.kinematics.leg_kinematics import hip_to_base, leg_forward
 from hexapod_control.core.planner.planner import Planner
-from hexapod_control.core.statics.leg_compliance import ANGLE_STEP
+from hexapod_control.core.statics.leg_compliance import foot_jacobian
 from hexapod_control.core.statics.static_stability import GRAVITY, center_of_mass, static_margin
 from hexapod_control.evaluation.quality.lockstep import Course, Lockstep, walk
 from hexapod_control.evaluation.robot_check.checks import CHECKS, WORTHWHILE, remarks
@@ -116,20 +116,12 @@ def test_the_feet_carry_the_weight_without_tilting_the_body(robot: str) -> None:
     for leg, row, torque, down in zip(machine.legs, joints, torques, planted, strict=True):
         if not down:
             continue
-        ahead = [hip_to_base(leg, leg_forward(leg, turned(row, k, ANGLE_STEP))[1]) for k in range(3)]
-        behind = [hip_to_base(leg, leg_forward(leg, turned(row, k, -ANGLE_STEP))[1]) for k in range(3)]
-        jacobian = (np.array(ahead) - np.array(behind)).T / (2.0 * ANGLE_STEP)
         own = standing_torques(machine, joints, [each is not leg for each in machine.legs])[machine.legs.index(leg)]
-        foot = np.linalg.solve(jacobian.T, own - torque)
+        foot = np.linalg.solve(foot_jacobian(leg, row).T, own - torque)
         force += foot
         moment += np.cross(np.array(hip_to_base(leg, leg_forward(leg, row)[1])) - center, foot)
     assert force == pytest.approx([0.0, 0.0, machine.mass * GRAVITY], abs=1e-6)
     assert moment == pytest.approx([0.0, 0.0, 0.0], abs=1e-6)
-
-
-def turned(row: tuple[float, ...], joint: int, angle: float) -> tuple[float, float, float]:
-    coxa, femur, tibia = (each + angle * (k == joint) for k, each in enumerate(row))
-    return coxa, femur, tibia
 
 
 def test_remarks_are_sorted_by_severity_with_a_remedy_and_computed_in_20_s() -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from hexapod_control.core.robot import Vector
+from hexapod_control.core.robot import Vector, interpolated
 from hexapod_control.core.walking.foot import GUIDED_ACCELERATION, ZERO_VELOCITY, Guided, displaced, stopping_point
 
 SPEED = 0.15  # [m/s]
@@ -82,12 +82,5 @@ def points_along(start: Vector, points: Sequence[Vector], step: float = PATH_STE
     for end in points:
         begin = found[-1]
         count = max(1, math.ceil(math.dist(begin, end) / step))
-        found += [
-            (
-                begin[0] + (end[0] - begin[0]) * k / count,
-                begin[1] + (end[1] - begin[1]) * k / count,
-                begin[2] + (end[2] - begin[2]) * k / count,
-            )
-            for k in range(1, count + 1)
-        ]
+        found += [interpolated(begin, end, k / count) for k in range(1, count + 1)]
     return found
