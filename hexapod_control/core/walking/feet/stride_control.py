@@ -21,7 +21,7 @@ from hexapod_control.core.workspace.strides.stride_regions import NEUTRAL_REGION
 
 MAX_SWING_PER_STRIDE = 1.28  # a swing that moves its region may cover so many steady strides, or ...
 MAX_SWING_PER_RADIUS = 1.9  # ... so many radii of the neutral region
-MIN_STRIDE_SHARE = 0.6  # of the latter, to which strides are shortened at most while regions move
+MIN_STRIDE_SHARE = 0.6  # of the latter, below which strides are not shortened while regions move
 
 
 class StrideDemand(NamedTuple):

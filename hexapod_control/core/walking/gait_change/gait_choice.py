@@ -32,7 +32,7 @@ class GaitChoice:
         self._places = (0, 0)  # of the most stable gait that is fast enough: with FULL_SHARE, with SLOW_SHARE
 
     def follow(self, dt: float, goal: Twist, height: float, region_share: float, *, walking: bool) -> None:
-        """Chooses the gait for a twist, `dt` [s] later, at a body height [m] and region share."""
+        """Chooses the gait for a twist at a body height [m] and a region share, `dt` [s] after the last call."""
         if len(self.selection.gaits) == 1 or goal.is_zero:
             return
         gaits, conditions = self.selection.gaits, (goal, height, region_share)

@@ -38,7 +38,7 @@ class WalkConditions(NamedTuple):
     swing_time: float  # [s]
     stance: StanceRegions
     height: float  # [m] of base_link above the ground
-    region_share: float  # (0 to 1) of the radii of the stance regions
+    region_share: float  # at most 1: the gait changes only with strides about the neutral footholds
 
 
 def first_phase(gait: Gait, contacts: Sequence[Point], center: Point) -> float:
