@@ -79,6 +79,18 @@ def test_a_foot_that_returns_at_any_time_does_not_rise_above_its_height(name):
     assert CLEARANCE_HEIGHT - 1e-3 < max(heights) <= CLEARANCE_HEIGHT + MAX_OVERSHOOT
 
 
+def test_a_body_pose_in_which_the_robot_would_tip_with_a_foot_in_the_air_is_refused():
+    planner = standing_planner("phantomx")
+    x, y = planner.view.neutral_footholds()[0]
+    assert planner.guide_foot_over_ground(robot("phantomx").leg_names[0], (x, y, 0.04)) == ""
+    for _ in range(150):
+        planner.step(DT)
+    for goal in (BodyPose(x=0.08, y=0.08), BodyPose(x=0.12)):
+        assert planner.request_pose(goal) == "refused: with a leg in the air the robot would tip"
+    for goal in (BodyPose(x=0.04), BodyPose(x=-0.03, y=-0.03)):
+        assert planner.request_pose(goal) == ""
+
+
 @pytest.mark.parametrize("name", ROBOTS)
 def test_the_body_moves_to_a_pose_only_after_feet_that_could_not_lift_off_in_it_have_returned(name):
     planner, machine = standing_planner(name), robot(name)

@@ -173,6 +173,22 @@ def test_a_contact_in_the_first_half_of_a_swing_is_the_lift_off():
     assert seen > 50
 
 
+def test_a_contact_in_the_second_half_of_a_swing_ends_it():
+    planner = adaptive_planner()
+    sensor = NoisyLoadSensor(planner)
+    seen = 0
+    for _ in range(120):
+        before = [progress(foot) for foot in feet(planner)]
+        late = [was is not None and 0.55 < was < 0.9 for was in before]
+        touching = [foot.planted or ends for foot, ends in zip(feet(planner), late, strict=True)]
+        step(planner, touching, FORWARD, sensor)
+        for ends, foot in zip(late, feet(planner), strict=True):
+            if ends:
+                seen += 1
+                assert not isinstance(foot.state, Swing)
+    assert seen > 10
+
+
 def swings(planner, seconds, edge):
     """The first foot's swings on rough ground as lists of (progress, x, z) [m]; below a height [m] an edge is met."""
     sensor, found = NoisyLoadSensor(planner), []

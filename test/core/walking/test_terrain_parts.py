@@ -121,6 +121,23 @@ def test_a_loaded_foot_searches_later_than_one_that_has_just_landed_and_one_abou
     assert time_to_search(carried=True, until=0.15) == math.inf
 
 
+class ReachDownTo:
+    def __init__(self, limit):
+        self.limit = limit
+
+    def includes(self, leg, foot, height):
+        return height >= self.limit
+
+
+def test_a_foot_that_searches_the_ground_stops_just_before_the_end_of_its_reach():
+    limit, foot, contact, places = -0.02, Foot(0.1, 0.2, 0.0), FootContact(), [0.0]
+    for _ in range(100):
+        search_ground(0, foot, contact, DT, ReachDownTo(limit), touches=False, leaving=False, roughness=0.0, depth=0.04)
+        places.append(foot.z)
+    assert min(places) >= limit
+    assert places[-1] == places[-2] < limit + 0.015
+
+
 @pytest.mark.parametrize(
     ("swing", "speed", "planted"),
     [
