@@ -143,7 +143,7 @@ def _leg(name: str, values: CheckedValues) -> Leg:
     return Leg(
         name=name,
         hip=values.vector("hip"),
-        hip_yaw=math.radians(values.number("yaw_deg")),
+        hip_yaw=math.remainder(math.radians(values.number("yaw_deg")), math.tau),
         coxa=_segment(values, "coxa"),
         femur=_segment(values, "femur"),
         tibia=_segment(values, "tibia"),

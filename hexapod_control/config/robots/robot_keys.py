@@ -80,7 +80,7 @@ COMMON: tuple[KeyRow, ...] = (  # under `leg`, or under the name of a leg to ove
 PLACE: tuple[KeyRow, ...] = (  # under the name of each leg
     NumberRow("hip", 3, -2.0, 2.0, "m", _METRES, meaning="point on the coxa axis in base_link"),
     NumberRow(
-        "yaw_deg", 1, -180.0, 180.0, "deg", _DEGREES, meaning="direction of the straight leg, from x to the left"
+        "yaw_deg", 1, -360.0, 360.0, "deg", _DEGREES, meaning="direction of the straight leg, from x to the left"
     ),
     NumberRow("foothold", 2, -3.0, 3.0, "m", _METRES, meaning="neutral contact point, x and y in base_link"),
 )

@@ -52,8 +52,8 @@ class Subject:
 
     @cached_property
     def walk(self) -> PlannedCycle:
-        """A cycle of the default gait at half of the top speed forward."""
-        gait = self.robot.walk.gait
+        """A cycle of the default gait, for `auto` of the fastest one, at half of the top speed forward."""
+        gait = self.capabilities.selection().fastest.name
         return steady_walk(self.robot, gait, AXES["forward"].scaled(CRUISE * self.top_speed(gait, "forward")))
 
     @cached_property

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from hexapod_control.config import shipped_files
-from hexapod_control.config.robots.robot_file import RobotFileError, known_robots, load
+from hexapod_control.config.robots.robot_file import RobotFileError, known_robots, load, resolve
 from hexapod_control.config.shipped_files import share
 from hexapod_control.core.kinematics.leg_kinematics import inverse
 from hexapod_control.core.names import STANDARD
@@ -23,7 +23,7 @@ KILOGRAMS = "kilograms, not grams?"
 LENGTH = "must be a number within 0.001 and 1 m"
 LEG_KEYS = "hip, yaw_deg, foothold, tilt_deg, coxa, femur, tibia, joints, servo"
 MODEL = "must be a text, the servo's name"
-ANGLE = "must be a number within -180 and 180 deg"
+ANGLE = "must be a number within -360 and 360 deg"
 
 # Text of phantomx.yaml, what it is replaced by, and the message: the key, then the violation. The line is
 # that of the replacement, or of the section that lacks a key.
@@ -156,7 +156,7 @@ BAD = {
         "must be a number within 0.05 and 10 s",
         "seconds, not milliseconds?",
     ),
-    "angle beyond a turn": ("yaw_deg: 135.0", "yaw_deg: 270.0", "legs.left_rear.yaw_deg: is 270", ANGLE, "degrees"),
+    "angle beyond a turn": ("yaw_deg: 135.0", "yaw_deg: 495.0", "legs.left_rear.yaw_deg: is 495", ANGLE, "degrees"),
     "swapped limits": (
         "femur: {lower_deg: -100.0, upper_deg: 130.0}",
         "femur: {lower_deg: 130.0, upper_deg: -100.0}",
@@ -398,6 +398,14 @@ def test_a_leg_overrides_any_common_key_and_only_for_itself(bad: Path) -> None:
     assert [leg.tibia_joint.upper for leg in legs] == [math.radians(5.0 if i == 2 else 10.0) for i in range(6)]
     assert [leg.femur_joint.stall_torque for leg in legs] == [2.0 if i == 2 else 1.5 for i in range(6)]
     assert legs[2].tibia.mass == legs[0].tibia.mass
+
+
+def test_a_direction_may_be_counted_from_0_to_360_degrees(tmp_path: Path) -> None:
+    text, same = resolve("phantomx").read_text(), tmp_path / "same.yaml"
+    assert "yaw_deg: -135.0" in text
+    same.write_text(text.replace("yaw_deg: -135.0", "yaw_deg: 225.0"))
+    yaws = [[leg.hip_yaw for leg in load(file).robot.legs] for file in ("phantomx", same)]
+    assert yaws[1] == pytest.approx(yaws[0], abs=1e-12)
 
 
 def test_a_value_that_only_the_legs_have_need_not_stand_in_common(bad: Path) -> None:

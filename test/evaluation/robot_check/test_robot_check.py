@@ -14,6 +14,7 @@ import pytest
 from hexapod_control.config.robots.robot_file import known_robots, load
 from hexapod_control.config.robots.urdf import urdf
 from hexapod_control.config.shipped_files import share
+from hexapod_control.core.gait.gait_table import AUTO
 from hexapod_control.core.kinematics.leg_kinematics import hip_to_base, leg_forward
 from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.statics.leg_compliance import foot_jacobian
@@ -86,6 +87,13 @@ def measured(robot: str) -> Measured:
         run.tick()
     found.top_speed = float(np.linalg.norm((world.data.xpos[world.world.base] - start)[:2])) / (ticks * TICK_S)
     return found
+
+
+def test_the_walk_of_a_robot_that_chooses_its_gait_by_speed_is_in_the_fastest():
+    file = load("phantomx")
+    robot = replace(file.robot, walk=replace(file.robot.walk, gait=AUTO))
+    found, usual = Subject(replace(file, robot=robot), 0.0).walk, subject("phantomx").walk
+    assert (found.gait, found.twist) == (usual.gait, usual.twist) == ("tripod", usual.twist)
 
 
 @pytest.mark.physics
