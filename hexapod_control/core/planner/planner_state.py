@@ -20,6 +20,7 @@ from hexapod_control.core.sensing.sensor_inputs import SensorInputs
 from hexapod_control.core.walking.walk_controller import WalkController
 from hexapod_control.core.walking.walk_settings import WalkSettings
 from hexapod_control.core.workspace.capabilities import Capabilities
+from hexapod_control.core.workspace.twist_limits import change_towards
 
 PAUSE_TIME_S = 0.25  # [s] in which a stopped posture move comes to rest
 NO_POSE = "the pose is not known yet: no joint_states have arrived; start or arm the driver"
@@ -88,7 +89,7 @@ class PlannerContext:
 
     def change_pace(self, goal: float, dt: float) -> float:
         """Ramps the pace towards a goal (0 to 1), from full pace to rest in PAUSE_TIME_S. Returns the pace."""
-        self.pace += min(max(goal - self.pace, -dt / PAUSE_TIME_S), dt / PAUSE_TIME_S)
+        self.pace = change_towards(self.pace, goal, dt / PAUSE_TIME_S)
         return self.pace
 
 

@@ -21,6 +21,7 @@ from hexapod_control.core.workspace.swing_limits import STRIDE_SHARE
 from hexapod_control.core.workspace.twist_limits import (
     MIN_TWIST,
     TwistLimits,
+    change_towards,
     clamp_to_limits,
     derate_limits,
     ramp_towards,
@@ -112,7 +113,7 @@ class SpeedControl:
 
     def change_swing_time(self, dt: float, goal: float) -> None:
         """Ramps the swing time towards a goal [s] for `dt` [s]."""
-        self.swing_time += min(max(goal - self.swing_time, -SWING_TIME_RATE * dt), SWING_TIME_RATE * dt)
+        self.swing_time = change_towards(self.swing_time, goal, SWING_TIME_RATE * dt)
 
     def slow_down(self, share: float) -> None:
         """Scales the executed twist by a share (0 to 1) at once."""

@@ -72,6 +72,11 @@ def _derated(axis: AxisLimits, most: float, share: float) -> AxisLimits:
     return replace(axis, max_velocity=share * upper, min_velocity=share * lower)
 
 
+def change_towards(now: float, wanted: float, most: float) -> float:
+    """The value after a change of at most `most` towards the wanted one."""
+    return now + min(max(wanted - now, -most), most)
+
+
 def ramp_towards(now: Twist, goal: Twist, acceleration: Twist, deceleration: Twist, dt: float) -> Twist:
     """The twist `dt` [s] later, on a straight line to the goal; no axis exceeds its limit [m/s^2, m/s^2, rad/s^2]."""
     factor = 1.0

@@ -14,6 +14,7 @@ from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.walking.body.pose_feasibility import PoseFeasibility
 from hexapod_control.core.walking.foot import Foot
 from hexapod_control.core.workspace.stance_regions import REGION_SHARES
+from hexapod_control.core.workspace.twist_limits import change_towards
 
 MAX_TILT = math.radians(10.0)  # [rad] of roll and pitch together
 GAIN = 2.0  # [1/s] rate per error
@@ -64,12 +65,13 @@ class BodyLevelling:
         goal = (roll + pose.roll - measured_roll, pitch + pose.pitch - measured_pitch)
         size = math.hypot(*goal)
         factor = MAX_TILT / size if size > MAX_TILT else 1.0
-        wanted = [_clamped(GAIN * (factor * end - now), RATE) for now, end in zip(self.tilt, goal, strict=True)]
+        errors = [factor * end - now for now, end in zip(self.tilt, goal, strict=True)]
+        wanted = [min(max(GAIN * error, -RATE), RATE) for error in errors]
         rates = _rates_towards(self._rates, wanted, ACCELERATION * dt)
         rest = _at_rest(self.tilt, rates, dt)
         share = feasibility.tilted_region_share(_tilted(pose, _on_grid(rest)))
         if share >= MIN_REGION_SHARE:
-            self.region_share += _clamped(share - self.region_share, REGION_SHARE_RATE * dt)
+            self.region_share = change_towards(self.region_share, share, REGION_SHARE_RATE * dt)
         if share < MIN_REGION_SHARE or not feasibility.all_feet_reachable(_tilted(pose, rest), feet):
             rates = _rates_towards(self._rates, LEVEL, ACCELERATION * dt)
         self._move(rates, dt)
@@ -98,13 +100,9 @@ def _tilted(pose: BodyPose, tilt: Tilt) -> BodyPose:
     return pose._replace(roll=pose.roll + tilt[0], pitch=pose.pitch + tilt[1])
 
 
-def _clamped(value: float, most: float) -> float:
-    return min(max(value, -most), most)
-
-
 def _rates_towards(now: Tilt, wanted: Sequence[float], most: float) -> Tilt:
     """Returns the rates after a change of at most `most` towards the wanted ones."""
-    return now[0] + _clamped(wanted[0] - now[0], most), now[1] + _clamped(wanted[1] - now[1], most)
+    return change_towards(now[0], wanted[0], most), change_towards(now[1], wanted[1], most)
 
 
 def _at_rest(tilt: Tilt, rates: Tilt, dt: float) -> Tilt:

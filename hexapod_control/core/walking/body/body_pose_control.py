@@ -15,6 +15,7 @@ from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose
 from hexapod_control.core.walking.body.pose_feasibility import PoseFeasibility, level_at_height
 from hexapod_control.core.walking.foot import Foot
 from hexapod_control.core.workspace.stance_regions import REGION_SHARES
+from hexapod_control.core.workspace.twist_limits import change_towards
 
 SPEED = (0.10, 0.10, 0.08, 0.8, 0.8, 0.8)  # [m/s, rad/s] per coordinate of a pose
 ACCELERATION = (0.5, 0.5, 0.4, 4.0, 4.0, 4.0)  # [m/s^2, rad/s^2]
@@ -151,7 +152,7 @@ class BodyPoseControl:
         for now, end, speed, aim, acceleration in zip(
             self.pose, goal, self._speed, wanted, self._accelerations, strict=True
         ):
-            speed += min(max(aim - speed, -acceleration * dt), acceleration * dt)
+            speed = change_towards(speed, aim, acceleration * dt)
             if abs(end - now) < 1e-6 and abs(speed) <= acceleration * dt:
                 now, speed = end, 0.0
             moved.append(now + speed * dt)

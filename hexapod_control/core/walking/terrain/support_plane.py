@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from hexapod_control.core.kinematics.plane_fit import fit_plane
 from hexapod_control.core.walking.foot import Dropping, Foot, Swing
+from hexapod_control.core.workspace.twist_limits import change_towards
 
 HEIGHT_TIME_CONSTANT_S = 0.3  # of the plane following the mean height of the feet ...
 TILT_TIME_CONSTANT_S = 2.0  # ... and their tilt
@@ -43,11 +44,6 @@ class SupportPlane:
             foot.z += rise
             if isinstance(foot.state, Dropping):
                 foot.state.end += rise
-
-
-def change_towards(now: float, wanted: float, most: float) -> float:
-    """Returns the value after a change of at most `most` towards the wanted one."""
-    return now + min(max(wanted - now, -most), most)
 
 
 def _rate(error: float, most: float) -> float:
