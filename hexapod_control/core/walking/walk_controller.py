@@ -20,7 +20,7 @@ from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.kinematics.leg_kinematics import LegJoints
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.kinematics.whole_body import WholeBodyPose, whole_body_pose
-from hexapod_control.core.robot import Point
+from hexapod_control.core.robot import Point, Robot
 from hexapod_control.core.statics.leg_compliance import compensated_twist
 from hexapod_control.core.walking.body.body_control import BodyControl
 from hexapod_control.core.walking.body.body_levelling import LEVEL, Tilt
@@ -39,8 +39,10 @@ from hexapod_control.core.walking.walk_state import WalkState
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.speed_envelope import SpeedLimit
 from hexapod_control.core.workspace.speed_limiter import SpeedConditions
+from hexapod_control.core.workspace.stance_regions import reaches
 from hexapod_control.core.workspace.strides.stride_regions import Strides
 
+RAISED_LIFTS = (1.5, 1.25)  # factors on the lift height of a leg that was caught; the first one in reach is used
 WAITING_SHARE = 0.3  # share of the speed while a lift-off waits
 
 
@@ -143,9 +145,14 @@ class WalkController:
         self._motion.sense(contacts, self._capabilities.robot.walk.height)
         self._body.sense(tilt)
 
-    def slow_down(self, share: float) -> None:
-        """Limits the speed to a share (0 to 1) from now on."""
-        self._recovery.most_speed = share
+    def slow_down(self, share: float, caught: int | None = None) -> None:
+        """Limits the speed to a share (0 to 1) from now on; `caught` is the row of a leg that has to lift higher."""
+        self._recovery.most_speed, motion, body = share, self._motion, self._body
+        motion.raised = None
+        if caught is not None:
+            home, robot = self.state.stance.footholds[caught], self._capabilities.robot
+            lift = _raised_lift(robot, body, caught, motion.feet[caught], home, motion.lift_height)
+            motion.raised = caught, lift
 
     def recover_margin(self, dt: float, margin: float, inward: Point) -> None:
         """Responds to the static margin [m] of the last tick if it is too small, see `margin_recovery`.
@@ -254,3 +261,12 @@ class WalkController:
             [foot.state.planted for foot in feet],
             previous,
         )
+
+
+def _raised_lift(robot: Robot, body: BodyControl, leg: int, foot: Foot, home: Point, lift: float) -> float:
+    """Returns the greatest lift [m] in reach over the stride of a leg about its foothold, at least the present one."""
+    points = (foot.x, foot.y), home, (2.0 * home[0] - foot.x, 2.0 * home[1] - foot.y)
+    for height in (factor * lift for factor in RAISED_LIFTS):
+        if all(reaches(robot.legs[leg], robot, point, height, body.placement) for point in points):
+            return height
+    return lift

@@ -263,10 +263,11 @@ def test_a_sensor_that_never_reported_load_does_not_stop_the_robot():
 
 def test_a_leg_that_does_not_follow_slows_the_walk_then_stops_it_by_name_and_its_servos_are_eased(scene):
     scene.run(1.0, FORWARD)
-    scene.held[1, 1] = scene.planner.view.joint_angles[1, 1] + 0.8
+    scene.held[1, 1] = scene.planner.view.joint_angles[1, 1] + 1.0
     scene.run(0.4, FORWARD)
     assert scene.mishap.kind is MishapKind.SLOWED and scene.planner.view.speed_limit().vx < 0.5 * FORWARD.vx
     assert "left_middle lags behind, its femur is " in scene.mishap.text
+    assert ": the robot walks slowly and lifts this leg higher; " in scene.mishap.text
     scene.run(0.4, FORWARD)
     assert scene.mishap.kind is MishapKind.STUCK
     assert scene.mishap.text.startswith("left_middle is stuck, its femur is ")
@@ -278,6 +279,25 @@ def test_a_leg_that_does_not_follow_slows_the_walk_then_stops_it_by_name_and_its
     assert scene.mishap is None
     scene.run(2.0, FORWARD)
     assert scene.state is RobotState.WALKING and scene.mishap is None
+
+
+def test_a_leg_that_lagged_lifts_its_foot_higher_for_some_steps(scene):
+    def tops(seconds):
+        rows = []
+        for _ in range(round(seconds / DT)):
+            scene.run(DT, FORWARD)
+            rows.append([foot.z for foot in scene.planner.view.feet])
+        return np.max(rows, axis=0)
+
+    scene.run(1.0, FORWARD)
+    scene.held[1, 1] = scene.planner.view.joint_angles[1, 1] + 1.0
+    scene.run(0.3, FORWARD)
+    assert ": the robot walks slowly and lifts this leg higher; " in scene.mishap.text
+    scene.held.clear()
+    lift = robot(NAME).walk.lift_height
+    assert tops(2.0) == pytest.approx([lift, 1.5 * lift, *[lift] * 4], rel=0.02)
+    scene.run(3.0, FORWARD)
+    assert tops(2.0) == pytest.approx([lift] * 6, rel=0.02)
 
 
 def test_feet_that_slip_slow_the_walk_and_are_named(scene):

@@ -34,7 +34,7 @@ def respond(state: PlannerState, plan: TickPlan, dt: float, context: PlannerCont
         return Frozen(watch.lift(), state.walk)
     if watch.hanging and not state.lies_down:
         return Frozen(watch.hang(), state.walk)
-    state.walk.slow_down(watch.speed_share)
+    state.walk.slow_down(watch.speed_share, watch.caught)
     return _stopped_for_stuck_leg(state, context)
 
 

@@ -40,7 +40,7 @@ class MishapWatch:
     """Mishaps known after the last tick."""
 
     __slots__ = (
-        *("_joints", "_slow", "_support", "_tilted", "_turn"),
+        *("_caught", "_joints", "_slow", "_support", "_tilted", "_turn"),
         *("fallen", "hanging", "lagging", "limit", "stuck", "tilt"),
     )
 
@@ -49,6 +49,7 @@ class MishapWatch:
         self.limit = standing_limit(robot)  # [rad]
         self._support, self._joints, self._turn = SupportWatch(), JointWatch(), SlipWatch()
         self._tilted = self._slow = 0.0  # [s] of tilt beyond the limit; remaining time of walking slowly
+        self._caught: int | None = None  # row of the leg that lagged last
         self.tilt: tuple[float, float] | None = None  # [rad] roll and pitch; None: unknown
         self.fallen = self.hanging = False
         self.stuck: int | None = None  # row of a stuck leg
@@ -73,6 +74,11 @@ class MishapWatch:
     def speed_share(self) -> float:
         """Share (0 to 1) of the speed at which the robot may walk."""
         return SLOW_SHARE if self._slow > 0.0 else 1.0
+
+    @property
+    def caught(self) -> int | None:
+        """Row of a leg that has to lift its foot higher, because it lagged a short time ago; None without one."""
+        return self._caught if self._slow > 0.0 else None
 
     def step(self, dt: float, sensors: SensorInputs, tick: WatchedTick) -> None:
         """Takes the sensors and the plan of a tick of `dt` [s]."""
@@ -99,10 +105,11 @@ class MishapWatch:
         late, slipping = self._joints.latest, self._turn.slipping
         self.stuck = late.leg if late is not None and late.time > STUCK_TIME_S else None
         if late is not None and tick.walking:
+            self._caught = late.leg
             name, error = tick.legs[late.leg], f"its {JOINTS[late.joint]} is {late.error:.2f} rad from its target"
             if self.stuck is None:
-                text = f"{name} lags behind, {error}: the robot walks slowly; look for what holds the leg"
-                self._slow_down(MishapKind.SLOWED, text)
+                text = f"{name} lags behind, {error}: the robot walks slowly and lifts this leg higher; "
+                self._slow_down(MishapKind.SLOWED, f"{text}look for what holds it")
             else:
                 text = f"{name} is stuck, {error}: the robot stops; free the leg, then send a new command"
                 self._slow_down(MishapKind.STUCK, text)
@@ -111,7 +118,7 @@ class MishapWatch:
             text = f"{names} slip: the robot turns by {self._turn.difference:.2f} rad/s more than its feet; "
             self._slow_down(MishapKind.SLOWED, f"{text}it walks slowly; look for slippery ground")
         elif self._slow <= 0.0:
-            self.lagging = None
+            self.lagging = self._caught = None
 
     def _slow_down(self, kind: MishapKind, text: str) -> None:
         self._slow, self.lagging = SLOW_TIME_S, Mishap(kind, text)

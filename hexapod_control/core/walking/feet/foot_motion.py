@@ -28,13 +28,14 @@ MAX_LIFT_OFF_DELAY = 0.15  # cycles for which a lift-off may wait for other feet
 class FootMotion:
     """The feet of one robot and the gait clock; `step` advances them by one tick."""
 
-    __slots__ = ("clock", "feet", "lift_height", "resting", "running", "terrain")
+    __slots__ = ("clock", "feet", "lift_height", "raised", "resting", "running", "terrain")
 
     def __init__(self, feet: Sequence[Foot], clock: GaitClock, lift_height: float) -> None:
         """Uses these feet and this clock; the lift height is in [m]."""
         self.feet = list(feet)
         self.clock = clock
         self.lift_height = lift_height
+        self.raised: tuple[int, float] | None = None  # row of a leg that lifts higher than the others, and its lift [m]
         self.running = False  # whether the gait clock runs
         self.resting = True  # whether the commanded motion is zero, so that feet at neutral need not step
         self.terrain: TerrainAdaptation | None = None  # None: flat ground
@@ -130,9 +131,10 @@ class FootMotion:
     def _lift_off(self, leg: int, foot: Foot, since: float) -> Swing:
         """Returns the swing of a foot that lifted off `since` [swing times] ago."""
         stance = self.clock.stance(leg, 1.0 - since)
+        height = self.raised[1] if self.raised is not None and leg == self.raised[0] else self.lift_height
         if self.terrain is None:
-            return Swing(0.0, stance, self.lift_height)
-        return Swing(0.0, stance, self.terrain.lift(self.lift_height, foot.z), foot.z, self.terrain.timing)
+            return Swing(0.0, stance, height)
+        return Swing(0.0, stance, self.terrain.lift(height, foot.z), foot.z, self.terrain.timing)
 
     def halt(self, swing_time: float) -> None:
         """Stops the gait: feet in the air go straight down, planted feet stay. The swing time is in [s].
