@@ -15,7 +15,7 @@ from hexapod_control.sim.terrain import GROUND_GROUP
 COLUMN_M = 0.1  # side of the boxes that stand for a height field
 COLUMN_HEIGHT_M = 0.3
 COLOR = ColorRGBA(r=0.62, g=0.66, b=0.70, a=1.0)
-KINDS = {mujoco.mjtGeom.mjGEOM_BOX: Marker.CUBE, mujoco.mjtGeom.mjGEOM_CYLINDER: Marker.CYLINDER}
+KINDS = {int(mujoco.mjtGeom.mjGEOM_BOX): Marker.CUBE, int(mujoco.mjtGeom.mjGEOM_CYLINDER): Marker.CYLINDER}
 
 
 def terrain_markers(model: mujoco.MjModel) -> MarkerArray:

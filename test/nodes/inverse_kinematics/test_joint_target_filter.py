@@ -1,6 +1,7 @@
 """The joint target filter over all floats: its output is inside the limits and not too fast."""
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -48,3 +49,73 @@ def test_any_foot_targets_are_approached_within_limits_and_speed(change, velocit
         targets = made.feet(feet, velocities, stamp)
         sound(targets, last)
         last = targets.joints
+
+
+# --- what is reported -----------------------------------------------------------------------------------------
+
+STANDING, STILL = standing_joints(), np.zeros((6, 3))
+SPEED = LIMITS[..., 2]
+
+
+def changed(row, joint, value):
+    joints = STANDING.copy()
+    joints[row, joint] += value
+    return joints
+
+
+def test_targets_within_the_limits_pass_unchanged():
+    made, _ = seeded(STANDING)
+    wanted = STANDING + 0.9 * SPEED * 0.02
+    made.joints(STANDING, STILL, 1.0)
+    found = made.joints(wanted, 0.5 * SPEED, 1.02)
+    assert np.allclose(found.joints, wanted) and np.allclose(found.velocities, 0.5 * SPEED) and not found.deviation
+
+
+def test_a_jump_is_approached_at_no_load_speed_and_the_joint_that_is_farthest_off_for_its_speed_is_named():
+    made, _ = seeded(STANDING)
+    made.joints(STANDING, STILL, 1.0)
+    wanted = changed(0, 1, 2.0 * SPEED[0, 1] * 0.04)
+    wanted[2, 0] -= 3.0 * SPEED[2, 0] * 0.04
+    found = made.joints(wanted, STILL, 1.04)
+    assert found.joints[0, 1] - STANDING[0, 1] == pytest.approx(SPEED[0, 1] * 0.04)
+    assert found.joints[2, 0] - STANDING[2, 0] == pytest.approx(-SPEED[2, 0] * 0.04)
+    assert (found.velocities[0, 1], found.velocities[2, 0]) == pytest.approx((SPEED[0, 1], -SPEED[2, 0]))
+    first, second = -3.0 * SPEED[2, 0] * 0.04, SPEED[2, 0] * 0.04
+    assert found.deviation == (
+        f"target of {robot().legs[2].name}_coxa_joint jumps by {first:.3f} rad in 40 ms, "
+        f"it can move by {second:.3f} rad: all joints go there at no-load speed"
+    )
+
+
+@pytest.mark.parametrize(("stamp", "seconds"), [(0.5, 0.02), (1.0, 0.02), (1.001, 0.005), (1.03, 0.03), (9.0, 0.1)])
+def test_the_time_between_targets_is_bounded_and_nominal_if_their_stamps_do_not_increase(stamp, seconds):
+    made, _ = seeded(STANDING)
+    made.joints(STANDING, STILL, 1.0)
+    found = made.joints(changed(1, 0, 0.9 * np.sign(-STANDING[1, 0] or 1.0)), STILL, stamp)
+    assert abs(found.joints[1, 0] - STANDING[1, 0]) == pytest.approx(SPEED[1, 0] * seconds)
+
+
+def test_a_target_beyond_a_joint_limit_is_named_and_stays_at_it():
+    made, _ = seeded(STANDING)
+    upper = LIMITS[3, 2, 1]
+    joints = STANDING.copy()
+    joints[3, 2] = upper + 0.25
+    joints[4, 0] = LIMITS[4, 0, 0] - 0.1
+    found = made.joints(joints, STILL, 1.0)
+    name = f"{robot().legs[3].name}_tibia_joint"
+    assert found.deviation == (
+        f"target of {name} is {upper + 0.25:.4g} rad, its limit {upper:.3f} rad: it stays at the limit"
+    )
+
+
+def test_feet_out_of_reach_hold_the_last_targets_and_the_farthest_is_named():
+    made, last = seeded(STANDING)
+    feet = FEET.copy()
+    feet[1] *= 1.9
+    feet[5] *= 2.5
+    found = made.feet(feet, STILL + 1.0, 1.0)
+    assert np.array_equal(found.joints, last) and not found.velocities.any()
+    assert found.deviation.startswith(f"foot of {robot().legs[5].name}: the target is ")
+    assert found.deviation.endswith(" mm: the last targets are held")
+    again = made.feet(FEET, STILL, 1.02)
+    assert np.allclose(again.joints, STANDING, atol=1e-6) and not again.deviation
