@@ -31,3 +31,4 @@ def test_equal_events_in_a_row_are_counted_and_the_oldest_are_forgotten():
     for number in range(MAX_EVENTS):
         log.add(2.0, "web", 1, f"{number}")
     assert [event["text"] for event in log.events] == [f"{number}" for number in range(MAX_EVENTS)]
+    assert [event["id"] - first.id for event in log.events] == list(range(1, MAX_EVENTS + 1))

@@ -1,0 +1,57 @@
+"""The clearance of a femur from the body over a region, against single feet."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from support.drives import ROBOTS, robot
+
+from hexapod_control.core.kinematics.leg_clearance import capsules
+from hexapod_control.core.kinematics.leg_kinematics import solve_leg
+from hexapod_control.core.workspace.stance_regions import DIRECTIONS
+from hexapod_control.core.workspace.strides.body_clearance import CLEARANCE, clear_of_body
+
+RADIUS = 0.01  # [m]
+FEMUR_SHARES = np.linspace(0.0, 1.0, 5)
+
+
+def outside(machine, point):
+    """Distance [m] of a point from the box of the body; negative inside."""
+    beyond = np.abs(point - np.array(machine.body.center)) - 0.5 * np.array(machine.body.size)
+    return np.linalg.norm(np.maximum(beyond, 0.0)) + min(beyond.max(), 0.0)
+
+
+def nearest(machine, row, centre):
+    """Least distance [m] of the femur from the body over a region; None if a foot is out of reach."""
+    found = []
+    for offset in (0.0, *(RADIUS * complex(*direction) for direction in DIRECTIONS)):
+        foot = (centre + offset).real, (centre + offset).imag, machine.foot_radius - machine.walk.height
+        joints, reason, _ = solve_leg(machine.legs[row], foot, (0.0, 0.0, 0.0))
+        if reason is not None:
+            return None
+        axis, knee, radius = capsules(machine, row, joints)[1]
+        start, along = np.array(axis), np.array(knee) - np.array(axis)
+        found += [outside(machine, start + share * along) - radius for share in FEMUR_SHARES]
+    return min(found)
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("row", [0, 1])
+@pytest.mark.parametrize("wider", [0.0, 0.1])
+def test_a_region_is_clear_if_the_femur_keeps_its_distance_everywhere_in_it(name, row, wider):
+    machine = robot(name)
+    length, width, height = machine.body.size
+    machine = replace(machine, body=replace(machine.body, size=(length + wider, width + wider, height + wider)))
+    leg = machine.legs[row]
+    hip, home = complex(*leg.hip[:2]), complex(*leg.foothold)
+    polar = [
+        hip + far * (home - hip) * np.exp(1j * turn) for far in (0.5, 0.8, 1.1) for turn in np.linspace(-1.4, 1.4, 9)
+    ]
+    distances = {centre: nearest(machine, row, centre) for centre in [*polar, home]}
+    centres = np.array([centre for centre, distance in distances.items() if distance is not None])
+    enough = min(CLEARANCE, distances[home])
+    found = clear_of_body(machine, leg, centres, np.full(len(centres), RADIUS))
+    expected = [distances[centre] >= enough for centre in centres]
+    doubtful = [abs(distances[centre] - enough) < 1e-6 for centre in centres]
+    assert len(centres) > 9 and all(a == b or c for a, b, c in zip(found, expected, doubtful, strict=True))
+    assert found[-1] and all(found) == (wider == 0.0)
