@@ -4,15 +4,20 @@ const VERSION = 1;
 const MAX_SILENCE = 2000; // [ms] without a message, after which the connection counts as lost
 const HEARTBEAT_PERIOD = 500; // [ms]
 const RETRY_DELAYS = [300, 600, 1200, 2000]; // [ms]
+/** @typedef {"connecting" | "open" | "lost" | "refused"} LinkState */
+/** @type {Record<number, LinkState>} */
 const FINAL_CODES = { 4401: "refused", 4426: "refused" }; // close codes after which the page does not reconnect
 
 export class Connection extends EventTarget {
   constructor() {
     super();
-    /** @type {"connecting" | "open" | "lost" | "refused"} */
+    /** @type {LinkState} */
     this.state = "connecting";
     /** @type {number | null} */
     this.roundTrip = null; // [ms]
+    this.lastMessageAt = 0; // [ms]
+    this.lastNumber = -1;
+    this.sequence = 0;
     this.attempts = 0;
     this.reason = "";
     this.sentHeartbeats = new Map();
@@ -40,6 +45,7 @@ export class Connection extends EventTarget {
     socket.onclose = (event) => socket === this.socket && this.closed(event);
   }
 
+  /** @param {string} text */
   receive(text) {
     const message = JSON.parse(text);
     this.lastMessageAt = performance.now();
@@ -62,6 +68,7 @@ export class Connection extends EventTarget {
     this.dispatchEvent(new CustomEvent(message.t, { detail: message }));
   }
 
+  /** @param {CloseEvent} event */
   closed(event) {
     if (FINAL_CODES[event.code]) return this.setState(FINAL_CODES[event.code]);
     this.setState("lost");
@@ -77,6 +84,7 @@ export class Connection extends EventTarget {
     this.addEventListener(kind, (event) => take(/** @type {CustomEvent} */ (event).detail));
   }
 
+  /** @param {LinkState} state */
   setState(state) {
     if (state === this.state) return;
     this.state = state;
@@ -121,6 +129,7 @@ function loadKey() {
   }
 }
 
+/** @param {string} key */
 function saveKey(key) {
   try {
     localStorage.setItem("key", key);

@@ -30,15 +30,17 @@ const VIBRATION = 120; // [ms] on STOP
 
 const language = preferredLanguage();
 const connection = new Connection();
+/** @type {Robot} */
 const robot = { status: null, state: null, now: null, shape: null };
 const velocity = new VelocityInput(connection);
 const body = new BodyPose(connection);
 const projections = new Projections(document);
 const path = (projections.path = new Path());
+/** @type {import("./drawing/scene3d.js").Scene3d | null} */
 let scene = null;
 let notice = ""; // why the robot stopped while this page was not connected
 
-const request = (what) => connection.send("ask", { what });
+const request = (/** @type {string} */ what) => connection.send("ask", { what });
 const header = new Header(document, { stand: () => request("stand"), sit: () => request("sit"), arm: () => confirmTorque("arm"), rearm: () => confirmTorque("rearm"), "": () => {} });
 const sheets = new Sheets(document, () => {
   projections.stale = true;
@@ -60,6 +62,7 @@ const settings = new Settings(document, { connection, projections, robot, charts
 // --- commands ----------------------------------------------------------------------------------------
 
 let torqueRequest = "rearm";
+/** @param {string} what */
 function confirmTorque(what) {
   torqueRequest = what;
   $("arm-box").returnValue = "";
@@ -67,7 +70,10 @@ function confirmTorque(what) {
 }
 $("arm-box").onclose = () => $("arm-box").returnValue === "yes" && request(torqueRequest);
 
-// Returns whether a command has an effect now; otherwise it says why not.
+/**
+ * Returns whether a command has an effect now; otherwise it says why not.
+ * @param {string} needs
+ */
 function allowed(needs) {
   const why = header.why(needs);
   if (why) header.hint(t(...why));
@@ -75,34 +81,40 @@ function allowed(needs) {
 }
 velocity.guard = body.guard = () => allowed("drive");
 
+/** @type {(() => void)[]} */
 const releases = [];
 const releaseInputs = () => {
   for (const end of releases) end();
   velocity.stop();
 };
+/**
+ * @param {string} what
+ * @param {string} label
+ */
 function stopWith(what, label) {
   if (!request(what)) header.hint(t("not_sent", { what: label }));
   navigator.vibrate?.(VIBRATION);
   releaseInputs();
 }
 const SPEEDS = [...all("[data-speed]")].map((button) => Number(button.dataset.speed));
-const nextSpeed = (step) => {
+const nextSpeed = (/** @type {number} */ step) => {
   const nearest = SPEEDS.reduce((best, each, i) => (Math.abs(each - velocity.speed) < Math.abs(SPEEDS[best] - velocity.speed) ? i : best), 0);
   setSpeed(SPEEDS[Math.max(0, Math.min(SPEEDS.length - 1, nearest + step))]);
 };
-const setSpeed = (share) => allowed("seat") && connection.send("speed", { share });
+const setSpeed = (/** @type {number} */ share) => allowed("seat") && connection.send("speed", { share });
+/** @type {Record<string, (value?: any) => void>} */
 const actions = {
   stop: () => stopWith("stop", "STOP"),
   estop: () => stopWith("estop", "E-STOP"),
   t: () => allowed("seat") && request("stand"),
   g: () => allowed("seat") && request("sit"),
-  standOrSit: () => (UP.includes(robot.state) ? actions.g() : actions.t()),
+  standOrSit: () => (UP.includes(robot.state ?? "") ? actions.g() : actions.t()),
   q: () => nextSpeed(1),
   z: () => nextSpeed(-1),
   r: () => body.set({ z: body.target.z + 0.005 }),
   f: () => body.set({ z: body.target.z - 0.005 }),
   c: () => body.neutral(),
-  v: () => showPicture(PICTURES[(PICTURES.indexOf(document.body.dataset.picture) + 1) % PICTURES.length]),
+  v: () => showPicture(PICTURES[(PICTURES.indexOf(document.body.dataset.picture ?? "") + 1) % PICTURES.length]),
   p: () => $("seat").click(),
   "?": () => $("help-box").showModal(),
   gait(index) {
@@ -119,10 +131,11 @@ const actions = {
 };
 
 releases.push(steerByDragging($("view-top"), projections, velocity), setHeightByDragging($("view-front"), projections, body));
+/** @type {Record<string, number[]>} */
 const sticks = { left: [0, 0], right: [0, 0] };
 const steer = () => velocity.set("sticks", sticks.left[1], -sticks.left[0], -sticks.right[0]);
 for (const side of ["left", "right"]) {
-  const moved = (right, up) => {
+  const moved = (/** @type {number} */ right, /** @type {number} */ up) => {
     sticks[side] = [right, up];
     steer();
   };
@@ -137,8 +150,8 @@ releases.push(listenToKeys(velocity, actions));
 const gamepads = new Gamepads(velocity, body, actions);
 releases.push(() => (gamepads.ready = false));
 
-for (const name of ["stop", "estop"]) $(name).addEventListener("pointerdown", (event) => event.button || actions[name]());
-for (const name of ["stop", "estop"]) $(name).addEventListener("click", (event) => event.detail === 0 && actions[name]());
+for (const name of ["stop", "estop"]) $(name).addEventListener("pointerdown", (/** @type {PointerEvent} */ event) => event.button || actions[name]());
+for (const name of ["stop", "estop"]) $(name).addEventListener("click", (/** @type {MouseEvent} */ event) => event.detail === 0 && actions[name]());
 $("raise").onclick = actions.r;
 $("lower").onclick = actions.f;
 $("neutral").onclick = actions.c;
@@ -153,7 +166,7 @@ $("help").onclick = actions["?"];
 $("banner-yes").onclick = () => (notice ? ((notice = ""), update()) : people.handOver());
 $("banner-no").onclick = () => people.keep();
 $("trip-reset").onclick = () => {
-  projections.path.reset();
+  projections.path?.reset();
   projections.stale = true;
 };
 const tables = help(KEYS_HELP, ["caption_keys", "caption_pad"]);
@@ -205,7 +218,7 @@ connection.on("stopped", (detail) => {
 });
 connection.on("log", (detail) => {
   const fresh = logPanel.replace(detail.events).filter(({ text }) => ["log_link", "log_silence"].includes(text));
-  if (fresh.length) notice = eventText(fresh.at(-1));
+  for (const event of fresh.slice(-1)) notice = eventText(event);
   update();
 });
 connection.on("event", (detail) => logPanel.add(detail));
@@ -221,15 +234,21 @@ connection.addEventListener("change", () => {
   update();
 });
 
-// Draws a state of the robot, or a frame of a replay, in all pictures.
+/**
+ * Draws a state of the robot, or a frame of a replay, in all pictures.
+ * @param {any} state
+ */
 function drawRobot(state) {
   projections.update(state);
-  if (state.joints) projections.path.update(state, projections.pose);
+  if (state.joints) projections.path?.update(state, projections.pose);
   scene?.update(state, projections.pose);
   motionPanel.setMargin(state.margin);
 }
 
-// The picture shows a recording from now on, with a path of its own; null: the robot again.
+/**
+ * The picture shows a recording from now on, with a path of its own; null: the robot again.
+ * @param {import("./drawing/replay.js").Replay | null} replay
+ */
 function showReplay(replay) {
   if (replay) releaseInputs();
   projections.restart(replay ? new Path() : path);
@@ -238,6 +257,7 @@ function showReplay(replay) {
   update();
 }
 
+/** @param {any} news */
 function status(news) {
   robot.status = news;
   velocity.speed = news.speed;
@@ -249,7 +269,7 @@ function status(news) {
   recordings.status(news);
   sheets.offer("world-pane", news.simulated);
   for (const button of all("[data-speed]")) button.setAttribute("aria-pressed", String(Number(button.dataset.speed) === news.speed));
-  put($("trip-text"), t("trip", { value: projections.path.distance.toFixed(2) }));
+  put($("trip-text"), t("trip", { value: (projections.path?.distance ?? 0).toFixed(2) }));
   update();
 }
 
@@ -292,17 +312,19 @@ function updateBanner() {
 
 // --- pictures, theme, focus, frames ----------------------------------------------------------------------------------------
 
+/** @param {string} urdf */
 async function show3d(urdf) {
   const { Scene3d } = await import("./drawing/scene3d.js");
   if (!scene) {
-    scene = new Scene3d($("space-canvas"), $("space-note"));
-    new ResizeObserver(() => (scene.stale = true)).observe($("space-canvas"));
+    const made = (scene = new Scene3d($("space-canvas"), $("space-note")));
+    new ResizeObserver(() => (made.stale = true)).observe($("space-canvas"));
     scene.path = projections.path;
-    scene.setTerrain?.(projections.terrain);
+    scene.setTerrain(projections.terrain);
   }
-  scene.setUrdf(urdf, robot.shape.legs.flatMap((leg) => ["coxa", "femur", "tibia"].map((joint) => `${leg.name}_${joint}_joint`)));
+  scene.setUrdf(urdf, (robot.shape?.legs ?? []).flatMap((leg) => ["coxa", "femur", "tibia"].map((joint) => `${leg.name}_${joint}_joint`)));
 }
 
+/** @param {string} name */
 function showPicture(name) {
   document.body.dataset.picture = name;
   for (const button of all("#pictures button")) button.setAttribute("aria-pressed", String(button.dataset.picture === name));
@@ -310,9 +332,9 @@ function showPicture(name) {
   projections.stale = true;
   if (scene) scene.stale = true;
 }
-for (const button of all("#pictures button")) button.onclick = () => showPicture(button.dataset.picture);
+for (const button of all("#pictures button")) button.onclick = () => showPicture(button.dataset.picture ?? "");
 swipeAcross($("stage"), (step) => {
-  const index = PICTURES.indexOf(document.body.dataset.picture) + step;
+  const index = PICTURES.indexOf(document.body.dataset.picture ?? "") + step;
   if (PICTURES[index]) showPicture(PICTURES[index]);
 });
 
@@ -323,6 +345,7 @@ function restyle() {
 }
 settings.onTheme = restyle;
 
+/** @param {boolean} paused */
 function setPaused(paused) {
   if (paused) releaseInputs();
   velocity.pause(paused);
@@ -333,6 +356,7 @@ addEventListener("focus", () => setPaused(document.hidden));
 document.addEventListener("visibilitychange", () => setPaused(document.hidden || !document.hasFocus()));
 addEventListener("pagehide", releaseInputs);
 
+/** @param {number} now */
 function frame(now) {
   requestAnimationFrame(frame); // first, so that drawing continues after an error below
   if (!velocity.paused && connection.state === "open") gamepads.poll();

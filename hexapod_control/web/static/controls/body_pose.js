@@ -3,12 +3,14 @@
 const PERIOD = 50; // [ms] between two requests at least
 const SETTLED = 1500; // [ms] without a request, after which the next one starts from the pose of the robot
 const LONGEST_MOVE = 10000; // [ms] after which the robot is no longer on its way to the requested pose
-const NAMES = ["x", "y", "z", "roll", "pitch", "yaw"];
 /** @typedef {{x: number, y: number, z: number, roll: number, pitch: number, yaw: number}} Pose */
+/** @type {(keyof Pose)[]} */
+const NAMES = ["x", "y", "z", "roll", "pitch", "yaw"];
 /** @type {Pose} */
 export const NEUTRAL = { x: 0, y: 0, z: 0, roll: 0, pitch: 0, yaw: 0 };
 
 export class BodyPose {
+  /** @param {import("../connection.js").Connection} connection */
   constructor(connection) {
     this.connection = connection;
     this.limits = { x: 0.03, y: 0.03, z: 0.06, roll: 0.26, pitch: 0.26, yaw: 0.3 };
@@ -19,6 +21,7 @@ export class BodyPose {
     this.requestedAt = -Infinity; // [ms]
     this.movedAt = -Infinity; // [ms]
     this.guard = () => true; // whether the pose may be changed now
+    /** @type {((pose: BodyPose) => void)[]} */
     this.listeners = [];
     setInterval(() => this.send(), PERIOD);
   }
@@ -39,21 +42,24 @@ export class BodyPose {
     if (this.settled(now)) this.target = { ...pose };
   }
 
+  /** @param {number} now */
   settled(now) {
     const since = now - this.requestedAt;
     const rests = since > LONGEST_MOVE || now - this.movedAt > SETTLED / 3;
     return !this.dragHeight && !this.changed && since > SETTLED && rests;
   }
 
+  /** @param {Partial<Pose>} part */
   set(part) {
     if (!this.guard()) return;
-    for (const [name, value] of Object.entries(part)) {
-      const most = this.limits[name];
-      this.target[name] = Math.max(-most, Math.min(most, value));
+    for (const name of NAMES) {
+      const [value, most] = [part[name], this.limits[name]];
+      if (value !== undefined) this.target[name] = Math.max(-most, Math.min(most, value));
     }
     this.changed = true;
   }
 
+  /** @param {number} height */
   dragTo(height) {
     if (height && !this.guard()) return;
     this.dragHeight = height;

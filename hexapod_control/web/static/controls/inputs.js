@@ -3,9 +3,11 @@
 const DEAD_ZONE = 0.06; // share of the travel around the centre that counts as zero
 const TURBO = 5; // R1
 const SWIPE = { time: 300, way: 60 }; // [ms] at most, [px] at least
+/** @type {Record<string, [number, number, number]>} */
 const KEYS = {
   u: [1, 0, 1], i: [1, 0, 0], o: [1, 0, -1], j: [0, 0, 1], l: [0, 0, -1], m: [-1, 0, -1], ",": [-1, 0, 0], ".": [-1, 0, 1],
 };
+/** @type {Record<string, [number, number, number]>} */
 const STRAFE = {
   u: [1, 1, 0], i: [1, 0, 0], o: [1, -1, 0], j: [0, 1, 0], l: [0, -1, 0], m: [-1, 1, 0], ",": [-1, 0, 0], ".": [-1, -1, 0],
 };
@@ -15,14 +17,22 @@ for (const [key, same] of Object.entries({ w: "i", a: "j", s: ",", d: "l", arrow
   STRAFE[key] = STRAFE[same];
 }
 const OWN_KEYS = "select, input, dialog, .stick, #space-canvas, [role=application]"; // elements that use the arrow keys
+/** @type {Record<string, string>} */
 const CODES = { KeyU: "u", KeyI: "i", KeyO: "o", KeyJ: "j", KeyL: "l", KeyM: "m", Comma: ",", Period: "." };
 
+/** @param {number} value */
 export function applyDeadZone(value) {
   return Math.abs(value) < DEAD_ZONE ? 0 : (Math.sign(value) * (Math.abs(value) - DEAD_ZONE)) / (1 - DEAD_ZONE);
 }
 
-// Dragging on the top view steers; with Shift it strafes. Releasing or leaving the view commands zero.
+/**
+ * Dragging on the top view steers; with Shift it strafes. Releasing or leaving the view commands zero.
+ * @param {HTMLElement} canvas
+ * @param {import("../drawing/projections.js").Projections} projections
+ * @param {import("./velocity.js").VelocityInput} velocity
+ */
 export function steerByDragging(canvas, projections, velocity) {
+  /** @type {number | null} */
   let pointer = null;
   let timer = 0; // a quick stroke of a finger is a swipe, so a finger steers only after that time
   const end = () => {
@@ -33,7 +43,7 @@ export function steerByDragging(canvas, projections, velocity) {
     projections.stale = true;
     velocity.release("view");
   };
-  const move = (event) => {
+  const move = (/** @type {PointerEvent} */ event) => {
     if (event.pointerId !== pointer) return;
     const box = canvas.getBoundingClientRect();
     if (!inside(event, box)) return end();
@@ -50,7 +60,7 @@ export function steerByDragging(canvas, projections, velocity) {
     pointer = event.pointerId;
     let last = event;
     let waits = event.pointerType === "touch";
-    const follow = (next) => (waits ? (last = next) : move(next));
+    const follow = (/** @type {PointerEvent} */ next) => (waits ? (last = next) : move(next));
     canvas.onpointermove = follow;
     if (!waits) return move(event);
     timer = setTimeout(() => ((waits = false), move(last)), SWIPE.time);
@@ -59,8 +69,14 @@ export function steerByDragging(canvas, projections, velocity) {
   return end;
 }
 
-// Dragging on the front view sets the body height; leaving the view restores it.
+/**
+ * Dragging on the front view sets the body height; leaving the view restores it.
+ * @param {HTMLElement} canvas
+ * @param {import("../drawing/projections.js").Projections} projections
+ * @param {import("./body_pose.js").BodyPose} body
+ */
 export function setHeightByDragging(canvas, projections, body) {
+  /** @type {number | null} */
   let pointer = null;
   let start = 0;
   const end = () => {
@@ -70,7 +86,7 @@ export function setHeightByDragging(canvas, projections, body) {
     projections.stale = true;
     body.dragTo(0);
   };
-  const move = (event) => {
+  const move = (/** @type {PointerEvent} */ event) => {
     if (event.pointerId !== pointer || !event.buttons) return;
     const box = canvas.getBoundingClientRect();
     if (!inside(event, box)) return end();
@@ -93,18 +109,29 @@ export function setHeightByDragging(canvas, projections, body) {
   return end;
 }
 
+/**
+ * @param {HTMLElement} element
+ * @param {(event: PointerEvent) => void} move
+ * @param {() => void} end
+ */
 function listen(element, move, end) {
   element.addEventListener("pointermove", move);
-  for (const name of ["pointerup", "pointercancel", "pointerleave"]) element.addEventListener(name, end);
+  for (const name of /** @type {const} */ (["pointerup", "pointercancel", "pointerleave"])) element.addEventListener(name, end);
 }
 
-// A virtual stick: calls `moved(right, up)` with values in [-1, 1], and `ended()` when it is released. Arrow keys move it
-// while it has the focus.
+/**
+ * A virtual stick: calls `moved(right, up)` with values in [-1, 1], and `ended()` when it is released. Arrow keys move it
+ * while it has the focus.
+ * @param {HTMLElement} element
+ * @param {(right: number, up: number) => void} moved
+ * @param {() => void} ended
+ */
 export function virtualStick(element, moved, ended) {
-  const knob = element.querySelector(".knob");
+  const knob = /** @type {HTMLElement} */ (element.querySelector(".knob"));
   const arrows = new Set();
+  /** @type {number | null} */
   let pointer = null;
-  const show = (right, up) => {
+  const show = (/** @type {number} */ right, /** @type {number} */ up) => {
     const reach = element.clientWidth * 0.28;
     knob.style.transform = `translate(${right * reach}px, ${-up * reach}px)`;
   };
@@ -116,12 +143,12 @@ export function virtualStick(element, moved, ended) {
     show(0, 0);
     ended();
   };
-  const deflect = (right, up) => {
+  const deflect = (/** @type {number} */ right, /** @type {number} */ up) => {
     element.dataset.active = "";
     show(right, up);
     moved(applyDeadZone(right), applyDeadZone(up));
   };
-  const move = (event) => {
+  const move = (/** @type {PointerEvent} */ event) => {
     if (event.pointerId !== pointer) return;
     const box = element.getBoundingClientRect();
     const right = (event.clientX - box.left - box.width / 2) / (box.width * 0.36);
@@ -132,11 +159,11 @@ export function virtualStick(element, moved, ended) {
   element.addEventListener("pointerdown", (event) => {
     if (event.button || pointer !== null) return;
     pointer = event.pointerId;
-    element.setPointerCapture(pointer);
+    element.setPointerCapture(event.pointerId);
     move(event);
   });
   element.addEventListener("pointermove", move);
-  for (const name of ["pointerup", "pointercancel", "lostpointercapture"])
+  for (const name of /** @type {const} */ (["pointerup", "pointercancel", "lostpointercapture"]))
     element.addEventListener(name, (event) => event.pointerId === pointer && end());
   element.addEventListener("contextmenu", (event) => event.preventDefault());
   const update = () => {
@@ -154,16 +181,21 @@ export function virtualStick(element, moved, ended) {
   return end;
 }
 
-// A quick sideways stroke of one finger calls `swiped` with 1 (to the left) or -1; a slow one turns the 3D view or steers.
+/**
+ * A quick sideways stroke of one finger calls `swiped` with 1 (to the left) or -1; a slow one turns the 3D view or steers.
+ * @param {HTMLElement} element
+ * @param {(step: number) => void} swiped
+ */
 export function swipeAcross(element, swiped) {
+  /** @type {{x: number, y: number, at: number} | null} */
   let start = null;
   const fingers = new Set();
   element.addEventListener("pointerdown", (event) => {
-    if (event.pointerType === "mouse" || event.target.closest("input, #camera")) return;
+    if (event.pointerType === "mouse" || target(event).closest("input, #camera")) return;
     fingers.add(event.pointerId);
     start = fingers.size === 1 ? { x: event.clientX, y: event.clientY, at: event.timeStamp } : null;
   });
-  for (const name of ["pointerup", "pointercancel"])
+  for (const name of /** @type {const} */ (["pointerup", "pointercancel"]))
     element.addEventListener(name, (event) => {
       fingers.delete(event.pointerId);
       const from = start;
@@ -174,10 +206,14 @@ export function swipeAcross(element, swiped) {
     });
 }
 
-// Handles keys that drive while they are held, and keys that act once (`actions` by key).
+/**
+ * Handles keys that drive while they are held, and keys that act once (`actions` by key).
+ * @param {import("./velocity.js").VelocityInput} velocity
+ * @param {Record<string, (value?: any) => void>} actions
+ */
 export function listenToKeys(velocity, actions) {
   const held = new Set();
-  const steer = (shift) => {
+  const steer = (/** @type {boolean} */ shift) => {
     const newest = [...held].at(-1);
     if (newest === undefined) velocity.release("keys");
     else velocity.set("keys", ...(shift ? STRAFE : KEYS)[newest]);
@@ -189,9 +225,9 @@ export function listenToKeys(velocity, actions) {
       if (!event.repeat) actions[event.shiftKey ? "estop" : "stop"]();
       return;
     }
-    if (element(event).matches("select, input:not([type=range])")) return;
+    if (target(event).matches("select, input:not([type=range])")) return;
     const key = CODES[event.code] ?? event.key.toLowerCase();
-    if (key.startsWith("arrow") && element(event).matches(OWN_KEYS)) return;
+    if (key.startsWith("arrow") && target(event).matches(OWN_KEYS)) return;
     if (KEYS[key]) {
       event.preventDefault();
       if (!event.repeat) held.delete(key);
@@ -204,7 +240,7 @@ export function listenToKeys(velocity, actions) {
     }
   });
   addEventListener("keyup", (event) => {
-    if (event.code === "Space" && element(event).matches("button")) event.preventDefault();
+    if (event.code === "Space" && target(event).matches("button")) event.preventDefault();
     if (event.key === "Shift" && held.size) steer(false);
     if (held.delete(CODES[event.code] ?? event.key.toLowerCase())) steer(event.shiftKey);
   });
@@ -216,14 +252,21 @@ export function listenToKeys(velocity, actions) {
 
 // Gamepads through the Gamepad API of the browser, with the standard mapping and the same functions as the node teleop.
 export class Gamepads {
+  /**
+   * @param {import("./velocity.js").VelocityInput} velocity
+   * @param {import("./body_pose.js").BodyPose} body
+   * @param {Record<string, (value?: any) => void>} actions
+   */
   constructor(velocity, body, actions) {
     this.velocity = velocity;
     this.body = body;
     this.actions = actions;
     this.mode = "walk";
+    /** @type {boolean[]} */
     this.lastPressed = [];
     this.ready = false; // true once the dead-man switch was released after the start or a stop
     this.name = "";
+    this.posing = false;
     addEventListener("gamepaddisconnected", () => this.lost());
   }
 
@@ -262,6 +305,7 @@ export class Gamepads {
     this.sticks([lx, ly, rx, ry], held[TURBO]);
   }
 
+  /** @param {boolean[]} pressed */
   press(pressed) {
     const { actions, body } = this;
     if (pressed[0] || pressed[3]) {
@@ -275,6 +319,10 @@ export class Gamepads {
     if (pressed[6] || pressed[7]) actions.lift(pressed[7] ? 0.1 : -0.1);
   }
 
+  /**
+   * @param {number[]} axes
+   * @param {boolean} turbo
+   */
   sticks([lx, ly, rx, ry], turbo) {
     if (this.mode === "walk") {
       const moving = lx || ly || rx;
@@ -284,23 +332,29 @@ export class Gamepads {
     }
     this.velocity.release("pad");
     const { limits } = this.body;
-    const target = { x: -ly * limits.x, y: -lx * limits.y, pitch: -ry * limits.pitch };
-    if (turbo) target.roll = rx * limits.roll;
-    else target.yaw = -rx * limits.yaw;
-    if ([lx, ly, rx, ry].some(Boolean) || this.posing) this.body.set(target);
+    /** @type {Partial<import("./body_pose.js").Pose>} */
+    const pose = { x: -ly * limits.x, y: -lx * limits.y, pitch: -ry * limits.pitch };
+    if (turbo) pose.roll = rx * limits.roll;
+    else pose.yaw = -rx * limits.yaw;
+    if ([lx, ly, rx, ry].some(Boolean) || this.posing) this.body.set(pose);
     this.posing = [lx, ly, rx, ry].some(Boolean);
   }
 }
 
 /** @param {Event} event */
-function element(event) {
+function target(event) {
   return /** @type {Element} */ (event.target);
 }
 
+/** @param {number} value */
 function clamp(value) {
   return Math.max(-1, Math.min(1, value));
 }
 
+/**
+ * @param {PointerEvent} event
+ * @param {DOMRect} box
+ */
 function inside(event, box) {
   return event.clientX >= box.left && event.clientX < box.right && event.clientY >= box.top && event.clientY < box.bottom;
 }

@@ -4,6 +4,7 @@
 const PERIOD = 50; // [ms]
 
 export class VelocityInput {
+  /** @param {import("../connection.js").Connection} connection */
   constructor(connection) {
     this.connection = connection;
     this.sources = new Map(); // name -> [vx, vy, wz] as shares, the newest last
@@ -30,6 +31,7 @@ export class VelocityInput {
     if (fresh) this.send();
   }
 
+  /** @param {string} name */
   release(name) {
     if (this.sources.delete(name) && !this.sources.size) this.send();
   }
@@ -40,6 +42,7 @@ export class VelocityInput {
     this.send();
   }
 
+  /** @param {boolean} paused */
   pause(paused) {
     this.paused = paused;
     if (paused) this.stop();
@@ -58,6 +61,7 @@ export class VelocityInput {
   }
 }
 
+/** @param {number} value */
 function round(value) {
   return Math.round(value * 1e4) / 1e4;
 }

@@ -7,7 +7,7 @@ function box() {
   const data = [];
   for (let axis = 0; axis < 3; axis++)
     for (const side of [-0.5, 0.5]) {
-      const corner = (a, b) => {
+      const corner = (/** @type {number} */ a, /** @type {number} */ b) => {
         const point = [0, 0, 0];
         point[axis] = side;
         point[(axis + 1) % 3] = a;
@@ -25,8 +25,8 @@ function cylinder() {
   const data = [];
   for (let i = 0; i < CYLINDER_SIDES; i++) {
     const [a, b] = [i, i + 1].map((k) => (2 * Math.PI * k) / CYLINDER_SIDES);
-    const at = (angle, z) => [Math.cos(angle), Math.sin(angle), z];
-    const out = (angle) => [Math.cos(angle), Math.sin(angle), 0];
+    const at = (/** @type {number} */ angle, /** @type {number} */ z) => [Math.cos(angle), Math.sin(angle), z];
+    const out = (/** @type {number} */ angle) => [Math.cos(angle), Math.sin(angle), 0];
     for (const [angle, z] of [[a, -0.5], [b, -0.5], [b, 0.5], [a, -0.5], [b, 0.5], [a, 0.5]]) data.push(...at(angle, z), ...out(angle));
     for (const [z, from, to] of [[-0.5, b, a], [0.5, a, b]]) data.push(0, 0, z, 0, 0, 2 * z, ...at(from, z), 0, 0, 2 * z, ...at(to, z), 0, 0, 2 * z);
   }
@@ -35,7 +35,7 @@ function cylinder() {
 
 function sphere() {
   const data = [];
-  const at = (i, j) => {
+  const at = (/** @type {number} */ i, /** @type {number} */ j) => {
     const [theta, phi] = [(Math.PI * i) / RINGS, (2 * Math.PI * j) / SECTORS];
     const point = [Math.sin(theta) * Math.cos(phi), Math.sin(theta) * Math.sin(phi), Math.cos(theta)];
     return [...point, ...point];

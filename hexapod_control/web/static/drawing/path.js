@@ -4,17 +4,16 @@ const STEP = 0.01; // [m] between two points of the path
 const MOST = 1500; // points, and footprints
 
 export class Path {
-  constructor() {
-    this.reset();
-  }
+  /** @type {number[][]} */
+  points = []; // [x, y]
+  /** @type {number[][]} */
+  prints = []; // [x, y, leg]
+  distance = 0; // [m]
+  /** @type {number[] | null} */
+  planted = null;
 
   reset() {
-    /** @type {number[][]} */
-    this.points = []; // [x, y]
-    /** @type {number[][]} */
-    this.prints = []; // [x, y, leg]
-    this.distance = 0; // [m]
-    this.planted = null;
+    [this.points, this.prints, this.distance, this.planted] = [[], [], 0, null];
   }
 
   /**

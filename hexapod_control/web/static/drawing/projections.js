@@ -5,8 +5,11 @@ import { interpolate, BOX_EDGES, hull, pose, turnCentre } from "./leg_geometry.j
 
 const TRACE_LENGTH = 50; // positions per foot
 const GRID = 0.1; // [m]
+/** @type {Record<string, number[]>} */
+const EXTENTS = { front: [1.5, 0.72], side: [1.5, 0.72], top: [1.9, 1.9], iso: [2.2, 1.6] }; // of a view over the reach
 const MAX_GAP = 200; // [ms] between two states; longer gaps are not interpolated
 const ISOMETRIC = [Math.cos(Math.PI / 6), Math.sin(Math.PI / 6)];
+/** @type {Record<string, (point: number[]) => number[]>} */
 const PROJECTIONS = {
   front: ([, y, z]) => [-y, z], // seen from behind, so that left is left
   side: ([x, , z]) => [x, z],
@@ -15,15 +18,34 @@ const PROJECTIONS = {
 };
 
 export class Projections {
-  /** @type {number | undefined} */
-  updatedAt;
+  updatedAt = NaN; // [ms]
+  /** @type {Shape | null} */
+  robot = null;
+  reach = 1; // [m] that is drawn around the middle of the robot
+  /** @type {RobotState | null} */
+  before = null;
+  /** @type {RobotState | null} */
+  state = null;
+  /** @type {DrawnPose} */
+  pose = /** @type {any} */ (undefined); // until the first state: nothing is drawn before
+  /** @type {Record<string, string>} */
+  colors = {};
+  /** @type {string[]} */
+  legs = []; // colours
+  /** @type {number[][][]} */
+  traces = []; // of each foot
+  /** @type {import("./path.js").Path | null} */
+  path = null;
+  /** @type {Record<string, number[] | null>} */
+  drag = { top: null, front: null }; // position [px] of a drag, drawn over the view
+  /** @type {Record<string, number>} */
+  scale = {};
+  stale = true;
 
+  /** @param {ParentNode} root */
   constructor(root) {
-    this.canvases = Object.fromEntries(Object.keys(PROJECTIONS).map((name) => [name, root.querySelector(`#view-${name}`)]));
-    this.traces = [];
+    this.canvases = Object.fromEntries(Object.keys(PROJECTIONS).map((name) => [name, /** @type {HTMLCanvasElement} */ (root.querySelector(`#view-${name}`))]));
     this.terrain = new Terrain();
-    this.path = null;
-    this.drag = { top: null, front: null }; // position [px] of a drag, drawn over the view
     this.frames = 0;
     this.period = 33; // [ms] between two states, smoothed
     this.drawn = 1; // interpolation factor that was drawn last; 1 is the newest state
@@ -34,23 +56,27 @@ export class Projections {
 
   restyle() {
     const style = getComputedStyle(document.documentElement);
-    this.color = (name) => style.getPropertyValue(`--${name}`).trim();
-    this.colors = Object.fromEntries(["grid", "line", "muted", "text", "body", "support", "accent", "warn", "bad", "panel"].map((n) => [n, this.color(n)]));
-    this.legs = [...Array(6).keys()].map((i) => this.color(`leg-${i}`));
+    const color = (/** @type {string} */ name) => style.getPropertyValue(`--${name}`).trim();
+    this.colors = Object.fromEntries(["grid", "line", "muted", "text", "body", "support", "accent", "warn", "bad", "panel"].map((n) => [n, color(n)]));
+    this.legs = [...Array(6).keys()].map((i) => color(`leg-${i}`));
     this.stale = true;
   }
 
+  /** @param {Shape} shape */
   shape(shape) {
     this.robot = shape;
     this.reach = Math.max(...shape.legs.map((leg) => Math.hypot(...leg.foothold))) * 1.3;
     this.traces = shape.legs.map(() => []);
   }
 
-  // Takes a new state; until the next one arrives, the drawing is interpolated from the previous state to this one.
+  /**
+   * Takes a new state; until the next one arrives, the drawing is interpolated from the previous state to this one.
+   * @param {RobotState} state
+   */
   update(state) {
     if (!this.robot || !state.joints) return;
     const now = performance.now();
-    const gap = now - (this.updatedAt ?? now);
+    const gap = this.updatedAt ? now - this.updatedAt : 0;
     [this.updatedAt, this.before, this.state] = [now, gap < MAX_GAP ? this.state : null, state];
     this.period += 0.1 * (Math.min(gap, MAX_GAP) - this.period);
     this.pose = pose(this.robot, state);
@@ -61,7 +87,10 @@ export class Projections {
     this.stale = true;
   }
 
-  // The next state is not a continuation of the last one; it has another path.
+  /**
+   * The next state is not a continuation of the last one; it has another path.
+   * @param {import("./path.js").Path} path
+   */
   restart(path) {
     this.path = path;
     this.before = this.state = null;
@@ -69,16 +98,21 @@ export class Projections {
     this.stale = true;
   }
 
+  /** @param {number} now */
   draw(now) {
     const share = this.before ? Math.min(1, (now - this.updatedAt) / this.period) : 1;
     if ((!this.stale && this.drawn === 1) || !this.pose) return;
     this.stale = false;
     this.drawn = share;
     this.frames++;
-    if (share < 1) this.pose = pose(this.robot, interpolate(this.before, this.state, Math.max(0, share)));
+    if (share < 1 && this.robot && this.before && this.state) this.pose = pose(this.robot, interpolate(this.before, this.state, Math.max(0, share)));
     for (const [name, canvas] of Object.entries(this.canvases)) this.drawView(name, canvas);
   }
 
+  /**
+   * @param {string} name
+   * @param {HTMLCanvasElement} canvas
+   */
   drawView(name, canvas) {
     const width = canvas.clientWidth;
     const height = canvas.clientHeight;
@@ -88,17 +122,17 @@ export class Projections {
       canvas.width = Math.round(width * ratio);
       canvas.height = Math.round(height * ratio);
     }
-    const c = canvas.getContext("2d");
+    const c = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
     c.setTransform(ratio, 0, 0, ratio, 0, 0);
     c.clearRect(0, 0, width, height);
     const flat = name === "front" || name === "side";
-    const [wide, tall] = { front: [1.5, 0.72], side: [1.5, 0.72], top: [1.9, 1.9], iso: [2.2, 1.6] }[name];
+    const [wide, tall] = EXTENTS[name];
     const scale = Math.min(width / (wide * this.reach), height / (tall * this.reach));
     const origin = [width / 2, flat ? height * 0.74 : name === "iso" ? height * 0.6 : height / 2];
     const project = PROJECTIONS[name];
-    const at = (point) => {
+    const at = (/** @type {number[]} */ point) => {
       const [u, v] = project(point);
-      return [origin[0] + u * scale, origin[1] - v * scale];
+      return /** @type {[number, number]} */ ([origin[0] + u * scale, origin[1] - v * scale]);
     };
     this.scale = { ...this.scale, [name]: scale };
     const view = { c, at, width, height, scale, name };
@@ -123,28 +157,35 @@ export class Projections {
     const [c, s] = [Math.cos(yaw), Math.sin(yaw)];
     const feet = this.pose.legs.filter((_, i) => this.pose.planted[i]).map((points) => points[3]);
     const { height } = groundBelow(this.terrain, [x, y, yaw], feet);
-    return { x, y, height, to: (fx, fy) => [x + c * fx - s * fy, y + s * fx + c * fy], from: (wx, wy) => [c * (wx - x) + s * (wy - y), -s * (wx - x) + c * (wy - y)] };
+    return { x, y, height, to: (/** @type {number} */ fx, /** @type {number} */ fy) => [x + c * fx - s * fy, y + s * fx + c * fy], from: (/** @type {number} */ wx, /** @type {number} */ wy) => [c * (wx - x) + s * (wy - y), -s * (wx - x) + c * (wy - y)] };
   }
 
-  // The section of the ground below the robot, for the front and side views.
+  /**
+   * The section of the ground below the robot, for the front and side views.
+   * @param {View} view
+   */
   drawSection({ c, at, name, width, height }) {
     const world = this.world();
     const points = [];
     for (let share = -1; share <= 1; share += 1 / 60) {
       const along = share * this.reach * 1.6;
       const [fx, fy] = name === "side" ? [along, 0] : [0, along];
-      points.push(at([fx, fy, Math.max(-0.2, this.terrain.height(...world.to(fx, fy)) - world.height)]));
+      const [wx, wy] = world.to(fx, fy);
+      points.push(at([fx, fy, Math.max(-0.2, this.terrain.height(wx, wy) - world.height)]));
     }
     c.fillStyle = this.colors.grid;
     c.strokeStyle = this.colors.muted;
     c.lineWidth = 1.5;
-    path(c, [...points, [points.at(-1)[0], height], [points[0][0], height]], true);
+    path(c, [...points, [points[points.length - 1][0], height], [points[0][0], height]], true);
     c.fill();
     path(c, points, false);
     c.stroke();
   }
 
-  // The tops of the boxes of the ground, the higher the darker.
+  /**
+   * The tops of the boxes of the ground, the higher the darker.
+   * @param {View} view
+   */
   drawTerrain({ c, at }) {
     if (this.terrain.flat) return;
     const world = this.world();
@@ -158,12 +199,15 @@ export class Projections {
     c.globalAlpha = 1;
   }
 
-  // The path of the robot and its footprints.
+  /**
+   * The path of the robot and its footprints.
+   * @param {View} view
+   */
   drawPath({ c, at }) {
     if (!this.path || this.path.points.length < 2) return;
     const [x, y, yaw] = this.pose.odom;
     const [cos, sin] = [Math.cos(yaw), Math.sin(yaw)];
-    const local = ([wx, wy]) => at([cos * (wx - x) + sin * (wy - y), -sin * (wx - x) + cos * (wy - y), 0]);
+    const local = (/** @type {number[]} */ [wx, wy]) => at([cos * (wx - x) + sin * (wy - y), -sin * (wx - x) + cos * (wy - y), 0]);
     c.strokeStyle = this.colors.accent;
     c.globalAlpha = 0.6;
     c.lineWidth = 1.5;
@@ -176,6 +220,7 @@ export class Projections {
     c.globalAlpha = 1;
   }
 
+  /** @param {View} view */
   drawGround(view) {
     if (!this.terrain.flat) return this.drawSection(view);
     const { c, at, width } = view;
@@ -185,12 +230,15 @@ export class Projections {
     line(c, [0, y], [width, y]);
   }
 
-  // Draws a grid that is fixed in the world, so that it moves under the robot when it walks.
+  /**
+   * Draws a grid that is fixed in the world, so that it moves under the robot when it walks.
+   * @param {View} view
+   */
   drawGrid({ c, at }) {
     const [x, y, yaw] = this.pose.odom;
     const cos = Math.cos(yaw);
     const sin = Math.sin(yaw);
-    const local = (wx, wy) => at([cos * (wx - x) + sin * (wy - y), -sin * (wx - x) + cos * (wy - y), 0]);
+    const local = (/** @type {number} */ wx, /** @type {number} */ wy) => at([cos * (wx - x) + sin * (wy - y), -sin * (wx - x) + cos * (wy - y), 0]);
     const reach = this.reach * 2.2;
     const n = Math.ceil(reach / GRID);
     const cx = Math.round(x / GRID);
@@ -207,6 +255,7 @@ export class Projections {
     c.stroke();
   }
 
+  /** @param {View} view */
   drawSupport({ c, at }) {
     const feet = this.pose.legs.filter((_, i) => this.pose.planted[i]).map((points) => points[3]);
     if (feet.length < 3) return;
@@ -223,6 +272,7 @@ export class Projections {
     c.globalAlpha = 1;
   }
 
+  /** @param {View} view */
   drawTraces({ c, at }) {
     c.lineWidth = 1.5;
     this.traces.forEach((trace, i) => {
@@ -237,6 +287,7 @@ export class Projections {
     c.globalAlpha = 1;
   }
 
+  /** @param {View} view */
   drawBody({ c, at, name }) {
     const corners = this.pose.box.map(at);
     c.strokeStyle = this.colors.body;
@@ -257,6 +308,11 @@ export class Projections {
     }
   }
 
+  /**
+   * @param {View} view
+   * @param {number[][]} points
+   * @param {number} i
+   */
   drawLeg({ c, at }, points, i) {
     const [hip, coxa, knee, foot] = points.map(at);
     c.strokeStyle = this.colors.body;
@@ -280,6 +336,7 @@ export class Projections {
     }
   }
 
+  /** @param {View} view */
   drawMass({ c, at, name }) {
     const flat = name === "front" || name === "side";
     const [x, y] = at(flat ? this.pose.mass : [this.pose.mass[0], this.pose.mass[1], 0]);
@@ -292,6 +349,7 @@ export class Projections {
     line(c, [x, y - 5], [x, y + 5]);
   }
 
+  /** @param {View} view */
   drawTurn({ c, at, width, height }) {
     const centre = turnCentre(this.pose.commanded);
     if (!centre) return;
@@ -310,6 +368,7 @@ export class Projections {
     if (px === x && py === y) c.stroke();
   }
 
+  /** @param {View} view */
   drawDrag({ c, name, width, height }) {
     const drag = this.drag[name];
     if (!drag) return;
@@ -326,17 +385,32 @@ export class Projections {
   }
 }
 
+/**
+ * @param {CanvasRenderingContext2D} c
+ * @param {number[][]} points
+ * @param {boolean} closed
+ */
 function path(c, points, closed) {
   c.beginPath();
-  points.forEach((point, i) => (i ? c.lineTo(...point) : c.moveTo(...point)));
+  points.forEach(([x, y], i) => (i ? c.lineTo(x, y) : c.moveTo(x, y)));
   if (closed) c.closePath();
 }
 
+/**
+ * @param {CanvasRenderingContext2D} c
+ * @param {number[]} from
+ * @param {number[]} to
+ */
 function line(c, from, to) {
   path(c, [from, to], false);
   c.stroke();
 }
 
+/**
+ * @param {CanvasRenderingContext2D} c
+ * @param {number[]} place
+ * @param {number} radius
+ */
 function disc(c, [x, y], radius) {
   c.beginPath();
   c.arc(x, y, radius, 0, 2 * Math.PI);

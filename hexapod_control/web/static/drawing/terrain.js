@@ -38,10 +38,18 @@ export class Terrain {
     return best;
   }
 
+  /**
+   * @param {number} x
+   * @param {number} y
+   */
   height(x, y) {
     return this.at(x, y)[1];
   }
 
+  /**
+   * @param {number} x
+   * @param {number} y
+   */
   near(x, y, reach = NEAR) {
     return this.boxes.filter((box) => Math.abs(box[0] - x) < reach + box[5] && Math.abs(box[1] - y) < reach + box[6]);
   }
@@ -109,6 +117,11 @@ export function triangles(boxes) {
   return data;
 }
 
+/**
+ * @param {number[]} box
+ * @param {number} px
+ * @param {number} py
+ */
 function top([x, y, z, yaw, pitch, a, b, h], px, py) {
   const [c, s] = [Math.cos(yaw), Math.sin(yaw)];
   const [dx, dy] = [c * (px - x) + s * (py - y), -s * (px - x) + c * (py - y)];
@@ -116,17 +129,23 @@ function top([x, y, z, yaw, pitch, a, b, h], px, py) {
   return Math.abs(u) <= a && Math.abs(dy) <= b ? z - Math.sin(pitch) * u + Math.cos(pitch) * h : null;
 }
 
-const key = (x, y) => `${Math.floor(x / CELL)} ${Math.floor(y / CELL)}`;
+const key = (/** @type {number} */ x, /** @type {number} */ y) => `${Math.floor(x / CELL)} ${Math.floor(y / CELL)}`;
 
+/**
+ * @param {number} x
+ * @param {number} y
+ * @param {number} radius
+ */
 function keys(x, y, radius) {
   const found = new Set();
   for (const dx of [-radius, 0, radius]) for (const dy of [-radius, 0, radius]) found.add(key(x + dx, y + dy));
   return found;
 }
 
-const minus = (a, b) => a.map((value, i) => value - b[i]);
-const cross = ([a, b, c], [d, e, f]) => [b * f - c * e, c * d - a * f, a * e - b * d];
+const minus = (/** @type {number[]} */ a, /** @type {number[]} */ b) => a.map((value, i) => value - b[i]);
+const cross = (/** @type {number[]} */ [a, b, c], /** @type {number[]} */ [d, e, f]) => [b * f - c * e, c * d - a * f, a * e - b * d];
 
+/** @param {number[]} v */
 function unit(v) {
   const length = Math.hypot(...v) || 1;
   return v.map((value) => value / length);

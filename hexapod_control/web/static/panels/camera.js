@@ -5,14 +5,16 @@ const PERIOD = 66; // [ms] between two images at least
 const PATIENCE = 3000; // [ms] after which an image is asked for again
 
 export class Camera {
-  /** @type {HTMLElement} */
-  button;
-  /** @type {HTMLImageElement} */
-  image;
+  on = false;
 
+  /**
+   * @param {Document} root
+   * @param {import("../connection.js").Connection} connection
+   */
   constructor(root, connection) {
     this.connection = connection;
-    [this.button, this.image] = ["camera-button", "camera"].map((id) => /** @type {any} */ (root.getElementById(id)));
+    this.button = /** @type {HTMLElement} */ (root.getElementById("camera-button"));
+    this.image = /** @type {HTMLImageElement} */ (root.getElementById("camera"));
     this.button.onclick = () => this.show(!this.on);
     this.image.onclick = () => this.image.toggleAttribute("data-large");
     this.image.onload = () => this.ask(PERIOD);
@@ -20,12 +22,16 @@ export class Camera {
     this.show(false);
   }
 
-  // Offers the camera while images are published.
+  /**
+   * Offers the camera while images are published.
+   * @param {boolean} available
+   */
   offer(available) {
     this.button.hidden = !available;
     if (!available && this.on) this.show(false);
   }
 
+  /** @param {boolean} on */
   show(on) {
     this.on = on;
     this.button.setAttribute("aria-pressed", String(on));
@@ -34,6 +40,7 @@ export class Camera {
     if (on) this.ask(0);
   }
 
+  /** @param {number} delay */
   ask(delay) {
     clearTimeout(this.timer);
     if (!this.on) return;

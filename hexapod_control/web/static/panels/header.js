@@ -8,12 +8,16 @@ const HINT_TIME = 5000; // [ms]
 const ENOUGH = 1200; // [ms] between two equal hints
 
 export class Header {
-  /** @type {string | undefined} */
-  hinted;
-  /** @type {number | undefined} */
-  hintedAt;
+  spoken = ""; // key of the sentence that a screen reader has read
+  hinted = "";
+  hintedAt = -Infinity; // [ms]
 
+  /**
+   * @param {Document} root
+   * @param {Record<string, () => void>} effects
+   */
   constructor(root, effects) {
+    /** @type {(id: string) => any} */
     this.find = (id) => root.getElementById(id);
     this.effects = effects; // what the steps do, by name
     /** @type {import("./presentation.js").Presentation | null} */
@@ -22,7 +26,10 @@ export class Header {
     for (const kind of ["pointerdown", "mousedown", "click", "keydown"]) root.addEventListener(kind, (event) => this.refuse(event), true);
   }
 
-  // Shows everything that is known; called whenever something has changed.
+  /**
+   * Shows everything that is known; called whenever something has changed.
+   * @param {any} known
+   */
   update(known) {
     const shown = (this.shown = present(known));
     const text = t(...shown.text);
@@ -37,10 +44,11 @@ export class Header {
     put(step, t(`step_${shown.step}`));
     step.dataset.step = shown.step;
     explain(step, shown.stepWhy);
-    for (const element of all("[data-needs]")) explain(element, this.why(element.dataset.needs));
+    for (const element of all("[data-needs]")) explain(element, this.why(element.dataset.needs ?? ""));
     this.chips(known);
   }
 
+  /** @param {any} known */
   chips({ link, me, driver, driverName, source, status, roundTrip }) {
     const open = link === "open";
     const other = open && source && source !== "none" && source !== "tablet" ? ` · ${source}` : "";
@@ -59,10 +67,13 @@ export class Header {
    * @returns {import("./presentation.js").Say | null | undefined}
    */
   why(needs) {
-    return this.shown?.[`${needs}Why`];
+    return this.shown?.[/** @type {"driveWhy"} */ (`${needs}Why`)];
   }
 
-  // Stops events of grey controls and says why they have no effect.
+  /**
+   * Stops events of grey controls and says why they have no effect.
+   * @param {any} event
+   */
   refuse(event) {
     const element = event.target.closest?.("[aria-disabled=true][data-why]");
     if (!element || (event.type === "keydown" && (event.key === "Tab" || event.code === "Space" || event.key === "?"))) return;
@@ -72,7 +83,10 @@ export class Header {
     this.hint(element.dataset.why);
   }
 
-  // Shows a sentence over the picture for a while; an empty one removes the last one.
+  /**
+   * Shows a sentence over the picture for a while; an empty one removes the last one.
+   * @param {string} text
+   */
   hint(text) {
     const now = performance.now();
     if (text === this.hinted && now - this.hintedAt < ENOUGH) return;
@@ -100,12 +114,21 @@ function explain(element, why) {
   }
 }
 
+/**
+ * @param {HTMLElement} element
+ * @param {string} text
+ * @param {string} [tone]
+ */
 function chip(element, text, tone = "") {
   element.hidden = !text;
   put(element, text);
   element.dataset.tone = tone;
 }
 
+/**
+ * @param {HTMLElement} element
+ * @param {string} text
+ */
 export function put(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }

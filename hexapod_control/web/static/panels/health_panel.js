@@ -7,21 +7,25 @@ const WARM = [45, 60]; // [°C] from which a servo is shown as warm and as hot
 const JOINTS = ["coxa", "femur", "tibia"];
 
 export class HealthPanel {
-  /** @type {HTMLElement} */
-  list;
-  /** @type {HTMLElement} */
-  servos;
-  /** @type {HTMLElement} */
-  nodes;
+  /** @type {string[]} */
+  legs = [];
 
+  /** @param {Document} root */
   constructor(root) {
-    [this.list, this.servos, this.nodes] = ["health-list", "servos", "diagnostics"].map((id) => root.getElementById(id));
+    this.list = /** @type {HTMLElement} */ (root.getElementById("health-list"));
+    this.servos = /** @type {HTMLElement} */ (root.getElementById("servos"));
+    this.nodes = /** @type {HTMLElement} */ (root.getElementById("diagnostics"));
   }
 
+  /** @param {Shape} shape */
   shape(shape) {
     this.legs = shape.legs.map((leg) => leg.name);
   }
 
+  /**
+   * @param {any} status
+   * @param {number | null} roundTrip
+   */
   status(status, roundTrip) {
     const hot = hottest(status.temperatures);
     const rows = [
@@ -38,9 +42,12 @@ export class HealthPanel {
     this.showServos(status);
   }
 
-  // One cell per servo: its temperature, with the load as a bar.
+  /**
+   * One cell per servo: its temperature, with the load as a bar.
+   * @param {any} status
+   */
   showServos({ temperatures, loads }) {
-    const known = this.legs && Object.keys(temperatures).length;
+    const known = this.legs.length && Object.keys(temperatures).length;
     this.servos.hidden = !known;
     if (!known) return;
     const table = element("table");
@@ -57,6 +64,10 @@ export class HealthPanel {
   }
 }
 
+/**
+ * @param {number | undefined} degrees
+ * @param {number | undefined} load
+ */
 function cell(degrees, load) {
   const found = element("td", degrees === undefined ? "–" : `${Math.round(degrees)}°`);
   if (degrees !== undefined) found.dataset.tone = degrees >= WARM[1] ? "bad" : degrees >= WARM[0] ? "warn" : "good";
@@ -68,6 +79,7 @@ function cell(degrees, load) {
   return found;
 }
 
+/** @param {any} status */
 function node({ name, level, text, age }) {
   const item = element("li");
   item.dataset.level = level;
@@ -75,12 +87,21 @@ function node({ name, level, text, age }) {
   return item;
 }
 
+/**
+ * @param {string} text
+ * @param {string} scope
+ */
 function scoped(text, scope) {
   const found = element("th", text);
   found.scope = scope;
   return found;
 }
 
+/**
+ * @template {keyof HTMLElementTagNameMap} K
+ * @param {K} kind
+ * @param {string} [text]
+ */
 function element(kind, text = "") {
   const found = document.createElement(kind);
   found.textContent = text;

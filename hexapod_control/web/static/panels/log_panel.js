@@ -7,24 +7,23 @@ const MOST = 200; // events
 /** @typedef {{id: number, at: number, node: string, level: number, text: string, values: Record<string, any> | null, count: number}} LogEvent */
 
 export class LogPanel {
-  /** @type {HTMLElement} */
-  button;
-  /** @type {HTMLElement} */
-  count;
-  /** @type {HTMLElement} */
-  list;
-  /** @type {HTMLSelectElement} */
-  choice;
-
+  /** @param {Document} root */
   constructor(root) {
+    /** @type {(id: string) => any} */
     const find = (id) => root.getElementById(id);
-    [this.button, this.count, this.list, this.choice] = ["log-button", "log-count", "log-list", "log-node"].map(find);
+    this.button = find("log-button");
+    this.count = find("log-count");
+    this.list = find("log-list");
+    this.choice = find("log-node");
     /** @type {Map<number, LogEvent>} */
     this.events = new Map(); // by id
     this.choice.onchange = () => this.show();
   }
 
-  // Takes all events of the robot; returns those that this page has not had before.
+  /**
+   * Takes all events of the robot; returns those that this page has not had before.
+   * @param {LogEvent[]} events
+   */
   replace(events) {
     const known = this.events.size ? Math.max(...this.events.keys()) : Infinity;
     this.events = new Map(events.map((event) => [event.id, event]));
@@ -33,9 +32,10 @@ export class LogPanel {
     return events.filter((event) => event.id > known);
   }
 
+  /** @param {LogEvent} event */
   add(event) {
     this.events.set(event.id, event);
-    if (this.events.size > MOST) this.events.delete(this.events.keys().next().value);
+    if (this.events.size > MOST) this.events.delete(Math.min(...this.events.keys()));
     if (this.open) this.read();
     this.show();
   }
@@ -88,6 +88,7 @@ export function eventText({ text, values }) {
   return values ? t(text, values) : text;
 }
 
+/** @param {LogEvent} event */
 function line(event) {
   const item = document.createElement("li");
   item.dataset.level = String(event.level);

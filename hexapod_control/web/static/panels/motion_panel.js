@@ -8,39 +8,42 @@ const LOW_MARGIN = 40; // [mm] margin below which the bar is yellow
 const MAX_GAP = 50; // [mm] between two legs; larger clearances are not measured
 
 export class MotionPanel {
-  /** @type {HTMLElement} */
-  list;
-  /** @type {HTMLElement} */
-  playing;
-  /** @type {HTMLElement} */
-  name;
-  /** @type {HTMLProgressElement} */
-  bar;
-  /** @type {HTMLElement} */
-  number;
-  /** @type {HTMLElement} */
-  gap;
+  /** @type {number | null | undefined} */
+  shown;
 
+  /**
+   * @param {Document} root
+   * @param {import("../connection.js").Connection} connection
+   */
   constructor(root, connection) {
     this.connection = connection;
+    /** @type {(id: string) => any} */
     const find = (id) => root.getElementById(id);
-    [this.list, this.playing, this.name, this.bar] = ["motions", "playing", "playing-name", "playing-bar"].map(find);
+    this.list = find("motions");
+    this.playing = find("playing");
+    this.name = find("playing-name");
+    this.bar = find("playing-bar");
     this.margin = find("margin");
-    [this.number, this.gap] = ["b", "small"].map((name) => this.margin.querySelector(name));
+    this.number = this.margin.querySelector("b");
+    this.gap = this.margin.querySelector("small");
     this.level = this.margin.querySelector("i");
     find("finish").onclick = () => connection.send("play", { name: "" });
     find("cancel").onclick = () => connection.send("ask", { what: "cancel_motion" });
   }
 
-  // Shows the list of motions and the clearance between the legs; called twice a second.
+  /**
+   * Shows the list of motions and the clearance between the legs; called twice a second.
+   * @param {any} status
+   */
   status({ motions, leg_gap }) {
     if (motions.join() !== this.listed) {
       this.listed = motions.join();
-      this.list.replaceChildren(...motions.map((name) => this.button(name)));
+      this.list.replaceChildren(...motions.map((/** @type {string} */ name) => this.button(name)));
     }
     this.gap.textContent = leg_gap === null ? "" : t("leg_gap", { value: leg_gap < MAX_GAP / 1000 ? Math.round(1000 * leg_gap) : `${MAX_GAP}+` });
   }
 
+  /** @param {string} name */
   button(name) {
     const button = document.createElement("button");
     button.type = "button";
@@ -51,7 +54,10 @@ export class MotionPanel {
     return button;
   }
 
-  // Shows the progress of the motion; called thirty times a second.
+  /**
+   * Shows the progress of the motion; called thirty times a second.
+   * @param {any} state
+   */
   update({ motion }) {
     const text = motion ? `${title(motion.name)} · ${motion.phase}` : "";
     if (this.name.textContent !== text) this.name.textContent = text;
@@ -61,11 +67,15 @@ export class MotionPanel {
     for (const button of all("button", this.list)) button.toggleAttribute("data-plays", button.dataset.motion === motion?.name);
   }
 
-  // Shows the stability margin [m]; null if it is unknown.
+  /**
+   * Shows the stability margin [m]; null if it is unknown.
+   * @param {number | null} margin
+   */
   setMargin(margin) {
     this.showMargin(margin === null ? null : Math.round(1000 * margin));
   }
 
+  /** @param {number | null} millimetres */
   showMargin(millimetres) {
     if (millimetres === this.shown) return;
     this.shown = millimetres;
@@ -78,6 +88,7 @@ export class MotionPanel {
   }
 }
 
+/** @param {string} name */
 function title(name) {
   const text = name.replaceAll("_", " ");
   return text[0].toUpperCase() + text.slice(1);

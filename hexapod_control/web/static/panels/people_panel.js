@@ -2,24 +2,24 @@
 
 import { t } from "../texts/texts.js";
 
-export class PeoplePanel {
-  /** @type {HTMLElement} */
-  button;
-  /** @type {HTMLElement} */
-  list;
-  /** @type {number} */
-  me;
-  /** @type {number} */
-  driver;
-  /** @type {{id: number, name: string}[]} */
-  people;
-  /** @type {number[]} */
-  asking;
+/** @typedef {{id: number, name: string}} Person */
 
+export class PeoplePanel {
+  me = 0;
+  driver = 0;
+  /** @type {Person[]} */
+  people = [];
+  /** @type {number[]} */
+  asking = [];
+
+  /**
+   * @param {Document} root
+   * @param {import("../connection.js").Connection} connection
+   */
   constructor(root, connection) {
     this.connection = connection;
-    [this.button, this.list] = ["seat", "people"].map((id) => root.getElementById(id));
-    Object.assign(this, { me: 0, driver: 0, people: [], asking: [] });
+    this.button = /** @type {HTMLElement} */ (root.getElementById("seat"));
+    this.list = /** @type {HTMLElement} */ (root.getElementById("people"));
     this.button.onclick = () => connection.send("seat", { act: this.drives || this.asking.includes(this.me) ? "leave" : "take" });
   }
 
@@ -36,10 +36,12 @@ export class PeoplePanel {
     return this.drives && this.asking.length ? this.name(this.asking[0]) : "";
   }
 
+  /** @param {number} id */
   name(id) {
     return this.people.find((person) => person.id === id)?.name ?? "";
   }
 
+  /** @param {{driver: number, people: Person[], asking: number[]}} seats */
   update({ driver, people, asking }) {
     Object.assign(this, { driver, people, asking });
     this.show();
@@ -59,6 +61,7 @@ export class PeoplePanel {
     this.list.replaceChildren(...this.people.map((person) => this.line(person)));
   }
 
+  /** @param {Person} person */
   line({ id, name }) {
     const item = document.createElement("li");
     const notes = [id === this.me && t("you"), id === this.driver ? t("drives") : this.asking.includes(id) && t("requests")].filter(Boolean);

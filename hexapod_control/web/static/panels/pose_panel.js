@@ -1,11 +1,17 @@
 // The body pose as full-width sliders with typed values; it shows the pose that the robot has reached.
 
-import { t } from "../texts/texts.js";
+import { all, t } from "../texts/texts.js";
 
 const DEGREES = 180 / Math.PI;
+/** @typedef {keyof import("../controls/body_pose.js").Pose} Name */
+/** @type {[Name, string, number][]} */
 const ROWS = [["z", "mm", 1000], ["roll", "°", DEGREES], ["pitch", "°", DEGREES], ["yaw", "°", DEGREES], ["x", "mm", 1000], ["y", "mm", 1000]];
 
 export class PosePanel {
+  /**
+   * @param {HTMLElement} root
+   * @param {import("../controls/body_pose.js").BodyPose} body
+   */
   constructor(root, body) {
     this.body = body;
     this.rows = ROWS.map(([name, unit, factor]) => this.row(name, unit, factor));
@@ -14,6 +20,11 @@ export class PosePanel {
     this.show();
   }
 
+  /**
+   * @param {Name} name
+   * @param {string} unit
+   * @param {number} factor
+   */
   row(name, unit, factor) {
     const box = document.createElement("div");
     box.className = "wide-row";
@@ -47,12 +58,17 @@ export class PosePanel {
   }
 }
 
+/**
+ * @param {string} type
+ * @param {number} most
+ */
 function input(type, most) {
   const found = document.createElement("input");
   Object.assign(found, { type, min: -most, max: most, step: 1, value: 0 });
   return found;
 }
 
+/** @param {ParentNode} root */
 export function poseTexts(root) {
-  for (const label of root.querySelectorAll("label[data-t]")) label.textContent = t(label.dataset.t);
+  for (const label of all("label[data-t]", root)) label.textContent = t(label.dataset.t ?? "");
 }

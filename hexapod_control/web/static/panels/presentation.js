@@ -41,7 +41,9 @@ export function present({ link, lostFor, now, me, driver, driverName, replayed }
  * @returns {[string, number] | null}
  */
 export function hottest(temperatures) {
-  return Object.entries(temperatures ?? {}).reduce((best, each) => (!best || each[1] > best[1] ? each : best), null);
+  /** @type {[string, number] | null} */
+  const none = null;
+  return Object.entries(temperatures ?? {}).reduce((/** @type {[string, number] | null} */ best, each) => (!best || each[1] > best[1] ? each : best), none);
 }
 
 /**
@@ -54,6 +56,7 @@ export function supply(battery, limits) {
   return battery.volts <= limits[1] ? "bad" : battery.volts <= limits[0] ? "warn" : "";
 }
 
+/** @type {Record<string, string>} */
 const LEG_WORDS = { left: "L", right: "R", front: "F", middle: "M", rear: "R" };
 
 /**

@@ -8,43 +8,39 @@ const LONGEST_STEP = 0.2; // [s] of a replay between two frames of the page
 const DATE = /^hexapod_(\d+-\d+-\d+)_(\d+)-(\d+)-(\d+)/;
 
 export class Recordings {
-  /** @type {HTMLElement} */
-  button;
-  /** @type {HTMLElement} */
-  keep;
-  /** @type {HTMLElement} */
-  note;
-  /** @type {HTMLElement} */
-  lines;
-  /** @type {HTMLElement} */
-  chip;
-  /** @type {HTMLElement} */
-  bar;
-  /** @type {HTMLElement} */
-  title;
-  /** @type {HTMLElement} */
-  play;
-  /** @type {HTMLInputElement} */
-  slider;
-  /** @type {HTMLElement} */
-  time;
   /** @type {Replay | null} */
-  replay;
-  /** @type {import("../connection.js").Connection} */
-  connection;
-  /** @type {(text: string) => void} */
-  hint;
-  /** @type {(replay: Replay | null) => void} */
-  shows;
-  /** @type {(frame: any) => void} */
-  draws;
+  replay = null;
+  /** @type {any[]} */
+  list = [];
+  missing = "";
+  /** @type {any} */
+  recording = null;
+  /** @type {number | undefined} */
+  drawnAt; // [ms]
 
-  // `shows(replay)` is called when a replay starts (or null: ends), `draws(frame)` for each of its frames.
+  /**
+   * `shows(replay)` is called when a replay starts (or null: ends), `draws(frame)` for each of its frames.
+   * @param {Document} root
+   * @param {import("../connection.js").Connection} connection
+   * @param {{shows: (replay: Replay | null) => void, draws: (frame: any) => void, hint: (text: string) => void}} effects
+   */
   constructor(root, connection, { shows, draws, hint }) {
-    Object.assign(this, { connection, shows, draws, hint, replay: null, list: [], missing: "", recording: null });
+    this.connection = connection;
+    this.shows = shows;
+    this.draws = draws;
+    this.hint = hint;
+    /** @type {(id: string) => any} */
     const find = (id) => root.getElementById(id);
-    [this.button, this.keep, this.note, this.lines, this.chip] = ["record", "keep-minute", "record-note", "record-list", "chip-record"].map(find);
-    [this.bar, this.title, this.play, this.slider, this.time] = ["replay", "replay-name", "replay-play", "replay-at", "replay-time"].map(find);
+    this.button = find("record");
+    this.keep = find("keep-minute");
+    this.note = find("record-note");
+    this.lines = find("record-list");
+    this.chip = find("chip-record");
+    this.bar = find("replay");
+    this.title = find("replay-name");
+    this.play = find("replay-play");
+    this.slider = find("replay-at");
+    this.time = find("replay-time");
     this.button.onclick = () => this.act(this.recording ? "stop" : "start");
     this.keep.onclick = () => this.act("keep");
     this.play.onclick = () => this.replay?.toggle();
@@ -54,17 +50,25 @@ export class Recordings {
     connection.on("download", (detail) => this.fetch(detail));
   }
 
+  /**
+   * @param {string} act
+   * @param {string} [name]
+   */
   act(act, name = "") {
     this.connection.send("recording", { act, name });
   }
 
+  /** @param {any} message */
   take({ list, missing }) {
     Object.assign(this, { list, missing });
-    this.lines.replaceChildren(...list.map((one) => this.line(one)));
+    this.lines.replaceChildren(...list.map((/** @type {any} */ one) => this.line(one)));
     if (!list.length) this.lines.append(Object.assign(document.createElement("li"), { textContent: missing || t("no_recordings") }));
   }
 
-  // Shows whether a bag is being recorded; called twice a second.
+  /**
+   * Shows whether a bag is being recorded; called twice a second.
+   * @param {any} status
+   */
   status({ recording, buffered }) {
     this.recording = recording;
     this.button.textContent = t(recording ? "record_stop" : "record_start");
@@ -74,6 +78,7 @@ export class Recordings {
     this.chip.textContent = recording ? `● ${Math.round(recording.seconds)} s` : "";
   }
 
+  /** @param {any} recording */
   line({ name, size, seconds }) {
     const item = document.createElement("li");
     const title = Object.assign(document.createElement("b"), { textContent: readable(name) });
@@ -95,6 +100,11 @@ export class Recordings {
     return item;
   }
 
+  /**
+   * @param {string} act
+   * @param {string} name
+   * @param {() => void} press
+   */
   action(act, name, press) {
     const button = Object.assign(document.createElement("button"), { type: "button", textContent: t(`record_${act}`), onclick: press });
     button.setAttribute("aria-label", `${t(`record_${act}`)}: ${readable(name)}`);
@@ -103,7 +113,10 @@ export class Recordings {
     return button;
   }
 
-  // Fetches what the robot offers: a file for the browser, or the frames of a replay.
+  /**
+   * Fetches what the robot offers: a file for the browser, or the frames of a replay.
+   * @param {any} offer
+   */
   async fetch({ what, name, file, address }) {
     if (what === "bag") return save(address, file);
     this.hint(t("record_reading"));
@@ -135,7 +148,10 @@ export class Recordings {
     this.shows(replay);
   }
 
-  // Draws the frame that is due at a time [ms].
+  /**
+   * Draws the frame that is due at a time [ms].
+   * @param {number} now
+   */
   draw(now) {
     const passed = Math.min(LONGEST_STEP, (now - (this.drawnAt ?? now)) / 1000);
     this.drawnAt = now;
@@ -153,17 +169,25 @@ export class Recordings {
   }
 }
 
+/**
+ * @param {string} address
+ * @param {string} file
+ */
 function save(address, file) {
   const link = document.createElement("a");
   Object.assign(link, { href: address, download: file });
   link.click();
 }
 
+/** @param {number} bytes */
 function megabytes(bytes) {
   return `${(bytes / 1e6).toFixed(1)} MB`;
 }
 
-// The date and time in the name of a recording, or its name.
+/**
+ * The date and time in the name of a recording, or its name.
+ * @param {string} name
+ */
 function readable(name) {
   const [, date, ...time] = DATE.exec(name) ?? [];
   return date ? `${date} ${time.join(":")}` : name;

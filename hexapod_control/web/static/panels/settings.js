@@ -1,6 +1,6 @@
 // Settings: step height, lost legs, the simulated world, invitations, theme, language, full screen, wake lock.
 
-import { LANGUAGES, load, save, t, useLanguage } from "../texts/texts.js";
+import { all, LANGUAGES, load, save, t, useLanguage } from "../texts/texts.js";
 import { SPANS } from "../plots/charts.js";
 
 export const KEYS_HELP = [
@@ -13,25 +13,23 @@ export const KEYS_HELP = [
     ["Start Back", "pad_posture"], ["D-pad", "pad_cross"], ["LT RT", "pad_steps"],
   ],
 ];
+/** @type {Record<string, (value: any) => string>} */
 const TEXTS = { lift: (v) => `${v} %`, friction: (v) => Number(v).toFixed(1), payload: (v) => `${Number(v)} kg`, force: (v) => `${v} N` };
 
 export class Settings {
-  /** @type {import("../connection.js").Connection} */
-  connection;
-  /** @type {import("../drawing/projections.js").Projections} */
-  projections;
-  /** @type {any} */
-  robot;
-  /** @type {import("../plots/charts.js").Charts} */
-  charts;
-  /** @type {() => void} */
-  onTheme;
+  onTheme = () => {};
 
+  /**
+   * @param {Document} root
+   * @param {{connection: import("../connection.js").Connection, projections: import("../drawing/projections.js").Projections, robot: Robot, charts: import("../plots/charts.js").Charts, language: string}} parts
+   */
   constructor(root, { connection, projections, robot, charts, language }) {
-    Object.assign(this, { connection, projections, robot, charts, onTheme: () => {} });
-    this.find = (id) => root.getElementById(id);
+    this.connection = connection;
+    this.projections = projections;
+    this.robot = robot;
+    this.charts = charts;
     /** @type {(id: string) => any} */
-    const find = this.find;
+    const find = (this.find = (id) => root.getElementById(id));
     this.sliders(root);
     find("leg").onchange = () => this.leg();
     find("lose-leg").onclick = () => connection.send("leg", { name: find("leg").value, lost: !this.lost });
@@ -39,7 +37,7 @@ export class Settings {
     find("world").onchange = () => connection.send("world", { world: find("world").value });
     find("share").onclick = find("share-too").onclick = () => connection.send("wish", { what: "invite" });
     find("theme").onclick = find("theme-too").onclick = () => this.setTheme(document.documentElement.dataset.theme === "dark" ? "light" : "dark");
-    for (const button of root.querySelectorAll(".push")) button.onclick = () => this.push(Number(button.dataset.push));
+    for (const button of all(".push", root)) button.onclick = () => this.push(Number(button.dataset.push));
     this.dark = matchMedia("(prefers-color-scheme: dark)");
     this.dark.addEventListener("change", () => this.setTheme());
     find("language").replaceChildren(...Object.entries(LANGUAGES).map(([name, text]) => new Option(text, name, false, name === language)));
@@ -48,20 +46,25 @@ export class Settings {
     this.plots();
   }
 
-  // A slider shows its value while it moves; its effect follows 100 ms after the last change.
+  /**
+   * A slider shows its value while it moves; its effect follows 100 ms after the last change.
+   * @param {Document} root
+   */
   sliders(root) {
+    /** @type {Record<string, (value: number) => void>} */
     const effects = { lift: (v) => this.connection.send("lift", { share: v / 100 }), friction: (v) => this.connection.send("world", { friction: v }), payload: (v) => this.connection.send("world", { payload: v }), force: () => {} };
     for (const [id, effect] of Object.entries(effects)) {
-      let timer = null;
+      let timer = 0;
       this.find(id).addEventListener("input", () => {
         const value = Number(this.find(id).value);
-        root.querySelector(`output[for="${id}"]`).textContent = TEXTS[id](value);
+        /** @type {HTMLElement} */ (root.querySelector(`output[for="${id}"]`)).textContent = TEXTS[id](value);
         clearTimeout(timer);
         timer = setTimeout(() => effect(value), 100);
       });
     }
   }
 
+  /** @param {Document} root */
   screen(root) {
     this.find("full").hidden = !root.fullscreenEnabled;
     this.find("full").onclick = () => (root.fullscreenElement ? root.exitFullscreen() : root.documentElement.requestFullscreen());
@@ -99,14 +102,16 @@ export class Settings {
     }
   }
 
+  /** @param {any} message */
   welcome({ worlds, shape }) {
-    this.find("world").replaceChildren(...worlds.map((name) => new Option(name, name)));
-    this.find("leg").replaceChildren(...shape.legs.map((leg) => new Option(leg.name.replaceAll("_", " "), leg.name)));
+    this.find("world").replaceChildren(...worlds.map((/** @type {string} */ name) => new Option(name, name)));
+    this.find("leg").replaceChildren(...shape.legs.map((/** @type {LegShape} */ leg) => new Option(leg.name.replaceAll("_", " "), leg.name)));
   }
 
+  /** @param {any} status */
   status({ gaits, selected_gait, world, lift }) {
     const list = this.find("gait");
-    if (String([...list.options].map((option) => option.value)) !== String(gaits)) list.replaceChildren(...gaits.map((name) => new Option(name, name)));
+    if (String([...list.options].map((option) => option.value)) !== String(gaits)) list.replaceChildren(...gaits.map((/** @type {string} */ name) => new Option(name, name)));
     if (document.activeElement !== list) list.value = selected_gait;
     this.leg();
     const values = { ...world, ...(lift === null ? {} : { lift: Math.round(100 * lift) }) };
@@ -126,11 +131,13 @@ export class Settings {
     this.find("lose-leg").textContent = t(this.lost ? "leg_return" : "leg_lost");
   }
 
+  /** @param {number} step */
   lift(step) {
     this.find("lift").value = Number(this.find("lift").value) + 100 * step;
     this.find("lift").dispatchEvent(new Event("input"));
   }
 
+  /** @param {number} degrees */
   push(degrees) {
     const angle = (degrees * Math.PI) / 180 + (this.projections.pose?.odom[2] ?? 0);
     const force = Number(this.find("force").value);
@@ -144,6 +151,7 @@ export class Settings {
     this.onTheme();
   }
 
+  /** @param {any} invitation */
   invitation({ url, urls = [url], rows, once }) {
     const c = this.find("share-code").getContext("2d");
     const size = Math.floor(240 / (rows.length + 4));
@@ -151,8 +159,8 @@ export class Settings {
     c.fillStyle = "#fff";
     c.fillRect(0, 0, 240, 240);
     c.fillStyle = "#000";
-    rows.forEach((row, y) => [...row].forEach((bit, x) => bit === "1" && c.fillRect(margin + x * size, margin + y * size, size, size)));
-    const items = urls.map((each) => {
+    rows.forEach((/** @type {string} */ row, /** @type {number} */ y) => [...row].forEach((bit, x) => bit === "1" && c.fillRect(margin + x * size, margin + y * size, size, size)));
+    const items = urls.map((/** @type {string} */ each) => {
       const item = document.createElement("li");
       item.append(Object.assign(document.createElement("code"), { textContent: each }));
       return item;

@@ -1,16 +1,22 @@
 // The panels: sheets over the picture on a phone, foldable and remembered in the rail of a desktop.
 
-import { load, save, t } from "../texts/texts.js";
+import { all, load, save, t } from "../texts/texts.js";
 
 const FOLDED = "folded"; // key of the remembered state
 const OWN_BUTTON = ["log", "records"]; // panels that another button opens
 const RAIL = matchMedia("(min-width: 1100px) and (min-height: 501px)");
 
 export class Sheets {
+  /**
+   * @param {Document} root
+   * @param {(name: string) => void} opened
+   */
   constructor(root, opened) {
     this.opened = opened; // called with the name of a panel that becomes visible
-    this.panes = [...root.querySelectorAll(".pane")];
-    this.strip = root.getElementById("sheets");
+    this.root = root;
+    this.sheet = ""; // that is open on a phone
+    this.panes = [...all(".pane", root)];
+    this.strip = /** @type {HTMLElement} */ (root.getElementById("sheets"));
     this.folded = new Set((load(FOLDED) ?? OWN_BUTTON.join()).split(","));
     for (const pane of this.panes) this.title(pane);
     this.strip.replaceChildren(...this.panes.filter((pane) => !OWN_BUTTON.includes(pane.id)).map((pane) => this.tab(pane)));
@@ -18,6 +24,7 @@ export class Sheets {
     this.show("");
   }
 
+  /** @param {HTMLElement} pane */
   title(pane) {
     const [head, fold] = [document.createElement("h2"), document.createElement("button")];
     fold.type = "button";
@@ -30,6 +37,7 @@ export class Sheets {
     pane.setAttribute("role", "region");
   }
 
+  /** @param {HTMLElement} pane */
   tab(pane) {
     const button = document.createElement("button");
     button.type = "button";
@@ -40,50 +48,66 @@ export class Sheets {
     return button;
   }
 
+  /** @param {HTMLElement} pane */
   fold(pane) {
     if (!this.folded.delete(pane.id)) this.folded.add(pane.id);
     save(FOLDED, [...this.folded].join());
     this.show(this.sheet);
   }
 
-  // Opens a panel; on a desktop it is unfolded in the rail.
+  /**
+   * Opens a panel; on a desktop it is unfolded in the rail.
+   * @param {string} name
+   */
   open(name) {
     this.folded.delete(name);
     save(FOLDED, [...this.folded].join());
     this.show(name);
   }
 
+  /** @param {string} name */
   isOpen(name) {
     return RAIL.matches ? !this.folded.has(name) : this.sheet === name;
   }
 
+  /** @param {string} name */
   toggle(name) {
     if (!this.isOpen(name)) this.open(name);
-    else if (RAIL.matches) this.fold(this.panes.find((pane) => pane.id === name));
+    else if (RAIL.matches) this.panes.filter((pane) => pane.id === name).forEach((pane) => this.fold(pane));
     else this.show("");
   }
 
-  // Shows one panel as a sheet, or none; the rail always shows all.
+  /**
+   * Shows one panel as a sheet, or none; the rail always shows all.
+   * @param {string} name
+   */
   show(name) {
     this.sheet = name;
     document.body.dataset.sheet = RAIL.matches ? "" : name;
     for (const pane of this.panes) {
       const visible = this.isOpen(pane.id);
       pane.toggleAttribute("data-open", visible);
-      pane.querySelector(".fold").setAttribute("aria-expanded", String(visible));
+      pane.querySelector(".fold")?.setAttribute("aria-expanded", String(visible));
     }
-    for (const button of this.strip.children) button.setAttribute("aria-expanded", String(button.dataset.sheet === name));
-    this.strip.closest("body").querySelector("#log-button").setAttribute("aria-expanded", String(this.isOpen("log")));
+    for (const button of all("[data-sheet]", this.strip)) button.setAttribute("aria-expanded", String(button.dataset.sheet === name));
+    this.root.getElementById("log-button")?.setAttribute("aria-expanded", String(this.isOpen("log")));
     this.opened(name);
   }
 
-  // Hides a panel that has no meaning for this robot.
+  /**
+   * Hides a panel that has no meaning for this robot.
+   * @param {string} name
+   * @param {boolean} wanted
+   */
   offer(name, wanted) {
-    this.panes.find((pane) => pane.id === name).hidden = !wanted;
-    this.strip.querySelector(`[data-sheet="${name}"]`).hidden = !wanted;
+    for (const each of all(`#${name}, [data-sheet="${name}"]`, this.root)) each.hidden = !wanted;
   }
 }
 
+/**
+ * @param {string[][][]} rows
+ * @param {string[]} captions
+ */
 export function help(rows, captions) {
   return rows.map((table, i) => {
     const caption = document.createElement("caption");

@@ -6,26 +6,37 @@ const SPAN = 4000; // [ms] of the time axis
 const LABEL = 34; // [px]
 
 export class GaitDiagram {
-  /** @type {string | undefined} */
-  muted;
-  /** @type {string | undefined} */
-  line;
+  /** @type {string[]} */
+  legs = [];
+  /** @type {string[]} */
+  colors = [];
+  muted = "";
+  /** @type {[number, number[]][]} */
+  history = []; // [time, planted]
+  /** @type {number[] | null | undefined} */
+  forces;
+  most = 1; // [N] greatest force seen
 
+  /**
+   * @param {HTMLCanvasElement} gait
+   * @param {HTMLCanvasElement} forces
+   */
   constructor(gait, forces) {
     this.canvases = { gait, forces };
-    this.history = []; // [time, planted]
-    this.most = 1; // [N] greatest force seen
   }
 
+  /** @param {Shape} shape */
   shape(shape) {
     this.legs = shape.legs.map((leg) => short(leg.name));
   }
 
+  /** @param {(name: string) => string} color */
   restyle(color) {
-    this.colors = this.legs?.map((_, i) => color(`leg-${i % 6}`)) ?? [];
-    [this.muted, this.line] = [color("muted"), color("line")];
+    this.colors = this.legs.map((_, i) => color(`leg-${i % 6}`));
+    this.muted = color("muted");
   }
 
+  /** @param {RobotState} state */
   update(state, now = performance.now()) {
     if (!state.planted) return;
     this.history.push([now, state.planted]);
@@ -34,19 +45,24 @@ export class GaitDiagram {
     if (state.forces) this.most = Math.max(this.most, ...state.forces);
   }
 
+  /** @param {number} now */
   draw(now) {
-    if (!this.legs || !this.colors?.length) return;
+    if (!this.colors.length) return;
     this.paint("gait", (c, y, height, width, leg) => this.drawStance(c, y, height, width, leg, now));
     this.paint("forces", (c, y, height, width, leg) => this.drawForce(c, y, height, width, leg));
   }
 
+  /**
+   * @param {"gait" | "forces"} name
+   * @param {(c: CanvasRenderingContext2D, y: number, height: number, width: number, leg: number) => void} row
+   */
   paint(name, row) {
     const canvas = this.canvases[name];
     const [width, height] = [canvas.clientWidth, canvas.clientHeight];
     if (!width || !height) return;
     const ratio = Math.min(devicePixelRatio || 1, 2);
     [canvas.width, canvas.height] = [Math.round(width * ratio), Math.round(height * ratio)];
-    const c = canvas.getContext("2d");
+    const c = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
     c.setTransform(ratio, 0, 0, ratio, 0, 0);
     c.font = "11px system-ui, sans-serif";
     c.textBaseline = "middle";
@@ -59,10 +75,19 @@ export class GaitDiagram {
     });
   }
 
+  /**
+   * @param {CanvasRenderingContext2D} c
+   * @param {number} y
+   * @param {number} height
+   * @param {number} width
+   * @param {number} leg
+   * @param {number} now
+   */
   drawStance(c, y, height, width, leg, now) {
-    const x = (time) => LABEL + (width - LABEL) * (1 - (now - time) / SPAN);
+    const x = (/** @type {number} */ time) => LABEL + (width - LABEL) * (1 - (now - time) / SPAN);
+    /** @type {number | null} */
     let start = null;
-    for (const [time, planted] of [...this.history, [now, []]]) {
+    for (const [time, planted] of /** @type {[number, number[]][]} */ ([...this.history, [now, []]])) {
       if (planted[leg] && start === null) start = time;
       else if (!planted[leg] && start !== null) {
         c.fillRect(Math.max(LABEL, x(start)), y, Math.max(1, x(time) - Math.max(LABEL, x(start))), height);
@@ -71,6 +96,13 @@ export class GaitDiagram {
     }
   }
 
+  /**
+   * @param {CanvasRenderingContext2D} c
+   * @param {number} y
+   * @param {number} height
+   * @param {number} width
+   * @param {number} leg
+   */
   drawForce(c, y, height, width, leg) {
     const force = this.forces?.[leg];
     if (force === undefined || force === null) return;

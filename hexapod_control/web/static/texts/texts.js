@@ -37,9 +37,9 @@ export async function useLanguage(name) {
   table = await (await fetch(`texts/${name}.json`)).json();
   document.documentElement.lang = name;
   save("language", name);
-  for (const element of all("[data-t]")) element.textContent = t(element.dataset.t);
-  for (const element of all("[data-title]")) element.title = t(element.dataset.title);
-  for (const element of all("[data-label]")) element.setAttribute("aria-label", t(element.dataset.label));
+  for (const element of all("[data-t]")) element.textContent = t(element.dataset.t ?? "");
+  for (const element of all("[data-title]")) element.title = t(element.dataset.title ?? "");
+  for (const element of all("[data-label]")) element.setAttribute("aria-label", t(element.dataset.label ?? ""));
 }
 
 /**
