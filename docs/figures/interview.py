@@ -28,7 +28,7 @@ def main() -> None:
         assert program.stdout is not None
         browser = Browser(profile)
         try:
-            page = browser.page(program.stdout.readline().split("the page: ")[1].strip(), 1100, 680)
+            page = browser.page(program.stdout.readline().split("the page: ")[1].strip(), 1100, 720)
             for number in range(1, ANSWERS + 1):
                 until(page, f"document.querySelector('#place')?.textContent.startsWith('Question {number} ')")
                 page.press("Enter", "Enter")

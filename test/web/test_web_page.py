@@ -164,8 +164,8 @@ def test_the_views_draw_legs_traces_support_and_turn_centre(stage, page):
     stage.until(lambda: all(page.js("hexapod.projections.traces.map((trace) => trace.length === 50)")))
     assert page.js("hexapod.projections.pose.legs.every((points) => points.length === 4)")
     stage.until(lambda: 0 < page.js("hexapod.projections.pose.planted.filter(Boolean).length") < 6)
+    stage.until(lambda: set(page.js("globalThis.drawn")) == {"front", "side", "top"}, what="a frame of all views")
     drawn = page.js("globalThis.drawn")
-    assert set(drawn) == {"front", "side", "top"}
     assert all(drawn[name]["drawLeg"] >= 6 and drawn[name]["drawTraces"] >= 1 for name in drawn)
     assert drawn["top"]["drawSupport"] >= 1
     x, y = page.js("(([vx, vy, wz]) => [-vy / wz, vx / wz])(hexapod.projections.pose.commanded)")
