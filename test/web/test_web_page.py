@@ -437,6 +437,7 @@ def test_everything_is_reached_by_the_keyboard_alone(stage, page):
         page.press("Tab", "Tab")
         seen.add(page.js("document.activeElement.id"))
     assert set(REACHED.split()) <= seen
+    stage.until(lambda: page.js(STEP) == "Sit", what="the next step")
     page.js("document.querySelector('#step').focus()")
     page.press("Enter", "Enter")
     stage.until(lambda: stage.state() == "sitting", 20.0, "sitting")
