@@ -45,12 +45,14 @@ from hexapod_control.core.workspace.swing_limits import (
     shortest_swing,
 )
 
-FULL_DISPLACEMENT_GAIN = 0.05  # relative gain in speed from which stride centres move by their whole displacement
-NEUTRAL_LOAD = 0.85  # load up to which strides stay about the neutral footholds
-MIN_SPEED = 1e-6  # [m/s] in the tables, as their entries are inverse speeds
-STRIDE_LENGTHS = 8  # evaluated, from 0 to the whole region
-MIN_DISTANCE = 1e-6  # [m] of a foothold from base_footprint, to divide by
+FULL_DISPLACEMENT_GAIN = 0.05  # of speed, with which stride centres move all the way
+EASY = 0.95  # of what is possible: strides move away from the neutral footholds only to stay at it
+MIN_SPEED = 1e-6  # [m/s] in the tables
+STRIDE_LENGTHS = 8  # lengths of strides, from 0 to the whole region
+MIN_DISTANCE = 1e-6  # [m] of a foot from base_footprint
 BEND_STEP = BENDS[1] - BENDS[0]
+TURNING = HEADINGS  # as a heading in the tables
+NEAR_TURNING = 0.1  # of the speed of a foot: a slower body next to it is between turning on the spot and the rest
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,18 +65,21 @@ class SpeedLimit:
 
 
 def _slowness(leg: Leg, robot: Robot, height: float, strides: StridesByMotion, stance_time: float) -> Array:
-    """Inverse of the highest speed (bends, swing times, headings) [s/m] of a foothold within the joint limits.
+    """The least time per path [s/m] of a foot (bend, swing time, heading) with every joint under its limit.
 
-    The stance lasts `stance_time` [swing times].
+    The last heading is that of turning on the spot, in the last bend.
     """
     swings = np.array(SWING_TIME_SCALES) * robot.walk.swing_time
-    # The foothold moves at unit speed over the ground: straight, or on a circle as in turning on the spot.
-    heading = np.exp(1j * math.pi * np.arange(HEADINGS) / HEADINGS)
-    rate = np.array(BENDS)[:, None] / np.maximum(np.abs(strides.centres), MIN_DISTANCE)
-    velocity = heading - 1j * rate * strides.centres
-    motion = UnitMotion(velocity[..., None, None], rate[..., None, None])
-    travels = 2.0 * STRIDE_SHARE / stance_time * strides.radii[..., None] * np.linspace(0.0, 1.0, STRIDE_LENGTHS)
-    path = foot_positions(motion, travels[..., None], stance_time, strides.centres[..., None, None], PROGRESS)
+    # The body's motion past a foot of unit speed: straight, or about a centre of rotation as far as the body's.
+    centres = np.append(strides.centres, strides.centres[:, -1:], axis=1)
+    radii = np.append(strides.radii, strides.radii[:, -1:], axis=1)
+    distance = np.maximum(np.abs(centres), MIN_DISTANCE)
+    heading = np.exp(1j * math.pi * np.arange(HEADINGS + 1) / HEADINGS) * np.ones(centres.shape)
+    heading[:, TURNING] = 1j * centres[:, TURNING] / distance[:, TURNING]
+    rate = np.array(BENDS)[:, None] / distance
+    motion = UnitMotion((heading - 1j * rate * centres)[..., None, None], rate[..., None, None])
+    travels = 2.0 * STRIDE_SHARE / stance_time * radii[..., None] * np.linspace(0.0, 1.0, STRIDE_LENGTHS)
+    path = foot_positions(motion, travels[..., None], stance_time, centres[..., None, None], PROGRESS)
     contacts = path.real, path.imag, robot.walk.lift_height * share_and_lift(PROGRESS)[1]
     times = shortest_swing(leg, joints_at_contacts(leg, robot.foot_radius, height, contacts).joints)
     speeds = np.stack([max_travels(travels, times, swing) / swing for swing in swings], axis=1)
@@ -107,16 +112,22 @@ class _MovingFoot(NamedTuple):
     stretch: float  # [1/s] its speed relative to the radius of its region
 
 
-def _places(angle: float, bend: float) -> tuple[tuple[int, int, float], ...]:
-    """(bend, heading, weight) of the table values around a path in a direction [rad] with a bend (-1 to 1)."""
+def _places(angle: float, bend: float, turning: float) -> tuple[tuple[int, int, float], ...]:
+    """Bend, heading and weight of the values in a table next to a motion in a direction [rad].
+
+    `turning` (0 to 1) is how nearly the body turns on the spot.
+    """
+    found = [(len(BENDS) - 1, TURNING, turning)] if turning > 0.0 else []
+    if turning >= 1.0:
+        return tuple(found)
     place, side = angle * HEADINGS / math.pi, (bend + 1.0) / BEND_STEP
     a, k = math.floor(place), min(int(side), len(BENDS) - 2)
-    found = []
     for heading, part in ((a, 1.0 - (place - a)), (a + 1, place - a)):
         for row, share in ((k, 1.0 - (side - k)), (k + 1, side - k)):
             # In the opposite heading, a path is the reverse of one that bends to the other side.
             mirrored = heading // HEADINGS % 2 == 1
-            found.append((len(BENDS) - 1 - row if mirrored else row, heading % HEADINGS, part * share))
+            weight = (1.0 - turning) * part * share
+            found.append((len(BENDS) - 1 - row if mirrored else row, heading % HEADINGS, weight))
     return tuple(found)
 
 
@@ -174,14 +185,14 @@ class SpeedEnvelope:
         """The footholds that move at a twist, with a share `moved` of the displacement of their regions."""
         stance, found = self._stances.at(height), []
         regions = self._strides.regions(stance, twist, moved)
-        strides = Strides(stance, regions, 1.0)
+        strides, body_speed = Strides(stance, regions, 1.0), math.hypot(twist.vx, twist.vy)
         for row, region in enumerate(regions):
             (x, y), radius = strides.disc(row, region)
             vx, vy = twist.vx - twist.wz * y, twist.vy + twist.wz * x
             speed = math.hypot(vx, vy)
             if speed > 0.0:
-                bend = bend_of_path(twist, x, y, speed)
-                found.append(_MovingFoot(row, speed, _places(math.atan2(vy, vx), bend), speed / radius))
+                bend, turning = bend_of_path(twist, x, y, speed), max(0.0, 1.0 - body_speed / (NEAR_TURNING * speed))
+                found.append(_MovingFoot(row, speed, _places(math.atan2(vy, vx), bend, turning), speed / radius))
         return found
 
     def _load(
@@ -226,7 +237,7 @@ class SpeedEnvelope:
         most, share = room_parts(region_share)
         moved = 0.0
         swing, load = self._nearest_swing(gaits, height, moved, share, twist, tempo)
-        if load > NEUTRAL_LOAD and most > 0.0 and all(each.name == self._strides.gait.name for each in (gait, *coming)):
+        if load > EASY and most > 0.0 and all(each.name == self._strides.gait.name for each in (gait, *coming)):
             moved = self._moved_share(gait, height, most, share, twist)
             if moved > 0.0:
                 swing, load = self._nearest_swing(gaits, height, moved, share, twist, tempo)
@@ -235,7 +246,11 @@ class SpeedEnvelope:
     def _nearest_swing(
         self, gaits: Sequence[Gait], height: float, moved: float, share: float, twist: Twist, tempo: float
     ) -> tuple[int, float]:
-        """The swing time (index) nearest to a tempo at which a twist is possible, else that of least load; its load."""
+        """The swing time (index) nearest to a tempo at which a twist is possible, or that of the least load; its load.
+
+        With moved centres it is to be easy: at the limit, all joints of a leg reach their speeds at once.
+        """
+        enough = EASY if moved > 0.0 else 1.0
         feet = self._moving_feet(height, moved, twist)
         if tempo not in self._nearest:
             indices = sorted(range(len(SWING_TIME_SCALES)), key=lambda k: abs(SWING_TIME_SCALES[k] - tempo))
@@ -243,29 +258,31 @@ class SpeedEnvelope:
         best, best_load = self._nearest[tempo][0], math.inf
         for swing in self._nearest[tempo]:
             load = max([self._load(each, height, moved, share, feet, swing) for each in gaits])
-            if load <= 1.0:
+            if load <= enough:
                 return swing, load
             if load < best_load:
                 best, best_load = swing, load
         return best, best_load
 
     def _moved_share(self, gait: Gait, height: float, most: float, share: float, twist: Twist) -> float:
-        """Share of the displacement by which to move the stride centres, from 0 to `most`.
+        """How far to move the stride centres, at most a share of the way: as little as the twist needs.
 
-        Slow strides stay about the neutral footholds, where the robot is most stable, as do those that moved centres
-        would not make faster.
+        The nearer the strides are to the neutral footholds, the stiffer are the legs and the greater is the margin.
+        Those that moved centres would not make faster stay there.
         """
-        neutral = self._least_load(gait, height, 0.0, share, twist)
-        if neutral <= NEUTRAL_LOAD:
+        neutral = self._loads(gait, height, 0.0, share, twist)
+        if min(neutral) <= EASY:
             return 0.0
-        gain = neutral / self._least_load(gait, height, most, share, twist) - 1.0
-        needed = min((neutral - NEUTRAL_LOAD) / (1.0 - NEUTRAL_LOAD), 1.0)
-        return most * min(max(gain / FULL_DISPLACEMENT_GAIN, 0.0), 1.0) * needed
+        moved = self._loads(gait, height, most, share, twist)
+        gain = min(max((min(neutral) / min(moved) - 1.0) / FULL_DISPLACEMENT_GAIN, 0.0), 1.0)
+        # Between the two, loads are nearly linear.
+        parts = [(a - EASY) / (a - b) for a, b in zip(neutral, moved, strict=True) if b <= EASY < a]
+        return most * gain * min(parts, default=1.0)
 
-    def _least_load(self, gait: Gait, height: float, moved: float, share: float, twist: Twist) -> float:
-        """Load of a twist at the best swing time; 1 is the limit."""
+    def _loads(self, gait: Gait, height: float, moved: float, share: float, twist: Twist) -> list[float]:
+        """How far a twist uses what is possible at every swing time; 1 is the limit."""
         feet = self._moving_feet(height, moved, twist)
-        return min([self._load(gait, height, moved, share, feet, k) for k in range(len(self._swing))])
+        return [self._load(gait, height, moved, share, feet, k) for k in range(len(self._swing))]
 
     def maxima(self, gait: Gait, height: float, region_share: float) -> Twist:
         """Highest speed along each axis alone [m/s, m/s, rad/s]; arguments as in `limit`."""

@@ -14,6 +14,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -108,24 +109,22 @@ def _radius(leg: Leg, ball: float, height: float, lift: float, most: float) -> f
     return low
 
 
-class RegionReach:
+class RegionReach(NamedTuple):
     """Whether a leg reaches ground and lift within discs about centres, in the frame of its hip."""
 
-    def __init__(self, leg: Leg, walk: tuple[float, float, float], centres: ComplexArray, around: ComplexArray) -> None:
-        """`centres` (N,) are x + i y [m], `around` (..., D) the directions in which reach is checked.
-
-        `walk` is (radius of the foot, body height, lift height) [m].
-        """
-        self._leg, (self._ball, self._height, lift), self._centres = leg, walk, centres[:, None, None]
-        self._heights = lift * np.array((0.0, FLIGHT_LIFT_SHARE, 1.0))[:, None]
-        shares = np.array((FLIGHT_REACH_SHARE, FLIGHT_REACH_SHARE, 1.0))[:, None]
-        self._rings = shares * around[..., None, :]  # (..., 3, D)
+    leg: Leg
+    walk: tuple[float, float, float]  # (radius of the foot, body height, lift height) [m]
+    centres: ComplexArray  # (N,) x + i y [m]
+    around: ComplexArray  # (..., D) directions in which reach is checked
+    flight: Array = np.array(FLIGHT_REACH_SHARE)  # (..., D) radii that feet in the air reach in these directions
 
     def contains(self, radii: Array) -> NDArray[np.bool_]:
         """Whether discs of these radii (N,) [m] are reached."""
-        points = self._centres + radii[:, None, None] * self._rings
-        contacts = (points.real, points.imag, self._heights)
-        reached = joints_at_contacts(self._leg, self._ball, self._height, contacts).reached
+        ball, height, lift = self.walk
+        far = self.flight * self.around
+        points = self.centres[:, None, None] + radii[:, None, None] * np.stack((far, far, self.around), axis=-2)
+        contacts = (points.real, points.imag, lift * np.array((0.0, FLIGHT_LIFT_SHARE, 1.0))[:, None])
+        reached = joints_at_contacts(self.leg, ball, height, contacts).reached
         found: NDArray[np.bool_] = np.logical_and.reduce(reached, axis=(-1, -2))
         return found
 

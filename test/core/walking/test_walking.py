@@ -38,7 +38,7 @@ from hexapod_control.core.workspace.robot_gaits import gaits
 from hexapod_control.core.workspace.stance_regions import TIBIA_CLEARANCE
 from hexapod_control.core.workspace.stride_stability import stride_margin
 from hexapod_control.core.workspace.strides.stride_regions import Strides
-from hexapod_control.core.workspace.strides.stride_search import min_margin
+from hexapod_control.core.workspace.strides.top_speeds import min_margin
 from hexapod_control.core.workspace.swing_limits import SPEED_SHARE
 
 FAR = 10.0  # [m] every gap between legs is measured

@@ -8,10 +8,12 @@ table. A backward stride is a forward stride reversed in time, so headings over 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hexapod_control.core.gait.swing_trajectory import share_and_lift
 from hexapod_control.core.kinematics.arrays import Array, read_only
@@ -29,19 +31,32 @@ from hexapod_control.core.workspace.swing_limits import (
 )
 
 SEARCHED_HEADINGS = 16  # of the foot, over half a turn
-RADIAL_STEPS, ANGULAR_STEPS = 18, 19  # of the polar grid of centres about the hip
-MAX_ANGLE = math.radians(80.0)  # [rad] of the coxa at a centre
-MAX_RADIUS_SHARE = 0.4  # largest region considered, as a share of the leg's length
-TRAVELS = 5  # stride lengths evaluated per centre
-SAMPLES = PROGRESS[::2]  # of a swing: enough to compare centres
+RADIAL_STEPS, ANGULAR_STEPS = 22, 17  # of the grid of centres
+MIN_DISTANCE_SHARE, MAX_DISTANCE_SHARE = 0.3, 0.95  # of the length of the leg, of a centre from the hip
+WORTHWHILE = 0.7  # of the best speed at some heading: slower centres are left out
+ON_AXIS = 1e-6  # of the length of the leg
+MAX_ANGLE = math.radians(80.0)  # of the coxa at a centre
+MAX_RADIUS_SHARE = 0.4  # of the length of the leg: the largest region that is tried
+TRAVELS = 5  # lengths of strides that are tried
+ON_GROUND = np.array(1.0)  # radii that feet reach across their motion, in the air or not
 
 
 class StrideChoices(NamedTuple):
     """Candidate stride centres of one leg; the last one is its neutral foothold, if the leg can step there."""
 
     centres: Points  # (C,) [m] in the hip's frame, as complex numbers
-    radii: Array  # (C,) [m] of the region about each centre
-    speeds: Array  # (T, SEARCHED_HEADINGS, C) [m/s] of the foothold over the ground, for each of SWING_TIME_SCALES
+    radii: Array  # (SEARCHED_HEADINGS, C) [m] of the region about each
+    speeds: Array  # (T, SEARCHED_HEADINGS, C) [m/s] of the foot over the ground, for each of SWING_TIME_SCALES
+
+    def only(self, chosen: NDArray[np.bool_]) -> StrideChoices:
+        """Some of them."""
+        return StrideChoices(self.centres[chosen], self.radii[:, chosen], self.speeds[..., chosen])
+
+    def mirrored(self, chosen: NDArray[np.bool_]) -> StrideChoices:
+        """The mirror images of some of them, seen along the leg."""
+        centres, radii, speeds = self.only(chosen)
+        image = -np.arange(SEARCHED_HEADINGS) % SEARCHED_HEADINGS
+        return StrideChoices(centres.conj(), radii[image], speeds[:, image])
 
 
 class _Setting(NamedTuple):
@@ -58,55 +73,86 @@ class _Setting(NamedTuple):
 def stride_choices(robot: Robot, leg: Leg, stance: float) -> StrideChoices:
     """The candidate centres of a leg in a gait whose stance lasts `stance` swing times."""
     walk = robot.walk
-    setting = robot.foot_radius, walk.height, walk.lift_height, walk.swing_time, stance
-    return _choices(_Setting(seen_from_hip(leg, leg.foothold), *setting))
+    seen = seen_from_hip(leg, leg.foothold)
+    rest = robot.foot_radius, walk.height, walk.lift_height, walk.swing_time, stance
+    anywhere = _anywhere(_Setting(replace(seen, foothold=(0.0, 0.0)), *rest))
+    found = _joined(anywhere, _of_centres(_Setting(seen, *rest), np.array([complex(*seen.foothold)])))
+    return StrideChoices(found.centres, read_only(found.radii), read_only(found.speeds))
 
 
 @lru_cache(maxsize=8)
-def _choices(setting: _Setting) -> StrideChoices:
+def _anywhere(setting: _Setting) -> StrideChoices:
+    """The choices of a leg, besides its foothold: legs of one build share them."""
     leg = setting.leg
-    length = leg.coxa.length + leg.femur.length + leg.tibia.length
+    length = _length(leg)
     lowest, highest = max(leg.coxa_joint.lower, -MAX_ANGLE), min(leg.coxa_joint.upper, MAX_ANGLE)
-    radial = np.linspace(0.0, length, RADIAL_STEPS + 1)[1:]
-    polar = radial[:, None] * np.exp(1j * np.linspace(lowest, highest, ANGULAR_STEPS))
-    grid = np.append(polar, complex(*leg.foothold))
-    most = np.full(len(grid), MAX_RADIUS_SHARE * length)
+    radial = length * np.linspace(MIN_DISTANCE_SHARE, MAX_DISTANCE_SHARE, RADIAL_STEPS)
+    symmetric = leg.femur_lateral == 0.0 and lowest == -highest
+    angles = np.linspace(0.0 if symmetric else lowest, highest, ANGULAR_STEPS)
+    found = _of_centres(setting, (radial[:, None] * np.exp(1j * angles)).ravel())
+    if symmetric:  # strides on one side of the leg mirror those on the other
+        found = _joined(found, found.mirrored(found.centres.imag > ON_AXIS * length))
+    best = found.speeds.max(axis=(0, 2))[:, None]
+    return found.only((found.speeds.max(axis=0) >= WORTHWHILE * best).any(axis=0))
+
+
+def _length(leg: Leg) -> float:
+    return leg.coxa.length + leg.femur.length + leg.tibia.length
+
+
+def _of_centres(setting: _Setting, grid: Points) -> StrideChoices:
+    """The choices among these centres [m]."""
+    leg = setting.leg
+    most = np.full(len(grid), MAX_RADIUS_SHARE * _length(leg))
     around = np.array([complex(*direction) for direction in DIRECTIONS])
-    radii = RegionReach(leg, setting[1:4], grid, around).radii(most)
-    usable = radii > 0.0
-    centres, radii = grid[usable], radii[usable]
-    return StrideChoices(centres, read_only(radii), read_only(_speeds(setting, centres, radii)))
+    radii = RegionReach(leg, setting[1:4], grid, around, ON_GROUND).radii(most)
+    centres, radii = grid[radii > 0.0], radii[radii > 0.0]
+    radii = np.array([_radii_along(setting, centres, radii, heading) for heading in _headings()])
+    return StrideChoices(centres, radii, _speeds(setting, centres, radii))
+
+
+def _joined(first: StrideChoices, second: StrideChoices) -> StrideChoices:
+    return StrideChoices(*(np.concatenate(pair, axis=-1) for pair in zip(first, second, strict=True)))
+
+
+def _headings() -> Points:
+    found: Points = np.exp(1j * math.pi * np.arange(SEARCHED_HEADINGS) / SEARCHED_HEADINGS)
+    return found
+
+
+def _radii_along(setting: _Setting, centres: Points, radii: Array, heading: complex) -> Array:
+    """The radii (C,) [m] up to these with which feet in the air stay in reach, along a heading."""
+    return RegionReach(setting.leg, setting[1:4], centres, np.array((heading, -heading))).radii(radii)
 
 
 def _speeds(setting: _Setting, centres: Points, radii: Array) -> Array:
     """Highest foot speeds (T, SEARCHED_HEADINGS, C) [m/s] at which no joint exceeds its speed limit in a swing."""
     leg, stance = setting.leg, setting.stance
-    travel, lifted = share_and_lift(SAMPLES)
-    displacement = travel * (1.0 + stance) - SAMPLES - stance / 2  # of the foot in the body frame, per travel
-    headings = np.exp(1j * math.pi * np.arange(SEARCHED_HEADINGS) / SEARCHED_HEADINGS)
-    travels = 2.0 * STRIDE_SHARE / stance * radii[:, None] * np.arange(TRAVELS + 1) / TRAVELS  # (C, V)
-    path = centres[:, None, None] + travels[:, :, None] * displacement  # along x, rotated to every heading below
-    path = centres[:, None, None] + headings[:, None, None, None] * (path - centres[:, None, None])  # (H, C, V, U)
+    travel, lifted = share_and_lift(PROGRESS)
+    displacement = travel * (1.0 + stance) - PROGRESS - stance / 2  # of the foot in the body's frame, in travels
+    travels = 2.0 * STRIDE_SHARE / stance * radii[..., None] * np.arange(TRAVELS + 1) / TRAVELS  # (H, C, V)
+    ahead = _headings()[:, None, None, None]
+    path = centres[:, None, None] + ahead * (travels[..., None] * displacement)  # (H, C, V, U)
     contacts = path.real, path.imag, setting.lift * lifted
     joints = joints_at_contacts(leg, setting.ball, setting.height, contacts).joints
     return _max_speeds(leg, joints, travels, setting.swing_time)
 
 
-def turning_speeds(robot: Robot, leg: Leg, stance: float, choices: StrideChoices, centres: Points) -> Array:
-    """Highest foot speeds (T, C) [m/s] about centres (C,) [m, base_footprint] when the robot turns on the spot."""
-    travels = 2.0 * STRIDE_SHARE / stance * choices.radii[:, None] * np.arange(TRAVELS + 1) / TRAVELS  # (C, V)
+def turning_speeds(robot: Robot, leg: Leg, stance: float, radii: Array, centres: Points) -> Array:
+    """Foot speeds (T, C) [m/s], as in the choices, about centres [m, base_footprint] when turning on the spot.
+
+    `radii` (C,) [m] are those of the regions.
+    """
+    travels = 2.0 * STRIDE_SHARE / stance * radii[:, None] * np.arange(TRAVELS + 1) / TRAVELS  # (C, V)
     turns = (travels / np.maximum(np.abs(centres), 1e-6)[:, None])[..., None]  # [rad]
-    path = foot_positions(UnitMotion.along(Twist(0.0, 0.0, 1.0)), turns, stance, centres[:, None, None], SAMPLES)
-    contacts = path.real, path.imag, robot.walk.lift_height * share_and_lift(SAMPLES)[1]
+    path = foot_positions(UnitMotion.along(Twist(0.0, 0.0, 1.0)), turns, stance, centres[:, None, None], PROGRESS)
+    contacts = path.real, path.imag, robot.walk.lift_height * share_and_lift(PROGRESS)[1]
     joints = joints_at_contacts(leg, robot.foot_radius, robot.walk.height, contacts).joints
     return _max_speeds(leg, joints, travels, robot.walk.swing_time)
 
 
 def _max_speeds(leg: Leg, joints: Coordinates, travels: Array, swing_time: float) -> Array:
-    """Highest foot speeds (T, ...) [m/s] within the joint speed limits.
-
-    `joints` (..., C, V, U) [rad] are the angles over a swing for travels (C, V) [m]; `swing_time` is the nominal [s].
-    """
+    """Foot speeds (T, ...) [m/s] at which joints (..., C, V, U) [rad] over travels (..., C, V) [m] are just in time."""
     times = shortest_swing(leg, joints)
     swings = [scale * swing_time for scale in SWING_TIME_SCALES]
     return np.array([max_travels(travels, times, swing) / swing for swing in swings])

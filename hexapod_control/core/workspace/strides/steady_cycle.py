@@ -10,12 +10,15 @@ import numpy as np
 
 from hexapod_control.core.gait.gait_table import Gait
 from hexapod_control.core.kinematics.arrays import Array
+from hexapod_control.core.kinematics.body_pose import NEUTRAL
 from hexapod_control.core.kinematics.leg_batch import joints_at_contacts
 from hexapod_control.core.kinematics.leg_clearance import LegNeighbours
 from hexapod_control.core.kinematics.leg_kinematics import LegJoints
 from hexapod_control.core.kinematics.se2 import Twist
+from hexapod_control.core.kinematics.whole_body import joints_in_pose
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.statics.static_stability import center_of_mass, static_margin
+from hexapod_control.core.workspace.robot_gaits import neutral_center
 from hexapod_control.core.workspace.stride_stability import TOUCH_DOWN_PHASE_STEP
 from hexapod_control.core.workspace.strides.foot_paths import Points, UnitMotion, foot_positions, lifts
 
@@ -36,6 +39,31 @@ class CycleLimits(NamedTuple):
     def at_least(self, other: CycleLimits) -> bool:
         """True if neither value is less than that of another cycle."""
         return self.margin >= other.margin and self.gap >= other.gap
+
+
+class MovingMass(NamedTuple):
+    """The centre of mass, which moves with the feet: nearly by a share of the displacement of each."""
+
+    center: complex  # [m] over the neutral footholds
+    footholds: Points  # (legs,) [m] neutral
+    shares: Array  # (legs,)
+
+    @classmethod
+    def of(cls, robot: Robot) -> MovingMass:
+        """That of a robot. Raises ValueError if its neutral stance is out of reach."""
+        center, shares = complex(*neutral_center(robot)), []
+        joints = joints_in_pose(robot, [leg.foothold for leg in robot.legs], NEUTRAL) or ()
+        mass = robot.body.mass + sum(leg.moments[0] for leg in robot.legs)
+        for leg, (_, femur, tibia) in zip(robot.legs, joints, strict=True):
+            _, along, _, _, of_femur, of_tibia = leg.moments
+            moment = along + of_femur * math.cos(femur) + of_tibia * math.cos(femur + tibia)
+            shares.append(moment / mass / max(math.dist(leg.foothold, leg.hip[:2]), leg.coxa.length))
+        return cls(center, np.array([complex(*leg.foothold) for leg in robot.legs]), np.array(shares))
+
+    def over(self, feet: Points) -> Points:
+        """The centre (...) over feet (..., legs)."""
+        found: Points = self.center + (feet - self.footholds) @ self.shares
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +88,14 @@ class SteadyCycle:
         progress = (phase[..., None] - np.array(self.gait.lift_off)) % 1.0 * self.gait.cycle
         return foot_positions(UnitMotion.along(self.axis), stride_travel, self.gait.stance, centres, progress), progress
 
-    def support_margins(self, stride_travel: float, centres: Points, center: complex) -> Array:
-        """Least static margins (N,) [m] for N sets of centres (N, legs) [m]; `center` of mass [m] is constant."""
+    def support_margins(self, stride_travel: float, centres: Points, mass: MovingMass) -> Array:
+        """Least static margins [m] of many choices of centres (N, legs)."""
         least = np.full(len(centres), math.inf)
         for phase in self.critical_phases():
             feet, _ = self.feet(np.array(phase), np.array(stride_travel), centres)
             swing = self.gait.legs_in_swing(phase)
             standing = [leg for leg in range(feet.shape[1]) if leg not in swing]
-            np.minimum(least, polygon_margins(feet[:, standing] - center), out=least)
+            np.minimum(least, polygon_margins(feet[:, standing] - mass.over(feet)[:, None]), out=least)
         return least
 
     def feet_apart(self, stride_travel: float, centres: Points) -> float:

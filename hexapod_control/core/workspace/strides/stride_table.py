@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from hexapod_control.core.gait.gait_table import Gait
+from hexapod_control.core.kinematics.arrays import Array, ComplexArray
 from hexapod_control.core.kinematics.body_pose import BodyPose, Placement
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.robot import Leg, Point, Robot, Vector
@@ -49,6 +50,7 @@ class StrideTable:
         found = [_at_height(robot, row, legs) for row in stances.rows] if legs else []
         self._offset_shares = [share for share, _ in found]
         self._scales = [scales for _, scales in found]
+        self._flight = [_flight(leg) for leg in robot.legs]
 
     def at(self, height: float, twist: Twist, moved: float, share: float) -> Strides:
         """The stride regions at a height [m] for a twist.
@@ -153,9 +155,11 @@ class StrideTable:
                 for offset, scale in zip(self._offsets[leg], self._scales[row][leg], strict=True)
             ]
             points = []
-            for ux, uy in ((c * x - s * y, s * x + c * y) for x, y in DIRECTIONS):
-                x, y, r = max(regions, key=lambda region: region[0] * ux + region[1] * uy + region[2])
-                far = FLIGHT_REACH_SHARE * r
+            for (dx, dy), shares in zip(DIRECTIONS, self._flight[leg], strict=True):
+                ux, uy = c * dx - s * dy, s * dx + c * dy
+                reach = [x * ux + y * uy + f * r for (x, y, r), f in zip(regions, shares, strict=True)]
+                x, y, r = regions[k := reach.index(max(reach))]
+                far = shares[k] * r
                 points += [(x + far * ux, y + far * uy, 0.0), (x + r * ux, y + r * uy, lift)]
             yield points
 
@@ -172,25 +176,45 @@ def _at_height(robot: Robot, row: StanceRegions, legs: Sequence[LegStrides]) -> 
         for strides, radius in zip(legs, row.radii, strict=True)
     ]
     for share in OFFSET_SHARES:
-        reaches_of_legs = [
-            _reach(robot, leg, foothold, row.height, share, strides)
+        regions = [
+            _regions(robot, leg, foothold, row.height, strides.offsets, share)
             for leg, foothold, strides in zip(robot.legs, row.footholds, legs, strict=True)
         ]
-        if not all(reach.contains(size).all() for reach, size in zip(reaches_of_legs, least, strict=True)):
-            continue
-        radii = [reach.radii(np.array(s.radii)) for reach, s in zip(reaches_of_legs, legs, strict=True)]
-        if all((found >= size).all() for found, size in zip(radii, least, strict=True)):
-            return share, [(found / r).tolist() for found, r in zip(radii, row.radii, strict=True)]
+        if all(each.contains(radii).all() for each, radii in zip(regions, least, strict=True)):
+            found = [each.radii(np.array(s.radii)) for each, s in zip(regions, legs, strict=True)]
+            return share, [(radii / r).tolist() for radii, r in zip(found, row.radii, strict=True)]
     return 0.0, [[1.0] * len(strides.radii) for strides in legs]
 
 
-def _reach(robot: Robot, leg: Leg, foothold: Point, height: float, share: float, strides: LegStrides) -> RegionReach:
-    """The reach of a leg about its stride centres (headings,) at a height [m], displaced by a share of the offsets."""
+def flight_shares(around: ComplexArray, headings: ComplexArray) -> Array:
+    """How far feet in the air reach in the directions `around`, in radii of a region for strides along headings."""
+    along = (around * headings.conj()).real
+    found: Array = 1.0 + (FLIGHT_REACH_SHARE - 1.0) * along * along
+    return found
+
+
+def _flight(leg: Leg) -> list[list[float]]:
+    """By direction from the hip, how far feet in the air reach in the neutral region and in that of every heading."""
+    around = np.array([complex(*direction) for direction in DIRECTIONS])[:, None]
+    shares = flight_shares(around, _along(leg, leg.foothold))
+    return [[FLIGHT_REACH_SHARE, *row] for row in shares.tolist()]
+
+
+def _along(leg: Leg, foothold: Point) -> ComplexArray:
+    """The headings of the feet in the frame of the hip; at last when turning on the spot."""
+    tangent = math.atan2(foothold[0], -foothold[1])
+    found: ComplexArray = np.exp(1j * (np.append(math.pi * np.arange(HEADINGS) / HEADINGS, tangent) - leg.hip_yaw))
+    return found
+
+
+def _regions(
+    robot: Robot, leg: Leg, foothold: Point, height: float, offsets: Sequence[PolarOffset], share: float
+) -> RegionReach:
+    """The regions of a leg for all headings at a height [m], with a share of the offsets."""
     seen = seen_from_hip(leg, foothold)
-    moves = [complex(*offset.scaled(share).displacement((0.0, 0.0), seen.foothold)) for offset in strides.offsets]
-    centres = complex(*seen.foothold) + np.array(moves)
-    # Besides the usual directions, the one in which the foot moves: its reach matters most.
-    tangent = math.atan2(foothold[0], -foothold[1])  # when turning on the spot
-    along = np.exp(1j * (np.append(math.pi * np.arange(HEADINGS) / HEADINGS, tangent) - leg.hip_yaw))[:, None]
-    around = np.concatenate((along, -along, np.tile([complex(*d) for d in DIRECTIONS], (HEADINGS + 1, 1))), axis=1)
-    return RegionReach(seen, (robot.foot_radius, height, robot.walk.lift_height), centres, around)
+    moves = [complex(*offset.scaled(share).displacement((0.0, 0.0), seen.foothold)) for offset in offsets]
+    # Above all where the feet go: along the motion.
+    along = _along(leg, foothold)[:, None]
+    around = np.concatenate((along, -along, np.tile([complex(*d) for d in DIRECTIONS], (len(offsets), 1))), axis=1)
+    walk, flight = (robot.foot_radius, height, robot.walk.lift_height), flight_shares(around, along)
+    return RegionReach(seen, walk, complex(*seen.foothold) + np.array(moves), around, flight)

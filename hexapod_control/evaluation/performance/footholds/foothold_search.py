@@ -21,12 +21,12 @@ from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.planner.tick_limiter import MIN_LEG_GAP_M
 from hexapod_control.core.robot import Leg, Robot
 from hexapod_control.core.workspace.capabilities import Capabilities
-from hexapod_control.core.workspace.robot_gaits import neutral_center
 from hexapod_control.core.workspace.strides.foot_paths import Points, UnitMotion, displaced
-from hexapod_control.core.workspace.strides.steady_cycle import SteadyCycle
+from hexapod_control.core.workspace.strides.steady_cycle import MovingMass, SteadyCycle
 from hexapod_control.core.workspace.swing_limits import SWING_TIME_SCALES
 from hexapod_control.evaluation.performance.footholds.leg_speeds import (
     CELLS_PER_LEG,
+    clear_centres,
     leg_length,
     max_speeds,
     usable_centres,
@@ -104,7 +104,8 @@ def fastest_stride(robot: Robot, gaits: Collection[Gait], axis: Twist, moved: Fo
     if anywhere and best.centres:
         gait = next(gait for gait in gaits if gait.name == best.gait)
         for _ in range(REFINEMENTS):
-            candidates = [best.centres[rows[0]] + _around(robot.legs[rows[0]]) for rows in pairs]
+            legs = [(robot.legs[rows[0]], best.centres[rows[0]]) for rows in pairs]
+            candidates = [np.append(clear_centres(robot, leg, p + _around(leg)), p) for leg, p in legs]
             best = _search(SteadyCycle(robot, gait, axis), pairs, candidates, best)
     return best
 
@@ -115,7 +116,8 @@ def _candidates(robot: Robot, leg: Leg, axis: Twist, anywhere: bool) -> Points:
         return usable_centres(robot, leg)
     home = np.array(complex(*leg.foothold))
     foot_speed = abs(complex(axis.vx, axis.vy) + 1j * axis.wz * home)
-    return displaced(UnitMotion.along(axis), np.linspace(-0.5, 0.5, MOVED_STEPS) * leg_length(leg) / foot_speed, home)
+    steps = np.linspace(-0.5, 0.5, MOVED_STEPS) * leg_length(leg) / foot_speed
+    return np.append(clear_centres(robot, leg, displaced(UnitMotion.along(axis), steps, home)), home)
 
 
 def _around(leg: Leg) -> Points:
@@ -195,12 +197,12 @@ def _widest(
 ) -> Points | None:
     """Stride centres with the least margin at least, and no leg too near to the next; None if none is found."""
     rng, robot = np.random.default_rng(0), cycle.robot
-    length, center, least = leg_length(robot.legs[0]), complex(*neutral_center(robot)), search_margin(robot)
+    length, mass, least = leg_length(robot.legs[0]), MovingMass.of(robot), search_margin(robot)
     home = np.array([complex(*leg.foothold) for leg in robot.legs])
     chosen = [rng.choice(points, POPULATION) for points in usable]
     for spread in (*SPREADS, 0.0):
         centres = _of_all_legs(groups, chosen)
-        margins = np.minimum(cycle.support_margins(stride_travel, centres, center), least + MARGIN_RESERVE_M)
+        margins = np.minimum(cycle.support_margins(stride_travel, centres, mass), least + MARGIN_RESERVE_M)
         astray = np.abs(centres - home).mean(axis=1)
         order = np.argsort(NEARNESS * astray - margins, kind="stable")[:PARENTS]
         noise = spread * length * (rng.normal(size=(len(usable), POPULATION, 2)) @ np.array((1.0, 1.0j)))

@@ -34,7 +34,12 @@ def usable_centres(robot: Robot, leg: Leg) -> Points:
     grid = (complex(*leg.hip[:2]) + steps[:, None] + 1j * steps).ravel()
     contacts = grid.real, grid.imag, np.array([[0.0], [robot.walk.lift_height]])
     reached = joints_at_contacts(leg, robot.foot_radius, robot.walk.height, contacts).reached
-    centres = np.append(grid[reached.all(axis=0)], complex(*leg.foothold))
+    return clear_centres(robot, leg, grid[reached.all(axis=0)])
+
+
+def clear_centres(robot: Robot, leg: Leg, points: Points) -> Points:
+    """Those of the points about which the femur keeps clear of the body, over a region as large as the neutral one."""
+    centres = np.append(points, complex(*leg.foothold))
     radius = nominal_stance(robot).radii[robot.legs.index(leg)]
     return centres[clear_of_body(robot, leg, centres, np.full(len(centres), radius))][:-1]
 

@@ -1,0 +1,76 @@
+"""The centres that the strides of every leg may have, and the directions of travel for which they are compared."""
+
+from __future__ import annotations
+
+import cmath
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from hexapod_control.core.kinematics.arrays import Array
+from hexapod_control.core.kinematics.se2 import Twist
+from hexapod_control.core.robot import Robot
+from hexapod_control.core.workspace.stance_regions import nominal_stance
+from hexapod_control.core.workspace.strides.body_clearance import clear_of_body
+from hexapod_control.core.workspace.strides.foot_paths import Points
+from hexapod_control.core.workspace.strides.leg_choices import SEARCHED_HEADINGS, stride_choices, turning_speeds
+
+TURNING = SEARCHED_HEADINGS  # as a heading
+SPAN_SHARE = 0.8  # of the distance of the farthest foothold
+
+
+class LegCentres(NamedTuple):
+    """One leg and its choices, in base_footprint."""
+
+    hip: complex  # [m]
+    foothold: complex  # [m] neutral
+    centres: Points  # (C,) [m]
+    radii: Array  # (SEARCHED_HEADINGS + 1, C) [m]; at last when turning on the spot
+    speeds: Array  # (T, SEARCHED_HEADINGS + 1, C) [m/s]; at last of the neutral foothold when turning on the spot
+    length: float  # [m]
+    span: float  # [m] along the travel, from where on a foothold is not in the middle of its side
+
+
+class Travel(NamedTuple):
+    """A direction of travel: the twist of unit speed, and what it means for each leg."""
+
+    axis: Twist
+    heading: int  # of all feet; TURNING for a turn on the spot
+    speeds: tuple[float, ...]  # of the feet per unit speed
+
+
+def leg_centres(robot: Robot, row: int, stance: float) -> LegCentres:
+    """Those of one leg (row) in a gait whose stances last `stance` swing times."""
+    leg = robot.legs[row]
+    choices = stride_choices(robot, leg, stance)
+    centres = complex(*leg.hip[:2]) + cmath.rect(1.0, leg.hip_yaw) * choices.centres
+    place = (np.arange(SEARCHED_HEADINGS) - leg.hip_yaw * SEARCHED_HEADINGS / math.pi) % SEARCHED_HEADINGS
+    nearest = np.round(place)
+    below = np.where(np.abs(place - nearest) < 1e-6, nearest, np.floor(place)).astype(int)
+    above = np.where(np.abs(place - nearest) < 1e-6, nearest, np.ceil(place)).astype(int)
+    below, above = below % SEARCHED_HEADINGS, above % SEARCHED_HEADINGS
+    speeds = np.minimum(choices.speeds[:, below], choices.speeds[:, above])
+    radii = np.minimum(choices.radii[below], choices.radii[above])
+    foothold = complex(*leg.foothold)
+    tangent = np.round((np.angle(centres) / math.pi + 0.5) * SEARCHED_HEADINGS).astype(int) % SEARCHED_HEADINGS
+    radii = np.append(radii, [radii[tangent, np.arange(len(centres))]], axis=0)
+    turning = turning_speeds(robot, leg, stance, radii[TURNING], centres) * (abs(foothold) / np.abs(centres))
+    usual = nominal_stance(robot).radii[row]  # strides of the neutral region
+    clear = clear_of_body(robot, leg, centres, np.minimum(radii.max(axis=0), usual))
+    speeds = np.concatenate((speeds, turning[:, None]), axis=1)[..., clear]
+    length = leg.coxa.length + leg.femur.length + leg.tibia.length
+    span = SPAN_SHARE * max(math.hypot(*each.foothold) for each in robot.legs)
+    return LegCentres(complex(*leg.hip[:2]), foothold, centres[clear], radii[:, clear], speeds, length, span)
+
+
+def straight(legs: int, heading: int) -> Travel:
+    """Straight travel in the direction of a searched heading."""
+    angle = math.pi * heading / SEARCHED_HEADINGS
+    return Travel(Twist(math.cos(angle), math.sin(angle), 0.0), heading, (1.0,) * legs)
+
+
+def turn(legs: Sequence[LegCentres]) -> Travel:
+    """A turn on the spot."""
+    return Travel(Twist(0.0, 0.0, 1.0), TURNING, tuple(abs(leg.foothold) for leg in legs))

@@ -1,0 +1,179 @@
+"""The highest speed in every direction of travel, and the stride centres at which it is reached.
+
+For each swing time, the centres that allow a speed and are nearest to the neutral footholds are compared, and those
+nearest to footholds that are spread outwards, for a greater static margin. Far from its hip a leg is fast but soft: the
+servo of the coxa holds the foot by a long lever. When the body swings on them with the steps, the feet slip, so a walk
+that is a little slower and stiffer is preferred then.
+"""
+
+from __future__ import annotations
+
+import cmath
+import math
+from collections.abc import Sequence
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hexapod_control.core.gait.gait_table import Gait
+from hexapod_control.core.kinematics.arrays import Array
+from hexapod_control.core.robot import Robot
+from hexapod_control.core.workspace.stance_regions import MIN_RADIUS, nominal_stance
+from hexapod_control.core.workspace.strides.foot_paths import Points
+from hexapod_control.core.workspace.strides.leg_centres import TURNING, LegCentres, Travel
+from hexapod_control.core.workspace.strides.leg_choices import SEARCHED_HEADINGS
+from hexapod_control.core.workspace.strides.steady_cycle import MovingMass, SteadyCycle
+from hexapod_control.core.workspace.swing_limits import STRIDE_SHARE, SWING_TIME_SCALES
+
+MIN_MARGIN_M = 0.024  # static margin that moved centres keep ...
+MIN_MARGIN_SHARE = 0.13  # ... or this share of the width of the stance, for small robots
+SPREADS = tuple(sorted(product((1.0, 1.3, 1.7), (1.0, 1.15, 1.3, 1.7), (1.0, 1.15, 1.3)), key=math.prod))
+"""Of the footholds that are tried for a greater margin: along the travel, across it, and across it in the middle."""
+SPEED_STEPS, SPEED_RESOLUTION = 9, 1.003  # halvings of the range of a speed, and the gain below which they end
+FEET_CLEARANCE = 0.02  # [m] between the tibias at the feet
+MAX_SOFTNESS = 0.485  # of a walk, see `_softness`: above, the feet slip ...
+SLOWER = (0.97, 0.95, 0.925, 0.9)  # ... so these shares of the speed that the legs alone allow are tried
+NEAR_AXIS = 0.9  # of the speed along an axis of the body that its centres allow in the headings next to it
+
+
+class TopSpeed(NamedTuple):
+    """The highest speed in a direction of travel."""
+
+    speed: float  # [m/s] or [rad/s]
+    swing: int  # index of the swing time
+    spread: tuple[
+        float, ...
+    ]  # of the footholds to which the centres are nearest; none: strides about the neutral ones themselves
+    heading: int  # along which it spreads them
+    softness: float  # see _softness
+    chosen: tuple[int, ...]  # index of the centre of every leg
+
+
+def min_margin(robot: Robot) -> float:
+    """The static margin [m] that moved stride centres keep."""
+    sides = [leg.foothold[1] for leg in robot.legs]
+    return min(MIN_MARGIN_M, MIN_MARGIN_SHARE * (max(sides) - min(sides)))
+
+
+class TopSpeedSearch:
+    """Searches the highest speed of one robot in one gait."""
+
+    def __init__(self, robot: Robot, gait: Gait, legs: Sequence[LegCentres]) -> None:
+        self._robot, self._gait, self._legs = robot, gait, legs
+        self._mass = MovingMass.of(robot)
+        self._least = min_margin(robot)
+        self._apart = 2.0 * max(leg.tibia.radius for leg in robot.legs) + FEET_CLEARANCE
+
+    def tops(self, travels: Sequence[Travel]) -> list[TopSpeed]:
+        """The highest speeds in all directions of travel; next to an axis of the body, those with its centres."""
+        found = {
+            travel.heading: self.top(travel) for travel in travels if axis_of(travel.heading) in (None, travel.heading)
+        }
+        for travel in travels:
+            axis = axis_of(travel.heading)
+            if axis is not None and travel.heading != axis:
+                found[travel.heading] = found[axis]._replace(speed=NEAR_AXIS * found[axis].speed)
+        return [found[travel.heading] for travel in travels]
+
+    def top(self, travel: Travel) -> TopSpeed:
+        """The highest speed in a direction of travel, with any swing time, or a little less if that is stiffer."""
+        choices = list(zip(self._legs, travel.speeds, strict=True))
+        speeds = [leg.speeds[:, travel.heading] / factor for leg, factor in choices]
+        bounds = np.min([each.max(axis=-1) for each in speeds], axis=0)
+        best = self._fastest(travel, speeds, bounds)
+        if travel.heading == TURNING or best.softness <= MAX_SOFTNESS:
+            return best
+        for share in SLOWER:
+            speed = share * float(bounds.max())
+            usable = np.flatnonzero(bounds >= speed).tolist() if speed < best.speed else []
+            tops = [self._stable(travel, speed, k, speeds) for k in usable]
+            stiff = [top for top in tops if top is not None and top.softness <= MAX_SOFTNESS]
+            if stiff:
+                return min(stiff, key=lambda top: top.softness)
+        return best
+
+    def _fastest(self, travel: Travel, speeds: Sequence[Array], bounds: Array) -> TopSpeed:
+        best = self._neutral_top(travel)
+        for k in np.argsort(-bounds, kind="stable").tolist():
+            low, high = best.speed, float(bounds[k])
+            for step in range(SPEED_STEPS):
+                if high <= low * SPEED_RESOLUTION:
+                    break
+                # At first whether this swing time gains anything at all, then whether the legs alone limit it.
+                speed = (low * SPEED_RESOLUTION, high, 0.5 * (low + high))[min(step, 2)]
+                found = self._stable(travel, speed, k, speeds)
+                if found is not None:
+                    low, best = speed, found
+                elif step == 0:
+                    break
+                else:
+                    high = speed
+        return best
+
+    def _neutral_top(self, travel: Travel) -> TopSpeed:
+        """The highest speed with strides about the neutral footholds, whatever the margin."""
+        times = np.array(SWING_TIME_SCALES) * self._robot.walk.swing_time
+        longest = 2.0 * STRIDE_SHARE / self._gait.stance / times
+        speeds = np.min(
+            [
+                np.minimum(leg.speeds[:, travel.heading, -1], longest * radius) / factor
+                for leg, radius, factor in zip(
+                    self._legs, nominal_stance(self._robot).radii, travel.speeds, strict=True
+                )
+            ],
+            axis=0,
+        )
+        swing = int(np.argmax(speeds))
+        return TopSpeed(float(speeds[swing]), swing, (), travel.heading, 0.0, (-1,) * len(self._legs))
+
+    def _stable(self, travel: Travel, speed: float, swing: int, speeds: Sequence[Array]) -> TopSpeed | None:
+        """The spread of the footholds whose nearest centres that allow a speed keep the static margin: the stiffest."""
+        near = [
+            _nearest(leg, each[swing] >= speed, travel.heading) for leg, each in zip(self._legs, speeds, strict=True)
+        ]
+        centres = np.stack([leg.centres[each] for leg, each in zip(self._legs, near, strict=True)], axis=-1)
+        swing_time = SWING_TIME_SCALES[swing] * self._robot.walk.swing_time
+        cycles = [SteadyCycle(self._robot, self._gait, axis) for axis in (travel.axis, travel.axis.scaled(-1.0))]
+        travelled = speed * swing_time
+        margins = np.min([cycle.support_margins(travelled, centres, self._mass) for cycle in cycles], axis=0)
+        softness = self._softness(centres, swing_time)
+        for place in sorted(np.flatnonzero(margins >= self._least), key=lambda each: softness[each]):
+            if all(cycle.feet_apart(travelled, centres[place]) >= self._apart for cycle in cycles):
+                chosen = tuple(int(each[place]) for each in near)
+                return TopSpeed(speed, swing, SPREADS[place], travel.heading, float(softness[place]), chosen)
+        return None
+
+    def _softness(self, centres: Points, swing_time: float) -> Array:
+        """The frequency of the steps over that with which the body swings on its coxa servos, for centres (N, legs)."""
+        legs = self._robot.legs
+        mass = self._robot.body.mass + sum(leg.moments[0] for leg in legs)
+        stiffness = np.array([leg.coxa_joint.stiffness for leg in legs])
+        arms = np.abs(centres - np.array([leg.hip for leg in self._legs]))
+        standing = self._gait.duty_factor * (stiffness / np.maximum(arms, MIN_RADIUS) ** 2).sum(axis=-1)
+        found: Array = math.tau / swing_time / np.sqrt(standing / mass)
+        return found
+
+
+def spread_foothold(leg: LegCentres, heading: int, spreads: Array) -> Points:
+    """The foothold of a leg, farther out by spreads along and across a heading."""
+    ahead = cmath.rect(1.0, math.pi * heading / SEARCHED_HEADINGS) if heading != TURNING else 1.0
+    place = leg.foothold / ahead
+    middle = 1.0 - min(abs(place.real) / leg.span, 1.0)
+    along, across, diamond = spreads.T
+    found: Points = ahead * (along * place.real + 1j * across * (1.0 + (diamond - 1.0) * middle) * place.imag)
+    return found
+
+
+def _nearest(leg: LegCentres, usable: NDArray[np.bool_], heading: int) -> NDArray[np.intp]:
+    """Indices of the usable centres of a leg that are nearest to its foothold, for each of SPREADS."""
+    distances = np.abs(leg.centres - spread_foothold(leg, heading, np.array(SPREADS))[:, None])
+    return np.where(usable, np.round(distances, 9), math.inf).argmin(axis=-1)
+
+
+def axis_of(heading: int) -> int | None:
+    """The heading along an axis of the body whose centres a heading shares, if it is one or next to one."""
+    half = SEARCHED_HEADINGS // 2
+    nearest = round(heading / half) * half
+    return nearest % SEARCHED_HEADINGS if heading != TURNING and abs(heading - nearest) <= 1 else None
