@@ -68,7 +68,7 @@ class WalkLimits:
 
 
 TRIPOD = WalkLimits(0.98, 1.02, 0.005, 0.008, 0.1, 0.0015, 0.01)
-TOP_SPEED = WalkLimits(0.98, 1.02, 0.006)
+TOP_SPEED = WalkLimits(0.98, 1.02, 0.006, saturation=0.04)
 SLOW_GAIT = WalkLimits(0.98, UNLIMITED, 0.006)
 OTHER_SERVO = WalkLimits(0.97, 1.03, tilt=0.15, ripple=0.015)
 

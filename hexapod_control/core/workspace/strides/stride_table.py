@@ -138,9 +138,12 @@ class StrideTable:
     def outlines(self, height: float) -> list[list[Point]]:
         """Outline by leg of its stride regions over all headings, with the swings: points [m] from the foothold."""
         stance = self._stances.at(height)
-        return [[(x, y) for x, y, z in points if z == 0.0] for points in self._extremes(stance, 1.0, 1.0)]
+        return [
+            [(x, y) for x, y, z in points if z == 0.0]
+            for points in self._extremes(stance, 1.0, 1.0, FLIGHT_REACH_SHARE)
+        ]
 
-    def _extremes(self, stance: StanceRegions, moved: float, lift: float) -> Iterator[list[Vector]]:
+    def _extremes(self, stance: StanceRegions, moved: float, lift: float, least: float = 1.0) -> Iterator[list[Vector]]:
         """Outermost points (x, y, height) [m] over all regions of each leg in turn, from its neutral foothold."""
         low, part = self._stances.between(stance.height)
         row = low if part < 0.5 else low + 1
@@ -157,9 +160,9 @@ class StrideTable:
             points = []
             for (dx, dy), shares in zip(DIRECTIONS, self._flight[leg], strict=True):
                 ux, uy = c * dx - s * dy, s * dx + c * dy
-                reach = [x * ux + y * uy + f * r for (x, y, r), f in zip(regions, shares, strict=True)]
+                reach = [x * ux + y * uy + max(f, least) * r for (x, y, r), f in zip(regions, shares, strict=True)]
                 x, y, r = regions[k := reach.index(max(reach))]
-                far = shares[k] * r
+                far = max(shares[k], least) * r
                 points += [(x + far * ux, y + far * uy, 0.0), (x + r * ux, y + r * uy, lift)]
             yield points
 

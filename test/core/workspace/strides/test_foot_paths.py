@@ -13,7 +13,13 @@ from hexapod_control.core.kinematics.se2 import Twist, exp
 from hexapod_control.core.statics.static_stability import static_margin
 from hexapod_control.core.workspace.robot_gaits import gaits
 from hexapod_control.core.workspace.strides.foot_paths import UnitMotion, displaced, foot_positions, lifts
-from hexapod_control.core.workspace.strides.steady_cycle import PHASES, CycleLimits, SteadyCycle, polygon_margins
+from hexapod_control.core.workspace.strides.steady_cycle import (
+    PHASES,
+    CycleLimits,
+    MovingMass,
+    SteadyCycle,
+    polygon_margins,
+)
 
 MACHINE = robot("phantomx")
 FEET = np.array([complex(*leg.foothold) for leg in MACHINE.legs])
@@ -61,6 +67,23 @@ def test_margins_over_arrays_are_those_of_single_polygons(points):
     assert found == pytest.approx(expected, abs=1e-9) or (found < 0.0 and expected < 0.0)
 
 
+def still(center: complex) -> MovingMass:
+    """A centre of mass that does not move with the feet."""
+    return MovingMass(center, FEET, np.zeros(len(FEET)))
+
+
+@pytest.mark.parametrize("name", ["phantomx", "chica", "inline"])
+def test_the_centre_of_mass_moves_with_the_feet_as_that_of_the_legs(name):
+    machine, rng = robot(name), np.random.default_rng(1)
+    mass, cycle = MovingMass.of(machine), SteadyCycle(machine, gaits(machine)["tripod"], AXES[0])
+    neutral = np.array([complex(*leg.foothold) for leg in machine.legs])
+    for _ in range(3):
+        centres = neutral + 0.02 * (rng.normal(size=6) + 1j * rng.normal(size=6))
+        expected = cycle.limits(0.04, centres, 0.0).margin
+        assert cycle.support_margins(0.04, centres[None], mass)[0] == pytest.approx(expected, abs=0.002)
+        assert abs(cycle.support_margins(0.04, centres[None], still(mass.center))[0] - expected) < 0.03
+
+
 def sampled(cycle: SteadyCycle, travel: float, count: int) -> tuple[float, float]:
     """Least margin and distance of two feet over evenly spaced phases."""
     margins, distances = [], []
@@ -77,11 +100,11 @@ def sampled(cycle: SteadyCycle, travel: float, count: int) -> tuple[float, float
 def test_the_margin_is_least_where_a_foot_lifts_off_or_touches_down(gait: Gait, axis):
     cycle, travel = SteadyCycle(MACHINE, gait, axis), 0.08 / gait.stance
     margin, _ = sampled(cycle, travel, 240)
-    assert cycle.support_margins(travel, FEET[None], 0.0)[0] == pytest.approx(margin, abs=0.002)
-    assert cycle.support_margins(travel, FEET[None], 0.0)[0] <= margin + 1e-9
+    assert cycle.support_margins(travel, FEET[None], still(0.0))[0] == pytest.approx(margin, abs=0.002)
+    assert cycle.support_margins(travel, FEET[None], still(0.0))[0] <= margin + 1e-9
     assert cycle.feet_apart(travel, FEET) == pytest.approx(sampled(cycle, travel, PHASES)[1])
-    assert cycle.support_margins(travel, FEET[None] + 0.1, 0.1)[0] == pytest.approx(
-        cycle.support_margins(travel, FEET[None], 0.0)[0], abs=0.02
+    assert cycle.support_margins(travel, FEET[None] + 0.1, still(0.1))[0] == pytest.approx(
+        cycle.support_margins(travel, FEET[None], still(0.0))[0], abs=0.02
     )
 
 
@@ -89,8 +112,8 @@ def test_the_margin_is_least_where_a_foot_lifts_off_or_touches_down(gait: Gait, 
 def test_the_limits_of_a_cycle_are_those_of_its_joints(gait: Gait):
     cycle = SteadyCycle(MACHINE, gait, AXES[0])
     standing, walking = (cycle.limits(travel, FEET, 1.0) for travel in (0.0, 0.08 / gait.stance))
-    on_feet = cycle.support_margins(0.08 / gait.stance, FEET[None], 0.0)[0]
-    assert walking.margin == pytest.approx(on_feet, abs=0.01)  # the legs move the centre of mass a little
+    on_feet = cycle.support_margins(0.08 / gait.stance, FEET[None], MovingMass.of(MACHINE))[0]
+    assert walking.margin == pytest.approx(on_feet, abs=0.002)
     assert 0.0 < walking.gap < standing.gap
     assert cycle.limits(0.0, FEET, 0.01).gap == 0.01
 
