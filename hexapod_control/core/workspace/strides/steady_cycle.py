@@ -131,4 +131,5 @@ def polygon_margins(feet: Points) -> Array:
     length = np.where(on_hull, np.abs(edges), 1.0)
     inside = np.where(on_hull, (edges.conj() * -feet[:, :, None]).imag / length, math.inf)
     found: Array = inside.min(axis=(1, 2))
-    return np.where(np.isinf(found), -math.inf, found)
+    in_a_line = (on_hull & on_hull.swapaxes(1, 2)).any(axis=(1, 2))
+    return np.where(np.isinf(found) | in_a_line, -math.inf, found)
