@@ -55,9 +55,10 @@ export class Header {
     const who = !open ? "–" : driver === me && me ? t("you_drive") : driver ? t("name_drives", { name: driverName }) : t("no_driver");
     chip(this.find("chip-driver"), who + other, driver === me && me ? "mine" : "");
     chip(this.find("chip-link"), open && roundTrip !== null ? `${Math.round(roundTrip)} ms` : "–");
-    const battery = status?.battery;
-    chip(this.find("chip-battery"), battery ? `▮ ${battery.volts.toFixed(1)} V` : "", supply(battery, status?.battery_limits));
-    const hot = hottest(status?.temperatures);
+    const fresh = open ? status : null; // old values are not shown as those of now
+    const battery = fresh?.battery;
+    chip(this.find("chip-battery"), battery ? `▮ ${battery.volts.toFixed(1)} V` : "", supply(battery, fresh?.battery_limits));
+    const hot = hottest(fresh?.temperatures);
     chip(this.find("chip-servo"), hot ? `${short(hot[0])} ${Math.round(hot[1])} °C` : "", hot && hot[1] >= HOT ? "warn" : "");
   }
 

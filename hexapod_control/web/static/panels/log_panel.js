@@ -17,6 +17,7 @@ export class LogPanel {
     this.choice = find("log-node");
     /** @type {Map<number, LogEvent>} */
     this.events = new Map(); // by id
+    this.heard = false;
     this.choice.onchange = () => this.show();
   }
 
@@ -25,7 +26,8 @@ export class LogPanel {
    * @param {LogEvent[]} events
    */
   replace(events) {
-    const known = this.events.size ? Math.max(...this.events.keys()) : Infinity;
+    const known = this.heard ? this.newest : Infinity; // the first ones are older than this page
+    this.heard = true;
     this.events = new Map(events.map((event) => [event.id, event]));
     if (this.newest < this.seen) this.seen = 0; // the node has started again
     this.show();
