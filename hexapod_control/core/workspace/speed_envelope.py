@@ -147,6 +147,7 @@ class SpeedEnvelope:
             stance_time: [self._table(robot, h, stance_time) for h in self._heights]
             for stance_time in {gait.stance for gait in gaits.values()}
         }
+        self.moves_centres = True  # in the fastest gait
         self.stride_shares: Mapping[str, float] = {}  # by gait: share of the regions that strides use; 1 if absent
 
     def _table(self, robot: Robot, row: int, stance_time: float) -> list[list[list[list[array[float]]]]]:
@@ -169,7 +170,7 @@ class SpeedEnvelope:
     def with_stride_shares(self, shares: Mapping[str, float]) -> SpeedEnvelope:
         """The same tables for strides that use only a share of the regions, by name of the gait."""
         shorter = copy(self)
-        shorter.stride_shares = shares
+        shorter.stride_shares, shorter.moves_centres = shares, False
         return shorter
 
     def _between(self, height: float) -> tuple[int, int, float]:
@@ -237,7 +238,12 @@ class SpeedEnvelope:
         most, share = room_parts(region_share)
         moved = 0.0
         swing, load = self._nearest_swing(gaits, height, moved, share, twist, tempo)
-        if load > EASY and most > 0.0 and all(each.name == self._strides.gait.name for each in (gait, *coming)):
+        if (
+            self.moves_centres
+            and load > EASY
+            and most > 0.0
+            and all(each.name == self._strides.gait.name for each in (gait, *coming))
+        ):
             moved = self._moved_share(gait, height, most, share, twist)
             if moved > 0.0:
                 swing, load = self._nearest_swing(gaits, height, moved, share, twist, tempo)
