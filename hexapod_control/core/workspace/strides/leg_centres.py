@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hexapod_control.core.gait.gait_table import Gait
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.robot import Robot
@@ -16,6 +17,7 @@ from hexapod_control.core.workspace.stance_regions import nominal_stance
 from hexapod_control.core.workspace.strides.body_clearance import clear_of_body
 from hexapod_control.core.workspace.strides.foot_paths import Points
 from hexapod_control.core.workspace.strides.leg_choices import SEARCHED_HEADINGS, stride_choices, turning_speeds
+from hexapod_control.core.workspace.strides.leg_sag import stiff_enough
 
 TURNING = SEARCHED_HEADINGS  # as a heading
 SPAN_SHARE = 0.8  # of the distance of the farthest foothold
@@ -41,9 +43,9 @@ class Travel(NamedTuple):
     speeds: tuple[float, ...]  # of the feet per unit speed
 
 
-def leg_centres(robot: Robot, row: int, stance: float) -> LegCentres:
-    """Those of one leg (row) in a gait whose stances last `stance` swing times."""
-    leg = robot.legs[row]
+def leg_centres(robot: Robot, row: int, gait: Gait) -> LegCentres:
+    """Those of one leg (row) in a gait."""
+    leg, stance = robot.legs[row], gait.stance
     choices = stride_choices(robot, leg, stance)
     centres = complex(*leg.hip[:2]) + cmath.rect(1.0, leg.hip_yaw) * choices.centres
     place = (np.arange(SEARCHED_HEADINGS) - leg.hip_yaw * SEARCHED_HEADINGS / math.pi) % SEARCHED_HEADINGS
@@ -58,11 +60,12 @@ def leg_centres(robot: Robot, row: int, stance: float) -> LegCentres:
     radii = np.append(radii, [radii[tangent, np.arange(len(centres))]], axis=0)
     turning = turning_speeds(robot, leg, stance, radii[TURNING], centres) * (abs(foothold) / np.abs(centres))
     usual = nominal_stance(robot).radii[row]  # strides of the neutral region
-    clear = clear_of_body(robot, leg, centres, np.minimum(radii.max(axis=0), usual))
-    speeds = np.concatenate((speeds, turning[:, None]), axis=1)[..., clear]
+    usable = clear_of_body(robot, leg, centres, np.minimum(radii.max(axis=0), usual))
+    usable &= stiff_enough(robot, leg, gait, centres)
+    speeds = np.concatenate((speeds, turning[:, None]), axis=1)[..., usable]
     length = leg.coxa.length + leg.femur.length + leg.tibia.length
     span = SPAN_SHARE * max(math.hypot(*each.foothold) for each in robot.legs)
-    return LegCentres(complex(*leg.hip[:2]), foothold, centres[clear], radii[:, clear], speeds, length, span)
+    return LegCentres(complex(*leg.hip[:2]), foothold, centres[usable], radii[:, usable], speeds, length, span)
 
 
 def straight(legs: int, heading: int) -> Travel:

@@ -44,7 +44,7 @@ SMALLER = 0.9  # factor on them
 
 def stride_centres(robot: Robot, gait: Gait) -> tuple[LegStrides, ...]:
     """The stride centres of all legs for a gait, in which they keep the legs apart and the robot stable."""
-    legs = [leg_centres(robot, row, gait.stance) for row in range(len(robot.legs))]
+    legs = [leg_centres(robot, row, gait) for row in range(len(robot.legs))]
     travels = [*(straight(len(legs), k) for k in range(SEARCHED_HEADINGS)), turn(legs)]
     search = TopSpeedSearch(robot, gait, legs)
     tops = search.tops(travels)

@@ -1,0 +1,47 @@
+"""How far the body sinks at a leg whose servos give way to the load.
+
+A leg that stands far out bends more under the weight: the body tilts, the feet in swing touch early, and feet slip. A
+tripod has one leg on one side, which bears half of the weight.
+See docs/architecture/walking-mathematics.md, "Stride centres".
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hexapod_control.core.gait.gait_table import Gait
+from hexapod_control.core.kinematics.arrays import Array, ComplexArray
+from hexapod_control.core.kinematics.leg_batch import joints_at_contacts
+from hexapod_control.core.robot import Leg, Robot
+from hexapod_control.core.statics.static_stability import GRAVITY
+
+MAX_SAG_SHARE = 0.6  # of the lift height; more only if it is more at the neutral foothold
+
+
+def stiff_enough(robot: Robot, leg: Leg, gait: Gait, centres: ComplexArray) -> NDArray[np.bool_]:
+    """Which centres (C,) x + i y [m, base_footprint] the leg can load in a gait without sagging too far.
+
+    All legs in stance but one share the weight: in a tripod a single leg bears that of its side.
+    """
+    standing = len(robot.legs) * gait.duty_factor
+    load = robot.mass * GRAVITY / max(standing - 1.0, 1.0)
+    neutral = sag(robot, leg, load, np.array([complex(*leg.foothold)])).item()
+    limit = max(MAX_SAG_SHARE * robot.walk.lift_height, neutral * (1.0 + 1e-9))
+    found: NDArray[np.bool_] = sag(robot, leg, load, centres) <= limit
+    return found
+
+
+def sag(robot: Robot, leg: Leg, load: float, points: ComplexArray) -> Array:
+    """Sag [m] of the body at a leg under a load [N], its foot at points x + i y [m, base_footprint].
+
+    Vertical compliance of the foot, with the lever arms of the load about femur and tibia joint; the coxa axis is taken
+    as vertical.
+    """
+    contacts = (points.real, points.imag, np.zeros(points.shape))
+    _, femur, tibia = joints_at_contacts(leg, robot.foot_radius, robot.walk.height, contacts).joints
+    tibia_arm = leg.tibia.length * np.cos(femur + tibia)
+    femur_arm = leg.femur.length * np.cos(femur) + tibia_arm
+    compliance = femur_arm**2 / leg.joints[1].stiffness + tibia_arm**2 / leg.joints[2].stiffness
+    found: Array = load * compliance
+    return found
