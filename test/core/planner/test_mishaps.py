@@ -327,3 +327,21 @@ def test_walking_turning_and_stopping_is_no_mishap(scene):
         scene.rate = twist.wz
         scene.run(2.0, twist)
         assert scene.mishap is None
+
+
+@pytest.mark.parametrize("bent", [0.12, -0.12])
+def test_after_a_fall_a_joint_that_the_ground_bends_gives_way_and_the_others_hold(fallen, bent):
+    before, (leg, joint) = fallen.planner.view.joint_angles, (4, 0)
+    fallen.held[leg, joint] = before[leg, joint] + bent
+    rows = fallen.run(2.0, FORWARD)
+    servo = robot(NAME).legs[leg].joints[joint]
+    steps = np.abs(np.diff([before, *rows], axis=0)).max(axis=0)
+    assert steps[leg, joint] <= servo.no_load_speed * DT
+    assert servo.stiffness * abs(fallen.held[leg, joint] - rows[-1][leg, joint]) < 0.5 * servo.stall_torque
+    steps[leg, joint] = 0.0
+    assert not steps.any() and fallen.state is RobotState.FALLEN
+
+
+def test_a_lifted_robot_holds_a_joint_that_is_bent(carried):
+    carried.held[4, 0] = carried.planner.view.joint_angles[4, 0] + 0.12
+    assert at_rest(carried.run(2.0, FORWARD))

@@ -9,6 +9,7 @@ from itertools import pairwise
 from hexapod_control.core.kinematics.body_pose import NEUTRAL
 from hexapod_control.core.kinematics.whole_body import WholeBodyPose
 from hexapod_control.core.planner import request_handling
+from hexapod_control.core.planner.faults.joint_relief import relief
 from hexapod_control.core.planner.planner_state import PlannerContext, PlannerState, StateReply
 from hexapod_control.core.planner.requests import (
     BodyPoseRequest,
@@ -41,10 +42,14 @@ StoppedMotion = WalkController | PostureMove | FeetMove | JointMove
 
 @dataclass(slots=True)
 class Frozen:
-    """The robot has fallen or was lifted: the motion in progress slows down to rest."""
+    """The robot has fallen or was lifted: the motion in progress slows down to rest.
+
+    After a fall, joints that the ground bends too far give way then.
+    """
 
     mishap: Mishap
     motion: StoppedMotion
+    gives_way: bool = False  # `motion` is that of the joints that give way
     walk: None = None
     progress: float = 0.0
     lies_down: bool = False
@@ -89,8 +94,13 @@ class Frozen:
         return OnFeet(self.motion).handle(request, context)
 
     def advance(self, dt: float, context: PlannerContext) -> WholeBodyPose | None:
-        """Continues the stopped motion until it has come to rest."""
-        pace = context.change_pace(0.0, dt)
+        """Continues the stopped motion until it has come to rest, then joints that are bent too far give way."""
+        if self.gives_way:
+            self.gives_way = not (isinstance(self.motion, JointMove) and self.motion.done)
+        elif context.pace <= 0.0 and self.mishap.kind is MishapKind.FALLEN:
+            move = relief(context)
+            self.motion, self.gives_way = move or self.motion, move is not None
+        pace = context.change_pace(float(self.gives_way), dt)
         if pace <= 0.0:
             return None
         self.motion, pose = context.limiter.advance(self.motion, context.joints, dt, pace)
