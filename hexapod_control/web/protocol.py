@@ -233,7 +233,7 @@ KINDS: Mapping[str, tuple[Any, Mapping[str, FieldCheck]]] = {
     "push": (PushMessage, {"x": _FORCE, "y": _FORCE}),
     "world": (WorldMessage, _WORLD),
 }
-DRIVEN = ("drive", "pose", "gait", "play", "lift", "speed", "ask", "push", "world")
+DRIVEN = ("drive", "pose", "gait", "play", "lift", "speed", "ask", "leg", "push", "world")
 DRIVER_MESSAGES = tuple(KINDS[kind][0] for kind in DRIVEN)
 """Messages that only the driver may send, except ALWAYS_ALLOWED; see `needs_control`."""
 

@@ -2,6 +2,7 @@
 
 import json
 import math
+from typing import get_args
 
 import pytest
 from hypothesis import given, settings
@@ -476,3 +477,7 @@ def test_no_message_raises_and_none_moves_the_robot_without_token_control_and_de
                 assert before in (0, action.client)
         if any(isinstance(action, Disconnect) and action.client == stranger for action in actions):
             page.sessions.disconnect(stranger, page.now)
+
+
+def test_every_message_that_moves_the_robot_needs_control():
+    assert set(get_args(protocol.RobotBody)) <= set(protocol.DRIVER_MESSAGES)
