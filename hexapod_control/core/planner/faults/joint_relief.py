@@ -1,4 +1,4 @@
-"""A fallen robot at rest gives way where the ground bends its joints: servos tolerate their stall torque for seconds."""
+"""A fallen robot at rest gives way where the ground bends its joints: a servo overheats at its stall torque."""
 
 from __future__ import annotations
 
