@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import Pose
 from nav_msgs.msg import Odometry
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
@@ -25,6 +26,7 @@ from support.real_time.wires import RISING, START, graph_process
 
 from hexapod_control.config.motions.motion_library import known_motions
 from hexapod_control.config.robots.robot_file import resolve
+from hexapod_control.core.kinematics.body_pose import NEUTRAL
 from hexapod_control.core.names import joint_names
 from hexapod_control.core.workspace.robot_gaits import gaits
 from hexapod_control.ros import messages
@@ -48,6 +50,7 @@ WORDS = (*joint_names(LEGS), *LEGS, *gaits(robot()), *known_motions())
 DEFECT = re.compile(r"report (it|this)|Traceback")
 DRIVER_PERIOD_S, JITTER_S = 0.02, 0.03  # of the driver; of driver and emulator in different processes
 PAUSE_S = 0.1  # between joint targets
+REPORTING = ("/gait_planner", "/inverse_kinematics", "/odometry", "/servo_driver")
 PAGE = 4096  # [bytes] of /proc/PID/statm
 
 
@@ -106,7 +109,7 @@ class SoakedGraph:
         self._odometry, self._states = [], bench.listen(String, "gait_state", LATCHED)
         bench.probe.create_subscription(Odometry, "odom", self._on_odometry, QoSProfile(depth=1))
         bench.until(lambda: self._odometry and self._is_in("sitting", "standing"), START, "a graph that is ready")
-        self._planner = None  # its last diagnostics
+        self._reports = {}  # last diagnostics by node
         bench.probe.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, QoSProfile(depth=10))
         self._operator = RandomOperator(bench, 14, WORDS, left_out)
         self._operator.read_parameters(*(f"/{name}" for name in self.nodes()))
@@ -117,7 +120,7 @@ class SoakedGraph:
         self._odometry[:] = [message]
 
     def _on_diagnostics(self, message):
-        self._planner = next((status for status in message.status if status.name == "/gait_planner"), self._planner)
+        self._reports |= {status.name: status.message for status in message.status if status.name in REPORTING}
 
     def _is_in(self, *states):
         return bool(self._states) and self._states[-1].data in states
@@ -199,6 +202,7 @@ class SoakedGraph:
             self._request(Trigger, "mujoco_sim/reset_world")  # a push may have turned the robot over
         self._until(self.stands, 2 * RISING, "standing")
         self.bench.publisher(String, "gait").publish(String(data="tripod"))
+        self.bench.publisher(Pose, "body_pose").publish(messages.body_pose_message(NEUTRAL))
         self._return_legs()
         stream = Stream(self.bench, lambda: twist(0.06))
         self._until(lambda: self._odometry[0].twist.twist.linear.x > 0.05, RISING, "walking as commanded")
@@ -210,7 +214,8 @@ class SoakedGraph:
             self.bench.until(condition, seconds, what)
         except AssertionError as error:
             states = [state.data for state in self._states[-20:]]
-            raise AssertionError(f"{error}: {states}, {self._responses}, {self._planner}") from error
+            velocity = self._odometry[0].twist.twist.linear
+            raise AssertionError(f"{error}: {states}, {velocity}, {self._responses}, {self._reports}") from error
 
     def _return_legs(self):
         """Without two legs the robot would be slower than commanded here."""

@@ -13,6 +13,8 @@ from rclpy.node import Node
 
 from hexapod_control.ros.transport.foot_encoding import ENCAPSULATION, STAMP, START
 
+MAX_LEAD_NS = 500_000_000  # of a stamp over the present one; later stamps are wrong
+
 
 class PollingNode(Node):
     """A node with polled subscriptions in addition to ordinary ones."""
@@ -52,10 +54,11 @@ class PollingNode(Node):
         """Calls the callbacks of the polled subscriptions, in the order of their creation, for what has arrived.
 
         `until` [ns]: messages with a later stamp wait; 0: all are taken. Such messages are raw and begin with a header.
+        One of a clock that is far ahead does not wait: it would hold up all that follow.
         """
         for subscription, callback in list(self._polled.items()):
             while (data := self._next(subscription)) is not None:
-                if until and _stamp(data) > until:
+                if until and until < _stamp(data) <= until + MAX_LEAD_NS:
                     self._early[subscription] = data
                     break
                 callback(data)
