@@ -1,4 +1,4 @@
-"""The centres that the strides of every leg may have, and the directions of travel for which they are compared."""
+"""The candidate stride centres of every leg, and the directions of travel for which they are compared."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ from hexapod_control.core.workspace.strides.foot_paths import Points
 from hexapod_control.core.workspace.strides.leg_choices import SEARCHED_HEADINGS, stride_choices, turning_speeds
 from hexapod_control.core.workspace.strides.leg_sag import stiff_enough
 
-TURNING = SEARCHED_HEADINGS  # as a heading
+TURNING = SEARCHED_HEADINGS  # index after the headings: turning on the spot
 SPAN_SHARE = 0.8  # of the distance of the farthest foothold
 
 
 class LegCentres(NamedTuple):
-    """One leg and its choices, in base_footprint."""
+    """One leg and its candidate centres, in base_footprint."""
 
     hip: complex  # [m]
     foothold: complex  # [m] neutral
     centres: Points  # (C,) [m]
-    radii: Array  # (SEARCHED_HEADINGS + 1, C) [m]; at last when turning on the spot
-    speeds: Array  # (T, SEARCHED_HEADINGS + 1, C) [m/s]; at last of the neutral foothold when turning on the spot
+    radii: Array  # (SEARCHED_HEADINGS + 1, C) [m]; the last row is for turning on the spot
+    speeds: Array  # (T, SEARCHED_HEADINGS + 1, C) [m/s]; the last row: of the neutral foothold when turning on the spot
     length: float  # [m]
-    span: float  # [m] along the travel, from where on a foothold is not in the middle of its side
+    span: float  # [m] along the travel; a foothold farther from the middle is not a middle leg's
 
 
 class Travel(NamedTuple):
-    """A direction of travel: the twist of unit speed, and what it means for each leg."""
+    """A direction of travel: the twist of unit speed, and the speeds of the feet in it."""
 
     axis: Twist
     heading: int  # of all feet; TURNING for a turn on the spot
@@ -44,7 +44,7 @@ class Travel(NamedTuple):
 
 
 def leg_centres(robot: Robot, row: int, gait: Gait) -> LegCentres:
-    """Those of one leg (row) in a gait."""
+    """The candidate centres of one leg (row) in a gait."""
     leg, stance = robot.legs[row], gait.stance
     choices = stride_choices(robot, leg, stance)
     centres = complex(*leg.hip[:2]) + cmath.rect(1.0, leg.hip_yaw) * choices.centres

@@ -38,7 +38,7 @@ ON_AXIS = 1e-6  # of the length of the leg
 MAX_ANGLE = math.radians(80.0)  # of the coxa at a centre
 MAX_RADIUS_SHARE = 0.4  # of the length of the leg: the largest region that is tried
 TRAVELS = 5  # lengths of strides that are tried
-ON_GROUND = np.array(1.0)  # radii that feet reach across their motion, in the air or not
+ON_GROUND = np.array(1.0)  # of the radius: across their motion feet in the air do not overshoot
 
 
 class StrideChoices(NamedTuple):
@@ -49,18 +49,18 @@ class StrideChoices(NamedTuple):
     speeds: Array  # (T, SEARCHED_HEADINGS, C) [m/s] of the foot over the ground, for each of SWING_TIME_SCALES
 
     def only(self, chosen: NDArray[np.bool_]) -> StrideChoices:
-        """Some of them."""
+        """The chosen candidates."""
         return StrideChoices(self.centres[chosen], self.radii[:, chosen], self.speeds[..., chosen])
 
     def mirrored(self, chosen: NDArray[np.bool_]) -> StrideChoices:
-        """The mirror images of some of them, seen along the leg."""
+        """The chosen candidates, mirrored across the straight leg."""
         centres, radii, speeds = self.only(chosen)
         image = -np.arange(SEARCHED_HEADINGS) % SEARCHED_HEADINGS
         return StrideChoices(centres.conj(), radii[image], speeds[:, image])
 
 
 class _Setting(NamedTuple):
-    """Everything that the candidates of a leg depend on."""
+    """The inputs of a leg's table of candidates."""
 
     leg: Leg  # seen from its hip
     ball: float  # [m]
@@ -82,7 +82,7 @@ def stride_choices(robot: Robot, leg: Leg, stance: float) -> StrideChoices:
 
 @lru_cache(maxsize=8)
 def _anywhere(setting: _Setting) -> StrideChoices:
-    """The choices of a leg, besides its foothold: legs of one build share them."""
+    """The candidates of a leg but its foothold; legs of the same build share them."""
     leg = setting.leg
     length = _length(leg)
     lowest, highest = max(leg.coxa_joint.lower, -MAX_ANGLE), min(leg.coxa_joint.upper, MAX_ANGLE)
@@ -101,7 +101,7 @@ def _length(leg: Leg) -> float:
 
 
 def _of_centres(setting: _Setting, grid: Points) -> StrideChoices:
-    """The choices among these centres [m]."""
+    """The candidates about these centres (C,) [m] in which the leg can step."""
     leg = setting.leg
     most = np.full(len(grid), MAX_RADIUS_SHARE * _length(leg))
     around = np.array([complex(*direction) for direction in DIRECTIONS])
@@ -121,7 +121,7 @@ def _headings() -> Points:
 
 
 def _radii_along(setting: _Setting, centres: Points, radii: Array, heading: complex) -> Array:
-    """The radii (C,) [m] up to these with which feet in the air stay in reach, along a heading."""
+    """Radii (C,) [m], at most these, with which feet in the air stay in reach along a heading."""
     return RegionReach(setting.leg, setting[1:4], centres, np.array((heading, -heading))).radii(radii)
 
 

@@ -42,7 +42,7 @@ class CycleLimits(NamedTuple):
 
 
 class MovingMass(NamedTuple):
-    """The centre of mass, which moves with the feet: nearly by a share of the displacement of each."""
+    """The centre of mass for displaced feet: each moves it by a share of its displacement, to first order."""
 
     center: complex  # [m] over the neutral footholds
     footholds: Points  # (legs,) [m] neutral
@@ -50,7 +50,7 @@ class MovingMass(NamedTuple):
 
     @classmethod
     def of(cls, robot: Robot) -> MovingMass:
-        """That of a robot. Raises ValueError if its neutral stance is out of reach."""
+        """The centre of mass of a robot. Raises ValueError if its neutral stance is out of reach."""
         center, shares = complex(*neutral_center(robot)), []
         joints = joints_in_pose(robot, [leg.foothold for leg in robot.legs], NEUTRAL) or ()
         mass = robot.body.mass + sum(leg.moments[0] for leg in robot.legs)
@@ -61,7 +61,7 @@ class MovingMass(NamedTuple):
         return cls(center, np.array([complex(*leg.foothold) for leg in robot.legs]), np.array(shares))
 
     def over(self, feet: Points) -> Points:
-        """The centre (...) over feet (..., legs)."""
+        """The centre of mass (...) [m] for feet (..., legs) [m]."""
         found: Points = self.center + (feet - self.footholds) @ self.shares
         return found
 

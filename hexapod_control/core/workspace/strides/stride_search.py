@@ -33,17 +33,17 @@ from hexapod_control.core.workspace.strides.top_speeds import (
 )
 from hexapod_control.core.workspace.swing_limits import STRIDE_SHARE, SWING_TIME_SCALES
 
-STRIDE_RESERVE = 1.03  # factor on the strides for which there must be room
-SHORTFALL_COST, DISTANCE_COST, MOTION_COST = 1000.0, 0.05, 0.05  # squared shares of the speed and of the leg's length
-AXIS_COST = 1e4  # DISTANCE_COST along the axes of the body, where the centres are to be those found
-AXIS_CARE = 1000.0  # factor on MOTION_COST next to the axes of the body, where commands are common and not exact
-LAPS = 3  # round the headings: the middle one is closed
-RETRIES = 10  # with smaller offsets, if the legs come too near to each other or support too little
-SMALLER = 0.9  # factor on them
+STRIDE_RESERVE = 1.03  # factor on the stride length that a region must have room for
+SHORTFALL_COST, DISTANCE_COST, MOTION_COST = 1000.0, 0.05, 0.05  # per squared share of speed, or of the leg's length
+AXIS_COST = 1e4  # DISTANCE_COST at the body axes, where the centres found are kept
+AXIS_CARE = 1000.0  # factor on MOTION_COST at the body axes, so that small deviations of a command hardly move centres
+LAPS = 3  # over all headings; in the middle one the curve is closed
+RETRIES = 10  # with smaller offsets, if legs come too close to each other or the static margin is too small
+SMALLER = 0.9  # factor on the offsets per retry
 
 
 def stride_centres(robot: Robot, gait: Gait) -> tuple[LegStrides, ...]:
-    """The stride centres of all legs for a gait, in which they keep the legs apart and the robot stable."""
+    """The stride centres of all legs for a gait; they keep the legs apart and the robot stable."""
     legs = [leg_centres(robot, row, gait) for row in range(len(robot.legs))]
     travels = [*(straight(len(legs), k) for k in range(SEARCHED_HEADINGS)), turn(legs)]
     search = TopSpeedSearch(robot, gait, legs)
@@ -85,7 +85,7 @@ def _curve(leg: LegCentres, row: int, tops: Sequence[TopSpeed]) -> list[int]:
 
 
 def _cost(leg: LegCentres, heading: int, top: TopSpeed) -> Array:
-    """Cost of every centre of a leg: what its speed lacks, and its distance from the spread foothold."""
+    """Cost (C,) of every centre of a leg: its shortfall in speed, and its distance from the spread foothold."""
     if not top.spread:  # strides about the neutral foothold are the fastest
         return _distance_cost(leg, leg.foothold, SHORTFALL_COST)
     shortfall = np.maximum(0.0, 1.0 - leg.speeds[top.swing, heading] / top.speed)
@@ -144,7 +144,7 @@ def _strides(offsets: Array, radii: Array) -> LegStrides:
 
 
 def _limits(robot: Robot, gait: Gait, travel: Travel, centres: Points, radii: Array) -> CycleLimits:
-    """The least margin and gap of full strides, in both directions of travel."""
+    """Least static margin and gap of full strides, forward and backward along a direction of travel."""
     factors = np.abs(centres) if travel.heading == TURNING else np.ones(len(centres))
     longest = 2.0 * STRIDE_SHARE / STRIDE_RESERVE * float((radii / factors).min())
     found = CycleLimits(math.inf, TIBIA_CLEARANCE)

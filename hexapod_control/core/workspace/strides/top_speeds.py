@@ -1,9 +1,9 @@
 """The highest speed in every direction of travel, and the stride centres at which it is reached.
 
 For each swing time, the centres that allow a speed and are nearest to the neutral footholds are compared, and those
-nearest to footholds that are spread outwards, for a greater static margin. Far from its hip a leg is fast but soft: the
-servo of the coxa holds the foot by a long lever. When the body swings on them with the steps, the feet slip, so a walk
-that is a little slower and stiffer is preferred then.
+nearest to footholds that are spread outwards, for a greater static margin. A foot far from its hip is fast, but the leg
+is soft, as the servo of the coxa holds the foot by a long lever. Where the body would swing on soft legs in time with
+the steps, feet slip; a walk that is a little slower and stiffer is preferred there.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from hexapod_control.core.workspace.strides.leg_choices import SEARCHED_HEADINGS
 from hexapod_control.core.workspace.strides.steady_cycle import MovingMass, SteadyCycle
 from hexapod_control.core.workspace.swing_limits import STRIDE_SHARE, SWING_TIME_SCALES
 
-MIN_MARGIN_M = 0.024  # static margin that moved centres keep ...
+MIN_MARGIN_M = 0.024  # least static margin with moved centres ...
 MIN_MARGIN_SHARE = 0.13  # ... or this share of the width of the stance, for small robots
 SPREADS = tuple(sorted(product((1.0, 1.3, 1.7), (1.0, 1.15, 1.3, 1.7), (1.0, 1.15, 1.3)), key=math.prod))
-"""Of the footholds that are tried for a greater margin: along the travel, across it, and across it in the middle."""
-SPEED_STEPS, SPEED_RESOLUTION = 9, 1.003  # halvings of the range of a speed, and the gain below which they end
+"""Factors on the neutral footholds, for a greater margin: along the travel, across it, and across for middle legs."""
+SPEED_STEPS, SPEED_RESOLUTION = 9, 1.003  # of the bisection for the speed; it ends at a smaller factor between bounds
 FEET_CLEARANCE = 0.02  # [m] between the tibias at the feet
 MAX_SOFTNESS = 0.485  # of a walk, see `_softness`: above, the feet slip ...
 SLOWER = (0.97, 0.95, 0.925, 0.9)  # ... so these shares of the speed that the legs alone allow are tried
-NEAR_AXIS = 0.9  # of the speed along an axis of the body that its centres allow in the headings next to it
+NEAR_AXIS = 0.9  # of the speed along a body axis: with the same centres, in the headings next to it
 
 
 class TopSpeed(NamedTuple):
@@ -43,16 +43,14 @@ class TopSpeed(NamedTuple):
 
     speed: float  # [m/s] or [rad/s]
     swing: int  # index of the swing time
-    spread: tuple[
-        float, ...
-    ]  # of the footholds to which the centres are nearest; none: strides about the neutral ones themselves
-    heading: int  # along which it spreads them
+    spread: tuple[float, ...]  # one of SPREADS; empty: strides about the neutral footholds
+    heading: int  # along which the footholds are spread
     softness: float  # see _softness
     chosen: tuple[int, ...]  # index of the centre of every leg
 
 
 def min_margin(robot: Robot) -> float:
-    """The static margin [m] that moved stride centres keep."""
+    """The least static margin [m] with moved stride centres."""
     sides = [leg.foothold[1] for leg in robot.legs]
     return min(MIN_MARGIN_M, MIN_MARGIN_SHARE * (max(sides) - min(sides)))
 
@@ -67,7 +65,7 @@ class TopSpeedSearch:
         self._apart = 2.0 * max(leg.tibia.radius for leg in robot.legs) + FEET_CLEARANCE
 
     def tops(self, travels: Sequence[Travel]) -> list[TopSpeed]:
-        """The highest speeds in all directions of travel; next to an axis of the body, those with its centres."""
+        """The highest speeds in all directions of travel; headings next to a body axis use the centres of that axis."""
         found = {
             travel.heading: self.top(travel) for travel in travels if axis_of(travel.heading) in (None, travel.heading)
         }
@@ -101,7 +99,7 @@ class TopSpeedSearch:
             for step in range(SPEED_STEPS):
                 if high <= low * SPEED_RESOLUTION:
                     break
-                # At first whether this swing time gains anything at all, then whether the legs alone limit it.
+                # First whether this swing time gains anything, then the bound from the legs, then bisection.
                 speed = (low * SPEED_RESOLUTION, high, 0.5 * (low + high))[min(step, 2)]
                 found = self._stable(travel, speed, k, speeds)
                 if found is not None:
@@ -113,7 +111,7 @@ class TopSpeedSearch:
         return best
 
     def _neutral_top(self, travel: Travel) -> TopSpeed:
-        """The highest speed with strides about the neutral footholds, whatever the margin."""
+        """The highest speed with strides about the neutral footholds, regardless of the static margin."""
         times = np.array(SWING_TIME_SCALES) * self._robot.walk.swing_time
         longest = 2.0 * STRIDE_SHARE / self._gait.stance / times
         speeds = np.min(
@@ -129,7 +127,7 @@ class TopSpeedSearch:
         return TopSpeed(float(speeds[swing]), swing, (), travel.heading, 0.0, (-1,) * len(self._legs))
 
     def _stable(self, travel: Travel, speed: float, swing: int, speeds: Sequence[Array]) -> TopSpeed | None:
-        """The spread of the footholds whose nearest centres that allow a speed keep the static margin: the stiffest."""
+        """The stiffest centres that allow a speed and keep the static margin and the feet apart, or None."""
         near = [
             _nearest(leg, each[swing] >= speed, travel.heading) for leg, each in zip(self._legs, speeds, strict=True)
         ]
@@ -146,7 +144,7 @@ class TopSpeedSearch:
         return None
 
     def _softness(self, centres: Points, swing_time: float) -> Array:
-        """The frequency of the steps over that with which the body swings on its coxa servos, for centres (N, legs)."""
+        """Ratio (N,) of the step frequency to the natural frequency of the body on its coxa servos for centres."""
         legs = self._robot.legs
         mass = self._robot.body.mass + sum(leg.moments[0] for leg in legs)
         stiffness = np.array([leg.coxa_joint.stiffness for leg in legs])
@@ -157,7 +155,7 @@ class TopSpeedSearch:
 
 
 def spread_foothold(leg: LegCentres, heading: int, spreads: Array) -> Points:
-    """The foothold of a leg, farther out by spreads along and across a heading."""
+    """The foothold of a leg, moved outwards by factors (..., 3) along and across a heading, see SPREADS."""
     ahead = cmath.rect(1.0, math.pi * heading / SEARCHED_HEADINGS) if heading != TURNING else 1.0
     place = leg.foothold / ahead
     middle = 1.0 - min(abs(place.real) / leg.span, 1.0)
@@ -167,7 +165,7 @@ def spread_foothold(leg: LegCentres, heading: int, spreads: Array) -> Points:
 
 
 def _nearest(leg: LegCentres, usable: NDArray[np.bool_], heading: int) -> NDArray[np.intp]:
-    """Indices of the usable centres of a leg that are nearest to its foothold, for each of SPREADS."""
+    """Indices (SPREADS,) of the usable centres of a leg that are nearest to its foothold times each of SPREADS."""
     distances = np.abs(leg.centres - spread_foothold(leg, heading, np.array(SPREADS))[:, None])
     return np.where(usable, np.round(distances, 9), math.inf).argmin(axis=-1)
 
