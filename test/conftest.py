@@ -1,5 +1,6 @@
 """Fixtures, and a ROS domain per test file: no other graph on this machine or network is seen or disturbed."""
 
+import contextlib
 import functools
 import inspect
 import itertools
@@ -27,6 +28,21 @@ def next_domain() -> None:
     """Sets a ROS domain that no other worker uses, and that this worker has not used for the last files."""
     os.environ["ROS_DOMAIN_ID"] = str(1 + MAX_WORKERS * ((RUN + next(FILES)) % DOMAINS) + WORKER % MAX_WORKERS)
 
+
+def take_session() -> None:
+    """Gives a worker a session of its own: Linux may share the processor evenly among sessions.
+
+    Otherwise all workers together would get as much as each node that they start. Workers that only compute get least.
+    """
+    if "PYTEST_XDIST_WORKER" not in os.environ or os.getpgrp() == os.getpid():
+        return
+    os.setsid()
+    if os.sched_getscheduler(0) == os.SCHED_IDLE:
+        with contextlib.suppress(OSError):
+            Path("/proc/self/autogroup").write_text("19", encoding="ascii")
+
+
+take_session()
 
 # A loaded machine may take longer for an example than Hypothesis allows. `make soak` draws other examples each time.
 hypothesis.settings.register_profile("patient", deadline=None, derandomize="HEXAPOD_SOAK" not in os.environ)
