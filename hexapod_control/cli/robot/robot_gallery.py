@@ -83,6 +83,7 @@ def _entry(path: Path, changed: int, *, own: bool, name: str = "") -> GalleryEnt
     except FileError:
         return None
     robot, title = file.robot, name or path.name
-    mass = robot.body.mass + sum(leg.coxa.mass + leg.femur.mass + leg.tibia.mass for leg in robot.legs)
     picture = svg_drawing("top", robot, (), f"{title} from above")
-    return GalleryEntry(title, own, len(robot.legs), round(mass, 1), file.servo_model, file.servos is not None, picture)
+    return GalleryEntry(
+        title, own, len(robot.legs), round(robot.mass, 1), file.servo_model, file.servos is not None, picture
+    )

@@ -53,11 +53,10 @@ class MovingMass(NamedTuple):
         """The centre of mass of a robot. Raises ValueError if its neutral stance is out of reach."""
         center, shares = complex(*neutral_center(robot)), []
         joints = joints_in_pose(robot, [leg.foothold for leg in robot.legs], NEUTRAL) or ()
-        mass = robot.body.mass + sum(leg.moments[0] for leg in robot.legs)
         for leg, (_, femur, tibia) in zip(robot.legs, joints, strict=True):
             _, along, _, _, of_femur, of_tibia = leg.moments
             moment = along + of_femur * math.cos(femur) + of_tibia * math.cos(femur + tibia)
-            shares.append(moment / mass / max(math.dist(leg.foothold, leg.hip[:2]), leg.coxa.length))
+            shares.append(moment / robot.mass / max(math.dist(leg.foothold, leg.hip[:2]), leg.coxa.length))
         return cls(center, np.array([complex(*leg.foothold) for leg in robot.legs]), np.array(shares))
 
     def over(self, feet: Points) -> Points:

@@ -146,11 +146,10 @@ class TopSpeedSearch:
     def _softness(self, centres: Points, swing_time: float) -> Array:
         """Ratio (N,) of the step frequency to the natural frequency of the body on its coxa servos for centres."""
         legs = self._robot.legs
-        mass = self._robot.body.mass + sum(leg.moments[0] for leg in legs)
         stiffness = np.array([leg.coxa_joint.stiffness for leg in legs])
         arms = np.abs(centres - np.array([leg.hip for leg in self._legs]))
         standing = self._gait.duty_factor * (stiffness / np.maximum(arms, MIN_RADIUS) ** 2).sum(axis=-1)
-        found: Array = math.tau / swing_time / np.sqrt(standing / mass)
+        found: Array = math.tau / swing_time / np.sqrt(standing / self._robot.mass)
         return found
 
 
