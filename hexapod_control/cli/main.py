@@ -143,7 +143,9 @@ def main(words: Sequence[str] | None = None) -> int:
         complete(chosen)
         arguments = parser(chosen).parse_args(words)
         with notice(COMPUTED.get(arguments.command, "")):
-            return int(arguments.run(arguments))
+            code = int(arguments.run(arguments))
+        discard_unwritable_output()
+        return code
     except FileError as error:
         print(error, file=sys.stderr)  # file:line: key: value, bound, remedy
         return BAD_INPUT
@@ -163,6 +165,17 @@ def main(words: Sequence[str] | None = None) -> int:
         return FAILED
     except OSError as error:
         return _report(str(error), FAILED)
+
+
+def discard_unwritable_output() -> None:
+    """Drops what a closed terminal no longer takes: Python would exit with 120 because of it."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except BrokenPipeError:
+            raise
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def package_version() -> str:
