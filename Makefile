@@ -20,11 +20,17 @@ SHELL := /bin/bash
 
 PYTHON ?= python3
 WORKERS ?= 2
-# Tests that wait take a quarter of a core each; test/conftest.py has ROS domains for as many workers.
-WAITERS ?= 4
+# Tests that wait take a fifth of a core each, heavy ones half of one; test/conftest.py has ROS domains for six workers.
+WAITERS ?= 6
+STARTERS ?= 4
 ARGS ?=
 REQUIRE_ALL ?=
 export REQUIRE_ALL
+
+# Started from a Python of other ROS wheels, these would make the Python of VENV load the libraries of the others.
+ifdef _ROS_WHEELS_BOOTSTRAP_COMPLETE
+unexport _ROS_WHEELS_BOOTSTRAP_COMPLETE LD_LIBRARY_PATH
+endif
 
 COMMA := ,
 # The wheels to install where no ROS 2 is sourced: jazzy or kilted.
@@ -109,7 +115,7 @@ waiting: $(VENV)/.package $(VENV)/.test
 starting: DIST = loadscope
 starting: FILES = $$(grep -rlF pytest.mark.heavy --include='test_*.py' test | sort)
 starting: $(VENV)/.package $(VENV)/.test
-	$(call PATIENTLY,waits and heavy,$(WAITERS))
+	$(call PATIENTLY,waits and heavy,$(STARTERS))
 
 # The rest of the suite is the same on every distribution.
 ros: FILES = test/ros test/nodes test/bags test/clients test/cli/robot

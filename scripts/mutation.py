@@ -32,7 +32,9 @@ from mutants import Mutant, mutants
 ROOT = Path(__file__).resolve().parents[1]
 CACHE = ROOT / ".mutation"
 FOLDERS = tuple(f"hexapod_control/{name}" for name in ("core", "servos", "nodes"))
-NOT_COPIED = shutil.ignore_patterns(".*", "__pycache__", "build", "install", "log", "*.egg-info")
+NOT_COPIED = shutil.ignore_patterns(
+    *(".git", ".venv*", ".*_cache", ".hypothesis", ".mutation", "__pycache__", "build", "install", "log", "*.egg-info")
+)
 TESTS_RECORDED = "not process and not heavy and not netns and not browser"
 TEST_BUDGET_S = 240.0  # of recorded test time per mutant; the quickest tests are taken
 DOCUMENTS = "test/package/test_docs.py"  # compares tables of parameters, topics and keys with the code

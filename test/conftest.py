@@ -18,7 +18,7 @@ from hexapod_control.config.robots import saved_capabilities
 
 pytest_plugins = ["support.repetition"]
 
-MAX_WORKERS, DOMAINS = 4, 25  # workers that never share a domain, and domains of each; Linux supports ids up to 101
+MAX_WORKERS, DOMAINS = 6, 16  # workers that never share a domain, and domains of each; Linux supports ids up to 101
 RUN = int(os.environ.get("PYTEST_XDIST_TESTRUNUID", "0"), 16) or random.SystemRandom().randrange(DOMAINS)
 WORKER = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
 FILES = itertools.count()

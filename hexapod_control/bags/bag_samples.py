@@ -68,11 +68,11 @@ def samples(bag: Bag, period: float) -> Iterator[tuple[float, Sample]]:
 
     Raises BagError for a bag without joint_states.
     """
-    space = bag.namespace
-    wanted = {f"{space}/{name}": name for name in SIGNALS}
+    namespace = bag.namespace
+    wanted = {f"{namespace}/{name}": name for name in SIGNALS}
     kinds = {channel.topic: channel.kind for channel in bag.channels if channel.topic in wanted}
-    if f"{space}/joint_states" not in kinds:
-        raise BagError(f"{bag.path}: has no joint_states below {space or '/'}: nothing to show")
+    if f"{namespace}/joint_states" not in kinds:
+        raise BagError(f"{bag.path}: has no joint_states below {namespace or '/'}: nothing to show")
     values: Sample = {}
     newest: dict[str, bytes] = {}  # messages since the last sample, of which only these are decoded
     due = bag.start

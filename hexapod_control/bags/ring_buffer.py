@@ -26,7 +26,7 @@ class RingBuffer:
         self._window = round(seconds * 1e9)
         self._most = max_bytes
         self._messages: deque[RecordedMessage] = deque()
-        self._left: dict[str, RecordedMessage] = {}  # last dropped message of each latched topic
+        self._evicted_latched: dict[str, RecordedMessage] = {}  # last dropped message of each latched topic
         self._latched: set[str] = set()
         self.size = 0  # [B]
 
@@ -46,7 +46,7 @@ class RingBuffer:
             old = self._messages.popleft()
             self.size -= len(old.data) + OVERHEAD_BYTES
             if old.topic in self._latched:
-                self._left[old.topic] = old
+                self._evicted_latched[old.topic] = old
 
     def __len__(self) -> int:
         return len(self._messages)
@@ -59,11 +59,11 @@ class RingBuffer:
     def snapshot(self) -> Sequence[RecordedMessage]:
         """All messages, oldest first; dropped latched messages come first, with the time of the oldest message."""
         if not self._messages:
-            return [*self._left.values()]
+            return [*self._evicted_latched.values()]
         begin = self._messages[0].at
-        return [*(message._replace(at=begin) for message in self._left.values()), *self._messages]
+        return [*(message._replace(at=begin) for message in self._evicted_latched.values()), *self._messages]
 
     def latched(self, now: int) -> list[RecordedMessage]:
         """The last message of each latched topic, as if it had arrived at time `now` [ns]."""
-        newest = {**self._left, **{m.topic: m for m in self._messages if m.topic in self._latched}}
+        newest = {**self._evicted_latched, **{m.topic: m for m in self._messages if m.topic in self._latched}}
         return [message._replace(at=now) for message in newest.values()]

@@ -74,8 +74,8 @@ class LaunchedGraph:
             return []
         code = context.locals.event.returncode
         judge = OpaqueFunction(function=self._judged, args=[executable, code])
-        patience = restart_plan.patience(code)
-        return [TimerAction(period=patience, actions=[judge])] if patience else [judge]
+        grace_period = restart_plan.grace_period(code)
+        return [TimerAction(period=grace_period, actions=[judge])] if grace_period else [judge]
 
     def _judged(self, context: LaunchContext, executable: str, code: int) -> list[Action]:
         """Restarts a node. Raises RuntimeError, which ends the launch, if it may not be restarted."""
@@ -94,6 +94,6 @@ class LaunchedGraph:
 
     def _restart(self, executable: str, delay: float) -> TimerAction:
         def start(context: LaunchContext) -> list[Node]:
-            return [self._start(restart_plan.restarted(self._specs[executable]))]
+            return [self._start(restart_plan.restart_spec(self._specs[executable]))]
 
         return TimerAction(period=delay, actions=[OpaqueFunction(function=start)])

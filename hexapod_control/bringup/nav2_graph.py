@@ -12,14 +12,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any  # values of YAML files and ROS parameters have no common type
 
-from hexapod_control.bringup.node_graph import (
+from hexapod_control.bringup.launch_arguments import (
     ARGUMENTS,
     TEXT,
     TRUTH,
     Argument,
     GraphError,
     ParameterValue,
-    check_names,
+    checked,
 )
 from hexapod_control.config.bounded_yaml import UnusableFileError, UnusableYamlError, parse, parser, read_text
 from hexapod_control.config.robots.nav2_parameters import Nav2FileError, describe, fill
@@ -96,13 +96,7 @@ def arguments() -> tuple[Argument, ...]:
 
 def plan(given: Mapping[str, object] | None = None) -> NavigationGraph:
     """Returns the graph for these arguments, given as texts or values. Raises GraphError, RobotFileError."""
-    known = {argument.name: argument for argument in arguments()}
-    unknown = [name for name in given or {} if name not in known]
-    if unknown:
-        raise GraphError(f"{unknown[0]}: unknown argument of nav2, known are {', '.join(known)}")
-    texts = {name: str((given or {}).get(name) or argument.default) for name, argument in known.items()}
-    values = {name: known[name].value(text) for name, text in texts.items() if text}
-    check_names(values)
+    values = checked("nav2", arguments(), given or {})
     map_file = _map(values)
     localization = SLAM if values["slam"] else SAVED_MAP
     namespace = str(values.get("namespace", "")).strip("/")

@@ -12,43 +12,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from hexapod_control.bringup.robot_description import is_urdf, robot_description
-from hexapod_control.bringup.rviz_view import rviz_file
+from hexapod_control.bringup.display.robot_description import is_urdf, robot_description
+from hexapod_control.bringup.display.rviz_view import rviz_file
+from hexapod_control.bringup.launch_arguments import ARGUMENTS, Argument, GraphError, ParameterValue, checked
 from hexapod_control.config import ros_names
-from hexapod_control.config.robots.robot_file import load
-from hexapod_control.ros.distribution import stamped_by_default
 from hexapod_control.servos.settings.io_section import has_imu
 
 PACKAGE = "hexapod_control"
-TEXT, NUMBER, INTEGER, TRUTH = "text", "number", "whole number", "truth"
-ParameterValue = str | float | int | bool
-
-
-class GraphError(ValueError):
-    """An unknown launch argument, or a value that it does not accept."""
-
-
-@dataclass(frozen=True, slots=True)
-class Argument:
-    """An argument of a launch file; `default` as a user types it, empty for the default of the node's parameter."""
-
-    name: str
-    kind: str
-    description: str
-    default: str = ""
-
-    def value(self, text: str) -> ParameterValue:
-        """Converts a text to the type of the argument. Raises GraphError."""
-        if self.kind == TRUTH:
-            if text.lower() not in ("true", "false"):
-                raise GraphError(f"{self.name}: must be true or false, is {text!r}")
-            return text.lower() == "true"
-        if self.kind == TEXT:
-            return text
-        try:
-            return int(text) if self.kind == INTEGER else float(text)
-        except ValueError:
-            raise GraphError(f"{self.name}: must be a {self.kind}, is {text!r}") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,53 +51,6 @@ class NodeRow:
 def _same(*names: str) -> dict[str, str]:
     return {name: name for name in names}
 
-
-ARGUMENTS = {
-    argument.name: argument
-    for argument in (
-        Argument("robot", TEXT, "name of a shipped robot, or a robot file; for display also a URDF", "phantomx"),
-        Argument("namespace", TEXT, "namespace of all nodes and topics"),
-        Argument("joint_mapping", TEXT, "file with the joint names, signs and zeros of a URDF, from hexapod import"),
-        Argument("use_sim_time", TRUTH, "run on the time of /clock", "false"),
-        Argument("params_file", TEXT, "ROS parameter file for all nodes; it overrides the other arguments"),
-        Argument("gait", TEXT, "gait to start with; empty: the robot file's"),
-        Argument("cmd_vel", TEXT, "topic of the velocity command", "cmd_vel"),
-        Argument(
-            "enable_stamped_cmd_vel", TRUTH, "cmd_vel is TwistStamped, not Twist", str(stamped_by_default()).lower()
-        ),
-        Argument("stand_on_start", TRUTH, "stand up as soon as the pose is known"),
-        Argument("sit_on_exit", TRUTH, "the robot sits down before its torque is switched off at the end", "true"),
-        Argument("adaptive_touch_down", TRUTH, "feet move down until they touch the ground"),
-        Argument("imu_levelling", TRUTH, "keep the body level by the IMU"),
-        Argument("enable_odom_tf", TRUTH, "odometry broadcasts odom -> base_footprint (false with robot_localization)"),
-        Argument("odometry_mode", TEXT, "commanded, legs or legs_imu; empty: legs"),
-        Argument("tf_frame_prefix", TEXT, "prefix of every frame id, for several robots in one tf tree"),
-        Argument("world", TEXT, "ground of the simulation: flat, slope, blocks, bumps, obstacles"),
-        Argument("seed", INTEGER, "seed of the simulated ground"),
-        Argument("slope_deg", NUMBER, "angle of the simulated slope [deg], + is uphill"),
-        Argument("block_height", NUMBER, "maximum height of a simulated block above or below the start [m]"),
-        Argument("bump_height", NUMBER, "maximum height of a simulated bump above or below the start [m]"),
-        Argument("friction", NUMBER, "coefficient of friction of the simulated ground"),
-        Argument("payload", NUMBER, "load on the simulated body [kg]"),
-        Argument("servo_model", TEXT, "servo of the simulated joints; empty: the robot file's"),
-        Argument("bus", TEXT, "servo bus between planner and simulation, a protocol; empty: none"),
-        Argument("servo_protocol", TEXT, "servo bus; empty: the robot file's"),
-        Argument("servo_port", TEXT, "serial port of the servos; empty: the robot file's"),
-        Argument("arm_on_start", TRUTH, "switch the torque on at the start, if the servos report their positions"),
-        Argument("wait_for_port", TRUTH, "start before the servo port exists, torque on when it appears"),
-        Argument("imu", TRUTH, "start imu_driver; empty: if the robot file has an IMU in its section io"),
-        Argument("i2c_bus", TEXT, "I2C bus of the sensors; empty: that of the robot file's section io"),
-        Argument("one_process", TRUTH, "all nodes in one process; empty: on computers with at most 4 GB of memory"),
-        Argument("web", TRUTH, "start the page for the browser"),
-        Argument("web_lan", TRUTH, "open the page to the network, with invitations by QR code"),
-        Argument("web_bind", TEXT, "address on which the page is served"),
-        Argument("web_port", INTEGER, "port of the page, or the next free one; 0: any"),
-        Argument("device_id", INTEGER, "number of the gamepad, if there are several"),
-        Argument("device_name", TEXT, "name of the gamepad, or a part of it"),
-        Argument("fixed_frame", TEXT, "fixed frame of RViz, without the prefix", "odom"),
-        Argument("ros2_control", TRUTH, "robot_description has the tags of ros2_control", "false"),
-    )
-}
 
 _PLANNER = NodeRow(
     "gait_planner",
@@ -223,33 +146,13 @@ def arguments(graph: str) -> tuple[Argument, ...]:
 def specs(graph: str, given: Mapping[str, object] | None = None) -> tuple[NodeSpec, ...]:
     """Returns the processes of a graph for these arguments, given as texts or values.
 
-    Raises GraphError or RobotFileError.
+    Raises GraphError or FileError.
     """
-    texts = {name: str(value) for name, value in (given or {}).items() if value is not None}
-    known = {argument.name: argument for argument in arguments(graph)}
-    for name in texts:
-        if name not in known:
-            raise GraphError(f"{name}: unknown argument of {graph}, known are {', '.join(known)}")
-    texts = {name: texts.get(name) or argument.default for name, argument in known.items()}
-    values = {name: known[name].value(text) for name, text in texts.items() if text}
-    check_names(values)
-    if "robot" in values and not is_urdf(str(values["robot"])):
-        load(str(values["robot"]))  # each node would refuse it, after all have been started
+    values = checked(graph, arguments(graph), given or {})
     if "bus" in values:
         values.setdefault("servo_port", str(Path(tempfile.gettempdir(), f"hexapod_bus_{os.getpid()}")))
     rows = (row for row in GRAPHS[graph] if not row.enabled_by or _enabled(row, graph, values))
     return tuple(_spec(row, values) for row in rows)
-
-
-def check_names(values: Mapping[str, ParameterValue]) -> None:
-    """Raises GraphError for a namespace, topic, parameter file or domain id that ROS cannot use."""
-    try:
-        ros_names.namespace(str(values.get("namespace", "")))
-        ros_names.topic(str(values.get("cmd_vel", "cmd_vel")))
-        params_file = ("--params-file", str(values["params_file"])) if "params_file" in values else ()
-        ros_names.check_arguments(params_file)
-    except ros_names.RosNameError as error:
-        raise GraphError(str(error)) from None
 
 
 def _enabled(row: NodeRow, graph: str, values: Mapping[str, ParameterValue]) -> bool:

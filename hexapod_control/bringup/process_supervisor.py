@@ -33,7 +33,7 @@ class NodeExit(RuntimeError):  # noqa: N818 - an event that is reported to the u
     """A node ended unexpectedly and is not restarted."""
 
     def __init__(self, executable: str, code: int, crashes: int = 0) -> None:
-        """`code` is the exit code; `crashes` within a minute, if there were too many to restart the node."""
+        """`code` is the exit code; recent `crashes`, if there were too many to restart the node."""
         self.executable = executable
         self.code = code
         again = f"; restart with: {shlex.join([os.path.basename(sys.argv[0]), *sys.argv[1:]])}"
@@ -191,12 +191,12 @@ class Supervisor:
         for spec in self._specs:
             name, due = spec.executable, self._due.get(spec.executable)
             if due is None and (code := self._processes[name].poll()) is not None:
-                if now - self._ended.setdefault(name, now) >= restart_plan.patience(code):
+                if now - self._ended.setdefault(name, now) >= restart_plan.grace_period(code):
                     self._plan_restart(name, code, now)
             elif due is not None and now >= due:
                 del self._due[name]
                 self._ended.pop(name, None)
-                self._processes[name] = self._start(restart_plan.restarted(spec))
+                self._processes[name] = self._start(restart_plan.restart_spec(spec))
                 self._read(name)
 
     def _plan_restart(self, name: str, code: int, now: float) -> None:

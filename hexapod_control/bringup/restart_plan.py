@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from hexapod_control.bringup import shared_process
-from hexapod_control.bringup.node_graph import NodeSpec, ParameterValue
+from hexapod_control.bringup.launch_arguments import ParameterValue
+from hexapod_control.bringup.node_graph import NodeSpec
 
 DELAYS_S = (0.5, 1.0)  # before the first and the second restart within PERIOD_S; the third crash ends the graph
 PERIOD_S = 60.0
@@ -15,7 +16,7 @@ LEAD_S = 1.0  # of a node over the nodes restarted with it
 INVALID_INPUT = 2  # exit code of a node that refuses its parameters; a restart would not help
 # A node that ends as if it had been asked to is judged only after this time [s]: if all processes are signalled one by
 # one, the signal to the program that started the nodes may be the last.
-PATIENCE_S = 1.0
+GRACE_PERIOD_S = 1.0
 ASKED_TO_END = frozenset({0, -signal.SIGHUP, -signal.SIGINT, -signal.SIGTERM})  # exit codes
 WINDOWS = ("rviz2",)  # programs whose window the user closes to end the graph
 
@@ -26,7 +27,7 @@ class RestartRule:
 
     effect: str = "the robot keeps going"
     parameters: Mapping[str, ParameterValue] = field(default_factory=dict)  # that replace those at the first start
-    final: frozenset[int] = frozenset({INVALID_INPUT})  # exit codes after which the graph ends
+    final_exit_codes: frozenset[int] = frozenset({INVALID_INPUT})  # after which the graph ends
     companions: tuple[str, ...] = ()  # nodes that are killed and restarted with it
 
 
@@ -42,7 +43,7 @@ RULES: Mapping[str, RestartRule | None] = {  # None: the graph ends
     ),
     "mujoco_sim": None,  # the state of the simulated world is lost
     shared_process.ROBOT: RestartRule(
-        "the servos hold their last goals; call arm, then stand", final=frozenset({0, INVALID_INPUT})
+        "the servos hold their last goals; call arm, then stand", final_exit_codes=frozenset({0, INVALID_INPUT})
     ),
     shared_process.SIMULATION: None,
 }
@@ -53,18 +54,18 @@ def rule(executable: str) -> RestartRule | None:
     return RULES.get(executable, RestartRule())
 
 
-def restarted(spec: NodeSpec) -> NodeSpec:
-    """Returns the spec with which a node is restarted; in one process, with those of all its nodes."""
+def restart_spec(spec: NodeSpec) -> NodeSpec:
+    """Returns the spec for a restart. For a shared process it merges the restart specs of all its nodes."""
     if spec.executable in shared_process.EXECUTABLES:
-        together = shared_process.merged([restarted(part) for part in shared_process.parts(spec.arguments)])
+        together = shared_process.merged([restart_spec(part) for part in shared_process.parts(spec.arguments)])
         return replace(together, namespace=spec.namespace)
     found = rule(spec.executable)
     return replace(spec, parameters={**spec.parameters, **found.parameters}) if found else spec
 
 
-def patience(code: int) -> float:
+def grace_period(code: int) -> float:
     """Returns the time [s] from the end of a node with an exit code to the moment at which it counts as unexpected."""
-    return PATIENCE_S if code in ASKED_TO_END else 0.0
+    return GRACE_PERIOD_S if code in ASKED_TO_END else 0.0
 
 
 class RestartPlan:
@@ -79,7 +80,7 @@ class RestartPlan:
         Returns the delay [s] before its restart, or None if the graph has to end.
         """
         found = rule(executable)
-        if found is None or code in found.final:
+        if found is None or code in found.final_exit_codes:
             return None
         recent = [then for then in self._crashes.get(executable, ()) if now - then < PERIOD_S]
         self._crashes[executable] = [*recent, now]
@@ -97,10 +98,10 @@ def exit_text(code: int) -> str:
 
 
 def final_report(executable: str, code: int, crashes: int) -> str:
-    """Returns the report of an end that ends the graph; `crashes` within a minute."""
+    """Returns the report of an end that ends the graph; `crashes` within PERIOD_S."""
     if code == INVALID_INPUT:
         return f"{executable} refused to start for the reason above: all other nodes were stopped"
-    often = f" (crash {crashes} within a minute)" if crashes else ""
+    often = f" (crash {crashes} within {PERIOD_S:g} s)" if crashes else ""
     return f"{executable} died with {exit_text(code)}{often}: the robot holds, all other nodes were stopped"
 
 

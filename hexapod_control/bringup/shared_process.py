@@ -10,7 +10,8 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 
-from hexapod_control.bringup.node_graph import ARGUMENTS, PACKAGE, WALKING, GraphError, NodeSpec
+from hexapod_control.bringup.launch_arguments import ARGUMENTS, GraphError
+from hexapod_control.bringup.node_graph import PACKAGE, WALKING, NodeSpec
 
 ROBOT, SIMULATION = "robot_process", "sim_process"
 EXECUTABLES = (ROBOT, SIMULATION)

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from importlib import import_module
 from xml.etree import ElementTree
 
-from hexapod_control.bringup.node_graph import GraphError
+from hexapod_control.bringup.launch_arguments import GraphError
 from hexapod_control.cli.bounded_options import OneLineParser
 from hexapod_control.cli.input_error import InputError
 from hexapod_control.config.errors import ArgumentError, FileError

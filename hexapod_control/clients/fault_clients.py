@@ -34,19 +34,16 @@ class LegClient(ClientNode):
     def _on_refusal(self, message: String) -> None:
         self._refusal = message.data
 
-    def _spin(self, seconds: float) -> None:
-        self._executor.spin_once(timeout_sec=seconds)
-
     def _is_ready(self) -> bool:
         heard = all(publisher.get_subscription_count() for publisher in self._requests.values())
         return heard and self._lost is not None and bool(self._refusals.get_publisher_count())
 
     def request(self, word: str, leg: str) -> None:
         """Requests that a leg is `lost` or `back`, and waits for it. Raises RobotError if that fails."""
-        if not wait_until(self._is_ready, DISCOVERY_S, self._spin):
+        if not wait_until(self._is_ready, DISCOVERY_S, self._spin_once):
             raise RobotError("no robot subscribes to the topic lose_leg: is one running? e.g. hexapod sim")
         self._requests[word].publish(String(data=leg))
-        if not wait_until(lambda: bool(self._refusal) or self._is_done(word, leg), CHANGE_S, self._spin):
+        if not wait_until(lambda: bool(self._refusal) or self._is_done(word, leg), CHANGE_S, self._spin_once):
             raise RobotError(
                 f"{leg} was not {word} within {CHANGE_S:g} s: is the robot on its feet, or was it stopped?"
             )
@@ -64,15 +61,12 @@ class RecoveryClient(ClientNode):
         super().__init__("recovery", namespace)
         self._client = self._node.create_client(Trigger, "recover")
 
-    def _spin(self, seconds: float) -> None:
-        self._executor.spin_once(timeout_sec=seconds)
-
     def recover(self, seconds: float) -> str:
         """Returns the robot's answer, within `seconds` [s]. Raises RobotError if it refuses or does not answer."""
-        if not wait_until(lambda: bool(self._client.service_is_ready()), seconds, self._spin):
+        if not wait_until(lambda: bool(self._client.service_is_ready()), seconds, self._spin_once):
             raise RobotError("no robot offers the service recover: is one running? e.g. hexapod sim")
         answer = self._client.call_async(Trigger.Request())
-        if not wait_until(answer.done, seconds, self._spin):
+        if not wait_until(answer.done, seconds, self._spin_once):
             raise RobotError(f"the robot did not answer within {seconds:g} s")
         if not answer.result().success:
             raise RobotError(answer.result().message)
@@ -84,22 +78,19 @@ class DiagnosticsListener(ClientNode):
 
     def __init__(self, namespace: str) -> None:
         super().__init__("status", namespace)
-        self._space = f"{self._node.get_namespace().rstrip('/')}/"
+        self._prefix = f"{self._node.get_namespace().rstrip('/')}/"
         self._nodes: dict[str, dict[str, Any]] = {}
         self._node.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, EVENTS)
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
         for status in message.status:
-            if status.name.startswith(self._space):
+            if status.name.startswith(self._prefix):
                 values = {pair.key: pair.value for pair in status.values}
                 self._nodes[status.name] = {"level": status.level[0], "message": status.message, "values": values}
 
     def listen(self, seconds: float, discovery: float) -> dict[str, dict[str, Any]]:
         """Returns the newest status of every node, `seconds` [s] after the first one; waits `discovery` [s] for it."""
-        wait_until(lambda: bool(self._nodes), discovery, self._spin)
+        wait_until(lambda: bool(self._nodes), discovery, self._spin_once)
         if self._nodes:
-            wait_until(lambda: False, seconds, self._spin)
+            wait_until(lambda: False, seconds, self._spin_once)
         return self._nodes
-
-    def _spin(self, seconds: float) -> None:
-        self._executor.spin_once(timeout_sec=seconds)

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import argparse
 import math
 import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from nav_msgs.msg import Odometry
 from rclpy.parameter_client import AsyncParameterClient
 
 from hexapod_control.bringup.process_supervisor import StopSignal, stop_requests
 from hexapod_control.clients.bounded_wait import BoundedWait, EndRequested, RobotError
-from hexapod_control.clients.connection_options import ConnectionOptions, connection
+from hexapod_control.clients.connection_options import ConnectionOptions
 from hexapod_control.clients.robot_client import RobotClient
 from hexapod_control.config.errors import RobotFileError
 from hexapod_control.config.robots.robot_file import load
@@ -33,8 +32,15 @@ REST_TOLERANCE = 1e-4  # [m, rad] change of odom that still counts as rest
 
 ENDED = "ended before everything was measured; nothing was written"
 
-Ask = Callable[[str, float, float | None], float]
-"""(name, value by odometry [m or deg], value given by an option) -> measured value."""
+Ask = Callable[[str, float], float]
+"""(name, value by odometry [m or deg]) -> measured value."""
+
+
+class SurveyDrives(NamedTuple):
+    """The drives of a survey, by odometry."""
+
+    distance: float  # [m] ahead
+    turn: float  # [deg] to the left
 
 
 class SurveyClient(RobotClient):
@@ -124,30 +130,34 @@ class OdometrySurvey:
         self._wait.until_robot(at_rest, POSTURE_S, "come to rest")
 
 
-def survey(args: argparse.Namespace, path: Path, ask: Ask) -> dict[str, float]:
+def survey(
+    options: ConnectionOptions, drives: SurveyDrives, path: Path, ask: Ask, tell: Callable[[str], None]
+) -> dict[str, float]:
     """Drives and asks for the measured values. Returns the new scale factors by name. Raises RobotError."""
     try:
-        return _survey(args, path, ask)
+        return _survey(options, drives, path, ask, tell)
     except EndRequested:
         raise RobotError(ENDED) from None
 
 
-def _survey(args: argparse.Namespace, path: Path, ask: Ask) -> dict[str, float]:
-    with stop_requests() as stop, SurveyClient(connection(args)) as client:
-        drives = OdometrySurvey(client, stop)
-        print(f"the robot walks {args.distance:g} m ahead and turns {args.turn:g} deg to the left", flush=True)
-        drives.stand()
-        mode, robot = drives.settings()
-        distance_scale, turn_scale = _present_scale(robot, path)
-        driven, _ = drives.drive(Twist(min(MAX_SPEED, SPEED_SHARE * client.maxima.vx), 0.0, 0.0), args.distance)
-        factors = {"distance": distance_scale * _ask(ask, "distance", driven, args.measured_distance) / driven}
+def _survey(
+    options: ConnectionOptions, drives: SurveyDrives, path: Path, ask: Ask, tell: Callable[[str], None]
+) -> dict[str, float]:
+    with stop_requests() as stop, SurveyClient(options) as client:
+        robot = OdometrySurvey(client, stop)
+        tell(f"the robot walks {drives.distance:g} m ahead and turns {drives.turn:g} deg to the left")
+        robot.stand()
+        mode, robot_file = robot.settings()
+        distance_scale, turn_scale = _present_scale(robot_file, path)
+        driven, _ = robot.drive(Twist(min(MAX_SPEED, SPEED_SHARE * client.maxima.vx), 0.0, 0.0), drives.distance)
+        factors = {"distance": distance_scale * _ask(ask, "distance", driven) / driven}
         if mode == "legs_imu":
-            print("odometry runs in mode legs_imu, which takes rotations from the IMU: only the distance is measured")
+            tell("odometry runs in mode legs_imu, which takes rotations from the IMU: only the distance is measured")
             return factors
         rate = min(MAX_YAW_RATE, SPEED_SHARE * client.maxima.wz)
-        _, turn = drives.drive(Twist(0.0, 0.0, rate), math.radians(args.turn))
+        _, turn = robot.drive(Twist(0.0, 0.0, rate), math.radians(drives.turn))
         turn = math.degrees(turn)
-        return {**factors, "turn": turn_scale * _ask(ask, "turn", turn, args.measured_turn) / turn}
+        return {**factors, "turn": turn_scale * _ask(ask, "turn", turn) / turn}
 
 
 def _present_scale(robot: str, path: Path) -> tuple[float, float]:
@@ -158,11 +168,11 @@ def _present_scale(robot: str, path: Path) -> tuple[float, float]:
         return odometry_scale(load(path).path)
 
 
-def _ask(ask: Ask, name: str, by_odometry: float, given: float | None) -> float:
+def _ask(ask: Ask, name: str, by_odometry: float) -> float:
     """Asks the user for a measured value. Raises EndRequested on Ctrl-C."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        return ask(name, by_odometry, given)
+        return ask(name, by_odometry)
     except (KeyboardInterrupt, EOFError):
         raise EndRequested from None
     finally:

@@ -9,10 +9,15 @@ from typing import Any
 
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 
-from hexapod_control.config.bounded_yaml import UnusableFileError, UnusableYamlError, parse, parser, read_text
+from hexapod_control.config.bounded_yaml import (
+    MAX_NESTING,
+    UnusableFileError,
+    UnusableYamlError,
+    parse,
+    parser,
+    read_text,
+)
 from hexapod_control.config.errors import FileError, RobotFileError
-
-MAX_DEPTH = 24  # levels of sections; an alias of itself would nest endlessly
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +94,8 @@ def _parsed(text: str) -> Any:
 def _entry(above: DocumentEntry, key: str, line: int, node: object, depth: int = 0) -> DocumentEntry:
     if not isinstance(node, CommentedMap):
         return DocumentEntry(above.path, key, line, node, above.fault)
-    if depth > MAX_DEPTH:
-        raise above.error(f"has more than {MAX_DEPTH} sections within each other", "does an alias name itself?")
+    if depth > MAX_NESTING:  # aliases can nest sections more deeply than the text does
+        raise above.error(f"has more than {MAX_NESTING} sections within each other", "use fewer aliases")
     children: dict[str, DocumentEntry] = {}
     entry = DocumentEntry(above.path, key, line, children, above.fault)
     for name, child in node.items():

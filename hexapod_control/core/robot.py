@@ -181,3 +181,7 @@ class Robot:
     def leg_names(self) -> tuple[str, ...]:
         """Names of the legs in row order."""
         return tuple(leg.name for leg in self.legs)
+
+    def neutral_ball(self, leg: Leg) -> Vector:
+        """Centre of the foot ball of a leg [m] in base_link, in the neutral stance."""
+        return (*leg.foothold, self.foot_radius - self.walk.height)

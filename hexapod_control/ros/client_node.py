@@ -27,6 +27,10 @@ class ClientNode:
         self._executor = Spinner(self._context)
         self._executor.add_node(self._node)
 
+    def _spin_once(self, seconds: float) -> None:
+        """Runs the next callback; waits for it at most `seconds` [s]."""
+        self._executor.spin_once(timeout_sec=seconds)
+
     def __enter__(self) -> Self:
         return self
 

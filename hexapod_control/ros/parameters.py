@@ -64,7 +64,7 @@ class Parameter:
         if "lower" not in self.metadata:
             return ""
         unit = f" {self.metadata['unit']}" if self.metadata["unit"] else ""
-        return f"[{self.metadata['lower']:g}, {self.metadata['upper']:g}]{unit}"
+        return f"[{self.metadata['lower']:.10g}, {self.metadata['upper']:.10g}]{unit}"
 
     def value(self, given: object) -> Any:
         """Checks a value and returns it; an integer becomes a float where one is expected. Raises ParameterError."""

@@ -7,6 +7,7 @@ the URDF's links and joints. Arrays (n, 3) have one row per leg of the robot, co
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from xml.etree import ElementTree
 
@@ -18,6 +19,7 @@ from hexapod_control.core.names import JOINTS, foot_name, joint_name
 from hexapod_control.core.robot import Joint, Leg, Robot, Vector
 from hexapod_control.sim.scenery import add_scene
 from hexapod_control.sim.servo_models import ServoModel, servo_model
+from hexapod_control.sim.start_poses import standing_pose
 from hexapod_control.sim.terrain import OBSTACLE_PREFIX, TERRAINS
 from hexapod_control.sim.world_settings import WorldSettings
 
@@ -25,6 +27,8 @@ BASE = "base_link"
 IMU = "imu"
 FRONT_CAMERA, CAMERA_PITCH_RAD = "front", math.radians(15.0)
 CAMERA_CLEARANCE_M = 0.015  # to the upper front edge of the body
+LINKS = (*JOINTS, "foot")  # of a leg, in the names of its bodies
+OWN_CLEARANCE_M = 0.003  # between a leg and the body, in simple shapes; legs that come closer never collide with it
 FIELD_OF_VIEW_DEG = 60.0  # of the front camera, from top to bottom
 Indices = NDArray[np.intp]
 
@@ -60,7 +64,9 @@ class MujocoModel:
 
 
 def build(robot: Robot, urdf: str, settings: WorldSettings, start_joints: NDArray[np.float64]) -> MujocoModel:
-    """Compiles the model; links that touch at `start_joints` (n, 3) [rad] never collide with each other.
+    """Compiles the model for a start at `start_joints` (n, 3) [rad].
+
+    Links that touch there or in the neutral stance never collide: their shapes are simpler than the real ones.
 
     Raises ValueError, naming the link, if the URDF lacks a link or joint of the robot.
     """
@@ -84,7 +90,7 @@ def build(robot: Robot, urdf: str, settings: WorldSettings, start_joints: NDArra
         geom.friction[0] = settings.friction
         geom.solref = [0.005, 1.0]
         geom.condim = 3
-    model = _without_start_contacts(spec, robot, start_joints)
+    model = _without_own_contacts(spec, robot, (start_joints, standing_pose(robot)))
     return _index(robot, settings, model)
 
 
@@ -201,20 +207,32 @@ def _set_groups(spec: mujoco.MjSpec) -> None:
         geom.group = 1 if geom in visual or geom.name == "payload" or not visual else 3
 
 
-def _without_start_contacts(spec: mujoco.MjSpec, robot: Robot, start_joints: NDArray[np.float64]) -> mujoco.MjModel:
-    """Compiles, excludes collisions between links that touch at the start pose, compiles again."""
+def _without_own_contacts(spec: mujoco.MjSpec, robot: Robot, poses: Iterable[NDArray[np.float64]]) -> mujoco.MjModel:
+    """Compiles, excludes collisions between links that touch in these poses (n, 3) [rad], compiles again.
+
+    A leg that touches the body there, or almost, never collides with it.
+    """
     model = spec.compile()
-    data = mujoco.MjData(model)
-    for row, leg in enumerate(robot.legs):
-        for column, key in enumerate(JOINTS):
-            data.qpos[model.joint(joint_name(leg.name, key)).qposadr[0]] = start_joints[row, column]
+    data, base = mujoco.MjData(model), model.body(BASE).id
+    links = [[model.body(f"{leg.name}_{part}").id for part in LINKS] for leg in robot.legs]
+    leg_of = {link: row for row, leg_links in enumerate(links) for link in leg_links}
+    model.geom_margin[:] = OWN_CLEARANCE_M
     data.qpos[2] = 10.0
-    mujoco.mj_forward(model, data)
-    pairs = {tuple(sorted(model.geom_bodyid[pair])) for pair in data.contact.geom}
+    pairs: set[tuple[int, int]] = set()
+    for joints in poses:
+        for row, leg in enumerate(robot.legs):
+            for column, key in enumerate(JOINTS):
+                data.qpos[model.joint(joint_name(leg.name, key)).qposadr[0]] = joints[row, column]
+        mujoco.mj_forward(model, data)
+        for contact in data.contact:
+            first, second = sorted(model.geom_bodyid[contact.geom].tolist())
+            if first == base and second in leg_of:
+                pairs |= {(base, link) for link in links[leg_of[second]]}
+            elif first != 0 and contact.dist < 0.0:
+                pairs.add((first, second))
     for first, second in sorted(pairs):
-        if first != 0:
-            spec.add_exclude(bodyname1=model.body(first).name, bodyname2=model.body(second).name)
-    return spec.compile() if pairs else model
+        spec.add_exclude(bodyname1=model.body(first).name, bodyname2=model.body(second).name)
+    return spec.compile()
 
 
 def _index(robot: Robot, settings: WorldSettings, model: mujoco.MjModel) -> MujocoModel:
@@ -223,7 +241,7 @@ def _index(robot: Robot, settings: WorldSettings, model: mujoco.MjModel) -> Mujo
     body_leg = np.full(model.nbody, -1)
     body_foot = np.full(model.nbody, -1)
     for row, leg in enumerate(robot.legs):
-        for part in (*JOINTS, "foot"):
+        for part in LINKS:
             body_leg[model.body(f"{leg.name}_{part}").id] = row
         body_foot[model.body(feet[row]).id] = row
     obstacle = np.array([model.geom(geom).name.startswith(OBSTACLE_PREFIX) for geom in range(model.ngeom)])

@@ -108,7 +108,7 @@ def servo_model(name: str) -> ServoModel:
         return SERVO_MODELS[name]
     except KeyError:
         known = ", ".join(sorted(SERVO_MODELS))
-        raise ValueError(f"servo model {name!r} is unknown; known are {known}") from None
+        raise ValueError(f"servo_model must be one of {known}, is {name!r}") from None
 
 
 def with_servo(robot: Robot, name: str) -> Robot:

@@ -72,4 +72,4 @@ class LidarSettings:
 def _check(item: Field[Any], value: float) -> None:
     lower, upper, unit = item.metadata["lower"], item.metadata["upper"], item.metadata["unit"]
     if not (math.isfinite(value) and lower <= value <= upper):
-        raise ValueError(f"{item.name} must be in [{lower:g}, {upper:g}]{unit and ' ' + unit}, is {value}")
+        raise ValueError(f"{item.name} must be in [{lower:.10g}, {upper:.10g}]{unit and ' ' + unit}, is {value}")

@@ -28,7 +28,7 @@ from hexapod_control.web.sessions.client_sessions import Action, ClientSessions,
 from hexapod_control.web.sessions.downloads import ROUTE, Downloads
 
 StateSource = Callable[[], Mapping[str, Any] | None]
-HEARTBEAT_S = 2.0  # silence of a client after which it is pinged; half of it later it is disconnected
+HEARTBEAT_S = 2.0  # ping after this silence of a client; disconnect if there is no reply within half of it
 TICK_S = 0.2
 MAX_START_TIME_S = 5.0  # time limit for the socket to open
 MAX_CLOSE_TIME_S = 3.0
@@ -45,6 +45,10 @@ LOGGER = logging.getLogger(__name__)
 LOGGER.addFilter(_not_malformed)
 
 
+def _no_state() -> None:
+    """The state of a server that shows none."""
+
+
 class PageServer:
     """The server of the page; `start` opens the socket, `close` ends all connections and the thread."""
 
@@ -54,9 +58,15 @@ class PageServer:
         policy: HostPolicy,
         forward: Callable[[Forward], None],
         watch: Callable[[int], None],
+        state: StateSource = _no_state,
+        rate: float = 30.0,
     ) -> None:
-        """Calls, in its own thread, `forward` with every allowed command and `watch` with the number of clients."""
-        self._watched = asyncio.Event()  # set while there is a client
+        """Calls, in its own thread, `forward` with every allowed command and `watch` with the number of clients.
+
+        `state` returns the fields of a state, or None; it is called at `rate` [Hz] while there is a client.
+        """
+        self._has_clients = asyncio.Event()
+        self._state, self._period = state, 1.0 / rate
         self._sessions, self._policy, self._forward, self._watch = sessions, policy, forward, watch
         self._files = PageFiles(policy, pages())
         self.downloads = Downloads()
@@ -64,6 +74,7 @@ class PageServer:
         self._sequence = 0
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._run, name="web", daemon=True)
+        self._address = ("", 0)
         self._opened = threading.Event()
         self._error: OSError | None = None
         self._ended: asyncio.Event | None = None
@@ -71,14 +82,12 @@ class PageServer:
 
     # --- from other threads -----------------------------------------------------------------------------------
 
-    def start(self, bind: str, port: int, state: StateSource | None = None, rate: float = 30.0) -> None:
+    def start(self, bind: str, port: int) -> None:
         """Starts the thread and opens the socket. Port 0 means any free port; a port in use, the next free one.
 
-        `state` returns the fields of a state, or None; it is called at `rate` [Hz] while there is a client.
         Raises OSError.
         """
-        self._state, self._period = state, 1.0 / rate
-        self._bind = (bind, port)
+        self._address = bind, port
         self._thread.start()
         if not self._opened.wait(MAX_START_TIME_S):
             raise OSError("the web server did not start")
@@ -90,12 +99,6 @@ class PageServer:
         if self._thread.is_alive():
             self.call_in_thread(lambda: self._ended.set() if self._ended else None)
             self._thread.join(MAX_CLOSE_TIME_S)
-
-    def show(self, fields: Mapping[str, Any]) -> None:
-        """Sends a state to all clients; for servers that were started without a state source."""
-        self._sequence += 1
-        text = protocol.encode("state", self._sequence, **fields)
-        self.call_in_thread(lambda: self._send_state(text))
 
     def send(self, client: int, kind: str, fields: Mapping[str, Any]) -> None:
         """Sends a message to one client, or to all admitted ones (client 0)."""
@@ -145,9 +148,9 @@ class PageServer:
         )
         await runner.setup()
         try:
-            self.port = await open_port(runner, *self._bind)
+            self.port = await open_port(runner, *self._address)
             self._opened.set()
-            stream = asyncio.ensure_future(self._stream())
+            stream = asyncio.ensure_future(self._send_states())
             while not self._ended.is_set():
                 self._act(self._sessions.tick(time.monotonic()))
                 for queue in list(self._queues.values()):
@@ -186,14 +189,14 @@ class PageServer:
                 sender.cancel()
             del self._queues[number]
             self._act(self._sessions.disconnect(number, time.monotonic()))
-            self._count()
+            self._update_client_count()
         return socket
 
-    async def _stream(self) -> None:
+    async def _send_states(self) -> None:
         """Sends states periodically while there is a client."""
         due = time.monotonic()
-        while self._state is not None:
-            await self._watched.wait()
+        while True:
+            await self._has_clients.wait()
             fields = self._state()
             if fields is not None:
                 self._sequence += 1
@@ -220,7 +223,7 @@ class PageServer:
             if number == message.client or (message.client == 0 and client is not None and client.admitted):
                 queue.put_message(text)
         if message.kind == "welcome":
-            self._count()
+            self._update_client_count()
 
     def _send_state(self, state: str) -> None:
         for number, queue in self._queues.items():
@@ -228,10 +231,10 @@ class PageServer:
             if client is not None and client.admitted:
                 queue.put_state(state)
 
-    def _count(self) -> None:
+    def _update_client_count(self) -> None:
         count = sum(client.admitted for client in self._sessions.clients.values())
         if count:
-            self._watched.set()
+            self._has_clients.set()
         else:
-            self._watched.clear()
+            self._has_clients.clear()
         self._watch(count)

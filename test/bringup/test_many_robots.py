@@ -190,8 +190,8 @@ def test_a_recording_of_one_robot_has_no_messages_of_the_other_and_does_not_dist
     with bag_file.open_bag(path) as bag:
         assert {c.topic for c in bag.channels if not c.topic.startswith("/a/")} <= {*GLOBAL}
     run = load_run(path)
+    assert run.command[:, 1] == pytest.approx(0.08) and run.velocity[:, 1].mean() == pytest.approx(0.08, rel=0.1)
     rows = {line[:31].strip(): line[31:].split() for line in compare_runs(run, run).table()}
-    assert float(rows["ratio vx"][0]) == pytest.approx(1.0, abs=0.1)
     assert float(rows["odometry error at end m"][0]) < 0.15
     assert 0.0 < float(rows["joint tracking error rms deg"][0]) < 10.0
 

@@ -11,7 +11,8 @@ from ruamel.yaml import YAML
 from support.parameter_files import flat
 from support.paths import DATA, ROOT
 
-from hexapod_control.bringup import nav2_graph, node_graph
+from hexapod_control.bringup import nav2_graph
+from hexapod_control.bringup.launch_arguments import ARGUMENTS, GraphError
 from hexapod_control.config.shipped_files import share
 from hexapod_control.ros.distribution import stamped_by_default
 
@@ -68,7 +69,7 @@ def test_slam_takes_the_place_of_map_and_amcl():
 
 @pytest.mark.parametrize("given", [{}, {"map": "no.yaml"}, {"map": __file__, "slam": "true"}, {"mapp": "x"}])
 def test_a_bad_argument_is_named(given):
-    with pytest.raises(node_graph.GraphError, match=r"^map"):
+    with pytest.raises(GraphError, match=r"^map"):
         nav2_graph.plan(given)
 
 
@@ -86,7 +87,7 @@ def test_commands_are_stamped_by_default_from_kilted_on(distribution, stamped, m
     monkeypatch.setenv("ROS_DISTRO", distribution)
     assert str(stamped_by_default()).lower() == stamped
     default = {argument.name: argument.default for argument in nav2_graph.arguments()}["enable_stamped_cmd_vel"]
-    assert default == node_graph.ARGUMENTS["enable_stamped_cmd_vel"].default
+    assert default == ARGUMENTS["enable_stamped_cmd_vel"].default
 
 
 def test_namespace_and_frame_prefix_reach_every_node_that_needs_them():

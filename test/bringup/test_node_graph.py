@@ -13,10 +13,12 @@ import pytest
 from ruamel.yaml import YAML
 from support.paths import ROOT
 
-from hexapod_control.bringup import node_graph
+from hexapod_control.bringup import launch_arguments, node_graph
 from hexapod_control.bringup.command_line import command_line
-from hexapod_control.config.errors import RobotFileError
+from hexapod_control.bringup.launch_arguments import ARGUMENTS
+from hexapod_control.config.errors import FileError, RobotFileError
 from hexapod_control.config.shipped_files import share
+from hexapod_control.core.names import STANDARD, joint_names
 from hexapod_control.ros import parameters
 from hexapod_control.ros.distribution import stamped_by_default
 
@@ -30,7 +32,7 @@ def by_name(name, **given):
 
 @pytest.mark.parametrize(("name", "row"), ROWS, ids=lambda value: getattr(value, "executable", value))
 def test_every_row_leads_to_known_arguments_and_nodes(name, row):
-    assert {*row.parameters.values(), *row.remaps.values()} <= set(node_graph.ARGUMENTS)
+    assert {*row.parameters.values(), *row.remaps.values()} <= set(ARGUMENTS)
     assert set(row.needs) <= {other.executable for other in node_graph.GRAPHS[name]}
 
 
@@ -115,16 +117,36 @@ def test_a_robot_file_is_found_from_every_folder(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("graph", "given", "message"),
     [
-        ({"robots": "x"}, "robots: unknown argument of sim, known are robot, namespace"),
-        ({"seed": "many"}, "seed: must be a whole number, is 'many'"),
-        ({"use_sim_time": "maybe"}, "use_sim_time: must be true or false, is 'maybe'"),
+        ("sim", {"robots": "x"}, "robots: unknown argument of sim, known are robot, namespace"),
+        ("sim", {"seed": "many"}, "seed: must be a whole number, is 'many'"),
+        ("sim", {"use_sim_time": "maybe"}, "use_sim_time: must be true or false, is 'maybe'"),
+        ("sim", {"world": "moon"}, "world must be one of flat, slope, blocks, bumps, obstacles, is 'moon'"),
+        ("sim", {"servo_model": "rocket"}, "servo_model must be one of ax12, mg90s, "),
+        ("sim", {"friction": "nan"}, "friction must be in [0.01, 5], is nan"),
+        ("sim", {"bus": "loopback"}, "bus: must be one of feetech_st, "),
+        ("sim", {"gait": "trot"}, "gait: unknown gait 'trot'; known: tripod, ripple, tetrapod, wave, auto"),
+        ("bringup", {"odometry_mode": "gps"}, "odometry_mode: must be one of commanded, legs, legs_imu, is 'gps'"),
+        ("bringup", {"servo_protocol": "feetech"}, 'servo_protocol: is "feetech", must be one of feetech_st, '),
+        ("bringup", {"servo_protocol": "lx16a"}, "servo_port: must be given with lx16a, which is not in the section"),
     ],
 )
-def test_a_bad_argument_is_named(given, message):
-    with pytest.raises(node_graph.GraphError, match=message):
-        node_graph.specs("sim", given)
+def test_a_bad_argument_is_named_before_anything_starts(graph, given, message):
+    with pytest.raises(node_graph.GraphError, match=f"^{re.escape(message)}"):
+        node_graph.specs(graph, given)
+
+
+def test_a_joint_mapping_that_cannot_be_read_is_refused_before_anything_starts():
+    with pytest.raises(FileError, match=r"^none\.yaml: there is no such file"):
+        node_graph.specs("sim", {"joint_mapping": "none.yaml"})
+
+
+def test_with_a_parameter_file_the_nodes_decide_what_suits_the_robot(tmp_path):
+    """The file may name another robot than the arguments."""
+    file = tmp_path / "four_legs.yaml"
+    file.write_text("/**: {ros__parameters: {robot: quadruped}}\n")
+    assert by_name("sim", params_file=file, gait="crawl")["gait_planner"].parameters["gait"] == "crawl"
 
 
 def test_a_command_line_has_all_parameters_remaps_and_the_namespace():
@@ -157,9 +179,9 @@ def test_a_robot_that_cannot_be_loaded_is_refused_before_anything_starts(graph, 
 
 
 def test_a_text_that_looks_like_a_number_stays_a_text():
-    words = command_line(by_name("sim", gait="42")["gait_planner"])
-    [value] = [word for word in words if word.startswith("gait:=")]
-    assert json.loads(value.removeprefix("gait:=")) == "42"
+    words = command_line(by_name("sim", tf_frame_prefix="42")["gait_planner"])
+    [value] = [word for word in words if word.startswith("tf_frame_prefix:=")]
+    assert json.loads(value.removeprefix("tf_frame_prefix:=")) == "42"
 
 
 @pytest.mark.parametrize(
@@ -217,24 +239,36 @@ def test_rviz_shows_the_robot_the_scan_and_the_nav2_path_and_sends_goals():
 
 
 def declared(executable):
-    """Names and types of the parameters that a node declares: the settings it gives to `declare`."""
+    """The parameters that a node declares, by name: the settings it gives to `declare`."""
     module = importlib.import_module(f"hexapod_control.nodes.{executable}.{executable}")
     calls = [node for node in ast.walk(ast.parse(inspect.getsource(module))) if isinstance(node, ast.Call)]
     calls = [call for call in calls if ast.unparse(call.func).split(".")[-1] == "declare"]
     assert calls, f"{executable} declares no parameters"
     kinds = [eval(ast.unparse(call.args[1]), vars(module)) for call in calls]
-    return {row.name: type(row.default) for kind in kinds for row in parameters.table(kind)}
+    return {row.name: row for kind in kinds for row in parameters.table(kind)}
 
 
-@pytest.mark.parametrize(
-    "row", [row for name in WALKING for row in node_graph.GRAPHS[name]], ids=lambda row: row.executable
-)
+OWN = [row for name in WALKING for row in node_graph.GRAPHS[name]]
+
+
+@pytest.mark.parametrize("row", OWN, ids=lambda row: row.executable)
 def test_every_parameter_of_the_graph_is_declared_by_its_node(row):
-    kinds = {node_graph.TEXT: str, node_graph.NUMBER: float, node_graph.INTEGER: int, node_graph.TRUTH: bool}
-    wanted = {name: kinds[node_graph.ARGUMENTS[source].kind] for name, source in row.parameters.items()}
+    kinds = {"text": str, "number": float, "whole number": int, "truth": bool}
+    wanted = {name: kinds[ARGUMENTS[source].kind] for name, source in row.parameters.items()}
     wanted.pop("use_sim_time", None)  # of every node of ROS
-    found = declared(row.executable)
+    found = {name: type(parameter.default) for name, parameter in declared(row.executable).items()}
     assert wanted == {name: found.get(name, "not declared") for name in wanted}
+
+
+@pytest.mark.parametrize("row", OWN, ids=lambda row: row.executable)
+def test_the_bounds_of_a_parameter_are_those_of_its_launch_argument(row):
+    found = declared(row.executable)
+    for name, source in row.parameters.items():
+        bounds = found[name].metadata if name in found and found[name].bounds else {}
+        for key, outwards in (("lower", -1), ("upper", 1)) if bounds else ():
+            launch_arguments.checked("sim", [ARGUMENTS[source]], {source: bounds[key]})
+            with pytest.raises(node_graph.GraphError, match=rf"^{source}:? must be in \["):
+                launch_arguments.checked("sim", [ARGUMENTS[source]], {source: bounds[key] + outwards})
 
 
 def test_the_urdf_of_another_program_is_shown_as_it_is(tmp_path):
@@ -244,7 +278,10 @@ def test_the_urdf_of_another_program_is_shown_as_it_is(tmp_path):
     assert spec.parameters["robot_description"] == '<robot name="other"><link name="base"/></robot>'
 
 
-def test_the_joint_mapping_reaches_every_node_that_reads_or_writes_joints():
+def test_the_joint_mapping_reaches_every_node_that_reads_or_writes_joints(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = [f"  {name}: {{name: {name}, sign: 1, offset: 0.0}}\n" for name in joint_names(STANDARD)]
+    Path("mine.joints.yaml").write_text("joints:\n" + "".join(rows))
     specs = by_name("bringup", joint_mapping="mine.joints.yaml", web=True)
     given = {name for name, spec in specs.items() if "joint_mapping" in spec.parameters}
     assert given >= {"servo_driver", "inverse_kinematics", "gait_planner", "odometry", "web"}

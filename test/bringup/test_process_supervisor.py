@@ -160,7 +160,7 @@ def test_a_node_that_dies_is_restarted_alone_or_with_the_planner_until_its_third
     assert {each for each, pid in program.pids().items() if pid == kept[each]} == set(kept) - set(restarted)
     os.kill(program.pids()[name], signal.SIGKILL)
     assert program.end() == 1
-    assert f"{name} died with exit code -9 (SIGKILL) (crash 3 within a minute): the robot holds" in program.text
+    assert f"{name} died with exit code -9 (SIGKILL) (crash 3 within 60 s): the robot holds" in program.text
     assert not [pid for pid in program.pids().values() if alive(pid)]
 
 

@@ -10,13 +10,13 @@ import pytest
 from hexapod_control.bringup.node_graph import GRAPHS, NodeSpec
 from hexapod_control.bringup.restart_plan import (
     DELAYS_S,
+    GRACE_PERIOD_S,
     INVALID_INPUT,
-    PATIENCE_S,
     PERIOD_S,
     RULES,
     RestartPlan,
     report,
-    restarted,
+    restart_spec,
 )
 from hexapod_control.bringup.shared_process import EXECUTABLES
 
@@ -52,11 +52,12 @@ def test_a_simulator_and_a_driver_that_ended_in_order_are_not_restarted():
 
 def test_a_restarted_robot_neither_switches_torque_on_nor_stands_up_by_itself():
     driver = NodeSpec("servo_driver", parameters={"robot": "phantomx", "arm_on_start": True})
-    assert restarted(driver).parameters == {"robot": "phantomx", "arm_on_start": False, "assume_lying": False}
+    assert restart_spec(driver).parameters == {"robot": "phantomx", "arm_on_start": False, "assume_lying": False}
     assert (
-        restarted(NodeSpec("gait_planner", parameters={"stand_on_start": True})).parameters["stand_on_start"] is False
+        restart_spec(NodeSpec("gait_planner", parameters={"stand_on_start": True})).parameters["stand_on_start"]
+        is False
     )
-    assert restarted(NodeSpec("web")) == NodeSpec("web")
+    assert restart_spec(NodeSpec("web")) == NodeSpec("web")
     assert "the servos hold their last goals; call arm, then stand" in report("servo_driver", KILLED, 0.5)
 
 
@@ -138,7 +139,7 @@ def test_a_launch_file_restarts_the_planner_with_the_kinematics(launched):
 @pytest.mark.parametrize("code", [0, -signal.SIGINT])
 def test_a_launch_file_waits_whether_it_is_to_end_too_before_it_judges_a_node_that_ended_in_order(launched, code):
     [timer] = ended(launched["mujoco_sim"], code)
-    assert timer.named["period"] == PATIENCE_S
+    assert timer.named["period"] == GRACE_PERIOD_S
     with pytest.raises(RuntimeError, match="mujoco_sim died"):
         performed(timer.named["actions"][0])
 

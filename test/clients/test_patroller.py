@@ -21,7 +21,8 @@ from hexapod_control.core.steering.obstacle_avoidance import Scan
 from hexapod_control.core.steering.path_following import PursuitSettings, Waypoint
 from hexapod_control.ros import messages
 from hexapod_control.ros.distribution import stamped_by_default
-from hexapod_control.ros.qos import COMMAND, LATCHED
+from hexapod_control.ros.message_types import TFMessage
+from hexapod_control.ros.qos import COMMAND, LATCHED, LATCHED_TREE
 
 PERIOD = 0.02  # [s]
 FAST = Twist(0.5, 0.5, 1.5)
@@ -41,6 +42,7 @@ class Cardboard:
         self._state = node.create_publisher(String, "gait_state", LATCHED)
         self._limits = node.create_publisher(TwistMessage, "velocity_limits", LATCHED)
         self._source = node.create_publisher(String, "command_source", LATCHED)
+        self._frames = node.create_publisher(TFMessage, "/tf_static", LATCHED_TREE)
         self.drivers = bench.listen(String, "driving", 10)
         node.create_subscription(VELOCITY_TYPE, "cmd_vel", self._take, COMMAND)
         node.create_service(Trigger, "stand", self._stand)
@@ -53,6 +55,10 @@ class Cardboard:
         self._state.publish(String(data="standing"))
         self._limits.publish(messages.twist_message(FAST))
         return response
+
+    def place_lidar(self, parent):
+        place = messages.transform_message(parent, "laser", BodyPose(), messages.time(0))
+        self._frames.publish(TFMessage(transforms=[place]))
 
     def lets_go(self):
         self._state.publish(String(data="unknown"))
@@ -106,25 +112,29 @@ def start():
 
 def test_it_stands_up_walks_to_all_waypoints_and_announces_itself(bench, start, capsys):
     robot = Cardboard(bench)
+    robot.place_lidar("my_base_link")  # of another robot
     run = start((0.5, 0.0), (0.5, 0.3, 1.0))
     bench.until(lambda: run.code is not None, seconds=30.0)
     assert run.code == 0
     assert robot.twist == ZERO
     assert robot.pose == pytest.approx((0.5, 0.3, 1.0), abs=0.06)
     assert {message.data for message in robot.drivers} == {"navigation"}
-    output = capsys.readouterr().out
+    output, errors = capsys.readouterr()
     assert "waypoint 1 of 2 reached after" in output
     assert "2 of 2 waypoints reached\n" in output
+    assert errors.count("scan: /tf_static does not place its frame laser on base_link; taken as base_link") == 1
 
 
 def test_it_stops_without_scans_and_continues_with_them(bench, start, capsys):
     robot = Cardboard(bench)
+    robot.place_lidar("r/base_link")
     run = start((1.0, 0.0))
     bench.until(lambda: robot.pose.x > 0.1, seconds=20.0)
     robot.scanning = False
     bench.until(lambda: robot.twist == ZERO, seconds=5.0)
     assert robot.pose.x < 0.9 and run.code is None
-    assert "stopped: no scan, does the lidar's driver run?" in capsys.readouterr().err
+    errors = capsys.readouterr().err
+    assert "stopped: no scan, does the lidar's driver run?" in errors and "/tf_static" not in errors
     robot.scanning = True
     bench.until(lambda: run.code == 0, seconds=20.0)
 

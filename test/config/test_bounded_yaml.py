@@ -10,8 +10,15 @@ import pytest
 from support.phantomx import robot
 
 from hexapod_control.cli.main import main
-from hexapod_control.config.bounded_yaml import MAX_FILE_BYTES, UnusableFileError, parse, parser, read_text
-from hexapod_control.config.document import read
+from hexapod_control.config.bounded_yaml import (
+    MAX_FILE_BYTES,
+    MAX_NESTING,
+    UnusableFileError,
+    parse,
+    parser,
+    read_text,
+)
+from hexapod_control.config.document import from_text, read
 from hexapod_control.config.errors import FileError, MotionFileError
 from hexapod_control.config.motions.motion_library import load_motion_text
 
@@ -97,6 +104,20 @@ def test_hostile_texts_are_refused_within_bounded_time_in_one_short_line(kind):
     assert len(str(caught.value)) < 2000
     assert any(reason in str(caught.value) for reason in REASONS)
     assert "\n" not in str(caught.value)
+
+
+def nested(levels, innermost):
+    return "{a: " * levels + innermost + "}" * levels
+
+
+def test_sections_nest_up_to_the_documented_limit_with_and_without_aliases():
+    """The outermost section is the file; a scalar counts as a level of the text."""
+    path, half = Path("file.yaml"), MAX_NESTING // 2
+    assert from_text(path, nested(MAX_NESTING - 1, "1")).is_section
+    anchored = f"b: &b {nested(half, '1')}\n"
+    assert from_text(path, f"{anchored}c: {nested(half, '*b')}\n").is_section
+    with pytest.raises(FileError, match=f"more than {MAX_NESTING} sections within each other"):
+        from_text(path, f"{anchored}c: {nested(half + 1, '*b')}\n")
 
 
 def test_an_anchor_that_is_defined_again_causes_no_warning_of_the_parser(recwarn):

@@ -1,4 +1,8 @@
-"""How nodes end: on request they run until the robot is at rest, then send their last message."""
+"""How nodes end: on request they run until the robot is at rest, then send their last message; or they do not start."""
+
+import runpy
+import signal
+import sys
 
 import pytest
 from sensor_msgs.msg import JointState, MultiDOFJointState
@@ -9,8 +13,11 @@ from support.real_time.ros_bench import DOWN, LATE, RAMP, STEP, walking
 from support.real_time.teleop_bench import L1, Pad, Robot, connected, speeds, teleop
 
 from hexapod_control.core.planner.tick_plan import RobotState
+from hexapod_control.nodes.announcements import graph_presence
+from hexapod_control.nodes.gait_planner.gait_planner import MAX_STOP_S
 from hexapod_control.nodes.servo_driver.servo_driver import TARGET_SILENCE_S
 from hexapod_control.ros import messages
+from hexapod_control.ros.node_process import STOP_SIGNALS
 from hexapod_control.ros.qos import LATCHED
 
 
@@ -41,6 +48,15 @@ def test_a_planner_that_has_to_sit_down_has_not_stopped_before_it_sits(bench):
     assert bench.planner(False, sit_on_exit=True).stopped()  # nothing is known of its robot
 
 
+def test_a_planner_that_cannot_come_to_rest_ends_after_a_while(bench):
+    node = bench.planner()
+    walking(bench, node)
+    plan = node.output.last
+    node.planner.step = lambda dt: plan
+    node.request_stop()
+    assert bench.until(node.stopped, MAX_STOP_S + LATE) > 0.9 * MAX_STOP_S
+
+
 class Ending:
     """A driver that holds a standing robot, which has to sit down before the torque goes off."""
 
@@ -61,8 +77,9 @@ class Ending:
         return response
 
     def finish(self):
-        """The last message; the torque is off."""
+        """The last message; the torque is off, also for a tick that was requested before."""
         self.node.publish_final_state()
+        self.node.tick()
         self.bench.until(lambda: not self.holds[-1].data)
         assert not self.node.driver.armed
 
@@ -111,3 +128,39 @@ def test_a_teleop_ends_with_a_zero_and_a_held_dead_man_drives_no_more(bench):
     bench.until(lambda: node.received["joy"] > sent + 3)
     node.publish_final_state()
     assert len(received) == count
+
+
+@pytest.fixture
+def handlers():
+    """Restores the handlers of the signals that end a program."""
+    before = {number: signal.getsignal(number) for number in STOP_SIGNALS}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.filterwarnings("ignore:.* found in sys.modules")
+@pytest.mark.parametrize(
+    ("program", "argument", "words"),
+    [
+        ("gait_planner", "robot:=nowhere", "nowhere"),
+        ("inverse_kinematics", "robot:=nowhere", "nowhere"),
+        ("servo_driver", "protocol:=none", "protocol"),
+        ("mujoco_sim", "rate:=1.0", "rate must be in"),
+        ("odometry", "mode:=wheels", "mode must be one of"),
+        ("imu_driver", "rate:=1.0", "rate must be in"),
+        ("teleop", "expo:=9.0", "expo must be in"),
+        ("gamepad", "deadzone:=9.0", "deadzone must be in"),
+        ("web", "port:=70000", "port must be in"),
+    ],
+)
+def test_a_program_whose_node_cannot_start_ends_with_code_2_and_one_sentence(
+    monkeypatch, capsys, handlers, program, argument, words
+):
+    monkeypatch.setattr(graph_presence, "LISTENING_TIME_S", 0.0)
+    monkeypatch.setattr(sys, "argv", [program, "--ros-args", "-p", argument])
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_module(f"hexapod_control.nodes.{program}.{program}", run_name="__main__")
+    assert ended.value.code == 2
+    (sentence,) = capsys.readouterr().err.splitlines()
+    assert words in sentence

@@ -101,6 +101,15 @@ def test_targets_that_scripts_give_to_make_exist():
     assert targets and all(re.search(rf"^{target}:", makefile, re.M) for target in targets)
 
 
+@pytest.mark.parametrize(("marked", "kept"), [({}, True), ({"_ROS_WHEELS_BOOTSTRAP_COMPLETE": "1"}, False)])
+def test_make_does_not_hand_on_the_libraries_of_the_ros_wheels_that_it_was_started_from(marked, kept):
+    given = {"PATH": os.environ["PATH"], "LD_LIBRARY_PATH": "/other/lib", **marked}
+    command = ["make", "--eval", "environment: ; @env", "environment"]
+    lines = subprocess.run(command, cwd=ROOT, env=given, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert ("LD_LIBRARY_PATH=/other/lib" in lines) is kept
+    assert not [line for line in lines if line.startswith("_ROS_WHEELS")]
+
+
 @pytest.fixture
 def tree(tmp_path):
     for name in RELEASE_FILES:

@@ -1,4 +1,4 @@
-"""A servo bus that records what it is sent and answers as scripted, and a clock that the test sets."""
+"""A servo bus and a line that record what they are sent and answer as scripted, and a clock that the test sets."""
 
 import numpy as np
 from support.phantomx import lying, robot
@@ -20,6 +20,32 @@ class ManualClock:
         return self.now
 
 
+class TimedLine:
+    """A port on which bytes come at given times; a read waits for them until its deadline."""
+
+    def __init__(self, baud):
+        self.baud, self.now, self.coming, self.reads, self.written = baud, 100.0, [], [], []
+        self.delay = 0.0  # of this computer after each read
+
+    def send_later(self, data, *times):
+        self.coming += zip(times, (data[i : i + 1] for i in range(len(data))), strict=True)
+
+    def write(self, data):
+        self.written.append(data)
+
+    def read(self, count, deadline):
+        self.reads.append((count, deadline))
+        data = b""
+        while len(data) < count and self.coming and self.coming[0][0] <= max(deadline, self.now):
+            when, byte = self.coming.pop(0)
+            self.now, data = max(self.now, when), data + byte
+        self.now = (self.now if len(data) == count else max(self.now, deadline)) + self.delay
+        return data
+
+    def clear(self):
+        self.coming = [each for each in self.coming if each[0] > self.now]
+
+
 class ScriptedBus(LoopbackBus):
     """Servos that reach every goal. `silent` ids do not answer, or `garbled`; `gone` lets the port vanish."""
 
@@ -28,7 +54,7 @@ class ScriptedBus(LoopbackBus):
     def __init__(self, ids, positions, clock):
         super().__init__(ids, positions=positions, speed=1e6, clock=clock)
         self.sent = []  # (what, ids): goals, on, off, relax, recover
-        self.goals = {}  # servo id -> last raw goal
+        self.goals, self.duration = {}, 0.0  # servo id -> last raw goal; [s] of the last goals
         self.silent, self.garbled, self.gone = set(), set(), False
         self.temperature, self.volts, self.faults = 30.0, 11.1, {}
         self.model, self.limit = "loopback", None
@@ -41,6 +67,7 @@ class ScriptedBus(LoopbackBus):
     def write_goals(self, goals, duration):
         self._send("goals", goals)
         self.goals.update(goals)
+        self.duration = duration
         super().write_goals(goals, duration)
 
     def torque(self, ids, on):

@@ -24,7 +24,7 @@ SHOTS = os.environ.get("HEXAPOD_SHOTS", "")  # folder for the screenshots, to lo
 PLAIN, SHIFT = 0, 8
 FEWER_FRAMES = """{  // drawn without a GPU, which takes a whole core
   const soon = requestAnimationFrame;
-  globalThis.requestAnimationFrame = (draw) => setTimeout(() => soon(draw), 100);
+  globalThis.requestAnimationFrame = (draw) => setTimeout(() => soon(draw), 200);
 }"""
 HEIGHT = robot().walk.height
 SPY = """for (const name of ["drawLeg", "drawTraces", "drawSupport", "drawMass", "drawTurn"]) {
@@ -373,6 +373,7 @@ def test_a_second_page_watches_stops_and_takes_over_control(stage, page):
     page.js("document.querySelector('#people button').click()")
     stage.until(lambda: other.js("hexapod.people.drives"))
     other.close()
+    stage.until(lambda: page.js("hexapod.people.people.length") == 1)
 
 
 def test_a_push_moves_the_robot_and_the_world_can_be_changed_and_reset(stage, page):

@@ -3,7 +3,6 @@
 import contextlib
 import re
 import socket
-import threading
 import time
 import urllib.error
 import urllib.request
@@ -34,7 +33,9 @@ class Site:
         self.people = 0
         door = TokenAuthority(TOKEN)
         self.desk = ClientSessions(door.admit, lambda: {"shape": {}})
-        self.server = PageServer(self.desk, HostPolicy(["robot.example"]), self.done.append, self._watch)
+        self.state = None
+        policy = HostPolicy(["robot.example"])
+        self.server = PageServer(self.desk, policy, self.done.append, self._watch, lambda: self.state, 100.0)
         self.server.start("127.0.0.1", 0)
         self.port = self.server.port
         self.loop = Loop()
@@ -171,22 +172,12 @@ def test_a_client_that_does_not_read_delays_no_other_and_is_disconnected(site, m
     raw = deaf(site.port)
     visitor = site.visit()
     visitor.wait(lambda: site.people == 2)
-    filler = {"filler": "x" * 50_000}
-    ended = threading.Event()
-
-    def states():
-        while not ended.wait(0.01):
-            site.server.show(filler)
-
-    thread = threading.Thread(target=states)
-    thread.start()
+    site.state = {"filler": "x" * 50_000}
     try:
         visitor.wait(lambda: site.people == 1, seconds=10.0)
         got = len(visitor.received("state"))
         visitor.wait(lambda: len(visitor.received("state")) >= got + 20, seconds=2.0)
     finally:
-        ended.set()
-        thread.join(5.0)
         raw.close()
 
 
@@ -201,9 +192,8 @@ def test_every_client_sees_the_name_of_the_driver(site):
 def test_sequence_numbers_of_messages_only_increase(site):
     visitor = site.visit()
     visitor.wait(lambda: visitor.received("welcome"))
-    for value in range(20):
-        site.server.show({"value": value})
-    visitor.wait(lambda: visitor.received("state") and visitor.received("state")[-1]["value"] == 19)
+    site.state = {"value": 1}
+    visitor.wait(lambda: len(visitor.received("state")) >= 20)
     numbers = [message["n"] for message in visitor.messages]
     assert all(a < b for a, b in pairwise(numbers))
 

@@ -16,7 +16,7 @@ from hexapod_control.servos.settings.io_section import BUS, I2C_SERVOS, IoSettin
 from hexapod_control.servos.settings.servo_section import ServoSettings, servo_settings
 
 MODEL = "/proc/device-tree/model"
-_PLAIN_PATH = re.compile(r"/[\w./+-]+")  # systemd splits others
+_PLAIN_PATH = re.compile(r"/[\w./+-]+")  # systemd would split any other path at special characters
 UART = re.compile(r"/dev/(ttyAMA|ttyS|serial)\d+")
 
 

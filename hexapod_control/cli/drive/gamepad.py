@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from hexapod_control.bringup import node_graph
+from hexapod_control.bringup.launch_arguments import TRUTH
 from hexapod_control.bringup.process_supervisor import run as supervise
 
 
@@ -14,7 +15,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
             f"--{argument.name.replace('_', '-')}",
             default=argument.default or None,
-            metavar={node_graph.TRUTH: "true|false"}.get(argument.kind, argument.kind.upper()),
+            metavar={TRUTH: "true|false"}.get(argument.kind, argument.kind.upper()),
             help=argument.description,
         )
 

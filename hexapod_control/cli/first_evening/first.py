@@ -20,10 +20,10 @@ from hexapod_control.servos.bus.bus_interface import Bus, BusError, PortGone
 from hexapod_control.servos.bus.serial_port import SerialPort
 from hexapod_control.servos.calibration.assign_ids import USUAL_IDS
 from hexapod_control.servos.calibration.dialog import Abandoned
+from hexapod_control.servos.first_evening.first_progress_file import FirstProgressFile
 from hexapod_control.servos.first_evening.first_session import FirstSession
 from hexapod_control.servos.first_evening.front_end import FrontEnd, TextFrontEnd
 from hexapod_control.servos.first_evening.pictured_dialog import PicturedDialog
-from hexapod_control.servos.first_evening.progress_file import FirstProgressFile
 from hexapod_control.servos.first_evening.stage_actions import StageActions
 from hexapod_control.servos.first_evening.stages import BY_KEY, StageMachine, report
 from hexapod_control.servos.line_search.line_sweep import LineFinding, sweep

@@ -60,10 +60,14 @@ def run(args: argparse.Namespace) -> int:
             if getattr(args, f"measured_{name}") is None and not sys.stdin.isatty():
                 raise InputError(f"--measured-{name}: must be given, as there is no terminal to ask on")
         from hexapod_control.clients.bounded_wait import RobotError
-        from hexapod_control.clients.odometry_survey import survey
+        from hexapod_control.clients.odometry_survey import SurveyDrives, survey
 
+        def ask(name: str, by_odometry: float) -> float:
+            return ask_measured(name, by_odometry, getattr(args, f"measured_{name}"))
+
+        options, drives = connection_options.connection(args), SurveyDrives(args.distance, args.turn)
         try:
-            factors = survey(args, path, ask_measured)
+            factors = survey(options, drives, path, ask, lambda text: print(text, flush=True))
         except RobotError as failure:
             print(f"hexapod: {failure}", file=sys.stderr)
             return 1

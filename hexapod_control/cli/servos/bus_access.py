@@ -26,7 +26,7 @@ from hexapod_control.servos.calibration.hand_positioning import HandPositioning
 from hexapod_control.servos.line_search.line_probe import with_findings
 from hexapod_control.servos.line_search.line_sweep import shared_text
 from hexapod_control.servos.protocol_registry import PROTOCOLS
-from hexapod_control.servos.settings.servo_section import LOOPBACK, ServoSettings, servo_settings
+from hexapod_control.servos.settings.servo_section import LOOPBACK, WIRED, ServoSettings, servo_settings
 
 PORTS = ("ttyUSB*", "ttyACM*", "i2c-[0-9]")  # in /dev
 FACTORY_ID = 1  # of a new servo
@@ -83,8 +83,7 @@ def settings(args: argparse.Namespace, file: RobotFile) -> ServoSettings:
     """
     found = servo_settings(file, args.protocol, args.port)
     if found.protocol == LOOPBACK:
-        known = ", ".join(name for name in PROTOCOLS if name != LOOPBACK)
-        raise InputError(f"--protocol: must be given, {file.path} has no servo bus; known: {known}")
+        raise InputError(f"--protocol: must be given, {file.path} has no servo bus; known: {', '.join(WIRED)}")
     if text := plausibility_warning(file):
         print(f"hexapod: {text}", file=sys.stderr)
     return dataclasses.replace(found, baud=args.baud or found.baud)

@@ -21,9 +21,8 @@ from hexapod_control.servos.bus.bus_interface import BusError
 from hexapod_control.servos.emulator import fault_injection
 from hexapod_control.servos.emulator.fault_injection import Emulation, FaultCommand
 from hexapod_control.servos.emulator.robot_emulator import emulate, sensor_bus
-from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.io_section import io_settings
-from hexapod_control.servos.settings.servo_section import LOOPBACK, servo_settings
+from hexapod_control.servos.settings.servo_section import LOOPBACK, WIRED, servo_settings
 
 POLL_PERIOD_S = 0.05
 SWITCH_INTERVAL_S = 0.0005  # between threads, so that the emulated bus replies in time
@@ -31,7 +30,7 @@ SWITCH_INTERVAL_S = 0.0005  # between threads, so that the emulated bus replies 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the subcommand."""
-    known = ", ".join(name for name in PROTOCOLS if name != LOOPBACK)
+    known = ", ".join(WIRED)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--robot", default="phantomx", metavar="NAME|FILE", help="robot (default: %(default)s)")
     parser.add_argument("--protocol", default="", metavar="P", help=f"{known} (default: the robot file's)")

@@ -10,6 +10,7 @@ from hexapod_control.cli.bounded_options import HasArguments, add_everywhere
 from hexapod_control.cli.input_error import InputError
 from hexapod_control.config.robots.robot_file import RobotFile, load
 from hexapod_control.servos.bus.bus_interface import BusError, PortGone
+from hexapod_control.servos.i2c.foot_switches import SWITCH_CHIPS
 from hexapod_control.servos.i2c.i2c_port import I2cPort, TransferError, listed, scan
 from hexapod_control.servos.i2c.imu_chips import IMU_CHIPS, check_imu
 from hexapod_control.servos.i2c.open_bus import open_i2c
@@ -19,7 +20,6 @@ from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.protocols.pca9685 import places
 from hexapod_control.servos.settings.io_section import (
     I2C_SERVOS,
-    MCP23017_ADDRESS,
     IoSettings,
     io_settings,
 )
@@ -113,5 +113,5 @@ def guess(address: int, wanted: Mapping[int, str]) -> str:
     usual = [chip.title for chip in IMU_CHIPS.values() if address - chip.address in (0, 1)]
     usual += [chip.title for chip in SUPPLY_CHIPS.values() if address == chip.address]
     usual += ["PCA9685"] if FIRST_ADDRESS <= address < FIRST_ADDRESS + 4 else []
-    usual += ["MCP23017"] if address == MCP23017_ADDRESS else []
+    usual += [chip.title for chip in SWITCH_CHIPS.values() if address == chip.address]
     return "not in the robot file" + (f"; perhaps {', '.join(usual)}" if usual else "")

@@ -8,7 +8,7 @@ from hexapod_control.cli.input_error import InputError
 from hexapod_control.cli.servos import bus_access
 from hexapod_control.config.section_writer import own_file
 from hexapod_control.servos.bus.bus_interface import Bus
-from hexapod_control.servos.preflight import repair
+from hexapod_control.servos.preflight import register_repair
 from hexapod_control.servos.preflight.preflight import PreflightReport, inspect
 from hexapod_control.servos.settings.joint_calibration import JointCalibration
 from hexapod_control.servos.settings.servo_section import ServoSettings
@@ -32,9 +32,9 @@ def run(bus: Bus, settings: ServoSettings, robot: str, *, confirmed: bool, limit
     bus_access.check_models(bus, there)
     joints = tuple(joint for joint in settings.joints if joint.id in there)
     report = inspect(bus, settings.protocol, joints, advice=limits)
-    wrong = repair.repairable(report)
+    wrong = register_repair.repairable(report)
     for problem in wrong:
-        print(f"{repair.describe(problem)}  ({problem.problem})")
+        print(f"{register_repair.describe(problem)}  ({problem.problem})")
     left = _others(settings, joints, report)
     if not wrong:
         print(left or f"the registers of {len(joints)} servos fit the robot")
@@ -44,10 +44,10 @@ def run(bus: Bus, settings: ServoSettings, robot: str, *, confirmed: bool, limit
         print("nothing was written")
         return 1
     try:
-        backup = repair.save_backup(path, settings.protocol, wrong)
+        backup = register_repair.save_backup(path, settings.protocol, wrong)
     except OSError as error:
         raise InputError(f"the backup cannot be written beside {path}, so nothing was changed: {error}") from None
-    failed = repair.restore(bus, wrong)
+    failed = register_repair.restore(bus, wrong)
     for problem in failed:
         name = problem.check.register.name
         print(f"{problem.joint.joint} (id {problem.joint.id}): {name} did not take {problem.wanted}: try again")

@@ -8,7 +8,6 @@ import math
 import signal
 import sys
 import time
-from collections.abc import Iterable, Sequence
 
 from hexapod_control.bringup.process_supervisor import stop_requests
 from hexapod_control.cli.bounded_options import add_everywhere, number, whole_number
@@ -16,16 +15,14 @@ from hexapod_control.cli.input_error import InputError
 from hexapod_control.cli.servos import bus_access, models, repair, search
 from hexapod_control.cli.servos.interruption import Interrupted, interruptions
 from hexapod_control.cli.servos.servo_action import ServoAction
+from hexapod_control.cli.servos.telemetry_table import TelemetryScreen, telemetry_table
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.core.names import JOINTS, joint_name
-from hexapod_control.servos.bus.bus_interface import Bus, ServoFault, ServoQuantity, ServoReading
 from hexapod_control.servos.calibration.hand_positioning import HandPositioning
 from hexapod_control.servos.settings.joint_calibration import JointCalibration
-from hexapod_control.servos.settings.servo_section import ServoSettings
 
 REFRESH_PERIOD_S = 0.2
 MAX_TABLES = 1_000_000  # of `watch`
-EVERYTHING = ~ServoQuantity.NONE
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -96,7 +93,7 @@ def _watch(action: ServoAction) -> int:
     action.bus.identify()
     screen = TelemetryScreen()
     while not action.stop.is_set():
-        screen.show(table(action.bus, action.settings))
+        screen.show(telemetry_table(action.bus, action.settings))
         if action.args.count and screen.shown >= action.args.count:
             break
         action.stop.wait(REFRESH_PERIOD_S)
@@ -130,7 +127,7 @@ def _move(action: ServoAction) -> int:
     positioning = bus_access.hand_positioning(bus, settings, file, args.pace)
     if not positioning.reads:
         print("these servos report no positions: the robot is assumed to lie on its belly", file=sys.stderr)
-    goal = min(max(joint.raw(math.radians(args.degrees)), joint.low), joint.high)
+    goal = joint.goal(math.radians(args.degrees))
     try:
         with interruptions():
             if action.stop.is_set():
@@ -148,7 +145,7 @@ def _move(action: ServoAction) -> int:
     return 0
 
 
-def _go(positioning: HandPositioning, joint: JointCalibration, goal: float) -> None:
+def _go(positioning: HandPositioning, joint: JointCalibration, goal: int) -> None:
     """Moves a joint to a goal [raw] and prints its angle."""
     positioning.go({joint.id: goal})
     positioning.settle()
@@ -167,59 +164,3 @@ ACTIONS = {
     "off": _off,
     "repair": _repair,
 }
-
-
-class TelemetryScreen:
-    """Prints tables: on a terminal each over the previous one, else one after the other."""
-
-    def __init__(self) -> None:
-        self.shown = 0
-
-    def show(self, lines: Sequence[str]) -> None:
-        """Shows a table."""
-        if self.shown and sys.stdout.isatty():  # over the last table
-            print(f"\x1b[{len(lines)}A" + "\n".join(f"{line}\x1b[K" for line in lines))
-        else:
-            print("\n".join(lines))
-        sys.stdout.flush()
-        self.shown += 1
-
-
-def table(bus: Bus, settings: ServoSettings) -> list[str]:
-    """Reads all servos once. Returns the table of their readings, one string per line."""
-    answers = bus.read(settings.ids, bus.can_read & EVERYTHING if bus.can_read else ServoQuantity.POSITION)
-    head = f"{'joint':22s} {'id':>3s} {'raw':>6s} {'deg':>7s} {'load':>5s} {'V':>5s} {'degC':>4s}  faults"
-    volts, amperes = bus.supply()
-    rows = [line(joint, answers.get(joint.id)) for joint in settings.joints]
-    counters = bus.counters
-    foot = [f"{len(answers)} of {len(rows)} answer", f"{counters.bad} bad frames", f"{counters.timeouts} timeouts"]
-    if volts is not None:
-        foot.append(f"board {volts:.1f} V" + (f" {amperes:.2f} A" if amperes is not None else ""))
-    if not bus.can_read & ServoQuantity.POSITION:
-        foot.append("raw is the last goal: these servos report no position")
-    return [head, *rows, ", ".join(foot)]
-
-
-def line(joint: JointCalibration, reading: ServoReading | None) -> str:
-    """The row of one servo; a dash stands for a value that it does not report."""
-    name = joint.joint.removesuffix("_joint")
-    if reading is None:
-        return f"{name:22s} {joint.id:3d}      -"
-    raw = reading.position
-    cells = (
-        _cell("6d", raw),
-        _cell("7.1f", None if raw is None else math.degrees(joint.angle(raw))),
-        _cell("5.2f", reading.load),
-        _cell("5.1f", reading.voltage),
-        _cell("4.0f", reading.temperature),
-    )
-    return f"{name:22s} {joint.id:3d} {' '.join(cells)}  {_faults(reading.fault)}".rstrip()
-
-
-def _cell(form: str, value: float | None) -> str:
-    return "-".rjust(int(form.split(".")[0].rstrip("d"))) if value is None else format(value, form)
-
-
-def _faults(fault: ServoFault) -> str:
-    names: Iterable[str] = (item.name.lower() for item in ServoFault if item in fault and item.name)
-    return " ".join(names)

@@ -10,11 +10,11 @@ from hexapod_control.cli.bounded_options import HasArguments, add_robot, number,
 from hexapod_control.cli.input_error import InputError
 from hexapod_control.config.robots import saved_capabilities
 from hexapod_control.config.robots.robot_file import load
-from hexapod_control.core.gait.gait_table import GaitSelection
+from hexapod_control.core.gait.gait_table import GaitSelection, unknown_gait
 from hexapod_control.core.robot import Robot
+from hexapod_control.core.sensing.odometry import ODOMETRY_MODES
 from hexapod_control.core.workspace.capabilities import Capabilities
-from hexapod_control.servos.protocol_registry import PROTOCOLS
-from hexapod_control.servos.settings.servo_section import LOOPBACK
+from hexapod_control.servos.settings.servo_section import WIRED
 from hexapod_control.sim.world_settings import WorldSettings
 
 WORLD = ("world", "seed", "slope_deg", "block_height", "friction", "payload", "servo_model")
@@ -44,9 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--bus", default="", metavar="PROTOCOL", help="drive the simulated servos over an emulated bus, e.g. feetech_st"
     )
-    parser.add_argument(
-        "--odometry", choices=("commanded", "legs", "legs_imu"), help="source of the odometry (default: legs)"
-    )
+    parser.add_argument("--odometry", choices=ODOMETRY_MODES, help="source of the odometry (default: legs)")
     parser.add_argument(
         "--adaptive-touch-down", action="store_true", help="lower each foot until it touches the ground"
     )
@@ -96,7 +94,8 @@ def run(args: argparse.Namespace) -> int:
     try:
         world = WorldSettings(**given)
     except ValueError as error:
-        raise InputError(f"--{error}") from None
+        name, _, text = str(error).partition(" ")
+        raise InputError(f"--{name.replace('_', '-')} {text}") from None
     os.environ.setdefault("AMENT_PREFIX_PATH", sys.prefix)  # nothing else sets it in a venv
     try:
         from hexapod_control.cli.sim.simulation_run import SimulationRun
@@ -107,9 +106,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check_bus(name: str, speed: float) -> None:
-    known = [row.name for row in PROTOCOLS.values() if row.name != LOOPBACK]
-    if name and name not in known:
-        raise InputError(f"--bus: unknown protocol {name!r}; known: {', '.join(known)}")
+    if name and name not in WIRED:
+        raise InputError(f"--bus: unknown protocol {name!r}; known: {', '.join(WIRED)}")
     if name and speed != 1.0:
         raise InputError(f"--speed: must be 1 with --bus, which runs in real time, is {speed:g}")
 
@@ -117,6 +115,6 @@ def _check_bus(name: str, speed: float) -> None:
 def _gait(robot: Robot, name: str) -> GaitSelection:
     saved_capabilities.enable()
     capabilities = Capabilities.of(robot)
-    if name and name not in capabilities.gait_names:
-        raise InputError(f"--gait: unknown gait {name!r}; known: {', '.join(capabilities.gait_names)}")
+    if name and (refusal := unknown_gait(name, capabilities.gait_names)):
+        raise InputError(f"--gait: {refusal}")
     return capabilities.selection(name)

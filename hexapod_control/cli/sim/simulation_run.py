@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from hexapod_control.bringup import node_graph, shared_process
+from hexapod_control.bringup.launch_arguments import ParameterValue
 from hexapod_control.bringup.process_supervisor import NodeExit, Supervisor, stop_requests
 from hexapod_control.cli.sim import scripted_drive
 from hexapod_control.cli.sim.run_film import render
@@ -97,7 +98,7 @@ class SimulationRun:
         given |= {"web": not args.no_web, "web_lan": args.lan}
         given |= {"camera_rate": args.camera} if args.camera else {}
         given |= {"web_port": args.port} if args.port is not None else {}
-        more: dict[str, node_graph.ParameterValue] = {}
+        more: dict[str, ParameterValue] = {}
         if args.speed != 1.0:
             given["use_sim_time"] = "true"
             more["sim_speed_factor"] = args.speed

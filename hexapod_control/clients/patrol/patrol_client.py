@@ -23,7 +23,8 @@ from hexapod_control.ros.qos import LATCHED, LATCHED_TREE, SENSOR
 
 MAX_SCAN_AGE_S = 0.6  # in the time of the odometry
 MAX_ODOMETRY_AGE_S = 1.0  # without odometry the robot is stopped
-UNKNOWN = Pose(0.0, 0.0, 0.0)
+SENSOR_AT_BASE = Pose(0.0, 0.0, 0.0)
+BASES = ("base_link", "base_footprint")  # frames, perhaps after a prefix
 
 
 class PatrolClient(RobotClient):
@@ -42,6 +43,7 @@ class PatrolClient(RobotClient):
             None  # scan not yet transformed: time [s], points [m] in base_footprint
         )
         self._sensors: dict[str, Pose] = {}  # by frame, in base_link
+        self.unplaced_frame = ""  # frame of the last scan, if its place on the robot is unknown
         create = self._node.create_subscription
         create(Odometry, "odom", self._on_odometry, 50)
         create(Odometry, "simulator/floating_base_state", lambda message: self.truth.add(sample(message)), 50)
@@ -59,7 +61,7 @@ class PatrolClient(RobotClient):
 
     def _on_frames(self, message: TFMessage) -> None:
         for item in message.transforms:
-            if item.header.frame_id.endswith("base_link"):
+            if _unprefixed(item.header.frame_id) == "base_link":
                 place = item.transform.translation
                 try:
                     yaw = messages.roll_pitch_yaw(item.transform.rotation)[2]
@@ -74,7 +76,9 @@ class PatrolClient(RobotClient):
             scan = messages.scan(message)
         except messages.MessageError:
             return
-        sensor = self._sensors.get(message.header.frame_id, UNKNOWN)
+        frame = message.header.frame_id
+        self.unplaced_frame = "" if frame in self._sensors or _unprefixed(frame) in BASES else frame
+        sensor = self._sensors.get(frame, SENSOR_AT_BASE)
         self._pending = messages.nanoseconds(message.header.stamp) / messages.NANOSECONDS, points(scan, sensor)
         self._transform_scan()
 
@@ -82,12 +86,12 @@ class PatrolClient(RobotClient):
         """Transforms the pending scan to odom, once the odometry for its time has arrived."""
         if self._pending is None:
             return
-        time, seen = self._pending
-        last, age = self.odometry.last, self.odometry.last.time - time
+        stamp, seen = self._pending
+        last, age = self.odometry.last, self.odometry.last.time - stamp
         if -MAX_SCAN_AGE_S < age < 0.0:
             return  # the odometry for that time has not arrived yet
         known = 0.0 <= age < MAX_SCAN_AGE_S and len(self.odometry) > 1  # else the lidar has another clock
-        self.obstacles = transform_points(seen, self.odometry.at(time) if known else last.pose)
+        self.obstacles = transform_points(seen, self.odometry.at(stamp) if known else last.pose)
         self.scanned, self._pending = last.time, None
 
     @property
@@ -104,3 +108,8 @@ class PatrolClient(RobotClient):
     def other_driver(self) -> str:
         """The other command source that drives the robot now; empty if there is none."""
         return self.source if self.source in SOURCES and self.source != self.source_name else ""
+
+
+def _unprefixed(frame: str) -> str:
+    """Name of a frame without the prefix of its robot."""
+    return frame.rpartition("/")[2]

@@ -11,7 +11,7 @@ import numpy as np
 
 from hexapod_control.bringup.process_supervisor import StopSignal
 from hexapod_control.clients.bounded_wait import BoundedWait, EndRequested, RobotError
-from hexapod_control.clients.patrol.patrol_client import UNKNOWN, PatrolClient
+from hexapod_control.clients.patrol.patrol_client import PatrolClient
 from hexapod_control.clients.patrol.patrol_map import PatrolResult
 from hexapod_control.clients.robot_client import COMMAND_PERIOD_S
 from hexapod_control.core.kinematics.se2 import ZERO, Pose, wrap
@@ -40,7 +40,7 @@ class PatrolRun:
         self._begin = 0.0  # [s] time of the odometry
         self._reported = 0.0  # [s] steady time of the last line of progress
         self._drawn = -math.inf  # [s] of the last scan in the picture
-        self._align = UNKNOWN  # pose of the world in odom at the start
+        self._align = Pose(0.0, 0.0, 0.0)  # pose of the world in odom at the start
         self._errors: list[tuple[float, float]] = []  # [m], [rad] by ground truth
         self._phrase = ""
         self._walkable = time.monotonic()  # [s] steady time at which the robot could walk last
@@ -60,6 +60,9 @@ class PatrolRun:
             until(lambda: robot.has_service("stand"), READY_S, "no service stand: is gait_planner running?")
             self._wait.request("stand")
         self._wait.until_robot(lambda: min(robot.maxima) > 0.0, POSTURE_S, "stand up")
+        if robot.unplaced_frame and not self._blind:
+            text = f"scan: /tf_static does not place its frame {robot.unplaced_frame} on base_link"
+            print(f"{text}; taken as base_link, publish the place of the lidar", file=sys.stderr)
         self._begin, self._walkable = robot.odometry.last.time, time.monotonic()
         truth = self._truth()  # in the world, before the alignment below
         if truth is not None:

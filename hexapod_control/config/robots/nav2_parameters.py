@@ -15,7 +15,7 @@ from ruamel.yaml.comments import CommentedMap
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
 from hexapod_control.config.bounded_yaml import UnusableYamlError, parse, parser
-from hexapod_control.core.gait.gait_table import Gait
+from hexapod_control.core.gait.gait_table import Gait, unknown_gait
 from hexapod_control.core.kinematics.body_pose import NEUTRAL
 from hexapod_control.core.kinematics.leg_kinematics import LegJoints, hip_to_base, leg_forward
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
@@ -59,8 +59,8 @@ class Nav2Robot:
 def describe(robot: Robot, gait: str = "") -> Nav2Robot:
     """The robot in a gait (default: that of its file). Raises ValueError if it cannot walk or has no such gait."""
     capabilities = Capabilities.of(robot)
-    if gait and gait not in capabilities.gait_names:
-        raise ValueError(f"unknown gait {gait!r}; known: {', '.join(capabilities.gait_names)}")
+    if gait and (refusal := unknown_gait(gait, capabilities.gait_names)):
+        raise ValueError(refusal)
     row = capabilities.selection(gait).fastest
     top = Twist(*(_floor(SPEED_SHARE * v) for v in _walk(capabilities, row).maxima()))
     axes = (Twist(top.vx, 0.0, 0.0), Twist(0.0, top.vy, 0.0), Twist(0.0, 0.0, top.wz))

@@ -14,6 +14,7 @@ from fractions import Fraction
 from types import MappingProxyType
 
 from hexapod_control.core.gait.leg_sides import leg_sides
+from hexapod_control.core.names import quoted
 from hexapod_control.core.robot import Point, Robot
 
 MIN_LEGS = 4  # three stand while one swings
@@ -96,7 +97,7 @@ class GaitSelection:
 ALTERNATING = {6: "tripod", 8: "tetrapod"}  # name of the gait with two alternating groups, by number of legs
 
 NAMES = ("tripod", "tetrapod", "alternating", "ripple", "wave", "crawl", "fastest")
-"""Names of the gaits that follow from the geometry."""
+"""Names of the gaits that follow from the geometry; core/workspace/robot_gaits.py adds `crawl` and `fastest`."""
 
 Phases = list[list[Fraction]]
 """Lift-off phase of the left and of the right legs, front to rear."""
@@ -109,10 +110,16 @@ def derived_gaits(robot: Robot) -> MappingProxyType[str, Gait]:
     left, right = leg_sides(robot.legs)
     counts = (len(left), len(right))
     rows = []
-    for name, in_the_air, phases in _named(counts):
+    for name, in_the_air, phases in _standard_gaits(counts):
         lift_off = dict(zip(left + right, phases[0] + phases[1], strict=True))
         rows.append(Gait(name, float(1 - in_the_air), tuple(float(lift_off[leg]) for leg in range(len(lift_off)))))
     return MappingProxyType({row.name: row for row in rows})
+
+
+def unknown_gait(name: str, known: Iterable[str]) -> str:
+    """Why a gait cannot be selected; empty if it is one of the known ones."""
+    names = tuple(known)
+    return "" if name in names else f"unknown gait {quoted(name)}; known: {', '.join(names)}"
 
 
 def own_gaits(robot: Robot) -> dict[str, Gait]:
@@ -120,7 +127,7 @@ def own_gaits(robot: Robot) -> dict[str, Gait]:
     return {row.name: Gait(*row) for row in robot.gaits}
 
 
-def _named(counts: tuple[int, int]) -> Iterator[tuple[str, Fraction, Phases]]:
+def _standard_gaits(counts: tuple[int, int]) -> Iterator[tuple[str, Fraction, Phases]]:
     """Yields name, swing share of the cycle, and phases of each gait for these numbers of legs left and right."""
     total, most = sum(counts), max(counts)
     if counts[0] == counts[1] and most > 2:

@@ -7,6 +7,7 @@ Each difference of two angles is computed as one arctangent, so that nothing has
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -46,15 +47,7 @@ def inverse_over_arrays(leg: Leg, feet: Coordinates) -> BatchSolution:
 
     NaN targets are not reached.
     """
-    shape = np.broadcast_shapes(*(axis.shape for axis in feet))
-    x, y, z = (np.broadcast_to(axis, shape).ravel() for axis in feet)
-    joints = np.empty((3, x.size))
-    reached = np.empty(x.size, dtype=np.bool_)
-    for start in range(0, x.size, BLOCK):
-        part = slice(start, start + BLOCK)
-        joints[:, part], reached[part] = _solve(leg, x[part], y[part], z[part])
-    coxa, femur, tibia = joints.reshape(3, *shape)
-    return BatchSolution((coxa, femur, tibia), reached.reshape(shape))
+    return _in_blocks(feet, lambda x, y, z: _solve(leg, _target(leg, x, y, z)))
 
 
 def joints_at_contacts(leg: Leg, radius: float, height: float, contacts: Coordinates) -> BatchSolution:
@@ -62,31 +55,77 @@ def joints_at_contacts(leg: Leg, radius: float, height: float, contacts: Coordin
 
     `ball_centre_and_joints` over arrays, from BENT_LEG; `radius` [m] is that of the foot, `height` [m] of base_link.
     """
-    x, y, z = base_to_hip(leg, (contacts[0], contacts[1], contacts[2] + (radius - height)))
-    shift_x, shift_y = _rolled(radius, *(np.array(angle) for angle in BENT_LEG))
-    rolled = inverse_over_arrays(leg, (x + shift_x, y + shift_y, z))
-    shift_x, shift_y = _rolled(radius, *rolled.joints)
-    return inverse_over_arrays(leg, (x + shift_x, y + shift_y, z))
+    coxa, femur, tibia = BENT_LEG
+    bent = _arc(radius, np.array(femur + tibia))
+    bent_x, bent_y = bent * math.cos(coxa), bent * math.sin(coxa)
+
+    def solve(x: Array, y: Array, z: Array) -> BatchSolution:
+        shift_x, shift_y = _rolled(leg, radius, _target(leg, x + bent_x, y + bent_y, z))
+        return _solve(leg, _target(leg, x + shift_x, y + shift_y, z))
+
+    return _in_blocks(base_to_hip(leg, (contacts[0], contacts[1], contacts[2] + (radius - height))), solve)
 
 
-def _rolled(radius: float, coxa: Array, femur: Array, tibia: Array) -> tuple[Array, Array]:
-    """From the contact point to below the ball's centre [m, hip frame]."""
-    lean = femur + tibia + 0.5 * math.pi  # of the tibia from the vertical
-    arc = -radius * (lean - math.tau * np.rint(lean / math.tau))
-    return arc * np.cos(coxa), arc * np.sin(coxa)
+def _in_blocks(feet: Coordinates, solve: Callable[[Array, Array, Array], BatchSolution]) -> BatchSolution:
+    shape = np.broadcast_shapes(*(axis.shape for axis in feet))
+    if math.prod(shape) <= BLOCK:
+        joints, reached = solve(*feet)
+        coxa, femur, tibia = (angle if angle.shape == shape else np.broadcast_to(angle, shape) for angle in joints)
+        return BatchSolution((coxa, femur, tibia), reached)
+    x, y, z = (np.broadcast_to(axis, shape).ravel() for axis in feet)
+    angles = np.empty((3, x.size))
+    reached = np.empty(x.size, dtype=np.bool_)
+    for start in range(0, x.size, BLOCK):
+        part = slice(start, start + BLOCK)
+        angles[:, part], reached[part] = solve(x[part], y[part], z[part])
+    coxa, femur, tibia = angles.reshape(3, *shape)
+    return BatchSolution((coxa, femur, tibia), reached.reshape(shape))
 
 
-def _solve(leg: Leg, x: Array, y: Array, z: Array) -> BatchSolution:
+class _Target(NamedTuple):
+    """Targets in the vertical plane in which femur and tibia move."""
+
+    usual: Mask  # False if the target is so close to the coxa axis that the coxa keeps the angle of BENT_LEG
+    square: Array  # [m^2] of the distance from the coxa axis
+    ahead: Array  # [m^2] direction of the plane in the hip frame, times `square`: x ...
+    aside: Array  # ... and y
+    outward: Array  # [m] from the femur axis
+    upward: Array  # [m]
+    cosine: Array  # of the tibia angle; beyond +-1 if the target is out of reach
+
+
+def _target(leg: Leg, x: Array, y: Array, z: Array) -> _Target:
     d, a, b = leg.femur_lateral, leg.femur.length, leg.tibia.length
     square = x * x + y * y
-    reached = (square >= d * d) & (square >= ON_AXIS * ON_AXIS)
-    radial = np.sqrt(np.where(reached, square - d * d, 0.0))
-    coxa = np.where(reached, np.arctan2(y * radial - d * x, x * radial + d * y), BENT_LEG[0])
-
+    usual = (square >= d * d) & (square >= ON_AXIS * ON_AXIS)
+    radial = np.sqrt(np.where(usual, square - d * d, 0.0))
     u, w = radial - leg.coxa.length, z - leg.femur_vertical
     cosine = (u * u + w * w - (a * a + b * b)) / (2.0 * a * b)
-    reached &= np.abs(cosine) <= 1.0
-    cosine = np.clip(cosine, -1.0, 1.0)
+    return _Target(usual, square, x * radial + d * y, y * radial - d * x, u, w, cosine)
+
+
+def _arc(radius: float, lower: Array) -> Array:
+    """How far [m] a foot has rolled outwards, from the angle [rad] of its tibia to the horizontal."""
+    lean = lower + 0.5 * math.pi
+    return -radius * (lean - math.tau * np.rint(lean / math.tau))
+
+
+def _rolled(leg: Leg, radius: float, target: _Target) -> tuple[Array, Array]:
+    """From the contact point to below the ball's centre [m, hip frame]; needs no angle of coxa and femur."""
+    a, b, u, w = leg.femur.length, leg.tibia.length, target.outward, target.upward
+    cosine = np.clip(target.cosine, -1.0, 1.0)
+    along, across = b + a * cosine, a * np.sqrt(1.0 - cosine * cosine)  # of the foot, seen along the tibia
+    arc = _arc(radius, np.arctan2(w * along - u * across, u * along + w * across))
+    share = arc / np.where(target.usual, target.square, 1.0)
+    x, y = math.cos(BENT_LEG[0]), math.sin(BENT_LEG[0])
+    return np.where(target.usual, share * target.ahead, arc * x), np.where(target.usual, share * target.aside, arc * y)
+
+
+def _solve(leg: Leg, target: _Target) -> BatchSolution:
+    a, b, u, w = leg.femur.length, leg.tibia.length, target.outward, target.upward
+    coxa = np.where(target.usual, np.arctan2(target.aside, target.ahead), BENT_LEG[0])
+    reached = target.usual & (np.abs(target.cosine) <= 1.0)
+    cosine = np.clip(target.cosine, -1.0, 1.0)
     tibia = -np.arccos(cosine)
     along, across = a + b * cosine, b * np.sqrt(1.0 - cosine * cosine)  # of the foot, seen along the femur
     femur = np.arctan2(w * along + u * across, u * along - w * across)

@@ -1,6 +1,6 @@
-"""Commands of an operator: accepted or refused.
+"""Decides which operator commands are accepted.
 
-All rules for that are here:
+The rules:
 
 - Every request ends a motion that is played or rehearsed: the robot comes to rest, then the request is executed.
   Two exceptions: a zero velocity, as sources repeat it, does not affect a motion, and another motion waits for the
@@ -33,7 +33,7 @@ class OperatorCommands:
         """Accepts requests until `close`."""
         self._player = player
         self._planner: Planner = player.planner
-        self.robot: Robot = player.planner.robot  # commanded twist
+        self.robot: Robot = player.planner.robot
         self._rehearsal: MotionRehearsal | None = None
         self._awaited = ""  # name of a motion that is being read
         self._outcomes: list[MotionOutcome] = []  # of rehearsals

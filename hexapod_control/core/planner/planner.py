@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from hexapod_control.core.gait.gait_table import unknown_gait
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.kinematics.leg_kinematics import LegJoints
@@ -197,8 +198,8 @@ class Planner:
 
     def change_gait(self, name: str) -> str:
         """Changes to another gait; `auto`: from now on to the one that suits the speed."""
-        if name not in self.capabilities.gait_names:
-            return f"unknown gait {quoted(name)}; known: {', '.join(self.capabilities.gait_names)}"
+        if refusal := unknown_gait(name, self.capabilities.gait_names):
+            return refusal
         context, selection = self._context, self.capabilities.selection(name)
         context.settings, context.wanted_gait = replace(context.settings, selection=selection), name
         return self._handle(requests.GaitRequest(selection))

@@ -70,7 +70,8 @@ def _fit_to_footholds(footholds: Sequence[Point], contacts: Sequence[Point]) -> 
     (hx, hy), (cx, cy) = (
         (math.fsum(axis) / count for axis in zip(*points, strict=True)) for points in (footholds, contacts)
     )
-    pairs = [(x - cx, y - cy, u - hx, v - hy) for (x, y), (u, v) in zip(contacts, footholds, strict=True)]
+    # The deviations of one side sum to zero, so the other side needs no centring.
+    pairs = [(x - cx, y - cy, u, v) for (x, y), (u, v) in zip(contacts, footholds, strict=True)]
     yaw = math.atan2(math.fsum(x * v - y * u for x, y, u, v in pairs), math.fsum(x * u + y * v for x, y, u, v in pairs))
     x, y = Pose(0.0, 0.0, yaw).apply(cx, cy)
     return Pose(hx - x, hy - y, yaw)

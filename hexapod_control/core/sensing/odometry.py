@@ -30,6 +30,7 @@ from hexapod_control.core.kinematics.rolling_contact import rolling_displacement
 from hexapod_control.core.kinematics.se2 import ZERO, Pose, exp, log
 from hexapod_control.core.robot import Point, Robot
 
+ODOMETRY_MODES = ("commanded", "legs", "legs_imu")  # joints as commanded; as measured; also the heading of an IMU
 MAX_STEP_INTERVAL_S = 0.03  # between samples in which all feet may change; in a longer one they move in the air
 UNKNOWN_RESIDUAL = 0.002  # [m] assumed residual of a step without planted feet
 BRIDGED_TIME_S = 0.1  # of constant velocity assumed without planted feet

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import ClassVar, Protocol
 
-from hexapod_control.core.gait.gait_table import AUTO, Gait, GaitSelection
+from hexapod_control.core.gait.gait_table import AUTO, Gait, GaitSelection, unknown_gait
 from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.robot import Robot
@@ -68,8 +68,8 @@ class Capabilities:
     @classmethod
     def _computed(cls, robot: Robot) -> Capabilities:
         rows = gaits(robot)
-        if robot.walk.gait not in (*rows, AUTO):
-            raise ValueError(f"unknown gait {robot.walk.gait!r}; known: {', '.join((*rows, AUTO))}")
+        if refusal := unknown_gait(robot.walk.gait, (*rows, AUTO)):
+            raise ValueError(refusal)
         stances = StanceRegionTable(robot)
         footholds = stances.at(robot.walk.height).footholds
         margins = margins_by_legs_in_swing(footholds, neutral_center(robot))

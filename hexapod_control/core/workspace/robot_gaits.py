@@ -10,7 +10,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import NamedTuple
 
-from hexapod_control.core.gait.gait_table import Gait, derived_gaits, own_gaits
+from hexapod_control.core.gait.gait_table import AUTO, Gait, derived_gaits, own_gaits
 from hexapod_control.core.robot import Point, Robot
 from hexapod_control.core.statics.static_stability import static_margin
 from hexapod_control.core.workspace.crawl import crawl, shifted_center
@@ -44,6 +44,11 @@ def gaits(robot: Robot) -> Mapping[str, Gait]:
         raise ValueError(f"no gait is stable: with {legs} in the air the static margin is {margin:.4f} m")
     fastest = fastest_gait(robot, neutral_center(robot), min(gait.duty_factor for gait in usable.values()))
     return MappingProxyType(usable if fastest is None else {**usable, fastest.name: fastest})
+
+
+def gait_names(robot: Robot) -> tuple[str, ...]:
+    """The names that can be selected as gait. Raises ValueError if the robot has no gait."""
+    return (*gaits(robot), AUTO)
 
 
 def known_gaits(robot: Robot) -> dict[str, Gait]:

@@ -46,12 +46,12 @@ from hexapod_control.core.workspace.swing_limits import (
 )
 
 FULL_DISPLACEMENT_GAIN = 0.05  # of speed, with which stride centres move all the way
-EASY = 0.95  # of what is possible: strides move away from the neutral footholds only to stay at it
+EASY_LOAD = 0.95  # share of the possible load: strides move away from the neutral footholds only above it
 MIN_SPEED = 1e-6  # [m/s] in the tables
 STRIDE_LENGTHS = 8  # lengths of strides, from 0 to the whole region
 MIN_DISTANCE = 1e-6  # [m] of a foot from base_footprint
 BEND_STEP = BENDS[1] - BENDS[0]
-TURNING = HEADINGS  # as a heading in the tables
+TURNING_HEADING = HEADINGS  # as a heading in the tables
 NEAR_TURNING = 0.1  # of the speed of a foot: a slower body next to it is between turning on the spot and the rest
 
 
@@ -64,10 +64,10 @@ class SpeedLimit:
     moved: float = 0.0  # share (0 to 1) of the displacement of the stride centres
 
 
-def _slowness(leg: Leg, robot: Robot, height: float, strides: StridesByMotion, stance_time: float) -> Array:
-    """The least time per path [s/m] of a foot (bend, swing time, heading) with every joint under its limit.
+def _inverse_speeds(leg: Leg, robot: Robot, height: float, strides: StridesByMotion, stance_time: float) -> Array:
+    """The least time per path [s/m] of a foot with every joint under its limit, by (bend, swing time, heading).
 
-    The last heading is that of turning on the spot, in the last bend.
+    `stance_time` is in swing times. The last heading is that of turning on the spot, in the last bend.
     """
     swings = np.array(SWING_TIME_SCALES) * robot.walk.swing_time
     # The body's motion past a foot of unit speed: straight, or about a centre of rotation as far as the body's.
@@ -75,14 +75,14 @@ def _slowness(leg: Leg, robot: Robot, height: float, strides: StridesByMotion, s
     radii = np.append(strides.radii, strides.radii[:, -1:], axis=1)
     distance = np.maximum(np.abs(centres), MIN_DISTANCE)
     heading = np.exp(1j * math.pi * np.arange(HEADINGS + 1) / HEADINGS) * np.ones(centres.shape)
-    heading[:, TURNING] = 1j * centres[:, TURNING] / distance[:, TURNING]
+    heading[:, TURNING_HEADING] = 1j * centres[:, TURNING_HEADING] / distance[:, TURNING_HEADING]
     rate = np.array(BENDS)[:, None] / distance
     motion = UnitMotion((heading - 1j * rate * centres)[..., None, None], rate[..., None, None])
     travels = 2.0 * STRIDE_SHARE / stance_time * radii[..., None] * np.linspace(0.0, 1.0, STRIDE_LENGTHS)
     path = foot_positions(motion, travels[..., None], stance_time, centres[..., None, None], PROGRESS)
     contacts = path.real, path.imag, robot.walk.lift_height * share_and_lift(PROGRESS)[1]
     times = shortest_swing(leg, joints_at_contacts(leg, robot.foot_radius, height, contacts).joints)
-    speeds = np.stack([max_travels(travels, times, swing) / swing for swing in swings], axis=1)
+    speeds = (max_travels(travels, times, swings) / swings[:, None, None]).swapaxes(0, 1)
     found: Array = 1.0 / np.maximum(speeds, MIN_SPEED)
     return found
 
@@ -117,7 +117,7 @@ def _places(angle: float, bend: float, turning: float) -> tuple[tuple[int, int, 
 
     `turning` (0 to 1) is how nearly the body turns on the spot.
     """
-    found = [(len(BENDS) - 1, TURNING, turning)] if turning > 0.0 else []
+    found = [(len(BENDS) - 1, TURNING_HEADING, turning)] if turning > 0.0 else []
     if turning >= 1.0:
         return tuple(found)
     place, side = angle * HEADINGS / math.pi, (bend + 1.0) / BEND_STEP
@@ -160,7 +160,7 @@ class SpeedEnvelope:
             [
                 [
                     [array("d", headings) for headings in bend]
-                    for bend in _slowness(leg, robot, height, strides, stance_time)
+                    for bend in _inverse_speeds(leg, robot, height, strides, stance_time)
                 ]
                 for leg, strides in zip(robot.legs, self._strides.at_row(row, moved), strict=True)
             ]
@@ -240,7 +240,7 @@ class SpeedEnvelope:
         swing, load = self._nearest_swing(gaits, height, moved, share, twist, tempo)
         if (
             self.moves_centres
-            and load > EASY
+            and load > EASY_LOAD
             and most > 0.0
             and all(each.name == self._strides.gait.name for each in (gait, *coming))
         ):
@@ -254,9 +254,9 @@ class SpeedEnvelope:
     ) -> tuple[int, float]:
         """The swing time (index) nearest to a tempo at which a twist is possible, or that of the least load; its load.
 
-        With moved centres it is to be easy: at the limit, all joints of a leg reach their speeds at once.
+        With moved centres it is at most EASY_LOAD: at the limit, all joints of a leg reach their speeds at once.
         """
-        enough = EASY if moved > 0.0 else 1.0
+        enough = EASY_LOAD if moved > 0.0 else 1.0
         feet = self._moving_feet(height, moved, twist)
         if tempo not in self._nearest:
             indices = sorted(range(len(SWING_TIME_SCALES)), key=lambda k: abs(SWING_TIME_SCALES[k] - tempo))
@@ -277,12 +277,12 @@ class SpeedEnvelope:
         Those that moved centres would not make faster stay there.
         """
         neutral = self._loads(gait, height, 0.0, share, twist)
-        if min(neutral) <= EASY:
+        if min(neutral) <= EASY_LOAD:
             return 0.0
         moved = self._loads(gait, height, most, share, twist)
         gain = min(max((min(neutral) / min(moved) - 1.0) / FULL_DISPLACEMENT_GAIN, 0.0), 1.0)
         # Between the two, loads are nearly linear.
-        parts = [(a - EASY) / (a - b) for a, b in zip(neutral, moved, strict=True) if b <= EASY < a]
+        parts = [(a - EASY_LOAD) / (a - b) for a, b in zip(neutral, moved, strict=True) if b <= EASY_LOAD < a]
         return most * gain * min(parts, default=1.0)
 
     def _loads(self, gait: Gait, height: float, moved: float, share: float, twist: Twist) -> list[float]:

@@ -16,19 +16,21 @@ SWING_SAMPLES = 21  # of a swing
 PROGRESS = np.linspace(0.0, 1.0, SWING_SAMPLES)  # at the samples
 
 
-def max_travels(travels: Array, times: Array, swing: float) -> Array:
-    """Longest travels (...) [m] of a swing that lasts `swing` [s]; 0 if even the shortest one takes longer.
+def max_travels(travels: Array, times: Array, swings: Array) -> Array:
+    """Longest travels (T, ...) [m] of swings that last `swings` (T,) [s]; 0 if even the shortest one takes longer.
 
     `travels` (..., V) [m] increase from 0; `times` (..., V) [s] are their shortest swings, linear between them.
     """
     times = np.maximum.accumulate(times, axis=-1)
-    last = times.shape[-1] - 1
-    low = np.maximum((times <= swing).sum(axis=-1) - 1, 0)[..., None]
-    high = np.minimum(low + 1, last)
-    below, above = (np.take_along_axis(times, k, axis=-1)[..., 0] for k in (low, high))
-    start, end = (np.take_along_axis(np.broadcast_to(travels, times.shape), k, axis=-1)[..., 0] for k in (low, high))
-    part = np.clip((swing - below) / np.maximum(above - below, 1e-12), 0.0, 1.0)
-    found: Array = np.where(below <= swing, start + part * (end - start), 0.0)
+    columns = times.shape[-1]
+    rows = columns * np.arange(times.size // columns).reshape(times.shape[:-1])
+    found = np.empty((len(swings), *rows.shape))
+    for each, swing in zip(found, swings.tolist(), strict=True):
+        low = np.maximum((times <= swing).sum(axis=-1) - 1, 0)
+        ends = rows + low, rows + np.minimum(low + 1, columns - 1)
+        (below, above), (start, end) = ([values.take(k) for k in ends] for values in (times, travels))
+        part = np.clip((swing - below) / np.maximum(above - below, 1e-12), 0.0, 1.0)
+        each[...] = np.where(below <= swing, start + part * (end - start), 0.0)
     return found
 
 

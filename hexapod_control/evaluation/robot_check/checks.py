@@ -8,10 +8,14 @@ from collections.abc import Callable, Iterator, Mapping
 import numpy as np
 
 from hexapod_control.core.kinematics.arrays import Array
-from hexapod_control.core.kinematics.leg_clearance import LegNeighbours
+from hexapod_control.core.kinematics.leg_clearance import LegCapsule, LegNeighbours, capsules
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.names import JOINTS
+from hexapod_control.core.robot import Robot
+from hexapod_control.core.statics.static_stability import GRAVITY
 from hexapod_control.core.workspace.robot_gaits import least_support
+from hexapod_control.core.workspace.strides.body_clearance import distance_from_body
+from hexapod_control.core.workspace.strides.leg_sag import sag
 from hexapod_control.core.workspace.twist_limits import MIN_COMMAND
 from hexapod_control.evaluation.performance.footholds.foothold_search import fastest_stride
 from hexapod_control.evaluation.robot_check.joint_torques import of_servos, standing_torques
@@ -23,6 +27,8 @@ from hexapod_control.evaluation.robot_check.wire_budget import wire
 NEAR_LIMIT_DEG = 8.0  # of a joint in the neutral stance
 SMALL_STEP = 0.25  # radius of a stance region over the leg's reach; smaller ones make the robot slow
 NARROW_GAP_M, FAR_M = 0.005, 10.0  # between neighbouring legs in the neutral stance
+SAG_SHARE = 0.15  # of the lift height; robots that sag more walk 3 % or more below their command
+POINTS = 25  # on a link, for its distance from the body
 CONTINUOUS = (0.2, 1.0 / 3.0)  # of the stall torque: continuous torque of servos
 FULL_SHARE = 0.9  # of the stall torque: no reserve
 SMALL_MARGIN_M = 0.010
@@ -61,6 +67,24 @@ def neighbours(subject: Subject) -> Iterator[Remark]:
     change = "move their footholds apart" if poor else ""
     seriousness = Seriousness.PROBLEM if poor else Seriousness.FIGURE
     yield Remark(seriousness, "neighbours", text, change, {"gap_m": round(gap.distance, 4)})
+
+
+def body(subject: Subject) -> Iterator[Remark]:
+    """Legs whose shapes overlap that of the body."""
+    robot = subject.robot
+    for row, (leg, joints) in enumerate(zip(robot.legs, subject.standing, strict=True)):
+        gaps = [_gap_to_body(robot, capsule) for capsule in capsules(robot, row, joints)]
+        if (gap := min(gaps)) < 0.0:
+            part = ("tibia", "femur")[gaps.index(gap)]
+            text = f"Standing, the {part} of {leg.name} is {-1e3 * gap:.0f} mm inside the body; they never collide"
+            change = f"if they do not touch on the robot, make body.size smaller or move the hip of {leg.name}"
+            yield Remark(Seriousness.NOTE, "body", text, change, {"leg": leg.name, "gap_m": round(gap, 4)})
+
+
+def _gap_to_body(robot: Robot, capsule: LegCapsule) -> float:
+    """Gap [m] between a capsule and the box of the body, negative where they overlap."""
+    points = np.linspace(capsule.start, capsule.end, POINTS)
+    return float(distance_from_body(robot, points).min()) - capsule.radius
 
 
 def standing(subject: Subject) -> Iterator[Remark]:
@@ -106,6 +130,22 @@ def _held(subject: Subject, topic: str, what: str, held: Array, figures: dict[st
     hot = "servos hold a fifth to a third continuously"
     seriousness = Seriousness.PROBLEM if share > high else Seriousness.NOTE
     yield Remark(seriousness, topic, f"{text}; {hot}", change, figures)
+
+
+def sagging(subject: Subject) -> Iterator[Remark]:
+    """How far servos that give way let the body sink while the robot walks: feet in swing then touch down early."""
+    robot, gait = subject.robot, subject.capabilities.gaits[subject.walk.gait]
+    load = robot.mass * GRAVITY / (len(robot.legs) * gait.duty_factor)
+    sink = max(float(sag(robot, leg, load, np.array([complex(*leg.foothold)])).item()) for leg in robot.legs)
+    share = sink / robot.walk.lift_height
+    text = f"Walking in {gait.name}, the body sags by {1e3 * sink:.1f} mm, {100.0 * share:.0f} % of the lift height"
+    figures = {"sag_m": round(sink, 5), "share_of_lift": round(share, 4)}
+    if share <= SAG_SHARE:
+        yield Remark(Seriousness.FIGURE, "sagging", text, "", figures)
+        return
+    change = f"walk.lift_height of {sink / SAG_SHARE:.3f} m, or stiffer servos"
+    early = "feet touch down early and brake the body by some percent"
+    yield Remark(Seriousness.NOTE, "sagging", f"{text}: {early}", change, figures)
 
 
 def _stall(subject: Subject) -> Array:
@@ -176,9 +216,11 @@ def footholds(subject: Subject) -> Iterator[Remark]:
 CHECKS: Mapping[str, Callable[[Subject], Iterator[Remark]]] = {
     "reach": reach,
     "neighbours": neighbours,
+    "body": body,
     "standing": standing,
     "speed": speeds,
     "walking": walking,
+    "sagging": sagging,
     "margin": margins,
     "power": power,
     "wire": wire,

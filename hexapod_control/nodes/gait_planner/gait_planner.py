@@ -20,7 +20,7 @@ from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
 from hexapod_control.core.robot import Robot
 from hexapod_control.nodes.announcements.graph_presence import create_exclusive_node
 from hexapod_control.nodes.announcements.implausible_values import report_implausible_values
-from hexapod_control.nodes.gait_planner.command_source import CommandSourceDisplay
+from hexapod_control.nodes.gait_planner.command_source_display import CommandSourceDisplay
 from hexapod_control.nodes.gait_planner.motions.motion_input import MotionInput
 from hexapod_control.nodes.gait_planner.planner_output import PlannerOutput
 from hexapod_control.nodes.gait_planner.requests.leg_input import LegInput

@@ -92,10 +92,10 @@ class VelocityFilter:
 
     def expired(self, steady: float) -> bool:
         """True once when a command other than zero has timed out; the command is then zero."""
-        if self.twist.is_zero or steady <= self._until:
-            return False
-        self.twist = ZERO
-        return True
+        late = steady > self._until and not self.twist.is_zero
+        if late:
+            self.twist = ZERO
+        return late
 
     def block(self) -> None:
         """After a stop: commands are ignored until a zero or a pause."""

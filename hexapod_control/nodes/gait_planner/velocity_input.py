@@ -49,12 +49,9 @@ class VelocityInput:
         self.last_refusal = ""
         self._warned: set[str] = set()
         self._watched = time.monotonic()
-        self._sources: list[str] = []  # found at ...
-        self._sources_of: tuple[str, int, float] = (
-            "",
-            0,
-            -math.inf,
-        )  # ... topic, number of publishers, steady time [s]
+        self._sources: list[str] = []
+        # Topic, number of publishers and steady time [s] for which the sources were found.
+        self._sources_of: tuple[str, int, float] = ("", 0, -math.inf)
         self._type = "geometry_msgs/msg/TwistStamped" if stamped else "geometry_msgs/msg/Twist"
         self._subscription = node.create_subscription(
             TwistStamped if stamped else TwistMessage,
@@ -72,7 +69,7 @@ class VelocityInput:
             stamp, message = messages.nanoseconds(message.header.stamp) * 1e-9, message.twist
         non_planar = messages.non_planar(message)
         if self._offer(TOPIC, messages.twist(message), non_planar, stamp) and any(non_planar):
-            self._refuse(
+            self._report(
                 TOPIC, "non_planar", "linear.z, angular.x, angular.y are ignored; use body_pose to lean or rise"
             )
 
@@ -82,9 +79,9 @@ class VelocityInput:
         try:
             ArcStep(travel=travel, curvature=curvature)
         except MotionError as error:
-            return self._refuse(ARC, "bounds", f"{error}: refused")
+            return self._report(ARC, "bounds", f"{error}: refused")
         if unused != 0.0:
-            return self._refuse(ARC, "bounds", f"z must be 0, is {unused:g}: refused; x is the travel, y the curvature")
+            return self._report(ARC, "bounds", f"z must be 0, is {unused:g}: refused; x is the travel, y the curvature")
         self._offer(ARC, self._planner.view.arc_twist(travel, curvature), (0.0, 0.0, 0.0), None)
 
     def _offer(self, topic: str, twist: Twist, non_planar: Vector, stamp: float | None) -> bool:
@@ -92,7 +89,7 @@ class VelocityInput:
         now = self._node.get_clock().now().nanoseconds * 1e-9 if stamp is not None else 0.0
         verdict = self.filter.offer(twist, non_planar, stamp, now, time.monotonic())
         if verdict.text:
-            self._refuse(topic, verdict.kind, verdict.text)
+            self._report(topic, verdict.kind, verdict.text)
         if verdict.accepted:
             self._topic = topic
             ignored = self._commands.velocity(self.filter.twist)
@@ -100,7 +97,8 @@ class VelocityInput:
                 self._node.report("not standing", ReportLevel.OK, f"cmd_vel {ignored}")
         return verdict.accepted
 
-    def _refuse(self, topic: str, kind: str, text: str) -> None:
+    def _report(self, topic: str, kind: str, text: str) -> None:
+        """Reports a refusal, or a peculiarity of an accepted message."""
         text = f"{topic}: {text}"
         if kind in REPORTED_ONCE:
             if kind in self._warned:

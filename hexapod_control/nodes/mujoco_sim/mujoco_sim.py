@@ -36,6 +36,7 @@ from hexapod_control.ros.node_process import run
 from hexapod_control.ros.qos import COMMAND, EVENTS, LATCHED
 from hexapod_control.ros.row_messages import JointLayout
 from hexapod_control.servos.driver.setpoints.target_follower import TargetFollower
+from hexapod_control.servos.driver.torque_switch import HOW_TO_ARM
 from hexapod_control.sim.rendering.state_recording import StateRecording
 from hexapod_control.sim.world_settings import LidarSettings, WorldSettings
 
@@ -165,9 +166,7 @@ class MujocoSim(GuardedNode):
     def every_second(self) -> None:
         """Repeats the report that the torque is off."""
         if self.world.torque.latched:
-            self.report(
-                "torque", ReportLevel.ERROR, "emergency stop: call estop with false, then reset_fault, then arm"
-            )
+            self.report("torque", ReportLevel.ERROR, f"emergency stop: {HOW_TO_ARM}")
         elif not self.world.armed and not self.world.bus:
             self.report("torque", ReportLevel.WARNING, "torque is off: call arm")
 

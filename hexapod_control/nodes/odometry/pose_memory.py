@@ -62,8 +62,5 @@ class PoseMemory:
         with contextlib.suppress(OSError):
             self._path.parent.mkdir(mode=0o700, exist_ok=True)
             # One write of the same length over the last one, so that a crash leaves no half-written file.
-            file = os.open(self._path, os.O_WRONLY | os.O_CREAT, 0o600)
-            try:
-                os.write(file, text.ljust(LENGTH).encode())
-            finally:
-                os.close(file)
+            with open(os.open(self._path, os.O_WRONLY | os.O_CREAT, 0o600), "w", encoding="ascii") as file:
+                file.write(text.ljust(LENGTH))

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from hexapod_control.core.sensing.odometry import ODOMETRY_MODES
 from hexapod_control.ros.parameters import ParameterError, RobotSettings, choice, number
-
-ODOMETRY_MODES = ("commanded", "legs", "legs_imu")
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,7 +88,6 @@ class PlannerRequests:
         if request is PlannerRequest.SIT and self._state == RobotState.SITTING.value:
             self._seated()
         if request is PlannerRequest.NOTHING:
-            self._due = 0.0
             return
         busy = request is PlannerRequest.SIT and self._state in (RobotState.SINKING.value, RobotState.SITTING.value)
         if now >= self._due and not busy and self._clients[request].service_is_ready():

@@ -24,7 +24,7 @@ from hexapod_control.nodes.servo_driver.driver_output import DriverOutput
 from hexapod_control.nodes.servo_driver.planner_requests import PlannerRequests
 from hexapod_control.nodes.servo_driver.settings import DriverSettings
 from hexapod_control.nodes.servo_driver.switched_feet import SwitchedFeet
-from hexapod_control.nodes.servo_driver.torque_services import HOW_TO_ARM, TorqueServices
+from hexapod_control.nodes.servo_driver.torque_services import TorqueServices
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.node_process import run
 from hexapod_control.ros.parameters import ParameterError, declare
@@ -35,6 +35,7 @@ from hexapod_control.servos.bus.serial_port import latency, slow_adapter
 from hexapod_control.servos.driver.driver_thread import Driver
 from hexapod_control.servos.driver.setpoints.target_watchdog import SILENCE_QUESTION
 from hexapod_control.servos.driver.telemetry import PlannerRequest, Snapshot, TorqueState
+from hexapod_control.servos.driver.torque_switch import HOW_TO_ARM
 from hexapod_control.servos.i2c.supply_sensor import SupplySensor
 from hexapod_control.servos.line_search.line_probe import with_findings
 from hexapod_control.servos.settings.io_section import io_settings
@@ -68,7 +69,7 @@ class ServoDriver(GuardedNode):
         self._arm_when_connected = not self._connect(settings) and settings.arm_on_start
         self._check_latency()
         self._last_targets, self._published = time.monotonic(), self.driver.snapshot
-        self._ending = self._tick_requested = False
+        self._ending = self._closed = self._tick_requested = False
         mapping = load_mapping(settings.joint_mapping, file.robot)
         self._layout = JointLayout(file.robot, mapping)
         self._switched = SwitchedFeet(file.robot, io.feet, settings.i2c_bus or io.bus) if io.feet else None
@@ -104,7 +105,7 @@ class ServoDriver(GuardedNode):
 
     def _check_latency(self) -> None:
         port = self._servos.port
-        if text := slow_adapter(port, latency(port) if port else None):
+        if text := slow_adapter(port, latency(port)):
             self.report("latency", ReportLevel.WARNING, text)
 
     def _arm_on_start(self) -> None:
@@ -133,6 +134,8 @@ class ServoDriver(GuardedNode):
     def tick(self) -> None:
         """Publishes new readings, and passes the driver's requests to the planner."""
         self._tick_requested = False
+        if self._closed:  # the last snapshot is older than the final state
+            return
         snapshot, stamp = self.driver.snapshot, self.get_clock().now().to_msg()
         if self._arm_when_connected and snapshot.power is TorqueState.OFF:
             self._arm_when_connected = False
@@ -222,6 +225,7 @@ class ServoDriver(GuardedNode):
 
     def publish_final_state(self) -> None:
         """Switches the torque off, unless the robot file keeps it on, and publishes that: the planner may still run."""
+        self._closed = True
         self._close()
         if self._servos.on_exit is not OnExit.HOLD:
             self._output.armed(False)

@@ -9,8 +9,7 @@ from std_srvs.srv import SetBool, Trigger
 
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.qos import LATCHED
-
-HOW_TO_ARM = "call estop with false, then reset_fault, then arm"
+from hexapod_control.servos.driver.torque_switch import HOW_TO_ARM
 
 
 class TorqueControl(Protocol):

@@ -166,10 +166,8 @@ class PageCommands:
     def end(self) -> None:
         """Sends a last zero and waits for its delivery; later velocities are ignored."""
         self._ended = True
-        driving = self.driving
         self.halt()
-        if driving:
-            self._velocity.wait_for_all_acked(Duration(seconds=DELIVERY_TIME_S))
+        self._velocity.wait_for_all_acked(Duration(seconds=DELIVERY_TIME_S))
 
     def _twist(self) -> Twist:
         """The shares of the limits as velocities; zero until the limits are known."""

@@ -60,8 +60,9 @@ class WebNode(GuardedNode):
         self.sessions = ClientSessions(self._admit, self._greet, self._queue_stop)
         self._stops: SimpleQueue[tuple[str, str]] = SimpleQueue()  # why the robot stops, and by whom
         self._log = EventLog()
+        policy = HostPolicy(hosts, literal=self.public)
         self.server = PageServer(
-            self.sessions, HostPolicy(hosts, literal=self.public), self._queue_command, self._count_clients
+            self.sessions, policy, self._queue_command, self._count_clients, self._state, settings.rate
         )
         mapping = load_mapping(settings.joint_mapping, robot_file.robot)
         self.feed = RobotFeed(self, robot_file.robot, settings.enable_stamped_cmd_vel, self._refused, mapping)
@@ -79,7 +80,7 @@ class WebNode(GuardedNode):
     def _open(self) -> None:
         wanted = self.settings.port
         try:
-            self.server.start(self._bind, wanted, self._state, self.settings.rate)
+            self.server.start(self._bind, wanted)
         except OSError as error:
             reason = error.strerror or str(error)
             self._trouble = (

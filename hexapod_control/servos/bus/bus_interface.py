@@ -77,6 +77,10 @@ class RawScale:
     center: int
     per_rad: float
 
+    def clamp_goal(self, raw: int) -> int:
+        """A raw goal clamped to the range of the servo."""
+        return min(max(raw, self.low), self.high)
+
 
 @dataclass(frozen=True, slots=True)
 class BusTiming:

@@ -15,7 +15,6 @@ from hexapod_control.servos.bus.id_addressing import (
     answering,
     change_id,
     checked_ids,
-    clamp_goal,
     scan_ids,
 )
 from hexapod_control.servos.bus.model_numbers import HEAD, ModelCheck, ff_model
@@ -84,7 +83,7 @@ class FFTravel:
 
 
 class FFBus:
-    """An open bus of servos that speak `FF FF` frames."""
+    """An open bus of servos whose frames begin with `FF FF`: Feetech ST and SC, Dynamixel protocol 1."""
 
     def __init__(
         self,
@@ -142,7 +141,7 @@ class FFBus:
         """Sends goals in one frame."""
         if not goals:
             return
-        safe = {servo: clamp_goal(raw, self.scale) for servo, raw in goals.items()}
+        safe = {servo: self.scale.clamp_goal(raw) for servo, raw in goals.items()}
         self.exchange.send(self.dialect.goals(safe, self._travel.to(safe), duration))
 
     def torque(self, ids: Sequence[int], on: bool) -> None:

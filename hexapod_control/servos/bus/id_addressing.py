@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from hexapod_control.servos.bus.bus_interface import Bus, BusError, RawScale, ServoFault, ServoQuantity
+from hexapod_control.servos.bus.bus_interface import Bus, BusError, ServoFault, ServoQuantity
 
 TRIES = 3  # of a transaction that must survive one corrupt byte
 RELAX_REPEATS = 3  # times torque-off is sent
@@ -48,11 +48,6 @@ def duplicate_ids(bus: Bus, ids: Iterable[int]) -> list[int]:
         if not any(answers) and bus.counters.bad - before >= TRIES:
             found.append(servo)
     return found
-
-
-def clamp_goal(raw: int, scale: RawScale) -> int:
-    """A raw goal clamped to the range of the servo."""
-    return min(max(raw, scale.low), scale.high)
 
 
 @dataclass(frozen=True, slots=True)

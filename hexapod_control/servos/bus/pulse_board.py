@@ -26,7 +26,7 @@ def clamp(pulse: float) -> int:
     """A pulse [us] clamped to the permitted range. Raises ValueError if it is not finite."""
     if not math.isfinite(pulse):
         raise ValueError(f"a pulse must be a finite number of microseconds, is {pulse}")
-    return min(max(round(pulse), SCALE.low), SCALE.high)
+    return SCALE.clamp_goal(round(pulse))
 
 
 def checked(ids: Sequence[int], most: int, board: str) -> tuple[int, ...]:

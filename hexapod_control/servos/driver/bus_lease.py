@@ -54,7 +54,7 @@ class BusLease:
         return found[0]
 
     def identify(self) -> Mapping[int, str]:
-        """As the bus's."""
+        """See `Bus.identify`."""
         return self._do(lambda bus: bus.identify())
 
     def registers(self, servo: int, address: int, length: int) -> bytes | None:
@@ -62,11 +62,11 @@ class BusLease:
         return self._do(lambda bus: bus.registers(servo, address, length) if isinstance(bus, ReadsRegisters) else None)
 
     def write_goals(self, goals: Mapping[int, int], duration: float) -> None:
-        """As the bus's."""
+        """See `Bus.write_goals`."""
         self._do(lambda bus: bus.write_goals(goals, duration))
 
     def torque(self, ids: Sequence[int], on: bool) -> None:
-        """As the bus's."""
+        """See `Bus.torque`."""
         self._do(lambda bus: bus.torque(ids, on))
 
     def relax(self) -> None:
@@ -75,22 +75,22 @@ class BusLease:
             self._do(lambda bus: bus.relax())
 
     def read(self, ids: Sequence[int], what: ServoQuantity) -> dict[int, ServoReading]:
-        """As the bus's."""
+        """See `Bus.read`."""
         return self._do(lambda bus: bus.read(ids, what))
 
     def supply(self) -> tuple[float | None, float | None]:
-        """As the bus's."""
+        """See `Bus.supply`."""
         return self._do(lambda bus: bus.supply())
 
     def timing(self, count: int, what: ServoQuantity = ServoQuantity.POSITION) -> BusTiming:
-        """As the bus's."""
+        """See `Bus.timing`."""
         return self._bus.timing(count, what)
 
     def close(self) -> None:
         """Does nothing: the port belongs to the driver and stays open."""
 
 
-class LeaseRegistry:
+class CurrentLease:
     """The one lease of a bus, if it is lent."""
 
     def __init__(self) -> None:
@@ -106,7 +106,7 @@ class LeaseRegistry:
         self._lease = BusLease(bus, ask)
         return self._lease
 
-    def take_back(self, reason: str) -> None:
+    def revoke(self, reason: str) -> None:
         """Ends the lease, if there is one."""
         if self._lease is not None:
             self._lease.end(reason or "the torque was switched off")

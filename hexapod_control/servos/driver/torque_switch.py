@@ -14,11 +14,12 @@ from enum import Enum
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.servos.driver.arming import Arming
 from hexapod_control.servos.driver.bus_connection import BusConnection
-from hexapod_control.servos.driver.bus_lease import BusLease, LeaseRegistry
+from hexapod_control.servos.driver.bus_lease import BusLease, CurrentLease
 from hexapod_control.servos.driver.bus_request import BusRequest
 from hexapod_control.servos.driver.telemetry import TorqueState
 
-ESTOP_LATCHED = "the emergency stop is latched: call estop with false, then reset_fault, then arm"
+HOW_TO_ARM = "call estop with false, then reset_fault, then arm"  # after an emergency stop
+ESTOP_LATCHED = f"the emergency stop is latched: {HOW_TO_ARM}"
 BUS_LENT = "a calibration is running: finish or cancel it, then arm"
 
 
@@ -70,7 +71,7 @@ class TorqueSwitch:
         self._state = TorqueState.OFF
         self._arming: Arming | None = None
         self._waiting: BusRequest | None = None  # answered when the arming ends
-        self._leases = LeaseRegistry()
+        self._lease = CurrentLease()
 
     @property
     def state(self) -> TorqueState:
@@ -96,7 +97,7 @@ class TorqueSwitch:
 
     def forget(self, reason: str) -> None:
         """Records that the torque is off or the bus is lost: an arming and a lease end with the reason."""
-        self._leases.take_back(reason)
+        self._lease.revoke(reason)
         self._end_arming(TorqueState.OFF, reason)
 
     # --- on -----------------------------------------------------------------------------------------
@@ -119,7 +120,7 @@ class TorqueSwitch:
     def _refusal(self) -> str:
         if self._estop.latched:
             return ESTOP_LATCHED
-        return self._connection.refusal or (BUS_LENT if self._leases.lent else "")
+        return self._connection.refusal or (BUS_LENT if self._lease.lent else "")
 
     def continue_arming(self, now: float) -> Array | None:
         """Switches the next leg on when it is due. Returns the joint angles (n, 3) [rad] once all have torque."""
@@ -155,8 +156,8 @@ class TorqueSwitch:
         if refusal or self._connection.bus is None:
             return None
         self._connection.relaxed = False
-        return self._leases.lend(self._connection.bus, ask)
+        return self._lease.lend(self._connection.bus, ask)
 
     def give_back(self, lease: BusLease) -> None:
         """Ends a lease."""
-        self._leases.give_back(lease)
+        self._lease.give_back(lease)

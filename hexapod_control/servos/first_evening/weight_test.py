@@ -129,9 +129,5 @@ def standing(robot: Robot, joints: Sequence[JointCalibration]) -> dict[int, floa
     return _goals(robot, joints, 0.0)
 
 
-def _heat(reading: ServoReading | None) -> float:
-    return 0.0 if reading is None or reading.temperature is None else reading.temperature
-
-
 def _name(joint: JointCalibration) -> str:
     return joint.joint.removesuffix("_joint")

@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator
 
 from hexapod_control.servos.bus.serial_port import Port, SerialPort
+from hexapod_control.servos.bus.transaction import BITS_PER_BYTE
 from hexapod_control.servos.i2c.adapter_frames import (
     HEAD,
     REPLY,
@@ -28,34 +29,32 @@ from hexapod_control.servos.i2c.i2c_port import I2cMessage, I2cRead, failure
 REPLY_TIMEOUT_S = 0.03  # after the time of the bytes
 LOCK_TIMEOUT_S = 0.2
 LOCK_PERIOD_S = 0.0005
-BITS_PER_BYTE = 10
 
 
 class AdapterPort:
     """Transfers over a port with an emulated adapter at its other end."""
 
-    def __init__(self, port: Port, path: str = "", turn: TerminalTurn | None = None) -> None:
-        """`turn` serialises the transfers of several programs."""
+    def __init__(self, port: Port, path: str = "", lock: TerminalLock | None = None) -> None:
+        """`lock` serialises the transfers of several programs."""
         self.path, self.baud = path, port.baud
-        self._port, self._turn, self._tag = port, turn, os.getpid() & 0xFF
+        self._port, self._lock, self._tag = port, lock, os.getpid() & 0xFF
 
     def transfer(self, *messages: I2cMessage) -> bytes:
         """Sends messages in one transfer. Returns all bytes read."""
-        with self._turn.taken() if self._turn else contextlib.nullcontext():
-            reply = self._asked(encoded(messages), sum(each.count for each in messages if isinstance(each, I2cRead)))
+        with self._lock.held() if self._lock else contextlib.nullcontext():
+            reply = self._request(encoded(messages), sum(each.count for each in messages if isinstance(each, I2cRead)))
         number = reply.body[0] if reply and reply.body else errno.ETIMEDOUT
         if number or reply is None:
             raise failure(self.path, messages[0].address, number)
         return reply.body[1:]
 
-    def _asked(self, body: bytes, count: int) -> AdapterFrame | None:
+    def _request(self, body: bytes, count: int) -> AdapterFrame | None:
+        """Sends a request whose reply has `count` bytes of data. Returns the reply; None if there is none in time."""
         self._tag = (self._tag + 1) & 0xFF
         request, size = frame(REQUEST, self._tag, body), HEAD + 1 + count + TAIL
         self._port.write(request)
         deadline = time.monotonic() + (len(request) + size) * BITS_PER_BYTE / self.baud + REPLY_TIMEOUT_S
         data = self._port.read(size, deadline)
-        if len(data) == size and data[0] == REPLY and data[3] == self._tag and data[-1] == sum(data[:-1]) & 0xFF:
-            return AdapterFrame(self._tag, data[HEAD:-TAIL])  # usual case: no other bytes before it
         decoder = AdapterDecoder(REPLY)
         while data:
             found = next((each for each in decoder.feed(data) if each.tag == self._tag), None)
@@ -67,21 +66,21 @@ class AdapterPort:
     def close(self) -> None:
         """Closes."""
         self._port.close()
-        if self._turn:
-            self._turn.close()
+        if self._lock:
+            self._lock.close()
 
 
-class TerminalTurn:
+class TerminalLock:
     """The lock of a terminal, which one program holds at a time."""
 
     def __init__(self, path: str) -> None:
         self._path, self._file = path, os.open(path, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
 
     @contextlib.contextmanager
-    def taken(self) -> Iterator[None]:
+    def held(self) -> Iterator[None]:
         """Holds the lock. Raises BusStuck if another program does not release it."""
         deadline = time.monotonic() + LOCK_TIMEOUT_S
-        while not self._locked():
+        while not self._try_lock():
             if time.monotonic() >= deadline:
                 raise failure(self._path, 0, errno.ETIMEDOUT)
             time.sleep(LOCK_PERIOD_S)
@@ -90,7 +89,7 @@ class TerminalTurn:
         finally:
             fcntl.flock(self._file, fcntl.LOCK_UN)
 
-    def _locked(self) -> bool:
+    def _try_lock(self) -> bool:
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -106,4 +105,4 @@ class TerminalTurn:
 
 def open_terminal(path: str, baud: int) -> AdapterPort:
     """The emulated bus at the path of a terminal. Raises PortGone."""
-    return AdapterPort(SerialPort(path, baud, exclusive=False), path, TerminalTurn(path))
+    return AdapterPort(SerialPort(path, baud, exclusive=False), path, TerminalLock(path))

@@ -119,12 +119,12 @@ class SwitchChip(NamedTuple):
     last_pin: int
     pressed: str = "low"  # level of a loaded foot, unless the robot file gives it
     open: Callable[[FootSwitchSection, str], SwitchInputs] | None = None  # None: the driver of the servos reads them
-    on_i2c: bool = False
+    address: int | None = None  # usual one on I2C; None: not on I2C
 
 
 SWITCH_CHIPS: Mapping[str, SwitchChip] = {
     "gpio": SwitchChip("GPIO", 63, open=GpioInputs),
-    "mcp23017": SwitchChip("MCP23017", 15, open=Mcp23017Inputs, on_i2c=True),
+    "mcp23017": SwitchChip("MCP23017", 15, open=Mcp23017Inputs, address=0x20),
     SERVO_BOARD: SwitchChip("Servo2040", 5, pressed="high"),
 }
 

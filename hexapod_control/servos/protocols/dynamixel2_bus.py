@@ -13,7 +13,6 @@ from hexapod_control.servos.bus.id_addressing import (
     answering,
     change_id,
     checked_ids,
-    clamp_goal,
     decode_faults,
     scan_ids,
 )
@@ -111,7 +110,7 @@ class Dynamixel2Bus:
             profile = milliseconds.to_bytes(4, "little")
             self.exchange.send(codec.write(codec.BROADCAST, Dynamixel2Register.PROFILE_VELOCITY, profile))
             self._duration = milliseconds
-        rows = {servo: codec.goal_row(clamp_goal(raw, self.scale)) for servo, raw in goals.items()}
+        rows = {servo: codec.goal_row(self.scale.clamp_goal(raw)) for servo, raw in goals.items()}
         self.exchange.send(codec.sync_write(Dynamixel2Register.GOAL, rows))
 
     def torque(self, ids: Sequence[int], on: bool) -> None:

@@ -20,7 +20,6 @@ from hexapod_control.servos.bus.id_addressing import (
     answering,
     change_id,
     checked_ids,
-    clamp_goal,
     scan_ids,
 )
 from hexapod_control.servos.bus.serial_port import Port
@@ -174,7 +173,7 @@ class Lx16aBus:
     def write_goals(self, goals: Mapping[int, int], duration: float) -> None:
         """Sends all moves in one write; there is no frame for several servos."""
         if goals:
-            moves = [move(servo, clamp_goal(raw, SCALE), duration) for servo, raw in goals.items()]
+            moves = [move(servo, SCALE.clamp_goal(raw), duration) for servo, raw in goals.items()]
             self.exchange.send(b"".join(moves), len(moves))
 
     def torque(self, ids: Sequence[int], on: bool) -> None:

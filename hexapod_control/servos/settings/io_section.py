@@ -42,7 +42,7 @@ from hexapod_control.servos.protocols.pca9685 import places
 from hexapod_control.servos.settings.servo_section import LOOPBACK, ServoSettings, servo_settings
 
 BUS = "/dev/i2c-1"
-MCP23017_ADDRESS, GPIO_DEVICE, BOUNCE_S = 0x20, "/dev/gpiochip0", 0.01
+GPIO_DEVICE, BOUNCE_S = "/dev/gpiochip0", 0.01
 _PIN = NumberRow(
     *("pins.LEG", 1, 0.0, 63.0, "", "the number of the pin, up to 15 on an MCP23017, 5 on a Servo2040"),
     whole=True,
@@ -88,7 +88,7 @@ class IoSettings:
             yield "imu", self.imu.address, IMU_CHIPS[self.imu.chip].title
         if self.battery:
             yield "battery", self.battery.address, SUPPLY_CHIPS[self.battery.chip].title
-        if self.feet and SWITCH_CHIPS[self.feet.chip].on_i2c:
+        if self.feet and SWITCH_CHIPS[self.feet.chip].address is not None:
             yield "feet", self.feet.address, SWITCH_CHIPS[self.feet.chip].title
 
 
@@ -230,7 +230,8 @@ def _battery(entry: DocumentEntry) -> SupplySection:
 def _feet(entry: DocumentEntry, legs: Sequence[str]) -> FootSwitchSection:
     given = _values(entry, _PARTS["feet"])
     chip = str(given["chip"])
-    row = replace(_PIN, upper=float(SWITCH_CHIPS[chip].last_pin))
+    kind = SWITCH_CHIPS[chip]
+    row = replace(_PIN, upper=float(kind.last_pin))
     pins: dict[int, str] = {}
     for leg in legs:
         pin = int(number(entry, replace(row, key=f"pins.{leg}")))
@@ -240,8 +241,8 @@ def _feet(entry: DocumentEntry, legs: Sequence[str]) -> FootSwitchSection:
         pins[pin] = leg
     bounce = given.get("bounce", BOUNCE_S)
     assert isinstance(bounce, float)
-    device, pressed = str(given.get("device", GPIO_DEVICE)), str(given.get("pressed", SWITCH_CHIPS[chip].pressed))
-    return FootSwitchSection(chip, _address(given, MCP23017_ADDRESS), device, tuple(pins), pressed, bounce)
+    device, pressed = str(given.get("device", GPIO_DEVICE)), str(given.get("pressed", kind.pressed))
+    return FootSwitchSection(chip, _address(given, kind.address or 0), device, tuple(pins), pressed, bounce)
 
 
 def _address(given: Mapping[str, YamlValue], usual: int) -> int:

@@ -40,6 +40,10 @@ class JointCalibration:
         units = self.units_per_rad if offset >= 0.0 else self.units_per_rad_neg
         return self.center + self.direction * units * offset
 
+    def goal(self, angle: float) -> int:
+        """Raw goal for an angle [rad], clamped to `low` and `high`."""
+        return min(max(round(self.raw(angle)), self.low), self.high)
+
     def angle(self, raw: float) -> float:
         """Angle [rad] of a raw position."""
         offset = self.direction * (raw - self.center)
@@ -72,9 +76,8 @@ class UnitConverter:
                 self.clamps[index] += 1
                 continue
             inside = min(max(angle, joint.lower - slacks[index]), joint.upper + slacks[index])
-            raw = joint.raw(inside)
-            goal = min(max(round(raw), joint.low), joint.high)
-            self.clamps[index] += abs(inside - angle) > ROUNDING or abs(goal - raw) > 0.5 + ROUNDING
+            goal = joint.goal(inside)
+            self.clamps[index] += abs(inside - angle) > ROUNDING or abs(goal - joint.raw(inside)) > 0.5 + ROUNDING
             found[joint.id] = goal
         return found
 

@@ -43,6 +43,7 @@ from hexapod_control.servos.settings.joint_calibration import JointCalibration
 from hexapod_control.servos.settings.joint_section import calibrations, joint_lines, standard_calibrations
 
 LOOPBACK = "loopback"
+WIRED = tuple(name for name in PROTOCOLS if name != LOOPBACK)  # protocols of real servos
 _RATED = "by the servos' rated voltage"
 
 

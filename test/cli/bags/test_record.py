@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from pathlib import Path
 
 import pytest
 import rclpy
@@ -23,7 +24,7 @@ from support.real_time.programs import PROGRAM
 
 from hexapod_control.bags import bag_file
 from hexapod_control.bags.bag_file import BagError
-from hexapod_control.nodes.recorder import recorder
+from hexapod_control.nodes.recorder import bag_player, recorder
 from hexapod_control.nodes.recorder.bag_player import BagPlayer
 from hexapod_control.nodes.recorder.recorder import RecorderNode, RecorderSettings
 from hexapod_control.ros import messages
@@ -126,6 +127,7 @@ def test_a_fault_is_recorded_once_with_the_messages_that_follow(bench, tmp_path,
     fault(recording)
     bench.until(lambda: recording.node.fault_pending)
     recording.walk()
+    assert bench.until(lambda: not recording.node.fault_pending) > 0.05
     (path,) = recording.written()
     with bag_file.open_bag(path) as bag:
         assert len(list(bag.raw({"/r/joint_states"}))) == 10
@@ -135,27 +137,65 @@ def test_a_fault_is_recorded_once_with_the_messages_that_follow(bench, tmp_path,
     assert not recording.node.fault_pending and len(recording.announced) == 1
 
 
+def test_after_so_many_faults_no_more_are_recorded_and_that_is_reported_once(bench, tmp_path, monkeypatch):
+    monkeypatch.setattr(recorder, "AFTER_FAULT_S", 0.05)
+    monkeypatch.setattr(recorder, "MAX_FAULT_BAGS", 2)
+    recording, reports = Recording(bench, tmp_path, seconds=0.2), []
+    for count in (1, 2, 2, 2):
+        fault_in_state(recording)
+        bench.spin(0.15)
+        recording.state.publish(String(data="standing"))
+        bench.spin(0.15)
+        bench.until(lambda count=count: len(recording.announced) == count)
+        reports.append(recording.node.sent_reports.get("fault limit"))
+    assert reports[2].text.startswith("2 faults have been recorded: further ones are not")
+    assert reports[1] is None and reports[3] is reports[2] and not recording.node.fault_pending
+
+
+def test_a_topic_that_cannot_be_recorded_is_named_once_and_diagnostics_count_the_others(bench, tmp_path):
+    bench.probe.create_publisher(String, "/r/mixed", 1)
+    recording, elsewhere = Recording(bench, tmp_path), rclpy.Context()
+    rclpy.init(context=elsewhere)  # as another program: within one the middleware refuses a second type
+    other = rclpy.create_node("other", context=elsewhere)
+    other.create_publisher(JointState, "/r/mixed", 1)
+    node = recording.node
+    bench.until(lambda: node.last_report("unknown /r/mixed"))
+    other.destroy_node()
+    elsewhere.shutdown()
+    assert node.last_report("unknown /r/mixed") == "/r/mixed is not recorded: has several types"
+    recording.walk(2)
+    expected = {"seconds": round(node.ring.seconds, 1), "topics": len(node.channels), "bytes": node.ring.size}
+    assert node.status() == expected and expected["bytes"] > 0 and expected["topics"] >= 2
+
+
 def test_errors_of_another_robot_and_of_the_recorder_are_no_faults(bench, tmp_path):
     recording = Recording(bench, tmp_path)
     for name in ("/other/servo_driver", "/r/recorder"):
         recording.report(name, 2)
     recording.report("/r/odometry", 0)
+    recording.state.publish(String(data="walking"))
+    bench.until(lambda: any(m.topic == "/r/gait_state" for m in recording.node.ring.snapshot()))
     bench.until(lambda: sum(m.topic == "/diagnostics" for m in recording.node.ring.snapshot()) >= 3)
     assert not recording.node.fault_pending
 
 
 def test_a_read_only_folder_is_reported_in_one_line_and_recording_continues(bench, tmp_path):
     recording = Recording(bench, tmp_path)
-    recording.node.settings = RecorderSettings(out=bag_file.Path("/proc/bags"))
+    recording.node.settings = RecorderSettings(out=Path("/proc/bags"))
     recording.walk()
     answer = bench.call(Trigger, "/r/recorder/save")
     assert not answer.success
     assert re.fullmatch(r"/proc/bags: no bag can be written there: [^\n]*; choose another folder", answer.message)
     assert recording.announced == [answer.message]
+    assert recording.node.failed_last and recording.node.last_report("not saved") == answer.message
+    bench.call(Trigger, "/r/recorder/save")
+    report = recording.node.sent_reports["not saved"]
+    assert report.logged == report.when  # every bag that was not written is in the log
     recording.walk()
     recording.node.settings = RecorderSettings(out=tmp_path)
     assert bench.call(Trigger, "/r/recorder/save").success
-    (path,) = recording.written(2)
+    (path,) = recording.written(3)
+    assert not recording.node.failed_last and recording.node.last_report("saved").startswith(f"written: {path}: ")
     with bag_file.open_bag(path) as bag:
         assert len(list(bag.raw({"/r/joint_states"}))) == 10
 
@@ -190,6 +230,7 @@ def bag(tmp_path):
     kinds = {"joint_states": "sensor_msgs/msg/JointState", "cmd_vel": "geometry_msgs/msg/Twist"}
     channels = [bag_file.BagChannel(f"/r/{topic}", kind) for topic, kind in kinds.items()]
     channels.append(bag_file.BagChannel("/r/gait_state", "std_msgs/msg/String", True, True))
+    channels += [bag_file.BagChannel(topic, "std_msgs/msg/String") for topic in ("/rosout", "/tf", "/elsewhere/odom")]
     messages = [recorder.RecordedMessage(0, "/r/gait_state", serialize_message(String(data="walking")))]
     for k in range(50):
         joints = JointState(name=["a"], position=[float(k)])
@@ -206,6 +247,9 @@ def test_a_bag_is_published_again_in_another_namespace_without_the_commands(benc
         assert not player.skipped
         bench.until(lambda: player.has_subscribers() and bench.probe.count_publishers("/clock"))
         player.check_no_robot()
+        published = dict(bench.probe.get_publisher_names_and_types_by_node("player", "/"))
+        ours = {"/show/joint_states", "/show/gait_state", "/tf", "/elsewhere/odom", "/clock"}
+        assert set(published) - {"/rosout", "/parameter_events"} == ours
         begin = time.monotonic()
         count = player.play(2.0, lambda: bool(bench.executor.spin_once(timeout_sec=0.0)))
         assert time.monotonic() - begin > 0.9 * 0.98 / 2.0
@@ -216,6 +260,14 @@ def test_a_bag_is_published_again_in_another_namespace_without_the_commands(benc
     assert state[0].data == "walking"
     times = [1e-9 * (messages.nanoseconds(message.clock) - bag.start) for message in clock]
     assert times == sorted(times) and times[0] >= 0.0 and 0.9 < times[-1] <= 0.98
+
+
+def test_topics_whose_messages_are_not_installed_are_named_and_left_out(bench, bag, monkeypatch):
+    installed = bag_player.message_class
+    monkeypatch.setattr(bag_player, "message_class", lambda kind: None if "Twist" in kind else installed(kind))
+    with BagPlayer(bag, None, "yes", "") as player:
+        assert player.skipped == ["/r/cmd_vel (geometry_msgs/msg/Twist)"]
+        assert player.play(20.0, lambda: False) == 51
 
 
 def test_a_bag_without_robot_is_played_where_it_was_with_its_commands_until_it_is_ended(bench, bag):
@@ -239,8 +291,12 @@ def test_a_bag_is_not_played_into_a_running_robot(bench, bag):
     node = bench.add(rclpy.create_node("gait_planner", namespace="/r"))
     with BagPlayer(bag, None, "", "") as player, BagPlayer(bag, "show", "", "") as other:
         bench.until(lambda: refuses(player), what="the discovery of gait_planner")
-        with pytest.raises(BagError, match="gait_planner runs in /r: a bag is not played to a running robot"):
-            player.play(1.0, lambda: False)
+        for begin in (lambda: player.play(1.0, lambda: False), lambda: player.spin(0.05)):
+            with pytest.raises(BagError, match="gait_planner runs in /r: a bag is not played to a running robot"):
+                begin()
+        began = time.monotonic()
+        other.spin(0.05)
+        assert time.monotonic() - began >= 0.05
         other.check_no_robot()
     bench.remove(node)
 

@@ -4,9 +4,13 @@ import pytest
 from support.phantomx import narrow_file
 
 from hexapod_control.cli.main import main
+from hexapod_control.cli.servos.i2c import guess
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.section_writer import with_section
 from hexapod_control.servos.emulator.robot_emulator import emulate, sensor_bus
+from hexapod_control.servos.i2c.foot_switches import SWITCH_CHIPS
+from hexapod_control.servos.i2c.imu_chips import IMU_CHIPS
+from hexapod_control.servos.i2c.supply_sensor import SUPPLY_CHIPS
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.io_section import io_settings
 from hexapod_control.servos.settings.save_servo_section import section
@@ -93,3 +97,10 @@ def test_sensors_on_a_separate_bus_are_found(tmp_path, capsys):
         "0x41  found    INA219, io.battery",
     ]
     assert not link.is_symlink()
+
+
+def test_an_unknown_device_may_be_any_chip_with_that_usual_address():
+    chips = [*IMU_CHIPS.values(), *SUPPLY_CHIPS.values(), *SWITCH_CHIPS.values()]
+    for chip in [chip for chip in chips if chip.address is not None]:
+        assert chip.title in guess(chip.address, {})
+    assert guess(0x0F, {}) == "not in the robot file"

@@ -198,7 +198,7 @@ def motion(until):
     [
         (["--world", "moon"], "--world must be one of flat, slope, blocks, bumps, obstacles, is 'moon'"),
         (["--payload", "-1"], "--payload must be in [0, 20] kg, is -1"),
-        (["--servo-model", "rocket"], "servo model 'rocket' is unknown"),
+        (["--servo-model", "rocket"], "--servo-model must be one of ax12, mg90s, "),
         (["--gait", "trot"], "unknown gait 'trot'; known: tripod, ripple, tetrapod, wave"),
         (["--robot", "unknown"], "known: article, "),
         (

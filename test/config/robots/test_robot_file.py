@@ -259,7 +259,7 @@ BAD = {
         "length: 0.02 ",
         "leg.tibia.length: is 0.02",
         "must be above 0.036 m",
-        "it must hold twice tibia.radius + foot.radius",
+        "it must be longer than 2 x (tibia.radius + foot.radius)",
     ),
 }
 LINE_NAMED = {  # where another line is named than the one changed

@@ -1,7 +1,9 @@
 """Capabilities on disk are those that would be computed, and only files of this user are read."""
 
 import dataclasses
+import pickle
 import random
+import zlib
 
 import pytest
 
@@ -49,7 +51,9 @@ def test_any_change_of_the_robot_makes_another_file(store, computed):
     assert store.read(dataclasses.replace(computed.robot, walk=walk)) is None
 
 
-@pytest.mark.parametrize("content", [b"", b"no pickle", b"\x80\x04N."])
+@pytest.mark.parametrize(
+    "content", [b"", b"not compressed", zlib.compress(b"no pickle"), zlib.compress(pickle.dumps(None))]
+)
 def test_a_damaged_file_is_as_good_as_none(store, computed, tmp_path, content):
     store.write(computed)
     only_file(tmp_path).write_bytes(content)
@@ -70,6 +74,11 @@ def test_without_a_folder_to_write_to_nothing_is_saved(computed, tmp_path):
     store = SavedCapabilities(tmp_path / "file" / "cache")
     store.write(computed)
     assert store.read(computed.robot) is None
+
+
+def test_many_robots_take_little_space(store, computed, tmp_path):
+    store.write(computed)
+    assert only_file(tmp_path).stat().st_size * MAX_FILES < 40e6
 
 
 def test_only_so_many_files_are_kept(store, computed, tmp_path):

@@ -20,10 +20,14 @@ from hexapod_control.core.kinematics.leg_kinematics import (
 from hexapod_control.core.robot import Leg
 
 OFFSETS = [(0.0, 0.0), (0.012, -0.006), (-0.015, 0.008)]
+TILT = (0.3, -0.6)  # [rad]
 
 
 def legs(lateral: float, vertical: float) -> list[Leg]:
-    return [replace(leg, femur_lateral=lateral, femur_vertical=vertical) for name in ROBOTS for leg in robot(name).legs]
+    """The legs of some robots with these offsets [m], and one on a tilted hip."""
+    found = [leg for name in ROBOTS for leg in robot(name).legs]
+    found.append(replace(robot("phantomx").legs[4], tilt=TILT))
+    return [replace(leg, femur_lateral=lateral, femur_vertical=vertical) for leg in found]
 
 
 def random_row(leg: Leg, rng: random.Random) -> tuple[float, float, float]:
@@ -171,3 +175,42 @@ def test_a_joint_beyond_its_limit_is_clamped_and_the_excess_is_how_far_it_is_bey
             assert found.reason is UnreachableReason.JOINT_LIMIT and found.excess == pytest.approx(beyond, abs=1e-6)
             clamped = [min(max(q, limits[0]), limits[1]) if k == joint else q for k, q in enumerate(row)]
             assert found.joints == pytest.approx(clamped, abs=1e-7)
+
+
+def rotation(axis: int, angle: float) -> np.ndarray:
+    """Matrix of a rotation [rad] about an axis of the frame."""
+    found, (a, b) = np.eye(3), ((axis + 1) % 3, (axis + 2) % 3)
+    found[a, a] = found[b, b] = math.cos(angle)
+    found[b, a], found[a, b] = math.sin(angle), -math.sin(angle)
+    return found
+
+
+@pytest.mark.parametrize("tilt", [(0.0, 0.0), TILT, (0.0, 0.2), (-0.2, 0.0)])
+def test_a_hip_is_rolled_then_pitched_then_turned_by_its_yaw(tilt):
+    for leg in (replace(leg, tilt=tilt) for leg in robot("phantomx").legs):
+        matrix, point = rotation(2, leg.hip_yaw) @ rotation(1, tilt[1]) @ rotation(0, tilt[0]), (0.1, -0.2, 0.3)
+        expected = np.array(leg.hip) + matrix @ point
+        assert hip_to_base(leg, point) == pytest.approx(expected.tolist())
+        assert base_to_hip(leg, tuple(expected.tolist())) == pytest.approx(point)
+
+
+def test_joint_speeds_of_a_robot_move_its_feet_with_the_given_velocities():
+    machine, rng = robot("article"), random.Random(7)
+    tilted = (
+        replace(leg, tilt=TILT if k % 2 else (0.0, 0.0), femur_lateral=0.01) for k, leg in enumerate(machine.legs)
+    )
+    machine = replace(machine, legs=tuple(tilted))
+    rows = np.array([random_row(leg, rng) for leg in machine.legs])
+    speeds = np.array([[rng.uniform(-1.0, 1.0) for _ in range(3)] for _ in machine.legs])
+    ahead, behind = (leg_kinematics.forward(machine, rows + step * speeds) for step in (1e-6, -1e-6))
+    found = leg_kinematics.joint_velocities(machine, rows, (ahead - behind) / 2e-6)
+    assert found == pytest.approx(speeds, abs=1e-4) and not found.flags.writeable
+
+
+def test_a_straight_leg_turns_about_the_coxa_only_and_a_foot_on_its_axis_not_at_all():
+    leg = replace(robot("phantomx").legs[0], femur_lateral=0.0)
+    length = leg.coxa.length + (leg.femur.length + leg.tibia.length) * math.cos(0.3)
+    assert leg_velocity(leg, (0.0, 0.3, 0.0), (0.2, 0.1, 0.3)) == pytest.approx((0.1 / length, 0.0, 0.0))
+    back = math.acos(-(leg.coxa.length + leg.femur.length) / leg.tibia.length)  # of the tibia, to the coxa axis
+    coxa, _, _ = leg_velocity(leg, (0.0, 0.0, -back), (0.0, 0.1, 0.0))
+    assert coxa == 0.0

@@ -4,6 +4,7 @@ The rules C1 to C7 are those of "We revive the hexapod, part 2", D10 of "Assembl
 docs/sources.md lists them.
 """
 
+import itertools
 import math
 
 import numpy as np
@@ -15,7 +16,13 @@ from hexapod_control.core.kinematics.leg_clearance import LegNeighbours
 from hexapod_control.core.kinematics.leg_kinematics import forward
 from hexapod_control.core.kinematics.se2 import ZERO, Twist, exp
 from hexapod_control.core.kinematics.se2 import Pose as Place
-from hexapod_control.core.motions.motion_player import MotionPlayer, PlayerState, RehearsedMotion
+from hexapod_control.core.motions.motion_player import (
+    MotionEnd,
+    MotionOutcome,
+    MotionPlayer,
+    PlayerState,
+    RehearsedMotion,
+)
 from hexapod_control.core.motions.motion_rehearsal import MotionRehearsal
 from hexapod_control.core.motions.motion_steps import (
     ArcStep,
@@ -110,6 +117,43 @@ def test_a_cyclic_motion_ends_at_the_end_of_a_cycle(ends):
         player.stop()
     time = len(until(player, lambda: not player.name)) * DT + (1.2 if ends == "stop" else 0.0)
     assert time == pytest.approx(1.5, abs=0.1)
+
+
+def test_a_player_tells_step_and_share_of_a_pass_and_how_motions_ended_and_applies_settings_after_them():
+    player = MotionPlayer(standing_planner("phantomx"))
+    assert (player.state, player.name, player.phase, player.refusal) == (PlayerState.NONE, "", "", "")
+    assert (player.waiting, player.progress, player.take_outcomes()) == ("", 0.0, [])
+    player.change_settings(lift=0.8)
+    assert player.planner.view.settings.lift == 0.8
+    poses = PoseStep(z=0.01, duration=0.3), PoseStep(duration=0.3)
+    motion = rehearsed("phantomx", WaitStep(0.4), *poses, loops=2)
+    player.execute(motion)
+    player.change_settings(lift=0.5)
+    phases, shares = [], []
+    while player.name:
+        player.step(DT)
+        if player.name:
+            phases.append(player.phase)
+            shares.append(player.progress)
+            assert player.planner.view.settings.lift == 0.8
+    assert player.planner.view.settings.lift == 0.5
+    assert [phase for phase, _ in itertools.groupby(phases)] == ["wait", "pose", "wait", "pose"]
+    begins = [k for k, (a, b) in enumerate(itertools.pairwise(shares)) if b < a]
+    assert len(begins) == 1 and min(shares[begins[0]], shares[-1]) > 0.9 and max(shares) <= 1.0
+    assert shares[0] == shares[begins[0] + 1] == pytest.approx(DT / motion.duration, abs=1.5 * DT / motion.duration)
+    assert player.take_outcomes() == [MotionOutcome("test", MotionEnd.DONE, 1.0)] and player.take_outcomes() == []
+    for reason, end in (("no room", MotionEnd.REFUSED), ("", MotionEnd.CANCELLED)):
+        player.execute(motion)
+        assert player.refusal == ""
+        for _ in range(10):
+            player.step(DT)
+        player.cancel(reason)
+        assert player.refusal == reason and player.name == ""
+        (outcome,) = player.take_outcomes()
+        assert outcome._replace(progress=0.0) == MotionOutcome("test", end, 0.0, reason)
+        assert 0.0 < outcome.progress <= 10 * DT / motion.duration
+    player.cancel("late")
+    assert player.take_outcomes() == [] and player.refusal == ""
 
 
 def test_steps_without_a_duration_are_spread_over_ticks():
@@ -300,6 +344,9 @@ BAD = {
         (SitStep(), JointsStep({"left_front": (1.3, 0.3, -0.1), "left_middle": (-1.3, 0.3, -0.1)})),
         r"would touch",
     ),
+    "reach of feet": ((FeetStep({"left_front": (0.3, 0.0, 0.0)}),), r"feet: the foot of left_front would be .* beyond"),
+    "sway": ((SwayStep(x=0.29),), r"f.yaml:3: sway: the body cannot sway as far as \(x 0.29\)"),
+    "sway of a sitting robot": ((SitStep(), SwayStep(x=0.01)), "ignored while sitting: stand up first"),
     "leg": ((LegStep("tail", z=0.03),), r"f.yaml:3: leg: unknown leg 'tail'"),
     "gait": ((GaitStep("gallop"),), r"f.yaml:3: gait: unknown gait 'gallop'"),
 }
@@ -323,6 +370,9 @@ def test_values_out_of_bounds_are_refused_with_key_and_bounds():
         (lambda: WalkStep(x=3.0, duration=1.0), r"x must be in \[-2, 2\] m/s, is 3"),
         (lambda: PoseStep(pitch=2.0), r"pitch_deg must be in \[-60, 60\] deg, is 114.592"),
         (lambda: WalkStep(x=0.1), "exactly one of duration, distance, angle_deg"),
+        (lambda: WalkStep(x=0.1, duration=1.0, distance=1.0), "exactly one of duration, distance, angle_deg"),
+        (lambda: WalkStep(yaw=0.1, distance=1.0), "distance needs a speed"),
+        (lambda: WalkStep(x=0.1, angle=1.0), "angle_deg needs a rate of turn"),
         (lambda: WaitStep(math.nan), "duration must be in"),
     ):
         with pytest.raises(MotionError, match=message):

@@ -300,6 +300,21 @@ def test_a_leg_that_lagged_lifts_its_foot_higher_for_some_steps(scene):
     assert tops(2.0) == pytest.approx([lift] * 6, rel=0.02)
 
 
+@pytest.mark.parametrize("end", ["sit", "disabled"])
+def test_a_slow_walk_is_not_reported_any_more_some_seconds_after_its_end(scene, end):
+    scene.run(1.0, FORWARD)
+    scene.held[1, 1] = scene.planner.view.joint_angles[1, 1] + 1.0
+    scene.run(0.4, FORWARD)
+    assert scene.mishap.kind is MishapKind.SLOWED
+    scene.held.clear()
+    if end == "sit":
+        scene.planner.sit()
+    else:
+        scene.planner.sensors.mishap_detection = MishapDetection()
+    scene.run(4.0)
+    assert scene.mishap is None
+
+
 def test_feet_that_slip_slow_the_walk_and_are_named(scene):
     scene.run(1.0, FORWARD)
     scene.rate = 0.5

@@ -10,7 +10,12 @@ from hexapod_control.core.kinematics.body_pose import NEUTRAL, Placement
 from hexapod_control.core.kinematics.leg_kinematics import UnreachableReason
 from hexapod_control.core.kinematics.whole_body import UnreachableFoot, WholeBodyPose
 from hexapod_control.core.planner.planner import Planner
-from hexapod_control.core.planner.tick_limiter import MIN_LEG_GAP_M, TickLimiter
+from hexapod_control.core.planner.tick_limiter import (
+    MIN_LEG_GAP_M,
+    SHARE_RECOVERY_RATE,
+    SPIN_UP_TIME_S,
+    TickLimiter,
+)
 from hexapod_control.core.posture.straight_moves import JointMove
 from hexapod_control.core.workspace.swing_limits import SPEED_SHARE
 
@@ -98,3 +103,56 @@ def test_legs_that_would_touch_block_each_other_and_are_named():
     assert (limiter.gap, limiter.share) == (None, 1.0)
     _, _ = limiter.advance(JointMove.between(machine, now, [tuple(r) for r in joints.tolist()], NEUTRAL), now, DT, 1.0)
     assert limiter.blocked is None  # they may go apart
+
+
+class Turning:
+    """A motion that turns every coxa at a rate [rad/s] of its own time, with a foot out of reach in longer ticks."""
+
+    def __init__(self, rate, longest=math.inf):
+        self.rate, self.longest = rate, longest
+        self.time = 0.0  # [s]
+
+    def advance(self, dt, previous):
+        self.time += dt
+        return pose([(a + self.rate * dt, b, c) for a, b, c in previous], UNREACHED if dt > self.longest else None)
+
+
+@pytest.fixture(autouse=True)
+def turning_is_copied_like_objects_of_the_package(monkeypatch):
+    monkeypatch.setattr(Turning, "__module__", "hexapod_control.test")
+
+
+@pytest.mark.parametrize(("reach", "share"), [(1.0, 1.0), (0.6, 0.5), (0.3, 0.25), (0.07, 0.0625)])
+def test_a_tick_in_which_a_foot_gets_out_of_reach_is_halved_until_it_does_not(reach, share):
+    limiter = TickLimiter(MACHINE)
+    motion, found = limiter.advance(Turning(1e-6, reach * DT), start(), DT, 1.0)
+    assert limiter.share == pytest.approx(share) and motion.time == pytest.approx(share * DT)
+    assert found.unreached is None and limiter.slowed == (share < 1.0)
+
+
+@pytest.mark.parametrize("pace", [0.3, 1.0])
+@pytest.mark.parametrize("times", [0.5, 3.0])
+def test_joints_speed_up_within_their_limits_until_they_turn_as_fast_as_allowed(times, pace):
+    most = min(SPEED_SHARE * leg.coxa_joint.no_load_speed for leg in MACHINE.legs)
+    no_load, limiter, motion, joints = most / SPEED_SHARE, TickLimiter(MACHINE), Turning(times * most), start()
+    speeds = [0.0]
+    for _ in range(30):
+        motion, found = limiter.advance(motion, joints, 0.005, pace)
+        speeds.append((found.joints[0][0] - joints[0][0]) / 0.005)
+        joints = found.joints
+        assert limiter.share <= pace + 1e-12
+    assert max(speeds) <= most * (1.0 + 1e-9)
+    assert speeds[-1] == pytest.approx(min(times * pace, 0.98) * most, rel=0.03)
+    assert max(b - a for a, b in pairwise(speeds)) <= no_load * 0.005 / SPIN_UP_TIME_S * (1.0 + 1e-9)
+    assert limiter.slowed == (times * pace > 0.98)
+
+
+def test_after_a_slow_tick_the_share_returns_to_one_at_a_bounded_rate():
+    limiter, joints = TickLimiter(MACHINE), start()
+    limiter.advance(Turning(1e-6, 0.07 * DT), joints, DT, 1.0)
+    shares = [limiter.share]
+    for _ in range(8):
+        limiter.advance(Turning(1e-6), joints, DT, 1.0)
+        shares.append(limiter.share)
+        assert not limiter.slowed
+    assert shares == pytest.approx([min(1.0, shares[0] + SHARE_RECOVERY_RATE * DT * k) for k in range(9)])

@@ -290,3 +290,16 @@ def test_joints_after_an_interruption_are_no_motion():
     assert (odometry.pose, odometry.twist) == (pose, ZERO)
     odometry.update(planner.step(DT).joint_angles, later.support.tolist(), DT)
     assert odometry.pose.x > pose.x
+
+
+def test_with_an_imu_the_heading_is_its_own_and_the_turn_of_the_feet_is_known_beside_it():
+    planner = standing_planner("phantomx")
+    odometry, turn = Odometry(robot("phantomx")), 0.004
+    plans = list(drive(planner, Twist(0.04, 0.0, 0.1), 3.0))
+    for plan in plans:
+        odometry.update(plan.joint_angles, plan.support.tolist(), DT, turn)
+    assert odometry.pose.yaw == pytest.approx(turn * (len(plans) - 1) + turn)
+    assert odometry.fitted_turn == pytest.approx(0.1 * DT, rel=0.02)
+    odometry.update(plan.joint_angles, (0.0,) * 6, DT, -turn)  # without standing feet it still knows the heading
+    assert odometry.pose.yaw == pytest.approx(turn * (len(plans) - 1)) and odometry.fitted_turn == 0.0
+    assert odometry.twist.vx == pytest.approx(0.04, rel=0.05)

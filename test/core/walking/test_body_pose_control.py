@@ -2,16 +2,22 @@
 
 import math
 import random
+from dataclasses import replace
 
 import pytest
 from support.drives import DT, ROBOTS, robot
 
-from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose
+from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose, Placement
+from hexapod_control.core.kinematics.whole_body import joints_in_pose
+from hexapod_control.core.statics.static_stability import center_of_mass_in_footprint
+from hexapod_control.core.walking.body.body_control import BodyControl
 from hexapod_control.core.walking.body.body_pose_control import ACCELERATION, SPEED, STANDSTILL, BodyPoseControl
-from hexapod_control.core.walking.body.pose_feasibility import RESOLUTION, PoseFeasibility
-from hexapod_control.core.walking.foot import Foot
+from hexapod_control.core.walking.body.pose_feasibility import RESOLUTION, STEP_SHARES, PoseFeasibility
+from hexapod_control.core.walking.foot import Foot, Guided, Swing
 from hexapod_control.core.workspace.capabilities import Capabilities
-from hexapod_control.core.workspace.stance_regions import REGION_SHARES
+from hexapod_control.core.workspace.stance_regions import REGION_SHARES, reaches
+from hexapod_control.core.workspace.stride_stability import MIN_STRIDE_MARGIN, stride_margin
+from hexapod_control.core.workspace.strides.stride_regions import PolarOffset, StrideRegion
 
 SPREAD = BodyPose(0.02, 0.02, 0.01, 0.1, 0.1, 0.15)
 
@@ -150,3 +156,169 @@ def test_the_body_shifts_only_where_its_present_feet_stay_in_their_regions():
     assert body.control.can_shift_to(ahead, body.feet)
     assert not body.control.can_shift_to(ahead, [Foot(foot.x - ahead.x, foot.y) for foot in body.feet])
     assert not body.control.can_shift_to(BodyPose(z=0.2), [Foot(foot.x, foot.y) for foot in body.feet])
+
+
+# --- what is feasible ---------------------------------------------------------------------------------------
+
+MACHINE = robot("phantomx")
+CAPABILITIES = Capabilities.of(MACHINE)
+FEASIBILITY = PoseFeasibility(CAPABILITIES)
+STANCE = CAPABILITIES.stances.at(MACHINE.walk.height)
+
+
+def feet_with(leg, **fields):
+    """Feet on their footholds; one of them differs."""
+    feet = [Foot(x, y) for x, y in STANCE.footholds]
+    feet[leg] = replace(feet[leg], **fields)
+    return feet
+
+
+def outward(leg, share):
+    """A point (x, y) [m] at a share of the radius of a leg's region from its foothold."""
+    (x, y), far = STANCE.footholds[leg], share * STANCE.radii[leg]
+    return {"x": x + 0.6 * far, "y": y - 0.8 * far}
+
+
+@pytest.mark.parametrize("leg", [0, 4])
+@pytest.mark.parametrize("share", [0.45, 0.8, 1.0, 1.5])
+def test_feet_are_within_their_regions_up_to_the_share_of_the_radius_that_is_left(leg, share):
+    usable = min(share, 1.0)
+    for part, inside in ((0.0, True), (0.99 * usable, True), (1.01 * usable, False)):
+        assert FEASIBILITY.within_regions(NEUTRAL, feet_with(leg, **outward(leg, part)), share) == inside
+    swinging = feet_with(leg, state=Swing(0.5, 1.0, 0.03))
+    assert not FEASIBILITY.within_regions(NEUTRAL, swinging, share)
+    moved = StrideRegion(PolarOffset(0.0, 0.0), 1.0, 0.4, (0.0, 0.0))  # by less than half of the way
+    assert FEASIBILITY.within_regions(NEUTRAL, feet_with(leg, region=moved), share) == (share == 1.5)
+
+
+@pytest.mark.parametrize("leg", [0, 4])
+def test_while_the_robot_walks_a_pose_may_not_leave_a_foot_farther_outside_of_its_region(leg):
+    inside, outside, far = ({**outward(leg, part)} for part in (0.9, 1.1, 1.3))
+    lowered = BodyPose(z=-0.01)
+    other = 2
+    for point, kept in ((inside, True), (outside, True)):
+        feet = feet_with(leg, **point)
+        assert FEASIBILITY.keeps_feet_in_regions(lowered, NEUTRAL, feet, 1.0)  # all stand: they can step
+        feet[other].state = Swing(0.5, 1.0, 0.03)
+        assert FEASIBILITY.keeps_feet_in_regions(NEUTRAL, NEUTRAL, feet, 1.0) == kept
+    feet = feet_with(leg, **far)
+    feet[other].state = Swing(0.5, 1.0, 0.03)
+    radius, smaller = (CAPABILITIES.stances.at(MACHINE.walk.height + z).radii[leg] for z in (0.0, -0.03))
+    goal = BodyPose(z=-0.03)
+    assert FEASIBILITY.keeps_feet_in_regions(goal, NEUTRAL, feet, 1.0) == (
+        math.dist((feet[leg].x, feet[leg].y), CAPABILITIES.stances.at(MACHINE.walk.height - 0.03).footholds[leg])
+        - smaller
+        <= math.dist((feet[leg].x, feet[leg].y), STANCE.footholds[leg]) - radius
+    )
+    assert not FEASIBILITY.keeps_feet_in_regions(BodyPose(x=1.0), NEUTRAL, feet, 1.0)
+
+
+def test_a_pose_is_in_reach_if_every_foot_is_where_it_is_and_where_a_guided_one_can_come_to_rest():
+    rng, found = random.Random(5), set()
+    for _ in range(60):
+        pose = random_pose("phantomx", rng, 3.0)
+        placement = Placement(pose, MACHINE.walk.height)
+        expected = all(
+            reaches(leg, MACHINE, home, 0.0, placement)
+            for leg, home in zip(MACHINE.legs, STANCE.footholds, strict=True)
+        )
+        assert FEASIBILITY.all_feet_reachable(pose, feet_with(0)) == expected
+        found.add(expected)
+    assert found == {True, False}
+    x, y = STANCE.footholds[0]
+    still, fast = (Guided(((x, y, 0.02),), (speed, 0.0, 0.0), waiting=False) for speed in (0.0, 0.8))
+    assert FEASIBILITY.all_feet_reachable(NEUTRAL, feet_with(0, z=0.02, state=still))
+    assert not FEASIBILITY.all_feet_reachable(NEUTRAL, feet_with(0, z=0.02, state=fast))  # it stops 0.4 m ahead
+
+
+@pytest.mark.parametrize("share", [0.6, 1.0])
+def test_feet_can_step_to_neutral_if_they_stand_in_their_regions_or_reach_the_lifted_way_there(share):
+    rng, found = random.Random(6), set()
+    for _ in range(60):
+        pose, (x, y) = random_pose("phantomx", rng, 2.5)._replace(z=0.0), STANCE.footholds[1]
+        feet = feet_with(1, x=x + rng.uniform(-0.08, 0.08), y=y + rng.uniform(-0.08, 0.08))
+        placement, foot = Placement(pose, MACHINE.walk.height), feet[1]
+        outside = math.dist((foot.x, foot.y), (x, y)) > share * STANCE.radii[1]
+        way = [(foot.x + part * (x - foot.x), foot.y + part * (y - foot.y)) for part in STEP_SHARES]
+        lifted = all(reaches(MACHINE.legs[1], MACHINE, point, MACHINE.walk.lift_height, placement) for point in way)
+        assert FEASIBILITY.can_step_to_neutral(pose, feet, share) == (not outside or lifted)
+        found.add((outside, lifted))
+    assert len(found) > 2
+
+
+def test_the_region_share_of_a_pose_is_the_largest_with_reach_and_margin():
+    rng, found = random.Random(7), set()
+    gaits, lift = tuple(CAPABILITIES.gaits.values()), MACHINE.walk.lift_height
+    for _ in range(25):
+        pose = random_pose("phantomx", rng, 2.0)._replace(z=0.0)
+        joints = joints_in_pose(MACHINE, STANCE.footholds, pose)
+        center = center_of_mass_in_footprint(MACHINE, joints, pose) if joints else None
+
+        def usable(share, pose=pose, center=center):
+            fits = CAPABILITIES.strides.fits(pose, share, lift)
+            return fits and stride_margin(gaits, STANCE, center, min(share, 1.0)) >= MIN_STRIDE_MARGIN
+
+        share = FEASIBILITY.region_share(pose)
+        found.add(share)
+        expected = next((each for each in REGION_SHARES if usable(each)), REGION_SHARES[-1])
+        assert share == expected if expected <= 1.0 else 1.0 <= share <= expected
+    assert len(found) > 3
+
+
+# --- the body over the feet ---------------------------------------------------------------------------------
+
+
+def arrived(body, ticks=150):
+    for _ in range(ticks):
+        body.step(DT, False, feet_with(0))
+    return body
+
+
+def test_a_temporary_pose_ends_in_the_requested_one_with_its_shift():
+    body, pose, other = BodyControl(CAPABILITIES, NEUTRAL), BodyPose(z=0.01), BodyPose(x=0.01, y=-0.01)
+    assert body.settled and body.height == MACHINE.walk.height and not body.temporary
+    body.request(pose)
+    assert not body.settled and body.goal == pose
+    assert arrived(body).settled and body.pose == pose and body.height == pytest.approx(MACHINE.walk.height + 0.01)
+    body.take_temporarily(other)
+    assert body.temporary and body.goal == other
+    assert arrived(body).pose == other and not body.settled
+    body.shift((0.005, -0.002))
+    body.end_temporary()
+    assert not body.temporary and body.goal == BodyPose(0.005, -0.002, 0.01)
+    assert arrived(body).settled and body.pose == body.goal
+    body.end_temporary()
+    assert body.goal == BodyPose(0.005, -0.002, 0.01)
+    body.request_later(NEUTRAL)
+    assert body.temporary and body.goal == BodyPose(0.005, -0.002, 0.01)
+    body.end_temporary()
+    assert body.goal == BodyPose(0.005, -0.002, 0.0) and not body.temporary
+
+
+def at(pose):
+    """Where a point of a body in a pose is over the ground."""
+    return pytest.approx(Placement(pose, MACHINE.walk.height).to_footprint(0.1, 0.2, 0.3))
+
+
+def placed(body, placement=None):
+    return (placement or body.placement).to_footprint(0.1, 0.2, 0.3)
+
+
+def test_the_body_is_placed_in_its_pose_with_sway_and_tilt_and_levelled_while_it_is_measured():
+    body = BodyControl(CAPABILITIES, BodyPose(yaw=0.05))
+    assert placed(body) == placed(body, body.resting_placement) == at(BodyPose(yaw=0.05))
+    assert body.slope == (0.0, 0.0) and body.levelling is None
+    body.sway.offset = (0.01, -0.02)
+    assert placed(body) == at(BodyPose(0.01, -0.02, yaw=0.05)) and not body.settled
+    body.sway.offset = (0.0, 0.0)
+    body.sense(None)
+    assert body.levelling is None
+    body.sense((0.03, -0.02))
+    assert body.slope == (0.03, -0.02) and not body.settled
+    body.levelling.tilt = (-0.01, 0.02)
+    assert placed(body) == at(BodyPose(roll=-0.01, pitch=0.02, yaw=0.05))
+    body.levelling.region_share = 0.8
+    assert body.region_share == 0.8
+    body.levelling.tilt = (0.0, 0.0)
+    body.sense(None)
+    assert body.levelling is None and body.region_share == REGION_SHARES[0]

@@ -1,15 +1,27 @@
 """The crawl of four legs: before a foot lifts off, the body is over the support triangle of the others."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from support.drives import DIRECTIONS, DT, drive, fitting, random_drive, standing_planner, walk_state
 from support.robots.other_robots import around, four_legs, in_rows, reordered
 
+from hexapod_control.core.gait.gait_clock import GaitClock
+from hexapod_control.core.gait.leg_sides import leg_sides
+from hexapod_control.core.gait.swing_trajectory import share
+from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose
 from hexapod_control.core.kinematics.se2 import ZERO
 from hexapod_control.core.planner.tick_plan import RobotState
+from hexapod_control.core.walking.body.body_sway import BodySway
+from hexapod_control.core.walking.body.pose_feasibility import PoseFeasibility
+from hexapod_control.core.walking.feet.foot_motion import FootMotion
+from hexapod_control.core.walking.foot import STANCE, Foot, Swing
+from hexapod_control.core.workspace.capabilities import Capabilities
+from hexapod_control.core.workspace.crawl import AMPLE_MARGIN, AMPLE_SHARE, SWAY_STEP, SWAY_STEPS, crawl
 from hexapod_control.core.workspace.robot_gaits import gaits, least_support
+from hexapod_control.core.workspace.stance_regions import REGION_SHARES
 
 MIN_MARGIN = 0.005  # [m]
 MACHINES = {"phantomx": four_legs(), "diamond": around(4, 0.0)}
@@ -88,3 +100,64 @@ def test_under_random_joystick_input_the_static_margin_stays_positive(seed):
     planner = standing_planner(MACHINES["phantomx"])
     for _dt, plan in random_drive(planner, seed, 800, poses=False, gaits=False):
         assert plan.margin > 0.0 and sum(plan.planted) >= 3 and plan.unreached is None
+
+
+def test_the_body_sways_from_side_to_side_in_two_swing_times_and_back_once_all_feet_stand():
+    capabilities = Capabilities.of(MACHINES["phantomx"])
+    gait, feasibility = capabilities.gaits["crawl"], PoseFeasibility(capabilities)
+    sway, steps = BodySway(feasibility), 20
+    motion = FootMotion([Foot(*leg.foothold) for leg in capabilities.robot.legs], GaitClock(gait), 0.03)
+
+    def moved(goal):
+        """Checks a shift from the present offset to a goal, with the speed of a swing."""
+        start = sway.offset
+        for k in range(1, steps + 1):
+            sway.step(2.0 / steps, motion)
+            part = share(k / steps)
+            assert sway.offset == pytest.approx([a + part * (b - a) for a, b in zip(start, goal, strict=True)])
+        sway.step(1.0, motion)
+        assert sway.offset == pytest.approx(goal)
+
+    moved((0.0, 0.0))
+    motion.start(gait.start_phase)
+    moved(gait.sway)
+    motion.clock.enter(gait, gait.start_phase + 0.5)
+    moved((-gait.sway[0], -gait.sway[1]))
+    motion.clock.enter(gait, gait.start_phase)
+    sway.step(0.5, motion)  # in the middle of a shift
+    motion.running, motion.feet[0].state = False, Swing(0.5, 1.0, 0.03)
+    sway.step(0.5, motion)
+    half = share(0.5)
+    assert sway.offset == pytest.approx([(2.0 * half - 1.0) * v for v in gait.sway], abs=1e-12)  # it goes on meanwhile
+    motion.feet[0].state = STANCE
+    moved((0.0, 0.0))
+    assert sway.region_share == REGION_SHARES[0]
+    sway.prepare(NEUTRAL, gait.sway)
+    ends = [BodyPose(*gait.sway), BodyPose(-gait.sway[0], -gait.sway[1])]
+    assert sway.region_share == min(map(feasibility.region_share, ends)) < REGION_SHARES[0]
+    sway.prepare(NEUTRAL, (0.0, 0.0))
+    assert sway.region_share == REGION_SHARES[0]
+
+
+@machines
+def test_the_crawl_lifts_the_rear_leg_of_a_side_first_and_sways_by_the_smallest_step_with_an_ample_margin(machine):
+    gait = crawl(machine)
+    (left_front, left_rear), (right_front, right_rear) = leg_sides(machine.legs)
+    order = [gait.lift_off[leg] for leg in (left_rear, left_front, right_rear, right_front)]
+    assert order == [0.0, 1 / 8, 4 / 8, 5 / 8] and gait.duty_factor == 7 / 8 and gait.start_phase == 0.75
+    left, right = (
+        np.mean([machine.legs[leg].foothold for leg in legs], axis=0)
+        for legs in ((left_front, left_rear), (right_front, right_rear))
+    )
+    across, sway = right - left, np.array(gait.sway)
+    track, size = np.linalg.norm(across), np.linalg.norm(sway)
+    assert sway / size == pytest.approx(across / track)  # first away from the left legs, which lift off first
+    steps = round(size / SWAY_STEP)
+    assert size == pytest.approx(steps * SWAY_STEP) and 1 <= steps <= SWAY_STEPS
+    margins = [
+        least_support(machine, replace(gait, sway=tuple((k * SWAY_STEP * across / track).tolist()))).margin
+        for k in range(1, steps + 1)
+    ]
+    ample = min(AMPLE_MARGIN, AMPLE_SHARE * track)
+    assert all(margin < ample for margin in margins[:-1])
+    assert margins[-1] >= ample or margins[-1] == max(margins)

@@ -11,13 +11,21 @@ from support.drives import DT, ROBOTS, robot, standing_planner, walk_state
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose
 from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
-from hexapod_control.core.walking.foot import GUIDED_ACCELERATION, Guided
+from hexapod_control.core.statics.static_stability import static_margin
+from hexapod_control.core.walking.foot import GUIDED_ACCELERATION, Foot, Guided, Swing
 from hexapod_control.core.walking.guided.guided_foot import (
     ARRIVAL_DISTANCE,
     CLEARANCE_HEIGHT,
     SPEED,
     advance_along_path,
     path_between,
+)
+from hexapod_control.core.walking.guided.guided_legs import (
+    MASS_SHARE,
+    MIN_MARGIN,
+    SHIFTS,
+    shift_away,
+    supporting_contacts,
 )
 
 MAX_OVERSHOOT = 2e-3  # [m] where a path turns
@@ -74,7 +82,9 @@ def test_a_foot_that_returns_at_any_time_does_not_rise_above_its_height(name):
                 called.halt()
             plan = called.step(DT)
             assert plan.unreached is None and plan.blocked is None
-            heights.append(walk_state(called).feet[leg].z)
+            before, z = heights[-1] if tick else 0.0, walk_state(called).feet[leg].z
+            assert abs(z - before) <= SPEED * DT * 1.001  # it stands only once it has come down
+            heights.append(z)
         assert plan.state is RobotState.STANDING
     assert CLEARANCE_HEIGHT - 1e-3 < max(heights) <= CLEARANCE_HEIGHT + MAX_OVERSHOOT
 
@@ -161,3 +171,29 @@ def test_a_foot_is_not_guided_to_where_it_would_touch_another_leg():
     x, y = contacts[planner.robot.leg_names.index("left_front")]
     refusal = planner.guide_foot_over_ground("left_middle", (x, y, 0.03))
     assert re.fullmatch(r"left_middle: at \(.*\) m on its path it would touch left_front", refusal)
+
+
+def test_the_body_shifts_towards_the_middle_of_the_other_feet_just_as_far_as_they_need_to_support_it():
+    rng, feet, sizes = random.Random(4), [leg.foothold for leg in robot("phantomx").legs], set()
+    for _ in range(60):
+        others, mass = rng.sample(feet, rng.choice((3, 4, 5))), (rng.uniform(-0.06, 0.06), rng.uniform(-0.06, 0.06))
+        away = np.mean(others, axis=0) - mass
+        fitting = [
+            size * away / np.linalg.norm(away)
+            for size in SHIFTS
+            if static_margin(others, mass + MASS_SHARE * size * away / np.linalg.norm(away)) >= MIN_MARGIN
+        ]
+        found = shift_away(others, mass)
+        sizes.add(None if found is None else round(math.hypot(*found), 6))
+        assert (found is None) == (not fitting)
+        assert found is None or found == pytest.approx(tuple(fitting[0]))
+    assert {None, 0.0} < sizes
+    middle = tuple(np.mean(feet, axis=0).tolist())
+    assert shift_away(feet, middle) == (0.0, 0.0) and shift_away(feet[:2], middle) is None
+
+
+def test_feet_that_are_guided_or_in_the_air_do_not_support_the_robot():
+    feet = [Foot(float(k), 0.5) for k in range(5)]
+    feet[1].state, feet[2].state = Guided(((0.0, 0.0, 0.1),)), Swing(0.5, 1.0, 0.03)
+    assert supporting_contacts(feet, 3) == [(0.0, 0.5), (4.0, 0.5)]
+    assert supporting_contacts(feet, -1) == [(0.0, 0.5), (3.0, 0.5), (4.0, 0.5)]

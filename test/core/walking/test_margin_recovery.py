@@ -9,7 +9,19 @@ from support.drives import DT, drive, robot, standing_planner, walk_state
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.statics.static_stability import direction_inwards, static_margin
-from hexapod_control.core.walking.body.margin_recovery import MAX_SHIFT, SHIFT_STEP, SLOWEST_SHARE
+from hexapod_control.core.walking.body.margin_recovery import (
+    GAIT_CHANGE_INTERVAL_S,
+    MAX_SHIFT,
+    RELEASE_MARGIN,
+    RELEASE_RATE,
+    SETTLED_TIME_S,
+    SHIFT_SPEED,
+    SHIFT_STEP,
+    SLOWEST_SHARE,
+    SLOWING_RATE,
+    MarginRecovery,
+    RecoveryMeasures,
+)
 
 
 def front_heavy(shift: float) -> Planner:
@@ -90,3 +102,94 @@ def test_measures_are_undone_when_the_margin_is_sufficient_again():
     assert measures.speed_share == 1.0 and measures.shift == (0.0, 0.0)
     list(drive(planner, Twist(0.01, 0.0, 0.0), 3.0))
     assert walk_state(planner).body_pose.x == pytest.approx(0.0, abs=1e-6)
+
+
+# --- measures without a robot -------------------------------------------------------------------------------
+
+LEAST = 0.03  # [m]
+INWARD = (0.6, -0.8)
+
+
+def after(measures, seconds, margin, inward=INWARD):
+    for _ in range(round(seconds / DT)):
+        measures = measures.after(DT, margin, inward)
+    return measures
+
+
+def test_the_speed_is_reduced_to_its_least_share_before_the_body_shifts_and_both_at_their_rates():
+    measures = RecoveryMeasures(LEAST)
+    slowing = (1.0 - SLOWEST_SHARE) / SLOWING_RATE
+    half = after(measures, 0.5 * slowing, 0.0)
+    assert half.speed_share == pytest.approx(0.5 * (1.0 + SLOWEST_SHARE), abs=SLOWING_RATE * DT)
+    assert half.shift == (0.0, 0.0) and not half.exhausted
+    slowest = after(measures, slowing + DT, 0.0)
+    slowest = dataclasses.replace(slowest, shift=(0.0, 0.0))
+    assert slowest.speed_share == SLOWEST_SHARE
+    shifted = after(slowest, 0.5, LEAST - 1e-6)
+    assert shifted.shift == pytest.approx([0.5 * SHIFT_SPEED * v for v in INWARD])
+    far = after(slowest, 2.0 * MAX_SHIFT / SHIFT_SPEED, 0.0)
+    assert far.shift == pytest.approx([MAX_SHIFT * v for v in INWARD]) and far.exhausted and not shifted.exhausted
+    assert after(far, 0.1, 0.0, (-0.6, 0.8)).shift == pytest.approx(
+        [(MAX_SHIFT - 0.1 * SHIFT_SPEED) * v for v in INWARD]
+    )
+    assert (far.least, far.settled, far.lowest) == (LEAST, 0.0, math.inf)
+
+
+def test_measures_are_undone_shift_first_and_slowly_after_a_while_with_margin_to_spare():
+    measures, ample = RecoveryMeasures(LEAST, 0.7, (0.003, -0.004)), LEAST + RELEASE_MARGIN
+    settled = after(measures, SETTLED_TIME_S - DT, ample)
+    assert (settled.speed_share, settled.shift) == (0.7, (0.003, -0.004)) and settled.lowest == ample
+    back = 0.005 / (RELEASE_RATE * SHIFT_SPEED)
+    halfway = after(settled, 0.5 * back, ample)
+    assert halfway.shift == pytest.approx((0.0015, -0.002), rel=0.05) and halfway.speed_share == 0.7
+    centred = after(halfway, 0.5 * back + 2 * DT, ample)
+    assert centred.shift == (0.0, 0.0)
+    faster = after(centred, 0.4, ample).speed_share - centred.speed_share
+    assert faster == pytest.approx(0.4 * RELEASE_RATE * SLOWING_RATE)
+    done = after(centred, 5.0, ample)
+    assert done.speed_share == 1.0 and after(done, 1.0, ample).speed_share == 1.0
+    # The least margin of that time counts, and a small one starts it anew.
+    hardly = after(measures, SETTLED_TIME_S + DT, ample - 1e-4)
+    assert (hardly.speed_share, hardly.shift) == (0.7, measures.shift) and hardly.settled < 2.5 * DT
+    dip = after(after(settled, DT, LEAST), 0.5 * SETTLED_TIME_S, ample)
+    assert (dip.speed_share, dip.shift) == (0.7, measures.shift)
+    short = after(settled, DT, LEAST - 1e-4)
+    assert short.speed_share < 0.7 and (short.settled, short.lowest) == (0.0, math.inf)
+
+
+def test_the_body_is_asked_to_shift_in_steps_and_to_the_middle_at_the_end():
+    recovery = MarginRecovery()
+    recovery.set_least_margin(LEAST)
+    recovery.measures = RecoveryMeasures(LEAST, SLOWEST_SHARE)
+    asked = [recovery.requested_shift for _ in range(80) if recovery.update(DT, 0.0, (1.0, 0.0))]
+    assert len(asked) > 10
+    steps = [b[0] - a[0] for a, b in zip([(0.0, 0.0), *asked], asked, strict=False)]
+    assert all(SHIFT_STEP < step <= SHIFT_STEP + SHIFT_SPEED * DT + 1e-9 for step in steps)
+    recovery.measures = RecoveryMeasures(LEAST, SLOWEST_SHARE)
+    assert recovery.update(DT, 1.0, (1.0, 0.0)) and recovery.requested_shift == (0.0, 0.0)
+    assert not recovery.update(DT, 1.0, (1.0, 0.0))
+
+
+def test_the_walk_has_the_least_share_of_the_speed_and_at_most_every_few_seconds_a_gait_with_more_support():
+    recovery, gaits = MarginRecovery(), standing_planner("phantomx").capabilities.gaits
+    assert (recovery.speed_share, recovery.requested_shift, recovery.measures) == (1.0, (0.0, 0.0), RecoveryMeasures())
+    recovery.most_speed = 0.8
+    assert recovery.speed_share == 0.8
+    recovery.set_least_margin(LEAST)
+    recovery.measures = RecoveryMeasures(LEAST, SLOWEST_SHARE, (MAX_SHIFT, 0.0))
+    assert recovery.speed_share == SLOWEST_SHARE
+
+    def wait(margin, gait="tripod"):
+        """Seconds until another gait is wanted, and its duty factor."""
+        for k in range(400):
+            found = recovery.safer_gait(DT, margin, gaits[gait], gaits.values())
+            if found is not None:
+                return k * DT, found.duty_factor
+        return math.inf, None
+
+    for _ in range(2):
+        assert wait(0.0) == (pytest.approx(GAIT_CHANGE_INTERVAL_S, abs=2 * DT), gaits["ripple"].duty_factor)
+    assert wait(0.0, "ripple")[1] == gaits["wave"].duty_factor
+    assert wait(0.0, "wave") == (math.inf, None) and wait(LEAST) == (math.inf, None)
+    recovery.measures = RecoveryMeasures(LEAST, SLOWEST_SHARE, (0.9 * MAX_SHIFT, 0.0))
+    assert wait(0.0) == (math.inf, None)

@@ -6,6 +6,7 @@ import random
 import pytest
 from support.drives import DT, robot
 
+from hexapod_control.core.gait.gait_table import GaitSelection
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.walking.speed_control import (
     CATCH_UP_SHARE,
@@ -14,11 +15,13 @@ from hexapod_control.core.walking.speed_control import (
     SpeedControl,
     stretched_swing_time,
 )
+from hexapod_control.core.walking.walk_settings import WalkSettings
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.robot_gaits import gaits
 from hexapod_control.core.workspace.speed_limiter import SpeedConditions
 from hexapod_control.core.workspace.strides.stride_regions import Strides
 from hexapod_control.core.workspace.swing_limits import STRIDE_SHARE
+from hexapod_control.core.workspace.twist_limits import AxisLimits, TwistLimits
 
 MACHINE = robot("phantomx")
 HEIGHT = MACHINE.walk.height
@@ -83,3 +86,65 @@ def test_time_lost_on_rough_ground_is_regained_within_its_bound_and_none_on_flat
     for _ in range(round(MOST_LOST_S / CATCH_UP_SHARE / 0.02) + 2):
         control.note_lost_time(0.02, 1.0)
     assert possible() == pytest.approx(command.vx)
+
+
+TRIPOD = SpeedConditions(GAITS["tripod"], HEIGHT, 1.0)
+
+
+def test_a_command_is_followed_without_its_tiny_axes_until_a_halt():
+    control = SpeedControl(Capabilities.of(MACHINE))
+    assert (control.command, control.twist, control.halted) == (ZERO, ZERO, False)
+    assert control.swing_time == MACHINE.walk.swing_time
+    control.halt()
+    assert (control.command, control.halted) == (ZERO, True)
+    control.drive(Twist(5e-8, 0.1, -5e-8))
+    assert (control.command, control.halted) == (Twist(0.0, 0.1, 0.0), False)
+    control.halt()
+    assert (control.command, control.halted) == (ZERO, True)
+
+
+def test_the_swing_time_follows_at_half_a_second_per_second_and_a_slow_down_is_immediate():
+    control, nominal = SpeedControl(Capabilities.of(MACHINE)), MACHINE.walk.swing_time
+    control.change_swing_time(0.1, nominal + 1.0)
+    assert control.swing_time == pytest.approx(nominal + 0.05)
+    control.change_swing_time(0.1, nominal + 0.06)
+    assert control.swing_time == pytest.approx(nominal + 0.06)
+    control.change_swing_time(0.04, nominal)
+    assert control.swing_time == pytest.approx(nominal + 0.04)
+    control.twist = Twist(0.1, -0.2, 0.3)
+    for share, expected in ((1.0, 1.0), (0.5, 0.5), (0.5, 0.25)):
+        control.slow_down(share)
+        assert control.twist == pytest.approx(Twist(0.1, -0.2, 0.3).scaled(expected))
+    control.stop()
+    assert control.twist == ZERO
+
+
+@pytest.mark.parametrize("roughness", [0.0, 0.5, 1.0])
+def test_a_walk_speeds_up_faster_on_rough_ground_and_brakes_as_on_flat_ground(roughness):
+    flat, rough = (SpeedControl(Capabilities.of(MACHINE)) for _ in range(2))
+    goal = Twist(0.2, 0.0, 0.0)
+    flat.ramp(DT, goal, TRIPOD, 0.0)
+    rough.ramp(DT, goal, TRIPOD, roughness)
+    assert rough.twist.vx == pytest.approx(flat.twist.vx * (1.0 + 2.0 * roughness)) and 0.0 < rough.twist.vx < goal.vx
+    flat.twist = rough.twist = goal
+    flat.ramp(DT, ZERO, TRIPOD, 0.0)
+    rough.ramp(DT, ZERO, TRIPOD, roughness)
+    assert rough.twist == pytest.approx(flat.twist) and 0.0 < flat.twist.vx < goal.vx
+
+
+def test_the_settings_limit_the_speed_as_a_share_of_the_fastest_of_the_selected_gaits():
+    control, wave = SpeedControl(Capabilities.of(MACHINE)), SpeedConditions(GAITS["wave"], HEIGHT, 1.0)
+    most, selection = control.maxima(TRIPOD), GaitSelection.of(GAITS["tripod"])
+    control.drive(Twist(9.0, 0.0, 0.0))
+    assert control.limit(TRIPOD, TRIPOD, (), 1.0).twist.vx == pytest.approx(most.vx)
+    assert control.goal(TRIPOD, 0.5).vx == 4.5
+    control.change_settings(WalkSettings(selection, speed_share=0.5, tempo=2.0))
+    assert control.maxima(TRIPOD) == pytest.approx(most.scaled(0.5))
+    assert control.goal(TRIPOD, 1.0).vx == pytest.approx(0.5 * most.vx)
+    assert control.limit(TRIPOD, TRIPOD, (), 1.0).twist.vx == pytest.approx(0.5 * most.vx)
+    assert control.limit(wave, TRIPOD, (), 1.0).twist.vx < 0.5 * most.vx  # what the wave allows is less
+    control.drive(Twist(0.02, 0.0, 0.0))
+    found = control.limit(TRIPOD, TRIPOD, (), 0.5)
+    assert found.twist.vx == pytest.approx(0.01) and found.swing_time == pytest.approx(2.0 * MACHINE.walk.swing_time)
+    control.change_settings(WalkSettings(selection, TwistLimits(AxisLimits(0.015))))
+    assert control.goal(TRIPOD, 1.0).vx == control.limit(TRIPOD, TRIPOD, (), 1.0).twist.vx == 0.015

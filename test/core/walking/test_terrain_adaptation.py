@@ -118,7 +118,7 @@ def assert_planted_feet_are_one_rigid_body(planner, before, twist):
         assert abs(math.dist(p, r) - math.dist(q, s)) < 1e-5
 
 
-@pytest.mark.parametrize("seed", (0, 1, 2, 4))
+@pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("name", NAMES)
 def test_for_any_contacts_no_joint_is_too_fast_and_three_feet_stand(name, seed):
     """Contacts at random: speed and acceleration of every joint, planned support, reach, planted feet."""

@@ -1,6 +1,7 @@
 """Parts of terrain adaptation: the support plane, and feet that are out of reach."""
 
 import math
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -8,18 +9,40 @@ from support.drives import DT, robot
 
 from hexapod_control.core.gait.swing_trajectory import SMOOTH
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, Placement
+from hexapod_control.core.kinematics.se2 import Pose
 from hexapod_control.core.kinematics.whole_body import joints_at_offset
 from hexapod_control.core.walking.body.body_levelling import RATE, BodyLevelling
+from hexapod_control.core.walking.feet.drop_motion import advance_drop
 from hexapod_control.core.walking.foot import STANCE, Dropping, Foot, Swing
-from hexapod_control.core.walking.terrain.foot_contact import REACH_MARGIN, FootContact
+from hexapod_control.core.walking.terrain.early_contact import (
+    CLIMB_HEIGHT,
+    CLIMB_SPEED,
+    CLIMB_START,
+    CLIMB_STOP,
+    SHORTEST_STOP_S,
+    STOP,
+    early_touch_down,
+    raise_over_edge,
+    stop_at_contact,
+)
+from hexapod_control.core.walking.terrain.foot_contact import REACH_MARGIN, TERRAIN_TOLERANCE, FootContact
 from hexapod_control.core.walking.terrain.ground_search import (
     RISE_BRAKING,
     SEARCH_SPEED,
     keep_in_reach,
     search_ground,
-    start_search,
 )
 from hexapod_control.core.walking.terrain.height_reach import HeightReach
+from hexapod_control.core.walking.terrain.lift_off_delay import LiftOffDelay
+from hexapod_control.core.walking.terrain.support_plane import (
+    HEIGHT_ACCELERATION,
+    HEIGHT_RATE,
+    HEIGHT_TIME_CONSTANT_S,
+    TILT_ACCELERATION,
+    TILT_RATE,
+    TILT_TIME_CONSTANT_S,
+    SupportPlane,
+)
 from hexapod_control.core.walking.terrain.terrain_adaptation import FADE_S, RETREAT_S, STEEP, TerrainAdaptation
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.strides.stride_regions import Strides
@@ -149,10 +172,24 @@ def test_a_foot_that_searches_the_ground_stops_just_before_the_end_of_its_reach(
     ],
 )
 def test_a_swing_over_rough_ground_becomes_a_search_once_it_is_over_its_aim_and_slow(swing, speed, planted):
-    foot, contact = Foot(0.1, 0.2, 0.01, swing, (0.0, 0.0, -speed)), FootContact()
-    start_search(foot, contact)
+    foot, terrain = Foot(0.1, 0.2, 0.01, replace(swing), (0.0, 0.0, -speed)), TerrainAdaptation(2, MACHINE.walk.height)
+    terrain.begin_search(1, foot)
     assert foot.planted is planted
-    assert contact.sinking == (speed if planted else 0.0)
+    assert [contact.sinking for contact in terrain.feet] == [0.0, speed if planted else 0.0]
+
+
+@pytest.mark.parametrize("velocity", [(0.1, -0.2, -0.3), (0.0, 0.0, -0.2), (0.01, 0.0, -0.02)])
+def test_a_foot_that_meets_the_ground_early_is_stopped_there_within_its_deceleration(velocity):
+    foot = Foot(0.1, 0.2, 0.015, Swing(0.8, 1.0, 0.03), velocity)
+    stop_at_contact(foot)
+    drop = foot.state
+    assert drop.touched and drop.end == foot.z and drop.height == 0.0 and not foot.planted
+    assert (drop.vx, drop.vy, drop.vz) == velocity
+    # It begins to slow down by four times its speed over the duration.
+    assert drop.duration == pytest.approx(max(SHORTEST_STOP_S, 4.0 * math.hypot(*velocity) / STOP))
+    before, dt = foot.z, 1e-4 * drop.duration
+    advance_drop(foot, drop, (foot.x, foot.y), dt, Pose(0.0, 0.0, 0.0))
+    assert foot.z == pytest.approx(before + velocity[2] * dt, abs=0.001 * abs(velocity[2]) * dt + STOP * dt * dt)
 
 
 @pytest.mark.parametrize("speed", [0.1, 0.3])
@@ -232,3 +269,124 @@ def test_without_contacts_all_heights_fade_in_proportion_to_zero():
         assert feet[2].z - feet[2].state.end == pytest.approx(0.02)
     assert len(shares) * DT == pytest.approx(FADE_S, abs=1.5 * DT)
     assert shares[-1] == 0.0 and shares == sorted(shares, reverse=True) and 0.0 < shares[6] < shares[5] < 1.0
+
+
+@pytest.mark.parametrize(
+    ("foot", "met"),
+    [
+        (Foot(0.1, 0.2, 0.01, Swing(0.7, 1.0, 0.03), (0.1, 0.0, -0.1)), True),
+        (Foot(0.1, 0.2, 0.01, Swing(0.7, 1.0, 0.03), (0.1, 0.0, 0.1)), False),  # it still rises
+        (Foot(0.1, 0.2, 0.01, Swing(0.4, 1.0, 0.03), (0.1, 0.0, -0.1)), False),
+        (Foot(0.1, 0.2, 0.9 * TERRAIN_TOLERANCE, Swing(0.9, 1.0, 0.03), (0.0, 0.0, -0.1)), False),  # as expected
+        (Foot(0.1, 0.2, 0.05, Swing(0.7, 1.0, 0.06), (0.1, 0.0, -0.1)), False),  # too high for the terrain
+        (Foot(0.1, 0.2, 0.01, Dropping(0.2, 0.03, 0.0, 0.0, 0.0)), True),
+        (Foot(0.1, 0.2, 0.01, Dropping(0.2, 0.03, 0.0, 0.0, 0.0, touched=True)), False),
+        (Foot(0.1, 0.2, 0.01, Dropping(0.2, 0.03, 0.0, 0.0, 0.0, end=0.01)), False),
+        (Foot(0.1, 0.2, 0.01), False),
+    ],
+)
+def test_a_foot_on_its_way_down_meets_the_ground_where_it_touches_above_its_end(foot, met):
+    assert early_touch_down(foot, True, 0.04) == met and not early_touch_down(foot, False, 0.04)
+
+
+def climbed(touches, seconds, rise=0.0, lift=0.03, contact=None):
+    """Lift [m] and climbing speed [m/s] of a swing in its first half, which has left the ground, and its pace."""
+    foot, contact = Foot(0.1, 0.2, 0.01, Swing(0.2, 1.0, lift), (0.0, 0.0, rise)), contact or FootContact()
+    raise_over_edge(foot, contact, False, 0.03, DT)
+    for _ in range(round(seconds / DT)):
+        raise_over_edge(foot, contact, touches, 0.03, DT)
+    return foot.state.lift, contact.climbing, foot.state.pace
+
+
+def test_a_foot_that_touches_an_edge_stops_travelling_and_climbs_until_it_is_over_it():
+    lift, speed, pace = climbed(True, DT)
+    assert (speed, pace) == pytest.approx((CLIMB_START * DT, 1.0 - CLIMB_START * DT / CLIMB_SPEED))
+    assert lift == pytest.approx(0.03 + CLIMB_START * DT * DT)
+    assert climbed(True, 0.1)[1:] == (CLIMB_SPEED, 0.0)
+    faster, _, _ = climbed(True, 0.1, rise=0.15)  # the swing itself rises
+    assert climbed(True, 0.1)[0] > faster > 0.03 and climbed(True, 0.1, rise=0.5)[0] == 0.03
+    highest = climbed(True, 2.0)
+    assert 0.03 + CLIMB_HEIGHT <= highest[0] <= 0.03 + CLIMB_HEIGHT + CLIMB_SPEED**2 / (2.0 * CLIMB_STOP) + 0.01
+    assert highest[1:] == (0.0, 1.0)
+    contact = FootContact()
+    climbed(True, 0.1, contact=contact)
+    assert climbed(False, 2 * DT, contact=contact)[1] == pytest.approx(CLIMB_SPEED - 3 * CLIMB_STOP * DT)
+    assert climbed(False, 0.5) == (0.03, 0.0, 1.0)
+
+
+def test_a_foot_that_has_not_left_the_ground_or_comes_down_climbs_nothing():
+    for foot in (Foot(0.1, 0.2, 0.0, Swing(0.1, 1.0, 0.03), (0.0, 0.0, 0.1)),):
+        contact = FootContact()
+        raise_over_edge(foot, contact, True, 0.03, DT)
+        assert contact.climbing == 0.0 and foot.state.lift == 0.03
+    down, contact = Foot(0.1, 0.2, 0.02, Swing(0.8, 1.0, 0.03), (0.0, 0.0, -0.1)), FootContact()
+    raise_over_edge(down, contact, False, 0.03, DT)
+    raise_over_edge(down, contact, True, 0.03, DT)
+    assert contact.climbing == 0.0 and contact.left_ground
+    raise_over_edge(Foot(0.1, 0.2), contact, False, 0.03, DT)
+    assert not contact.left_ground
+
+
+FRONT_TRIPOD = (0, 2, 4)
+
+
+def standing(**states):
+    """Six feet; some of them in another state, by the name leg0 to leg5."""
+    feet = [Foot(0.1 * leg, 0.2) for leg in range(6)]
+    for name, state in states.items():
+        feet[int(name[-1])].state = state
+    return feet
+
+
+def test_lift_offs_wait_for_three_other_feet_that_touch_but_not_for_ever():
+    delay, touching, lacking = LiftOffDelay(), [True] * 6, [True] * 5 + [False]
+    assert not delay.update(standing(), lacking, (), DT, 0.1) and not delay.waiting
+    assert not delay.update(standing(), touching, FRONT_TRIPOD, DT, 0.1)
+    assert not delay.update(standing(), None, FRONT_TRIPOD, DT, 0.1)
+    waits = [delay.update(standing(), lacking, FRONT_TRIPOD, DT, 0.1) for _ in range(7)]
+    assert waits == [True] * 5 + [False, True] and delay.waiting
+    assert delay.waited == pytest.approx(DT)
+    delay.clear()
+    assert (delay.waiting, delay.waited) == (False, 0.0)
+    assert not delay.update(standing(), lacking, (0,), DT, 0.1)  # four others touch
+
+
+@pytest.mark.parametrize(("progress", "carries"), [(0.3, False), (0.7, True)])
+def test_a_foot_that_touches_late_in_its_swing_carries_and_one_that_has_just_lifted_off_does_not(progress, carries):
+    feet = standing(leg5=Swing(progress, 1.0, 0.03))
+    assert LiftOffDelay().update(feet, [True] * 6, FRONT_TRIPOD, DT, 0.1) != carries
+
+
+def test_while_a_foot_drops_lift_offs_wait_for_three_others_that_stand_without_a_limit():
+    delay, feet = LiftOffDelay(), standing(leg5=Dropping(0.2, 0.03, 0.0, 0.0, 0.0))
+    assert all(
+        delay.update(feet, contacts, FRONT_TRIPOD, DT, 0.1) for contacts in ([True] * 6, None) for _ in range(20)
+    )
+    assert delay.waiting and not delay.update(feet, None, (0, 2), DT, 0.1)
+
+
+@pytest.mark.parametrize(("slope", "height"), [((0.0, 0.0), 0.02), ((0.3, -0.1), 0.0), ((0.0, 0.004), -0.003)])
+def test_the_plane_begins_to_follow_the_feet_at_bounded_rates_and_no_foot_moves_in_the_world(slope, height):
+    places = [(0.2, 0.1), (0.0, 0.25), (-0.2, 0.1), (0.2, -0.1), (0.0, -0.25), (-0.2, -0.1)]
+    feet = [Foot(x, y, slope[0] * x + slope[1] * y + height) for x, y in places]
+    feet += [
+        Foot(0.1, 0.1, 0.05, Swing(0.5, 1.0, 0.05)),
+        Foot(0.1, -0.1, 0.05, Dropping(0.2, 0.0, 0.0, 0.0, 0.0, 0.03)),
+    ]
+    plane, before = SupportPlane(), [foot.at for foot in feet]
+    plane.follow(feet[:6], feet, DT)
+
+    def rate(error, constant, most, acceleration):
+        return -math.copysign(min(abs(error) / constant, most, acceleration * DT), error)
+
+    along, across = (rate(each, TILT_TIME_CONSTANT_S, TILT_RATE, TILT_ACCELERATION) for each in slope)
+    up = rate(height, HEIGHT_TIME_CONSTANT_S, HEIGHT_RATE, HEIGHT_ACCELERATION)
+    assert plane.rates == pytest.approx((along, across, up), abs=1e-12)
+    for (x, y, z), foot in zip(before, feet, strict=True):
+        rise = DT * (along * x + across * y + up)
+        if isinstance(foot.state, Swing):
+            assert foot.at == (x, y, z) and foot.state.base == pytest.approx(rise)
+            continue
+        assert foot.at == pytest.approx((x - along * DT * z, y - across * DT * z, z + rise))
+        if isinstance(foot.state, Dropping):
+            assert foot.state.end == pytest.approx(0.03 + rise)

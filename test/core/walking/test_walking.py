@@ -32,10 +32,10 @@ from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
 from hexapod_control.core.sensing.odometry import FootSupport, fit
 from hexapod_control.core.statics.static_stability import center_of_mass
-from hexapod_control.core.walking.walk_controller import WalkController
+from hexapod_control.core.walking.walk_controller import RAISED_LIFTS, WalkController
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.robot_gaits import gaits
-from hexapod_control.core.workspace.stance_regions import TIBIA_CLEARANCE
+from hexapod_control.core.workspace.stance_regions import TIBIA_CLEARANCE, reaches
 from hexapod_control.core.workspace.stride_stability import stride_margin
 from hexapod_control.core.workspace.strides.stride_regions import Strides
 from hexapod_control.core.workspace.strides.top_speeds import min_margin
@@ -382,3 +382,68 @@ def test_the_stance_is_linear_in_time_on_a_straight_walk(name):
         for p, q, was, still in zip(before.contacts, after.contacts, before.planted, after.planted, strict=True):
             if was and still:
                 assert (q - p) / DT == pytest.approx([-command.vx, 0.0], abs=1e-9)
+
+
+def test_a_caught_leg_lifts_as_high_as_it_reaches_over_its_stride_while_the_robot_walks_slowly():
+    capabilities, leg = Capabilities.of(robot("phantomx")), 1
+    machine, twist = capabilities.robot, Twist(0.05, 0.01, 0.0)
+    lift_height, footholds = machine.walk.lift_height, capabilities.stances.at(machine.walk.height).footholds
+    walk = WalkController(capabilities, footholds, NEUTRAL, capabilities.gaits["tripod"])
+    joints = joints_at_offset(machine, footholds, 0.0)
+    walk.drive(twist)
+
+    def highest(ticks):
+        """Greatest height [m] of every foot, and the joints at the end."""
+        nonlocal joints
+        heights = []
+        for _ in range(ticks):
+            joints = walk.advance(DT, joints).joints
+            heights.append([foot.z for foot in walk.state.feet])
+        return np.max(heights, axis=0)
+
+    highest(120)
+    (x, y), foot = walk.state.stance.footholds[leg], walk.state.feet[leg]
+    ends = (foot.x, foot.y), (x, y), (2.0 * x - foot.x, 2.0 * y - foot.y)
+    raised = next(
+        factor * lift_height
+        for factor in (*RAISED_LIFTS, 1.0)
+        if all(reaches(machine.legs[leg], machine, end, factor * lift_height, walk.state.placement) for end in ends)
+    )
+    walk.slow_down(0.5, caught=leg)
+    highest(60)
+    expected = np.full(len(machine.legs), lift_height)
+    expected[leg] = raised
+    assert highest(60) == pytest.approx(expected, rel=0.03) and walk.state.twist == pytest.approx(twist.scaled(0.5))
+    walk.slow_down(1.0)
+    highest(60)
+    assert highest(60) == pytest.approx(np.full(len(machine.legs), lift_height), rel=0.03)
+    assert walk.state.twist == pytest.approx(twist)
+
+
+def test_a_walk_is_in_its_neutral_stance_only_at_rest_on_its_footholds_in_its_pose_on_flat_ground():
+    capabilities = Capabilities.of(robot("phantomx"))
+    machine = capabilities.robot
+    footholds = list(capabilities.stances.at(machine.walk.height).footholds)
+
+    def walk(*, shifted=0.0, pose=NEUTRAL):
+        """A walk, its joints, and itself after a tick."""
+        contacts = [(footholds[0][0] + shifted, footholds[0][1]), *footholds[1:]]
+        found = WalkController(capabilities, contacts, pose, capabilities.gaits["tripod"])
+        return found, joints_at_offset(machine, footholds, 0.0)
+
+    resting, joints = walk(shifted=0.004)
+    assert resting.state.in_neutral_stance and resting.state.at_rest and resting.state.still
+    assert not walk(shifted=0.006)[0].state.in_neutral_stance and walk(shifted=0.006)[0].state.at_rest
+    resting.request_pose(BodyPose(z=0.01))
+    assert not resting.state.in_neutral_stance and resting.state.at_rest
+    joints = resting.advance(DT, joints).joints
+    assert not resting.state.still
+    for _ in range(100):
+        joints = resting.advance(DT, joints).joints
+    assert resting.state.in_neutral_stance and resting.state.still
+    resting.sense([True] * 6, None)
+    assert not resting.state.in_neutral_stance and resting.state.terrain is not None
+    moving, joints = walk()
+    moving.drive(Twist(0.05, 0.0, 0.0))
+    joints = moving.advance(DT, joints).joints
+    assert not (moving.state.in_neutral_stance or moving.state.at_rest or moving.state.still)

@@ -2,14 +2,32 @@
 
 import math
 import random
+from dataclasses import replace
 from itertools import pairwise
 
+import numpy as np
 import pytest
 from support.drives import ROBOTS, robot
 
 from hexapod_control.core.kinematics.body_pose import BodyPose, Placement
 from hexapod_control.core.workspace.capabilities import Capabilities
-from hexapod_control.core.workspace.stance_regions import FLIGHT_REACH_SHARE, TIBIA_CLEARANCE, max_radii, reaches
+from hexapod_control.core.workspace.stance_regions import (
+    CHECK_ORDER,
+    DIRECTIONS,
+    FLIGHT_REACH_SHARE,
+    HEIGHT_STEPS,
+    MIN_RADIUS_SHARE,
+    RADIUS_HALVINGS,
+    RADIUS_RESOLUTION,
+    TIBIA_CLEARANCE,
+    RegionReach,
+    StanceRegionTable,
+    max_radii,
+    nominal_stance,
+    radius_about,
+    reaches,
+    seen_from_hip,
+)
 
 CIRCLE = [(math.cos(k * math.tau / 48), math.sin(k * math.tau / 48)) for k in range(48)]
 
@@ -71,3 +89,58 @@ def test_regions_of_neighbouring_legs_are_exactly_the_tibia_clearance_apart(name
             if other is not leg
         ]
         assert min(gaps) == pytest.approx(TIBIA_CLEARANCE)
+
+
+def test_reach_is_checked_in_directions_spread_evenly_over_the_circle():
+    circle = [complex(*direction) for direction in DIRECTIONS]
+    turns = [b / a for a, b in zip(circle, circle[1:] + circle[:1], strict=True)]
+    assert turns == pytest.approx([turns[0]] * len(circle)) and circle[0] == 1.0
+    assert math.atan2(turns[0].imag, turns[0].real) * len(circle) == pytest.approx(math.tau)
+    assert sorted(CHECK_ORDER) == list(range(len(DIRECTIONS[::2])))
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("most", [0.004, 0.05, 0.15])
+def test_the_radii_of_many_regions_at_once_are_those_of_single_ones_to_the_resolution_of_the_search(name, most):
+    machine, rng = robot(name), random.Random(4)
+    leg = machine.legs[0]
+    turn, hip, home = complex(*leg.turn), complex(*leg.hip[:2]), complex(*leg.foothold)
+    places = [hip + (home - hip) * complex(rng.uniform(0.6, 1.2), rng.uniform(-0.6, 0.6)) for _ in range(10)]
+    around = np.array([complex(*direction) for direction in DIRECTIONS])
+    walk = machine.foot_radius, machine.walk.height, machine.walk.lift_height
+    seen = seen_from_hip(leg, leg.foothold)
+    centres = np.array([(place - hip) / turn for place in places])
+    found = RegionReach(seen, walk, centres, around).radii(np.full(len(places), most))
+    for place, radius in zip(places, found.tolist(), strict=True):
+        alone = radius_about(leg, machine, (place.real, place.imag), machine.walk.height, most)
+        assert radius == pytest.approx(alone, abs=most / 2**RADIUS_HALVINGS + RADIUS_RESOLUTION + 0.1 * alone)
+        assert 0.0 <= radius <= most and (radius == most) == (alone == most)
+    assert found.max() > 0.0
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_heights_are_evenly_spaced_about_the_nominal_one_while_every_region_keeps_a_share_of_its_size(name):
+    machine, table = robot(name), Capabilities.of(robot(name)).stances
+    nominal, heights = nominal_stance(machine), [row.height for row in table.rows]
+    step = machine.walk.height / (HEIGHT_STEPS - 1)
+    assert [b - a for a, b in pairwise(heights)] == pytest.approx([step] * (len(heights) - 1))
+    assert nominal in table.rows and table.rows[heights.index(machine.walk.height)] == nominal
+    belly = machine.body.size[2] / 2 - machine.body.center[2]
+    assert table.lowest > belly and table.highest <= machine.walk.height + (HEIGHT_STEPS - 1) * step + 1e-12
+    for row in table.rows:
+        for leg, home, radius, usual, most in zip(
+            machine.legs, row.footholds, row.radii, nominal.radii, max_radii(machine), strict=True
+        ):
+            assert MIN_RADIUS_SHARE * usual <= radius <= most
+            assert radius == radius_about(leg, machine, home, row.height, most)
+            # Footholds move along the line through the coxa axis.
+            arm, moved = complex(*leg.foothold) - complex(*leg.hip[:2]), complex(*home) - complex(*leg.hip[:2])
+            assert (moved / arm).imag == pytest.approx(0.0, abs=1e-9) and (moved / arm).real > 0.0
+
+
+def test_a_robot_that_cannot_step_at_its_height_is_refused_with_the_name_of_the_leg():
+    machine = robot("phantomx")
+    far = replace(machine.legs[4], foothold=(0.0, -0.5))
+    legs = (*machine.legs[:4], far, *machine.legs[5:])
+    with pytest.raises(ValueError, match=f"leg {far.name} cannot step"):
+        StanceRegionTable(replace(machine, legs=legs))

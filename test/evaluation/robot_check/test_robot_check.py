@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import time
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -16,12 +17,13 @@ from hexapod_control.config.robots.urdf import urdf
 from hexapod_control.config.shipped_files import share
 from hexapod_control.core.gait.gait_table import AUTO
 from hexapod_control.core.kinematics.leg_kinematics import hip_to_base, leg_forward
+from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.statics.leg_compliance import foot_jacobian
 from hexapod_control.core.statics.static_stability import GRAVITY, center_of_mass, static_margin
 from hexapod_control.evaluation.quality.lockstep import Course, Lockstep, walk
 from hexapod_control.evaluation.robot_check import checks
-from hexapod_control.evaluation.robot_check.checks import CHECKS, remarks
+from hexapod_control.evaluation.robot_check.checks import CHECKS, SAG_SHARE, remarks
 from hexapod_control.evaluation.robot_check.joint_torques import standing_torques
 from hexapod_control.evaluation.robot_check.remark import Seriousness
 from hexapod_control.evaluation.robot_check.servo_power import IDLE_W, power, servo_power
@@ -53,6 +55,7 @@ class Measured:
 
     torques: list[np.ndarray] = field(default_factory=list)
     margins: list[float] = field(default_factory=list)
+    heights: list[float] = field(default_factory=list)
     top_speed: float = 0.0
 
     @property
@@ -64,6 +67,7 @@ class Measured:
         self.torques.append(np.array(data.actuator_force[index.actuator]))
         loaded = world.foot_forces > 0.02 * world.robot.mass * GRAVITY
         feet = [(x, y) for x, y, _ in data.xpos[index.feet][loaded].tolist()]
+        self.heights.append(float(data.xpos[index.base][2]))
         x, y, _ = data.subtree_com[index.base].tolist()
         self.margins.append(static_margin(feet, (x, y)) if len(feet) > 2 else -math.inf)
 
@@ -99,13 +103,16 @@ def test_the_walk_of_a_robot_that_chooses_its_gait_by_speed_is_in_the_fastest():
 
 @pytest.mark.physics
 @pytest.mark.parametrize("robot", known_robots())
-def test_torques_margin_and_top_speed_of_a_walk_are_those_of_physics(robot: str) -> None:
+def test_torques_margin_sag_and_top_speed_of_a_walk_are_those_of_physics(robot: str) -> None:
     claimed, found = subject(robot), measured(robot)
     assert claimed.torques.rms == pytest.approx(found.rms, rel=0.2)
     # At touch-down and lift-off the feet exchange their load within a few steps: the margin is that of almost all. The
     # body moves on within a tick.
     planned, actual = (float(np.quantile(margins, ALMOST_ALL)) for margins in (claimed.walk.margins, found.margins))
     assert planned == pytest.approx(actual, abs=0.004 + TICK_S * max(claimed.walk.twist))
+    # Feet that exchange their load share it among more legs: the body sags less in the mean than on the fewest.
+    (sagging,) = CHECKS["sagging"](claimed)
+    assert 0.4 < (claimed.robot.walk.height - np.mean(found.heights)) / sagging.figures["sag_m"] < 1.0
     assert found.top_speed == pytest.approx(claimed.top_speed(claimed.walk.gait, "forward"), rel=0.1)
 
 
@@ -143,7 +150,7 @@ def test_remarks_are_sorted_by_severity_with_a_remedy_and_computed_in_20_s() -> 
     assert worst.seriousness is Seriousness.PROBLEM
     assert worst.change.startswith("servos of ") and " kg less" in worst.change
     topics = {remark.topic for remark in found}
-    assert topics == {"reach", "neighbours", "standing", "speed", "walking", "margin", "power", "wire"}
+    assert topics == {"reach", "neighbours", "standing", "speed", "walking", "sagging", "margin", "power", "wire"}
 
 
 LITTLE_GAIN = 0.9
@@ -194,25 +201,49 @@ def test_power_grows_with_the_load_and_the_time_on_a_battery_is_inverse_to_it(ro
     assert light["standing_w"] < light["walking_w"]
 
 
-def slowed(folder: Path, old: str, new: str) -> Subject:
-    """Phantomx with slower servos."""
+def changed(folder: Path, old: str, new: str) -> Subject:
+    """Phantomx with a text of its file replaced by another one."""
     text = share("config", "robots", "phantomx.yaml").read_text(encoding="utf-8")
     assert text.count(old) == 1
-    path = folder / "slow.yaml"
+    path = folder / "changed.yaml"
     path.write_text(text.replace(old, new), encoding="utf-8")
     return Subject(load(path), 0.0)
 
 
 def test_the_joint_that_limits_the_speed_is_found_in_the_leg_with_the_slow_servos(tmp_path: Path) -> None:
-    slow = slowed(tmp_path, "left_middle: {hip", "left_middle: {servo: {no_load_speed: 2.6}, hip")
+    slow = changed(tmp_path, "left_middle: {hip", "left_middle: {servo: {no_load_speed: 2.6}, hip")
     fastest = np.abs(slow.walk.velocity).max(axis=0)
     assert fastest[1].argmax() == 1
     tripod, *_ = CHECKS["speed"](slow)
     assert tripod.figures["limit"] == "the speed of the femur servos"
 
 
+def test_legs_inside_the_box_of_the_body_are_named_and_walk_in_physics_without_touching_it(tmp_path: Path) -> None:
+    assert not list(CHECKS["body"](subject("phantomx")))
+    wide = changed(tmp_path, "size: [0.24, 0.12, 0.05]", "size: [0.30, 0.30, 0.05]")
+    overlaps = list(CHECKS["body"](wide))
+    gaps = {remark.figures["leg"]: remark.figures["gap_m"] for remark in overlaps}
+    assert gaps.keys() == {*wide.robot.leg_names}
+    middle = wide.robot.legs[wide.robot.leg_names.index("left_middle")]
+    assert gaps["left_middle"] == pytest.approx(
+        middle.hip[1] + middle.coxa.length - 0.15 - middle.femur.radius, abs=1e-4
+    )
+    assert all("body.size" in remark.change for remark in overlaps)
+    world = Simulation(wide.robot, urdf(wide.file), WorldSettings())
+    assert not walk(world, Course("tripod", Twist(0.06, 0.0, 0.0), 1)).unwanted_contacts
+
+
+def test_the_sag_is_inverse_to_the_stiffness_and_the_suggested_lift_is_enough(tmp_path: Path) -> None:
+    (usual,) = CHECKS["sagging"](subject("phantomx"))
+    assert (usual.seriousness, usual.change) == (Seriousness.FIGURE, "")
+    (soft,) = CHECKS["sagging"](changed(tmp_path, "stiffness: 20.0", "stiffness: 4.0"))
+    assert soft.figures["sag_m"] == pytest.approx(5.0 * usual.figures["sag_m"], rel=0.01)
+    lift = re.match(r"walk.lift_height of ([\d.]+) m", soft.change)[1]
+    assert float(lift) * SAG_SHARE == pytest.approx(soft.figures["sag_m"], abs=1e-4)
+
+
 def test_servos_that_are_too_slow_for_the_swing_are_a_problem(tmp_path: Path) -> None:
-    stuck = slowed(tmp_path, "no_load_speed: 6.18", "no_load_speed: 1.5")
+    stuck = changed(tmp_path, "no_load_speed: 6.18", "no_load_speed: 1.5")
     for remark in CHECKS["speed"](stuck):
         assert (remark.seriousness, remark.change) == (
             Seriousness.PROBLEM,

@@ -9,6 +9,7 @@ from geometry_msgs.msg import Twist as TwistMessage
 from rclpy.qos import QoSProfile
 from std_msgs.msg import Float64
 from std_srvs.srv import Trigger
+from support.drives import standing_planner
 from support.phantomx import lying, standing_joints
 from support.real_time.ros_bench import walking
 
@@ -16,7 +17,9 @@ from hexapod_control.config.robots.robot_file import load, resolve
 from hexapod_control.config.section_writer import with_section
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.workspace.twist_limits import AxisLimits, TwistLimits, derate_limits
+from hexapod_control.nodes.gait_planner.speed_derating import SpeedDerating
 from hexapod_control.ros import messages
+from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.qos import LATCHED
 from hexapod_control.servos.driver.health.heat_monitor import HOT_SPEED_SHARE
 from hexapod_control.servos.protocol_registry import PROTOCOLS
@@ -35,6 +38,25 @@ def test_limits_are_slowed_from_what_the_robot_can_do_or_from_those_it_was_given
     assert given.linear_x.max_acceleration == 0.3
     assert (given.linear_y.max_velocity, given.linear_y.min_velocity) == pytest.approx((0.05, -0.05))
     assert derate_limits(TwistLimits(), MOST, 0.0).axes[0].max_velocity == 0.0
+
+
+def test_a_share_is_at_most_one_zero_if_it_is_tiny_and_reported_when_it_changes(bench):
+    node, planner = bench.add(GuardedNode("derated")), standing_planner("phantomx")
+    derating = SpeedDerating(node, planner)
+    for sent, share, level in (
+        (0.25, 0.25, ReportLevel.WARNING),
+        (0.01, 0.01, ReportLevel.WARNING),
+        (0.0099, 0.0, ReportLevel.WARNING),
+        (-1.0, 0.0, ReportLevel.WARNING),
+        (7.0, 1.0, ReportLevel.OK),
+        (0.999, 0.999, ReportLevel.WARNING),
+    ):
+        derating.on_speed_share(messages.number(sent))
+        report = node.sent_reports["speed_share"]
+        assert derating.value == planner.view.settings.speed_share == share
+        assert (report.level, report.text) == (level, f"the servos allow {100 * share:.0f} % of the speed")
+        derating.on_speed_share(messages.number(sent))
+        assert node.sent_reports["speed_share"] is report
 
 
 def test_the_planner_follows_the_share_through_a_change_of_gait_and_of_its_own_limits(bench):

@@ -35,6 +35,11 @@ def test_a_walk_is_shown_with_its_feet_in_two_colours_over_the_polygon_of_those_
     for down in (True, False):
         assert len({each for each, planted in zip(colors, plan.planted, strict=True) if planted == down}) == 1
     assert len({*colors, color(polygon.color), color(homes.color)}) == 4
+    (green, orange), blue, grey = sorted(set(colors)), color(polygon.color), color(homes.color)
+    assert max(green[:3]) == green[1] and orange[0] > orange[1] > orange[2] and max(blue[:3]) == blue[2]
+    assert grey[0] == grey[1] == grey[2] and all(
+        0.0 <= value <= 1.0 for each in (*colors, blue, grey) for value in each
+    )
     assert all(0.5 < each[3] <= 1.0 for each in (*colors, color(feet.color), color(polygon.color), color(homes.color)))
     corners = points(polygon)
     assert len(corners) == 4 and (corners[0] == corners[-1]).all()

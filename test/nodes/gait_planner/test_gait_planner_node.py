@@ -1,24 +1,28 @@
 """gait_planner on DDS: commands in, one message per tick out, latched states for late subscribers."""
 
 import math
+import re
+import time
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from diagnostic_msgs.msg import DiagnosticArray
-from geometry_msgs.msg import Pose, Quaternion, TwistStamped
+from geometry_msgs.msg import Pose, Quaternion, TwistStamped, Vector3
 from geometry_msgs.msg import Twist as TwistMessage
 from rclpy.parameter import Parameter
 from sensor_msgs.msg import Imu, JointState, MultiDOFJointState
 from std_msgs.msg import Float64, String
 from std_srvs.srv import Trigger
 from support.phantomx import robot, standing_joints
-from support.real_time.ros_bench import STEP, twist
+from support.real_time.ros_bench import STEP, twist, walking
 from visualization_msgs.msg import MarkerArray
 
+from hexapod_control.core.kinematics.leg_clearance import LegClearance
 from hexapod_control.core.kinematics.leg_kinematics import UnreachableReason, inverse
 from hexapod_control.core.kinematics.se2 import ZERO
 from hexapod_control.core.kinematics.whole_body import UnreachableFoot
+from hexapod_control.core.sensing.sensor_inputs import Adaptation, MishapDetection
 from hexapod_control.nodes.inverse_kinematics.inverse_kinematics import InverseKinematics
 from hexapod_control.nodes.servo_driver.servo_driver import ServoDriver
 from hexapod_control.ros import messages
@@ -117,7 +121,7 @@ def test_the_foot_targets_follow_the_contract(bench):
 
 
 def test_late_subscribers_get_the_latched_states_within_a_second(bench):
-    bench.planner()
+    node = bench.planner()
     received = {
         topic: bench.listen(String, topic, LATCHED) for topic in ("gait_state", "gait_active", "gaits", "motion_state")
     }
@@ -126,8 +130,10 @@ def test_late_subscribers_get_the_latched_states_within_a_second(bench):
     assert received["gait_state"][-1].data in ("rising", "standing")
     assert received["gait_active"][-1].data == "tripod"
     assert received["gaits"][-1].data == "tripod,ripple,tetrapod,wave,auto"
-    assert len(received["motion_state"][-1].data.split()) == 3
+    activity = received["motion_state"][-1].data.split()
+    assert activity[:2] in (["none", "standing"], ["stand_up", "rising"]) and activity[2].isdigit()
     assert limits[-1].angular.z > 0.1
+    assert messages.twist(limits[-1]) == tuple(round(value, 4) for value in node.planner.view.maxima())
 
 
 def test_states_are_published_only_when_they_change(bench):
@@ -184,7 +190,8 @@ def test_a_limit_changed_at_run_time_applies_at_once(bench):
 
 
 def test_stamped_commands_are_followed_when_asked_for(bench):
-    node = bench.planner(enable_stamped_cmd_vel=True)
+    node = bench.planner(enable_stamped_cmd_vel=True, publish_limited_velocity=True)
+    executed = bench.listen(TwistStamped, "cmd_vel_out")
     publisher = bench.publisher(TwistStamped, "cmd_vel")
 
     def send():
@@ -194,6 +201,51 @@ def test_stamped_commands_are_followed_when_asked_for(bench):
     bench.probe.create_timer(0.05, send)
     bench.until(lambda: node.output.last and node.output.last.twist.vx > 0.04)
     assert node.recent_reports() == []
+    bench.until(lambda: executed and executed[-1].twist.linear.x > 0.04)
+    age = bench.probe.get_clock().now().nanoseconds - messages.nanoseconds(executed[-1].header.stamp)
+    assert 0 <= age < 1e9
+
+
+def test_an_arc_is_walked_by_its_travel_and_curvature_and_refused_beyond_their_bounds(bench):
+    node, arcs = bench.planner(), bench.publisher(Vector3, "arc")
+    expected = node.planner.view.arc_twist(0.03, 0.5)
+    assert expected.vx > 0.0 > expected.wz
+    arcs.publish(Vector3(x=0.03, y=0.5))
+    bench.until(lambda: node.output.last.twist.vx > 0.0)
+    assert node.velocity.filter.twist == expected and node.status()["command source"] == "/probe"
+    for message, words in (
+        (Vector3(x=0.6), "arc: travel"),
+        (Vector3(x=0.03, y=2.0), "arc: curvature"),
+        (Vector3(x=0.03, z=1.0), "arc: z must be 0, is 1: refused"),
+    ):
+        arcs.publish(message)
+        bench.until(lambda words=words: words in node.velocity.last_refusal, what=words)
+    bench.until(lambda: "arc: nothing usable for 0.5 s while walking: stopping" in node.last_report("arc timeout"))
+
+
+def test_what_a_twist_has_beyond_the_plane_is_ignored_and_reported_once(bench):
+    node, publisher = bench.planner(), bench.velocity_publisher()
+    leaning = twist(0.05)
+    leaning.angular.x = 0.1
+    reports = []
+    for _ in range(2):
+        count = node.received["cmd_vel"]
+        publisher.publish(leaning)
+        bench.until(lambda count=count: node.received["cmd_vel"] > count)
+        reports.append(node.sent_reports["cmd_vel non_planar"])
+    assert node.velocity.filter.twist.vx == 0.05 and node.velocity.last_refusal == ""
+    assert reports[0].text.startswith("cmd_vel: linear.z, angular.x, angular.y are ignored; use body_pose")
+    assert reports[0] is reports[1]
+
+
+def test_foot_commands_in_another_frame_are_refused(bench):
+    node, feet = bench.planner(tf_frame_prefix="one/"), bench.publisher(MultiDOFJointState, "foot_command")
+    for frame in ("odom", "base_link"):
+        message = MultiDOFJointState()
+        message.header.frame_id = frame
+        feet.publish(message)
+        text = f"its frame is '{frame}'; send points in one/base_link"
+        bench.until(lambda text=text: text in node.last_report("refused foot_command"))
 
 
 def test_a_stop_holds_against_a_stream_of_commands_until_a_zero_comes(bench):
@@ -245,6 +297,9 @@ def test_markers_show_feet_polygon_and_footholds(bench):
     assert len(feet.points) == len(feet.colors) == len(homes.points) == 6
     assert len(polygon.points) == 7
     assert homes.points[0].z == pytest.approx(-robot().walk.height)
+    bench.until(lambda: len(markers) >= 6)
+    times = [messages.nanoseconds(each.markers[0].header.stamp) for each in markers]
+    assert np.median(np.diff(times)) == pytest.approx(1e8, rel=0.3)
 
 
 def test_diagnostics_show_rate_source_and_last_refusal(bench):
@@ -256,8 +311,21 @@ def test_diagnostics_show_rate_source_and_last_refusal(bench):
         status = next((m.status[0] for m in reversed(received) if m.status[0].name == "/gait_planner"), None)
         return {v.key: v.value for v in status.values} | {"": status.message} if status else {}
 
-    bench.until(lambda: "nan" in values().get("last refusal", "") and float(values()["loop Hz"]) > 35.0)
-    assert values()["command source"] == "/probe"
+    bench.until(lambda: "nan" in values().get("last refusal", "") and 35.0 < float(values()["loop Hz"]) < 60.0)
+    changing = {"loop Hz", "overruns", "last refusal"}
+    assert {name: value for name, value in node.status().items() if name not in changing} == {
+        "state": "standing",
+        "motion": "none",
+        "pose": "found",
+        "gait": "tripod",
+        "lift scale": "1.00",
+        "command source": "/probe",
+        "driven by": "none",
+        "leg gap m": f"{node.output.last.gap:.3f}",
+        "speed share": "1.00",
+        "foot_states": "off",
+        "imu/data": "off",
+    }
     assert "linear.x is nan" in values()[""]
     assert int(values()["overruns"]) >= 0
     assert node.planner.state.value == "standing"
@@ -301,6 +369,45 @@ def test_a_foot_of_the_plan_out_of_reach_is_reported_with_the_remedy(bench):
     node.planner.step = lambda dt: replace(original(dt), unreached=unreached)
     text = "foot of left_middle: the target is too far away (12.0 mm or mrad beyond); the robot holds; "
     bench.until(lambda: node.last_report("unreached").startswith(text))
+
+
+def test_legs_of_the_plan_that_would_touch_are_named_with_their_distance(bench):
+    node = bench.planner()
+    original, blocked = node.planner.step, LegClearance(0.0123, (0, 2))
+    node.planner.step = lambda dt: replace(original(dt), blocked=blocked)
+    text = "left_front and left_rear are 12 mm apart and would touch; the robot waits; "
+    bench.until(lambda: node.last_report("blocked").startswith(text), what=node.last_report("blocked"))
+
+
+def test_ticks_that_come_late_are_counted_and_reported_while_the_robot_moves(bench):
+    node = bench.planner()
+
+    def be_busy():
+        """Keeps this process busy for longer than a tick may be late."""
+        before, end = node.status()["overruns"], time.monotonic() + 0.3
+        while time.monotonic() < end:
+            pass
+        bench.until(lambda: node.status()["overruns"] > before)
+
+    bench.until(lambda: not node.output.last.joint_velocity.any())
+    be_busy()
+    assert not node.last_report("late")
+    walking(bench, node)
+    be_busy()
+    found = re.match(r"a tick came (\d\.\d\d) s late, the robot held meanwhile", node.last_report("late"))
+    assert 0.2 < float(found[1]) < 1.0
+
+
+def test_parameters_that_change_at_run_time_take_effect_in_the_planner(bench):
+    node = bench.planner()
+    changes = {"cmd_vel_timeout": 0.2, "lift_scale": 0.5, "swing_time_scale": 1.5, "stability_margin_min": 0.05}
+    switches = {"adaptive_touch_down": True, "fall_detection": False, "stuck_detection": False}
+    parameters = [Parameter(name, value=value) for name, value in (changes | switches).items()]
+    assert all(result.successful for result in node.set_parameters(parameters))
+    walk, sensors = node.planner.view.settings, node.planner.sensors
+    assert (walk.lift, walk.tempo, walk.margin) == (0.5, 1.5, 0.05) and node.velocity.filter.timeout == 0.2
+    assert (sensors.adaptation, sensors.mishap_detection) == (Adaptation(True, False), MishapDetection(False, False))
+    assert node.status()["lift scale"] == "0.50" and node.status()["foot_states"] != "off"
 
 
 def test_no_tick_counts_more_than_two_periods(bench):

@@ -26,9 +26,11 @@ def test_a_leg_is_folded_while_walking_and_comes_back_by_the_command_and_the_lim
     lose.publish(messages.text("tail"))
     bench.until(lambda: refused and refused[-1].data.startswith("unknown leg 'tail'"))
     lose.publish(messages.text("left_front"))
+    bench.until(lambda: node.planner.view.changing_legs, LONGEST, "a change of legs")
+    assert lost[-1].data == ""
+    lose.publish(messages.text("left_middle"))  # waits for the end of the change
     bench.until(lambda: lost[-1].data == "left_front", LONGEST, "folding the leg")
     bench.until(lambda: 0.0 < limits[-1].linear.x < 0.8 * usual and "tripod" not in gaits[-1].data)
-    lose.publish(messages.text("left_middle"))  # waits for the end of the change
     bench.until(lambda: "do not support the robot" in refused[-1].data, LONGEST)
     assert not node.output.last.planted[0]
     back = subprocess.Popen([*HEXAPOD, "leg", "back", "left_front"], stdout=subprocess.PIPE, text=True)

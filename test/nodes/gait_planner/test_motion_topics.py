@@ -20,6 +20,7 @@ from hexapod_control.config.motions.motion_library import known_motions
 from hexapod_control.core.kinematics.leg_kinematics import forward
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.motions.motion_request import MotionRequest
+from hexapod_control.nodes.gait_planner.motions import motion_input
 from hexapod_control.nodes.inverse_kinematics.inverse_kinematics import InverseKinematics
 from hexapod_control.ros import messages
 from hexapod_control.ros.qos import LATCHED
@@ -65,6 +66,14 @@ def test_all_shipped_motions_are_listed_for_late_subscribers(bench):
     assert {"wave", "pack", "unpack"} <= set(known_motions())
 
 
+def test_a_motion_that_the_robot_cannot_play_is_left_out_of_the_list_with_a_report(bench, monkeypatch):
+    monkeypatch.setattr(motion_input, "known_motions", lambda: ("bow", "missing"))
+    node, received = bench.planner(False), bench.listen(String, "motions", LATCHED)
+    bench.until(lambda: received)
+    assert received[-1].data == "bow"
+    assert node.last_report("motion missing").startswith("motion missing is left out: ")
+
+
 def test_a_rehearsal_runs_between_ticks_and_delays_none(bench, motions):
     rows = bench.listen(MultiDOFJointState, "foot_targets")
     bench.until(lambda: rows)
@@ -76,7 +85,8 @@ def test_a_rehearsal_runs_between_ticks_and_delays_none(bench, motions):
     start = len(rows)
     motions.until("long walk", 30.0)
     assert len(rows) - start > 10, "rows go out while a motion is rehearsed"
-    assert max(shares) < 1.0 / motions.node.settings.control_rate
+    period = 1.0 / motions.node.settings.control_rate
+    assert 0.1 * period <= min(shares) and 0.1 * period < max(shares) <= 0.4 * period
     assert bench.call(Trigger, "cancel_motion").success
 
 
@@ -92,6 +102,19 @@ def test_a_motion_that_was_rehearsed_begins_at_once_the_next_time(bench, motions
     motions.write("nod", BREATH)
     motions.play(path)
     motions.until("nod rehearse")
+
+
+def test_a_motion_of_a_file_is_refused_by_its_name_while_the_robot_does_not_stand(bench, tmp_path):
+    motions = Motions(bench, tmp_path, on_its_feet=False)
+    motions.play(motions.write("nod", NOD))
+    motions.until("nod refused 0 ")
+    assert motions.node.last_report("motion").startswith("motion nod refused: ") and not motions.node.motions.busy
+    motions.play("{")
+    motions.until("motion refused 0 '{' is not JSON: ")
+    motions.play("wave")
+    motions.until("wave refused 0 ")
+    report = motions.node.sent_reports["motion"]
+    assert report.text.startswith("motion wave refused: ") and report.logged == report.when
 
 
 def test_one_next_motion_waits_and_a_newer_one_replaces_it(bench, motions):

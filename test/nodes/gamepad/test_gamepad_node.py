@@ -2,8 +2,10 @@
 
 import builtins
 import errno
+import sys
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from sensor_msgs.msg import Joy
 from support.real_time.ros_bench import overrides
@@ -20,7 +22,9 @@ from hexapod_control.nodes.gamepad.evdev_gamepad import (
     GamepadLost,
 )
 from hexapod_control.nodes.gamepad.gamepad import GamepadNode
+from hexapod_control.ros import messages
 from hexapod_control.ros.parameters import ParameterError
+from hexapod_control.ros.qos import EVENTS
 
 KEYS = [0x130, 0x131, 0x133, 0x134, 0x136, 0x137, 0x13A, 0x13B, 0x13C, 0x13D, 0x13E]
 STICK, TRIGGER, HAT = (-32768, 32767), (0, 255), (-1, 1)
@@ -169,8 +173,11 @@ def test_a_removed_device_is_reported():
         EvdevGamepad(device, 0.05)
 
 
-def test_a_mouse_is_no_gamepad():
-    assert not EvdevGamepad(Device({0: STICK}, [0x110]), 0.05).usable
+@pytest.mark.parametrize(
+    ("axes", "keys"), [({0: STICK}, [0x110]), ({0: STICK, 1: STICK}, [0x110]), ({0: STICK}, KEYS)], ids=str
+)
+def test_a_mouse_and_other_devices_without_two_axes_and_the_first_button_are_no_gamepads(axes, keys):
+    assert not EvdevGamepad(Device(axes, keys), 0.05).usable
 
 
 # --- the node -------------------------------------------------------------------------------------------------
@@ -187,6 +194,8 @@ def test_the_state_is_sent_when_it_changes_and_repeated(bench):
     bench.until(lambda: len(received) > 10, 2.0)
     device.event(EV_KEY, 0x130, 1)
     bench.until(lambda: received[-1].buttons[0], 0.3)
+    times = [messages.nanoseconds(message.header.stamp) for message in received if not message.buttons[0]]
+    assert min(np.diff(times)) > 0.9e9 / 20.0
     assert (len(received[-1].axes), len(received[-1].buttons)) == (6, 21)
 
 
@@ -211,20 +220,70 @@ def test_a_gamepad_that_is_removed_with_the_stick_forward_is_a_stop(bench):
     assert len(received) == before
 
 
+def test_a_callback_that_fails_puts_all_controls_at_rest_and_the_gamepad_is_opened_again(bench):
+    device = Device()
+    device.pressed = {0x130}
+    node, received = pads(bench, device), bench.listen(Joy, "joy", EVENTS)
+    bench.until(lambda: received and received[-1].buttons[0])
+    node.safe_stop("poll")
+    bench.until(lambda: not any(received[-1].buttons))
+    assert device.closed and node.status()["gamepad"] == "none"
+    assert node.last_report("lost") == "poll failed: reopening the gamepad"
+    node.safe_stop("poll")
+    for kind in ("lost", "found"):
+        if kind == "found":
+            bench.until(lambda: received[-1].buttons[0], 3.0)
+        assert node.sent_reports[kind].logged == node.sent_reports[kind].when
+    assert node.status()["gamepad"] == "Test Pad"
+
+
+def test_a_node_that_is_asked_to_end_puts_all_controls_at_rest(bench):
+    idle, sent = bench.add(GamepadNode(list)), bench.listen(Joy, "joy", EVENTS)
+    bench.until(lambda: bench.probe.count_publishers("joy") and idle.count_subscribers("joy"))
+    idle.request_stop()
+    bench.remove(idle)
+    device = Device()
+    device.pressed = {0x130}
+    node = pads(bench, device)
+    bench.until(lambda: sent and sent[-1].buttons[0])
+    assert all(message.buttons[0] for message in sent)  # nothing was sent without a gamepad
+    node.request_stop()
+    node.publish_final_state()
+    bench.until(lambda: not all(message.buttons[0] for message in sent))
+    (last,) = [message for message in sent if not message.buttons[0]]
+    assert (last.header.frame_id, list(last.axes), list(last.buttons)) == ("joy", [0.0] * 6, [0] * 21)
+    assert node.stopped()
+
+
 def test_the_gamepad_with_the_name_is_opened_and_the_others_closed(bench):
     mouse, other, wanted = Device(keys=[0x110]), Device(name="Brand A"), Device(name="Brand B pad")
-    node = pads(bench, mouse, other, wanted, device_name="brand b")
-    assert node.status()["gamepad"] == "Brand B pad"
+    removed = Device(name="Brand B too")
+    removed.gone = True
+    node = pads(bench, removed, mouse, other, wanted, device_name="brand b")
+    assert node.status()["gamepad"] == "Brand B pad" and node.last_report("found") == "gamepad Brand B pad"
     assert mouse.closed
     assert other.closed
 
 
 def test_without_a_gamepad_it_waits_and_reports_the_remedy(bench):
     found = []
+    named = pads(bench, device_name="brand b")
+    assert named.last_report("none").startswith("no gamepad with 'brand b' in its name: plug one in; ")
     node = bench.add(GamepadNode(lambda: found))
-    assert "plug one in" in node.last_report("none")
+    assert node.last_report("none").startswith("no gamepad: plug one in; ")
     found.append(Device())
     bench.until(lambda: node.status()["gamepad"] == "Test Pad", 3.0)
+
+
+def test_devices_that_may_not_be_opened_are_left_out(monkeypatch):
+    def opened(path):
+        if path == "/dev/input/event1":
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return f"the device {path}"
+
+    paths = [f"/dev/input/event{k}" for k in range(3)]
+    monkeypatch.setitem(sys.modules, "evdev", SimpleNamespace(list_devices=lambda: paths, InputDevice=opened))
+    assert list(gamepad.devices()) == [f"the device {path}" for path in (paths[0], paths[2])]
 
 
 def test_without_evdev_the_remedy_is_reported(bench, monkeypatch):

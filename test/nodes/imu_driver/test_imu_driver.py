@@ -1,9 +1,11 @@
 """imu_driver over an emulated I2C bus on real DDS: messages, bias, lost and frozen chips, processor time."""
 
 import math
+import re
 import threading
 import time
 
+import numpy as np
 import pytest
 from sensor_msgs.msg import Imu
 from std_msgs.msg import String
@@ -20,6 +22,7 @@ from hexapod_control.servos.emulator.chips.i2c_adapter import I2cAdapter
 from hexapod_control.servos.emulator.chips.imu_chip import EmulatedMpu, ImuMotion
 from hexapod_control.servos.emulator.pseudo_terminal import PseudoTerminal
 from hexapod_control.servos.emulator.servo_world import LagWorld
+from hexapod_control.servos.i2c.imu_chips import ImuDevice
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 
 BIAS = (0.02, -0.01, 0.015)
@@ -30,7 +33,7 @@ MAX_CPU = 0.06  # of a core at 100 Hz; 0.03 on a quiet desktop
 class Rig:
     """An emulated MPU6050, the node, and what it publishes."""
 
-    def __init__(self, bench, path, rate=100.0):
+    def __init__(self, bench, path, rate=100.0, **parameters):
         self.bench, self.motion = bench, ImuMotion(bias=BIAS)
         self.device = I2cAdapter(LagWorld(PROTOCOLS["pca9685"].scale, 0), ())
         self.device.wire.chips[:] = [EmulatedMpu(0x68, self.motion)]
@@ -39,7 +42,7 @@ class Rig:
         section = f"io:\n  bus: {path}/bus\n  imu: {{chip: mpu6050, mounting_deg: {list(MOUNTING)}}}\n"
         file.write_text(f"{file.read_text()}\n{section}")
         self.heard = bench.listen(Imu, "imu/data", SENSOR)
-        self.node = bench.add(ImuDriver(parameter_overrides=overrides(robot=str(file), rate=rate)))
+        self.node = bench.add(ImuDriver(parameter_overrides=overrides(robot=str(file), rate=rate, **parameters)))
 
     def tilt(self, roll, pitch):
         """Lays the body at rest with this attitude [rad]; the chip is mounted by MOUNTING."""
@@ -65,14 +68,34 @@ def test_attitude_and_rates_are_those_of_the_body_and_the_bias_is_taken_off_at_r
     assert rig.heard[-1].angular_velocity_covariance[0] == pytest.approx(UNKNOWN_BIAS_VARIANCE)
     rig.bench.until(lambda: rig.node.status()["gyro bias known"], 5.0, "bias")
     rig.bench.until(lambda: rig.heard[-1].angular_velocity_covariance[0] == pytest.approx(RATE_VARIANCE), 3.0)
+    assert not rig.node.last_report("bias")
     roll, pitch, _ = rig.newest().orientation
     assert (roll, pitch) == pytest.approx((0.2, -0.1), abs=0.02)
+    tilt, heading, rate = (math.radians(degrees) ** 2 for degrees in (1.0, 5.0, 0.3))
+    for found, expected in (
+        (rig.heard[-1].orientation_covariance, (tilt, tilt, heading)),
+        (rig.heard[-1].angular_velocity_covariance, (rate,) * 3),
+        (rig.heard[-1].linear_acceleration_covariance, (0.01,) * 3),
+    ):
+        assert np.reshape(found, (3, 3)) == pytest.approx(np.diag(expected))
+    assert rig.heard[0].angular_velocity_covariance[4] == pytest.approx(math.radians(10.0) ** 2)
+    times = [messages.nanoseconds(message.header.stamp) for message in rig.heard[-50:]]
+    assert np.median(np.diff(times)) == pytest.approx(1e7, rel=0.4)
+    age = rig.bench.probe.get_clock().now().nanoseconds - messages.nanoseconds(rig.heard[-1].header.stamp)
+    assert 0 <= age < 1e9
+    status = rig.node.status()
+    assert re.fullmatch(r".*6050.* at 0x68 on .*/bus", status["chip"]) and status["readings"] >= len(rig.heard)
     recent = [messages.inertial(each).angular_velocity for each in rig.heard[-50:]]
     assert [sum(rates[i] for rates in recent) / 50 for i in range(3)] == pytest.approx((0.0, 0.0, 0.0), abs=0.003)
     bias = [float(value) for value in rig.node.status()["gyro bias [rad/s]"].split()]
     assert bias == pytest.approx((-BIAS[1], BIAS[0], BIAS[2]), abs=0.002)  # in axes of the body
     rig.motion.rate = (0.0, 0.0, 0.5)
     rig.bench.until(lambda: rig.newest().orientation[2] > 0.2, 3.0, "turned to the left")
+    rig.node.deactivate("another graph drives")
+    rig.bench.spin(0.05)
+    count = len(rig.heard)
+    rig.bench.spin(0.1)
+    assert len(rig.heard) == count
 
 
 def test_a_robot_that_walks_measures_no_bias(rig):
@@ -101,6 +124,55 @@ def test_a_chip_that_is_lost_or_frozen_is_reported_and_used_again_once_it_works(
     silent = len(rig.heard)
     rig.motion.frozen = False
     rig.bench.until(lambda: len(rig.heard) > silent + 20, 4.0, "back")
+
+
+def test_single_readings_may_be_lost_but_not_three_in_a_row(bench, tmp_path):
+    made = Rig(bench, tmp_path, rate=10.0)
+    bench.until(lambda: made.heard, 5.0, "messages")
+    errors = lambda: made.node.status()["bus errors"]  # noqa: E731
+    for count in (1, 2, 3):
+        read = made.node.status()["readings"]
+        made.device.wire.unplug(0x68)
+        bench.until(lambda count=count: errors() == count)
+        made.device.wire.plug(0x68)
+        bench.until(lambda read=read: made.node.status()["readings"] > read)
+    assert not made.node.last_report("imu")
+    made.device.wire.unplug(0x68)
+    bench.until(lambda: made.node.last_report("imu"), 2.0, "lost")
+    assert errors() == 6
+    made.pty.close()
+
+
+def test_an_error_while_reading_is_reported_and_the_readings_go_on(rig, monkeypatch):
+    rig.bench.until(lambda: rig.heard, 5.0, "messages")
+    monkeypatch.setattr(ImuDevice, "read", lambda device: 1 / 0)
+    rig.bench.until(lambda: "callback imu failed with ZeroDivisionError" in rig.node.last_report("failed imu"))
+    monkeypatch.undo()
+    count = len(rig.heard)
+    assert rig.bench.until(lambda: len(rig.heard) > count + 5, 3.0) > 0.5  # not at once, as it may fail again
+
+
+def test_a_bus_that_is_unplugged_while_it_is_read_is_opened_again(rig):
+    rig.bench.until(lambda: rig.heard, 5.0, "messages")
+    rig.pty.hang_up()
+    rig.bench.until(lambda: "the IMU is lost: " in rig.node.last_report("imu"), 2.0, "lost")
+    assert rig.node.status()["bus errors"] == 1  # a port that is gone does not come back by another try
+    rig.pty.come_back()
+    count = len(rig.heard)
+    rig.bench.until(lambda: len(rig.heard) > count + 5, 4.0, "back")
+
+
+def test_a_bus_and_a_chip_that_appear_later_are_used_then(bench, tmp_path):
+    made = Rig(bench, tmp_path, bus=str(tmp_path / "later"))
+    made.device.wire.unplug(0x68)
+    bench.until(lambda: "later" in made.node.last_report("imu"), 3.0, "no bus")
+    assert made.node.status()["readings"] == 0 and not made.heard
+    (tmp_path / "later").symlink_to(tmp_path / "bus")
+    bench.until(lambda: "no chip answers at address 0x68" in made.node.last_report("imu"), 3.0, "no chip")
+    made.device.wire.plug(0x68)
+    bench.until(lambda: made.heard, 3.0, "the chip")
+    assert made.node.last_report("found").endswith(f"at 0x68 on {tmp_path}/later answers")
+    made.pty.close()
 
 
 def test_readings_that_come_late_are_reported(bench, tmp_path):

@@ -11,7 +11,12 @@ from support.real_time.ros_bench import STEP, Bench, overrides
 
 from hexapod_control.core.kinematics.leg_kinematics import forward
 from hexapod_control.core.names import joint_names
-from hexapod_control.nodes.inverse_kinematics.inverse_kinematics import MAX_PAUSE_S, InverseKinematics
+from hexapod_control.nodes.inverse_kinematics.inverse_kinematics import (
+    MAX_PAUSE_S,
+    MAX_SILENCE_S,
+    SILENCE_S,
+    InverseKinematics,
+)
 from hexapod_control.nodes.inverse_kinematics.joint_target_filter import (
     MAX_PERIOD_S,
     MIN_PERIOD_S,
@@ -177,6 +182,18 @@ def test_one_message_in_is_one_message_out_with_its_stamp(chain):
         assert messages.nanoseconds(chain.out[-1].header.stamp) == stamp
         assert chain.layout.joints(chain.out[-1]) == pytest.approx(standing_joints() + 0.01 * tick, abs=1e-9)
     assert len(chain.out) == 5
+    assert chain.node.status() == {"targets": 5, "targets changed": 0, "last deviation": "none"}
+
+
+def test_it_has_stopped_when_the_planner_is_gone_or_silent_for_long(chain):
+    chain.seed(standing_joints())
+    chain.feet.publish(chain.row(standing_joints(), 10**9))
+    chain.bench.until(lambda: chain.out)
+    assert not chain.node.stopped()
+    chain.bench.spin(1.2 * SILENCE_S)
+    assert not chain.node.stopped()  # the planner may be busy
+    chain.bench.probe.destroy_publisher(chain.feet)
+    chain.bench.until(chain.node.stopped, MAX_SILENCE_S - 2.0 * SILENCE_S)
 
 
 def test_joint_motion_passes_through(chain):
@@ -205,7 +222,9 @@ def test_targets_start_from_the_measured_joint_angles(chain):
     chain.feet.publish(chain.row(standing_joints(), 10**9))
     chain.bench.until(lambda: chain.out)
     assert (np.abs(chain.layout.joints(chain.out[0]) - far) <= SPEED * STEP * 1.05).all()
-    assert "jumps by" in chain.node.last_report("targets")
+    deviation = chain.node.last_report("targets")
+    assert deviation.startswith("foot_targets: ") and "jumps by" in deviation
+    assert chain.node.status() == {"targets": 1, "targets changed": 1, "last deviation": deviation}
 
 
 def test_targets_continue_where_they_were_after_a_paused_simulation():

@@ -15,7 +15,8 @@ from support.real_time.simulator_rig import MANY, OFF, ON, Rig
 from hexapod_control.config.errors import RobotFileError
 from hexapod_control.core import names
 from hexapod_control.nodes.mujoco_sim.mujoco_sim import MujocoSim
-from hexapod_control.ros.guarded_node import GuardedNode
+from hexapod_control.ros import messages
+from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.monitoring.clock_monitor import ClockState
 from hexapod_control.ros.parameters import ParameterError
 from hexapod_control.sim.rendering.state_recording import KEYS
@@ -103,8 +104,14 @@ def test_a_jump_of_the_targets_moves_no_joint_faster_than_it_can(rig):
 
 def test_the_emergency_stop_cuts_the_torque_and_latches(rig):
     rig.stand()
+    rig.node.every_second()
+    assert not rig.node.last_report("torque")
     pressed = rig.call("estop", ON)
     assert pressed.success and pressed.message.startswith("torque is off and stays off: ")
+    rig.node.every_second()
+    report = rig.node.sent_reports["torque"]
+    text = "emergency stop: call estop with false, then reset_fault, then arm"
+    assert (report.level, report.text) == (ReportLevel.ERROR, text)
     rig.stand()
     assert rig.height < robot().walk.height - 0.01
     assert not np.any(rig.states[-1].effort)
@@ -123,6 +130,9 @@ def test_the_emergency_stop_cuts_the_torque_and_latches(rig):
 def test_after_disarm_and_arm_the_robot_stays_where_it_lies_until_targets_come(rig):
     rig.stand()
     assert rig.call("disarm").success
+    rig.node.every_second()
+    report = rig.node.sent_reports["torque"]
+    assert (report.level, report.text) == (ReportLevel.WARNING, "torque is off: call arm")
     rig.wait(50)
     lying = rig.joints
     assert rig.height < robot().walk.height - 0.01
@@ -133,13 +143,26 @@ def test_after_disarm_and_arm_the_robot_stays_where_it_lies_until_targets_come(r
 
 def test_a_paused_world_stands_still_and_continues_without_catching_up(rig):
     rig.wait(5)
-    assert rig.call("mujoco_sim/set_pause", ON).success
+    assert rig.call("mujoco_sim/set_pause", ON).message == "paused"
     count, time = len(rig.truth), rig.node.world.simulation.time
     for _ in range(20):
         rig.bench.executor.spin_once(timeout_sec=0.02)
     assert rig.node.world.simulation.time == time
     assert len(rig.truth) <= count + 1  # one may have been on the way
-    assert rig.call("mujoco_sim/set_pause", OFF).success
+    status = rig.node.status()
+    assert {name: status[name] for name in status if name not in ("loop [Hz]", "overruns")} == {
+        "feedback": "measured",
+        "simulated time [s]": f"{time:.1f}",
+        "paused": True,
+        "world": "flat",
+        "friction": "0.8",
+        "payload [kg]": "0",
+        "collisions": 0,
+        "torque": True,
+        "emergency stop": "no",
+    }
+    answer = rig.call("mujoco_sim/set_pause", OFF)
+    assert (answer.success, answer.message) == (True, "running")
     resumed = rig.node.world.simulation.time
     rig.wait(1)
     assert rig.node.world.simulation.time - resumed < 0.2
@@ -147,11 +170,13 @@ def test_a_paused_world_stands_still_and_continues_without_catching_up(rig):
 
 
 def test_a_step_is_one_period_and_only_while_paused(rig):
-    assert not rig.call("mujoco_sim/step_simulation").success
+    answer = rig.call("mujoco_sim/step_simulation")
+    assert (answer.success, answer.message) == (False, "the simulation runs: call set_pause with true first")
     rig.call("mujoco_sim/set_pause", ON)
     before, count = rig.node.world.simulation.time, len(rig.truth)
     for _ in range(3):
-        assert rig.call("mujoco_sim/step_simulation").success
+        answer = rig.call("mujoco_sim/step_simulation")
+        assert (answer.success, answer.message) == (True, f"simulated time is {rig.node.world.time:.3f} s")
     assert rig.node.world.simulation.time - before == pytest.approx(0.03, abs=0.0021)
     rig.bench.until(lambda: len(rig.truth) >= count + 3)
 
@@ -161,7 +186,8 @@ def test_reset_world_puts_the_robot_back_to_the_origin(rig):
     rig.node.world.simulation.data.qpos[0] = 0.5
     rig.wait(3)
     assert rig.truth[-1].pose.pose.position.x > 0.4
-    assert rig.call("mujoco_sim/reset_world").success
+    answer = rig.call("mujoco_sim/reset_world")
+    assert (answer.success, answer.message) == (True, "the robot sits at the origin")
     rig.wait(10)
     assert rig.truth[-1].pose.pose.position.x == pytest.approx(0.0, abs=1e-3)
     assert rig.height < 0.04
@@ -175,6 +201,7 @@ def test_with_publish_clock_all_stamps_are_monotonic_simulated_time(bench):
     rig.wait(10)
     steps = np.diff([seconds(message) for message in clock])
     assert steps == pytest.approx(np.full(len(steps), 0.01), abs=1e-6)
+    assert seconds(clock[0]) < 0.1  # from zero on
     assert {seconds(state) for state in rig.states} <= {seconds(message) for message in clock}
 
 
@@ -187,6 +214,40 @@ def test_a_paused_world_repeats_its_time_so_that_no_node_takes_its_clock_for_sto
     assert node.last_report("clock") == ""
     bench.remove(rig.node)
     bench.until(lambda: "/clock has stopped at" in node.last_report("clock"), 2.0 + LATE)
+
+
+def test_simulated_time_waits_for_its_controller_and_goes_on_without_it_after_a_second(bench):
+    rig = Rig(bench, publish_clock=True)
+    world = rig.node.world
+    rig.targets.publish(rig.layout.message(sitting_pose(robot()), None, messages.time(round(1e9 * world.time))))
+    bench.until(lambda: rig.node.received["joint_targets"])
+    begin = world.time
+    bench.spin(0.5)
+    assert world.time - begin < 0.05
+    waited = bench.until(lambda: world.time > begin + 0.1, 2.0)
+    assert 0.3 < waited < 1.2
+    assert world.time < begin + 0.4  # without making up for it
+
+
+def test_a_pause_does_not_count_as_silence_of_the_controller(rig):
+    rig.send(sitting_pose(robot()), np.full((6, 3), 0.5))
+    rig.bench.until(lambda: rig.node.received["joint_targets"])
+    assert rig.call("mujoco_sim/set_pause", ON).success
+    rig.bench.spin(0.3)
+    assert rig.call("mujoco_sim/set_pause", OFF).success
+    rig.wait(1)
+    assert not rig.node.last_report("silence")
+    rig.bench.until(lambda: "no joint_targets for 0.2 s" in rig.node.last_report("silence"), 1.0)
+
+
+def test_a_robot_that_is_on_its_way_when_the_world_is_paused_stays_there_until_new_targets_come(rig):
+    rig.send(sitting_pose(robot()) + np.array([0.8, 0.0, 0.0]))
+    rig.bench.until(lambda: np.abs(rig.joints - sitting_pose(robot())).max() > 0.1)
+    assert rig.call("mujoco_sim/set_pause", ON).success
+    command = rig.node.world.driver.command
+    assert rig.call("mujoco_sim/set_pause", OFF).success
+    rig.wait(20)
+    assert np.abs(rig.joints - command).max() < 0.1
 
 
 def test_the_speed_factor_lets_simulated_time_run_faster(bench):
@@ -221,6 +282,14 @@ def test_targets_that_cannot_be_used_are_refused_and_the_robot_holds(rig, change
     assert rig.joints == pytest.approx(sitting_pose(robot()), abs=0.05)
 
 
+def test_targets_beyond_a_joint_limit_are_reported_and_the_robot_counts_as_driven_until_they_stop(rig):
+    limit = robot().legs[0].coxa_joint.upper
+    rig.send(sitting_pose(robot()) + np.array([limit + 0.5, 0.0, 0.0]))
+    rig.bench.until(lambda: "rad outside the joint limits: clamped" in rig.node.last_report("targets"))
+    assert not rig.node.stopped()
+    assert rig.bench.until(rig.node.stopped, 1.0) > 0.1
+
+
 def test_an_exception_in_a_callback_is_reported_and_the_robot_holds(rig, monkeypatch):
     monkeypatch.setattr(rig.node.world.driver, "take", lambda *_: 1 / 0)
     rig.send(standing_joints())
@@ -234,7 +303,7 @@ def test_an_exception_in_a_callback_is_reported_and_the_robot_holds(rig, monkeyp
     [
         ({"world": "moon"}, ParameterError, "world must be one of flat, slope, blocks, bumps, obstacles"),
         ({"payload": -1.0}, ParameterError, "payload must be in [0, 20] kg"),
-        ({"servo_model": "rocket"}, ParameterError, "servo model 'rocket' is unknown"),
+        ({"servo_model": "rocket"}, ParameterError, "servo_model must be one of ax12, mg90s, "),
         ({"rate": math.nan}, ParameterError, "rate must be in [50, 500] Hz"),
         ({"robot": "unknown"}, RobotFileError, "known: article, "),
     ],

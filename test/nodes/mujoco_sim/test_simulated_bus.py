@@ -10,9 +10,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from nav_msgs.msg import Odometry as OdometryMessage
+from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState, MultiDOFJointState
 from std_msgs.msg import Bool
-from std_srvs.srv import Trigger
+from std_srvs.srv import SetBool, Trigger
 from support.real_time.programs import PROGRAM
 from support.real_time.ros_bench import Stream, overrides, twist
 
@@ -114,9 +115,19 @@ def test_only_the_driver_publishes_joints_and_only_the_simulator_the_ground_trut
         "/rosout", "/parameter_events", "/diagnostics"
     }  # fmt: skip
     assert np.abs(np.reshape(states[-1].position, (-1, 3)) - sitting_pose(FILE.robot)).max() < 0.1
+    for pause in (True, False):
+        assert bench.call(SetBool, "mujoco_sim/set_pause", SetBool.Request(data=pause)).success
+    assert simulator.set_parameters_atomically([Parameter("friction", value=0.5)]).successful
+    count = len(states)
+    bench.until(lambda: len(states) > count + 10)
+    assert (simulator.status()["friction"], simulator.status()["torque"], holds[-1].data) == ("0.5", True, True)
+    assert np.abs(np.reshape(states[-1].position, (-1, 3)) - sitting_pose(FILE.robot)).max() < 0.1
     assert bench.call(Trigger, "disarm").success
     bench.until(lambda: not simulator.status()["torque"], 3.0, "torque off")
-    assert bench.call(Trigger, "mujoco_sim/reset_world").success
+    answer = bench.call(Trigger, "mujoco_sim/reset_world")
+    assert (answer.success, answer.message) == (True, "the robot keeps its joint angles at the origin")
+    simulator.publish_final_state()
+    assert not os.path.lexists(link)
 
 
 @pytest.mark.heavy

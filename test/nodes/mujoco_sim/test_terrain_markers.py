@@ -26,7 +26,7 @@ WORLD = """
 ELEVATION = np.linspace(0.0, 1.0, 15)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def markers():
     names = {"group": GROUND_GROUP, "other": GROUND_GROUP + 1, "elevation": " ".join(map(str, ELEVATION))}
     return terrain_markers(mujoco.MjModel.from_xml_string(WORLD.format(**names))).markers

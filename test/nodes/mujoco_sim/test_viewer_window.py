@@ -4,7 +4,10 @@ import sys
 from types import SimpleNamespace
 
 import pytest
+from rclpy.parameter import Parameter
+from support.real_time.ros_bench import overrides
 
+from hexapod_control.nodes.mujoco_sim.mujoco_sim import MujocoSim
 from hexapod_control.nodes.mujoco_sim.viewer_window import PERIOD_S, ViewerWindow
 
 
@@ -89,6 +92,18 @@ def test_another_world_is_shown_in_place_of_the_last_one_until_the_end(display):
     viewer.close()
     node.timers[0][1]()
     assert not after.open and after.drawn == 1
+
+
+@pytest.mark.physics
+def test_the_node_shows_its_world_another_one_after_a_change_and_none_at_its_end(bench, display):
+    node = bench.add(MujocoSim(parameter_overrides=overrides(headless=False)))
+    (first,) = display.windows
+    bench.until(lambda: first.drawn)
+    assert node.set_parameters_atomically([Parameter("payload", value=0.5)]).successful
+    second = display.windows[-1]
+    assert not first.open and second.open and second.shown[0] is node.world.simulation.model
+    node.publish_final_state()
+    assert not second.open and len(display.windows) == 2
 
 
 def test_without_a_display_the_node_runs_on_and_says_what_to_do(display):

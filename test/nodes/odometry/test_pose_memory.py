@@ -1,13 +1,21 @@
 """The last pose of odometry outlives a crash of its node, but not its graph."""
 
 import json
+import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from nav_msgs.msg import Odometry
+from sensor_msgs.msg import JointState
+from support.phantomx import robot, standing_joints
 
 from hexapod_control.bringup.graph_identity import VARIABLE, new_graph, remove_state, started_graph
 from hexapod_control.core.kinematics.se2 import Pose
-from hexapod_control.nodes.odometry.pose_memory import PERIOD_S, UNSEEN_SPEED, PoseMemory
+from hexapod_control.nodes.odometry import pose_memory
+from hexapod_control.nodes.odometry.odometry import OdometryNode
+from hexapod_control.nodes.odometry.pose_memory import UNSEEN_SPEED, PoseMemory
+from hexapod_control.ros import messages
 
 NAME = "/one/odometry"
 POSE = Pose(1.0, -2.0, 0.5)
@@ -40,12 +48,33 @@ def test_a_restarted_node_finds_its_pose_with_a_covariance_for_where_the_robot_m
     assert PoseMemory("/two/odometry").recall() is None
 
 
-def test_poses_are_written_ten_times_a_second_at_most(tmp_path):
-    memory = PoseMemory(NAME)
-    memory.keep(POSE, COVARIANCE)
-    memory.keep(Pose(9.0, 0.0, 0.0), COVARIANCE)
-    assert memory.recall().pose == POSE
-    assert PERIOD_S == 0.1
+def test_odom_continues_from_the_last_pose_after_a_crash(bench):
+    PoseMemory("/odometry").keep(POSE, COVARIANCE)
+    node = bench.add(OdometryNode())
+    assert re.match(r"restarted: odom continues from its last pose, \d\.\d s old", node.last_report("restart"))
+    odom, joints = bench.listen(Odometry, "odom"), bench.publisher(JointState, "joint_states")
+    bench.until(lambda: bench.probe.count_publishers("odom"))
+    layout = messages.JointLayout(robot())
+    bench.probe.create_timer(0.02, lambda: joints.publish(layout.message(standing_joints(), None, messages.time(0))))
+    bench.until(lambda: odom)
+    place = odom[-1].pose.pose
+    assert (place.position.x, place.position.y) == pytest.approx(POSE[:2])
+    assert messages.roll_pitch_yaw(place.orientation)[2] == pytest.approx(POSE.yaw)
+    assert odom[-1].pose.covariance[7] > COVARIANCE[1, 1] and odom[-1].header.stamp.sec > 0
+
+
+def test_poses_are_written_ten_times_a_second_at_most_over_the_last_one(monkeypatch, tmp_path):
+    clock = [100.0]  # [s]
+    monkeypatch.setattr(pose_memory, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    memory, kept = PoseMemory(NAME), []
+    for clock[0] in (100.0, 100.09, 100.11, 100.2, 100.22):
+        memory.keep(Pose(clock[0], 0.0, 0.0), COVARIANCE)
+        kept.append(memory.recall().pose.x)
+    assert kept == [100.0, 100.0, 100.11, 100.11, 100.22]
+    (file,) = tmp_path.rglob("*.json")
+    size, clock[0] = file.stat().st_size, 1000.0
+    memory.keep(Pose(1.0 / 3.0, -2.0 / 3.0, 1e-17 / 3.0), np.full((3, 3), -1e-17 / 3.0))
+    assert memory.recall().pose.x == 1.0 / 3.0 and file.stat().st_size == size
 
 
 @pytest.mark.parametrize("fields", [{"pose": [1.0]}, {"covariance": [1.0]}, {"time": "now"}, {"pose": None}])

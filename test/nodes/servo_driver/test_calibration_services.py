@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from support.real_time.wires import LATE, start
 
 from hexapod_control.config.robots.robot_file import load, resolve
 from hexapod_control.core.kinematics.leg_kinematics import forward
+from hexapod_control.nodes.servo_driver.calibration_services import END_TIMEOUT_S
 from hexapod_control.nodes.servo_driver.servo_driver import ServoDriver
 from hexapod_control.ros.qos import LATCHED
 from hexapod_control.servos.settings.servo_section import servo_settings
@@ -194,6 +196,8 @@ def test_calibration_is_refused_while_armed_and_arming_during_calibration(front_
     assert front.call("disarm").success
     front.begin()
     front.asked("which joint")
+    answer = front.calibration("start")
+    assert (answer.success, answer.message) == (False, "a calibration is running: cancel it first")
     answer = front.call("arm")
     assert not answer.success and "a calibration is running" in answer.message
     answer = front.calibration("save")
@@ -274,7 +278,15 @@ def test_unknown_steps_are_refused_and_asked_for_again(front_end, own):
     front.answer("wiggle,rets")
     front.asked("which steps?")
     assert any("must be of wiggle, check, rest" in text for text in front.prompt["said"])
+    begin = time.monotonic()
     front.end()
+    assert time.monotonic() - begin < 0.7 * END_TIMEOUT_S  # an open question delays no end
+
+
+def test_without_a_servo_bus_there_is_nothing_to_calibrate(bench, own):
+    bench.add(ServoDriver(parameter_overrides=overrides(robot=str(own))))
+    answer = bench.call(Trigger, "servo_driver/calibration/start")
+    assert (answer.success, answer.message) == (False, "the robot has no servo bus: set protocol and port")
 
 
 def test_a_shipped_robot_file_is_not_written(front_end):

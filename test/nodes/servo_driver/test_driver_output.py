@@ -49,6 +49,19 @@ def test_joints_are_published_with_torques_where_the_bus_reads_loads_and_not_whi
     assert not feet  # the estimate still learns
 
 
+@pytest.mark.parametrize(
+    ("options", "known"),
+    [({"feet": False}, {"times": TIMES}), ({}, {}), ({"feet": False}, {})],
+    ids=["contact sensors", "no times", "neither"],
+)
+def test_without_foot_states_or_without_times_of_the_loads_only_the_joints_are_published(bench, output, options, known):
+    driver, states = output(**options), bench.listen(JointState, "joint_states")
+    bench.until(lambda: bench.probe.count_publishers("joint_states"))
+    driver.state(snapshot(loads=np.zeros((6, 3)), **known), STAMP)
+    bench.until(lambda: states)
+    assert bench.probe.count_publishers("foot_states") == (0 if options else 1)
+
+
 def test_the_source_of_foot_contacts_is_named(output):
     loads = np.zeros((6, 3))
     assert output(feet=False).foot_contact_status(snapshot(loads=loads, times=TIMES)) == "from contact sensors"

@@ -34,8 +34,10 @@ def test_a_pressed_switch_is_a_foot_that_carries_its_share_of_the_weight(bench, 
     even = robot().mass * GRAVITY / len(LEGS)
     assert forces(heard[-1]) == pytest.approx([even, 0.0, even, 0.0, 0.0, 0.0], abs=0.01 * even)
     assert len({tuple(forces(each)) for each in heard[-4:]}) > 1  # equal readings would count as frozen
+    assert node.status()["feet"] == "known: from switches"
     wire.pty.device.wire.unplug(0x20)
     bench.until(lambda: "the foot switches are not read: " in node.last_report("feet"), 3.0, "report")
+    assert node.status()["feet"].startswith("the foot switches are not read: ")
     count = len(heard)
     bench.until(lambda: node.housekeeping_runs > 8, 5.0)
     assert len(heard) <= count + 1

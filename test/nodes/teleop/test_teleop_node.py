@@ -9,7 +9,9 @@ import sys
 import pytest
 import rclpy
 from geometry_msgs.msg import Pose, TwistStamped
+from geometry_msgs.msg import Twist as TwistMessage
 from rclpy.parameter import Parameter
+from sensor_msgs.msg import Joy
 from std_msgs.msg import String
 from support.real_time.ros_bench import services_ready, subscribed, wait_for_stop
 from support.real_time.teleop_bench import (
@@ -104,6 +106,7 @@ def test_other_numbers_and_scales_are_parameters_and_live_where_they_may_be(benc
     bench.until(lambda: received and speeds(received)[-1].vx == pytest.approx(0.1))
     assert node.set_parameters([Parameter("scale_linear.x", value=0.02)])[0].successful
     bench.until(lambda: speeds(received)[-1].vx == pytest.approx(0.02))
+    assert node.settings.scale_linear.x == 0.02
     for name, value in (("scale_linear.x", math.inf), ("expo", 2.0), ("enable_button", 5), ("joy_timeout", math.nan)):
         result = node.set_parameters([Parameter(name, value=value)])[0]
         assert not result.successful
@@ -175,6 +178,10 @@ def test_a_missing_planner_and_a_refusal_are_reported(bench):
     bench.until(lambda: connected(node))
     pad.touch(B)
     bench.until(lambda: "is gait_planner running?" in node.last_report("no stop"))
+    pad.touch()
+    pad.touch(L1)
+    pad.touch(L1, lt=-1.0)
+    bench.until(lambda: node.last_report("lift") == "lift_scale cannot be set: is gait_planner running?")
     bench.planner(False)
     bench.until(lambda: services_ready(node, "stand"))
     pad.touch()
@@ -189,6 +196,28 @@ def test_triggers_set_the_step_height_of_the_planner(bench):
     pad.touch(L1)
     pad.touch(L1, lt=-1.0)
     bench.until(lambda: planner.settings.lift_scale == pytest.approx(0.9))
+    assert node.last_report("lift") == "steps at 90 % of the robot's step height"
+    pad.touch(L1)
+    pad.touch(L1, lt=-1.0)
+    bench.until(lambda: node.last_report("lift") == "steps at 80 % of the robot's step height")
+    assert node.sent_reports["lift"].logged == node.sent_reports["lift"].when  # every change is in the log
+
+
+def test_a_gamepad_without_a_control_and_limits_that_cannot_be_are_reported(bench):
+    node = teleop(bench)
+    limits = bench.publisher(TwistMessage, "velocity_limits", LATCHED)
+    for value in (-0.1, 100.5):
+        limits.publish(messages.twist_message(Twist(0.1, 0.1, value)))
+        text = f"(0.1, 0.1, {value}) are not velocity limits; send numbers from 0 to 100"
+        bench.until(lambda text=text: text in node.last_report("refused velocity_limits"))
+    assert node.teleop.robot.maxima.vx == 0.0
+    limits.publish(messages.twist_message(Twist(0.0, 0.1, 100.0)))
+    bench.until(lambda: node.teleop.robot.maxima == Twist(0.0, 0.1, 100.0))
+    bench.publisher(Joy, "joy", EVENTS).publish(Joy(axes=[0.0] * 6, buttons=[0] * 10))
+    bench.until(lambda: node.last_report("missing"))
+    missing = node.last_report("missing").partition(": set other numbers")[0]
+    assert missing.startswith("joy: this gamepad has no ") and "enable_turbo_button" in missing
+    assert "enable_button" not in missing.split(", ")
 
 
 # --- loss and ends --------------------------------------------------------------------------------------------

@@ -17,9 +17,9 @@ def test_silence_and_its_end_are_logged_with_the_node():
     log = EventLog()
     for at, level in enumerate([0, STALE, STALE, 0]):
         log.take(at, {"odometry": (FINE, level)})
-    assert [(event["at"], event["text"], event["values"]) for event in log.events] == [
-        (1, "log_stale", {"node": "odometry"}),
-        (3, "log_back", {"node": "odometry"}),
+    assert [(event["at"], event["level"], event["text"], event["values"]) for event in log.events] == [
+        (1, STALE, "log_stale", {"node": "odometry"}),
+        (3, 0, "log_back", {"node": "odometry"}),
     ]
 
 

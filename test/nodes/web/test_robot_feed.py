@@ -4,12 +4,14 @@ import math
 
 import numpy as np
 import pytest
+from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import Pose, TwistStamped
 from geometry_msgs.msg import Twist as TwistMessage
 from nav_msgs.msg import Odometry
-from sensor_msgs.msg import JointState, MultiDOFJointState
-from std_msgs.msg import Float64, String
+from sensor_msgs.msg import BatteryState, JointState, MultiDOFJointState
+from std_msgs.msg import Bool, Float64, String
 from support.phantomx import robot, standing_joints
+from visualization_msgs.msg import Marker, MarkerArray
 
 from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.kinematics.se2 import Twist
@@ -71,6 +73,76 @@ def test_values_no_longer_published_are_no_longer_shown_except_the_last_pose(ben
     bench.until(lambda: feed.feed.state()["silent"], MAX_SILENCE_S + 0.5)
     feed.shown(**where)
     assert feed.feed.state()["joints"] is not None
+
+
+def test_the_condition_of_the_robot_follows_from_its_nodes_torque_state_and_motion(bench):
+    feed = Feed(bench)
+    state, torque = bench.publisher(String, "gait_state", LATCHED), bench.publisher(Bool, "armed", LATCHED)
+    motion = bench.publisher(String, "motion_state", LATCHED)
+    diagnostics = bench.publisher(DiagnosticArray, "/diagnostics", 10)
+
+    def report(level=0, text="ok"):
+        for name in ("gait_planner", "inverse_kinematics"):
+            diagnostics.publish(messages.diagnostics(f"/{name}", "", 0, "ok", {}, STAMP))
+        values = {"torque": "True", "emergency stop": "no"}
+        diagnostics.publish(messages.diagnostics("/servo_driver", "", level, text, values, STAMP))
+        feed.joints.publish(messages.JointLayout(robot()).message(standing_joints(), None, STAMP))
+
+    def says(say, **values):
+        """Waits for a message and its values."""
+
+        def now():
+            found = feed.feed.status() and feed.feed.state()["now"]
+            return found["say"], found["values"]
+
+        bench.until(lambda: now() == (say, values), what=f"{say} {values}; is {now()}")
+
+    says("nothing")
+    report()
+    state.publish(String(data="standing"))
+    says("standing")
+    assert feed.feed.statuses["servo_driver"].text == "ok"
+    motion.publish(String(data="bow pose 40"))
+    says("motion", motion="bow")
+    motion.publish(String(data="bow done 100"))
+    says("standing")
+    state.publish(String(data="walking"))
+    covariance = np.zeros((6, 6))
+    velocity = ((0.03, 0.04, 0.0), (0.0, 0.0, 0.0))
+    feed.odometry.publish(
+        messages.odometry_message(BodyPose(), velocity, (covariance, covariance), ("odom", "base"), STAMP)
+    )
+    says("walking_at", speed=0.05)
+    feed.command.publish(messages.twist_message(Twist(0.0, 0.0, 0.3)))
+    says("turning")
+    report(2, "servo 3 is hot")
+    says("error", node="servo_driver", text="servo 3 is hot")
+    report()
+    torque.publish(Bool(data=False))
+    says("torque_off")
+    feed.feed.note_estop("Ada")  # the driver reports it a moment later
+    says("estop_by", by="Ada", age=0)
+    torque.publish(Bool(data=True))
+    says("walking_at", speed=0.05)
+
+
+def test_terrain_battery_and_the_true_place_are_shown_as_they_come(bench):
+    feed, told = Feed(bench), []
+    feed.feed.on_terrain = lambda: told.append(feed.feed.terrain)
+    terrain, battery = bench.publisher(MarkerArray, "terrain", LATCHED), bench.publisher(BatteryState, "battery_state")
+    truth = bench.publisher(Odometry, "simulator/floating_base_state")
+    box = Marker(type=Marker.CUBE)
+    box.scale.x = box.scale.y = box.scale.z = 0.2
+    terrain.publish(MarkerArray(markers=[box]))
+    battery.publish(BatteryState(voltage=11.5, percentage=0.75))
+    covariance = np.zeros((6, 6))
+    pose = BodyPose(x=1.23456, y=-2.0, yaw=0.5)
+    truth.publish(messages.odometry_message(pose, ((0.0,) * 3,) * 2, (covariance, covariance), ("world", "b"), STAMP))
+    feed.shown(truth=[1.2346, -2.0, 0.5])
+    bench.until(lambda: told and feed.feed.status()["battery"])
+    assert told == [[[0.0, 0.0, 0.0, 0.0, 0.0, 0.1, 0.1, 0.1]]]
+    assert feed.feed.status()["battery"] == {"volts": 11.5, "share": 0.75}
+    feed.shown(truth=None)
 
 
 def test_stamped_commands_are_shown_too(bench):
@@ -135,3 +207,6 @@ def test_what_is_only_drawn_is_received_while_a_page_is_open(bench):
     assert feed.feed.state()["silent"]
     feed.feed.watch(wanted=True)
     bench.until(lambda: all(publisher.get_subscription_count() for publisher in drawn))
+    feed.feed.watch(wanted=True)
+    feed.joints.publish(messages.JointLayout(robot()).message(standing_joints(), None, STAMP))
+    feed.shown(silent=False)

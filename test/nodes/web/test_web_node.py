@@ -1,45 +1,53 @@
 """The node web on real DDS: requests of clients reach the robot, and it stops when they end."""
 
+import base64
 import contextlib
 import json
 import math
+import re
 import signal
 import socket
 import subprocess
 import sys
 import threading
+import time
+import urllib.error
+import urllib.request
 from urllib.parse import unquote
 
 import numpy as np
 import pytest
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
-from geometry_msgs.msg import Pose, Wrench
+from geometry_msgs.msg import Pose, TwistStamped, Wrench
 from geometry_msgs.msg import Twist as TwistMessage
 from hypothesis import HealthCheck, given, settings
 from rcl_interfaces.msg import SetParametersResult
 from rcl_interfaces.srv import SetParameters
 from rclpy.parameter import parameter_value_to_python
 from rclpy.qos import QoSProfile
-from sensor_msgs.msg import BatteryState, JointState
-from std_msgs.msg import String
+from sensor_msgs.msg import BatteryState, CompressedImage, JointState
+from std_msgs.msg import Bool, String
 from std_srvs.srv import SetBool, Trigger
 from support.page_messages import MESSAGES, TOKEN
 from support.phantomx import robot, standing_joints
 from support.real_time.programs import read_line
 from support.real_time.ros_bench import overrides, services_ready, subscribed, wait_for_stop
 from support.real_time.web.web_bench import Loop, Visitor
+from visualization_msgs.msg import Marker, MarkerArray
 
 from hexapod_control.core.kinematics.body_pose import BodyPose, Placement
 from hexapod_control.core.kinematics.leg_kinematics import forward
 from hexapod_control.core.kinematics.se2 import Twist
-from hexapod_control.nodes.web import page_commands
+from hexapod_control.nodes.web import camera_feed, page_commands
+from hexapod_control.nodes.web.recordings import page_recorder
 from hexapod_control.nodes.web.web import STATUS_PERIOD_S, WebNode
 from hexapod_control.ros import messages
 from hexapod_control.ros.parameters import ParameterError
-from hexapod_control.ros.qos import LATCHED
+from hexapod_control.ros.qos import DISPLAY, LATCHED
 from hexapod_control.web.page_state import level, shape
-from hexapod_control.web.sessions.client_sessions import DEAD_MAN_S
+from hexapod_control.web.protocol import DriveMessage
+from hexapod_control.web.sessions.client_sessions import DEAD_MAN_S, Forward
 
 MANY = QoSProfile(depth=50)
 MOST = Twist(0.2, 0.1, 0.8)
@@ -49,9 +57,11 @@ LATE = 0.5  # [s] for a busy machine
 class WebBench:
     """A web node and its clients."""
 
-    def __init__(self, bench):
+    def __init__(self, bench, **parameters):
         self.bench = bench
-        self.node = bench.add(WebNode(parameter_overrides=overrides(port=0, token=TOKEN)))
+        self.node = bench.add(WebNode(parameter_overrides=overrides(**{"port": 0, "token": TOKEN} | parameters)))
+        sessions = self.node.sessions  # page 0 is all pages, and 1 is none from here on
+        sessions.disconnect(sessions.connect("an earlier page", 0.0), 0.0)
         self.velocities = bench.velocities("cmd_vel", MANY)
         limits = bench.publisher(TwistMessage, "velocity_limits", LATCHED)
         limits.publish(messages.twist_message(MOST))
@@ -80,11 +90,29 @@ class WebBench:
         return self.velocities[-1].linear.x if self.velocities else 0.0
 
 
+def stops(visitor):
+    """The stops in the log that a page shows: their kind, their level, and who caused them."""
+    shown = [event for event in visitor.received("event") if event["text"].startswith("log_")]
+    return [(event["text"], event["level"], event["values"]["by"]) for event in shown if event["node"] == "web"]
+
+
 @pytest.fixture
-def web(bench):
-    web = WebBench(bench)
-    yield web
-    web.close()
+def make_web(bench):
+    """Makes a web node with parameters, and its clients."""
+    made = []
+
+    def make(**parameters):
+        made.append(WebBench(bench, **parameters))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.close()
+
+
+@pytest.fixture
+def web(make_web):
+    return make_web()
 
 
 def test_a_drag_becomes_a_share_of_the_velocity_limits(web):
@@ -101,7 +129,8 @@ def test_without_limits_nothing_moves(web):
 
 
 def test_a_silent_driver_is_a_stop_within_the_dead_man_time_and_then_no_more_velocities_are_sent(web):
-    web.visit().send("drive", on=True, vx=1.0)
+    visitor = web.visit(name="Ada")
+    visitor.send("drive", on=True, vx=1.0)
     web.until(lambda: web.speed > 0.0)
     assert web.until(lambda: web.speed == 0.0) <= DEAD_MAN_S + LATE
     web.until(lambda: not web.node.commands.driving)
@@ -109,6 +138,8 @@ def test_a_silent_driver_is_a_stop_within_the_dead_man_time_and_then_no_more_vel
     web.bench.probe.create_timer(0.3, lambda: quiet.append(len(web.velocities)))
     web.until(lambda: len(quiet) == 4)
     assert quiet[2] == quiet[3]
+    assert [message.linear.x == 0.0 for message in web.velocities].count(True) == page_commands.FINAL_ZEROS
+    assert stops(visitor) == [("log_silence", 1, "Ada")]
 
 
 def test_the_dead_man_works_even_if_the_servers_thread_hangs(web):
@@ -121,18 +152,23 @@ def test_the_dead_man_works_even_if_the_servers_thread_hangs(web):
     hang.set()
 
 
-@pytest.mark.parametrize("way", ["release", "close", "cable"])
-def test_releasing_closing_and_a_broken_connection_are_a_stop(web, way):
-    visitor = web.visit()
+@pytest.mark.parametrize("way", ["release", "close", "cable", "failure"])
+def test_releasing_closing_a_broken_connection_and_a_failed_callback_are_a_stop(web, way):
+    visitor, watcher = web.visit(name="Ada"), web.visit()
+    web.until(lambda: watcher.received("log"))
     visitor.send("drive", on=True, vx=1.0)
     web.until(lambda: web.speed > 0.0)
     if way == "release":
         visitor.send("drive", on=False)
     elif way == "close":
         visitor.close()
+    elif way == "failure":
+        web.node.safe_stop("tick")
     else:
         visitor.drop()
     web.until(lambda: web.speed == 0.0, 0.4)
+    expected = [("log_link", 1, "Ada")] if way in ("close", "cable") else []
+    web.until(lambda: stops(watcher) == expected)
 
 
 def test_a_stream_of_nan_is_a_stop(web):
@@ -158,6 +194,8 @@ def test_pose_gait_motion_and_push_reach_their_topics(web):
     web.until(lambda: subscribed(web.node, "body_pose", "gait", "motion", "mujoco_sim/push"))
     visitor = web.visit()
     web.until(lambda: visitor.received("status") and visitor.received("status")[-1]["motions"])
+    assert visitor.received("status")[-1]["speed"] == 0.5
+    visitor.send("speed", share=0.3)
     visitor.send("pose", z=0.01, roll=0.1)
     visitor.send("gait", name="wave")
     visitor.send("play", name="bow")
@@ -167,6 +205,10 @@ def test_pose_gait_motion_and_push_reach_their_topics(web):
     assert gaits[-1].data == "wave"
     assert motions[-1].data == "bow"
     assert (pushes[-1].force.x, pushes[-1].force.y) == (10.0, -5.0)
+    visitor.send("play", name="")  # ends the motion
+    web.until(lambda: len(motions) == 2)
+    assert motions[-1].data == "" and not visitor.received("answer")
+    web.until(lambda: visitor.received("status")[-1]["speed"] == 0.3)
 
 
 def test_a_leg_is_lost_and_returns_and_the_page_that_asked_is_told_why_not(web):
@@ -199,7 +241,7 @@ def test_only_motions_of_the_list_are_played(web, name):
 
 
 def test_the_page_sees_motions_how_far_they_are_and_why_they_are_refused(web, bench):
-    visitor = web.visit()
+    visitor, other = web.visit(), web.visit()
     bench.publisher(String, "motions", LATCHED).publish(String(data="bow,wave"))
     state = bench.publisher(String, "motion_state", LATCHED)
     state.publish(String(data="bow pose 40"))
@@ -211,6 +253,7 @@ def test_the_page_sees_motions_how_far_they_are_and_why_they_are_refused(web, be
     answer = visitor.received("answer")[-1]
     assert (answer["what"], answer["ok"]) == ("wave", False)
     assert answer["text"] == "wave.yaml:7: leg: too far (1.2 s after the start)"
+    web.until(lambda: other.received("answer"))
     state.publish(String(data="walk tripod 30"))
     web.until(lambda: visitor.received("state")[-1]["motion"] is None)
 
@@ -219,7 +262,7 @@ class Services:
     """What a planner and a hardware node offer; notes what is called."""
 
     def __init__(self, bench):
-        self.called = []
+        self.called, self.refused = [], {"sit"}
         for name in ("stand", "sit", "stop", "arm", "reset_fault"):
             bench.probe.create_service(Trigger, name, self._taker(name))
         bench.probe.create_service(SetBool, "estop", self._estop)
@@ -227,7 +270,7 @@ class Services:
     def _taker(self, name):
         def take(request, response):
             self.called.append(name)
-            response.success = name != "sit"
+            response.success = name not in self.refused
             response.message = "no"
             return response
 
@@ -240,7 +283,8 @@ class Services:
 
 
 def test_buttons_call_services_and_refusals_come_back(web):
-    services = Services(web.bench)
+    services, diagnostics = Services(web.bench), web.bench.publisher(DiagnosticArray, "/diagnostics", MANY)
+    web.bench.publisher(Bool, "armed", LATCHED).publish(Bool(data=False))
     web.until(lambda: services_ready(web.node, "stand", "sit", "estop"))
     visitor = web.visit()
     for what in ("stand", "sit"):
@@ -248,12 +292,30 @@ def test_buttons_call_services_and_refusals_come_back(web):
     web.until(lambda: len(visitor.received("answer")) == 2)
     assert sorted(services.called) == ["sit", "stand"]
     assert {a["what"]: a["ok"] for a in visitor.received("answer")} == {"stand": True, "sit": False}
+    needed, stamp = {"gait_planner", "inverse_kinematics"}, web.bench.probe.get_clock().now().to_msg()
+    for name in needed:
+        diagnostics.publish(messages.diagnostics(f"/{name}", "", 0, "ok", {}, stamp))
+    web.until(lambda: needed <= {row["name"] for row in visitor.received("status")[-1]["diagnostics"]})
     visitor.send("ask", what="estop")
+    web.until(lambda: visitor.received("state")[-1]["now"]["say"] == "estop_by")
+    assert visitor.received("state")[-1]["now"]["values"]["by"] == "visitor 2"
     web.until(lambda: len(services.called) == 4)
     assert set(services.called[2:]) == {"stop", "estop True"}
     visitor.send("ask", what="rearm")
     web.until(lambda: len(services.called) == 7)
     assert services.called[4:] == ["estop False", "reset_fault", "arm"]
+    web.until(lambda: visitor.received("answer")[-1]["what"] == "arm")
+    assert stops(visitor) == [("log_estop", 2, "visitor 2")]
+    services.refused.add("reset_fault")  # the fault persists
+    visitor.send("ask", what="rearm")
+    web.until(lambda: visitor.received("answer")[-1]["what"] == "reset_fault")
+    visitor.send("ask", what="arm")
+    web.until(lambda: len(services.called) == 10)
+    assert services.called[7:] == ["estop False", "reset_fault", "arm"]
+    late = web.visit()
+    web.until(lambda: late.received("log"))
+    texts = [event["text"] for event in late.received("log")[-1]["events"]]
+    assert texts == ["sit: no", "log_estop", "reset_fault: no"]
 
 
 class Values:
@@ -296,7 +358,7 @@ def test_a_service_that_does_not_respond_is_reported_and_asked_once_meanwhile(we
     monkeypatch.setattr(page_commands, "MAX_RESPONSE_TIME_S", 0.2)
     calls = []
     owner = rclpy.create_node("busy")  # its callbacks never run
-    owner.create_service(Trigger, "mujoco_sim/reset_world", lambda request, response: calls.append(request))
+    owner.create_service(Trigger, "mujoco_sim/reset_world", lambda request, response: calls.append(request) or response)
     web.until(lambda: services_ready(web.node, "mujoco_sim/reset_world"))
     visitor = web.visit()
     visitor.send("ask", what="reset_world")
@@ -304,7 +366,10 @@ def test_a_service_that_does_not_respond_is_reported_and_asked_once_meanwhile(we
     web.until(lambda: visitor.received("answer"))
     assert [answer["text"] for answer in visitor.received("answer")] == ["mujoco_sim does not respond"]
     assert visitor.received("answer")[0]["what"] == "reset_world"
-    owner.destroy_node()
+    web.bench.add(owner)  # it responds at last
+    web.until(lambda: calls)
+    web.bench.spin(0.05)
+    assert len(calls) == len(visitor.received("answer")) == 1
 
 
 def test_a_node_that_is_asked_to_end_stops_the_robot_and_closes_the_page(web):
@@ -314,8 +379,10 @@ def test_a_node_that_is_asked_to_end_stops_the_robot_and_closes_the_page(web):
     web.node.request_stop()
     web.until(lambda: web.speed == 0.0, 0.4)
     web.until(lambda: visitor.code is not None)
+    web.node.commands.execute(Forward(1, DriveMessage(True, 1.0), time.monotonic() + DEAD_MAN_S))
     web.node.publish_final_state()
-    assert web.node.stopped()
+    web.until(lambda: not web.node.commands.driving)
+    assert web.node.stopped() and web.speed == 0.0
 
 
 def test_a_missing_service_is_reported(web):
@@ -344,7 +411,8 @@ def test_a_watcher_stops_the_driver(web):
     watcher.send("ask", what="stop")
     web.until(lambda: web.speed == 0.0, 0.4)
     web.until(lambda: services.called == ["stop"])
-    web.until(lambda: driver.received("stopped"))
+    web.until(lambda: driver.received("stopped") and stops(driver))
+    assert stops(driver) == [("log_stop", 0, "visitor 3")]
 
 
 def test_two_drivers_do_not_mix(web):
@@ -387,14 +455,143 @@ def test_the_page_sees_joints_feet_battery_and_the_sentences_of_diagnostics(web,
 
 
 def test_a_page_gets_the_model_of_the_robot_and_an_invitation_for_others_when_it_asks(web):
-    visitor = web.visit()
-    for what in ("urdf", "invite"):
+    visitor, other = web.visit(), web.visit()
+    web.until(lambda: visitor.received("terrain") and other.received("terrain") and other.received("recordings"))
+    before = len(other.messages), len(visitor.received("terrain"))
+    for what in ("urdf", "invite", "terrain"):
         visitor.send("wish", what=what)
     web.until(lambda: visitor.received("urdf") and visitor.received("invitation"))
+    web.until(lambda: len(visitor.received("terrain")) > before[1])
+    assert visitor.received("terrain")[before[1] :] == [{**visitor.received("terrain")[-1], "boxes": []}]
+    assert not {"urdf", "invitation", "terrain"} & {message["t"] for message in other.messages[before[0] :]}
+    box = Marker(type=Marker.CUBE)
+    web.bench.publisher(MarkerArray, "terrain", LATCHED).publish(MarkerArray(markers=[box]))
+    web.until(lambda: all(len(each.received("terrain")[-1]["boxes"]) == 1 for each in (visitor, other)))
     assert visitor.received("urdf")[0]["text"].count("<joint ") >= 18
     invitation = visitor.received("invitation")[0]
     assert unquote(invitation["url"]) == f"http://127.0.0.1:{web.node.server.port}/#{TOKEN}"
     assert not invitation["once"] and len(invitation["rows"]) > 20
+
+
+def test_an_image_goes_to_the_page_that_asks_for_it_and_what_no_page_needs_is_received_no_longer(
+    web, bench, monkeypatch
+):
+    monkeypatch.setattr(camera_feed, "MAX_IDLE_S", 0.5)
+    monkeypatch.setattr(page_recorder, "IDLE_S", 0.0)
+    recorded = bench.probe.create_publisher(String, "recorded", 1)
+    camera = bench.probe.create_publisher(CompressedImage, "image_raw/compressed", DISPLAY)
+    visitor, other = web.visit(), web.visit()
+    web.until(lambda: visitor.received("status") and visitor.received("status")[-1]["camera"])
+    visitor.send("wish", what="camera")
+    web.until(camera.get_subscription_count)
+    camera.publish(CompressedImage(format="jpeg", data=b"image"))
+    web.until(lambda: visitor.received("image"))
+    assert base64.b64decode(visitor.received("image")[0]["data"]) == b"image" and not other.received("image")
+    web.until(recorded.get_subscription_count)
+    for each in (visitor, other):
+        each.drop()
+    web.until(lambda: not (camera.get_subscription_count() or recorded.get_subscription_count()))
+
+
+def test_recordings_of_the_folder_are_listed_and_deleted_and_a_refusal_is_logged(make_web, tmp_path):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "a.mcap").write_bytes(bytes(7))
+    web = make_web(recordings=str(tmp_path), recordings_limit=10.0)
+    visitor = web.visit()
+    web.until(lambda: visitor.received("recordings"))
+    assert visitor.received("recordings")[0]["list"] == [{"name": "a", "size": 7, "seconds": None}]
+    visitor.send("recording", act="bag", name="b")
+    visitor.send("seat", act="take")
+    visitor.send("recording", act="delete", name="a")
+    web.until(lambda: visitor.received("recordings")[-1]["list"] == [] and visitor.received("event"))
+    assert not list(tmp_path.iterdir())
+    (event,) = visitor.received("event")
+    assert (event["node"], event["level"], event["text"]) == ("web", 1, "recording: 'b' is not a recording")
+    (tmp_path / "large").mkdir()
+    with (tmp_path / "large" / "large.mcap").open("wb") as file:
+        file.truncate(10_000_001)
+
+    def answer():
+        web.bench.spin(0.1)
+        visitor.send("recording", act="keep")
+        return visitor.received("answer")[-1]["text"]
+
+    web.until(lambda: answer().endswith("the recordings take 10 MB, their limit: delete some"))
+
+
+def test_the_page_opens_under_its_address_and_the_host_names_that_are_allowed(make_web):
+    port = make_web(allowed_hosts="robot.example, other.example").node.server.port
+    for host, code in (("127.0.0.1", 200), ("robot.example", 200), ("other.example", 200), ("third.example", 403)):
+        request = urllib.request.Request(f"http://127.0.0.1:{port}/", headers={"Host": host})
+        try:
+            found = urllib.request.urlopen(request, timeout=5.0).status
+        except urllib.error.HTTPError as error:
+            found = error.code
+        assert found == code, host
+
+
+def test_a_page_server_that_ends_completes_the_recording(make_web, tmp_path):
+    web = make_web(recordings=str(tmp_path))
+    visitor = web.visit()
+
+    def records():
+        visitor.send("recording", act="start")
+        return visitor.received("status")[-1:] and visitor.received("status")[-1]["recording"]
+
+    web.until(lambda: web.bench.spin(0.1) and records())
+    web.node.request_stop()
+    assert not web.node.stopped()
+    web.until(web.node.stopped)
+    (bag,) = tmp_path.iterdir()
+    assert (bag / "metadata.yaml").exists()
+
+
+def test_on_a_network_each_invitation_admits_one_device_and_the_next_one_is_printed(make_web, capfd):
+    web = make_web(lan=True, token="")
+    printed = re.findall(r"invitation for one person: http://\S+/#(\S+)", capfd.readouterr().out)
+    first, second = (web.visit(token=unquote(printed[0])) for _ in range(2))
+    web.until(lambda: first.received("welcome") and second.code)
+    assert second.code == 4401 and web.node.public
+    printed += re.findall(r"invitation for one person: http://\S+/#(\S+)", capfd.readouterr().out)
+    assert len(set(printed)) == 2
+    first.send("wish", what="invite")
+    web.until(lambda: first.received("invitation"))
+    invitation = first.received("invitation")[0]
+    assert invitation["once"] and invitation["url"] == invitation["urls"][0]
+    third = web.visit(token=unquote(invitation["url"].partition("#")[2]))
+    web.until(lambda: third.received("welcome"))
+
+
+def test_diagnostics_show_who_drives_and_how_many_pages_are_open(web):
+    port = web.node.server.port
+    assert web.node.status() == {"pages": 0, "driver": "none", "port": port}
+    visitor = web.visit(name="Ada")
+    web.visit()
+    visitor.send("seat", act="take")
+    web.until(lambda: web.node.status() == {"pages": 2, "driver": "Ada", "port": port})
+
+
+def test_a_state_that_cannot_be_computed_is_reported_and_the_page_stays_open(web, monkeypatch):
+    visitor = web.visit()
+    web.until(lambda: visitor.received("state"))
+    monkeypatch.setattr(web.node.feed, "state", lambda: 1 / 0)
+    web.until(lambda: "callback state failed with ZeroDivisionError" in web.node.last_report("failed state"))
+    monkeypatch.undo()
+    count = len(visitor.received("state"))
+    web.until(lambda: len(visitor.received("state")) > count + 1)
+
+
+def test_stamped_velocities_are_sent_where_they_are_wanted(bench):
+    node = bench.add(WebNode(parameter_overrides=overrides(port=0, enable_stamped_cmd_vel=True)))
+    received = bench.listen(TwistStamped, "cmd_vel")
+    bench.until(lambda: subscribed(node, "cmd_vel"))
+    node.feed.limits = MOST
+    node.commands.execute(Forward(1, DriveMessage(True, 0.5, -1.0, 0.25), time.monotonic() + DEAD_MAN_S))
+    bench.until(lambda: received)
+    assert messages.twist(received[0].twist) == pytest.approx((0.1, -0.1, 0.2))
+    age = bench.probe.get_clock().now().nanoseconds - messages.nanoseconds(received[0].header.stamp)
+    assert 0 <= age < 1e9
+    node.server.close()
 
 
 def test_a_robot_that_is_silent_is_shown_as_silent(web):

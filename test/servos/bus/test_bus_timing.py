@@ -31,7 +31,8 @@ def test_a_line_of_many_turnarounds_reads_some_in_turn_and_reports_it():
     found = budget(line(1_000_000, 22), 18, 50.0, True)
     assert 10 <= found.reads < 18
     assert duration(line(1_000_000, 22), 18, found.reads) * found.rate <= MAX_LINE_SHARE
-    assert f"{found.reads} of 18 servos are read per cycle" in found.limitation
+    each = found.reads * found.rate / 18
+    assert f"{found.reads} of 18 servos are read per cycle, each {each:.1f} times per second" in found.limitation
 
 
 def test_a_slow_line_has_its_rate_lowered_with_a_warning():

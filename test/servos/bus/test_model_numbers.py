@@ -5,7 +5,15 @@ from support.kits.memory_wire import MemoryPort
 
 from hexapod_control.servos.bus.bus_interface import BusError
 from hexapod_control.servos.bus.ff_frames import FFDecoder, FFInstruction
-from hexapod_control.servos.bus.model_numbers import ROBOTIS, KnownModel, WrongModelError, ff_model, robotis_model
+from hexapod_control.servos.bus.model_numbers import (
+    FEETECH,
+    ROBOTIS,
+    KnownModel,
+    WrongModelError,
+    ff_model,
+    robotis_model,
+)
+from hexapod_control.servos.bus.rated_voltage import rated_voltage
 from hexapod_control.servos.emulator.device_registry import emulated_device
 from hexapod_control.servos.emulator.servo_world import LagWorld
 from hexapod_control.servos.protocol_registry import PROTOCOLS
@@ -93,3 +101,45 @@ def test_an_id_or_a_baud_is_not_taken_for_a_model():
 def test_robotis_numbers_are_those_of_the_manuals(number, name):
     assert robotis_model(number) == KnownModel(name, "dynamixel2", "Robotis")
     assert robotis_model(number + 1).protocol == ""
+
+
+ROBOTIS_NUMBERS = """
+    10=RX-10 12=AX-12A 18=AX-18A 24=RX-24F 28=RX-28 29=MX-28 30=MX-28(2.0) 64=RX-64 107=EX-106 300=AX-12W 310=MX-64
+    311=MX-64(2.0) 320=MX-106 321=MX-106(2.0) 350=XL-320 360=MX-12W 1000=XH430-W350 1010=XH430-W210 1020=XM430-W350
+    1030=XM430-W210 1040=XH430-V350 1050=XH430-V210 1060=XL430-W250 1070=XC430-W150 1080=XC430-W240 1090=2XL430-W250
+    1100=XH540-W270 1110=XH540-W150 1120=XM540-W270 1130=XM540-W150 1140=XH540-V270 1150=XH540-V150 1160=2XC430-W250
+    1170=XW540-T260 1180=XW540-T140 1190=XL330-M077 1200=XL330-M288 1210=XC330-T181 1220=XC330-T288 1230=XC330-M181
+    1240=XC330-M288 1270=XW430-T333 1280=XW430-T200
+"""
+FEETECH_NUMBERS = "5.4=SCS0009 8.44=SM8512BL 9.3=STS3215 9.10=STS3095 9.11=STS3250"
+
+
+def test_model_numbers_are_those_of_the_makers_tables():
+    found = " ".join(f"{number}={model.name.replace(' ', '')}" for number, model in sorted(ROBOTIS.items()))
+    assert found == " ".join(ROBOTIS_NUMBERS.split())
+    known = {number: model.protocol for number, model in ROBOTIS.items() if model.protocol}
+    assert known == {12: "dynamixel1", 18: "dynamixel1"} | {n: "dynamixel2" for n in ROBOTIS if n >= 1000}
+    found = " ".join(f"{a}.{b}={model.name}" for (a, b), model in sorted(FEETECH.items()))
+    assert found == FEETECH_NUMBERS
+
+
+@pytest.mark.parametrize(
+    ("models", "volts"),
+    [
+        (["XL330-M077", "XL330-M288", "XC330-M181", "XC330-M288"], 5.0),
+        (["XH430-V350", "XH430-V210", "XH540-V150", "XH540-V270"], 24.0),
+        (["XL430-W250", "XM430-W350", "XC330-T288", "XH430-W210", "XW540-T260", "2XL430-W250", "2XC430-W250"], 12.0),
+        (["AX-12A", "AX-18A", "STS3215", "STS3250"], 12.0),
+        (["SCS0009"], 6.0),
+        (["LX-16A or similar"], 7.4),
+        (["STS3095", "SM8512BL", "hobby servo on an SSC-32", "model 9", ""], None),
+    ],
+)
+def test_rated_voltages_are_those_of_the_makers_data_sheets(models, volts):
+    for model in models:
+        assert rated_voltage(model, None) == rated_voltage(model, 16.0) == volts
+
+
+def test_an_sts3215_that_tolerates_9_volts_at_most_is_the_version_for_7_4():
+    assert [rated_voltage("STS3215", maximum) for maximum in (8.4, 9.0, 9.1)] == [7.4, 7.4, 12.0]
+    assert rated_voltage("STS3250", 8.4) == 12.0

@@ -94,3 +94,11 @@ def test_back_returns_to_the_servo_before(kit):
     builder.run()
     assert "it gets id 3." in builder.asked[3]
     assert "STS3215: has id 3 already" in " ".join(builder.said)
+
+
+@pytest.mark.parametrize("word", ["s", "skip", "Skip"])
+def test_a_servo_can_be_skipped(kit, word):
+    builder = Builder(kit, {1: lambda wanted: word})
+    builder.run()
+    assert len(builder.asked) == 4
+    assert ids(kit) == [1, 2, 3, 1, *range(5, 19)]

@@ -114,6 +114,12 @@ def test_the_raw_limits_are_clamped_after_the_joint_limits_and_counted():
     assert row.clamps == [2]
 
 
+def test_rounding_to_a_whole_unit_is_not_a_clamp():
+    row = converter(center=2048.5)
+    assert row.goals(np.array([[0.0]]))[1] in (2048, 2049)
+    assert row.clamps == [0]
+
+
 def test_a_joint_that_was_found_outside_its_limits_may_be_commanded_there():
     row = converter()
     assert row.goals(np.array([[1.2]]), np.array([[0.3]])) == {1: round(2048 + 651.9 * 1.2)}
@@ -158,3 +164,66 @@ def test_a_leg_rests_straight_out_level_and_down_as_far_as_its_limits_allow_with
     hands = HandPositioning(LoopbackBus((1,)), {1: 2048.0})
     rest = CalibrationState(robot(), joints, hands, Silent()).rest
     assert rest == pytest.approx([0.0, 0.0, down, 0.2 + clear, -0.2 - clear, -1.0 + clear])
+
+
+class RecordingBus(LoopbackBus):
+    """A bus that records goals, torque and pauses in their order."""
+
+    def __init__(self, ids):
+        super().__init__(ids, speed=1e6)
+        self.done = []
+
+    def write_goals(self, goals, duration):
+        self.done.append((dict(goals), duration))
+        super().write_goals(goals, duration)
+
+    def torque(self, ids, on):
+        self.done.append(("on" if on else "off", tuple(ids)))
+        super().torque(ids, on)
+
+
+def test_servos_hold_where_they_are_leg_by_leg():
+    bus = RecordingBus(range(1, 7))
+    hands = HandPositioning(bus, {}, 2.0, bus.done.append)
+    hands.hold([1, 2, 3, 4, 5])
+    hands.hold([2, 3])
+    assert bus.done == [(dict.fromkeys(range(1, 6), 2048), 0.0), ("on", (1, 2, 3)), 0.01, ("on", (4, 5)), 0.01]
+    hands.release([2, 6])
+    hands.release([2])
+    assert bus.done[5:] == [("off", (2,))]
+    hands.hold([1, 2, 3])  # the second where it is now
+    assert bus.done[6:] == [({2: 2048}, 0.0), ("on", (2,)), 0.01]
+    hands.relax()
+    hands.hold([1])
+    assert bus.done[9:] == [("off", tuple(range(1, 7))), ({1: 2048}, 0.0), ("on", (1,)), 0.01]
+
+
+@pytest.mark.parametrize("pace", [1.0, 2.0])
+def test_the_farthest_servo_moves_at_the_jog_speed_and_the_others_arrive_with_it(pace):
+    bus = RecordingBus(range(1, 4))
+    hands = HandPositioning(bus, {}, pace, bus.done.append)
+    hands.hold([1, 2, 3])
+    bus.done.clear()
+    hands.go({1: 2048.0 + bus.scale.per_rad, 2: 2048.0 - 100.0, 3: 9999.0})
+    rows, pauses = bus.done[::2], bus.done[1::2]
+    count = round((4095 - 2048) / bus.scale.per_rad / (0.6 * pace) / 0.02)
+    assert pauses == [0.02] * count
+    for step, (goals, duration) in enumerate(rows, start=1):
+        assert duration == 0.02
+        ends = {1: bus.scale.per_rad, 2: -100.0, 3: 2047.0}
+        assert goals == {i: round(2048 + end * step / count) for i, end in ends.items()}
+    bus.done.clear()
+    hands.go({3: 4095.0})
+    assert bus.done == [({3: 4095}, 0.02), 0.02]
+    hands.settle()
+    assert bus.done[2:] == [0.3]
+
+
+def test_a_servo_wiggles_by_its_angle_to_larger_units_first_and_returns():
+    bus = RecordingBus([1])
+    hands = HandPositioning(bus, {}, 50.0, lambda seconds: None)
+    hands.wiggle(1, 0.2)
+    places = [goals[1] for goals, _ in bus.done[2:]]
+    turn = round(0.2 * bus.scale.per_rad)
+    assert (max(places), min(places), places[-1]) == (2048 + turn, 2048 - turn, 2048)
+    assert places.index(2048 + turn) < places.index(2048 - turn)

@@ -5,48 +5,19 @@ import re
 from dataclasses import replace
 
 import pytest
+from support.kits.calibrating_user import User, run
 from support.kits.memory_wire import Kit
-from support.phantomx import LEGS, robot
+from support.phantomx import robot
 
-from hexapod_control.core.names import JOINTS
 from hexapod_control.servos.bus.bus_interface import BusError
-from hexapod_control.servos.calibration.calibration_state import REST_POSE
+from hexapod_control.servos.calibration.calibration_state import REST_POSE, CalibrationState
 from hexapod_control.servos.calibration.dialog import Abandoned, command
 from hexapod_control.servos.calibration.guide import CalibrationGuide
+from hexapod_control.servos.calibration.steps.identify_joints import identify
 from hexapod_control.servos.calibration.steps.rest_pose import horns_off
 from hexapod_control.servos.settings.servo_section import standard
 
 TOOTH = math.radians(360.0 / 25.0)
-
-
-class User:
-    """Turns the joint that is asked, and takes every default; `answers` come first, by a word of the question."""
-
-    def __init__(self, kit, answers=()):
-        self.kit, self.answers = kit, list(answers)
-        self.asked, self.said = [], []
-
-    def say(self, text):
-        self.said.append(text)
-
-    def ask(self, question, meanwhile=None):
-        self.asked.append(question)
-        if found := re.match(r"turn (\w+)_(coxa|femur|tibia) by hand", question):
-            self.kit.turn(3 * LEGS.index(found[1]) + JOINTS.index(found[2]), 0.35)
-        for answer in self.answers:
-            if answer[0] in question:
-                self.answers.remove(answer)
-                return answer[1]() or "" if callable(answer[1]) else answer[1]
-        return ""
-
-    def shown(self, text):
-        return [line for line in (*self.said, *self.asked) if text in line]
-
-
-def run(kit, user, steps, joints=None):
-    guide = CalibrationGuide(robot(), joints or kit.settings.joints, kit.hands(kit.bus()), user)
-    guide.run(kit.settings.ids, steps)
-    return guide.joints
 
 
 def mounts(joints):
@@ -100,6 +71,7 @@ def test_a_joint_that_has_not_turned_is_asked_again():
     user = User(kit, [("turn left_front_femur", lambda: kit.turn(1, -0.35))])
     run(kit, user, ["check"])
     assert user.shown("no servo has turned: is left_front_femur on its horn")
+    assert len(user.shown("turn left_front_femur by hand")) == 2
 
 
 def test_a_servo_that_falls_silent_is_named_and_the_joint_is_asked_again():
@@ -123,6 +95,9 @@ def test_enter_alone_keeps_the_scale_of_a_hobby_servo():
     user = User(kit)
     joints = run(kit, user, ["rest", "marks"])
     assert user.shown("left_front_coxa has not moved: its scale stays as it is")
+    poses = [re.match(r"  (\w+)_(\w+) to (.*) \(1500 us\): ", question) for question in user.asked[:18]]
+    assert [found and found[3] for found in poses] == ["straight out", "level", "straight down"] * 6
+    assert user.shown("left_front_femur at +45 deg") and user.shown("left_front_femur to at +45 deg (1500 us)")
     assert [joint.units_per_rad for joint in joints] == [joint.units_per_rad for joint in kit.settings.joints]
 
 
@@ -135,7 +110,7 @@ def test_a_horn_that_sits_one_tooth_off_is_found(row):
     assert [(k, pytest.approx(-math.degrees(TOOTH))) for k, _ in found] == [(row, pytest.approx(found[0][1]))]
 
 
-@pytest.mark.parametrize(("answer", "found"), [("n", TOOTH), ("y", 0.0)])
+@pytest.mark.parametrize(("answer", "found"), [("n", TOOTH), ("", TOOTH), ("y", 0.0)])
 def test_a_horn_one_tooth_off_is_reported_after_the_rest_pose(answer, found):
     start = [REST_POSE[k % 3] for k in range(18)]
     start[4] += TOOTH
@@ -151,7 +126,7 @@ def test_help_explains_the_step_and_asks_again(word):
     kit = Kit()
     user = User(kit, [("turn left_front_coxa", word)])
     run(kit, user, ["check"])
-    assert user.shown("Turn only the joint that is asked")
+    assert user.shown("Turn only the joint that is named")
     assert user.shown("quit (q) keeps the answers for another time")
 
 
@@ -187,14 +162,23 @@ def test_a_silent_bus_ends_the_wiggle_with_the_name_of_the_servo():
         run(kit, User(kit), ["wiggle"])
 
 
-def test_new_servos_share_one_id_and_their_replies_collide():
-    kit = Kit()
+@pytest.mark.parametrize("protocol", ["feetech_st", "dynamixel2", "lx16a"])
+def test_new_servos_share_one_id_and_their_replies_collide(protocol):
+    kit = Kit(protocol)
     kit.fault("new")
     bus = kit.bus()
     assert bus.scan(range(1, 20), 1) == {}
     assert bus.counters.bad
     kit.fault("alone=7")
     assert list(bus.scan(range(1, 20), 1)) == [1]
+    kit.fault("unplug=7")
+    kit.fault("alone=7")  # it is plugged in again
+    assert [kit.world.answers(index) for index in range(18)] == [0] * 6 + [1] + [0] * 11
+
+
+def test_channels_of_a_board_have_no_ids_to_lose():
+    with pytest.raises(ValueError, match="needs servos with ids: these are channels of a board"):
+        Kit("ssc32").fault("new")
 
 
 def test_emulated_joints_are_turned_by_hand():
@@ -217,3 +201,60 @@ def test_emulated_joints_are_turned_by_hand():
 
 def test_the_standard_ids_are_those_of_the_kit():
     assert Kit().settings == standard(robot(), "feetech_st", "/dev/hexapod")
+
+
+def test_a_hobby_servo_turns_again_until_the_operator_says_what_has_turned():
+    kit = Kit("ssc32")
+    answers = [("left_front_coxa turned", word) for word in ("r", "n", "lf knee +", "lf femur +")]
+    user = User(kit, [*answers, ("exchange the servos", "n"), ("left_front_coxa turned", "lf coxa -")])
+    joints = run(kit, user, ["check"])
+    assert len(user.shown("has left_front_coxa turned")) == 6
+    assert len(user.shown("then say what has turned, with its direction")) == 1
+    assert user.shown("'lf knee' names no joint")
+    assert user.shown("servo 0 turns left_front_femur: exchange the servos of left_front_coxa and left_front_femur?")
+    assert mounts(joints[:2]) == [(0, -1), (1, 1)]
+
+
+def test_an_exchange_that_is_not_wanted_leaves_everything_as_it_is():
+    kit = Kit()
+    wrong = exchanged(kit.mounted, 7, 8)
+    user = User(kit, [("exchange the servos of left_rear_femur", "n"), ("turn left_rear_femur", "s")])
+    user.answers.append(("turn left_rear_tibia", "s"))
+    user.answers[1:1] = [("turn left_rear_femur", "")]
+    assert mounts(run(kit, user, ["check"], wrong)) == mounts(wrong)
+    assert len(user.shown("turn left_rear_femur by hand")) == 2  # again, as it is not right yet
+
+
+def test_a_servo_is_named_once_and_every_joint_needs_one():
+    kit = Kit()
+    user = User(kit, [("servo 1:", "r"), ("servo 2:", "lf coxa +"), ("servo 2:", "lf femur +")])
+    assert mounts(run(kit, user, ["wiggle"])) == mounts(kit.mounted)
+    assert len(user.shown("servo 1: which joint")) == len(user.shown("servo 2: which joint")) == 2
+    assert user.shown("that is already servo 1; b goes back if that was wrong")
+    with pytest.raises(BusError, match="no servo was found for left_front_tibia_joint, right_rear_coxa_joint: check"):
+        run(kit, User(kit, [("servo 3:", "s"), ("servo 16:", "skip")]), ["wiggle"])
+
+
+def test_every_finished_servo_joint_and_leg_is_noted_and_what_is_asked_within_a_leg_is_not():
+    kit = Kit()
+    guide = CalibrationGuide(
+        robot(), kit.settings.joints, kit.hands(kit.bus()), User(kit, [("measure the limits of", "y")])
+    )
+    noted = []
+    guide.note = lambda progress: noted.append((progress.step, progress.done))
+    guide.run(kit.settings.ids, ["check", "rest", "limits", "verify"])
+    expected = [("check", 18), ("rest", 6), ("limits", 6)]
+    assert noted == [(step, done) for step, count in expected for done in range(1, count + 1)]
+
+
+def test_a_servo_that_is_identified_alone_takes_the_joint_and_gives_its_own_in_exchange():
+    kit = Kit()
+    for servo, answer, expected in (
+        (5, "lf coxa -", {0: (5, -1), 4: (1, 1)}),
+        (5, "lm femur +", {}),  # has it already
+        (5, "s", {}),
+    ):
+        work = CalibrationState(robot(), kit.settings.joints, kit.hands(kit.bus()), User(kit, [("servo 5:", answer)]))
+        identify(work, servo)
+        changed = {k: pair for k, pair in enumerate(mounts(work.joints)) if pair != mounts(kit.settings.joints)[k]}
+        assert changed == expected

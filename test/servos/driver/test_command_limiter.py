@@ -60,3 +60,10 @@ def test_a_long_pause_is_not_caught_up():
     limiter = CommandLimiter(robot(), lying())
     step = np.abs(limiter.step(lying() - 2.0, 5.0) - lying())
     assert step == pytest.approx(np.minimum(1.05 * SPEED * 0.1, 2.0))
+
+
+@pytest.mark.parametrize("share", [1.0, 0.5])
+def test_a_share_of_the_speed_limits_every_joint_in_proportion(share):
+    limiter = CommandLimiter(robot(), lying())
+    step = np.abs(limiter.step(lying() - 2.0, TICK, share) - lying())
+    assert step == pytest.approx(1.05 * SPEED * TICK * share)

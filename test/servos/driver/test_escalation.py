@@ -1,11 +1,17 @@
-"""Severity of a measured value over time, retries, presence of servos, pauses between attempts to open the port."""
+"""Severity of a measured value over time, retries, presence of servos, cycles and attempts to open the port."""
 
+import math
+import threading
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hexapod_control.servos.driver.bus_connection import BackOff
+from hexapod_control.servos.driver.bus_request import BusRequest
+from hexapod_control.servos.driver.driver_thread import BusThread
 from hexapod_control.servos.driver.group.presence import Presence
-from hexapod_control.servos.driver.health.escalation import EscalationLadder, RetryBudget, Severity
+from hexapod_control.servos.driver.health.escalation import EscalationLadder, LowPass, RetryBudget, Severity
 
 
 def test_a_ladder_warns_sits_once_and_ends_off():
@@ -65,3 +71,88 @@ def test_the_port_is_tried_soon_and_then_less_often():
     assert [back_off.failed(0.0) for _ in range(8)] == [0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.0]
     back_off.reset()
     assert back_off.failed(5.0) == 5.02
+
+
+class Cycles:
+    """A thread whose cycles take these times [periods of 0.02 s]; a request that is never served ends its pauses."""
+
+    def __init__(self, *times, after_cycle=lambda: None):
+        self.left, self.now, self.notes, self.finished = list(times), 50.0, [], threading.Event()
+        self.thread = BusThread(self.cycle, lambda: 0.02, lambda: self.now, self.note, lambda: None)
+        self.thread.post(BusRequest(lambda request: None))
+        self.thread.after_cycle = after_cycle
+        self.thread.start()
+        assert self.finished.wait(5.0)
+        self.thread.stop()
+
+    def note(self, kind, text):
+        self.notes.append((kind, text))
+
+    def cycle(self):
+        if self.left:
+            self.now += 0.02 * self.left.pop(0)
+        else:
+            self.finished.set()
+
+
+@pytest.mark.parametrize(
+    ("times", "overruns"),
+    [
+        ((0.9, 0.9, 0.9), 0),
+        ((1.4,), 0),
+        ((1.6,), 1),
+        ((1.3, 1.3), 1),  # late together
+        ((1.3, 0.6, 1.3), 0),
+        ((2.6, 1.4), 1),  # an overrun is not made up for
+        ((0.1, 0.1, 2.4), 0),
+        ((0.1, 0.1, 2.6), 1),  # cycles between the periodic ones give the next ones no more time
+    ],
+)
+def test_a_cycle_that_ends_half_a_period_late_is_an_overrun(times, overruns):
+    assert Cycles(*times).thread.overruns == overruns
+
+
+def test_a_callback_that_fails_is_reported_and_not_called_again():
+    calls = []
+
+    def fail():
+        calls.append(1)
+        raise RuntimeError("no snapshot")
+
+    ((kind, text),) = Cycles(0.1, 0.1, 0.1, after_cycle=fail).notes
+    assert len(calls) == 1
+    assert kind == "wake" and "RuntimeError: no snapshot" in text
+
+
+def test_requests_are_served_in_turn_or_first_and_only_urgent_ones_end_the_waits_of_a_cycle():
+    served, hurried = [], []
+
+    def request(name, *, urgent=False):
+        return BusRequest(lambda asked: (served.append(name), asked.finish(name)), urgent=urgent)
+
+    thread = BusThread(
+        lambda: thread.requests.popleft().serve(), lambda: 0.02, lambda: 0.0, print, lambda: hurried.append(len(served))
+    )
+    withdrawn = request("withdrawn")
+    thread.post(request("posted"))
+    thread.post(withdrawn)
+    for _ in range(2):
+        thread.withdraw(withdrawn)
+    asked = request("asked")
+    assert thread.ask(asked, 0.0) and asked.answer == "asked"
+    assert served == ["posted", "asked"] and hurried == []
+    thread.post(request("posted"))
+    assert thread.ask(request("first", urgent=True), 0.0, first=True)
+    assert served == ["posted", "asked", "first"] and hurried == [3]
+
+
+@given(st.lists(st.floats(0.001, 1.0), min_size=1, max_size=6), st.floats(-20.0, 20.0))
+def test_a_low_pass_approaches_a_step_exponentially_whatever_the_intervals(intervals, step):
+    passed, now = LowPass(0.25), 3.0
+    assert passed.value is None
+    assert passed.update(5.0, now) == 5.0
+    for dt in intervals:
+        now += dt
+        found = passed.update(5.0 + step, now)
+    assert found == passed.value == pytest.approx(5.0 + step * (1.0 - math.exp(-sum(intervals) / 0.25)), abs=1e-9)
+    assert passed.update(99.0, now - 1.0) == found  # time never goes back

@@ -18,6 +18,7 @@ from hexapod_control.servos.bus.bus_interface import (
     ServoReading,
 )
 from hexapod_control.servos.bus.bus_timing import TURNAROUND_S, BusBudget
+from hexapod_control.servos.driver.group.board_loss import BoardLoss
 from hexapod_control.servos.driver.group.board_watch import MIN_SILENCE_S, QUERY_PERIOD_S, BoardWatch
 from hexapod_control.servos.driver.group.presence import FIRST_PING_S, PING_PERIOD_S, Presence
 from hexapod_control.servos.driver.group.read_schedule import SUPPLY_PERIOD_S, ReadSchedule
@@ -274,6 +275,45 @@ def test_a_board_whose_replies_are_all_late_is_not_given_up():
         watch.check()
 
 
+class LosingBus:
+    """A bus of which some boards are lost."""
+
+    def __init__(self):
+        self.lost = {}
+
+    def lost_boards(self):
+        return self.lost
+
+
+def test_the_servos_of_a_lost_board_are_away_and_return_three_at_a_time_where_they_were_sent():
+    bus, ids = LosingBus(), tuple(range(20, 20 + COUNT))
+    presence, readings = Presence(COUNT, 0.5, 0.0), ServoReadings(JOINTS * 3)
+    loss = BoardLoss(bus, ids, presence, readings)
+    loss.sent({servo: 1000 + servo for servo in ids[:-1]})
+    assert loss.notices and loss.update(1.0) == []
+    bus.lost = {"second": ids[9:]}
+    assert [loss.update(2.0), loss.update(3.0)] == [[], []]
+    assert loss.lost == {"second": tuple(range(9, COUNT))}
+    assert [index for index in range(COUNT) if presence.quarantined(index)] == list(range(9, COUNT))
+    assert presence.last_answer == [3.0] * 9 + [1.0] * 9
+    assert presence.due_ping(2.0 + 1.01 * FIRST_PING_S) is not None  # since the loss, not since the last update
+    bus.lost = {}
+    returned = {now: loss.update(now) for now in (4.0, 4.1, 4.19, 4.21, 4.4, 4.42, 5.0)}
+    assert returned == {4.0: [9, 10, 11], 4.1: [], 4.19: [], 4.21: [12, 13, 14], 4.4: [], 4.42: [15, 16, 17], 5.0: []}
+    assert presence.last_answer == [5.0] * COUNT
+    assert loss.lost == {}
+    assert readings.positions[9:-1] == [1000.0 + servo for servo in ids[9:-1]]
+    assert np.isnan(readings.positions[:9]).all() and math.isnan(readings.positions[-1])  # no goal, no position
+
+
+def test_a_bus_that_loses_no_single_boards_is_left_alone():
+    presence = Presence(6, 0.5, 0.0)
+    loss = BoardLoss(Board(), range(6), presence, ServoReadings(JOINTS))
+    assert not loss.notices
+    assert loss.update(1.0) == []
+    assert presence.last_answer == [0.0] * 6
+
+
 def test_the_rate_is_that_of_the_cycles_of_the_last_second():
     rate = CycleRate()
     for tick in range(101):
@@ -329,6 +369,8 @@ def test_where_time_is_short_the_servos_take_turns_over_the_cycles():
     for _ in range(len(group.ids)):
         cycle()
     assert bus.read_ids == [*group.ids] * reads
+    turn = len(group.ids) / reads / group.budget.rate
+    assert group.silence_window == pytest.approx(1.5 * turn + 0.02)
 
 
 def test_a_servo_that_reports_its_health_is_not_silent():
@@ -340,6 +382,28 @@ def test_a_servo_that_reports_its_health_is_not_silent():
     cycle()
     (heard,) = np.flatnonzero(np.isfinite(group.readings.temperatures))
     assert [index for index, misses in enumerate(group.presence.misses) if not misses] == [heard]
+
+
+class DeafBus(ScriptedBus):
+    """Servos of which one does not tell its motion the first `misses` times."""
+
+    misses = 0
+
+    def read(self, ids, what):
+        found = super().read(ids, what)
+        if ids and self.misses and 5 in found:
+            self.misses -= 1
+            del found[5]
+        return found
+
+
+@pytest.mark.parametrize(("misses", "missing"), [(0, []), (1, []), (2, []), (3, [4])])
+def test_a_servo_that_is_missed_is_read_again_twice(misses, missing):
+    group, bus, _ = group_on(DeafBus)
+    bus.misses = misses
+    assert group.read_all() == missing
+    assert bus.misses == 0
+    assert (group.readings.joint_angles() is None) == bool(missing)
 
 
 @pytest.mark.parametrize(("bus_of", "evenly"), [(ScriptedBus, True), (SlowBus, False)])

@@ -4,13 +4,17 @@ import re
 from itertools import pairwise
 
 import pytest
+from support import scripted_bus
 from support.phantomx import lying
-from support.scripted_bus import ScriptedDriver
+from support.scripted_bus import ScriptedBus, ScriptedDriver
 
-from hexapod_control.servos.bus.bus_interface import ServoFault
+from hexapod_control.servos.bus.bus_interface import BusCounters, BusTiming, ServoFault, ServoQuantity
+from hexapod_control.servos.bus.model_numbers import KnownModel, ModelCheck
 from hexapod_control.servos.driver.health.escalation import SIT_TIMEOUT_S
+from hexapod_control.servos.driver.health.line_health import LineHealth
 from hexapod_control.servos.driver.health.servo_health import ALL_SILENT_S, LEG_LOST_S, SILENCE_LIMIT_S
 from hexapod_control.servos.driver.telemetry import PlannerRequest, TorqueState
+from hexapod_control.servos.emulator.control_tables.feetech_tables import ST_TABLE
 from hexapod_control.servos.settings.servo_section import Battery, OnLost, OnSilence
 
 
@@ -104,15 +108,15 @@ def test_a_brown_out_is_over_when_no_servo_is_silent_any_more(rig):
 
 
 @pytest.mark.parametrize(
-    ("policy", "request_", "armed"),
+    ("policy", "request_", "armed", "reaction"),
     [
-        (OnLost.LEG, PlannerRequest.STOP, True),
-        (OnLost.HOLD, PlannerRequest.STOP, True),
-        (OnLost.SIT, PlannerRequest.SIT, True),
-        (OnLost.OFF, PlannerRequest.NOTHING, False),
+        (OnLost.LEG, PlannerRequest.STOP, True, "the robot stops, and folds its leg away after 3 s: check"),
+        (OnLost.HOLD, PlannerRequest.STOP, True, "the robot stops: check"),
+        (OnLost.SIT, PlannerRequest.SIT, True, "the robot sits: check"),
+        (OnLost.OFF, PlannerRequest.NOTHING, False, "torque off: check"),
     ],
 )
-def test_a_lost_servo_leads_to_the_policy_of_the_robot_file(policy, request_, armed):
+def test_a_lost_servo_leads_to_the_policy_of_the_robot_file(policy, request_, armed, reaction):
     rig = ScriptedDriver(on_lost=policy).armed()
     rig.bus.silent = {rig.settings.ids[4]}
     rig.run(rig.settings.lost_after - 0.1)
@@ -120,6 +124,7 @@ def test_a_lost_servo_leads_to_the_policy_of_the_robot_file(policy, request_, ar
     rig.run(0.3)
     assert rig.driver.snapshot.planner_request is request_
     assert rig.driver.armed == armed
+    assert any(f" s, {reaction}" in text for text in rig.texts())
 
 
 def test_the_leg_of_a_servo_that_stays_away_is_lost_and_not_missed_once_the_robot_walks_without_it():
@@ -141,6 +146,7 @@ def test_the_leg_of_a_servo_that_stays_away_is_lost_and_not_missed_once_the_robo
     rig.run(LEG_LOST_S + 1.0)
     assert rig.driver.snapshot.planner_request is PlannerRequest.STOP
     assert rig.driver.armed
+    assert any("(id 8) has been silent" in text and "s, the robot stops: check" in text for text in rig.texts())
 
 
 def test_an_overloaded_servo_is_restarted_where_it_is(rig):
@@ -148,7 +154,9 @@ def test_an_overloaded_servo_is_restarted_where_it_is(rig):
     rig.bus.faults[servo] = ServoFault.OVERLOAD
     rig.run(8.0)
     assert ("recover", (servo,)) in rig.bus.sent
-    assert rig.bus.sent.index(("on", (servo,))) > rig.bus.sent.index(("recover", (servo,)))
+    on = rig.bus.sent.index(("on", (servo,)))
+    assert on > rig.bus.sent.index(("recover", (servo,)))
+    assert rig.bus.sent[on - 1] == ("goals", (servo,))  # where it is
     assert rig.driver.armed
 
 
@@ -165,6 +173,9 @@ def test_missing_targets_switch_the_torque_off_only_with_that_policy(policy, arm
     assert rig.driver.armed  # half a second after the watchdog, not before
     rig.run(0.3)
     assert rig.driver.armed == armed
+    events = [(event.kind, event.text) for event in rig.driver.events if event.kind == "silence"]
+    assert len(events) == (1 if armed else 2)
+    assert armed or events[1] == ("silence", "no joint_targets for 0.5 s: torque off; call arm")
 
 
 def test_a_hot_servo_slows_the_joints_and_at_its_limit_the_robot_sits(rig):
@@ -381,3 +392,221 @@ def test_a_servo_that_answers_three_pings_garbled_likely_has_the_id_of_another(r
     texts = " ".join(rig.texts())
     assert ("gives corrupt replies, probably two servos have this id" in texts) == twins
     assert ("left_middle_femur_joint (id 5) has been silent for 2." in texts) != twins
+
+
+# --- the line -----------------------------------------------------------------------------------------------
+
+
+class Windows:
+    """A line whose counters grow from one window of 0.3 s to the next."""
+
+    def __init__(self):
+        self.line, self.counters, self.now, self.excluded = LineHealth(), BusCounters(), 7.0, 0.0
+        self.line.update(self.counters, self.excluded, self.now)
+
+    def pass_window(self, received=0, late=0, bad=0, paused=0.0):
+        self.counters.received += received
+        self.counters.late += late
+        self.counters.bad += bad
+        self.excluded += paused
+        self.line.update(self.counters, self.excluded, self.now + 0.29)
+        self.now += 0.301
+        self.line.update(self.counters, self.excluded, self.now)
+        return self
+
+    def texts(self):
+        return [(found.kind, found.serious, found.text) for found in self.line.diagnoses(self.now)]
+
+
+def test_the_robot_stops_when_half_of_the_replies_are_late_and_walks_after_three_windows_without_any():
+    line = Windows()
+    line.counters.lateness = 0.06
+    assert not line.pass_window(10, late=4).line.stops
+    assert line.pass_window(10, late=5).line.stops
+    ((kind, serious, text),) = line.texts()
+    assert (kind, serious) == ("late", True) and text.startswith("replies are 60 ms late: computer or adapter too slow")
+    line.counters.lateness = 0.0
+    assert [line.pass_window(received).line.stops for received in (10, 0, 10)] == [True, True, False]
+    assert line.texts() == []
+    line.pass_window(10, late=10).pass_window(10).pass_window(10, late=10)
+    assert [line.pass_window(10).line.late for _ in range(3)] == [True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("windows", "noise", "stops"),
+    [
+        ([(99, 1)], 0.0, False),  # one alone may be chance
+        ([(99, 1), (99, 1)], 0.01, False),
+        ([(99, 1), (99, 1), (100, 0)], 0.0, False),  # only the last two windows count
+        ([(150, 1), (148, 1)], 0.0, False),  # 2 of 300
+        ([(81, 9), (100, 10)], 0.095, False),
+        ([(90, 10), (90, 10)], 0.1, True),
+        ([(0, 3)], 1.0, True),
+    ],
+)
+def test_corrupt_replies_are_noise_from_one_percent_on_and_stop_the_robot_from_ten(windows, noise, stops):
+    line = Windows()
+    line.counters.wrong_goals = 3
+    for received, bad in windows:
+        line.pass_window(received, bad=bad)
+    assert line.line.noise == pytest.approx(noise)
+    assert line.line.stops == stops
+    doing = ", the robot stops" if stops else ""
+    text = f"{100 * noise:.0f} % of the replies are corrupt{doing}: goals are read back, 3 were wrong"
+    assert [found[:2] for found in line.texts()] == ([("noise", stops)] if noise else [])
+    assert not noise or line.texts()[0][2].startswith(text)
+
+
+def test_a_pause_of_the_computer_is_reported_from_a_fifth_of_a_second_on_for_five_seconds():
+    line = Windows()
+    line.pass_window(10, paused=0.19)
+    assert line.texts() == []
+    line.pass_window(10, paused=0.2)
+    ((kind, serious, text),) = line.texts()
+    assert (kind, serious) == ("pause", False) and "did not run the driver for 0.2 s" in text
+    line.now += 4.9
+    assert len(line.texts()) == 1
+    line.now += 0.2
+    assert line.texts() == []
+
+
+def test_the_counters_of_a_new_bus_begin_a_new_window():
+    line = Windows()
+    line.pass_window(100)
+    line.counters = BusCounters(received=3, bad=1, late=3)
+    line.now += 0.2
+    line.line.update(line.counters, 0.0, line.now)
+    line.line.update(line.counters, 0.0, line.now + 0.2)
+    assert not line.line.stops
+    line.pass_window(97, bad=1)
+    assert line.line.noise == 0.0
+
+
+# --- servos on boards ---------------------------------------------------------------------------------------
+
+
+class BoardBus(ScriptedBus):
+    """Hobby servos on two boards, each of which may be lost."""
+
+    can_read = ServoQuantity.NONE
+
+    def __init__(self, ids, positions, clock):
+        super().__init__(ids, positions, clock)
+        self.lost = {}
+
+    def lost_boards(self):
+        return self.lost
+
+    def answers(self):
+        self.counters.received += 1
+        return True
+
+
+@pytest.fixture
+def boards(monkeypatch):
+    monkeypatch.setattr(scripted_bus, "ScriptedBus", BoardBus)
+    return ScriptedDriver().armed()
+
+
+def test_the_pose_of_servos_without_feedback_is_the_command_and_its_speed(boards):
+    boards.run(1.1)
+    for tick in range(20):
+        boards.driver.take(lying() - 0.01 * tick, None, boards.clock())
+        before = boards.driver.snapshot
+        boards.run(0.02)
+    found = boards.driver.snapshot
+    assert not found.measured
+    assert found.joints == pytest.approx(lying() - 0.19, abs=1e-9)
+    expected = (found.joints - before.joints) / (found.time - before.time)
+    assert found.velocities == pytest.approx(expected)
+    assert found.velocities.max() < -0.4
+    boards.driver.disarm()
+    boards.run(0.02)
+    assert boards.driver.snapshot.joints is None and boards.driver.snapshot.velocities is None
+
+
+def test_a_lost_board_is_named_with_its_servos_and_stops_the_robot_when_they_are_lost(boards):
+    boards.bus.lost = {"second board": boards.settings.ids[9:]}
+    boards.run(0.3)
+    (found,) = boards.driver.snapshot.diagnoses
+    names = "right_front_coxa_joint (id 10), right_front_femur_joint (id 11)"
+    words = ": check its power and its cable; on it: "
+    assert (found.kind, found.serious) == ("board second board", False)
+    assert found.text.startswith(f"the second board does not answer{words}{names}")
+    boards.run(0.4)
+    (found,) = boards.driver.snapshot.diagnoses
+    assert found.serious
+    assert found.text.startswith(f"the second board does not answer, the robot stops{words}{names}")
+    assert boards.driver.snapshot.planner_request is PlannerRequest.STOP
+    boards.run(SILENCE_LIMIT_S)
+    assert boards.driver.armed  # the other board holds its servos
+    boards.bus.lost = {}
+    boards.run(1.0)
+    assert boards.driver.snapshot.diagnoses == ()
+    assert boards.driver.snapshot.planner_request is PlannerRequest.NOTHING
+
+
+class OneByOneBus(ScriptedBus):
+    """A line that reads each servo on its own, in 4 ms."""
+
+    def __init__(self, ids, positions, clock):
+        super().__init__(ids, positions, clock)
+        self.clock, self.motions = clock, 0
+
+    def timing(self, count, what=ServoQuantity.POSITION):
+        return BusTiming(0.001, 0.0001 * count, count)
+
+    def read(self, ids, what):
+        if what & ServoQuantity.POSITION:
+            self.clock.now += 0.004
+            self.motions += 1
+        return super().read(ids, what)
+
+
+def test_no_servo_is_read_after_four_fifths_of_a_cycle(monkeypatch):
+    monkeypatch.setattr(scripted_bus, "ScriptedBus", OneByOneBus)
+    rig = ScriptedDriver()
+    rig.driver.connect()
+    for _ in range(3):
+        rig.bus.motions = 0
+        rig.run(0.02)
+        assert rig.bus.motions == 4  # the fifth would begin after 16 of 20 ms
+
+
+class RegisterBus(ScriptedBus):
+    """New STS3215 servos that reply late, used in spite of their model."""
+
+    def __init__(self, ids, positions, clock):
+        super().__init__(ids, positions, clock)
+        self.memory = ST_TABLE.defaults()
+        self.memory[7] = 10  # return delay
+        self.models = ModelCheck("dynamixel1", True)
+        self.models.note(1, KnownModel("STS3215", "feetech_st", "Feetech"))
+        self.models.check([1])
+
+    def registers(self, servo, address, length):
+        return bytes(self.memory[address : address + length])
+
+
+def test_unusual_registers_and_forced_models_are_reported_while_the_servos_work(monkeypatch):
+    monkeypatch.setattr(scripted_bus, "ScriptedBus", RegisterBus)
+    rig = ScriptedDriver().armed()
+    rig.run(0.2)
+    found = {diagnosis.kind: diagnosis for diagnosis in rig.driver.snapshot.diagnoses}
+    assert set(found) == {"preflight", "model"}
+    assert "and 15 other joints: return delay is 10: its replies are late" in found["preflight"].text
+    assert found["model"].text == "used although servo 1 answers like a Feetech STS3215: use protocol feetech_st"
+    assert not any(diagnosis.serious for diagnosis in found.values())
+    assert rig.driver.armed
+    rig.driver.disarm()
+    rig.bus.memory[33] = 1
+    assert "and 15 other joints: mode is 1: wheel mode, the servo turns without end" in rig.driver.arm()
+    assert not rig.driver.armed
+
+
+def test_a_line_that_echoes_is_reported_and_used(rig):
+    rig.bus.counters.echoes = 1
+    rig.run(0.2)
+    (found,) = rig.driver.snapshot.diagnoses
+    assert (found.kind, found.serious) == ("echo", False)
+    assert found.text.startswith("the line echoes what is sent, which takes time: ")

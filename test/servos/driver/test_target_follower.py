@@ -174,3 +174,12 @@ def test_holding_is_timed_until_targets_come_again(follower):
     assert follower.held_for(2.3) == pytest.approx(2.0)
     follower.take(sitting_pose(robot()), None, 2.4)
     assert follower.held_for(2.5) == 0.0
+
+
+def test_a_new_start_forgets_that_targets_were_moving(follower):
+    follower.take(sitting_pose(robot()) - 0.1, None, 1.0)
+    assert follower.watch(1.3) != "" and follower.holding
+    follower.start(sitting_pose(robot()))
+    assert not follower.holding
+    assert follower.watch(2.0) == ""
+    assert follower.held_for(2.0) == 0.0

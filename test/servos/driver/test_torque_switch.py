@@ -1,13 +1,19 @@
 """Torque on and off: the emergency stop and its latch, arming leg by leg, the bus on lease."""
 
+from collections import deque
+from dataclasses import fields
+
 import numpy as np
 import pytest
+from support import scripted_bus
 from support.phantomx import lying
-from support.scripted_bus import ScriptedDriver
+from support.scripted_bus import ScriptedBus, ScriptedDriver
 
-from hexapod_control.servos.bus.bus_interface import BusError
+from hexapod_control.servos.bus.bus_interface import BusError, PortGone, ServoQuantity
+from hexapod_control.servos.driver.bus_request import BusRequest
 from hexapod_control.servos.driver.telemetry import TorqueState
 from hexapod_control.servos.driver.torque_switch import EmergencyStop
+from hexapod_control.servos.protocols.loopback import LoopbackBus
 
 
 @pytest.fixture
@@ -43,6 +49,9 @@ def test_a_release_without_a_press_latches_nothing():
 
 def test_a_driver_without_a_port_counts_as_unplugged_and_refuses_torque(rig):
     assert rig.driver.snapshot.power is TorqueState.UNPLUGGED
+    found = {item.name: getattr(rig.driver.snapshot, item.name) for item in fields(rig.driver.snapshot)}
+    known = {name: value for name, value in found.items() if name not in ("power", "counters", "planner_request")}
+    assert {name: value for name, value in known.items() if value} == {"speed_share": 1.0}
     assert not rig.driver.armed
     rig.refuses = True
     assert rig.driver.arm().startswith("the servos are not connected")
@@ -64,6 +73,17 @@ def test_disarming_switches_all_off_and_a_second_arming_starts_where_the_joints_
     assert rig.bus.sent[-1][0] == "relax"
     assert rig.driver.snapshot.power is TorqueState.OFF
     rig.armed()
+
+
+def test_a_goal_takes_a_quarter_longer_than_a_cycle_so_that_servos_do_not_stop_before_the_next_one(rig):
+    rig.armed().run(0.1)
+    assert rig.bus.duration == pytest.approx(1.25 * 0.02, rel=0.03)
+    rig.clock.now += 0.03
+    rig.run(0.02)
+    assert rig.bus.duration == pytest.approx(1.25 * 0.05, rel=0.03)
+    rig.clock.now += 1.0
+    rig.run(0.02)
+    assert rig.bus.duration == pytest.approx(1.25 * 0.1, rel=0.03)  # a pause is not made up for
 
 
 # --- the emergency stop -------------------------------------------------------------------------------------
@@ -115,6 +135,41 @@ def test_a_port_that_comes_back_after_an_emergency_stop_is_without_torque_until_
     assert rig.driver.arm() == ""
 
 
+@pytest.mark.parametrize("how", ["disarmed", "reconnected"])
+def test_torque_that_something_else_switches_on_is_switched_off_again_and_reported(rig, how):
+    rig.armed()
+    if how == "disarmed":
+        rig.driver.disarm()
+    else:
+        rig.bus.gone = True
+        rig.run(1.0)
+    LoopbackBus.torque(rig.bus, [rig.settings.ids[4]], True)
+    rig.run(0.5)
+    assert rig.bus.sent[-1] == ("relax", rig.settings.ids)
+    assert not any(rig.bus.torques(rig.settings.ids).values())
+    (text,) = [text for text in rig.texts() if "has torque although it was switched off" in text]
+    assert text.startswith("left_middle_femur_joint (id 5) ")
+
+
+def test_torque_that_was_never_switched_off_is_left_on(rig):
+    rig.driver.connect()
+    LoopbackBus.torque(rig.bus, rig.settings.ids, True)
+    rig.run(0.5)
+    assert all(rig.bus.torques(rig.settings.ids).values())
+
+
+def test_a_port_that_was_lost_for_long_is_sought_soon_again_when_it_is_lost_again(rig):
+    rig.armed()
+    rig.bus.gone = rig.refuses = True
+    rig.run(6.0)
+    rig.refuses = False
+    rig.run(2.1)  # the longest pause between attempts
+    assert len(rig.buses) == 2
+    rig.bus.gone = True
+    rig.run(0.1)
+    assert len(rig.buses) == 3
+
+
 # --- the bus on lease ---------------------------------------------------------------------------------------
 
 
@@ -163,3 +218,78 @@ def test_calibrations_are_changed_without_torque_only(rig):
     assert "restart the driver" in rig.driver.recalibrate(rig.settings)
     rig.driver.disarm()
     assert rig.driver.recalibrate(rig.settings) == ""
+
+
+def test_errors_of_the_borrower_are_its_own_and_a_lost_port_ends_the_lease(rig, monkeypatch):
+    rig.driver.connect()
+    lease = rig.driver.lend()
+    assert lease.timing(18) == rig.bus.timing(18)
+    assert lease.supply() == (None, None)
+    assert lease.registers(1, 0, 2) is None  # these servos have none
+    rig.bus.registers = lambda servo, address, length: bytes((servo, address, length))
+    assert lease.registers(1, 5, 2) == bytes((1, 5, 2))
+
+    def garbled():
+        raise BusError("wrong baud")
+
+    monkeypatch.setattr(rig.bus, "identify", garbled)
+    with pytest.raises(BusError, match="wrong baud"):
+        lease.identify()
+    assert len(lease.read(rig.settings.ids, ServoQuantity.POSITION)) == 18
+    assert rig.driver.events == deque()
+    rig.bus.gone = rig.refuses = True
+    with pytest.raises(PortGone, match="the port is gone"):
+        lease.read(rig.settings.ids, ServoQuantity.POSITION)
+    assert rig.driver.snapshot.power is TorqueState.UNPLUGGED
+    for _ in range(2):
+        with pytest.raises(BusError, match="the port is gone"):
+            lease.write_goals({1: 2048}, 0.0)
+        lease.relax()  # the torque is off already
+        rig.driver.give_back(lease)
+        rig.run(0.02)
+
+
+def test_a_servo_that_does_not_answer_keeps_the_torque_off(rig):
+    rig.driver.connect()
+    rig.bus.silent, rig.clock.tick = {5}, 1e-3
+    refusal = rig.driver.arm()
+    assert refusal == "no answer from left_middle_femur_joint (id 5): check its cable and power, then arm again"
+    assert not any(what == "on" for what, _ in rig.bus.sent)
+    assert rig.driver.snapshot.power is TorqueState.OFF
+
+
+@pytest.mark.parametrize(("rate", "share"), [(59.0, 1.0), (60.0, 0.25)])
+def test_a_fast_driver_moves_evenly_between_targets_and_servos_do_so_at_lower_rates(rate, share):
+    rig = ScriptedDriver(rate=rate).armed()
+    rig.run(1.2)
+    for offset in (0.0, 0.0, 0.02):
+        rig.driver.take(lying() - offset, None, rig.clock())
+        rig.clock.now += 0.005  # a quarter of the period of the targets
+        rig.driver.cycle()
+        sent = dict(rig.bus.goals)
+        rig.clock.now += 0.015
+        rig.driver.cycle()
+    joint = rig.settings.joints[4]
+    assert lying()[1, 1] - joint.angle(sent[joint.id]) == pytest.approx(0.02 * share, abs=0.002)
+
+
+@pytest.mark.parametrize(("can_read", "pause"), [(~ServoQuantity.NONE, 0.05), (ServoQuantity.NONE, 0.2)])
+def test_legs_get_their_torque_one_after_the_other_and_later_where_they_move(monkeypatch, can_read, pause):
+    class TimedBus(ScriptedBus):
+        def torque(self, ids, on):
+            super().torque(ids, on)
+            times.append(rig.clock.now)
+
+    times = []
+    TimedBus.can_read = can_read
+    monkeypatch.setattr(scripted_bus, "ScriptedBus", TimedBus)
+    rig = ScriptedDriver()
+    rig.armed()
+    assert len(times) == 6
+    pauses = np.diff(times)
+    assert (pauses > pause - 0.005).all() and (pauses < pause + 0.06).all()  # a cycle of this clock takes 0.05 s
+
+
+def test_a_request_is_not_urgent_unless_it_says_so():
+    assert not BusRequest(lambda request: None).urgent
+    assert BusRequest(lambda request: None, urgent=True).urgent

@@ -3,6 +3,7 @@
 import pytest
 
 from hexapod_control.servos.bus import ff_frames
+from hexapod_control.servos.bus.bus_interface import ServoFault
 from hexapod_control.servos.emulator.control_tables.ax_table import AX_TABLE
 from hexapod_control.servos.emulator.control_tables.feetech_tables import SC_TABLE, ST_TABLE
 from hexapod_control.servos.emulator.control_tables.x_table import X_TABLE
@@ -81,6 +82,18 @@ def test_an_overloaded_ax_servo_has_no_torque_until_its_limit_is_restored():
     servo.write(34, 2, 0)
     servo.write(30, 2, 700)
     assert not servo.world.has_torque(0)
+
+
+def test_the_protection_of_an_ax_servo_ends_when_its_torque_limit_is_restored_and_by_nothing_else():
+    servo = Servo("dynamixel1")
+    servo.world.latch(0, ServoFault.OVERLOAD)
+    assert servo.read(34, 2) == 0
+    for address, size, value in ((24, 1, 0), (24, 1, 1), (32, 2, 100), (25, 1, 1)):
+        servo.write(address, size, value)
+        assert servo.world.fault(0) is ServoFault.OVERLOAD
+    servo.write(34, 2, 1023)
+    assert servo.world.fault(0) is ServoFault.NONE
+    assert servo.read(34, 2) == 1023 and not servo.world.has_torque(0)
 
 
 def test_ax_errors_are_those_of_the_manual():
@@ -203,6 +216,8 @@ def test_a_reboot_forgets_what_is_not_in_the_eeprom_and_a_factory_reset_the_rest
     assert (servo.read(36, 2), servo.read(112, 4)) == (100, 0)
     servo.ask(dynamixel2_frames.build(1, X.FACTORY_RESET, b"\x01"))
     assert servo.read(36, 2) == 885
+    servo.power_cycle()
+    assert servo.read(36, 2) == 885
 
 
 # --- Feetech -----------------------------------------------------------------------------------------
@@ -263,6 +278,48 @@ def test_feetech_modes_other_than_position_turn_further_than_any_limit(mode, add
     assert servo.world.position(0) > least
 
 
+# Continuous rotation: writes of (address, size, value), then the speed [steps/s].
+@pytest.mark.parametrize(
+    ("protocol", "writes", "speed"),
+    [
+        ("feetech_st", [(33, 1, 1), (46, 2, 500)], 500),
+        ("feetech_st", [(33, 1, 1), (46, 2, 0x8000 | 500)], -500),
+        ("feetech_st", [(33, 1, 2), (44, 2, 500)], 1700),
+        ("feetech_st", [(33, 1, 2), (44, 2, 0x400 | 250)], -850),
+        ("feetech_sc", [(11, 2, 0), (44, 2, 0x400 | 100)], -340),
+        ("dynamixel1", [(8, 2, 0), (32, 2, 100)], 100 * 0.111 * 6 * 1024 / 300),
+        ("dynamixel1", [(8, 2, 0), (32, 2, 0x400 | 100)], -100 * 0.111 * 6 * 1024 / 300),
+        ("dynamixel2", [(11, 1, 1), (104, 4, -100)], -100 * 0.229 / 60 * 4096),
+        ("dynamixel2", [(11, 1, 16), (100, 2, 177)], 860),
+    ],
+)
+def test_a_servo_that_turns_without_end_has_the_speed_of_its_register_and_0_stops_it(protocol, writes, speed):
+    servo = Servo(protocol)
+    torque = {"dynamixel1": 24, "dynamixel2": 64}.get(protocol, 40)
+    for address, size, value in (*writes[:-1], (torque, 1, 1), writes[-1]):
+        assert servo.write(address, size, value) == 0
+    servo.run(0.5)
+    assert servo.world.speed(0) == pytest.approx(speed, rel=1e-6)
+    address, size, _ = writes[-1]
+    servo.write(address, size, 0)
+    servo.run(0.5)
+    servo.run(0.1)
+    assert servo.world.speed(0) == pytest.approx(0.0, abs=1e-3)
+
+
+@pytest.mark.parametrize(("speed", "expected"), [(500, 130.0), (-1000, -260.0), (0, 0.0)])
+def test_an_lx_servo_in_motor_mode_has_the_speed_of_its_setting(speed, expected):
+    servo = Servo("lx16a")
+    lx(servo, Lx16aCommand.TORQUE_WRITE, b"\x01")
+    lx(servo, Lx16aCommand.MODE_WRITE, b"\x01\x00" + speed.to_bytes(2, "little", signed=True))
+    servo.run(0.5)
+    assert servo.world.speed(0) == pytest.approx(expected, rel=1e-6)
+    lx(servo, Lx16aCommand.MODE_WRITE, bytes(4))
+    servo.run(0.5)
+    servo.run(0.1)
+    assert servo.world.speed(0) == pytest.approx(0.0, abs=1e-3)
+
+
 def test_a_goal_for_ax_registers_changes_the_mode_of_an_st_servo():
     """What a wrong protocol does, which is why models are checked before the first write."""
     servo = Servo("feetech_st")
@@ -313,3 +370,104 @@ def test_lx_limits_offset_and_motor_mode_act_on_moves():
     assert servo.world.position(0) > 2000
     servo.power_cycle()
     assert lx(servo, Lx16aCommand.MODE_READ) == bytes(4) and lx(servo, Lx16aCommand.OFFSET_READ) == b"\x00"
+
+
+@pytest.mark.parametrize(
+    ("write", "read", "refused"),
+    [
+        (20, 21, ["F4 01 F4 01", "F5 01 F4 01", "00 00 E9 03", "00 00"]),  # limits 500, 501 to 500; beyond 1000; one
+        (22, 23, ["93 11 E0 2E", "94 11 B1 36", "E0 2E 94 11"]),  # 4499 mV, 14001 mV; exchanged
+        (24, 25, ["31", "65", "32 00"]),  # 49, 101 degC
+        (17, 19, ["7E", "82"]),  # 126, -126
+        (29, 30, ["02 00 00 00", "01 00 E9 03", "01 00 17 FC"]),  # no such mode; 1001, -1001
+    ],
+)
+def test_an_lx_servo_ignores_settings_beyond_its_bounds(write, read, refused):
+    servo = Servo("lx16a")
+    before = lx(servo, read)
+    for data in refused:
+        assert lx(servo, write, bytes.fromhex(data)) is None
+        assert lx(servo, read) == before
+
+
+def test_an_lx_move_that_waits_begins_with_the_start_and_stop_ends_any_move():
+    servo = Servo("lx16a")
+    lx(servo, Lx16aCommand.TORQUE_WRITE, b"\x01")
+    lx(servo, Lx16aCommand.MOVE_WAIT, bytes.fromhex("BC 02 00 00"))
+    assert servo.world.target(0) == 500
+    lx(servo, Lx16aCommand.START)
+    assert servo.world.target(0) == 700
+    lx(servo, Lx16aCommand.MOVE, bytes.fromhex("00 00 10 27"))  # to 0 in 10 s
+    servo.run(1.0)
+    lx(servo, Lx16aCommand.START)  # nothing waits
+    lx(servo, Lx16aCommand.STOP)
+    assert servo.world.target(0) == servo.world.position(0) > 400
+    lx(servo, Lx16aCommand.MOVE_WAIT, bytes.fromhex("BC 02 00 00"))
+    servo.power_cycle()
+    lx(servo, Lx16aCommand.START)
+    assert servo.world.target(0) == servo.world.position(0)
+
+
+def test_the_protection_of_an_lx_servo_ends_when_the_torque_goes_off_and_not_when_it_goes_on():
+    servo = Servo("lx16a")
+    servo.world.latch(0, ServoFault.OVERLOAD)
+    lx(servo, Lx16aCommand.TORQUE_WRITE, b"\x01")
+    assert servo.world.fault(0) is ServoFault.OVERLOAD
+    lx(servo, Lx16aCommand.TORQUE_WRITE, b"\x00")
+    assert servo.world.fault(0) is ServoFault.NONE
+
+
+def test_an_x_servo_moves_with_the_velocity_of_its_profile_and_at_0_as_fast_as_it_can():
+    servo = Servo("dynamixel2")
+    servo.write(64, 1, 1)
+    for velocity, speed in ((32, 32 * 0.229 / 60 * 4096), (0, 6.0 * 4096 / (2.0 * 3.14159265))):
+        servo.write(112, 4, velocity)
+        servo.write(116, 4, 4000)
+        servo.run(0.1)
+        assert servo.world.speed(0) == pytest.approx(speed, rel=1e-6)
+
+
+def test_frames_of_protocol_2_that_fit_no_register_are_refused():
+    servo = Servo("dynamixel2")
+    assert servo.write(146, 2, 0) == 4  # beyond the last register
+    assert servo.ask(dynamixel2_frames.build(1, X.FACTORY_RESET, b"\x07"))[0][8] == 4
+    assert servo.ask(dynamixel2_frames.build(1, X.STATUS, b"\x00")) == []  # the status of another servo
+    assert len(servo.ask(dynamixel2_frames.sync_read(145, 2, [1]))) == 1
+    assert servo.ask(dynamixel2_frames.sync_read(146, 2, [1])) == []
+    assert Servo("feetech_st").ask(ff_frames.build(0xFE, 0x82, b"\x38\x02")) == []
+
+
+@pytest.mark.parametrize("protocol", ["feetech_st", "dynamixel1", "dynamixel2", "lx16a"])
+@pytest.mark.parametrize(("pause", "replies"), [(0.049, 1), (0.051, 0)])
+def test_servos_drop_an_unfinished_frame_after_50_ms(protocol, pause, replies):
+    servo = Servo(protocol)
+    frames = {"dynamixel2": dynamixel2_frames.read(1, 132, 4), "lx16a": lx16a.build(1, Lx16aCommand.POSITION)}
+    frame = frames.get(protocol, ff_frames.read(1, 36, 2))
+    servo.run(1.0)
+    assert servo.ask(frame[:5]) == []
+    servo.run(pause)
+    assert len(servo.ask(frame[5:])) == replies
+    servo.run(0.06)
+    assert len(servo.ask(frame)) == 1
+
+
+@pytest.mark.parametrize(("kept", "servo_id", "baud"), [(0xFF, 1, 1), (0x01, 9, 1), (0x02, 9, 3)])
+def test_a_factory_reset_of_an_x_servo_keeps_what_it_is_told_to(kept, servo_id, baud):
+    servo = Servo("dynamixel2")
+    assert servo.write(8, 1, 3) == servo.write(31, 1, 50) == servo.write(7, 1, 9) == 0
+    servo.ask(dynamixel2_frames.build(9, X.FACTORY_RESET, bytes((kept,))))
+    assert (servo.read(7, 1, servo_id), servo.read(8, 1, servo_id), servo.read(31, 1, servo_id)) == (servo_id, baud, 72)
+
+
+@pytest.mark.parametrize("protocol", ["feetech_st", "feetech_sc", "dynamixel1", "dynamixel2"])
+def test_replies_come_after_the_return_delay_in_units_of_two_microseconds(protocol):
+    servo = Servo(protocol, 2)
+    register = {"dynamixel1": 5, "dynamixel2": 9}.get(protocol, 7)
+    assert servo.write(register, 1, 50) == 0
+    frames = dynamixel2_frames if servo.two else ff_frames
+    asked = [(frames.read(1, 36, 2), 1e-4), (frames.read(2, 36, 2), 0.0), (frames.build(1, 1), 1e-4)]
+    if servo.two:
+        asked.append((dynamixel2_frames.fast_sync_read(132, 4, [1, 2]), 1e-4))
+    for frame, delay in asked:
+        ((found, reply),) = servo.device.receive(frame, 0.0)
+        assert found == pytest.approx(delay) and reply

@@ -1,6 +1,7 @@
 """Faults of emulated servos by name: parsing, bounds, and what each of them changes."""
 
 import errno
+from dataclasses import fields
 from types import SimpleNamespace
 
 import pytest
@@ -32,7 +33,11 @@ def switch(emulation, text):
     return emulation.pty.faults
 
 
-@pytest.mark.parametrize("name", ["drop", "flip", "truncate", "double"])
+def test_a_line_has_no_faults_at_first():
+    assert not any(getattr(WireFaults(), item.name) for item in fields(WireFaults))
+
+
+@pytest.mark.parametrize("name", ["drop", "flip", "corrupt", "truncate", "double"])
 @pytest.mark.parametrize("share", [0.0, 0.25, 1.0])
 def test_a_share_of_replies_is_set_within_0_and_1(emulation, name, share):
     expected = WireFaults()

@@ -85,6 +85,7 @@ def test_what_physics_does_not_have_is_constant(world):
     assert set(all_of(world, world.voltage)) == {11.1}
     assert set(all_of(world, world.temperature)) == {35.0}
     assert set(all_of(world, world.fault)) == {ServoFault.NONE}
+    assert set(all_of(world, world.power_cycles)) == {0}
 
 
 def test_each_servo_with_torque_takes_a_current_that_grows_with_its_load(world, body):

@@ -9,17 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.kits.first_user import FirstEvening, FirstUser
 from support.kits.memory_wire import Kit
-from support.phantomx import lying, narrow_file, robot
+from support.phantomx import lying, narrow_file, robot, standing_joints
 
 from hexapod_control.config.robots.draft.questions.drawings import drawing
 from hexapod_control.config.robots.robot_file import load, resolve
 from hexapod_control.core.kinematics.whole_body import joints_at_offset
 from hexapod_control.core.posture import stand_up
-from hexapod_control.servos.bus.bus_interface import PortGone
+from hexapod_control.servos.bus.bus_interface import PortGone, ServoReading
+from hexapod_control.servos.calibration.dialog import TorqueStop
 from hexapod_control.servos.calibration.hand_positioning import HandPositioning
+from hexapod_control.servos.first_evening.first_progress_file import FirstProgressFile
 from hexapod_control.servos.first_evening.front_end import TextFrontEnd
 from hexapod_control.servos.first_evening.pictured_dialog import PicturedDialog
-from hexapod_control.servos.first_evening.progress_file import FirstProgressFile
 from hexapod_control.servos.first_evening.stages import (
     BY_KEY,
     STAGES,
@@ -29,6 +30,7 @@ from hexapod_control.servos.first_evening.stages import (
     report,
 )
 from hexapod_control.servos.first_evening.weight_test import LoadWatch, rise
+from hexapod_control.servos.line_search.line_sweep import LineFinding
 from hexapod_control.servos.settings.servo_section import servo_settings
 
 KEYS = [stage.key for stage in STAGES]
@@ -71,6 +73,17 @@ def test_new_servos_become_a_calibrated_robot_that_walks(path):
     assert not kit.world.torques.any()
     text = report(evening.machine.progress, path.name, "hexapod next")
     assert "| The supply voltage | 11.1 V without load |" in text and "    hexapod next" in text
+    told = [line.strip() for line in evening.user.said]
+    assert [f"Done: {result}." for result in evening.machine.progress.done.values()] == [
+        line for line in told if line.startswith("Done: ")
+    ]
+    assert told.count("Torque is off.") == 3  # after each calibration
+    done = evening.machine.progress.done
+    assert done["bus"] == "15 servos answer (STS3215), feetech_st at 1000000 baud on /dev/hexapod"  # three are new
+    assert done["ids"] == "18 servos, each with its own id"
+    assert [done[key] for key in ("joints", "calibration", "limits")] == [
+        f"{steps} saved into {path.name}" for steps in ("wiggle, check", "rest, marks", "limits")
+    ]
 
 
 def test_a_question_about_an_unknown_joint_shows_all_legs_and_one_about_a_joint_its_leg():
@@ -160,6 +173,142 @@ def test_a_leg_that_looks_wrong_sends_to_the_stage_that_corrects_it(path):
     evening = FirstEvening(lying_kit(), path, [("look like the picture?", "lf femur")], only=["pose"]).run()
     assert evening.user.shown("left_front_femur: if it points to the wrong side, type joints")
     assert len(evening.user.shown("look like the picture?")) == 2
+
+
+def test_a_joint_that_does_not_reach_its_goal_in_the_air_is_named_with_how_far_it_is_off(path):
+    kit = lying_kit()
+    goal = kit.world.goal
+    kit.world.goal = lambda index, raw, duration: goal(index, kit.world.positions[4] if index == 4 else raw, duration)
+    off = math.degrees(abs(lying()[1, 1] - standing_joints()[1, 1]))
+    assert off > 5.0
+    evening = FirstEvening(kit, path, [("", ""), ("Enter begins", "quit")], only=["pose"]).run()
+    assert evening.user.shown(
+        f"Not yet: left_middle_femur is {off:.0f} deg from its goal: is it jammed, its horn loose"
+    )
+    assert "pose" not in evening.done
+
+
+def test_legs_in_the_picture_are_named_in_known_words_and_a_walk_that_looks_wrong_is_not_done(path):
+    answers = [("look like the picture?", "lf knee"), ("Did every foot lift", "n")]
+    evening = FirstEvening(lying_kit(), path, answers, only=["pose", "step"]).run()
+    assert evening.user.shown("'lf knee' names no joint")
+    assert evening.user.shown("; or type joints or calibration to repeat that stage")
+    assert evening.user.shown("Not yet: the robot did it, but not as it should: step done")
+    assert evening.bench.driven == ["step", "step"]
+    assert sorted(evening.done) == sorted(KEYS)
+
+
+def test_hobby_servos_have_no_ids_and_jump_into_the_pose(path):
+    narrow_file(path)
+    evening = FirstEvening(Kit("ssc32"), path, only=["bus", "ids", "pose"]).run()
+    done = evening.machine.progress.done
+    assert done["bus"].endswith("answers on /dev/hexapod") and "SSC-32" in done["bus"]
+    assert done["ids"] == "channels of a board, no ids"
+    assert evening.user.shown("These servos report no positions: they jump into the pose")
+
+
+def test_joints_that_turn_farther_than_their_servos_are_named_before_anything_moves(path):
+    evening = FirstEvening(
+        Kit("ssc32"), path, [("Enter begins", None), ("Enter begins", "quit")], only=["joints"]
+    ).run()
+    assert evening.user.shown(
+        "Not yet: left_front_femur turns by 230 deg in the robot file, but this servo only by 180:"
+    )
+    assert not evening.bench.opened
+
+
+# --- the port -------------------------------------------------------------------------------------------------------
+
+
+def searched(path, ports, findings=None, port_answer=""):
+    """The stage that searches the bus of a robot file without servos, once."""
+    answers = [("Enter begins", None), ("Which port", port_answer), ("Enter begins", "quit")]
+    evening = FirstEvening(lying_kit(), path, answers, stage="bus")
+    evening.bench.ports = lambda: ports
+    if findings is not None:
+        evening.bench.findings = lambda port: evening.asked.append(port) or findings
+    evening.asked = []
+    return evening.run()
+
+
+def test_a_computer_without_a_port_and_a_port_without_answers_are_named(path):
+    assert searched(path, []).user.shown("Not yet: this computer has no serial port: plug the adapter in")
+    assert searched(path, ["/dev/a"], []).user.shown("Not yet: nothing answers on /dev/a: check supply, ground")
+    unsupported = LineFinding(57_600, "", {1: "Robotis XL-320"})
+    assert searched(path, ["/dev/a"], [unsupported]).user.shown("Not yet: nothing answers on /dev/a")
+
+
+@pytest.mark.parametrize(("answer", "port"), [("", "/dev/a"), ("/dev/b", "/dev/b")])
+def test_of_several_ports_the_one_that_is_chosen_is_searched_and_the_most_servos_win(path, answer, port):
+    found = [
+        LineFinding(1_000_000, "feetech_st", {1: "STS3215"}),
+        LineFinding(57_600, "dynamixel2", {1: "XL430-W250"}, [2, 3]),
+        LineFinding(115_200, "lx16a", {1: "LX", 2: "LX"}),
+    ]
+    evening = searched(path, ["/dev/a", "/dev/b"], found, answer)
+    assert evening.asked == [port]
+    assert evening.user.shown("Which port: /dev/a, /dev/b? [/dev/a]")
+    assert evening.machine.progress.wire == {"protocol": "dynamixel2", "port": port, "baud": "57600"}
+    assert all(evening.user.shown(f"  {each.text}") for each in found)
+
+
+# --- stop, back and skip --------------------------------------------------------------------------------------------
+
+
+def stop():
+    raise TorqueStop
+
+
+def test_stop_switches_the_torque_off_and_tells_what_was_done(path):
+    kit = lying_kit()
+    kit.world.torques[:] = True
+    evening = FirstEvening(kit, path, [("look like the picture?", stop)], only=["pose"]).run()
+    assert evening.user.shown("STOP: the torque is off.")
+    assert sorted(evening.done) == sorted(KEYS)  # the stage was offered again
+    gone = FirstEvening(lying_kit(), path, [("Enter begins", stop), ("Enter begins", "quit")], stage="pose")
+    gone.bench.kit.port.gone = True
+    assert gone.run().user.shown("STOP: no torque-off could be sent (/dev/hexapod: gone while writing")
+    path.with_name(path.name + ".first.json").unlink()
+    new = FirstEvening(lying_kit(), path, [("Enter begins", stop), ("Enter begins", "quit")]).run()
+    assert new.user.shown("STOP: no servo was found yet, so that none has torque.")
+
+
+def test_back_repeats_the_stage_before_and_skip_leaves_one_out(path):
+    answers = [("Enter begins", "back"), ("Enter begins", "skip"), ("Enter begins", "quit")]
+    evening = FirstEvening(lying_kit(), path, answers, stage="step", only=["step", "walk"]).run()
+    assert "stand_up" in evening.done  # offered again by back, and skipped
+    assert evening.machine.progress.done["stand_up"] != "done"
+    assert evening.machine.current is BY_KEY["step"]
+
+
+def test_an_unfinished_calibration_is_kept_by_quit_and_dropped_by_no(path):
+    kept = path.with_name(path.name + ".calibration")
+    assert "limits" not in FirstEvening(lying_kit(), path, [("save into", "q")], only=["limits"]).run().done
+    assert kept.exists()
+    again = FirstEvening(lying_kit(), path, [("continue it?", "n"), ("save into", "n")]).run()
+    assert len(again.user.shown("copy scale and limits of")) == 5  # from the beginning
+    assert not kept.exists()
+    assert "limits" not in again.done
+    assert again.user.said[-1] == "\nTorque is off."
+
+
+def test_a_robot_file_that_cannot_be_saved_may_be_corrected_first(path):
+    good = path.read_text()
+
+    def spoil():
+        path.write_text("name: [\n")
+
+    def mend():
+        path.write_text(good)
+
+    evening = FirstEvening(lying_kit(), path, [("save into", spoil), ("then Enter saves again", mend)], only=["limits"])
+    assert "limits" in evening.run().done
+    assert any(line.startswith(str(path)) for line in evening.user.said)  # what is wrong in the file
+    assert servo_settings(load(path)).protocol == "feetech_st"
+    path.write_text(good)
+    path.with_name(path.name + ".first.json").unlink()
+    answers = [("save into", spoil), ("then Enter saves again", "q")]
+    assert "limits" not in FirstEvening(lying_kit(), path, answers, only=["limits"]).run().done
 
 
 # --- interruption ---------------------------------------------------------------------------------------------------
@@ -258,6 +407,46 @@ def test_the_robot_rises_on_its_feet_and_lies_down_again():
     assert not kit.world.torques.any()
 
 
+def told(watch, volts=None, loads=(), temperature=40.0, supply=None, silent=()):
+    """What a watch says to readings of three joints."""
+    loads = dict(enumerate(loads))
+    readings = {
+        joint.id: ServoReading(voltage=volts, load=loads.get(k), temperature=temperature)
+        for k, joint in enumerate(watch.joints)
+        if k not in silent
+    }
+    return watch.refusal(readings, supply)
+
+
+def test_the_extremes_of_voltage_and_load_are_reported_and_refused_only_beyond_their_limits():
+    joints = Kit().mounted[:3]
+    watch = LoadWatch(joints, 12.0)
+    assert watch.result == "stood on its feet"
+    assert told(watch, 11.5, (0.1, -0.9, 0.2), 65.0) == ""
+    assert told(watch, 10.21, (0.8, 0.0, None), 20.0, supply=10.2) == ""  # 85 % of 12 V
+    assert watch.result == "stood on its feet, lowest voltage 10.2 V, highest load 90 % (left_front_femur)"
+    assert told(watch, 11.0, supply=10.1).startswith("the supply falls from 12.0 to 10.1 V under load")
+    assert told(LoadWatch(joints, 12.0), 12.0, (0.1, 0.2, -0.91)).startswith(
+        "left_front_tibia needs 91 % of its torque"
+    )
+    assert (
+        told(LoadWatch(joints, 12.0), 12.0, temperature=66.0)
+        == "left_front_coxa is hotter than 65 degC: let it cool down"
+    )
+    assert told(LoadWatch(joints, 12.0), 12.0, silent=(1,)).startswith(
+        "left_front_femur (id 2) does not answer under load"
+    )
+
+
+def test_without_a_measured_voltage_the_first_reading_is_that_without_load_and_boards_report_nothing():
+    watch = LoadWatch(Kit().mounted[:3], 0.0)
+    assert told(watch, None, silent=(0, 1, 2)) == ""  # a bus that reads nothing
+    assert (watch.unloaded, watch.lowest, watch.result) == (0.0, 0.0, "stood on its feet")
+    assert told(watch, 8.0) == told(watch, 6.81) == ""
+    assert (watch.unloaded, watch.lowest) == (8.0, 6.81)
+    assert told(watch, 6.79).startswith("the supply falls from 8.0 to 6.8 V")
+
+
 def test_hobby_servos_get_the_pose_on_the_belly_first_and_the_voltage_is_asked(path):
     narrow_file(path)
     kit = Kit("ssc32")
@@ -288,6 +477,29 @@ def test_what_does_not_fit_takes_the_weight_off_and_is_named(fault, reason):
     with pytest.raises(StageError, match=reason):
         risen(kit, fault)
     assert not kit.world.torques.any()
+
+
+def test_the_body_rises_in_even_steps_and_never_above_where_it_was_refused():
+    kit, heights, refused = lying_kit(), [], []
+    low, joint = lying()[1, 1], kit.mounted[4]
+
+    class Watch(LoadWatch):
+        def refusal(self, readings, supply):
+            refused.append(len(heights))
+            return "too heavy" if len(refused) == 9 else ""
+
+    bus = kit.bus()
+    write = bus.write_goals
+    bus.write_goals = lambda goals, duration: (heights.append(low - joint.angle(goals[5])), write(goals, duration))
+    hands = HandPositioning(bus, {}, 50.0, lambda seconds: None)
+    with pytest.raises(StageError, match="too heavy"):
+        rise(bus, hands, robot(), kit.mounted, Watch(kit.mounted, 11.1))
+    top = heights[refused[-1] - 1]
+    assert top > 0.05 and max(heights) == top
+    down = heights[refused[-1] :]
+    assert down == sorted(down, reverse=True) and down[-1] == pytest.approx(0.0, abs=0.002)
+    at = [heights[count - 1] for count in refused]
+    assert at == sorted(at) and at[0] == pytest.approx(0.0, abs=0.002)
 
 
 def test_a_servo_at_the_end_of_its_torque_is_named():

@@ -20,7 +20,7 @@ class Line:
     path, baud = "/dev/i2c-1", 400_000
 
     def __init__(self, monkeypatch):
-        self.levels, self.written = 0xFFFF, []
+        self.levels, self.written, self.closed = 0xFFFF, [], 0
         self.chip = RegisterChip(
             0x21, {0x00: 0xFF, 0x01: 0xFF}, lambda _: {0x12: self.levels & 0xFF, 0x13: self.levels >> 8}
         )
@@ -35,7 +35,7 @@ class Line:
         return data
 
     def close(self):
-        pass
+        self.closed += 1
 
 
 def section(chip="mcp23017", pressed="low"):
@@ -60,12 +60,16 @@ def test_an_expander_that_is_lost_is_reported_and_set_up_again_when_it_is_back(m
     assert switches.read() is not None
     line.wire.unplug(0x21)
     assert switches.read() is None
+    assert switches.read() is None  # it cannot be set up
+    assert line.closed == 2
     assert "the foot switches are not read: /dev/i2c-1: no chip answers at address 0x21" in switches.error
     line.chip.power_on()
     line.wire.plug(0x21)
     assert switches.read() is not None
     assert switches.error == ""
     assert line.chip.registers[0x0C] == 0x81
+    switches.close()
+    assert line.closed == 3
 
 
 def test_switches_on_the_servo_board_are_unknown_until_the_board_sends_them():
@@ -83,26 +87,77 @@ def test_without_libgpiod_the_error_names_the_package(monkeypatch):
     assert "/dev/gpiochip0: gpiod is missing: apt install python3-libgpiod, or pip install gpiod" in switches.error
 
 
+class Gpiod:
+    """libgpiod of a version; `fails` are the calls that raise OSError, `calls` what was requested and released."""
+
+    LINE_REQ_DIR_IN, LINE_REQ_FLAG_BIAS_PULL_UP = "in", "up"
+
+    def __init__(self, version):
+        self.calls, self.fails, self.levels = [], set(), [0, 1, 1, 0]
+        if version == 2:
+            self.line = SimpleNamespace(
+                Direction=SimpleNamespace(INPUT="in"),
+                Bias=SimpleNamespace(PULL_UP="up"),
+                Value=SimpleNamespace(ACTIVE=1),
+            )
+            self.LineSettings = lambda direction, bias: (direction, bias)
+            self.request_lines = self._request_lines
+        else:
+            self.Chip = lambda path: SimpleNamespace(get_lines=lambda pins: self._lines(path, pins))
+
+    def _request_lines(self, path, consumer, config):
+        ((pins, wanted),) = config.items()
+        return self._requested(path, pins, consumer, wanted)
+
+    def _lines(self, path, pins):
+        assert isinstance(pins, list)
+        lines = SimpleNamespace(get_values=self.read, release=lambda: self.calls.append("released"))
+        lines.request = lambda consumer, type, flags: self._requested(path, tuple(pins), consumer, (type, flags))
+        return lines
+
+    def _requested(self, path, pins, consumer, wanted):
+        if "request" in self.fails:
+            raise OSError("busy")
+        self.calls.append((path, pins, consumer, wanted))
+        return SimpleNamespace(get_values=self.read, release=lambda: self.calls.append("released"))
+
+    def read(self, pins=PINS):
+        if "read" in self.fails:
+            raise OSError("gone")
+        assert pins == PINS
+        return self.levels
+
+
+REQUESTED = ("/dev/gpiochip0", PINS, "hexapod_control", ("in", "up"))
+
+
 @pytest.mark.parametrize("version", [1, 2])
-def test_pins_of_this_computer_are_read_by_either_version_of_libgpiod(monkeypatch, version):
-    levels = [0, 1, 1, 0]
-    if version == 2:
-        line = SimpleNamespace(
-            Direction=SimpleNamespace(INPUT="in"), Bias=SimpleNamespace(PULL_UP="up"), Value=SimpleNamespace(ACTIVE=1)
-        )
-        lines = SimpleNamespace(get_values=lambda pins: levels, release=lambda: None)
-        asked = []
-        found = SimpleNamespace(
-            line=line,
-            LineSettings=lambda **wanted: wanted,
-            request_lines=lambda path, **how: (asked.append((path, how["config"])), lines)[1],
-        )
-    else:
-        asked = []
-        lines = SimpleNamespace(get_values=lambda: levels, release=lambda: None, request=lambda *_, **how: None)
-        chip = SimpleNamespace(get_lines=lambda pins: (asked.append(("/dev/gpiochip0", {tuple(pins): 0})), lines)[1])
-        found = SimpleNamespace(Chip=lambda path: chip, LINE_REQ_DIR_IN=1, LINE_REQ_FLAG_BIAS_PULL_UP=2)
-    monkeypatch.setitem(sys.modules, "gpiod", found)
+def test_pins_of_this_computer_are_inputs_with_pull_up_in_either_version_of_libgpiod(monkeypatch, version):
+    gpiod = Gpiod(version)
+    monkeypatch.setitem(sys.modules, "gpiod", gpiod)
     switches = FootSwitches(section("gpio"), "")
     assert switches.read() == (True, False, False, True)
-    assert [(path, list(config)) for path, config in asked] == [("/dev/gpiochip0", [PINS])]
+    gpiod.levels = [1, 1, 0, 1]
+    assert switches.read() == (False, False, True, False)
+    assert gpiod.calls == [REQUESTED]
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_pins_that_fail_are_released_and_requested_again_by_the_next_reading(monkeypatch, version):
+    gpiod = Gpiod(version)
+    monkeypatch.setitem(sys.modules, "gpiod", gpiod)
+    switches = FootSwitches(section("gpio"), "")
+    gpiod.fails = {"request"}
+    assert switches.read() is None
+    assert "/dev/gpiochip0: pins 0, 7, 8, 15 cannot be used (busy)" in switches.error
+    gpiod.fails = set()
+    assert switches.read() == (True, False, False, True)
+    gpiod.fails = {"read"}
+    assert switches.read() is None
+    assert "/dev/gpiochip0: the pins cannot be read (gone)" in switches.error
+    gpiod.fails = set()
+    assert switches.read() == (True, False, False, True)
+    assert switches.error == ""
+    switches.close()
+    switches.close()
+    assert gpiod.calls == 2 * [REQUESTED, "released"]

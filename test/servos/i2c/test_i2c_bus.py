@@ -17,7 +17,16 @@ from hexapod_control.servos.emulator.servo_world import LagWorld
 from hexapod_control.servos.i2c import open_bus
 from hexapod_control.servos.i2c.adapter_frames import REPLY, REQUEST, AdapterDecoder, decoded, encoded, frame
 from hexapod_control.servos.i2c.adapter_port import REPLY_TIMEOUT_S
-from hexapod_control.servos.i2c.i2c_port import BusStuck, I2cRead, I2cWrite, NoAcknowledge, failure, read_registers
+from hexapod_control.servos.i2c.i2c_port import (
+    BusStuck,
+    I2cRead,
+    I2cWrite,
+    NoAcknowledge,
+    failure,
+    listed,
+    read_registers,
+    scan,
+)
 from hexapod_control.servos.i2c.open_bus import open_i2c
 from hexapod_control.servos.i2c.smbus_port import SmbusPort
 from hexapod_control.servos.protocol_registry import PROTOCOLS
@@ -56,14 +65,52 @@ def test_a_frame_with_a_wrong_byte_is_none(body, data):
     [
         (errno.EREMOTEIO, NoAcknowledge, "no chip answers at address 0x41: check its power"),
         (errno.ENXIO, NoAcknowledge, "no chip answers at address 0x41: check its power"),
-        (errno.ETIMEDOUT, BusStuck, "the I2C bus is stuck, SDA or SCL is held low: switch the power"),
+        *(
+            (number, BusStuck, "the I2C bus is stuck, SDA or SCL is held low: switch the power")
+            for number in (errno.ETIMEDOUT, errno.EBUSY, errno.EAGAIN)
+        ),
         (errno.EIO, BusError, r"a transfer with address 0x41 failed \(Input/output error\): check cables"),
         (errno.ENODEV, PortGone, r"the I2C bus is gone \(No such device\): check the adapter"),
+        (errno.EBADF, PortGone, r"the I2C bus is gone \(Bad file descriptor\): check the adapter"),
     ],
 )
 def test_an_error_of_the_kernel_is_a_sentence_with_cause_and_remedy(number, kind, words):
     with pytest.raises(kind, match=f"^/dev/i2c-1: {words}"):
         raise failure("/dev/i2c-1", 0x41, number)
+
+
+class Scanned:
+    """A bus with chips at some addresses, which is busy for some transfers with 0x20."""
+
+    path, baud = "/dev/i2c-1", 400_000
+
+    def __init__(self, busy=0):
+        self.busy, self.asked = busy, []
+
+    def transfer(self, message):
+        self.asked.append(message)
+        if message.address == 0x20 and self.busy:
+            self.busy -= 1
+            raise failure(self.path, message.address, errno.EAGAIN)
+        if message.address not in (0x08, 0x20, 0x77):
+            raise failure(self.path, message.address, errno.ENXIO)
+        return b"\0"
+
+
+def test_a_scan_reads_a_byte_at_every_address_that_is_not_reserved():
+    bus = Scanned()
+    assert scan(bus) == [0x08, 0x20, 0x77]
+    assert bus.asked == [I2cRead(address, 1) for address in range(0x08, 0x78)]
+    assert listed(scan(bus)) == "0x08, 0x20, 0x77"
+
+
+def test_a_scan_asks_again_on_a_busy_bus_up_to_five_times():
+    bus = Scanned(busy=4)
+    assert scan(bus) == [0x08, 0x20, 0x77]
+    bus = Scanned(busy=5)
+    with pytest.raises(BusStuck):
+        scan(bus)
+    assert bus.asked.count(I2cRead(0x20, 1)) == 5
 
 
 def test_a_path_without_a_bus_is_named_with_the_way_to_switch_it_on(tmp_path):

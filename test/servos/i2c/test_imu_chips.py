@@ -2,6 +2,7 @@
 
 import math
 import struct
+from types import SimpleNamespace
 
 import pytest
 
@@ -9,17 +10,24 @@ from hexapod_control.core.statics.static_stability import GRAVITY
 from hexapod_control.servos.emulator.chips.i2c_wire import I2cWire
 from hexapod_control.servos.emulator.chips.imu_chip import EmulatedMpu, ImuMotion
 from hexapod_control.servos.emulator.chips.io_chips import imu_chip
+from hexapod_control.servos.i2c import imu_chips
 from hexapod_control.servos.i2c.i2c_port import I2cRead, TransferError, failure
 from hexapod_control.servos.i2c.imu_chips import IMU_CHIPS, ImuDevice
 
 
+@pytest.fixture(autouse=True)
+def no_pauses(monkeypatch):
+    """The pauses in which a chip starts take no time."""
+    monkeypatch.setattr(imu_chips, "time", SimpleNamespace(sleep=lambda seconds: None))
+
+
 class Line:
-    """A bus with one emulated IMU; records what is written."""
+    """A bus with one emulated IMU; records what is written, and pauses afterwards."""
 
     path, baud = "/dev/i2c-1", 400_000
 
     def __init__(self, chip):
-        self.wire, self.written = I2cWire([chip]), []
+        self.wire, self.written, self.paused = I2cWire([chip]), [], 0.0
 
     def transfer(self, *messages):
         self.written += [each.data.hex(" ").upper() for each in messages if not isinstance(each, I2cRead)]
@@ -27,6 +35,10 @@ class Line:
         if number:
             raise failure(self.path, messages[0].address, number)
         return data
+
+    def pause(self, seconds):
+        self.paused += seconds
+        self.written[-1] += f" @{1000.0 * seconds:g}" if seconds else ""
 
 
 def device(name, motion=None, chip=""):
@@ -50,24 +62,27 @@ def test_every_chip_measures_in_si_units(name):
         assert samples[0].orientation is None
 
 
-# Identity; reset; clock of the gyro; 44 Hz; 1 kHz / 5; 500 deg/s; 4 g; readings.
-MPU = ["75", "6B 80", "6B 01", "1A 03", "19 04", "1B 08", "1C 08"]
+# Identity; reset; clock of the gyro; 44 Hz; 1 kHz / 5; 500 deg/s; 4 g; readings. @: pause afterwards [ms].
+MPU = ["75", "6B 80 @100", "6B 01 @30", "1A 03", "19 04", "1B 08"]
 WRITTEN = {
-    "mpu6050": [*MPU, "3B"],
-    "mpu9250": [*MPU, "1D 03", "3B"],  # 45 Hz of the acceleration
+    "mpu6050": [*MPU, "1C 08 @50", "3B"],
+    "mpu9250": [*MPU, "1C 08 @50", "1D 03", "3B"],  # 45 Hz of the acceleration
     # Identity; bank 0: reset, clock; bank 2: 1.1 kHz / 5, 500 deg/s, 1.1 kHz / 5, 4 g; bank 0: readings.
-    "icm20948": ["00", "7F 00", "06 80", "06 01", "7F 20", "00 04", "01 1B", "11 04", "14 1B", "7F 00", "2D"],
-    "bno055": ["00", "3D 00", "3B 00", "3D 08", "08"],  # identity; configuration; SI units; fusion; readings
+    "icm20948": [
+        *("00", "7F 00", "06 80 @100", "06 01 @30", "7F 20", "00 04", "01 1B", "11 04", "14 1B", "7F 00 @50", "2D")
+    ],
+    "bno055": ["00", "3D 00 @25", "3B 00", "3D 08 @25", "08"],  # identity; configuration; SI units; fusion; readings
 }
 
 
 @pytest.mark.parametrize("name", IMU_CHIPS)
-def test_a_chip_is_woken_and_set_to_the_registers_of_its_map_in_a_fifth_of_a_second(name):
+def test_a_chip_is_woken_and_set_to_the_registers_of_its_map_in_a_fifth_of_a_second(monkeypatch, name):
     imu, line = device(name)
+    monkeypatch.setattr(imu_chips.time, "sleep", line.pause)
     imu.configure()
     imu.read()
     assert line.written == WRITTEN[name]
-    assert sum(each.wait for each in IMU_CHIPS[name].setup) <= 0.2
+    assert line.paused <= 0.2
 
 
 def test_the_counts_of_an_mpu6050_are_those_of_its_data_sheet():
@@ -96,6 +111,10 @@ def test_the_quaternion_of_a_bno055_has_2_to_the_14_counts_low_byte_first():
             return data
 
     assert ImuDevice(Given(None), IMU_CHIPS["bno055"], 0x28).read().orientation == (0.0, 1.0, 0.0, 0.0)
+    data = bytes(24) + struct.pack("<4h", 3000, 0, 0, -4000)
+    assert ImuDevice(Given(None), IMU_CHIPS["bno055"], 0x28).read().orientation == pytest.approx((0.6, 0, 0, -0.8))
+    data = bytes(32)  # before the fusion has begun
+    assert ImuDevice(Given(None), IMU_CHIPS["bno055"], 0x28).read().orientation is None
 
 
 def test_an_emulated_mpu6050_sleeps_after_power_on_and_does_not_change_its_readings_then():
@@ -120,4 +139,7 @@ def test_another_chip_at_the_address_is_named():
         imu.configure()
     assert line.written == ["75"]  # nothing is written
     with pytest.raises(TransferError, match=r"correct io\.imu\.chip to mpu9250"):
+        imu.configure()
+    line.wire.chips[0].registers[0x75] = 0x70
+    with pytest.raises(TransferError, match=r"is 0x70 instead of 0x68: correct io\.imu\.chip or the address"):
         imu.configure()

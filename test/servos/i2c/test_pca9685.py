@@ -5,11 +5,13 @@ import errno
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.kits.memory_wire import Kit
 
 from hexapod_control.servos.bus.bus_interface import BusError, NoAnswerError, ServoQuantity
 from hexapod_control.servos.emulator.chips.i2c_adapter import I2cAdapter
 from hexapod_control.servos.emulator.servo_world import LagWorld
-from hexapod_control.servos.i2c.i2c_port import I2cRead, failure
+from hexapod_control.servos.i2c.adapter_frames import REPLY, REQUEST, encoded, frame
+from hexapod_control.servos.i2c.i2c_port import I2cRead, I2cWrite, failure
 from hexapod_control.servos.i2c.pwm_chip import Pca9685, prescale
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.protocols.pca9685 import Pca9685Bus
@@ -247,3 +249,51 @@ def test_ids_without_a_board_are_refused(ids, options):
 
 def test_the_steps_of_the_counter_follow_from_the_oscillator():
     assert Pca9685(None, 0x40, 25.0, 50.0).step == pytest.approx(122 / 25.0)
+
+
+def test_boards_behind_an_emulated_adapter_are_driven_as_those_of_the_kernel():
+    kit = Kit("pca9685")
+    bus, ids = kit.bus(), kit.settings.ids
+    assert set(bus.identify()) == set(ids)
+    bus.write_goals({i: 1000 + 50 * i for i in ids}, 0.0)
+    bus.torque(ids, True)
+    assert kit.world.torques.all()
+    assert list(kit.world.goals) == pytest.approx([1000 + 50 * i for i in ids], abs=3)
+    found = bus.read(ids, ServoQuantity.POSITION)
+    assert [found[i].position for i in ids] == pytest.approx([1000 + 50 * i for i in ids], abs=3)
+    bus.relax()
+    assert not kit.world.torques.any()
+
+
+def test_an_adapter_drops_half_a_request_after_a_pause_and_fills_up_the_reply_after_an_error():
+    asked = frame(REQUEST, 7, encoded((I2cWrite(0x40, b"\x02"), I2cRead(0x40, 1), I2cRead(0x50, 3))))
+    refused = (0.0, frame(REPLY, 7, bytes([errno.EREMOTEIO, 0, 0, 0, 0])))
+    for pause, replies in ((0.049, []), (0.051, [refused])):
+        adapter = I2cAdapter(LagWorld(PROTOCOLS["pca9685"].scale, 1), [0])
+        assert adapter.receive(bytes([REQUEST, 200, 0, 1]), 1.0) == []
+        assert adapter.receive(asked, 1.0 + pause) == replies
+
+
+def test_the_time_of_goals_on_the_bus_is_that_of_nine_bits_per_byte():
+    boards = Boards().armed()
+    boards.port.written.clear()
+    boards.bus.write_goals(dict.fromkeys(IDS, 1600), 0.0)
+    size = sum(1 + len(data) for _, data in boards.port.written)  # with the address
+    for count in (len(IDS), 3):
+        timing = boards.bus.timing(count)
+        assert timing.write == pytest.approx(size * 9 / 400_000 * count / len(IDS))
+        assert (timing.read, timing.turnarounds) == (0.0, 0)
+
+
+def test_each_board_may_have_an_oscillator_of_its_own():
+    options = {"addresses": ADDRESSES[:2], "oscillator": (23.0, 27.0)}
+    world = LagWorld(PROTOCOLS["pca9685"].scale, 2)
+    wire = I2cAdapter(world, (0, 16), **options).wire
+    bus = Pca9685Bus(WirePort(wire), (0, 16), **options)
+    bus.identify()
+    bus.write_goals({0: 1500, 16: 1500}, 0.0)
+    bus.torque((0, 16), True)
+    for chip in wire.chips:
+        assert chip.pulse(0).width == pytest.approx(1500.0, abs=0.5 * chip.period / 4096 + 1e-6)
+        assert 1e6 / chip.period == pytest.approx(50.0, rel=0.01)
+    assert wire.chips[0].period != wire.chips[1].period

@@ -1,13 +1,17 @@
 """Sensors of the battery: the examples of their data sheets, dividers and faults."""
 
+import errno
+
 import pytest
 
 from hexapod_control.servos.emulator.chips.i2c_wire import I2cWire
-from hexapod_control.servos.emulator.chips.io_chips import supply_chip
+from hexapod_control.servos.emulator.chips.io_chips import io_chips, supply_chip
 from hexapod_control.servos.emulator.chips.supply_chips import EmulatedSupply
-from hexapod_control.servos.i2c import supply_sensor
+from hexapod_control.servos.i2c import foot_switches, supply_sensor
+from hexapod_control.servos.i2c.foot_switches import FootSwitches, FootSwitchSection
 from hexapod_control.servos.i2c.i2c_port import I2cRead, I2cWrite, failure
 from hexapod_control.servos.i2c.supply_sensor import SUPPLY_CHIPS, SupplySection, SupplySensor
+from hexapod_control.servos.settings.io_section import ImuSection, IoSettings
 
 SECTIONS = {
     "ina219": SupplySection("ina219", 0x44, shunt=0.002),
@@ -26,7 +30,7 @@ class Line:
         other = SupplySection(chip, section.address) if chip else section
         self.wire = I2cWire([supply_chip(other, supply)])
         monkeypatch.setattr(supply_sensor, "open_i2c", lambda path: self)
-        self.sensor = SupplySensor(section, self.path)
+        self.sensor, self.closed = SupplySensor(section, self.path), 0
 
     def transfer(self, *messages):
         number, data = self.wire.transfer(messages)
@@ -42,7 +46,7 @@ class Line:
         return [self.wire.transfer(each)[1].hex().upper() for each in ask]
 
     def close(self):
-        pass
+        self.closed += 1
 
 
 @pytest.mark.parametrize(
@@ -54,6 +58,42 @@ def test_the_example_of_the_data_sheet_has_10_amperes_at_11_98_volts_over_2_mill
     assert line.sensor.read() == pytest.approx((11.98, 10.0))
     line.wire.chips[0] = supply_chip(SECTIONS[name], EmulatedSupply(11.98, -0.02))
     assert line.sensor.read()[1] == pytest.approx(-10.0)
+
+
+@pytest.mark.parametrize("name", ["ina219", "ina226"])
+def test_a_current_monitor_measures_up_to_its_26_or_36_volts_behind_its_own_divider_and_shunt(monkeypatch, name):
+    section = SupplySection(name, 0x44, shunt=0.1, divider=2.0)
+    volts = {"ina219": 26.0, "ina226": 36.0}[name]
+    line = Line(monkeypatch, section, EmulatedSupply(volts, 0.05))
+    assert line.sensor.read() == pytest.approx((2.0 * volts, 0.5))
+
+
+@pytest.mark.parametrize(("volts", "amperes"), [(0.2, 0.8192), (-0.2, -0.8192)])
+def test_a_voltage_beyond_the_range_of_a_sensor_is_at_its_end(monkeypatch, volts, amperes):
+    line = Line(monkeypatch, SupplySection("ina226", 0x44), EmulatedSupply(11.98, volts))  # with a shunt of 0.1 ohm
+    assert line.sensor.read()[1] == pytest.approx(amperes, abs=1e-4)
+    converter = SupplySection("ads1115", 0x49)
+    line = Line(monkeypatch, converter, EmulatedSupply(5.0))
+    line.sensor.read()
+    assert line.sensor.read()[0] == pytest.approx(4.096, abs=1e-3)
+
+
+def test_an_ads7830_measures_in_shares_of_its_supply(monkeypatch):
+    for reference in (3.3, 5.0):
+        section = SupplySection("ads7830", 0x48, reference=reference, divider=3.0)
+        for volts, expected in (
+            (reference, 3.0 * reference),
+            (0.75 * reference, 191 / 255 * 3.0 * reference),
+            (9.0, 3.0 * reference),
+            (0.0, 0.0),
+        ):
+            line = Line(monkeypatch, section, EmulatedSupply(volts))
+            assert line.sensor.read() == (pytest.approx(expected), None)
+
+
+def test_a_sensor_is_wired_as_on_most_boards_unless_the_robot_file_says_otherwise():
+    section = SupplySection("ina219", 0x40)
+    assert (section.shunt, section.channel, section.divider, section.reference) == (0.1, 0, 1.0, 5.0)
 
 
 @pytest.mark.parametrize(("name", "tolerance"), [("ads1115", 0.001), ("ads7830", 0.04)])
@@ -114,3 +154,39 @@ def test_a_sensor_that_is_lost_is_reported_and_read_again_when_it_is_back(monkey
     line.wire.plug(0x44)
     assert line.sensor.read()[0] == pytest.approx(11.98)
     assert line.sensor.error == ""
+    line.sensor.close()
+    line.sensor.close()
+    assert line.closed == 1  # only at the end: the bus itself was never lost
+
+
+def test_a_bus_that_is_gone_is_opened_again_and_its_sensor_checked_again(monkeypatch):
+    line = Line(monkeypatch, SECTIONS["ina219"], EmulatedSupply())
+    assert line.sensor.read()[0] == pytest.approx(11.98)
+    line.wire.faulty[0x44] = errno.ENODEV
+    assert line.sensor.read() == (None, None)
+    assert line.sensor.error.startswith("the battery is not measured: /dev/i2c-1: the I2C bus is gone")
+    assert line.closed == 1
+    line.wire.faulty.clear()
+    line.wire.chips[0] = supply_chip(SECTIONS["ina226"], EmulatedSupply())
+    assert line.sensor.read() == (None, None)
+    assert "is no INA219, its register 0 is 0x4127 instead of 0x399F" in line.sensor.error
+
+
+@pytest.mark.parametrize("name", SUPPLY_CHIPS)
+def test_an_emulated_robot_lies_still_on_no_foot_with_a_battery_of_11_volts(monkeypatch, name):
+    battery = SupplySection(name, 0x4A, shunt=0.02, channel=1, divider=3.0)
+    feet = FootSwitchSection("mcp23017", 0x21, "", (0, 9), "low", 0.0)
+    line = Line(monkeypatch, battery, EmulatedSupply())
+    line.wire.chips = io_chips(IoSettings(imu=ImuSection("mpu6050", 0x69, (0, 0, 0)), battery=battery, feet=feet))
+    assert [chip.address for chip in line.wire.chips] == [0x69, 0x4A, 0x21]
+    volts, amperes = [line.sensor.read() for _ in range(2)][-1]
+    assert volts == pytest.approx(11.1, abs=0.04)
+    assert amperes == (pytest.approx(2.0) if name.startswith("ina") else None)
+    monkeypatch.setattr(foot_switches, "open_i2c", lambda path: line)
+    assert FootSwitches(feet, line.path).read() == (False, False)
+    assert line.wire.chips[2].registers == {0x00: 0xFF, 0x01: 0xFF, 0x0C: 0x01, 0x0D: 0x02}
+
+
+def test_other_switches_and_missing_sensors_have_no_emulated_chips():
+    assert io_chips(IoSettings()) == []
+    assert io_chips(IoSettings(feet=FootSwitchSection("gpio", 0x20, "/dev/gpiochip0", (1,), "low", 0.0))) == []

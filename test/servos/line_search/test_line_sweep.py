@@ -8,7 +8,7 @@ from hexapod_control.servos.line_search.line_sweep import LineFinding, listen, s
 IDS = range(20)
 
 
-def swept(kit, baud, **limits):
+def swept(kit, baud, ids=IDS, **limits):
     """What a sweep finds if the emulated servos have this baud, and what it tried."""
     tried = []
 
@@ -17,7 +17,7 @@ def swept(kit, baud, **limits):
         kit.port.mute = asked != baud
         return kit.port
 
-    return list(sweep(connect, IDS, tried=tried.append, wait=AT_ONCE, **limits)), tried
+    return list(sweep(connect, ids, tried=tried.append, wait=AT_ONCE, **limits)), tried
 
 
 @pytest.mark.parametrize(
@@ -65,10 +65,22 @@ def test_the_limits_of_a_sweep_leave_out_the_rest():
 def test_boards_are_found_first_and_end_the_sweep():
     found, tried = swept(Kit("ssc32"), 115_200)
     assert [each.text for each in found] == ["the port answers like an SSC-32 at 115200 baud"]
-    assert len(tried) == 3
+    assert tried == ["maestro at 115200 baud", "servo2040 at 115200 baud", "ssc32 at 115200 baud"]
 
 
 def test_a_servo_that_no_protocol_controls_is_named_with_that():
     assert LineFinding(57_600, "", {1: "Robotis XL-320"}).text == (
         "at 57600 baud: 1 servos (Robotis XL-320), ids 1, which no protocol here controls"
     )
+
+
+def test_every_baud_that_servos_can_be_set_to_is_tried_the_usual_ones_first():
+    kit = Kit()
+    _, tried = swept(kit, 0, ids=(1,), protocols=("feetech_st", "dynamixel2", "lx16a"))
+    feetech = (1_000_000, 500_000, 250_000, 128_000, 115_200, 76_800, 57_600, 38_400)  # register values 0 to 7
+    x_series = (57_600, 1_000_000, 115_200, 2_000_000, 3_000_000, 4_000_000, 9_600)
+    assert tried == [
+        *(f"feetech_st or feetech_sc or dynamixel1 at {baud} baud" for baud in feetech),
+        *(f"dynamixel2 at {baud} baud" for baud in x_series),
+        "lx16a at 115200 baud",
+    ]

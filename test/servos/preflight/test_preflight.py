@@ -9,7 +9,7 @@ from support.kits.memory_wire import MemoryPort
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.servos.emulator.device_registry import emulated_device
 from hexapod_control.servos.emulator.servo_world import LagWorld
-from hexapod_control.servos.preflight import repair
+from hexapod_control.servos.preflight import register_repair
 from hexapod_control.servos.preflight.check_tables import CHECKS
 from hexapod_control.servos.preflight.preflight import PreflightReport, inspect, with_offsets
 from hexapod_control.servos.protocol_registry import PROTOCOLS
@@ -162,12 +162,12 @@ def test_repair_restores_every_register_and_keeps_it_without_power(protocol, tmp
     for at, (_, name, value, _) in enumerate(rows):
         bench.set(name, value, at)
     bench.bus.torque([joint.id for joint in bench.joints], True)
-    wrong = repair.repairable(bench.report())
+    wrong = register_repair.repairable(bench.report())
     assert len(wrong) == len(rows)
-    backup = repair.save_backup(tmp_path / "robot.yaml", protocol, wrong)
+    backup = register_repair.save_backup(tmp_path / "robot.yaml", protocol, wrong)
     assert backup.read_text().count(f'"value": {rows[0][2]}}}') >= 1 and backup.parent == tmp_path
-    assert repair.save_backup(tmp_path / "robot.yaml", protocol, wrong) != backup
-    assert repair.restore(bench.bus, wrong) == []
+    assert register_repair.save_backup(tmp_path / "robot.yaml", protocol, wrong) != backup
+    assert register_repair.restore(bench.bus, wrong) == []
     assert not bench.world.torques.any()
     bench.world.unplug(*range(18))
     bench.world.plug(*range(18))
@@ -177,17 +177,17 @@ def test_repair_restores_every_register_and_keeps_it_without_power(protocol, tmp
 def test_a_register_that_does_not_take_its_value_is_named():
     bench = Bench("feetech_st")
     bench.set("mode", 1)
-    (wrong,) = repair.repairable(bench.report())
+    (wrong,) = register_repair.repairable(bench.report())
     bench.world.unplug(4)
-    assert repair.restore(bench.bus, [wrong]) == [wrong]
+    assert register_repair.restore(bench.bus, [wrong]) == [wrong]
 
 
 @pytest.mark.parametrize("protocol", CHECKS)
 def test_angle_limits_are_narrowed_to_five_degrees_beyond_the_joints_on_request(protocol):
     bench = Bench(protocol)
-    wrong = repair.repairable(bench.report(advice=True))
+    wrong = register_repair.repairable(bench.report(advice=True))
     assert {problem.problem for problem in wrong} == {"a corrupted goal could turn the servo farther than the joint"}
-    assert repair.restore(bench.bus, wrong) == []
+    assert register_repair.restore(bench.bus, wrong) == []
     assert bench.report(advice=True) == PreflightReport()
     joint = bench.joints[3]
     bench.bus.torque([joint.id], True)
@@ -205,6 +205,6 @@ def test_angle_limits_are_narrowed_to_five_degrees_beyond_the_joints_on_request(
 def test_an_unknown_offset_is_not_repaired():
     bench = Bench("feetech_st")
     bench.set("offset", 100)
-    assert repair.repairable(bench.report()) == ()
+    assert register_repair.repairable(bench.report()) == ()
     bench.joints = tuple(dataclasses.replace(joint, offset=0) for joint in bench.joints)
-    assert [problem.wanted for problem in repair.repairable(bench.report())] == [0]
+    assert [problem.wanted for problem in register_repair.repairable(bench.report())] == [0]

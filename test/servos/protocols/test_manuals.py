@@ -1,12 +1,18 @@
 """Registers, commands and codes of every protocol are those of the makers' manuals."""
 
+from functools import reduce
+from operator import or_
+
 import pytest
 
+from hexapod_control.servos.bus.bus_interface import ServoFault
 from hexapod_control.servos.bus.ff_frames import FFInstruction
+from hexapod_control.servos.bus.id_addressing import decode_faults
 from hexapod_control.servos.emulator.control_tables.ax_table import AX_TABLE
 from hexapod_control.servos.emulator.control_tables.feetech_tables import SC_TABLE, ST_TABLE
 from hexapod_control.servos.emulator.control_tables.lx16a_table import LX_SETTINGS
 from hexapod_control.servos.emulator.control_tables.x_table import X_TABLE
+from hexapod_control.servos.protocols import dynamixel1, dynamixel2_frames, feetech_st
 from hexapod_control.servos.protocols.dynamixel1 import Dynamixel1Register
 from hexapod_control.servos.protocols.dynamixel2_frames import Dynamixel2Instruction, Dynamixel2Mode, Dynamixel2Register
 from hexapod_control.servos.protocols.feetech_sc import FeetechScRegister
@@ -154,3 +160,25 @@ def test_every_setting_of_an_emulated_lx_servo_matches_the_manual():
     assert " ".join(rows) == " ".join(LX_MANUAL.split())
     assert [write for write, s in LX_SETTINGS.items() if s.signed] == [Lx16aCommand.OFFSET, Lx16aCommand.MODE_WRITE]
     assert [write for write, s in LX_SETTINGS.items() if not s.kept] == [Lx16aCommand.OFFSET, Lx16aCommand.MODE_WRITE]
+
+
+# Bits of the error byte, or of HARDWARE_ERROR: voltage, angle, encoder, heat, current, overload; x: others.
+FAULTS = {"dynamixel1": "v a h x x o x -", "dynamixel2": "v - h e x o - -", "feetech_st": "v e h c - o - -"}
+LETTERS = {
+    "v": ServoFault.VOLTAGE,
+    "a": ServoFault.ANGLE,
+    "e": ServoFault.ENCODER,
+    "h": ServoFault.HEAT,
+    "c": ServoFault.CURRENT,
+    "o": ServoFault.OVERLOAD,
+    "x": ServoFault.OTHER,
+    "-": ServoFault.NONE,
+}
+
+
+@pytest.mark.parametrize("module", [dynamixel1, dynamixel2_frames, feetech_st], ids=list(FAULTS))
+def test_every_fault_bit_matches_the_manual(module):
+    name = module.__name__.rpartition(".")[2].removesuffix("_frames")
+    letters = FAULTS[name].split()
+    assert [decode_faults(1 << bit, module.FAULT_BITS) for bit in range(8)] == [LETTERS[each] for each in letters]
+    assert decode_faults(0xFF, module.FAULT_BITS) == reduce(or_, (LETTERS[each] for each in letters))

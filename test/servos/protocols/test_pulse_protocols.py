@@ -495,7 +495,7 @@ def test_an_ssc32_move_takes_its_time():
 
 
 def test_the_first_reading_of_an_ssc32_input_is_thrown_away():
-    port = MemoryPort(Ssc32Device(LagWorld(SCALE, voltage=7.4), divider=3.0))
+    port = MemoryPort(Ssc32Device(LagWorld(SCALE, voltage=7.4)))
     bus = Ssc32Bus(port, ALL, battery="A", divider=3.0)
     volts, current = bus.supply()
     assert volts == pytest.approx(7.4, abs=0.06)
@@ -555,7 +555,9 @@ def test_the_servo2040_dialect_is_recognised_by_the_length_of_a_reply(dialect):
     bus = Servo2040Bus(port, ALL)
     bus.identify()
     assert bus.dialect is dialect
+    assert len(port.written) == (2 if dialect is Servo2040Dialect.ORIGINAL else 1)  # a cut reply looks like an original
     assert bus.counters.timeouts == bus.counters.bad == 0
+    assert bus.timing(18).read == pytest.approx((3 + 7 + (dialect is Servo2040Dialect.FORK)) * 10 / 115_200)
     volts, amperes = bus.supply()
     assert volts == pytest.approx(11.1, abs=0.01)
     assert amperes == pytest.approx(0.0, abs=0.05)
@@ -691,3 +693,169 @@ def test_a_reply_is_corrupt_if_its_pulses_are_impossible_and_missing_if_it_is_cu
     port.lose = 1
     assert cut.read(ALL, POSITION) == {}
     assert cut.counters.bad == 0
+
+
+@pytest.fixture
+def nothing_is_late(monkeypatch):
+    """Replies that do not come at once never come."""
+    monkeypatch.setattr(pulse_board, "LATE_WINDOW_S", -1.0)
+
+
+def test_a_board_says_whether_it_answers(rig, nothing_is_late):
+    _, port, bus = rig
+    bus.identify()
+    received = bus.counters.received
+    assert bus.answers() is True
+    assert bus.counters.received == received + 1
+    port.deaf = True
+    assert bus.answers() is False
+    assert bus.supply() == (None, None)
+    assert bus.counters.received == received + 1
+    port.deaf = False
+    assert bus.answers() is True
+    bus.urgent.set()
+    assert bus.answers() is None
+    assert bus.supply() == (None, None)
+    assert bus.read(ALL, POSITION) == {}
+
+
+def test_some_servos_lose_their_torque_alone_unless_a_relay_powers_all(rig):
+    world, _, bus = rig
+    bus.write_goals(MIDDLE, 0.0)
+    bus.torque(ALL, True)
+    bus.torque([3, 5], False)
+    one_relay = isinstance(bus, Servo2040Bus)
+    assert [i for i in ALL if not world.torques[i]] == ([] if one_relay else [3, 5])
+    bus.torque([], False)
+    bus.write_goals(dict.fromkeys(ALL, 1600), 0.0)
+    assert [i for i in ALL if not world.torques[i]] == ([] if one_relay else [3, 5])
+    bus.torque([3, 5], True)
+    assert world.torques.all() and (world.goals == 1600).all()
+
+
+def test_a_missing_reading_of_an_ssc32_input_is_unknown_and_the_next_line_begins_anew(nothing_is_late):
+    port = MemoryPort(Ssc32Device(LagWorld(SCALE, voltage=7.4)))
+    bus = Ssc32Bus(port, ALL, battery="A", divider=3.0)
+    for lines in ([b"\x1bVA\r", b"VA\r"], [b"\x1bVA\r"]):  # the first reading of all is not valid
+        port.deaf = True
+        assert bus.supply() == (None, None)
+        port.deaf = False
+        port.written.clear()
+        assert bus.supply()[0] == pytest.approx(7.4, abs=0.06)
+        assert port.written == lines
+    port.written.clear()
+    bus.supply()
+    assert port.written == [b"VA\r"]
+
+
+@pytest.mark.parametrize("name", ["I", "a", "AB"])
+def test_an_ssc32_has_eight_analog_inputs(name):
+    assert Ssc32Bus(MemoryPort(None), ALL, battery="H")
+    with pytest.raises(ValueError, match="battery is an analog input from A to H"):
+        Ssc32Bus(MemoryPort(None), ALL, battery=name)
+
+
+def test_the_last_index_of_a_servo2040_is_that_of_the_forks_latch():
+    for dialect, replies in ((Servo2040Dialect.ORIGINAL, 0), (Servo2040Dialect.FORK, 1)):
+        device = Servo2040Device(LagWorld(SCALE), dialect=dialect)
+        assert len(device.receive(servo2040.query(26, 1), 0.0)) == 1
+        assert len(device.receive(servo2040.query(26, 2), 0.0)) == replies
+        assert device.receive(servo2040.query(27, 2), 0.0) == []
+
+
+@pytest.mark.parametrize("dialect", [None, *Servo2040Dialect])
+def test_a_given_dialect_of_a_servo2040_is_checked(dialect):
+    port = MemoryPort(Servo2040Device(LagWorld(SCALE), dialect=Servo2040Dialect.FORK))
+    bus = Servo2040Bus(port, ALL, dialect=dialect)
+    if dialect is not Servo2040Dialect.ORIGINAL:
+        assert set(bus.identify()) == set(ALL)
+        assert bus.dialect is Servo2040Dialect.FORK and bus.can_read is ServoQuantity.FAULT
+
+
+class Scripted:
+    """A board that sends these replies one after the other."""
+
+    def __init__(self, *replies):
+        self.replies = list(replies)
+
+    def receive(self, data, now):
+        return [(0.0, self.replies.pop(0))] if self.replies else []
+
+
+def test_an_ssc32_that_first_sends_something_else_is_identified_and_the_wrong_reply_counted():
+    port = MemoryPort(Scripted(b"SSC-32 ready", b"+"))
+    bus = Ssc32Bus(port, ALL)
+    assert set(bus.identify()) == set(ALL)
+    assert (bus.counters.bad, bus.counters.received) == (1, 1)
+    assert port.written == [b"\x1bQ\r"] * 2
+    late = Ssc32Bus(MemoryPort(Scripted(b"", b".")), ALL)
+    late.identify()
+    assert (late.counters.bad, late.counters.received) == (0, 1)
+
+
+@pytest.mark.parametrize("first", [b"", b"\xa1", b"\xa1\x00", b"\x20"])
+def test_a_maestro_is_asked_three_times_and_an_echo_is_no_answer(first):
+    port = MemoryPort(Scripted(first, first, b"\x00\x00"))
+    bus = MaestroBus(port, ALL)
+    assert set(bus.identify()) == set(ALL)
+    assert port.written == [b"\xa1"] * 3
+    assert bus.counters.received == 1
+    port = MemoryPort(Scripted(first, first, first))
+    with pytest.raises(BusError, match="no Maestro answers"):
+        MaestroBus(port, ALL).identify()
+    assert port.written == [b"\xa1"] * 4  # the last one for an echo
+
+
+@pytest.mark.parametrize(
+    ("dialect", "volts", "shown"),
+    [
+        (Servo2040Dialect.FORK, 11.1, 1110),
+        (Servo2040Dialect.FORK, 200.0, 16383),
+        (Servo2040Dialect.ORIGINAL, 10.0, 3103),
+    ],
+)
+def test_values_of_a_servo2040_end_at_14_bits_and_its_inputs_are_low_at_first(dialect, volts, shown):
+    device = Servo2040Device(LagWorld(SCALE, voltage=volts), dialect=dialect)
+
+    def value(index, count=1):
+        ((_, data),) = device.receive(servo2040.query(index, count), 0.0)
+        (found,) = servo2040.Servo2040Decoder(dialect).feed(data)
+        return found.values
+
+    assert value(25) == (shown,)
+    assert value(18, 6) == (0,) * 6
+    assert value(0, 2) == (1500, 1500)
+    assert value(26) == (0,)
+    device.receive(servo2040.set_goals(1, [1700]) + servo2040.relay(True), 0.0)
+    assert value(0, 2) == (1500, 1700)
+    assert value(26) == (1,)
+
+
+def test_an_ssc32_that_answers_something_else_is_counted_and_asked_on_a_line_of_its_own(nothing_is_late):
+    port = MemoryPort(Scripted(b".", b"x", b"", b"."))
+    bus = Ssc32Bus(port, ALL)
+    bus.identify()
+    assert [bus.answers(), bus.answers(), bus.answers()] == [False, False, True]
+    assert (bus.counters.bad, bus.counters.received) == (1, 2)
+    assert port.written == [b"\x1bQ\r", b"Q\r", b"\x1bQ\r", b"\x1bQ\r"]
+
+
+def test_no_more_bytes_are_waited_for_than_a_board_sends(rig):
+    _, port, bus = rig
+    bus.identify()
+    bus.write_goals(MIDDLE, 0.0)
+    bus.torque(ALL, True)
+    read, missing = port.read, []
+
+    def counted(count, deadline):
+        data = read(count, deadline)
+        missing.append(count - len(data))
+        return data
+
+    port.read = counted
+    for what in (POSITION, ServoQuantity.FAULT, POSITION | ServoQuantity.FAULT):
+        bus.read(ALL, what)
+    bus.supply()
+    bus.answers()
+    assert len(missing) >= 3 and not any(missing)
+    assert port.waiting == b""

@@ -234,6 +234,57 @@ def test_faults_are_read_and_overload_is_cleared(name, fault):
         assert not bench.world.has_torque(6) and bench.world.has_torque(5)
 
 
+# Address and bytes of voltage [0.1 V], temperature [degC] and load (of 1000, on an AX-12A of 1023).
+@pytest.mark.parametrize(
+    ("name", "voltage", "temperature", "load", "half"),
+    [
+        ("feetech_st", (62, 1), 63, 60, 500),
+        ("feetech_sc", (62, 1), 63, 60, 500),
+        ("dynamixel1", (42, 1), 43, 40, 512),
+        ("dynamixel2", (144, 2), 146, 126, 500),
+    ],
+)
+def test_registers_of_servos_are_in_the_units_of_the_manuals(name, voltage, temperature, load, half):
+    bench = Bench(name, (1,))
+    order = "big" if name == "feetech_sc" else "little"
+    bench.world.voltages[:], bench.world.temperatures[:], bench.world.loads[:] = 11.1, 47.0, 0.5
+    assert int.from_bytes(bench.bus.registers(1, *voltage), order) == 111
+    assert int.from_bytes(bench.bus.registers(1, temperature, 1), order) == 47
+    assert int.from_bytes(bench.bus.registers(1, load, 2), order) == half
+    reading = bench.bus.read((1,), EVERYTHING)[1]
+    assert (reading.voltage, reading.temperature) == (pytest.approx(11.1), 47)
+    assert reading.load == pytest.approx(0.5, abs=0.001)
+
+
+@smart
+def test_servos_report_whether_their_torque_is_on(name):
+    bench = Bench(name)
+    bench.bus.torque(IDS[:3], True)
+    bench.world.unplug(1)
+    assert bench.bus.torques(IDS[:5]) == {1: True, 3: True, 4: False, 5: False}
+
+
+def test_the_maximum_voltage_of_an_st_servo_is_that_of_its_register_and_others_do_not_tell():
+    bench = Bench("feetech_st", (1, 2))
+    bench.line.device.memories[1][14] = 84
+    assert [bench.bus.max_voltage(servo) for servo in (1, 2)] == [14.0, 8.4]
+    bench.world.unplug(1)
+    assert bench.bus.max_voltage(2) is None
+    for name in ("feetech_sc", "dynamixel1"):
+        other = Bench(name, (1,))
+        assert other.bus.max_voltage(1) is None
+        assert other.line.writes == []
+
+
+def test_an_overloaded_lx_servo_recovers_without_torque():
+    bench = Bench("lx16a")
+    bench.bus.torque(IDS, True)
+    bench.world.latch(6, ServoFault.OVERLOAD)
+    bench.bus.recover(7)
+    assert bench.world.fault(6) is ServoFault.NONE
+    assert [i for i in range(18) if not bench.world.has_torque(i)] == [6]
+
+
 @pytest.mark.parametrize("name", ["feetech_st", "feetech_sc"])
 def test_the_protection_of_a_feetech_servo_ends_when_the_torque_goes_off_and_not_when_it_goes_on(name):
     bench = Bench(name)
@@ -482,7 +533,7 @@ def test_an_st_move_gets_the_speed_that_takes_it_there_in_time():
     bench = Bench("feetech_st", (1, 2))
     bench.bus.read((1,), POSITION)
     bench.bus.write_goals({1: 2148, 2: 2148}, 0.1)
-    slow = feetech_st.goal_row(2148, feetech_st.SPEEDS.unknown)  # the position of servo 2 is unknown
+    slow = feetech_st.goal_row(2148, 300)  # 26 deg/s: the position of servo 2 is unknown
     assert bench.line.writes[-1] == ff_frames.sync_write(42, {1: feetech_st.goal_row(2148, 1000), 2: slow})
     bench.bus.write_goals({1: 2148, 2: 2168}, 0.1)  # 1 has not been seen to move yet
     rows = {1: feetech_st.goal_row(2148, 1000), 2: feetech_st.goal_row(2168, 200)}
@@ -491,6 +542,35 @@ def test_an_st_move_gets_the_speed_that_takes_it_there_in_time():
     bench.bus.read((1,), POSITION)
     bench.bus.write_goals({1: 2148}, 0.1)
     assert bench.line.writes[-1] == ff_frames.sync_write(42, {1: feetech_st.goal_row(2148, 1)})  # 0 would be full speed
+
+
+def test_an_ax_move_gets_the_speed_that_takes_it_there_in_time():
+    bench = Bench("dynamixel1", (1, 2))
+    bench.bus.read((1,), POSITION)
+    bench.bus.write_goals({1: 612, 2: 612}, 0.5)
+    speed = math.ceil(100 / 0.5 / (0.111 * 360 / 60 * 1024 / 300))
+    slow = dynamixel1.goal_row(612, 32)  # 21 deg/s: the position of servo 2 is unknown
+    assert bench.line.writes[-1] == ff_frames.sync_write(30, {1: dynamixel1.goal_row(612, speed), 2: slow})
+    bench.bus.write_goals({1: 512, 2: 512}, 0.0)
+    rows = dict.fromkeys((1, 2), dynamixel1.goal_row(512, 0))
+    assert bench.line.writes[-1] == ff_frames.sync_write(30, rows)
+
+
+@pytest.mark.parametrize("off", ["torque", "relax", "recover"])
+def test_an_st_servo_that_was_without_torque_moves_from_where_it_is_and_not_from_its_old_goal(off):
+    bench = Bench("feetech_st", (1, 2))
+    bench.bus.write_goals({1: 1000, 2: 1000}, 0.1)
+    acts = {
+        "torque": lambda: bench.bus.torque((1,), False),
+        "relax": bench.bus.relax,
+        "recover": lambda: bench.bus.recover(1),
+    }
+    acts[off]()
+    bench.bus.read((1, 2), POSITION)
+    bench.bus.write_goals({1: 2098, 2: 2098}, 0.1)
+    other = 500 if off == "relax" else 10980  # from its goal
+    rows = {1: feetech_st.goal_row(2098, 500), 2: feetech_st.goal_row(2098, other)}
+    assert bench.line.writes[-1] == ff_frames.sync_write(42, rows)
 
 
 def test_an_x_servo_with_a_time_profile_gets_the_duration_once():
@@ -533,6 +613,25 @@ def test_a_fast_read_falls_back_when_a_servo_is_missing():
     bench.line.writes.clear()
     assert set(bench.bus.read(IDS, POSITION)) == set(IDS) - {9}
     assert len(bench.line.writes) == 1
+
+
+@pytest.mark.parametrize(("error", "asked"), [(0x00, []), (0x01, []), (0x7F, []), (0x80, [1]), (0x81, [1])])
+def test_x_servos_are_asked_for_their_faults_only_if_bit_7_of_their_errors_is_set(error, asked):
+    bench = Bench("dynamixel2", (1,))
+    bench.world.latch(0, ServoFault.HEAT)
+    bench.line.spoil = lambda reply: dynamixel2_frames.build(1, 0x55, bytes((error,)) + reply[9:-2])
+    reading = bench.bus.read((1,), POSITION | ServoQuantity.FAULT)[1]
+    assert reading.fault == (ServoFault.HEAT if asked else ServoFault.NONE)
+    assert len(bench.line.writes) == 1 + len(asked)
+
+
+def test_a_fast_read_of_more_than_255_bytes_has_all_servos():
+    bench = Bench("dynamixel2", tuple(range(1, 25)), read="fast")
+    expected = bench.spread()
+    found = bench.bus.read(bench.ids, POSITION | ServoQuantity.SPEED | ServoQuantity.LOAD)
+    assert {i: r.position for i, r in found.items()} == expected
+    assert len(bench.line.writes) == 1
+    assert bench.line.replied == dynamixel2_frames.fast_size(10, 24) > 255
 
 
 def test_an_lx_servo_beyond_its_end_reads_negative():

@@ -10,7 +10,7 @@ from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.section_writer import with_section
 from hexapod_control.core.names import STANDARD
 from hexapod_control.servos.protocol_registry import PROTOCOLS
-from hexapod_control.servos.settings.io_section import BUS, IoSettings, io_lines, io_settings
+from hexapod_control.servos.settings.io_section import BUS, IoSettings, has_imu, io_lines, io_settings
 from hexapod_control.servos.settings.save_servo_section import section
 from hexapod_control.servos.settings.servo_section import servo_settings
 
@@ -48,6 +48,7 @@ def test_the_usual_address_and_no_rotation_are_the_defaults(read):
     ("text", "words"),
     [
         ("3", "io: is 3, must be a section"),
+        ("{imu: 3}", "io.imu: is 3, must be a section with chip"),
         ("{imu: {}}", "io.imu.chip: is missing, must be one of mpu6050"),
         ("{imu: 3}", "io.imu: is 3, must be a section"),
         ("{imu: {chip: mpu6055}}", "did you mean mpu6050"),
@@ -133,3 +134,11 @@ def test_feet_have_a_pin_for_every_leg(read):
         with pytest.raises(RobotFileError) as refusal:
             read(text)
         assert words in str(refusal.value)
+
+
+def test_a_robot_has_an_imu_if_its_file_says_so_and_is_valid(tmp_path):
+    path = narrow_file(tmp_path / "robot.yaml")
+    plain = path.read_text()
+    for text, found in (("{imu: {chip: bno055}}", True), ("{bus: /dev/i2c-3}", False), ("{imu: 3}", False)):
+        path.write_text(f"{plain}\nio: {text}\n")
+        assert has_imu(str(path)) is found

@@ -1,7 +1,10 @@
 """Options of a protocol in the robot file reach its bus with the right value."""
 
+import math
+from dataclasses import replace
+
 import pytest
-from support.phantomx import narrow_file
+from support.phantomx import narrow_file, robot
 
 from hexapod_control.config.errors import RobotFileError
 from hexapod_control.config.robots.robot_file import load
@@ -13,8 +16,8 @@ from hexapod_control.servos.emulator.pseudo_terminal import PseudoTerminal
 from hexapod_control.servos.emulator.servo_world import LagWorld
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.protocols.servo2040 import Servo2040Dialect
-from hexapod_control.servos.settings.save_servo_section import save, section
-from hexapod_control.servos.settings.servo_section import servo_settings
+from hexapod_control.servos.settings.save_servo_section import entry, save, section
+from hexapod_control.servos.settings.servo_section import servo_settings, standard
 
 OPTIONS = [(row.name, option.key) for row in PROTOCOLS.values() for option in row.settings]
 GOOD = {  # value in the file, value that the bus gets
@@ -119,3 +122,15 @@ def test_addresses_may_be_hexadecimal_and_keep_that_when_the_section_is_written_
 def test_addresses_that_no_boards_can_have_are_refused(with_options, given, words):
     with pytest.raises(RobotFileError, match=words):
         with_options("pca9685", {"addresses": given})
+
+
+def test_numbers_of_a_joint_are_saved_with_their_fraction_and_without_one_as_whole_numbers():
+    joint, scale = standard(robot(), "feetech_st", "/dev/none").joints[0], PROTOCOLS["feetech_st"].scale
+    usual = {"id": 1, "direction": 1, "center": 2048, "q_center_deg": 0}
+    found = entry(joint, scale)
+    assert found == usual and all(isinstance(value, int) for value in found.values())
+    changed = replace(joint, center=2047.53, q_center=math.radians(-12.346), trim=math.radians(1.5), low=100, offset=-7)
+    more = {"center": 2047.5, "q_center_deg": -12.35, "trim_deg": 1.5, "low": 100, "offset": -7}
+    assert entry(changed, scale) == usual | more
+    changed = replace(joint, units_per_rad=700.04, units_per_rad_neg=600.26, high=4000)
+    assert entry(changed, scale) == usual | {"units_per_rad": 700, "units_per_rad_neg": 600.3, "high": 4000}

@@ -88,12 +88,19 @@ def test_an_explicit_port_overrides_the_file_and_another_protocol_has_standard_s
     assert read(section, port="/dev/ttyUSB7").ids[0] == 40
     other = read(section, protocol="dynamixel1", port="/dev/ttyUSB7")
     assert (other.protocol, other.ids) == ("dynamixel1", tuple(range(1, 19)))
+    with pytest.raises(ArgumentError, match=r"port.*must be given with dynamixel1"):
+        read(section, protocol="dynamixel1")
+    assert read(section, protocol="loopback").port == ""
 
 
 WRONG = {
     "a missing protocol": ("servos:\n  port: /dev/x\n", "servos.protocol: is missing, must be one of"),
     "an unknown protocol": ("servos:\n  protocol: feetech_stt\n", "did you mean feetech_st?"),
     "a protocol that is no text": ("servos:\n  protocol: 3\n", "servos.protocol: is 3"),
+    "a protocol that is not supported": (
+        "servos:\n  protocol: xl320\n",
+        "XL-320 servos have other registers and units",
+    ),
     "a missing port": ("servos:\n  protocol: feetech_st\n", "servos.port: is missing"),
     "an empty port": ("servos:\n  protocol: feetech_st\n  port:\n" + joints(), "servos.port: is empty"),
     "a section that is a list": ("servos: [1]\n", "servos: is [1], must be a section"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from hexapod_control.config.robots.draft.leg_draft import LegGeometry
-from hexapod_control.config.robots.draft.robot_draft import DraftServo, NotedValue, Origin
+from hexapod_control.config.robots.draft.robot_draft import DraftServo, Origin, SourcedValue
 from hexapod_control.config.robots.servo_table import version_for
 
 LEG_SHARES = {"coxa": 0.35, "femur": 0.325, "tibia": 0.325}  # of a leg's mass
@@ -14,18 +14,18 @@ FULL_TORQUE_ERROR = math.radians(5.0)  # [rad] position error at which a servo o
 STIFFNESS_NOTE = f"stall torque at an error of {math.degrees(FULL_TORQUE_ERROR):g} deg"
 
 
-def thicknesses(leg: LegGeometry, foot: NotedValue | None) -> dict[str, NotedValue]:
+def thicknesses(leg: LegGeometry, foot: SourcedValue | None) -> dict[str, SourcedValue]:
     """Radii [m] of coxa, femur and tibia for collisions and pictures, and of the foot's ball if unknown."""
     lengths = {"coxa": leg.femur, "femur": leg.femur, "tibia": leg.tibia, "foot": leg.tibia}
     found = {
-        name: NotedValue(max(0.001, share * lengths[name]), Origin.ASSUMED, "a share of the length")
+        name: SourcedValue(max(0.001, share * lengths[name]), Origin.ASSUMED, "a share of the length")
         for name, share in THICKNESS.items()
     }
     if foot is not None:
         found["foot"] = foot
     room = leg.tibia / 2.0 - found["foot"].value  # the tibia is at least twice as long as the radii of foot and tibia
     if found["tibia"].value >= 0.8 * room:
-        found["tibia"] = NotedValue(max(0.001, 0.5 * room), Origin.ASSUMED, "a share of the length")
+        found["tibia"] = SourcedValue(max(0.001, 0.5 * room), Origin.ASSUMED, "a share of the length")
     return found
 
 
@@ -35,10 +35,10 @@ def table_servo(model: str, voltage: float) -> DraftServo:
     assert row is not None  # checked by the callers
     figures = row.at(voltage)
     values = (figures.no_load_speed, figures.stall_torque, row.stiffness(voltage))
-    return DraftServo(model, voltage, *(NotedValue(value, Origin.GIVEN, "servo table") for value in values))
+    return DraftServo(model, voltage, *(SourcedValue(value, Origin.GIVEN, "servo table") for value in values))
 
 
-def unlisted_servo(speed: NotedValue, torque: NotedValue) -> DraftServo:
+def unlisted_servo(speed: SourcedValue, torque: SourcedValue) -> DraftServo:
     """A servo outside the table, with no-load speed [rad/s] and stall torque [N m]."""
-    stiffness = NotedValue(torque.value / FULL_TORQUE_ERROR, Origin.ASSUMED, STIFFNESS_NOTE)
+    stiffness = SourcedValue(torque.value / FULL_TORQUE_ERROR, Origin.ASSUMED, STIFFNESS_NOTE)
     return DraftServo("unknown", None, speed, torque, stiffness)

@@ -11,16 +11,16 @@ from hexapod_control.core.robot import Point, Vector
 
 
 class Origin(Enum):
-    """Origin of a value."""
+    """Origin of a value; capitals mark what the user has to check in the robot file."""
 
-    READ = "read"
-    GIVEN = "given"
-    ASSUMED = "ASSUMED"
-    MEASURE = "MEASURE"
+    READ = "read"  # from a URDF
+    GIVEN = "given"  # by the user or the servo table
+    ASSUMED = "ASSUMED"  # from typical robots
+    MEASURE = "MEASURE"  # assumed, and to be measured on the robot
 
 
 @dataclass(frozen=True, slots=True)
-class NotedValue:
+class SourcedValue:
     """A number with its origin and an explanation."""
 
     value: float
@@ -39,9 +39,9 @@ class DraftServo:
 
     model: str
     voltage: float | None  # [V] of a model of the table
-    speed: NotedValue  # [rad/s]
-    torque: NotedValue  # [N m]
-    stiffness: NotedValue  # [N m/rad]
+    speed: SourcedValue  # [rad/s]
+    torque: SourcedValue  # [N m]
+    stiffness: SourcedValue  # [N m/rad]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +50,10 @@ class DraftBody:
 
     size: Vector  # [m]
     center: Vector  # [m]
-    mass: NotedValue  # [kg]
+    mass: SourcedValue  # [kg]
     center_of_mass: Vector  # [m]
     size_origin: Origin
-    center_origin: Origin  # of the centre of mass
+    center_of_mass_origin: Origin
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +74,8 @@ class RobotDraft:
     name: str
     legs: dict[str, LegGeometry]  # by name, in the order of the robot file
     body: DraftBody
-    masses: dict[str, NotedValue]  # [kg] of coxa, femur, tibia
-    radii: dict[str, NotedValue]  # [m] of coxa, femur, tibia, foot
+    masses: dict[str, SourcedValue]  # [kg] of coxa, femur, tibia
+    radii: dict[str, SourcedValue]  # [m] of coxa, femur, tibia, foot
     servo: DraftServo
     stance: DraftStance
 

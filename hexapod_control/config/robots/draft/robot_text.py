@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from hexapod_control.config.robots.draft.leg_draft import LegGeometry
-from hexapod_control.config.robots.draft.robot_draft import DraftServo, NotedValue, Origin, RobotDraft
+from hexapod_control.config.robots.draft.robot_draft import DraftServo, Origin, RobotDraft, SourcedValue
 from hexapod_control.core.names import JOINTS
 
 DIGITS = 8  # significant digits of lengths [m] and angles [deg] that must agree with the URDF
@@ -56,7 +56,7 @@ def _body(draft: RobotDraft, notes: FileNotes) -> Iterator[str]:
     yield _commented(f"  size: {_rounded(body.size)}", f"[m] {body.size_origin.value}{notes.body}")
     yield _commented(f"  center: {_rounded(body.center)}", f"[m] {body.size_origin.value}")
     yield _commented(f"  mass: {body.mass.value:.5g}", f"[kg] {body.mass.comment}")
-    yield _commented(f"  center_of_mass: {_rounded(body.center_of_mass)}", f"[m] {body.center_origin.value}")
+    yield _commented(f"  center_of_mass: {_rounded(body.center_of_mass)}", f"[m] {body.center_of_mass_origin.value}")
     yield ""
     yield "foot:"
     yield _commented(f"  radius: {draft.radii['foot'].value:.4g}", f"[m] {draft.radii['foot'].comment}")
@@ -120,7 +120,7 @@ def _servo(servo: DraftServo, notes: FileNotes) -> Iterator[str]:
         yield f"    model: {servo.model}"
         yield _commented(f"    voltage: {servo.voltage:g}", "[V] given: figures from the servo table")
         return
-    rows: Mapping[str, tuple[NotedValue, str]] = {
+    rows: Mapping[str, tuple[SourcedValue, str]] = {
         "no_load_speed": (servo.speed, "rad/s"),
         "stall_torque": (servo.torque, "N m"),
         "stiffness": (servo.stiffness, "N m/rad"),

@@ -10,7 +10,7 @@ from itertools import product
 import numpy as np
 
 from hexapod_control.config.robots.draft.leg_draft import LegGeometry
-from hexapod_control.config.robots.draft.robot_draft import DraftBody, DraftServo, DraftStance, NotedValue, RobotDraft
+from hexapod_control.config.robots.draft.robot_draft import DraftBody, DraftServo, DraftStance, RobotDraft, SourcedValue
 from hexapod_control.config.robots.robot_keys import MIN_COXA_M
 from hexapod_control.core.names import JOINTS
 from hexapod_control.core.robot import Body, Joint, Leg, Robot, Segment, WalkDefaults
@@ -42,8 +42,8 @@ def lever(leg: LegGeometry) -> float:
 def find_stance(
     legs: Mapping[str, LegGeometry],
     body: DraftBody,
-    masses: Mapping[str, NotedValue],
-    radii: Mapping[str, NotedValue],
+    masses: Mapping[str, SourcedValue],
+    radii: Mapping[str, SourcedValue],
     servo: DraftServo,
     height: float | None = None,
 ) -> DraftStance | None:
@@ -179,8 +179,8 @@ def _standing(model: Robot, stance: DraftStance) -> Robot:
 def _model(
     legs: Mapping[str, LegGeometry],
     body: DraftBody,
-    masses: Mapping[str, NotedValue],
-    radii: Mapping[str, NotedValue],
+    masses: Mapping[str, SourcedValue],
+    radii: Mapping[str, SourcedValue],
     servo: DraftServo,
 ) -> Robot:
     """The robot as the planner sees it, without a stance yet."""
@@ -191,7 +191,11 @@ def _model(
 
 
 def _leg(
-    name: str, leg: LegGeometry, masses: Mapping[str, NotedValue], radii: Mapping[str, NotedValue], servo: DraftServo
+    name: str,
+    leg: LegGeometry,
+    masses: Mapping[str, SourcedValue],
+    radii: Mapping[str, SourcedValue],
+    servo: DraftServo,
 ) -> Leg:
     lengths = dict(zip(JOINTS, (leg.coxa, leg.femur, leg.tibia), strict=True))
     coxa, femur, tibia = (

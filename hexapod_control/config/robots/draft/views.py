@@ -40,8 +40,7 @@ def views_svg(robot: Robot) -> str:
 
 def _chain(robot: Robot, leg: Leg) -> tuple[Vector, ...]:
     """Hip, femur axis, knee and foot [m] in base_link."""
-    x, y = leg.foothold
-    ball = base_to_hip(leg, (x, y, robot.foot_radius - robot.walk.height))
+    ball = base_to_hip(leg, robot.neutral_ball(leg))
     angles = leg_inverse(leg, ball, (0.0, 0.0, 0.0)).joints
     knee, foot = leg_forward(leg, angles)
     c, s = math.cos(angles[0]), math.sin(angles[0])

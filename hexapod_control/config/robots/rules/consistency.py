@@ -44,23 +44,24 @@ def _check_hips(robot: Robot, legs: Sequence[CheckedValues]) -> None:
         for other in robot.legs[:i]:
             if math.dist(leg.hip, other.hip) < _SAME_HIP_M:
                 hip = "[" + ", ".join(f"{c:g}" for c in leg.hip) + "]"
-                other_hip = f"must differ from legs.{other.name}.hip"
-                raise legs[i].entries["hip"].error(f"is {hip}", other_hip, "two legs cannot be mounted in one place")
+                bound = f"must differ from legs.{other.name}.hip"
+                raise legs[i].entries["hip"].error(f"is {hip}", bound, "two legs cannot be mounted in one place")
 
 
 def _check_tibia(robot: Robot, leg: Leg, values: CheckedValues) -> None:
     shortest = 2.0 * (robot.foot_radius + leg.tibia.radius)
     if leg.tibia.length <= shortest:
         raise values.entries["tibia.length"].error(
-            f"is {leg.tibia.length:g}", f"must be above {shortest:g} m", "it must hold twice tibia.radius + foot.radius"
+            f"is {leg.tibia.length:g}",
+            f"must be above {shortest:g} m",
+            "it must be longer than 2 x (tibia.radius + foot.radius)",
         )
 
 
 def _check_neutral(robot: Robot, leg: Leg, values: CheckedValues) -> None:
     """Checks that the neutral foothold is reachable, knee up, at walking height."""
     x, y = leg.foothold
-    ball = (x, y, robot.foot_radius - robot.walk.height)
-    solution = leg_inverse(leg, base_to_hip(leg, ball), (0.0, 0.0, 0.0))
+    solution = leg_inverse(leg, base_to_hip(leg, robot.neutral_ball(leg)), (0.0, 0.0, 0.0))
     if solution.reason is None:
         return
     where = f"is [{x:g}, {y:g}]"
@@ -95,8 +96,7 @@ def _limit(robot: Robot, leg: Leg, values: CheckedValues) -> tuple[str, str]:
     free = replace(
         leg, **{f"{name}_joint": replace(getattr(leg, f"{name}_joint"), **_ANY_ANGLE_RAD) for name in JOINTS}
     )
-    x, y = leg.foothold
-    angles = leg_inverse(free, base_to_hip(leg, (x, y, robot.foot_radius - robot.walk.height)), (0.0, 0.0, 0.0)).joints
+    angles = leg_inverse(free, base_to_hip(leg, robot.neutral_ball(leg)), (0.0, 0.0, 0.0)).joints
     for name, angle, joint in zip(JOINTS, angles, leg.joints, strict=True):
         if not joint.lower <= angle <= joint.upper:
             lower, upper = (values.number(f"joints.{name}.{side}_deg") for side in ("lower", "upper"))

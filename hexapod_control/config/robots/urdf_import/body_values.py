@@ -12,7 +12,7 @@ import numpy as np
 
 from hexapod_control.config.robots.draft.assumptions import LEG_SHARES, table_servo, unlisted_servo
 from hexapod_control.config.robots.draft.leg_draft import LegGeometry
-from hexapod_control.config.robots.draft.robot_draft import DraftBody, DraftServo, NotedValue, Origin
+from hexapod_control.config.robots.draft.robot_draft import DraftBody, DraftServo, Origin, SourcedValue
 from hexapod_control.config.robots.robot_keys import MIN_MASS_KG
 from hexapod_control.config.robots.urdf_import.body_frame import BodyFrame
 from hexapod_control.config.robots.urdf_import.foot_tips import FootFinder
@@ -51,7 +51,7 @@ class BodyReader:
     def _mass(self, links: Sequence[str]) -> float:
         return sum(self._tree.links[link].mass or 0.0 for link in links)
 
-    def segment_masses(self, length: float, options: ImportOptions) -> dict[str, NotedValue]:
+    def segment_masses(self, length: float, options: ImportOptions) -> dict[str, SourcedValue]:
         """Mass [kg] of coxa, femur and tibia, the mean of all legs of this length [m]."""
         sums = np.zeros(len(JOINTS))
         for chain in self._chains.legs:
@@ -62,16 +62,20 @@ class BodyReader:
         if options.mass is not None:
             leg = 0.5 * options.mass / len(self._chains.legs)
         return {
-            name: NotedValue(found[name], Origin.READ)
+            name: SourcedValue(found[name], Origin.READ)
             if found[name] > MIN_MASS_KG
-            else NotedValue(
+            else SourcedValue(
                 max(MIN_MASS_KG, LEG_SHARES[name] * leg), Origin.ASSUMED, "the URDF gives no mass: weigh it"
             )
             for name in JOINTS
         }
 
     def body(
-        self, legs: Sequence[LegGeometry], finder: FootFinder, masses: Mapping[str, NotedValue], options: ImportOptions
+        self,
+        legs: Sequence[LegGeometry],
+        finder: FootFinder,
+        masses: Mapping[str, SourcedValue],
+        options: ImportOptions,
     ) -> DraftBody:
         """The trunk, including everything on it that is not a leg."""
         moving = {link for chain in self._chains.legs for link in self._tree.subtree(chain.links[0])}
@@ -79,12 +83,12 @@ class BodyReader:
         mass, limbs = self._mass(links), sum(value.value for value in masses.values()) * len(legs)
         length = legs[0].coxa + legs[0].femur + legs[0].tibia
         if options.mass is not None:
-            noted = NotedValue(max(MIN_MASS_KG, options.mass - limbs), Origin.GIVEN, "the rest of --mass")
+            noted = SourcedValue(max(MIN_MASS_KG, options.mass - limbs), Origin.GIVEN, "the rest of --mass")
         elif mass > 10.0 * MIN_MASS_KG:
-            noted = NotedValue(mass, Origin.READ)
+            noted = SourcedValue(mass, Origin.READ)
         else:
             note = "the URDF gives no mass: weigh the robot, or give --mass"
-            noted = NotedValue(BODY_DENSITY * length**3, Origin.ASSUMED, note)
+            noted = SourcedValue(BODY_DENSITY * length**3, Origin.ASSUMED, note)
         size, center, origin = self._box(legs, finder)
         place = self._center_of_mass(links) if mass > 10.0 * MIN_MASS_KG else center
         hips = np.array([leg.hip[:2] for leg in legs])
@@ -129,26 +133,26 @@ class BodyReader:
 
 def _usable(
     what: str, values: Sequence[float | None], bounds: tuple[float, float], assumed: float, unit: str
-) -> NotedValue:
+) -> SourcedValue:
     """The smallest value of all joints if plausible, else the assumed value."""
     known = [value for value in values if value is not None]
     remedy = "see the servo's data sheet, or give --servo MODEL"
     if len(known) < len(values) or not known:
-        return NotedValue(assumed, Origin.ASSUMED, f"the URDF gives no {what}: {remedy}")
+        return SourcedValue(assumed, Origin.ASSUMED, f"the URDF gives no {what}: {remedy}")
     least, most = min(known), max(known)
     if not bounds[0] <= least <= bounds[1]:
         plausible = f"{bounds[0]:.2g} to {bounds[1]:.2g} {unit} would be plausible"
-        return NotedValue(assumed, Origin.ASSUMED, f"the URDF's {what} {least:g} is unusable, {plausible}: {remedy}")
+        return SourcedValue(assumed, Origin.ASSUMED, f"the URDF's {what} {least:g} is unusable, {plausible}: {remedy}")
     differ = f"the smallest of {least:g} to {most:g} {unit}" if most > least else ""
-    return NotedValue(least, Origin.READ, differ)
+    return SourcedValue(least, Origin.READ, differ)
 
 
-def foot_ball(leg: LegGeometry, tip_radius: float | None, options: ImportOptions) -> NotedValue | None:
+def foot_ball(leg: LegGeometry, tip_radius: float | None, options: ImportOptions) -> SourcedValue | None:
     """Radius [m] of the feet: given, or a plausible one of the URDF; else None."""
     if options.foot_radius is not None:
-        return NotedValue(options.foot_radius, Origin.GIVEN)
+        return SourcedValue(options.foot_radius, Origin.GIVEN)
     if tip_radius is not None and 0.0005 <= tip_radius <= 0.4 * leg.tibia:
-        return NotedValue(tip_radius, Origin.READ)
+        return SourcedValue(tip_radius, Origin.READ)
     return None
 
 

@@ -215,7 +215,7 @@ def _findings(
             kind, f"foot tip: {source}" + ("; measure the tibia, or give --foot X Y Z" if kind is assumed else "")
         )
     yield from _open_limits(legs)
-    if body.center_origin is assumed:
+    if body.center_of_mass_origin is assumed:
         yield ImportFinding(
             assumed, "centre of mass in the middle of the body: the URDF gives none, or one outside the hips"
         )

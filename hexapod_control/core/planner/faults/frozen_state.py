@@ -162,7 +162,7 @@ class Folding:
         if not self.rises:
             return Lying()
         if context.watch.fallen:
-            return Frozen(context.watch.fall(), last)
+            return Frozen(context.watch.fallen_mishap(), last)
         moves, walk = context.sequences.getting_up(context.joints, context.settings.selection.most_stable)
         return Transition(RobotState.RISING, moves, walk)
 

@@ -25,15 +25,15 @@ def respond(state: PlannerState, plan: TickPlan, dt: float, context: PlannerCont
     watch.step(dt, context.sensors, _watched(state, plan, context))
     motion = _motion(state)
     if motion is not None and watch.fallen:
-        return Frozen(watch.fall(), motion)
+        return Frozen(watch.fallen_mishap(), motion)
     if isinstance(state, Frozen) and state.mishap.kind is MishapKind.CARRIED and watch.fallen:
-        return Frozen(watch.fall(), state.motion)
+        return Frozen(watch.fallen_mishap(), state.motion)
     if not isinstance(state, OnFeet):
         return state
     if watch.carried and not state.lies_down:
-        return Frozen(watch.lift(), state.walk)
+        return Frozen(watch.carried_mishap(), state.walk)
     if watch.hanging and not state.lies_down:
-        return Frozen(watch.hang(), state.walk)
+        return Frozen(watch.hanging_mishap(), state.walk)
     state.walk.slow_down(watch.speed_share, watch.caught)
     return _stopped_for_stuck_leg(state, context)
 

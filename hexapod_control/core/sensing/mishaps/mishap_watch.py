@@ -20,8 +20,8 @@ from hexapod_control.core.sensing.sensor_inputs import SensorInputs
 
 FALLEN_TIME_S = 0.1  # beyond the maximum tilt
 HANGING_TILT_RAD = math.radians(18.0)  # with too few feet on the ground: the body rests on an edge; slopes are less
-SLOW_SHARE = 0.4  # of the speed while a leg lags behind or feet slip ...
-SLOW_TIME_S = 3.0  # ... and for this long afterwards
+CAUTIOUS_SHARE = 0.4  # of the speed while a leg lags behind or feet slip ...
+CAUTIOUS_TIME_S = 3.0  # ... and for this long afterwards
 
 
 class WatchedTick(NamedTuple):
@@ -40,14 +40,14 @@ class MishapWatch:
     """Mishaps known after the last tick."""
 
     __slots__ = (
-        *("_caught", "_joints", "_slow", "_support", "_tilted", "_turn"),
+        *("_caught", "_joints", "_slip", "_slow", "_support", "_tilted"),
         *("fallen", "hanging", "lagging", "limit", "stuck", "tilt"),
     )
 
     def __init__(self, robot: Robot) -> None:
         """Starts without a mishap."""
         self.limit = standing_limit(robot)  # [rad]
-        self._support, self._joints, self._turn = SupportWatch(), JointWatch(), SlipWatch()
+        self._support, self._joints, self._slip = SupportWatch(), JointWatch(), SlipWatch()
         self._tilted = self._slow = 0.0  # [s] of tilt beyond the limit; remaining time of walking slowly
         self._caught: int | None = None  # row of the leg that lagged last
         self.tilt: tuple[float, float] | None = None  # [rad] roll and pitch; None: unknown
@@ -73,7 +73,7 @@ class MishapWatch:
     @property
     def speed_share(self) -> float:
         """Share (0 to 1) of the speed at which the robot may walk."""
-        return SLOW_SHARE if self._slow > 0.0 else 1.0
+        return CAUTIOUS_SHARE if self._slow > 0.0 else 1.0
 
     @property
     def caught(self) -> int | None:
@@ -91,18 +91,20 @@ class MishapWatch:
         self._support.step(dt, sensors.loaded if mishap_detection.falls else None, on_feet=tick.on_feet)
         self.hanging = angle > HANGING_TILT_RAD and self._support.lacking
         self._slow = max(0.0, self._slow - dt)
+        if self._slow <= 0.0:
+            self.lagging = self._caught = None
         if not (mishap_detection.legs and tick.on_feet and tick.planned is not None):
             self._joints.reset()
-            self._turn.reset()
+            self._slip.reset()
             self.stuck = None
             return
         self._joints.step(dt, tick.planned, tick.measured)
         rate = sensors.imu.yaw_rate if tick.walking else None
-        self._turn.step(dt, tick.turn, rate, tick.planted)
+        self._slip.step(dt, tick.turn, rate, tick.planted)
         self._judge(tick)
 
     def _judge(self, tick: WatchedTick) -> None:
-        late, slipping = self._joints.latest, self._turn.slipping
+        late, slipping = self._joints.latest, self._slip.slipping
         self.stuck = late.leg if late is not None and late.time > STUCK_TIME_S else None
         if late is not None and tick.walking:
             self._caught = late.leg
@@ -115,13 +117,11 @@ class MishapWatch:
                 self._slow_down(MishapKind.STUCK, text)
         elif slipping:
             names = " and ".join(tick.legs[row] for row in slipping)
-            text = f"{names} slip: the robot turns by {self._turn.difference:.2f} rad/s more than its feet; "
+            text = f"{names} slip: the robot turns by {self._slip.difference:.2f} rad/s more than its feet; "
             self._slow_down(MishapKind.SLOWED, f"{text}it walks slowly; look for slippery ground")
-        elif self._slow <= 0.0:
-            self.lagging = self._caught = None
 
     def _slow_down(self, kind: MishapKind, text: str) -> None:
-        self._slow, self.lagging = SLOW_TIME_S, Mishap(kind, text)
+        self._slow, self.lagging = CAUTIOUS_TIME_S, Mishap(kind, text)
 
     # --- texts of the mishaps that end a motion ------------------------------------------------------
 
@@ -133,17 +133,17 @@ class MishapWatch:
         roll, pitch = (math.degrees(angle) for angle in self.tilt)
         return f"roll {roll:.0f} deg, pitch {pitch:.0f} deg"
 
-    def fall(self) -> Mishap:
+    def fallen_mishap(self) -> Mishap:
         """The mishap of a robot that has fallen."""
         text = f"the robot has fallen ({self.attitude}, it stands up to {math.degrees(self.limit):.0f} deg)"
         return Mishap(MishapKind.FALLEN, f"{text}: its joints hold; lay it on its belly and call recover")
 
-    def hang(self) -> Mishap:
+    def hanging_mishap(self) -> Mishap:
         """The mishap of a robot whose body rests on an edge."""
         text = f"the robot hangs ({self.attitude}, fewer than {MIN_LOADED_FEET} feet bear load): its joints hold"
         return Mishap(MishapKind.FALLEN, f"{text}; put it on level ground, then call recover")
 
-    def lift(self) -> Mishap:
+    def carried_mishap(self) -> Mishap:
         """The mishap of a robot that was lifted."""
         text = "no foot bears load, so the robot was lifted: its joints hold"
         return Mishap(MishapKind.CARRIED, f"{text}; put it on its feet, then send a new command or call recover")

@@ -117,7 +117,7 @@ class FootMotion:
 
     def _lift_offs(self, dt: float, swing_time: float) -> dict[int, float]:
         """Advances the clock, unless it has to wait. Returns the time since lift-off [swing times] by lifting leg."""
-        flight = [time_in_flight(foot, swing_time) for foot in self.feet]
+        flight = [time_to_touch_down(foot, swing_time) for foot in self.feet]
         if self.terrain is None:
             return dict(self.clock.advance(dt / swing_time, flight))
         ahead = self.clock.copy()
@@ -139,14 +139,14 @@ class FootMotion:
     def halt(self, swing_time: float) -> None:
         """Stops the gait: feet in the air go straight down, planted feet stay. The swing time is in [s].
 
-        A foot whose swing ends before its drop would finishes the swing: it is so fast that it would slide too far.
+        If its swing ends sooner than a drop, a foot finishes the swing; at that speed a drop would slide too far.
         """
         self.running = False
         self.clock.change = None
         for foot in self.feet:
             if isinstance(foot.state, Swing):
                 drop = drop_after_halt(foot)
-                if time_in_flight(foot, swing_time) > drop.duration / swing_time:
+                if time_to_touch_down(foot, swing_time) > drop.duration / swing_time:
                     foot.state = drop
 
     def start(self, phase: float = 0.0) -> None:
@@ -155,7 +155,7 @@ class FootMotion:
         self.running = True
 
 
-def time_in_flight(foot: Foot, swing_time: float) -> float:
+def time_to_touch_down(foot: Foot, swing_time: float) -> float:
     """Returns the time to a foot's touch-down [swing times], 0 if it stands; the swing time is in [s]."""
     state = foot.state
     if isinstance(state, Swing):

@@ -1,13 +1,14 @@
 """Swing motion: the foot aims at the start of its next stance and covers a growing share of the remaining distance.
 
 That stance is centred on the leg's stride centre for the present twist: the aim is this centre moved along the twist by
-half the planned stance time, inside the stride region. It is updated every tick until AIM_FROZEN of the swing
-and then fixed in the world. Travel and lift follow the profiles of `gait.swing_trajectory`.
+half the planned stance time, inside the stride region. It is updated every tick until AIM_FROZEN of the swing, at most
+at AIM_SPEED, and then fixed in the world. Travel and lift follow the profiles of `gait.swing_trajectory`.
 Points are contact points (x, y) [m] in base_footprint.
 """
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 from hexapod_control.core.gait.swing_trajectory import AIM_FROZEN, lift, share
@@ -18,6 +19,7 @@ from hexapod_control.core.walking.foot import STANCE, Foot, Swing
 from hexapod_control.core.workspace.strides.stride_regions import Strides
 
 LANDING = 0.97  # share of the stance region's radius in which a foot touches down
+AIM_SPEED = 1.0  # [m/s] over the ground at most: a body that brakes suddenly does not jerk a foot in flight
 LANDED = 1.0 - 1e-9  # progress at which a swing ends; rounding must not prolong it by a tick
 
 
@@ -49,7 +51,10 @@ def advance_swing(
     else:
         x, y = moved_point(twist, -left, *back.apply(*swing.aim))
     x, y = clamp_to_disc(x, y, disc, LANDING)
-    swing.aim = x, y = moved_point(twist, left, x, y)
+    aim = moved_point(twist, left, x, y)
+    if before > 0.0:
+        aim = _point_towards(back.apply(*swing.aim), aim, AIM_SPEED * dt)
+    swing.aim = x, y = aim
     done = timing.travelled(before - lag)
     gain = (timing.travelled(progress - swing.lag) - done) / (1.0 - done) if done < 1.0 else 1.0
     dx, dy = gain * (x - ground_fixed[0]), gain * (y - ground_fixed[1])
@@ -61,3 +66,12 @@ def advance_swing(
         swing.progress = progress
     else:
         foot.state = STANCE
+
+
+def _point_towards(point: Point, goal: Point, most: float) -> Point:
+    """Returns the point at most `most` [m] from `point` on the way to `goal`."""
+    distance = math.dist(point, goal)
+    if distance <= most:
+        return goal
+    share = most / distance
+    return point[0] + share * (goal[0] - point[0]), point[1] + share * (goal[1] - point[1])

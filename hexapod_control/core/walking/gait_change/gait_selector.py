@@ -1,6 +1,6 @@
 """Decides when a walk changes to the requested gait, and whether directly or via an intermediate gait.
 
-The requested gait is the selected one, or chosen from several by speed (`gait_choice`).
+The requested gait is the selected one, or chosen from several by speed (`auto_gait`).
 A change is planned (`gait_transition`) as soon as the speed suits the new gait and all feet stride about their neutral
 footholds; until then the speed limiter slows the walk down. If no direct plan is feasible, a change to an intermediate
 gait is tried. If that is not feasible either, planning is repeated. After PLAN_TIMEOUT_S the best plan is used although
@@ -18,7 +18,7 @@ from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.robot import Point
 from hexapod_control.core.statics.static_stability import static_margin
 from hexapod_control.core.walking.feet.foot_motion import FootMotion
-from hexapod_control.core.walking.gait_change.gait_choice import GaitChoice
+from hexapod_control.core.walking.gait_change.auto_gait import AutoGait
 from hexapod_control.core.walking.gait_change.gait_transition import MAX_VIOLATION, plan_gait_change
 from hexapod_control.core.walking.gait_change.transition_legs import transition_legs
 from hexapod_control.core.workspace.capabilities import Capabilities
@@ -58,12 +58,12 @@ def first_phase(gait: Gait, contacts: Sequence[Point], center: Point) -> float:
 class GaitSelector:
     """The requested gait and the progress of the change to it."""
 
-    __slots__ = ("_capabilities", "_choice", "_on_detour", "_requested", "_until_retry", "_waited", "wanted")
+    __slots__ = ("_auto", "_capabilities", "_on_detour", "_requested", "_until_retry", "_waited", "wanted")
 
     def __init__(self, capabilities: Capabilities, gait: Gait) -> None:
         self._capabilities = capabilities
         self._requested = gait
-        self._choice = GaitChoice(capabilities.envelope, GaitSelection.of(gait), gait)
+        self._auto = AutoGait(capabilities.envelope, GaitSelection.of(gait), gait)
         self.wanted: Gait | None = None  # gait to change to as soon as the speed suits it
         self._on_detour = False  # whether the current change leads to an intermediate gait
         self._waited = 0.0  # [s] for a feasible plan
@@ -72,23 +72,23 @@ class GaitSelector:
     @property
     def selection(self) -> GaitSelection:
         """The selected gait, or the gaits between which the speed decides."""
-        return self._choice.selection
+        return self._auto.selection
 
     def fastest(self, motion: FootMotion) -> Gait:
         """Returns the fastest of the selected gaits; the active one if only one is selected."""
-        selection = self._choice.selection
+        selection = self._auto.selection
         return selection.fastest if len(selection.gaits) > 1 else motion.clock.gait
 
     def select(self, selection: GaitSelection, motion: FootMotion) -> None:
         """Requests a change to the selected gait, or to that of the selected ones that suits the speed."""
-        self._choice = GaitChoice(self._capabilities.envelope, selection, motion.clock.gait)
-        self._request(self._choice.gait, motion)
+        self._auto = AutoGait(self._capabilities.envelope, selection, motion.clock.gait)
+        self._request(self._auto.gait, motion)
 
     def choose(self, dt: float, goal: Twist, motion: FootMotion, height: float, region_share: float) -> None:
-        """Requests another one of the selected gaits if the speed requires or allows it, see `gait_choice`."""
-        self._choice.follow(dt, goal, height, region_share, walking=motion.running)
-        if self._choice.gait is not self._requested:
-            self._request(self._choice.gait, motion)
+        """Requests another one of the selected gaits if the speed requires or allows it, see `auto_gait`."""
+        self._auto.follow(dt, goal, height, region_share, walking=motion.running)
+        if self._auto.gait is not self._requested:
+            self._request(self._auto.gait, motion)
 
     def _request(self, gait: Gait, motion: FootMotion) -> None:
         self._requested, self._on_detour, self._waited, self._until_retry = gait, False, 0.0, 0.0

@@ -15,7 +15,7 @@ from hexapod_control.core.gait.swing_trajectory import PEAK_SHARE_SPEED
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.se2 import Twist, exp
 from hexapod_control.core.robot import Robot
-from hexapod_control.core.walking.feet.foot_motion import FootMotion, time_in_flight
+from hexapod_control.core.walking.feet.foot_motion import FootMotion, time_to_touch_down
 from hexapod_control.core.walking.feet.region_guard import MAX_STANCE_RADIUS_SHARE, clamp_to_disc, time_inside
 from hexapod_control.core.walking.feet.swing_motion import LANDING
 from hexapod_control.core.walking.foot import Swing
@@ -67,7 +67,7 @@ def transition_legs(
         feet = speed / (FASTER * steady) if steady > 0.0 else np.zeros_like(joints)
         legs.append(
             TransitionLeg(
-                flight=time_in_flight(foot, swing_time),
+                flight=time_to_touch_down(foot, swing_time),
                 remaining_stance=inside,
                 max_stance=2.0 * LANDING * radius / stride if stride > 0.0 else math.inf,
                 stride=stride,

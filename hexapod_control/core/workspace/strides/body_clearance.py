@@ -34,13 +34,13 @@ def clear_of_body(robot: Robot, leg: Leg, centres: Points, radii: Array) -> NDAr
     for share in FEMUR_SHARES:
         part = replace(leg, femur=replace(leg.femur, length=max(share * leg.femur.length, POINT)), tibia=no_tibia)
         point = np.stack(hip_to_base(leg, forward_over_arrays(part, joints)), axis=-1)
-        np.minimum(nearest, _outside(robot, point).min(axis=-1) - leg.femur.radius, out=nearest)
+        np.minimum(nearest, distance_from_body(robot, point).min(axis=-1) - leg.femur.radius, out=nearest)
     found: NDArray[np.bool_] = nearest >= min(CLEARANCE, float(nearest[-1]))
     return found
 
 
-def _outside(robot: Robot, points: Array) -> Array:
-    """Signed distances (...) [m] of points (..., 3) from the box of the body, negative inside."""
+def distance_from_body(robot: Robot, points: Array) -> Array:
+    """Returns signed distances (...) [m] of points (..., 3) from the box of the body, negative inside."""
     beyond = np.abs(points - np.array(robot.body.center)) - 0.5 * np.array(robot.body.size)
     distance: Array = np.linalg.norm(np.maximum(beyond, 0.0), axis=-1) + np.minimum(beyond.max(axis=-1), 0.0)
     return distance

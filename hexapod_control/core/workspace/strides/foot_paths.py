@@ -34,10 +34,17 @@ class UnitMotion(NamedTuple):
 
 def displaced(motion: UnitMotion, path: Array, points: Points) -> Points:
     """Points moved rigidly by a motion (SE(2) exponential); `path` is speed times time."""
+    if not motion.rate.any():
+        return points + motion.velocity * path
     angle = motion.rate * path
-    turn = np.exp(1j * angle)
     straight = np.abs(angle) < STRAIGHT
-    chord = np.where(straight, 1.0 + 0.5j * angle, (turn - 1.0) / np.where(straight, 1.0, 1j * angle))
+    bent = np.where(straight, 1.0, angle)
+    turn, chord = np.empty(angle.shape, np.complex128), np.empty(angle.shape, np.complex128)
+    turn.real, turn.imag = np.cos(angle), np.sin(angle)
+    chord.real, chord.imag = (
+        np.where(straight, 1.0, turn.imag / bent),
+        np.where(straight, 0.5 * angle, (1.0 - turn.real) / bent),
+    )
     moved: Points = turn * points + motion.velocity * path * chord
     return moved
 
@@ -52,6 +59,8 @@ def foot_positions(motion: UnitMotion, stride_travel: Array, stance: float, cent
     aim = displaced(motion, (1.0 + 0.5 * stance) * stride_travel, centres)
     share = share_and_lift(np.minimum(progress, 1.0))[0]
     swing = displaced(motion, -progress * stride_travel, lift_off + share * (aim - lift_off))
+    if (progress <= 1.0).all():
+        return swing
     return np.where(progress < 1.0, swing, displaced(motion, (1.0 + 0.5 * stance - progress) * stride_travel, centres))
 
 

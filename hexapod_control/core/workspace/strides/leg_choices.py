@@ -154,5 +154,6 @@ def turning_speeds(robot: Robot, leg: Leg, stance: float, radii: Array, centres:
 def _max_speeds(leg: Leg, joints: Coordinates, travels: Array, swing_time: float) -> Array:
     """Foot speeds (T, ...) [m/s] at which joints (..., C, V, U) [rad] over travels (..., C, V) [m] are just in time."""
     times = shortest_swing(leg, joints)
-    swings = [scale * swing_time for scale in SWING_TIME_SCALES]
-    return np.array([max_travels(travels, times, swing) / swing for swing in swings])
+    swings = swing_time * np.array(SWING_TIME_SCALES)
+    found: Array = max_travels(travels, times, swings) / swings.reshape(-1, *[1] * (travels.ndim - 1))
+    return found

@@ -1,7 +1,8 @@
 """How far the body sinks at a leg whose servos give way to the load.
 
 A leg that stands far out bends more under the weight: the body tilts, the feet in swing touch early, and feet slip. A
-tripod has one leg on one side, which bears half of the weight.
+tripod has one leg on one side, which bears half of the weight. Friction keeps a foot from sliding outward, which makes
+the leg stiffer.
 See docs/architecture/walking-mathematics.md, "Stride centres".
 """
 
@@ -16,7 +17,9 @@ from hexapod_control.core.kinematics.leg_batch import joints_at_contacts
 from hexapod_control.core.robot import Leg, Robot
 from hexapod_control.core.statics.static_stability import GRAVITY
 
-MAX_SAG_SHARE = 0.6  # of the lift height; more only if it is more at the neutral foothold
+TINY = 1e-12  # [m/N]
+FRICTION = 0.5  # of a foot, cautious: horizontal force over load
+MAX_SAG_SHARE = 0.4  # of the lift height; more only if it is more at the neutral foothold
 
 
 def stiff_enough(robot: Robot, leg: Leg, gait: Gait, centres: ComplexArray) -> NDArray[np.bool_]:
@@ -35,13 +38,17 @@ def stiff_enough(robot: Robot, leg: Leg, gait: Gait, centres: ComplexArray) -> N
 def sag(robot: Robot, leg: Leg, load: float, points: ComplexArray) -> Array:
     """Sag [m] of the body at a leg under a load [N], its foot at points x + i y [m, base_footprint].
 
-    Vertical compliance of the foot, with the lever arms of the load about femur and tibia joint; the coxa axis is taken
-    as vertical.
+    Compliance of the foot in the plane of the leg, vertical (zz), horizontal (rr) and between both (rz), from the lever
+    arms of the forces about femur and tibia joint; the coxa axis is taken as vertical. The ground pulls the foot inward
+    by the force that keeps it in place, at most by friction.
     """
     contacts = (points.real, points.imag, np.zeros(points.shape))
     _, femur, tibia = joints_at_contacts(leg, robot.foot_radius, robot.walk.height, contacts).joints
-    tibia_arm = leg.tibia.length * np.cos(femur + tibia)
-    femur_arm = leg.femur.length * np.cos(femur) + tibia_arm
-    compliance = femur_arm**2 / leg.joints[1].stiffness + tibia_arm**2 / leg.joints[2].stiffness
-    found: Array = load * compliance
+    knee, foot = leg.femur.length * np.exp(1j * femur), leg.tibia.length * np.exp(1j * (femur + tibia))
+    arms = ((knee + foot, leg.joints[1].stiffness), (foot, leg.joints[2].stiffness))
+    zz = sum(arm.real**2 / stiffness for arm, stiffness in arms)
+    rr = sum(arm.imag**2 / stiffness for arm, stiffness in arms)
+    rz = sum(-arm.real * arm.imag / stiffness for arm, stiffness in arms)
+    pull = np.clip(-rz / np.maximum(rr, TINY), -FRICTION, FRICTION)
+    found: Array = load * (zz + rz * pull)
     return found

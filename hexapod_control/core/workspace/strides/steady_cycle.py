@@ -90,8 +90,9 @@ class SteadyCycle:
     def support_margins(self, stride_travel: float, centres: Points, mass: MovingMass) -> Array:
         """Least static margins [m] of many choices of centres (N, legs)."""
         least = np.full(len(centres), math.inf)
-        for phase in self.critical_phases():
-            feet, _ = self.feet(np.array(phase), np.array(stride_travel), centres)
+        phases = self.critical_phases()
+        by_phase, _ = self.feet(np.array(phases)[:, None], np.array(stride_travel), centres)
+        for phase, feet in zip(phases, by_phase, strict=True):
             swing = self.gait.legs_in_swing(phase)
             standing = [leg for leg in range(feet.shape[1]) if leg not in swing]
             np.minimum(least, polygon_margins(feet[:, standing] - mass.over(feet)[:, None]), out=least)

@@ -9,6 +9,8 @@ import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
+
 from hexapod_control.core.kinematics.arrays import Array, ComplexArray
 from hexapod_control.core.robot import Point
 from hexapod_control.core.workspace.stance_regions import StanceRegions
@@ -40,6 +42,12 @@ class PolarOffset(NamedTuple):
         c, s = math.cos(self.angle), math.sin(self.angle)
         factor = 1.0 + self.outward / distance if distance > 0.0 else 1.0
         return factor * (c * x - s * y) - x, factor * (s * x + c * y) - y
+
+
+def moved_points(point: complex | ComplexArray, outward: Array, angle: Array) -> ComplexArray:
+    """Points [m] moved by offsets about the hip, here the origin: `PolarOffset.displacement` over arrays."""
+    found: ComplexArray = (1.0 + outward / np.abs(point)) * np.exp(1j * angle) * point
+    return found
 
 
 @dataclass(frozen=True, slots=True)

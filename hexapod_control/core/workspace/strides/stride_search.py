@@ -10,8 +10,7 @@ See docs/architecture/walking-mathematics.md, "Stride centres".
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -23,7 +22,7 @@ from hexapod_control.core.workspace.strides.foot_paths import Points
 from hexapod_control.core.workspace.strides.leg_centres import TURNING, LegCentres, Travel, leg_centres, straight, turn
 from hexapod_control.core.workspace.strides.leg_choices import SEARCHED_HEADINGS
 from hexapod_control.core.workspace.strides.steady_cycle import CycleLimits, SteadyCycle
-from hexapod_control.core.workspace.strides.stride_regions import FAR_RAD, LegStrides, PolarOffset
+from hexapod_control.core.workspace.strides.stride_regions import FAR_RAD, LegStrides, PolarOffset, moved_points
 from hexapod_control.core.workspace.strides.top_speeds import (
     TopSpeed,
     TopSpeedSearch,
@@ -119,10 +118,11 @@ def _kept_apart(
         enough = CycleLimits(min_margin(robot), TIBIA_CLEARANCE)
         for attempt in range(RETRIES if offsets[:, k].any() else 0):
             if attempt == 1:  # accept what strides about the neutral footholds have
-                enough = _limits(robot, gait, travel, hips + arms, neutral).at_most(*enough)
+                for limits in _limits(robot, gait, travel, hips + arms, neutral):
+                    enough = enough.at_most(*limits)
             outward, angle = offsets[:, k].T
-            centres = hips + (1.0 + outward / np.abs(arms)) * np.exp(1j * angle) * arms
-            if _limits(robot, gait, travel, centres, radii[:, k]).at_least(enough):
+            centres = hips + moved_points(arms, outward, angle)
+            if all(limits.at_least(enough) for limits in _limits(robot, gait, travel, centres, radii[:, k])):
                 break
             offsets[:, k] *= SMALLER
             radii[:, k] = SMALLER * radii[:, k] + (1.0 - SMALLER) * neutral
@@ -143,11 +143,9 @@ def _strides(offsets: Array, radii: Array) -> LegStrides:
     return LegStrides((*found, turning[0]), (*sizes, turning[1]))
 
 
-def _limits(robot: Robot, gait: Gait, travel: Travel, centres: Points, radii: Array) -> CycleLimits:
-    """Least static margin and gap of full strides, forward and backward along a direction of travel."""
+def _limits(robot: Robot, gait: Gait, travel: Travel, centres: Points, radii: Array) -> Iterator[CycleLimits]:
+    """Least static margin and gap of full strides along a direction of travel, forward and then backward."""
     factors = np.abs(centres) if travel.heading == TURNING else np.ones(len(centres))
     longest = 2.0 * STRIDE_SHARE / STRIDE_RESERVE * float((radii / factors).min())
-    found = CycleLimits(math.inf, TIBIA_CLEARANCE)
     for axis in (travel.axis, travel.axis.scaled(-1.0)):
-        found = found.at_most(*SteadyCycle(robot, gait, axis).limits(longest / gait.stance, centres, TIBIA_CLEARANCE))
-    return found
+        yield SteadyCycle(robot, gait, axis).limits(longest / gait.stance, centres, TIBIA_CLEARANCE)

@@ -31,11 +31,12 @@ from hexapod_control.core.workspace.strides.stride_regions import (
     StrideRegion,
     Strides,
     StridesByMotion,
+    moved_points,
 )
 
 OFFSET_SHARES = (1.0, 0.8, 0.6, 0.4, 0.2)  # of the offsets, tried in turn at each height; none if all fail
 MIN_MOVED_RADIUS_SHARE = 0.8  # of the radii at the nominal height that must remain at another height
-SLOW_SHARE = 0.25  # of the fastest foot's speed: regions of slower feet (near the centre of rotation) move less
+SLOW_FOOT_SHARE = 0.25  # of the fastest foot's speed: regions of slower feet (near the centre of rotation) move less
 
 
 class StrideTable:
@@ -69,7 +70,7 @@ class StrideTable:
         reach = (1.0 - part) * self._offset_shares[low] + part * self._offset_shares[high]
         velocities = [(twist.vx - twist.wz * y, twist.vy + twist.wz * x) for x, y in stance.footholds]
         speeds = [math.hypot(vx, vy) for vx, vy in velocities]
-        slow = SLOW_SHARE * max(speeds)
+        slow = SLOW_FOOT_SHARE * max(speeds)
         found = []
         for leg, ((vx, vy), speed) in enumerate(zip(velocities, speeds, strict=True)):
             offsets = self._offsets[leg]
@@ -111,7 +112,7 @@ class StrideTable:
             length = moved * self._offset_shares[row]
             hip = complex(*self._hips[leg])
             arm = complex(*foothold) - hip
-            centres = hip + (1.0 + length * outward / abs(arm)) * np.exp(1j * length * angle) * arm
+            centres = hip + moved_points(arm, length * outward, length * angle)
             found.append(StridesByMotion(centres, radius * (1.0 + moved * (scale - 1.0))))
         return found
 
@@ -215,9 +216,9 @@ def _regions(
 ) -> RegionReach:
     """The regions of a leg for all headings at a height [m], with a share of the offsets."""
     seen = seen_from_hip(leg, foothold)
-    moves = [complex(*offset.scaled(share).displacement((0.0, 0.0), seen.foothold)) for offset in offsets]
+    outward, angle = share * np.array(offsets).T
     # Above all where the feet go: along the motion.
     along = _along(leg, foothold)[:, None]
     around = np.concatenate((along, -along, np.tile([complex(*d) for d in DIRECTIONS], (len(offsets), 1))), axis=1)
     walk, flight = (robot.foot_radius, height, robot.walk.lift_height), flight_shares(around, along)
-    return RegionReach(seen, walk, complex(*seen.foothold) + np.array(moves), around, flight)
+    return RegionReach(seen, walk, moved_points(complex(*seen.foothold), outward, angle), around, flight)

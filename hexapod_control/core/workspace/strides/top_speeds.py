@@ -15,7 +15,6 @@ from itertools import product
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hexapod_control.core.gait.gait_table import Gait
 from hexapod_control.core.kinematics.arrays import Array
@@ -63,6 +62,7 @@ class TopSpeedSearch:
         self._mass = MovingMass.of(robot)
         self._least = min_margin(robot)
         self._apart = 2.0 * max(leg.tibia.radius for leg in robot.legs) + FEET_CLEARANCE
+        self._distances: dict[int, list[Array]] = {}  # by heading: see `_distances_to_spread`, by leg
 
     def tops(self, travels: Sequence[Travel]) -> list[TopSpeed]:
         """The highest speeds in all directions of travel; headings next to a body axis use the centres of that axis."""
@@ -128,8 +128,12 @@ class TopSpeedSearch:
 
     def _stable(self, travel: Travel, speed: float, swing: int, speeds: Sequence[Array]) -> TopSpeed | None:
         """The stiffest centres that allow a speed and keep the static margin and the feet apart, or None."""
+        if travel.heading not in self._distances:
+            self._distances[travel.heading] = [_distances_to_spread(leg, travel.heading) for leg in self._legs]
+        distances = self._distances[travel.heading]
         near = [
-            _nearest(leg, each[swing] >= speed, travel.heading) for leg, each in zip(self._legs, speeds, strict=True)
+            np.where(each[swing] >= speed, away, math.inf).argmin(axis=-1)
+            for each, away in zip(speeds, distances, strict=True)
         ]
         centres = np.stack([leg.centres[each] for leg, each in zip(self._legs, near, strict=True)], axis=-1)
         swing_time = SWING_TIME_SCALES[swing] * self._robot.walk.swing_time
@@ -163,10 +167,10 @@ def spread_foothold(leg: LegCentres, heading: int, spreads: Array) -> Points:
     return found
 
 
-def _nearest(leg: LegCentres, usable: NDArray[np.bool_], heading: int) -> NDArray[np.intp]:
-    """Indices (SPREADS,) of the usable centres of a leg that are nearest to its foothold times each of SPREADS."""
-    distances = np.abs(leg.centres - spread_foothold(leg, heading, np.array(SPREADS))[:, None])
-    return np.where(usable, np.round(distances, 9), math.inf).argmin(axis=-1)
+def _distances_to_spread(leg: LegCentres, heading: int) -> Array:
+    """Distances (SPREADS, C) [m] of the centres of a leg from its foothold times each of SPREADS."""
+    found: Array = np.abs(leg.centres - spread_foothold(leg, heading, np.array(SPREADS))[:, None]).round(9)
+    return found
 
 
 def axis_of(heading: int) -> int | None:

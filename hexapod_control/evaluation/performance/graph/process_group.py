@@ -11,6 +11,7 @@ from pathlib import Path
 
 from hexapod_control.bringup import node_graph
 from hexapod_control.bringup.command_line import command_line
+from hexapod_control.bringup.launch_arguments import ParameterValue
 from hexapod_control.bringup.process_supervisor import Supervisor
 
 
@@ -73,7 +74,7 @@ def _command(spec: node_graph.NodeSpec) -> list[str]:
     return [*words, "-r", f"__ns:={spec.namespace}"]
 
 
-def relay(role: str, namespace: str, **parameters: node_graph.ParameterValue) -> node_graph.NodeSpec:
+def relay(role: str, namespace: str, **parameters: ParameterValue) -> node_graph.NodeSpec:
     """Returns the spec of a process of minimal_relays with this role."""
     return node_graph.NodeSpec(role, package="", namespace=namespace, parameters=parameters)
 

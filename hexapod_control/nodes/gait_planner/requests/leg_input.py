@@ -66,17 +66,22 @@ class LegInput:
     def watch(self) -> None:
         """Passes a request on when its tables are ready and no leg is being folded; call it every tick."""
         tables, view = self._computing, self._planner.view
-        ready = tables is not None and tables.done() and not view.changing_legs
-        if ready and view.lost_legs != self._lost_then:
-            self._compute()
-        elif tables is not None and ready:
-            self._computing = None
-            error = tables.exception()  # otherwise the planner would compute them again to find it
-            refusal = str(error) if isinstance(error, ValueError) else self._request()
-            if refusal:
-                self._node.report("leg", ReportLevel.WARNING, f"lose_leg or return_leg refused: {refusal}")
-                self._refusals.publish(messages.text(refusal))
-        lost = self._planner.view.lost_legs
+        if tables is not None and tables.done() and not view.changing_legs:
+            if view.lost_legs == self._lost_then:
+                self._pass_on(tables)
+            else:
+                self._compute()
+        self._show(self._planner.view.lost_legs)
+
+    def _pass_on(self, tables: Future[WalkingLegs]) -> None:
+        self._computing = None
+        error = tables.exception()  # otherwise the planner would compute them again to find it
+        refusal = str(error) if isinstance(error, ValueError) else self._request()
+        if refusal:
+            self._node.report("leg", ReportLevel.WARNING, f"lose_leg or return_leg refused: {refusal}")
+            self._refusals.publish(messages.text(refusal))
+
+    def _show(self, lost: tuple[str, ...]) -> None:
         if lost != self._shown:
             self._shown = lost
             self._lost.publish(messages.text(",".join(lost)))

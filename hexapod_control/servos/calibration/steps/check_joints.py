@@ -17,10 +17,10 @@ MIN_TURN = math.radians(7.0)  # by hand, to count as turned
 SHOWN_TURN = math.radians(10.0)  # of a servo that turns by itself
 POSITIVE = ("counter-clockwise seen from above", "foot up", "foot up and out")  # by column
 INTRODUCTION = {
-    True: "\nHas every joint the right servo and sign? Torque is off: turn one joint after the other by hand.",
-    False: "\nHas every joint the right servo and sign? One joint after the other turns a little, and back.",
+    True: "\nDoes every joint have the right servo and sign? Torque is off: turn the joints by hand, one at a time.",
+    False: "\nDoes every joint have the right servo and sign? Each joint in turn moves a little and returns.",
 }
-HELP = "Turn only the joint that is asked, by about 20 degrees, in the direction that is asked. s skips a joint."
+HELP = "Turn only the joint that is named, by about 20 degrees, in the direction given. s skips a joint."
 
 
 def check(work: CalibrationState) -> None:
@@ -42,18 +42,20 @@ def _by_hand(work: CalibrationState, row: int) -> None:
             work.say(f"  {error}")
             work.ask("Enter when it is connected again ")
             continue
-        if answer.lower() in ("s", "skip") or _found(work, row, [b - a for a, b in zip(before, after, strict=True)]):
+        if answer.lower() in ("s", "skip") or _match_servo(
+            work, row, [b - a for a, b in zip(before, after, strict=True)]
+        ):
             return
 
 
-def _found(work: CalibrationState, row: int, turned: list[float]) -> bool:
-    """Whether servo and direction of a joint match the measured rotations [raw], perhaps after a correction."""
+def _match_servo(work: CalibrationState, row: int, turned: list[float]) -> bool:
+    """Compares the measured rotations [raw] with a joint and offers to correct it. Returns whether it is right now."""
     farthest = max(range(len(turned)), key=lambda k: abs(turned[k]))
     servo = work.joints[farthest].id
     if abs(turned[farthest]) < MIN_TURN * work.scale.per_rad:
         work.say(f"  no servo has turned: is {work.label(row)} on its horn, and turned by 20 deg?")
         return False
-    return _corrected(work, row, farthest, 1 if turned[farthest] > 0.0 else -1, f"servo {servo} has turned")
+    return _correct(work, row, farthest, 1 if turned[farthest] > 0.0 else -1, f"servo {servo} has turned")
 
 
 def _by_eye(work: CalibrationState, row: int) -> None:
@@ -77,13 +79,13 @@ def _by_eye(work: CalibrationState, row: int) -> None:
             continue
         # The servo of `row` turns joint `seen`: these two rows are exchanged, and the next wiggle shows the result.
         if seen == row:
-            _corrected(work, row, row, sign * joint.direction, f"servo {joint.id} has turned")
+            _correct(work, row, row, sign * joint.direction, f"servo {joint.id} has turned")
         else:
             _exchange(work, row, seen, f"servo {joint.id} turns {work.label(seen)}")
 
 
-def _corrected(work: CalibrationState, row: int, servo_row: int, direction: int, what: str) -> bool:
-    """Corrects servo and direction of a joint if the operator agrees. Returns whether they are right now."""
+def _correct(work: CalibrationState, row: int, servo_row: int, direction: int, what: str) -> bool:
+    """Corrects servo and direction (+1 or -1) of a joint if the operator agrees. Returns whether they are right now."""
     if servo_row != row and not _exchange(work, row, servo_row, f"{what}, which is {work.label(servo_row)} so far"):
         return False
     if work.joints[row].direction == direction:

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
 from hexapod_control.servos.bus.bus_interface import Bus
-from hexapod_control.servos.bus.id_addressing import clamp_goal
 
 HISTORY = 25  # stored frames of goals; a servo may have missed all but one
 SHARE_PER_CYCLE = 0.25  # of the servos read per cycle, on a bus with one transaction per servo
@@ -33,7 +32,7 @@ class GoalCheck:
 
     def sent(self, goals: Mapping[int, int], duration: float) -> None:
         """Records goals that were sent, to be reached in `duration` [s]."""
-        clamped = {servo: clamp_goal(raw, self._bus.scale) for servo, raw in goals.items()}
+        clamped = {servo: self._bus.scale.clamp_goal(raw) for servo, raw in goals.items()}
         self._history.append(clamped)
         self._goals = {servo: clamped[servo] for servo in self._goals if servo in clamped} | clamped
         self._duration = duration

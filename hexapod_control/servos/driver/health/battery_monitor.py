@@ -35,7 +35,7 @@ class BatteryMonitor:
 
     @property
     def limits(self) -> tuple[float, float] | None:
-        """The supply [V] for a warning, and for sitting and torque off; None if unknown."""
+        """Supply voltages [V] for a warning, and for sitting and torque off; None if unknown."""
         battery = self._battery
         return (battery.warn, battery.critical) if math.isfinite(battery.warn) else None
 

@@ -17,7 +17,7 @@ HOT_SPEED_SHARE = 0.7  # of the joint speeds, while a servo is hot
 
 
 class HeatMonitor:
-    """The hottest servo against the limit. A servo that has reached it stays in `what` and the text until `reset`."""
+    """The hottest servo against the limit. One that has reached it is named in `what` and in reports until `reset`."""
 
     def __init__(self, limit: float) -> None:
         """`limit` [degC] at which the robot sits."""

@@ -153,7 +153,7 @@ class ServoHealth:
 
     @property
     def battery_limits(self) -> tuple[float, float] | None:
-        """The supply [V] that is low, and that is too low; None if unknown."""
+        """Supply voltages [V] for a warning, and for sitting and torque off; None if unknown."""
         return self._battery.limits
 
     @property

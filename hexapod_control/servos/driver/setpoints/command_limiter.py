@@ -1,4 +1,4 @@
-"""The last limit before the servos: no joint is commanded faster than it can turn, and no joint jumps to its setpoint.
+"""The last limit on speed: no joint is commanded faster than it can turn, and no joint jumps to its setpoint.
 
 A joint away from its setpoint (armed outside its limits, back after a dropout) is commanded from its position. The
 difference fades to zero along the quintic profile of a swing, in a second or more.

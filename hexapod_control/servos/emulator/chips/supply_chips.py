@@ -15,12 +15,17 @@ class EmulatedSupply:
     shunt: float = 0.02  # [V] across the shunt
 
 
+def _shown(value: float, unit: float) -> int:
+    """A register with sign; values beyond its range are at its ends."""
+    return min(max(round(value / unit), -0x8000), 0x7FFF) & 0xFFFF
+
+
 def ina219(address: int, supply: EmulatedSupply) -> RegisterChip:
     """An INA219: 10 uV and 4 mV per count."""
     return RegisterChip(
         address,
         {0x00: 0x399F},
-        lambda _: {0x01: round(supply.shunt / 10e-6) & 0xFFFF, 0x02: round(supply.volts / 4e-3) << 3 | 0x2},
+        lambda _: {0x01: _shown(supply.shunt, 10e-6), 0x02: round(supply.volts / 4e-3) << 3 | 0x2},
         width=2,
     )
 
@@ -30,7 +35,7 @@ def ina226(address: int, supply: EmulatedSupply) -> RegisterChip:
     return RegisterChip(
         address,
         {0x00: 0x4127, 0xFE: 0x5449, 0xFF: 0x2260},
-        lambda _: {0x01: round(supply.shunt / 2.5e-6) & 0xFFFF, 0x02: round(supply.volts / 1.25e-3) & 0x7FFF},
+        lambda _: {0x01: _shown(supply.shunt, 2.5e-6), 0x02: _shown(supply.volts, 1.25e-3)},
         width=2,
     )
 
@@ -42,7 +47,7 @@ def ads1115(address: int, supply: EmulatedSupply, channel: int = 0) -> RegisterC
         config = chip.registers[0x01]
         full = (6.144, 4.096, 2.048, 1.024, 0.512, 0.256, 0.256, 0.256)[config >> 9 & 7]
         wired = config >> 12 & 7 == 4 + channel and not config & 0x100
-        return {0x00: min(round(supply.volts / full * 32768), 32767) & 0xFFFF if wired else 0}
+        return {0x00: _shown(supply.volts, full / 32768) if wired else 0}
 
     return RegisterChip(address, {0x01: 0x8583, 0x02: 0x8000, 0x03: 0x7FFF}, conversion, width=2)
 

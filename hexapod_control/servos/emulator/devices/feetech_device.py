@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from hexapod_control.servos.bus.bus_interface import ServoFault
@@ -22,7 +23,7 @@ TO_MIDDLE = 128  # value of TORQUE: the present position becomes the middle
 MIDDLE = feetech_st.SCALE.center
 
 
-class FeetechServos:
+class FeetechServos(ABC):
     """Common parts of both series."""
 
     table: ControlTable
@@ -35,13 +36,13 @@ class FeetechServos:
     fault_bits = feetech_st.FAULT_BITS
     instruction_error = 0
 
+    @abstractmethod
     def shown(self, world: ServoWorld, index: int, memory: bytearray) -> int:
         """The register of the present position."""
-        raise NotImplementedError
 
+    @abstractmethod
     def go(self, world: ServoWorld, index: int, memory: bytearray, written: range) -> None:
         """Executes goals, times and speeds."""
-        raise NotImplementedError
 
     def number(self, memory: bytearray, address: int) -> int:
         """A word."""

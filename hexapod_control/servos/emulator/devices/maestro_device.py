@@ -77,9 +77,9 @@ class MaestroDevice:
             self._go_home()
 
     def _go_home(self) -> None:
-        """Home is off."""
+        """Ends the pulses of all channels, which takes no time."""
         for channel in range(LAST_CHANNEL + 1):
-            self._set(channel, 0, 0.0)
+            self._set_target(channel, 0, 0.0)
 
     def pulse(self, channel: int, now: float) -> float:
         """The pulse that is sent [us], 0 for none."""
@@ -99,19 +99,19 @@ class MaestroDevice:
             word, self.errors = self.errors, MaestroError.NONE
             return word.to_bytes(2, "little")
         else:
-            self._obey(code, values, now)
+            self._execute_silent(code, values, now)
         return b""
 
-    def _obey(self, code: int, values: bytes, now: float) -> None:
-        """Executes a command without a reply; those of scripts do nothing, as there is none."""
+    def _execute_silent(self, code: int, values: bytes, now: float) -> None:
+        """Executes a command without a reply; script commands do nothing: no script is loaded."""
         if code == maestro.TARGETS:
             if values[0] + values[1] > LAST_CHANNEL + 1:
                 self._failed(MaestroError.PROTOCOL)
                 return
             for i in range(values[0]):
-                self._set(values[1] + i, _number(values[2 + 2 * i :]), now)
+                self._set_target(values[1] + i, _number(values[2 + 2 * i :]), now)
         elif code == maestro.TARGET:
-            self._set(values[0], _number(values[1:]), now)
+            self._set_target(values[0], _number(values[1:]), now)
         elif code == maestro.SPEED:
             self._speeds[values[0]] = SPEED_UNIT * _number(values[1:])
         elif code == maestro.ACCELERATION:
@@ -120,14 +120,15 @@ class MaestroDevice:
             self._go_home()
         elif code == MINI_SSC and values[0] <= LAST_CHANNEL:
             pulse = MINI_SSC_NEUTRAL + MINI_SSC_RANGE * (values[1] - 127) / 127
-            self._set(values[0], round(4 * pulse), now)
+            self._set_target(values[0], round(4 * pulse), now)
 
-    def _set(self, channel: int, quarters: int, now: float) -> None:
-        if not quarters:
+    def _set_target(self, channel: int, quarter_us: int, now: float) -> None:
+        """Starts a move to a pulse in quarters of a microsecond; 0 ends the pulses."""
+        if not quarter_us:
             self._ramps[channel] = PulseRamp()
             self._channels.release(channel)
             return
-        pulse, begin = clamp(quarters / 4), self.pulse(channel, now)
+        pulse, begin = clamp(quarter_us / 4), self.pulse(channel, now)
         duration = self._duration(channel, abs(pulse - begin)) if begin else 0.0
         self._ramps[channel] = PulseRamp(begin, pulse, now, duration)
         self._channels.drive(channel, pulse, duration)

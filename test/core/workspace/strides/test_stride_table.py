@@ -17,11 +17,13 @@ from hexapod_control.core.workspace.strides.stride_regions import (
     BENDS,
     HEADINGS,
     NEUTRAL_REGION,
+    LegStrides,
     PolarOffset,
     StrideRegion,
     Strides,
     room_parts,
 )
+from hexapod_control.core.workspace.strides.stride_table import OFFSET_SHARES, StrideTable
 
 CIRCLE = [cmath.rect(1.0, k * math.tau / 24) for k in range(24)]
 HIP, FOOT = (0.1, -0.05), (0.25, 0.07)
@@ -186,13 +188,90 @@ def test_a_pose_leaves_room_for_the_displacement_only_if_the_legs_reach_it(name)
     assert len(found) > 2
 
 
+def nominal_row(name):
+    """Row of the table at the nominal height."""
+    rows = capabilities(name).stances.rows
+    return next(k for k, row in enumerate(rows) if row.height == robot(name).walk.height)
+
+
+def regions_of(name, leg, moved):
+    """Displacement x + i y [m], radius [m] and heading of all regions of a leg; heading 0 for the neutral one."""
+    machine, stance = robot(name), nominal(name)
+    home, found = complex(*stance.footholds[leg]), capabilities(name).strides.at_row(nominal_row(name), moved)[leg]
+    straight, on_the_spot = BENDS.index(0.0), BENDS.index(1.0)
+    yield 0.0, stance.radii[leg], 0.0
+    for k in range(HEADINGS):
+        yield found.centres[straight, k] - home, found.radii[straight, k], cmath.rect(1.0, math.pi * k / HEADINGS)
+    foothold = complex(*machine.legs[leg].foothold)
+    yield found.centres[on_the_spot, 0] - home, found.radii[on_the_spot, 0], 1j * foothold / abs(foothold)
+
+
 @pytest.mark.parametrize("name", ROBOTS)
-def test_outlines_are_outside_of_the_regions_of_every_twist(name):
-    machine, table, stance = robot(name), capabilities(name).strides, nominal(name)
-    for leg, outline in zip(machine.legs, table.outlines(machine.walk.height), strict=True):
-        row, turn = machine.legs.index(leg), complex(*leg.turn)
-        regions = [table.regions(stance, twist, 1.0)[row] for twist in twists(8, 20)]
+def test_outlines_enclose_the_feet_in_the_air_in_the_regions_of_all_headings(name):
+    machine = robot(name)
+    for row, outline in enumerate(capabilities(name).strides.outlines(machine.walk.height)):
+        turn = complex(*machine.legs[row].turn)
         for along in (turn * complex(*direction) for direction in DIRECTIONS):
             most = max(x * along.real + y * along.imag for x, y in outline)
-            for _, scale, _, (dx, dy) in regions:
-                assert dx * along.real + dy * along.imag + scale * stance.radii[row] <= most
+            reach = [dot(at, along) + FLIGHT_REACH_SHARE * radius for at, radius, _ in regions_of(name, row, 1.0)]
+            assert most == pytest.approx(max(reach))
+
+
+def dot(a, b):
+    return (a * b.conjugate()).real
+
+
+@pytest.mark.parametrize("share", [1.4, 2.0])
+@pytest.mark.parametrize("name", ROBOTS)
+def test_a_pose_leaves_a_share_of_the_displacement_if_feet_reach_the_outermost_regions_on_the_ground_and_lifted(
+    name, share
+):
+    machine, lift = robot(name), robot(name).walk.lift_height
+    table, stances, rng = capabilities(name).strides, capabilities(name).stances, random.Random(9)
+    size, found = machine.walk.height / 0.1, set()
+    for k in range(24):  # farther and farther from the neutral pose
+        spread = (0.03 * size, 0.03 * size, 0.0, 0.1, 0.1, 0.1)
+        pose = BodyPose(*(rng.uniform(-1.0, 1.0) * a * k / 24 for a in spread))
+        placement, reached = Placement(pose, machine.walk.height), stances.fits(pose, 1.0, lift)
+        for row, leg in enumerate(machine.legs if reached else ()):
+            home, regions = complex(*nominal(name).footholds[row]), list(regions_of(name, row, share - 1.0))
+            for along in (complex(*leg.turn) * complex(*direction) for direction in DIRECTIONS):
+                # In the air a foot lags behind the body along its heading, not across it.
+                flight = [FLIGHT_REACH_SHARE if not h else 1.0 + 0.18 * dot(along, h) ** 2 for _, _, h in regions]
+                reach = [dot(at, along) + f * r for (at, r, _), f in zip(regions, flight, strict=True)]
+                k = reach.index(max(reach))
+                at, radius, _ = regions[k]
+                for far, z in ((flight[k] * radius, 0.0), (radius, lift)):
+                    point = home + at + far * along
+                    reached = reached and reaches(leg, machine, (point.real, point.imag), z, placement)
+        found.add(reached)
+        assert table.fits(pose, share, lift) == reached
+    assert found == {True, False}
+
+
+def in_reach(machine, stance, row, offset, radius):
+    """Whether feet reach a disc about a displaced foothold, lifted, and beyond it where feet are early in a swing."""
+    leg, home, lift = machine.legs[row], stance.footholds[row], machine.walk.lift_height
+    centre = complex(*home) + complex(*offset.displacement(leg.hip[:2], home))
+    far, level = FLIGHT_REACH_SHARE * radius, Placement(NEUTRAL, stance.height)
+    places = [(centre + r * u, z) for u in CIRCLE for r, z in ((far, 0.0), (far, 0.25 * lift), (radius, lift))]
+    return all(reaches(leg, machine, (at.real, at.imag), z, level) for at, z in places)
+
+
+def test_at_every_height_the_largest_share_of_the_offsets_is_used_that_leaves_the_regions_most_of_their_size():
+    machine, stances, radius, offset = robot("phantomx"), capabilities("phantomx").stances, 0.04, PolarOffset(0.05, 0.1)
+    legs = [LegStrides((offset,) * (HEADINGS + 1), (radius,) * (HEADINGS + 1)) for _ in machine.legs]
+    table, seen = StrideTable(machine, stances, capabilities("phantomx").gaits["tripod"], legs), set()
+    for row, stance in list(enumerate(stances.rows))[::3]:
+        hip, home = complex(*machine.legs[0].hip[:2]), complex(*stance.footholds[0])
+        centre = table.at_row(row, 1.0)[0].centres[BENDS.index(0.0), 5]
+        share = min(OFFSET_SHARES, key=lambda each: abs(0.1 * each - cmath.phase((centre - hip) / (home - hip))))
+        assert abs(centre - hip) == pytest.approx(abs(home - hip) + 0.05 * share)
+        seen.add(share)
+        for each in OFFSET_SHARES[: OFFSET_SHARES.index(share) + 1]:
+            least = (0.97 if each == share else 1.03) * 0.8 * radius
+            fits = [in_reach(machine, stance, leg, offset.scaled(each), least) for leg in (0, 1)]
+            assert all(fits) == (each == share)
+        for strides in table.at_row(row, 1.0):
+            assert (0.8 - 1 / 32) * radius <= strides.radii.min() and strides.radii.max() <= radius + 1e-12
+    assert len(seen) > 3

@@ -4,6 +4,8 @@ import csv
 import io
 import json
 import math
+import os
+import sys
 
 import numpy as np
 import pytest
@@ -14,7 +16,7 @@ from hexapod_control.bags.long_recording import LongRecording
 from hexapod_control.bags.ring_buffer import RecordedMessage
 from hexapod_control.config.robots.urdf_import.joint_mapping import JointMapping
 from hexapod_control.core.names import foot_name, joint_names
-from hexapod_control.nodes.web.recordings.recording_export import frames, write_replay, write_table
+from hexapod_control.nodes.web.recordings.recording_export import frames, main, write_replay, write_table
 
 MS = 1_000_000  # [ns]
 TYPES = bag_file.TYPES.types
@@ -25,6 +27,7 @@ KINDS = {
     "foot_states": "sensor_msgs/msg/MultiDOFJointState",
     "foot_targets": "sensor_msgs/msg/MultiDOFJointState",
     "cmd_vel": "geometry_msgs/msg/Twist",
+    "odom": "nav_msgs/msg/Odometry",
     "stability_margin": "std_msgs/msg/Float64",
     "gait_state": "std_msgs/msg/String",
 }
@@ -47,6 +50,14 @@ def forces(values):
 def velocity(vx, vy, wz):
     vector = TYPES["geometry_msgs/msg/Vector3"]
     return TYPES[KINDS["cmd_vel"]](vector(vx, vy, 0.0), vector(0.0, 0.0, wz))
+
+
+def odometry(x, y, yaw, *speeds):
+    point, turn = TYPES["geometry_msgs/msg/Point"], TYPES["geometry_msgs/msg/Quaternion"]
+    pose = TYPES["geometry_msgs/msg/Pose"](point(x, y, 0.0), turn(0.0, 0.0, math.sin(yaw / 2), math.cos(yaw / 2)))
+    placed = TYPES["geometry_msgs/msg/PoseWithCovariance"](pose, np.zeros(36))
+    moving = TYPES["geometry_msgs/msg/TwistWithCovariance"](velocity(*speeds), np.zeros(36))
+    return TYPES[KINDS["odom"]](header(), "base_footprint", placed, moving)
 
 
 def number(value):
@@ -93,6 +104,7 @@ def test_a_frame_has_what_was_newest_at_its_time(recorded):
         (223, "cmd_vel", velocity(0.1, -0.02, 0.3)),
         (224, "stability_margin", number(0.04321)),
         (225, "gait_state", text("walking")),
+        (226, "odom", odometry(1.0, -2.0, 0.5, 0.04, 0.03, -0.2)),
         (330, "joint_states", joint_state(standing)),
     )
     found = list(frames(bag, robot(), None))
@@ -102,7 +114,9 @@ def test_a_frame_has_what_was_newest_at_its_time(recorded):
     assert (first["commanded"], first["margin"], first["state"], first["forces"]) == ([0.0, 0.0, 0.0], None, "", None)
     assert (last["commanded"], last["margin"], last["state"]) == ([0.1, -0.02, 0.3], 0.0432, "walking")
     assert last["forces"] == [1.0, 2.0, 3.0, 4.0, 5.1, 0.0]
-    assert last["achieved"] is None is last["odom"]
+    assert first["achieved"] is None is first["odom"]
+    assert (last["odom"], last["achieved"]) == ([1.0, -2.0, 0.5], [0.04, 0.03, -0.2])
+    assert last["planted"] == [1, 0, 1, 0, 1, 0]
 
 
 def test_joints_of_an_imported_robot_are_drawn_with_its_signs_and_offsets(recorded):
@@ -142,3 +156,32 @@ def test_the_table_has_a_column_for_every_signal_from_whenever_it_came(recorded)
     assert [float(row[0]) for row in rows] == pytest.approx([0.02 * k for k in range(len(rows))])
     assert rows[0][-2:] == ["", ""] and rows[-1][-2:] == ["standing", "0.33333"]
     assert float(rows[-1][1]) == pytest.approx(standing_joints()[0, 0], abs=1e-5)
+
+
+@pytest.fixture
+def program(monkeypatch, capsys):
+    """Runs the program in this process. Returns its exit code, its output and its errors."""
+    niceness = []
+    monkeypatch.setattr(os, "nice", niceness.append)
+
+    def run(*words):
+        monkeypatch.setattr(sys, "argv", ["recording_export", *words])
+        code, (out, errors) = main(), capsys.readouterr()
+        assert niceness.pop() > 0  # the robot goes first
+        return code, out, errors
+
+    return run
+
+
+def test_the_program_writes_a_table_or_a_replay_and_refuses_what_it_cannot_use(recorded, program, tmp_path):
+    bag = recorded(*still(standing_joints()))
+    table, replay = io.StringIO(), io.StringIO()
+    write_table(bag, table)
+    write_replay(bag, robot(), None, replay)
+    path = str(tmp_path / "bag")
+    assert program("csv", path, "phantomx", "") == (0, table.getvalue(), "")
+    assert program("replay", path, "phantomx", "") == (0, replay.getvalue(), "")
+    for words in (("csv", "/no/such/bag", "phantomx", ""), ("replay", path, "nowhere", "")):
+        code, out, errors = program(*words)
+        assert (code, out, errors.count("\n")) == (2, "", 1)
+        assert ("/no/such/bag" if words[0] == "csv" else "nowhere") in errors

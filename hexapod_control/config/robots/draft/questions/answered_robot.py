@@ -15,9 +15,9 @@ from hexapod_control.config.robots.draft.robot_draft import (
     DraftBody,
     DraftServo,
     DraftStance,
-    NotedValue,
     Origin,
     RobotDraft,
+    SourcedValue,
 )
 from hexapod_control.config.robots.draft.robot_text import FileNotes
 from hexapod_control.config.robots.draft.stance_search import SWING_TIME, find_stance, lever
@@ -116,19 +116,19 @@ def _legs(answered: Answers) -> dict[str, LegGeometry]:
     }
 
 
-def _masses(answered: Answers) -> dict[str, NotedValue]:
+def _masses(answered: Answers) -> dict[str, SourcedValue]:
     leg = answered.numbers["masses"][1]
     note = "its share of a leg"
-    return {joint: NotedValue(LEG_SHARES[joint] * leg, Origin.GIVEN, note) for joint in JOINTS}
+    return {joint: SourcedValue(LEG_SHARES[joint] * leg, Origin.GIVEN, note) for joint in JOINTS}
 
 
-def _radii(leg: LegGeometry, masses: dict[str, NotedValue]) -> dict[str, NotedValue]:
+def _radii(leg: LegGeometry, masses: dict[str, SourcedValue]) -> dict[str, SourcedValue]:
     """Radii [m] of the links and the foot, thick enough for the mass of each link."""
     found = thicknesses(leg, None)
     for joint, length in zip(JOINTS, (leg.coxa, leg.femur, leg.tibia), strict=True):
         least = math.sqrt(masses[joint].value / (math.pi * max(length, MIN_LENGTH_M) * LINK_DENSITY))
         if found[joint].value < least:
-            found[joint] = NotedValue(least, Origin.ASSUMED, "by the mass")
+            found[joint] = SourcedValue(least, Origin.ASSUMED, "by the mass")
     return found
 
 
@@ -136,7 +136,7 @@ def _body(answered: Answers, legs: int) -> DraftBody:
     length, width, height = answered.numbers["body"]
     whole, leg = answered.numbers["masses"]
     middle = (0.0, 0.0, 0.0)
-    mass = NotedValue(whole - legs * leg, Origin.GIVEN, "the robot without its legs")
+    mass = SourcedValue(whole - legs * leg, Origin.GIVEN, "the robot without its legs")
     return DraftBody((length, width, height), middle, mass, middle, Origin.GIVEN, Origin.ASSUMED)
 
 
@@ -144,7 +144,7 @@ def _servo(answered: Answers) -> DraftServo:
     model = answered.words["servo"]
     if model != OTHER_SERVO:
         return table_servo(model, answered.numbers["voltage"][0])
-    speed, torque = (NotedValue(value, Origin.GIVEN) for value in answered.numbers["figures"])
+    speed, torque = (SourcedValue(value, Origin.GIVEN) for value in answered.numbers["figures"])
     return unlisted_servo(speed, torque)
 
 

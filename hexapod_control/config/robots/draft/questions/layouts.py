@@ -9,9 +9,9 @@ from hexapod_control.config.robots.draft.leg_draft import PLACES
 from hexapod_control.config.robots.draft.questions.question import Answers
 from hexapod_control.core.robot import Vector
 
-HIP_ALONG, HIP_ASIDE = 0.5, 0.5  # of length and width, of the hips at the corners
-INNER_ASIDE = 0.75  # of the width, of the hips between them
-CIRCLE = 0.58  # radius over the shorter side of the body
+HIP_X_SHARE, HIP_Y_SHARE = 0.5, 0.5  # of length and width, of the hips at the corners
+INNER_HIP_Y_SHARE = 0.75  # of the width, of the hips between them
+CIRCLE_RADIUS_SHARE = 0.58  # of the shorter side of the body
 CORNER_DEG = 45.0  # direction of the front legs
 HipPlace = tuple[float, float, float]  # x, y [m] and direction [deg]
 
@@ -45,17 +45,17 @@ def layout(answered: Answers) -> Layout:
     return LAYOUTS[answered.words["legs"]]
 
 
-def usual_hip(layout: Layout, place: str, size: tuple[float, ...]) -> HipPlace:
-    """Usual position of the hip of a left leg."""
-    count = len(layout.places)
-    index = layout.places.index(place)
-    if layout.circle:
+def usual_hip(legs: Layout, place: str, size: tuple[float, ...]) -> HipPlace:
+    """Usual position (x, y [m], direction [deg]) of the hip of a left leg, for a body of `size` [m]."""
+    count = len(legs.places)
+    index = legs.places.index(place)
+    if legs.circle:
         direction = 180.0 * (index + 0.5) / count
-        radius, angle = CIRCLE * min(size[:2]), math.radians(direction)
+        radius, angle = CIRCLE_RADIUS_SHARE * min(size[:2]), math.radians(direction)
         return radius * math.cos(angle), radius * math.sin(angle), direction
     share = 1.0 - 2.0 * index / (count - 1)  # 1 in front, -1 at the rear
-    aside = HIP_ASIDE if abs(share) == 1.0 else INNER_ASIDE
-    return HIP_ALONG * size[0] * share, aside * size[1], 90.0 - (90.0 - CORNER_DEG) * share
+    y_share = HIP_Y_SHARE if abs(share) == 1.0 else INNER_HIP_Y_SHARE
+    return HIP_X_SHARE * size[0] * share, y_share * size[1], 90.0 - (90.0 - CORNER_DEG) * share
 
 
 def rear_of(front: tuple[float, ...]) -> HipPlace:

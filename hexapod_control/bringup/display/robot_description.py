@@ -16,6 +16,6 @@ def robot_description(robot: str, *, ros2_control: bool = False) -> str:
     """Returns the URDF; `ros2_control` adds its tags to the URDF of a robot file. Raises FileError."""
     if is_urdf(robot):
         return read_urdf(Path(robot).expanduser(), {})
-    from hexapod_control.config.robots import robot_file, urdf
+    from hexapod_control.config.robots import robot_file, urdf  # here, as it loads xacro
 
     return urdf.urdf(robot_file.load(robot), ros2_control=ros2_control)

@@ -9,7 +9,12 @@ from support.drives import DT, ROBOTS, drive, fitting, robot, standing_planner
 from hexapod_control.core.gait.gait_table import AUTO
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.posture.walking_legs import WalkingLegs
-from hexapod_control.core.walking.gait_change.gait_choice import FULL_SHARE, SLOW_SHARE, SLOW_TIME_S, GaitChoice
+from hexapod_control.core.walking.gait_change.auto_gait import (
+    FULL_SHARE,
+    MORE_STABLE_DELAY_S,
+    MORE_STABLE_SHARE,
+    AutoGait,
+)
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.robot_gaits import neutral_center
 from hexapod_control.core.workspace.stride_stability import stride_margin
@@ -22,7 +27,7 @@ FAST_TICK_S = 0.04  # a longer tick, where a test only waits for a change
 def chosen_by(capabilities):
     """A gait choice that starts with the most stable gait, and (height, region share) of the neutral pose."""
     selection = capabilities.selection(AUTO)
-    choice = GaitChoice(capabilities.envelope, selection, selection.most_stable)
+    choice = AutoGait(capabilities.envelope, selection, selection.most_stable)
     return choice, (capabilities.robot.walk.height, capabilities.region_share(selection.fastest))
 
 
@@ -58,7 +63,7 @@ def test_a_noisy_speed_sweep_changes_the_gait_once_per_step_and_a_constant_speed
     capabilities = Capabilities.of(robot(name))
     choice, conditions = chosen_by(capabilities)
     top, rng, seen = capabilities.fastest(direction, ["tripod"]), random.Random(3), [choice.gait]
-    noise = 0.4 * (FULL_SHARE - SLOW_SHARE) / FULL_SHARE  # of the speed, less than the hysteresis
+    noise = 0.4 * (FULL_SHARE - MORE_STABLE_SHARE) / FULL_SHARE  # of the speed, less than the hysteresis
 
     def follow(share, seconds):
         choice.follow(seconds, top.scaled(share * (1.0 + noise * rng.uniform(-1.0, 1.0))), *conditions, walking=True)
@@ -87,7 +92,7 @@ def test_a_low_speed_has_to_last_before_a_more_stable_gait_is_chosen_except_at_t
     choice.follow(DT, fast, *conditions, walking=True)
     assert choice.gait.name == "tripod"
     for goal in (slow, fast, slow, ZERO, ZERO):
-        choice.follow(0.6 * SLOW_TIME_S, goal, *conditions, walking=True)
+        choice.follow(0.6 * MORE_STABLE_DELAY_S, goal, *conditions, walking=True)
         assert choice.gait.name == "tripod"
     choice.follow(DT, slow, *conditions, walking=False)
     assert choice.gait.name == "wave"
@@ -98,7 +103,7 @@ def test_a_walk_keeps_its_speed_through_every_change_of_auto(name):
     planner = standing_planner(name, AUTO)
     gaits = planner.capabilities.selection(AUTO).gaits
     steps = [(slow, fast, FULL_SHARE, 0.98, 1.02) for slow, fast in itertools.pairwise(gaits)]
-    steps += [(slow, fast, SLOW_SHARE, 1.02, 0.98) for slow, fast in itertools.pairwise(gaits)][::-1]
+    steps += [(slow, fast, MORE_STABLE_SHARE, 1.02, 0.98) for slow, fast in itertools.pairwise(gaits)][::-1]
     for slow, fast, share, before, after in steps:
         threshold = fitting(planner, FORWARD, share, slow.name)
         list(drive(planner, threshold.scaled(before), 5.0, FAST_TICK_S))

@@ -1,4 +1,4 @@
-"""The command source: sources announce themselves on `driving`; `command_source` is the most important one."""
+"""`command_source`: the source with the highest priority of those announced on `driving`, for display only."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """Chooses the gait by speed: the most stable one that reaches the speed with a reserve, with hysteresis.
 
 A faster gait is chosen as soon as the speed is above FULL_SHARE of the present gait's highest speed, so that the change
-is complete before that is exceeded. A more stable gait is chosen once the speed has been below SLOW_SHARE of that
-gait's highest speed for SLOW_TIME_S. At rest, and while the robot comes to rest, the gait stays; a robot that starts to
-walk uses the gait for the speed that is commanded.
+is complete before that is exceeded. A more stable gait is chosen once the speed has been below MORE_STABLE_SHARE of
+that gait's highest speed for MORE_STABLE_DELAY_S. At rest, and while the robot comes to rest, the gait stays; a robot
+that starts to walk uses the gait for the speed that is commanded.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.workspace.speed_envelope import SpeedEnvelope
 
 FULL_SHARE = 0.75  # of the highest speed of a gait, above which a faster one is chosen
-SLOW_SHARE = 0.6  # of the highest speed of a more stable gait, below which that one is chosen ...
-SLOW_TIME_S = 1.0  # ... after this long
+MORE_STABLE_SHARE = 0.6  # of the highest speed of a more stable gait, below which that one is chosen ...
+MORE_STABLE_DELAY_S = 1.0  # ... after this long
 
 
-class GaitChoice:
+class AutoGait:
     """Choice of one of the selected gaits by speed; `follow` updates it every tick."""
 
     __slots__ = ("_conditions", "_envelope", "_places", "_slow_for", "gait", "selection")
@@ -29,7 +29,7 @@ class GaitChoice:
         self.gait = present if present in selection.gaits else selection.most_stable
         self._slow_for = 0.0  # [s] for which a more stable gait has been fast enough
         self._conditions: tuple[Twist, float, float] | None = None  # for which the places were computed
-        self._places = (0, 0)  # of the most stable gait that is fast enough: with FULL_SHARE, with SLOW_SHARE
+        self._places = (0, 0)  # of the most stable gait that is fast enough: with FULL_SHARE, with MORE_STABLE_SHARE
 
     def follow(self, dt: float, goal: Twist, height: float, region_share: float, *, walking: bool) -> None:
         """Chooses the gait for a twist at a body height [m] and a region share, `dt` [s] after the last call."""
@@ -38,13 +38,13 @@ class GaitChoice:
         gaits, conditions = self.selection.gaits, (goal, height, region_share)
         if conditions != self._conditions:
             full = self._most_stable(goal.scaled(1.0 / FULL_SHARE), height, region_share)
-            slow = self._most_stable(goal.scaled(1.0 / SLOW_SHARE), height, region_share)
+            slow = self._most_stable(goal.scaled(1.0 / MORE_STABLE_SHARE), height, region_share)
             self._conditions, self._places = conditions, (full, slow)
         present, (full, slow) = gaits.index(self.gait), self._places
         self._slow_for = self._slow_for + dt if slow < present else 0.0
         if full > present or not walking:
             self.gait = gaits[full]
-        elif self._slow_for > SLOW_TIME_S:
+        elif self._slow_for > MORE_STABLE_DELAY_S:
             self.gait = gaits[slow]
 
     def _most_stable(self, twist: Twist, height: float, region_share: float) -> int:

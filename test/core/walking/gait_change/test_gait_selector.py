@@ -1,0 +1,131 @@
+"""When a walk changes its gait: as soon as it can, at the latest after a while, and at rest at once."""
+
+from support.drives import DT, robot
+
+from hexapod_control.core.gait.gait_clock import GaitClock
+from hexapod_control.core.gait.gait_table import AUTO, GaitSelection
+from hexapod_control.core.kinematics.se2 import ZERO, Twist
+from hexapod_control.core.statics.static_stability import static_margin
+from hexapod_control.core.walking.feet.foot_motion import FootMotion
+from hexapod_control.core.walking.foot import Foot
+from hexapod_control.core.walking.gait_change.gait_selector import (
+    AMPLE_MARGIN,
+    PLAN_TIMEOUT_S,
+    RETRY_S,
+    GaitSelector,
+    WalkConditions,
+    first_phase,
+)
+from hexapod_control.core.workspace.capabilities import Capabilities
+from hexapod_control.core.workspace.strides.stride_regions import PolarOffset, StrideRegion, Strides
+
+MACHINE = robot("phantomx")
+CAPABILITIES = Capabilities.of(MACHINE)
+HEIGHT, SWING_TIME = MACHINE.walk.height, MACHINE.walk.swing_time
+STANCE = CAPABILITIES.stances.at(HEIGHT)
+TRIPOD, RIPPLE, WAVE = (CAPABILITIES.gaits[name] for name in ("tripod", "ripple", "wave"))
+SLOW = Twist(0.02, 0.0, 0.0)
+ASIDE = StrideRegion(PolarOffset(0.01, 0.0), 1.0, 1.0, (0.01, 0.0))
+
+
+def walking(gait=TRIPOD, twist=SLOW):
+    """A walk in the middle of a step, and a selector that has asked for nothing yet."""
+    motion = FootMotion([Foot(x, y) for x, y in STANCE.footholds], GaitClock(gait), 0.03)
+    motion.resting = False
+    motion.start()
+    for _ in range(30):
+        motion.step(DT, twist, SWING_TIME, Strides.about_neutral(STANCE))
+    return GaitSelector(CAPABILITIES, gait), motion
+
+
+def conditions(twist=SLOW, swing_time=SWING_TIME):
+    return WalkConditions(twist, swing_time, STANCE, HEIGHT, 1.0)
+
+
+def test_a_change_is_planned_in_the_next_tick_and_is_coming_until_the_clock_has_made_it():
+    selector, motion = walking()
+    assert selector.wanted is None and selector.coming(motion) == []
+    selector.select(GaitSelection.of(WAVE), motion)
+    assert selector.wanted is WAVE and selector.coming(motion) == [WAVE] and motion.clock.change is None
+    selector.step(DT, motion, conditions())
+    assert selector.wanted is None and motion.clock.change.gait is WAVE and selector.coming(motion) == [WAVE]
+    selector.select(GaitSelection.of(TRIPOD), motion)  # the change that is under way is not the wanted one any more
+    assert selector.wanted is TRIPOD and selector.coming(motion) == [TRIPOD, WAVE]
+    selector, motion = walking()
+    selector.select(GaitSelection.of(TRIPOD), motion)
+    assert selector.wanted is None
+
+
+def test_a_change_waits_for_strides_about_the_neutral_footholds_and_for_a_speed_of_the_new_gait():
+    selector, motion = walking()
+    selector.select(GaitSelection.of(WAVE), motion)
+    motion.feet[2].region = ASIDE
+    selector.step(DT, motion, conditions())
+    assert motion.clock.change is None
+    motion.feet[2].region = motion.feet[1].region
+    fast = CAPABILITIES.fastest(SLOW, ["wave"]).scaled(1.5)
+    selector.step(DT, motion, conditions(fast))
+    assert motion.clock.change is None and selector.wanted is WAVE
+    selector.step(DT, motion, conditions())
+    assert motion.clock.change is not None
+
+
+def test_without_a_good_plan_the_best_one_is_used_after_the_timeout_and_plans_are_made_at_intervals():
+    selector, motion = walking()
+    selector.select(GaitSelection.of(WAVE), motion)
+    long_swings = conditions(swing_time=60.0 * SWING_TIME)  # no stance of them fits into a region
+    waited = 0.0
+    while motion.clock.change is None:
+        selector.step(DT, motion, long_swings)
+        waited += DT
+    assert PLAN_TIMEOUT_S - RETRY_S <= waited <= PLAN_TIMEOUT_S + 2.0 * RETRY_S
+    assert motion.clock.change.gait is WAVE and selector.wanted is None
+    selector, motion = walking()
+    selector.select(GaitSelection.of(WAVE), motion)
+    selector.step(DT, motion, long_swings)
+    for _ in range(round(RETRY_S / DT) - 1):
+        selector.step(DT, motion, conditions())
+        assert motion.clock.change is None
+    selector.step(DT, motion, conditions())
+    assert motion.clock.change is not None
+
+
+def test_a_robot_at_rest_changes_its_gait_at_once_and_one_that_halts_keeps_the_wish_for_the_next_walk():
+    selector, motion = walking()
+    selector.select(GaitSelection.of(WAVE), motion)
+    selector.step(DT, motion, conditions())
+    motion.halt(SWING_TIME)
+    selector.halt(motion)
+    assert selector.wanted is WAVE and motion.clock.change is None
+    selector.step(DT, motion, conditions(ZERO))
+    assert motion.clock.gait is WAVE and motion.clock.phase == 0.0 and selector.wanted is None
+    selector.halt(motion)
+    assert selector.wanted is None
+
+
+def test_a_robot_starts_at_the_start_of_its_gait_unless_other_legs_leave_it_more_margin():
+    neutral = list(STANCE.footholds)
+
+    def margin(phase, center):
+        swinging = TRIPOD.legs_in_swing(phase)
+        return static_margin([p for leg, p in enumerate(neutral) if leg not in swinging], center)
+
+    seen = set()
+    for k in range(-20, 21):
+        center = (0.0, 0.008 * k)
+        phase = first_phase(TRIPOD, neutral, center)
+        seen.add(phase)
+        if margin(0.0, center) >= AMPLE_MARGIN:
+            assert phase == 0.0
+        else:
+            assert phase in TRIPOD.lift_off and margin(phase, center) == max(margin(0.0, center), margin(0.5, center))
+    assert seen == {0.0, 0.5}
+
+
+def test_with_several_gaits_the_fastest_one_sets_the_limits_and_with_one_the_active_gait():
+    selector, motion = walking()
+    assert selector.fastest(motion) is TRIPOD and selector.selection == GaitSelection.of(TRIPOD)
+    selector.select(GaitSelection.of(WAVE), motion)
+    assert selector.fastest(motion) is TRIPOD
+    selector.select(CAPABILITIES.selection(AUTO), motion)
+    assert selector.fastest(motion) is CAPABILITIES.selection(AUTO).fastest and selector.selection.name == AUTO

@@ -1,0 +1,305 @@
+"""The search for the stride centres, against every arrangement of centres that it could have chosen."""
+
+import math
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+from support.drives import robot
+
+from hexapod_control.core.workspace.robot_gaits import gaits
+from hexapod_control.core.workspace.stance_regions import MIN_RADIUS, TIBIA_CLEARANCE, nominal_stance
+from hexapod_control.core.workspace.strides.leg_centres import TURNING, leg_centres, straight, turn
+from hexapod_control.core.workspace.strides.leg_choices import SEARCHED_HEADINGS
+from hexapod_control.core.workspace.strides.steady_cycle import MovingMass, SteadyCycle
+from hexapod_control.core.workspace.strides.stride_regions import FAR_RAD
+from hexapod_control.core.workspace.strides.stride_search import (
+    AXIS_CARE,
+    AXIS_COST,
+    DISTANCE_COST,
+    MOTION_COST,
+    SHORTFALL_COST,
+    SMALLER,
+    STRIDE_RESERVE,
+    stride_centres,
+)
+from hexapod_control.core.workspace.strides.top_speeds import (
+    FEET_CLEARANCE,
+    MAX_SOFTNESS,
+    MIN_MARGIN_M,
+    MIN_MARGIN_SHARE,
+    NEAR_AXIS,
+    SLOWER,
+    SPREADS,
+    TopSpeedSearch,
+    axis_of,
+    min_margin,
+    spread_foothold,
+)
+from hexapod_control.core.workspace.swing_limits import STRIDE_SHARE, SWING_TIME_SCALES
+
+AXES = {0: 0, 1: 0, 7: 8, 8: 8, 9: 8, 15: 0}  # the axis of each heading that is one or next to one
+SWINGS = range(len(SWING_TIME_SCALES))
+HEADINGS = range(SEARCHED_HEADINGS + 1)
+
+
+class Search:
+    """A robot, its candidates, and what is found for it."""
+
+    def __init__(self, name):
+        self.machine = machine = robot(name)
+        self.gait = min(gaits(machine).values(), key=lambda gait: gait.stance)
+        self.legs = [leg_centres(machine, row, self.gait) for row in range(len(machine.legs))]
+        self.travels = [*(straight(len(self.legs), k) for k in range(SEARCHED_HEADINGS)), turn(self.legs)]
+        self.tops = TopSpeedSearch(machine, self.gait, self.legs).tops(self.travels)
+        self.hips = np.array([leg.hip for leg in self.legs])
+        self.arms = np.array([leg.foothold for leg in self.legs]) - self.hips
+        self.neutral = np.array(nominal_stance(machine).radii)
+
+    def swing_time(self, swing):
+        return SWING_TIME_SCALES[swing] * self.machine.walk.swing_time
+
+    def cycles(self, travel):
+        return [SteadyCycle(self.machine, self.gait, axis) for axis in (travel.axis, travel.axis.scaled(-1.0))]
+
+    def bound(self, travel):
+        """The highest speed that the legs alone allow, with any swing time."""
+        speeds = [leg.speeds[:, travel.heading] / f for leg, f in zip(self.legs, travel.speeds, strict=True)]
+        return max(min(each[k].max() for each in speeds) for k in SWINGS)
+
+
+@cache
+def search(name="scratch"):
+    return Search(name)
+
+
+@cache
+def strides():
+    """What is found for each leg; then (legs, headings) offsets and radii at the headings that are searched."""
+    found = stride_centres(search().machine, search().gait)
+    searched = slice(None, None, 2)
+    moved = np.array(
+        [
+            [(1.0 + o.outward / abs(arm)) * np.exp(1j * o.angle) * arm for o in leg.offsets[searched]]
+            for leg, arm in zip(found, search().arms, strict=True)
+        ]
+    )
+    return found, moved - search().arms[:, None], np.array([leg.radii[searched] for leg in found])
+
+
+class Arrangements:
+    """The centres nearest to each of the spread footholds that allow a speed with a swing time."""
+
+    def __init__(self, searched, travel, speed, swing):
+        swing_time, machine, legs = searched.swing_time(swing), searched.machine, searched.legs
+        usable = [
+            np.flatnonzero(leg.speeds[swing, travel.heading] >= speed * factor)
+            for leg, factor in zip(legs, travel.speeds, strict=True)
+        ]
+        self.stable, self.softness = np.zeros(len(SPREADS), dtype=bool), np.full(len(SPREADS), math.inf)
+        if not all(map(len, usable)):
+            return
+        self.chosen = np.array([nearest(*each, travel.heading) for each in zip(legs, usable, strict=True)]).T
+        centres = np.stack([leg.centres[each] for leg, each in zip(legs, self.chosen.T, strict=True)], axis=1)
+        cycles, length, mass = searched.cycles(travel), speed * swing_time, MovingMass.of(machine)
+        apart = 2.0 * max(leg.tibia.radius for leg in machine.legs) + FEET_CLEARANCE
+        margins = np.min([cycle.support_margins(length, centres, mass) for cycle in cycles], axis=0)
+        self.stable = margins >= min_margin(machine)
+        for k in np.flatnonzero(self.stable):
+            self.stable[k] = all(cycle.feet_apart(length, centres[k]) >= apart for cycle in cycles)
+        # The frequency of the steps over that of the body on the springs of the coxa servos of the legs in stance.
+        stiffness = np.array([leg.coxa_joint.stiffness for leg in machine.legs])
+        spring = searched.gait.duty_factor * (stiffness / np.abs(centres - searched.hips) ** 2).sum(axis=1)
+        self.softness = math.tau / swing_time / np.sqrt(spring / machine.mass)
+
+    @property
+    def stiffest(self):
+        """The least softness of a stable arrangement; infinite without one."""
+        return self.softness[self.stable].min(initial=math.inf)
+
+
+def nearest(leg, usable, heading):
+    """The usable centre nearest to the spread foothold of a leg, for each of SPREADS."""
+    goals = spread_foothold(leg, heading, np.array(SPREADS))
+    return [usable[np.abs(leg.centres[usable] - goal).round(9).argmin()] for goal in goals]
+
+
+# --- top speeds ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("heading", [0, 2, 4, 6, 8, 13, TURNING])
+def test_the_top_speed_is_the_highest_with_stable_centres_or_a_little_less_if_those_are_stiffer(heading):
+    searched = search()
+    top, travel = searched.tops[heading], searched.travels[heading]
+
+    def stiffest(speed):
+        return min(Arrangements(searched, travel, speed, k).stiffest for k in SWINGS)
+
+    found, place = Arrangements(searched, travel, top.speed, top.swing), SPREADS.index(top.spread)
+    assert found.stable[place] and tuple(found.chosen[place]) == top.chosen and top.heading == heading
+    assert top.softness == pytest.approx(found.softness[place])
+    share = top.speed / searched.bound(travel)
+    steps = [each for each in SLOWER if each > share + 1e-9]
+    if any(share == pytest.approx(each) for each in SLOWER):
+        assert top.softness == pytest.approx(stiffest(top.speed)) and top.softness <= MAX_SOFTNESS
+    else:
+        assert top.softness == pytest.approx(found.stiffest) and stiffest(1.006 * top.speed) == math.inf
+        if heading == TURNING or top.softness <= MAX_SOFTNESS:
+            return
+        steps = SLOWER
+    for each in steps:
+        assert each * searched.bound(travel) >= top.speed or stiffest(each * searched.bound(travel)) > MAX_SOFTNESS
+
+
+def test_headings_next_to_an_axis_of_the_body_use_its_centres_at_a_lower_speed():
+    tops = search().tops
+    assert [travel.heading for travel in search().travels] == list(HEADINGS)
+    for k, top in enumerate(tops):
+        assert axis_of(k) == AXES.get(k)
+        if AXES.get(k, k) != k:
+            axis = tops[AXES[k]]
+            assert top == axis._replace(speed=pytest.approx(NEAR_AXIS * axis.speed))
+
+
+def test_without_stable_centres_feet_stride_about_their_footholds_as_fast_as_joints_and_regions_allow():
+    searched = search("quadruped")
+    for top, travel in zip(searched.tops, searched.travels, strict=True):
+        speeds = [
+            min(
+                min(
+                    leg.speeds[k, travel.heading, -1],
+                    2.0 * STRIDE_SHARE * radius / searched.gait.stance / searched.swing_time(k),
+                )
+                / factor
+                for leg, radius, factor in zip(searched.legs, searched.neutral, travel.speeds, strict=True)
+            )
+            for k in SWINGS
+        ]
+        if AXES.get(travel.heading, travel.heading) == travel.heading:
+            assert top.speed == pytest.approx(max(speeds)) and speeds[top.swing] == max(speeds)
+        assert top.spread == () and set(top.chosen) == {-1}
+
+
+def test_footholds_are_spread_along_and_across_the_heading_and_those_of_middle_legs_more_across_it():
+    leg = search().legs[0]
+    spread = np.array([(1.3, 1.15, 1.5)])
+
+    def at(foothold, heading=0):
+        return spread_foothold(leg._replace(foothold=foothold), heading, spread).item()
+
+    far = 0.5 * leg.span
+    assert at(0.1j) == pytest.approx(0.1j * 1.15 * 1.5)
+    assert at(2.0 * far + 0.1j) == pytest.approx(2.6 * far + 0.115j)
+    assert at(3.0 * far + 0.1j) == pytest.approx(3.9 * far + 0.115j)
+    assert at(-far - 0.1j) == pytest.approx(-1.3 * far - 0.115j * 1.25)
+    assert at(far + 0.1j, TURNING) == at(far + 0.1j)
+    quarter = SEARCHED_HEADINGS // 2
+    assert at((far + 0.1j) * 1j, quarter) == pytest.approx(at(far + 0.1j) * 1j)
+
+
+def test_the_least_margin_is_smaller_for_robots_with_narrow_tracks():
+    machine = robot("phantomx")
+
+    def narrowed(factor):
+        legs = (replace(leg, foothold=(leg.foothold[0], factor * leg.foothold[1])) for leg in machine.legs)
+        return min_margin(replace(machine, legs=tuple(legs)))
+
+    width = max(leg.foothold[1] for leg in machine.legs) - min(leg.foothold[1] for leg in machine.legs)
+    assert narrowed(2.0) == MIN_MARGIN_M
+    assert narrowed(0.2) == pytest.approx(0.2 * MIN_MARGIN_SHARE * width)
+
+
+# --- the curve over the headings ----------------------------------------------------------------------------
+
+
+def kept(heading):
+    """The power of SMALLER by which the offsets at a heading were reduced, and the centres (legs,) before that."""
+    for power in range(11):
+        whole = reduced(heading, -power)
+        chosen = [int(np.abs(leg.centres - centre).argmin()) for leg, centre in zip(search().legs, whole, strict=True)]
+        if all(abs(leg.centres[k] - c) < 1e-9 for leg, k, c in zip(search().legs, chosen, whole, strict=True)):
+            return power, chosen
+    raise AssertionError(f"no candidates at heading {heading}")
+
+
+def reduced(heading, power):
+    """The centres (legs,) found at a heading, with polar offsets times a power of SMALLER."""
+    offsets = [leg.offsets[2 * heading].scaled(SMALLER**power) for leg in strides()[0]]
+    arms = search().arms
+    outward, angle = np.array(offsets).T
+    return search().hips + (1.0 + outward / np.abs(arms)) * np.exp(1j * angle) * arms
+
+
+def test_the_centres_over_the_headings_are_a_closed_curve_that_no_other_centre_makes_cheaper():
+    searched, checked = search(), 0
+    chosen = [kept(k) for k in HEADINGS]
+    for row, leg in enumerate(searched.legs):
+        path = [picked[row] for _, picked in chosen]
+        assert path[TURNING] == searched.tops[TURNING].chosen[row]
+        for k in range(SEARCHED_HEADINGS):
+            top = searched.tops[k]
+            if AXES.get(k) == k:
+                away = AXIS_COST * (np.abs(leg.centres - leg.centres[top.chosen[row]]) / leg.length) ** 2
+            else:
+                goal = spread_foothold(leg, top.heading, np.array(top.spread))
+                short = np.maximum(0.0, 1.0 - leg.speeds[top.swing, k] / top.speed)
+                away = SHORTFALL_COST * short**2 + DISTANCE_COST * (np.abs(leg.centres - goal) / leg.length) ** 2
+            for near, step in ((k - 1, k), ((k + 1) % SEARCHED_HEADINGS, k + 1)):
+                care = AXIS_CARE if step % (SEARCHED_HEADINGS // 2) in (0, 1) else 1.0
+                other = leg.centres[path[near % SEARCHED_HEADINGS]]
+                away = away + MOTION_COST * care * (np.abs(leg.centres - other) / leg.length) ** 2
+            assert away[path[k]] == pytest.approx(away.min(), rel=1e-9, abs=1e-12)
+            checked += len(set(path)) > 3
+    assert checked > 50
+
+
+def limits(heading, centres, radii):
+    """Least static margin and gap [m] of full strides, forward and backward."""
+    searched, travel = search(), search().travels[heading]
+    factors = np.abs(centres) if heading == TURNING else 1.0
+    length = 2.0 * STRIDE_SHARE / STRIDE_RESERVE * (radii / factors).min() / searched.gait.stance
+    found = [cycle.limits(length, centres, TIBIA_CLEARANCE) for cycle in searched.cycles(travel)]
+    return np.min(found, axis=0)
+
+
+@pytest.mark.parametrize("heading", [0, 6, 10, 13, TURNING])
+def test_offsets_are_reduced_until_the_legs_are_apart_and_the_robot_is_stable_and_no_further(heading):
+    searched, power = search(), kept(heading)[0]
+    assert (power > 0) == (heading in (6, 10))
+    least = min_margin(searched.machine), TIBIA_CLEARANCE
+    usual = np.minimum(least, limits(heading, searched.hips + searched.arms, searched.neutral))
+    for tried in range(power + 1):
+        enough = least if tried == 0 else usual
+        found = limits(heading, reduced(heading, tried - power), radius_before(heading, tried))
+        assert (found >= enough).all() == (tried == power)
+
+
+def radius_before(heading, power):
+    """Radii (legs,) of the strides at the top speed within their regions, reduced with the offsets."""
+    searched, chosen = search(), kept(heading)[1]
+    top, travel = searched.tops[heading], searched.travels[heading]
+    half = 0.5 * searched.gait.stance * searched.swing_time(top.swing) / STRIDE_SHARE
+    strides_ = STRIDE_RESERVE * top.speed * half * np.array(travel.speeds)
+    centres = np.array([leg.centres[k] for leg, k in zip(searched.legs, chosen, strict=True)])
+    if heading == TURNING:
+        strides_ = strides_ * np.abs(centres) / np.abs(searched.hips + searched.arms)
+    regions = [leg.radii[heading, k] for leg, k in zip(searched.legs, chosen, strict=True)]
+    share = SMALLER**power
+    return share * np.clip(strides_, MIN_RADIUS, regions) + (1.0 - share) * searched.neutral
+
+
+def test_regions_have_room_for_the_strides_at_the_top_speed_as_far_as_the_leg_reaches():
+    for k in HEADINGS:
+        assert strides()[2][:, k] == pytest.approx(radius_before(k, kept(k)[0]))
+
+
+def test_between_two_searched_headings_is_the_mean_or_the_first_one_if_they_are_far_apart():
+    for leg in strides()[0]:
+        assert len(leg.offsets) == len(leg.radii) == 2 * SEARCHED_HEADINGS + 1
+        for k in range(SEARCHED_HEADINGS):
+            here, there = 2 * k, 2 * (k + 1) % (2 * SEARCHED_HEADINGS)
+            a, b = leg.offsets[here], leg.offsets[there]
+            between = a.towards(b, 0.5) if abs(a.angle - b.angle) < FAR_RAD else a
+            assert leg.offsets[here + 1] == pytest.approx(between)
+            assert leg.radii[here + 1] == min(leg.radii[here], leg.radii[there])

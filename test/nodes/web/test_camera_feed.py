@@ -1,0 +1,72 @@
+"""Images of a camera for the page: each request is answered once, by the next image, and nothing is left open."""
+
+import base64
+
+import pytest
+from sensor_msgs.msg import CompressedImage
+
+from hexapod_control.nodes.web import camera_feed
+from hexapod_control.nodes.web.camera_feed import TOPIC, CameraFeed
+from hexapod_control.ros.guarded_node import GuardedNode
+from hexapod_control.ros.qos import DISPLAY
+
+
+class Pages:
+    """Pages that ask for images, and a camera."""
+
+    def __init__(self, bench):
+        self.bench, self.sent = bench, []
+        self.node = bench.add(GuardedNode("web"))
+        self.feed = CameraFeed(self.node, lambda *message: self.sent.append(message))
+
+    def start_camera(self):
+        self.camera = self.bench.probe.create_publisher(CompressedImage, TOPIC, DISPLAY)
+        self.bench.until(lambda: self.feed.available)
+
+    def ask(self, *pages):
+        for page in pages:
+            self.feed.request(page)
+        self.bench.until(lambda: self.camera.get_subscription_count() == 1)
+
+    def shoot(self, data, kind="rgb8; jpeg compressed bgr8"):
+        """Takes an image. Returns what the pages get."""
+        self.sent.clear()
+        count = self.node.received[TOPIC]
+        self.camera.publish(CompressedImage(format=kind, data=data))
+        self.bench.until(lambda: self.node.received[TOPIC] > count, what="an image")
+        return sorted(self.sent)
+
+
+def image(page, data, kind="jpeg"):
+    return page, "image", {"format": kind, "data": base64.b64encode(data).decode()}
+
+
+@pytest.fixture
+def pages(bench):
+    return Pages(bench)
+
+
+def test_every_page_that_asks_gets_the_next_image_once(pages):
+    assert not pages.feed.available
+    pages.start_camera()
+    assert pages.camera.get_subscription_count() == 0
+    pages.ask(1, 2, 1)
+    assert pages.shoot(b"first") == [image(1, b"first"), image(2, b"first")]
+    assert pages.shoot(b"second") == []
+    pages.ask(2)
+    assert pages.shoot(b"third", "png") == [image(2, b"third", "png")]
+
+
+def test_a_camera_at_which_no_page_looks_is_let_go_and_its_requests_are_forgotten(pages, monkeypatch):
+    pages.start_camera()
+    pages.feed.watch()
+    pages.ask(1)
+    pages.feed.watch()
+    assert pages.shoot(b"soon") == [image(1, b"soon")]
+    pages.ask(1)
+    monkeypatch.setattr(camera_feed, "MAX_IDLE_S", 0.0)
+    pages.feed.watch()
+    pages.bench.until(lambda: pages.camera.get_subscription_count() == 0)
+    pages.feed.watch()
+    pages.ask(2)
+    assert pages.shoot(b"late") == [image(2, b"late")]

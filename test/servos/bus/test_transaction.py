@@ -1,0 +1,204 @@
+"""Requests whose replies are in time, late, or missing, on a line in scripted time [s]."""
+
+from dataclasses import fields
+from types import SimpleNamespace
+
+import pytest
+from support.scripted_bus import TimedLine
+
+from hexapod_control.servos.bus import transaction
+from hexapod_control.servos.bus.ff_frames import HEADER, FFDecoder, build, sync_read
+from hexapod_control.servos.bus.transaction import MAX_WAIT_S, PROBE_S, ReplyTiming, Transaction
+
+IDS, BYTE, SIZE = (1, 2, 3), 1e-5, 8  # time of a byte at 1 Mbit/s; bytes of a reply
+TIMING = ReplyTiming(return_delay=0.0001, turnaround=0.001, margin=0.004)
+POSITIONS, GOALS = 56, 42  # addresses
+
+
+def approx(seconds):
+    return pytest.approx(seconds, abs=1e-6, rel=0.0)
+
+
+class Servos(TimedLine):
+    """Servos that answer with address and id, `late` [s] after their usual time; `silent` ones do not."""
+
+    def __init__(self):
+        super().__init__(1_000_000)
+        self.late, self.silent = 0.0, set()
+
+    def write(self, data):
+        super().write(data)
+        if not data.startswith(HEADER):
+            return
+        when = self.now + len(data) * BYTE + self.late
+        for servo in data[7:-1]:
+            reply = build(servo, 0, bytes((data[5], servo)))
+            when += len(reply) * BYTE
+            if servo not in self.silent:
+                self.send_later(reply, *[when] * len(reply))
+
+
+class Rig:
+    def __init__(self, line):
+        self.line, self.exchange = line, Transaction(line, TIMING)
+        self.counters = self.exchange.counters
+
+    def ask(self, address=POSITIONS, ids=IDS):
+        """The ids that have answered."""
+        frame = sync_read(address, 2, ids)
+        packets = self.exchange.ask(frame, ids, SIZE, FFDecoder(ids, 2, echo=frame))
+        assert all(packet.data == bytes((address, servo)) for servo, packet in packets.items())
+        return list(packets)
+
+    def due(self, address=POSITIONS, ids=IDS):
+        """When replies to a request that is sent now are due."""
+        frame = len(sync_read(address, 2, ids))
+        return self.line.now + (frame + SIZE * len(ids)) * BYTE + 0.001 + 0.0001 * len(ids) + 0.004
+
+
+@pytest.fixture
+def rig(monkeypatch):
+    line = Servos()
+    monkeypatch.setattr(transaction, "time", SimpleNamespace(monotonic=lambda: line.now))
+    return Rig(line)
+
+
+def learn_gap(rig, *gaps):
+    """Lets replies be late by these times [s] in turn, so that the next ones are waited for twice as long."""
+    usual = 0.001 + 0.0001 * len(IDS) + 0.004 - 1e-9
+    for gap in gaps:
+        rig.line.late = usual + gap
+        assert set(rig.ask()) | set(rig.ask()) == set(IDS)
+
+
+def test_a_new_bus_has_counted_nothing(rig):
+    assert not any(getattr(rig.counters, item.name) for item in fields(rig.counters))
+    assert rig.exchange.received_bytes == 0
+
+
+def test_replies_are_read_in_one_piece_until_their_bytes_delays_turnaround_and_margin_are_over(rig):
+    due = rig.due()
+    assert rig.ask() == [1, 2, 3]
+    assert rig.line.reads == [(3 * SIZE, approx(due))]
+    assert (rig.counters.sent, rig.counters.received, rig.counters.late) == (1, 3, 0)
+    rig.exchange.send(b"goals" * 20)
+    due = rig.due() + 100 * BYTE  # they are transmitted first
+    rig.ask()
+    assert rig.line.reads[-1] == (3 * SIZE, approx(due))
+
+
+def test_a_servo_that_is_missing_among_others_costs_no_more_than_the_time_of_its_reply(rig):
+    rig.ask()
+    rig.line.silent = {2}
+    due = rig.due()
+    assert rig.ask() == [1, 3]
+    assert rig.line.now == approx(due)
+    assert rig.counters.waited == approx(rig.line.now - 100.0)
+    assert (rig.counters.timeouts, rig.counters.misses) == (1, {1: 0, 2: 1, 3: 0})
+    assert rig.counters.awaited == frozenset()
+
+
+def test_servos_that_all_stop_answering_at_once_are_waited_for_a_little_longer(rig):
+    rig.ask()
+    rig.line.silent = set(IDS)
+    due = rig.due()
+    assert rig.ask() == []
+    assert rig.line.now == approx(due + PROBE_S)
+    assert (rig.counters.timeouts, rig.counters.late) == (3, 0)
+    assert rig.counters.misses == dict.fromkeys(IDS, 1)
+
+
+def test_late_replies_are_taken_and_their_lateness_is_known_until_they_are_in_time_again(rig):
+    rig.ask()
+    rig.line.late = 0.03
+    begin = rig.line.now
+    assert rig.ask() == [1, 2, 3]
+    frame = len(sync_read(POSITIONS, 2, IDS))
+    arrival = begin + (frame + SIZE * 3) * BYTE + 0.03
+    assert rig.line.now == approx(arrival)
+    assert (rig.counters.received, rig.counters.late, rig.counters.timeouts) == (6, 3, 0)
+    due = begin + (frame + SIZE * 3) * BYTE + 0.001 + 0.0003 + 0.004
+    assert rig.counters.lateness == pytest.approx(arrival - due + TIMING.margin, abs=0.0005)
+    rig.line.late = 0.0
+    rig.line.now += 1.1
+    assert rig.ask() == [1, 2, 3]
+    assert rig.counters.lateness == 0.0
+
+
+def test_a_call_waits_a_tenth_of_a_second_at_most_and_the_next_one_has_the_late_replies(rig):
+    rig.ask()
+    learn_gap(rig, 0.03, 0.05, 0.09)
+    rig.line.late, sent = 0.16, len(rig.line.written)
+    due = rig.due()
+    assert rig.ask() == []
+    assert rig.counters.awaited == frozenset(IDS)
+    assert rig.line.now == approx(due + MAX_WAIT_S)
+    assert rig.ask() == [1, 2, 3]
+    assert rig.counters.awaited == frozenset()
+    assert len(rig.line.written) == sent + 1
+    assert rig.counters.timeouts == 0
+
+
+def test_another_request_is_not_sent_before_the_late_replies_have_come_and_they_are_kept_for_half_a_second(rig):
+    for pause, kept in ((0.45, True), (0.55, False)):
+        rig.line.late = 0.0
+        rig.ask()
+        learn_gap(rig, 0.03, 0.05, 0.09, 0.15)
+        rig.line.late = 0.23
+        assert rig.ask() == []
+        sent = len(rig.line.written)
+        assert rig.ask(GOALS) == []
+        assert rig.counters.awaited == frozenset(IDS)
+        assert len(rig.line.written) == sent
+        rig.line.late = 0.0
+        assert rig.ask(GOALS) == [1, 2, 3]
+        assert len(rig.line.written) == sent + 1
+        rig.line.now += pause
+        assert rig.ask() == [1, 2, 3]
+        assert len(rig.line.written) == sent + (1 if kept else 2)
+        rig.line.now += 5.0
+
+
+def test_a_reply_that_comes_after_it_was_given_up_counts_as_late_and_not_as_missing(rig):
+    rig.ask(ids=(1,))
+    rig.line.late = 0.1
+    assert rig.ask(ids=(1,)) == []
+    assert (rig.counters.timeouts, rig.counters.misses[1]) == (1, 1)
+    rig.line.late = 0.0
+    rig.line.now += 0.1
+    assert rig.ask(GOALS, ids=(2,)) == [2]
+    assert (rig.counters.timeouts, rig.counters.late, rig.counters.misses[1]) == (0, 1, 0)
+
+
+def test_bytes_that_came_before_a_request_are_not_taken_for_its_replies(rig):
+    stale = build(2, 0, bytes((GOALS, 2)))
+    rig.line.send_later(stale, *[rig.line.now] * len(stale))
+    assert rig.ask() == [1, 2, 3]
+
+
+def test_nothing_is_asked_while_something_is_urgent(rig):
+    rig.exchange.urgent.set()
+    assert rig.ask() == [] and rig.line.written == []
+    assert rig.counters.awaited == frozenset(IDS)
+    rig.exchange.urgent.clear()
+    assert rig.ask() == [1, 2, 3]
+    assert rig.counters.awaited == frozenset()
+
+
+def test_late_replies_are_not_waited_for_while_something_is_urgent(rig):
+    rig.ask()
+    rig.line.late, read = 0.03, rig.line.read
+
+    def interrupted(count, deadline):
+        if len(rig.line.reads) > 2:
+            rig.exchange.urgent.set()
+        return read(count, deadline)
+
+    rig.line.read = interrupted
+    due = rig.due()
+    assert rig.ask() == []
+    assert rig.counters.awaited == frozenset(IDS)
+    assert rig.line.now < due + 0.015
+    rig.exchange.urgent.clear()
+    rig.line.read = read
+    assert rig.ask() == [1, 2, 3]

@@ -1,0 +1,196 @@
+"""The steps of the calibration that measure: rest pose, scale, limits, and whether all feet lie in one plane."""
+
+import math
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from support.kits.calibrating_user import User, guided, run
+from support.kits.memory_wire import Kit
+from support.phantomx import LEGS, lying, robot, standing_joints
+
+from hexapod_control.core.kinematics.leg_kinematics import forward
+from hexapod_control.core.names import JOINTS
+from hexapod_control.servos.calibration.calibration_state import LIMIT_CLEARANCE, REST_POSE
+from hexapod_control.servos.calibration.steps.foot_plane import plane, residuals, trims
+
+JOINT = r"(\w+)_(coxa|femur|tibia)"
+TRIMS = {1: 0.04, 4: -0.03}  # [rad] of the femurs of these legs
+TICK = 1.0 / 651.9  # [rad]
+MARGIN, STOPS = math.radians(3.0), (-0.7, 0.9)  # [rad] from the centres
+
+
+def row_of(found):
+    return 3 * LEGS.index(found[1]) + JOINTS.index(found[2])
+
+
+class Measurer(User):
+    """Turns joints to the marks and stops that are asked; jogs feet to the height at which they hold the paper."""
+
+    def ask(self, question, meanwhile=None):
+        if (found := re.search(rf"{JOINT} at ([+-]\d+) deg", question)) and not self._mistaken(question):
+            self.turn_to(row_of(found), math.radians(int(found[3])))
+        if found := re.search(rf"turn {JOINT} by hand from stop to stop", question):
+            center = self.kit.mounted[row_of(found)].q_center
+            for stop in STOPS:
+                self.turn_to(row_of(found), center + stop)
+                meanwhile()
+            self.turn_to(row_of(found), center + sum(STOPS) / 2.0)
+        if found := re.search(rf"{JOINT} to where its foot holds the paper \((\d+) us\)", question):
+            self.asked.append(question)
+            row = row_of(found)
+            step = round(self.kit.mounted[row].raw(standing_joints().flat[row])) - int(found[3])
+            return f"{step:+d}" if step else ""
+        return super().ask(question, meanwhile)
+
+    def _mistaken(self, question):
+        return any(answer[0] in question for answer in self.answers)
+
+    def turn_to(self, row, angle):
+        self.kit.turn(row, angle - self.kit.angle(row))
+
+
+def changed_trims():
+    return [(3 * leg + 1, {"trim": trim}) for leg, trim in TRIMS.items()]
+
+
+def true_trims():
+    return [TRIMS.get(leg, 0.0) for leg in range(6)]
+
+
+# --- the rest pose ------------------------------------------------------------------------------------------
+
+
+def test_the_positions_in_the_rest_pose_are_the_centres_at_its_angles():
+    kit = Kit(changes=[(7, {"center": 2100.0}), (11, {"direction": -1})])
+    rest = [
+        min(max(REST_POSE[row % 3], j.lower + LIMIT_CLEARANCE), j.upper - LIMIT_CLEARANCE)
+        for row, j in enumerate(kit.mounted)
+    ]
+    for row, angle in enumerate(rest):
+        kit.turn(row, angle - kit.angle(row))
+    joints = run(kit, User(kit), ["rest"], [replace(joint, trim=0.2) for joint in kit.settings.joints])
+    assert [(j.q_center, j.trim) for j in joints] == [(pytest.approx(angle), 0.0) for angle in rest]
+    centres = [joint.raw(angle) for joint, angle in zip(kit.mounted, rest, strict=True)]
+    assert [joint.center for joint in joints] == pytest.approx(centres, abs=0.51)
+
+
+# --- scale --------------------------------------------------------------------------------------------------
+
+
+def test_marks_on_both_sides_give_the_scale_of_each_side_and_mirrored_legs_copy_it():
+    changes = [(row, {"units_per_rad": 700.0, "units_per_rad_neg": 600.0}) for row in (0, 1)]
+    kit = Kit(changes=changes)
+    joints = run(kit, Measurer(kit, [("measure the scale of left_front", "y")]), ["marks"])
+    for row in (0, 1):
+        assert joints[row].units_per_rad == pytest.approx(700.0, abs=2.0)
+        assert joints[row].units_per_rad_neg == pytest.approx(600.0, abs=2.0)
+    for row, joint in enumerate(joints):
+        found = joints[row % 3]
+        assert (joint.units_per_rad, joint.units_per_rad_neg) == (found.units_per_rad, found.units_per_rad_neg)
+
+
+def test_a_mark_that_fits_no_scale_is_asked_for_again_and_one_without_motion_changes_nothing():
+    kit = Kit(changes=[(0, {"units_per_rad": 700.0})])
+    answers = [
+        ("measure the scale of left_front", "y"),
+        ("left_front_coxa at +", lambda: kit.turn(0, -0.3)),  # in the wrong direction
+        ("left_front_femur at", lambda: None),
+        ("left_front_femur at", lambda: None),
+    ]
+    user = Measurer(kit, answers)
+    kit.turn(1, kit.mounted[1].q_center - kit.angle(1))
+    joints = run(kit, user, ["marks"])
+    assert len(user.shown("left_front_coxa at +")) == 2
+    assert len(user.shown("is it the right joint, turned in the right direction? Repeat it")) == 1
+    assert joints[0].units_per_rad == pytest.approx(700.0, abs=2.0)
+    assert len(user.shown("left_front_femur has not moved: its scale stays as it is")) == 2
+    assert joints[1].units_per_rad == joints[1].units_per_rad_neg == kit.settings.joints[1].units_per_rad
+
+
+def test_a_joint_with_room_on_one_side_has_one_mark_on_the_grid_for_the_scale_of_both():
+    kit = Kit(changes=[(0, {"units_per_rad": 700.0, "units_per_rad_neg": 700.0})])
+    joints = list(kit.settings.joints)
+    joints[0] = replace(joints[0], lower=-math.radians(19.9), upper=math.radians(36.0))  # 5 of them are clearance
+    user = Measurer(kit, [("measure the scale of left_front", "y")])
+    found = run(kit, user, ["marks"], joints)
+    assert len(user.shown("left_front_coxa at ")) == len(user.shown("left_front_coxa at +30 deg")) == 1
+    assert found[0].units_per_rad == found[0].units_per_rad_neg == pytest.approx(700.0, abs=2.0)
+
+
+# --- limits -------------------------------------------------------------------------------------------------
+
+
+def test_goals_stay_three_degrees_from_the_stops_and_other_legs_copy_them_by_angle():
+    joints = [replace(j, center=2000.0 + 5 * row, direction=(-1) ** row) for row, j in enumerate(Kit().settings.joints)]
+    changes = [(row, {"center": j.center, "direction": j.direction}) for row, j in enumerate(joints)]
+    kit = Kit(changes=changes, start=[joint.q_center for joint in joints])
+    user = Measurer(kit, [("measure the limits of left_front", "y")])
+    found = run(kit, user, ["limits"], joints)
+    for row, joint in enumerate(found):
+        low, high = sorted(joint.raw(joint.q_center + stop) for stop in (STOPS[0] + MARGIN, STOPS[1] - MARGIN))
+        inside = 1.51 if row < 3 else 2.51  # [ticks] positions are rounded, then limits, then their copies
+        assert low - 0.51 <= joint.low <= low + inside
+        assert high - inside <= joint.high <= high + 0.51
+    assert len(user.shown("copy scale and limits of ")) == 5
+
+
+def test_limits_that_leave_out_the_rest_pose_are_not_used_and_nothing_is_copied_without_consent(monkeypatch):
+    kit = Kit(start=[joint.q_center + 0.5 for joint in Kit().settings.joints])
+    monkeypatch.setitem(globals(), "STOPS", (0.35, 0.9))
+    copies = [(f"copy scale and limits of {LEGS[0]} to", "n")]
+    user = Measurer(kit, [("measure the limits of left_front", "y"), *copies])
+    assert run(kit, user, ["limits"]) == kit.settings.joints
+    assert len(user.shown("the rest pose is outside these limits: they are not used")) == 3
+
+
+# --- the plane of the feet ----------------------------------------------------------------------------------
+
+
+def test_a_foot_off_the_plane_stands_out_and_does_not_tilt_it():
+    points = forward(robot(), lying())
+    tilted = points + np.outer(0.1 * points[:, 0] - 0.2 * points[:, 1] + 0.3, (0.0, 0.0, 1.0))
+    assert plane(tilted) == pytest.approx((0.1, -0.2, 0.3 + points[0, 2]), abs=1e-6)
+    tilted[4, 2] += 0.01
+    expected = [0.0] * 6
+    expected[4] = 0.01 / math.sqrt(1.0 + 0.1**2 + 0.2**2)
+    assert residuals(tilted) == pytest.approx(expected, abs=1e-6)
+
+
+def test_trims_bring_all_feet_into_the_plane_of_most():
+    row = np.array(lying())
+    row[:, 1] -= true_trims()
+    assert trims(robot(), row) == pytest.approx(true_trims(), abs=1e-5)
+    row[2, 1] -= 0.6
+    assert trims(robot(), row)[2] == pytest.approx(0.35)  # at most
+
+
+@pytest.mark.parametrize("answer", ["y", "n"])
+def test_feet_on_a_table_show_the_trims_of_the_femurs(answer):
+    kit = Kit(changes=changed_trims(), start=np.ravel(lying()))
+    user = User(kit, [("trim the femurs", answer)])
+    guide = guided(kit, user, ["verify"])
+    seen = np.array(lying())
+    seen[:, 1] -= true_trims()
+    heights = forward(robot(), seen)[:, 2] - forward(robot(), lying())[:, 2]
+    expected = np.zeros(6) if answer == "y" else heights
+    assert list(guide.residuals) == list(LEGS)
+    assert list(guide.residuals.values()) == pytest.approx(expected, abs=2 * 0.3 * TICK)
+    trimmed = [joint.trim for joint in guide.joints[1::3]]
+    assert trimmed == pytest.approx(true_trims() if answer == "y" else [0.0] * 6, abs=3 * TICK)
+    assert {joint.trim for row, joint in enumerate(guide.joints) if row % 3 != 1} == {0.0}
+    worst = 1000.0 * np.abs(heights).max()
+    (shown,) = user.shown("feet above their common plane [mm]")
+    assert float(re.search(r"at most (\d+\.\d)", shown)[1]) == pytest.approx(worst, abs=0.9)
+
+
+def test_feet_that_hold_sheets_of_paper_show_the_trims_of_hobby_servos():
+    kit = Kit("ssc32", changes=changed_trims())
+    user = Measurer(kit)
+    guide = guided(kit, user, ["verify"])
+    assert [joint.trim for joint in guide.joints[1::3]] == pytest.approx(true_trims(), abs=1e-3)
+    lifted = standing_joints()
+    lifted[:, 1] += true_trims()
+    heights = forward(robot(), lifted)[:, 2] - forward(robot(), standing_joints())[:, 2]
+    assert list(guide.residuals.values()) == pytest.approx(heights, abs=4e-4)
