@@ -9,7 +9,7 @@ import math
 
 MAX_CATCH_UP_S = 0.1  # simulated time in one step; a larger delay is dropped and counted
 MAX_LEAD_PERIODS = 2.0  # of the world over the newest targets: the longest time step of a tick
-MAX_WAIT_S = 1.0  # real time to wait for targets before the world continues without them
+MAX_WAIT_S = 3.0  # real time to wait for targets before the world continues without them
 MIN_PERIOD_S = 0.02  # smallest period of the targets that is assumed
 ROUNDING_S = 1e-6  # of times that are sums of steps
 

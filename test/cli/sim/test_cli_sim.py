@@ -156,7 +156,12 @@ def test_a_killed_simulator_is_named_and_all_processes_end_with_code_one(start):
 
 @pytest.mark.heavy
 @pytest.mark.physics
-def test_with_a_terminal_the_keys_drive_and_after_ctrl_c_the_robot_sits_and_the_terminal_is_as_before(start):
+def test_with_a_terminal_the_keys_drive_and_after_ctrl_c_the_robot_sits_and_the_terminal_is_as_before(start, bench):
+    from std_msgs.msg import String
+
+    from hexapod_control.ros.qos import LATCHED
+
+    states = bench.listen(String, "gait_state", LATCHED)
     master, slave = pty.openpty()
     before = termios.tcgetattr(slave)
     try:
@@ -167,8 +172,10 @@ def test_with_a_terminal_the_keys_drive_and_after_ctrl_c_the_robot_sits_and_the_
         command.wait_for(lambda: "standing" in command.text, "standing")
         os.write(master, b"2i")
         command.wait_for(lambda: re.search(r"walking +ripple +x \+0\.\d*[1-9]", command.text), "walking in ripple")
+        bench.until(lambda: states and states[-1].data == "walking", LIMIT, "walking")
         command.process.send_signal(signal.SIGINT)
-        assert motion(lambda state: state == "sitting")[0] != "sitting"
+        bench.until(lambda: states[-1].data == "sitting", LIMIT, "sitting")
+        assert "sinking" in [state.data for state in states]
         assert command.end() == 0, command.text
         assert termios.tcgetattr(slave) == before
     finally:

@@ -15,6 +15,7 @@ from support.real_time.simulator_rig import MANY, OFF, ON, Rig
 from hexapod_control.config.errors import RobotFileError
 from hexapod_control.core import names
 from hexapod_control.nodes.mujoco_sim.mujoco_sim import MujocoSim
+from hexapod_control.nodes.mujoco_sim.time_pacing import MAX_WAIT_S
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.monitoring.clock_monitor import ClockState
@@ -216,16 +217,16 @@ def test_a_paused_world_repeats_its_time_so_that_no_node_takes_its_clock_for_sto
     bench.until(lambda: "/clock has stopped at" in node.last_report("clock"), 2.0 + LATE)
 
 
-def test_simulated_time_waits_for_its_controller_and_goes_on_without_it_after_a_second(bench):
+def test_simulated_time_waits_for_its_controller_and_goes_on_without_it_after_a_while(bench):
     rig = Rig(bench, publish_clock=True)
     world = rig.node.world
     rig.targets.publish(rig.layout.message(sitting_pose(robot()), None, messages.time(round(1e9 * world.time))))
     bench.until(lambda: rig.node.received["joint_targets"])
     begin = world.time
-    bench.spin(0.5)
+    bench.spin(0.5 * MAX_WAIT_S)
     assert world.time - begin < 0.05
-    waited = bench.until(lambda: world.time > begin + 0.1, 2.0)
-    assert 0.3 < waited < 1.2
+    waited = bench.until(lambda: world.time > begin + 0.1, MAX_WAIT_S)
+    assert waited > 0.3 * MAX_WAIT_S
     assert world.time < begin + 0.4  # without making up for it
 
 
@@ -315,7 +316,7 @@ def test_parameters_that_cannot_be_used_are_refused_before_anything_runs(bench, 
 
 def test_the_record_has_the_states_of_the_run(bench, tmp_path):
     path = tmp_path / "run.npz"
-    rig = Rig(bench, record=str(path), record_rate=20.0)
+    rig = Rig(bench, publish_clock=True, record=str(path), record_rate=20.0)
     rig.wait(50)
     rig.node.publish_final_state()
     with np.load(path) as frames:

@@ -249,7 +249,7 @@ def test_a_servo_model_replaces_that_of_the_robot_file(name, phantomx):
         ({"world": "moon"}, "world must be one of flat, slope, blocks, bumps, obstacles"),
         ({"friction": float("nan")}, "friction must be in"),
         ({"payload": -1.0}, "payload must be in"),
-        ({"servo_model": "ax13"}, "known are ax12"),
+        ({"servo_model": "ax13"}, "servo_model must be one of ax12"),
         ({"between_targets": "spline"}, "hold, linear"),
     ],
 )
