@@ -1,13 +1,18 @@
 """The bus that a driver opens without a wire, and where its robot lies."""
 
+from dataclasses import replace
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from support.phantomx import lying, robot, standing_joints
 from support.real_time.ros_bench import Bench
 
 from hexapod_control.config.robots.robot_file import load
+from hexapod_control.nodes.servo_driver import bus_opener as module
 from hexapod_control.nodes.servo_driver.bus_opener import bus_opener, lying_joints
 from hexapod_control.servos.bus.bus_interface import ServoQuantity
+from hexapod_control.servos.bus.transaction import ReplyTiming
 from hexapod_control.servos.settings.servo_section import servo_settings
 
 
@@ -38,3 +43,19 @@ def test_servos_without_a_wire_start_where_the_robot_is_and_are_quicker_than_any
 
 def test_a_robot_on_its_belly_has_its_feet_at_its_footholds():
     assert lying_joints(robot()) == pytest.approx(lying())
+
+
+@pytest.mark.parametrize("known", [(), ("wait",), ("force_model",), ("touch",), ("wait", "force_model", "touch")])
+def test_a_bus_with_a_wire_is_opened_with_the_options_that_its_protocol_has(monkeypatch, known):
+    protocol = SimpleNamespace(
+        options=known,
+        connect=lambda port, baud: (port, baud),
+        open=lambda port, ids, **options: (port, ids, options),
+    )
+    monkeypatch.setattr(module, "PROTOCOLS", {"invented": protocol})
+    settings = replace(servo_settings(load("phantomx")), protocol="invented", port="/dev/wire", options={"own": 7})
+    opener = bus_opener(settings, robot(), standing_joints(), 0.01, force_model=True, touch=True)
+    options = {"wait": ReplyTiming(margin=0.01), "force_model": True, "touch": True}
+    expected = {name: value for name, value in options.items() if name in known}
+    assert opener() == (("/dev/wire", settings.baud), settings.ids, {"own": 7, **expected})
+    assert bus_opener(settings, robot(), standing_joints(), 0.01, force_model=False)()[2].get("touch", False) is False

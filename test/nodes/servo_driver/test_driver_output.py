@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 from sensor_msgs.msg import BatteryState, JointState, MultiDOFJointState
 from std_msgs.msg import Bool, Float64
+from support.kits.plain_node import PlainNode
 from support.phantomx import robot, standing_joints
 
+from hexapod_control.core.kinematics.leg_kinematics import forward
+from hexapod_control.nodes.servo_driver import driver_output
 from hexapod_control.nodes.servo_driver.driver_output import DriverOutput
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode
@@ -16,6 +19,8 @@ from hexapod_control.servos.driver.telemetry import Snapshot, TorqueState
 
 STAMP = messages.time(7_000_000_000)
 TIMES = np.full((6, 3), 7.0)  # [s]
+FORCES = np.arange(6.0)  # [N]
+STALLS = np.array([[joint.stall_torque for joint in leg.joints] for leg in robot().legs])
 
 
 @pytest.fixture
@@ -101,3 +106,100 @@ def test_torque_and_speed_share_are_published_when_they_change(bench, output):
         bench.until(lambda published=published: len(holds) + len(shares) == published)
     assert [message.data for message in holds] == [True, False, True]
     assert [message.data for message in shares] == [1.0, 0.5]
+
+
+# --- foot_states ----------------------------------------------------------------------------------------------
+
+
+class Estimate:
+    """Stands in for the estimator of foot forces."""
+
+    learning, valid, error = False, True, 0.034
+
+    def __init__(self):
+        self.forces, self.taken = FORCES, []
+
+    def update(self, *sample):
+        self.taken.append(sample)
+        return self.forces
+
+
+class Switched:
+    """Stands in for switches under the feet."""
+
+    error = ""
+
+    def __init__(self):
+        self.known, self.taken = FORCES, []
+
+    def forces(self, now, board):
+        self.taken.append((now, board))
+        return self.known
+
+
+@pytest.fixture
+def estimate(monkeypatch):
+    made = Estimate()
+    monkeypatch.setattr(driver_output, "FootForceEstimator", lambda robot: made)
+    return made
+
+
+def foot_states(node):
+    """Positions, velocities and forces that were published last."""
+    message = node.sent("foot_states")[-1]
+    assert message.header.stamp == STAMP
+    return messages.FootLayout(robot()).feet(message)
+
+
+@pytest.mark.parametrize("speeds", [None, np.full((6, 3), 0.25)], ids=["speeds unknown", "speeds"])
+def test_foot_states_have_the_forces_estimated_from_loads_speeds_and_times(estimate, speeds):
+    node = PlainNode()
+    driver, loads = DriverOutput(node, robot()), np.full((6, 3), -0.5)
+    loads[2, 1] = math.nan  # unknown
+    driver.state(snapshot(loads=loads, times=TIMES, velocities=speeds), STAMP)
+    driver.state(
+        snapshot(loads=loads, times=TIMES, velocities=speeds, joints=standing_joints() + 0.01, time=7.5), STAMP
+    )
+    joints, given, torques, times = estimate.taken[0]
+    loads[2, 1] = 0.0
+    assert joints == pytest.approx(standing_joints()) and times is TIMES
+    assert given == pytest.approx(np.zeros((6, 3)) if speeds is None else speeds)
+    assert torques == pytest.approx(loads * STALLS)
+    before, feet = forward(robot(), standing_joints()), foot_states(node)
+    assert feet.forces.tolist() == FORCES.tolist()
+    assert feet.positions == pytest.approx(forward(robot(), standing_joints() + 0.01))
+    assert feet.velocities == pytest.approx((feet.positions - before) / 0.5)
+    assert len(node.sent("foot_states")) == len(node.sent("joint_states")) == 2
+    estimate.forces = None
+    driver.state(snapshot(loads=loads, times=TIMES), STAMP)
+    assert (len(node.sent("foot_states")), len(node.sent("joint_states"))) == (2, 3)
+
+
+def test_the_share_of_wrong_estimates_is_named_and_whether_they_are_used(estimate):
+    driver, known = DriverOutput(PlainNode(), robot()), snapshot(loads=np.zeros((6, 3)), times=TIMES)
+    assert driver.foot_contact_status(known) == "known: 3 % of samples in swing look like contact"
+    estimate.valid, estimate.error = False, 0.4
+    assert driver.foot_contact_status(known) == "unknown: 40 % of samples in swing look like contact"
+
+
+def test_with_switches_the_loads_say_nothing_about_the_feet(estimate):
+    node, switched = PlainNode(), Switched()
+    driver = DriverOutput(node, robot(), switched=switched)
+    shown = snapshot(loads=np.full((6, 3), 0.5), times=TIMES, input_levels=(True, False))
+    driver.state(shown, STAMP)
+    assert switched.taken == [(7.0, (True, False))] and not estimate.taken
+    assert foot_states(node).forces.tolist() == FORCES.tolist()
+    assert foot_states(node).positions == pytest.approx(forward(robot(), standing_joints()))
+    switched.known = None
+    driver.state(shown, STAMP)
+    assert (len(node.sent("foot_states")), len(node.sent("joint_states"))) == (1, 2)
+    assert list(node.sent("joint_states")[-1].effort) == pytest.approx((0.5 * STALLS).ravel())
+    assert driver.foot_contact_status(shown) == "known: from switches"
+    switched.error = "the foot switches are not read"
+    assert driver.foot_contact_status(shown) == switched.error
+
+
+def test_with_contact_sensors_of_another_node_switches_are_not_read():
+    node, switched = PlainNode(), Switched()
+    DriverOutput(node, robot(), feet=False, switched=switched).state(snapshot(), STAMP)
+    assert not switched.taken and "foot_states" not in node.topics and len(node.sent("joint_states")) == 1

@@ -5,9 +5,11 @@ import time
 import pytest
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
+from support.kits.plain_node import Moment, PlainNode
 
 from hexapod_control.core.planner.tick_plan import RobotState
-from hexapod_control.nodes.servo_driver.planner_requests import REPEAT_PERIOD_S, PlannerRequests
+from hexapod_control.nodes.servo_driver import planner_requests
+from hexapod_control.nodes.servo_driver.planner_requests import LEG_CHANGE_S, REPEAT_PERIOD_S, PlannerRequests
 from hexapod_control.ros.guarded_node import GuardedNode
 from hexapod_control.ros.qos import EVENTS, LATCHED
 from hexapod_control.servos.driver.telemetry import PlannerRequest
@@ -112,3 +114,95 @@ def test_folding_a_leg_is_requested_once_and_a_refusal_stops_the_robot(asked):
     refusals.publish(String(data="it would tip"))
     asked.bench.until(lambda: asked.requests.request(PlannerRequest.LOSE_LEG, 0) or asked.calls)
     assert asked.names == ["stop"] and len(legs) == 2
+
+
+# --- at given times -------------------------------------------------------------------------------------------
+
+LOSE_LEG = PlannerRequest.LOSE_LEG
+
+
+class Timed:
+    """The requests of a driver at times that the test sets."""
+
+    def __init__(self, monkeypatch):
+        self.time, self.node, self.seated, self.folded = Moment(), PlainNode(), 0, []
+        monkeypatch.setattr(planner_requests, "time", self.time)
+        self.requests = PlannerRequests(self.node, LEGS, self._sits, self.folded.append)
+
+    def _sits(self):
+        self.seated += 1
+
+    def ask(self, request, leg=None, *, after=0.0):
+        """Requests something. Returns how many calls of stop and of sit and which legs that has sent so far."""
+        self.time.now += after
+        self.requests.request(request, leg)
+        calls = [len(self.node.service_clients[name].calls) for name in ("stop", "sit")]
+        return *calls, [message.data for message in self.node.sent("lose_leg")]
+
+
+@pytest.fixture
+def timed(monkeypatch):
+    return Timed(monkeypatch)
+
+
+def test_a_request_is_repeated_every_second_until_another_one_comes(timed):
+    found = [timed.ask(STOP, after=after)[0] for after in (0.0, 0.9, 0.2, 0.9, 0.2)]
+    assert found == [1, 1, 2, 2, 3] and REPEAT_PERIOD_S == 1.0
+    assert timed.ask(SIT)[:2] == (3, 1)
+    assert timed.ask(NOTHING)[:2] == (3, 1)
+    assert timed.ask(SIT)[:2] == (3, 2)
+
+
+def test_a_request_waits_for_its_service(timed):
+    timed.node.service_clients["sit"].ready = False
+    assert timed.ask(SIT)[:2] == (0, 0) and not timed.requests.reachable
+    timed.node.service_clients["sit"].ready = True
+    assert timed.ask(SIT)[:2] == (0, 1) and timed.requests.reachable
+
+
+@pytest.mark.parametrize(
+    ("state", "calls", "seated"), [("sinking", 0, 0), ("sitting", 0, 1), ("standing", 1, 0), ("unknown", 1, 0)]
+)
+def test_a_robot_that_sits_down_or_sits_is_not_asked_to_sit(timed, state, calls, seated):
+    timed.node.deliver("gait_state", String(data=state))
+    assert timed.ask(SIT)[1] == calls and timed.seated == seated
+
+
+def test_a_leg_is_asked_for_again_after_a_while_and_at_once_when_the_lost_legs_have_changed(timed):
+    found = [timed.ask(LOSE_LEG, 1, after=after)[2] for after in (0.0, 0.9 * LEG_CHANGE_S, 0.2 * LEG_CHANGE_S)]
+    assert found == [["middle"], ["middle"], ["middle"] * 2]
+    timed.node.deliver("lost_legs", String(data="left,right"))
+    assert timed.folded == [{0, 2}]
+    assert timed.ask(LOSE_LEG, 1) == (0, 0, ["middle"] * 3)
+    assert timed.ask(LOSE_LEG, 1) == (0, 0, ["middle"] * 3)
+
+
+def test_without_a_planner_that_listens_no_leg_is_asked_for(timed):
+    timed.node.topics["lose_leg"].listeners = 0
+    assert timed.ask(LOSE_LEG, 0)[2] == []
+    timed.node.topics["lose_leg"].listeners = 1
+    assert timed.ask(LOSE_LEG, 0)[2] == ["left"]
+
+
+def test_a_robot_that_cannot_walk_without_the_leg_stops_at_once_until_there_is_another_request(timed):
+    timed.node.deliver("leg_refused", String(data="asked for by somebody else"))
+    assert timed.ask(LOSE_LEG, 2) == (0, 0, ["right"])
+    timed.node.deliver("leg_refused", String(data="it would tip"))
+    assert timed.ask(LOSE_LEG, 2) == (1, 0, ["right"])
+    assert timed.ask(LOSE_LEG, 2, after=1.1) == (2, 0, ["right"])
+    timed.ask(NOTHING)
+    assert timed.ask(LOSE_LEG, 2) == (2, 0, ["right", "right"])
+    timed.ask(NOTHING)
+    assert timed.ask(LOSE_LEG) == (3, 0, ["right", "right"])  # nobody knows which one
+
+
+def test_the_time_on_the_ground_is_that_since_its_first_report(timed):
+    def down(state):
+        timed.node.deliver("gait_state", String(data=state))
+        timed.time.now += 2.0
+        return timed.requests.down_time
+
+    timed.time.now += 1.0
+    assert timed.requests.down_time == 1.0
+    states = ("walking", "sitting", "sitting", "unknown", "standing", "sinking")
+    assert [down(state) for state in states] == [0.0, 2.0, 4.0, 2.0, 0.0, 0.0]
