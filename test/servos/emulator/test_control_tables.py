@@ -1,53 +1,19 @@
 """Emulated servos follow their manuals wherever safety depends on it: torque, modes, limits, offsets, errors."""
 
 import pytest
+from support.kits.emulated_servo import Servo, lx
 
 from hexapod_control.servos.bus import ff_frames
 from hexapod_control.servos.bus.bus_interface import ServoFault
 from hexapod_control.servos.emulator.control_tables.ax_table import AX_TABLE
 from hexapod_control.servos.emulator.control_tables.feetech_tables import SC_TABLE, ST_TABLE
 from hexapod_control.servos.emulator.control_tables.x_table import X_TABLE
-from hexapod_control.servos.emulator.device_registry import emulated_device
-from hexapod_control.servos.emulator.servo_world import LagWorld
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.protocols import dynamixel2_frames, lx16a
 from hexapod_control.servos.protocols.dynamixel2_frames import Dynamixel2Instruction as X
 from hexapod_control.servos.protocols.lx16a import Lx16aCommand
 
 RANGE, ANGLE, INSTRUCTION = 0x08, 0x02, 0x40  # error bits of protocol 1
-
-
-class Servo:
-    """Emulated servos with ids from 1, and one of their registers at a time."""
-
-    def __init__(self, protocol, count=1):
-        self.world = LagWorld(PROTOCOLS[protocol].scale, count)
-        self.device = emulated_device(protocol, self.world, range(1, count + 1))
-        self.two = protocol == "dynamixel2"
-        self.order = "big" if protocol == "feetech_sc" else "little"
-        self.now = 0.0
-
-    def ask(self, frame):
-        return [reply for _, reply in self.device.receive(frame, self.now)]
-
-    def read(self, address, size, servo=1):
-        frame = (dynamixel2_frames if self.two else ff_frames).read(servo, address, size)
-        (reply,) = self.ask(frame)
-        return int.from_bytes(reply[9:-2] if self.two else reply[5:-1], self.order, signed=self.two)
-
-    def write(self, address, size, value, servo=1):
-        """The error byte of the reply."""
-        data = (value & ((1 << 8 * size) - 1)).to_bytes(size, self.order)
-        (reply,) = self.ask((dynamixel2_frames if self.two else ff_frames).write(servo, address, data))
-        return reply[8] if self.two else reply[4]
-
-    def run(self, seconds):
-        self.now += seconds
-        self.world.step(self.now)
-
-    def power_cycle(self):
-        self.world.unplug(0)
-        self.world.plug(0)
 
 
 @pytest.mark.parametrize("table", [AX_TABLE, X_TABLE, ST_TABLE, SC_TABLE])
@@ -328,11 +294,6 @@ def test_a_goal_for_ax_registers_changes_the_mode_of_an_st_servo():
 
 
 # --- LX-16A ------------------------------------------------------------------------------------------
-
-
-def lx(servo, command, data=b""):
-    replies = servo.ask(lx16a.build(1, command, data))
-    return replies[0][5:-1] if replies else None
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,12 @@
 """Faults of emulated servos by name: parsing, bounds, and what each of them changes."""
 
 import errno
+import math
 from dataclasses import fields
 from types import SimpleNamespace
 
 import pytest
+from support.kits.memory_wire import Kit
 
 from hexapod_control.servos.bus.bus_interface import RawScale, ServoFault
 from hexapod_control.servos.emulator.chips.i2c_adapter import I2cAdapter
@@ -150,3 +152,70 @@ def test_faults_of_an_i2c_bus_go_to_the_chip_with_that_address(emulation):
     emulation.pty.device = None
     with pytest.raises(ValueError, match="needs servos on an I2C bus: use protocol pca9685"):
         switch(emulation, "stuck")
+
+
+def test_only_the_servo_that_is_alone_has_power(emulation):
+    switch(emulation, "unplug=8")
+    for text, present in (("alone=5", [0, 1, 0]), ("alone=8", [0, 0, 1])):
+        switch(emulation, text)
+        assert [emulation.world.answers(index) for index in range(3)] == present
+    emulation.world.torque(2, True)
+    switch(emulation, "alone=8")
+    assert emulation.world.has_torque(2)  # it had power all the time
+
+
+def test_all_servos_are_new_with_the_first_id_and_a_board_has_no_ids():
+    kit = Kit()
+    kit.fault("new")
+    assert {memory[5] for memory in kit.port.device.memories} == {1}
+    with pytest.raises(ValueError, match="needs servos with ids: these are channels of a board"):
+        Kit("ssc32").fault("new")
+
+
+@pytest.mark.parametrize(
+    ("text", "angles"),
+    [
+        ("turn=lf coxa,10", {0: 10}),
+        ("turn=rr tibia,-180", {17: -180}),
+        ("turn=rf,10,-20.5,180", {9: 10, 10: -20.5, 11: 180}),
+        ("turn=lf,1,2,3", {0: 1, 1: 2, 2: 3}),
+    ],
+)
+def test_joints_are_turned_by_hand_to_angles_in_degrees(text, angles):
+    kit = Kit(changes=[(row, {"id": 18 - row}) for row in range(18)])
+    kit.fault(text)
+    assert [math.degrees(kit.angle(row)) for row in range(18)] == pytest.approx(
+        [angles.get(row, 0) for row in range(18)]
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("lf coxa,10,20", "must be a joint and its angle, or a leg and three angles, is 'lf coxa,10,20'"),
+        ("lf", "must be a joint and its angle"),
+        ("xx,1,2,3", "must be a joint and its angle"),
+        ("xx,1", "names no joint"),
+        ("lf coxa,181", "left_front_coxa_joint: is 181 deg, must be from -180 to 180"),
+        ("lf,0,-180.1,0", "left_front_femur_joint: is -180.1 deg, must be from -180 to 180"),
+        ("lf coxa,nan", "must be from -180 to 180"),
+        ("lf coxa,x", "could not convert"),
+        ("rf coxa,1", "right_front_coxa_joint has torque: switch it off first"),
+    ],
+)
+def test_a_turn_without_a_joint_beyond_half_a_turn_or_under_torque_is_refused(text, message):
+    kit = Kit()
+    kit.world.torque(kit.index(kit.mounted[9].id), True)
+    with pytest.raises(ValueError, match=message):
+        kit.fault(f"turn={text}")
+
+
+def test_the_words_after_an_error_say_what_is_known(emulation):
+    for text, message in (
+        ("drip", "unknown fault 'drip'; known: drop, flip, "),
+        ("drop", "drop needs a value: drop=SHARE"),
+        ("echo=1", "echo takes no value"),
+        ("mute@soon", "mute@soon: @ must be followed by a number of seconds, not 'soon'"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            parse_fault(text)
