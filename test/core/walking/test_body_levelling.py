@@ -8,7 +8,10 @@ import pytest
 from support.drives import DT
 
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose
-from hexapod_control.core.walking.body.body_levelling import ACCELERATION, MAX_TILT, RATE, BodyLevelling
+from hexapod_control.core.walking.body.body_levelling import BodyLevelling
+
+ACCELERATION, RATE = 2.0, 0.35  # [rad/s^2, rad/s]
+MAX_TILT = math.radians(10.0)
 
 DIRECTIONS = [(1.0, 0.0), (0.0, -1.0), (-0.6, 0.8)]
 
@@ -80,3 +83,57 @@ def test_without_an_attitude_the_tilt_fades_to_zero_in_less_than_half_a_second()
         levelling.step(DT, NEUTRAL, ReachUpTo(1.0), [])
         sizes.append(math.hypot(*levelling.tilt))
     assert levelling.faded and sizes[-1] == 0.0 and max(sizes) < math.hypot(0.1, 0.05)
+
+
+class Leaving(ReachUpTo):
+    """Legs that reach every tilt, but it leaves only a share of their regions; and the tilts asked for."""
+
+    def __init__(self, share):
+        super().__init__(math.inf)
+        self.share, self.asked = share, []
+
+    def tilted_region_share(self, pose):
+        self.asked.append((pose.roll, pose.pitch))
+        return self.share
+
+
+def levelled(slope, legs, seconds):
+    """A levelling on a slope, roll and pitch [rad], after some time, and its region share in every tick."""
+    levelling, shares = BodyLevelling(), []
+    for _ in range(round(seconds / DT)):
+        levelling.measured = slope[0] + levelling.tilt[0], slope[1] + levelling.tilt[1]
+        levelling.step(DT, NEUTRAL, legs, [])
+        shares.append(levelling.region_share)
+    return levelling, shares
+
+
+def test_the_region_share_becomes_that_of_the_tilt_to_a_degree_by_half_of_the_regions_per_second():
+    legs = Leaving(0.8)
+    levelling, shares = levelled((0.03, -0.1), legs, 4.0)
+    assert shares == pytest.approx([max(0.8, 2.0 - 0.5 * DT * (k + 1)) for k in range(len(shares))])
+    degrees = np.degrees(legs.asked)
+    assert degrees == pytest.approx(np.round(degrees), abs=1e-9) and degrees[-1] == pytest.approx((-2.0, 6.0))
+    assert levelling.tilt == pytest.approx((-0.03, 0.1), abs=1e-3)
+    levelling.measured = None
+    while not levelling.faded:
+        levelling.step(DT, NEUTRAL, legs, [])
+    assert levelling.region_share == 2.0
+
+
+@pytest.mark.parametrize(("share", "tilts_"), [(0.6, True), (0.59, False)])
+def test_a_tilt_that_would_leave_less_than_sixty_percent_of_the_regions_does_not_begin(share, tilts_):
+    levelling, shares = levelled((0.03, -0.1), Leaving(share), 4.0)
+    assert (levelling.tilt != (0.0, 0.0)) == tilts_
+    assert shares[-1] == (share if tilts_ else 2.0)
+
+
+def test_a_tilt_fades_at_1_2_radians_per_second_with_a_bounded_acceleration():
+    levelling, found = BodyLevelling(), [(MAX_TILT, -0.5 * MAX_TILT)]
+    levelling.tilt = found[0]
+    while not levelling.faded:
+        levelling.step(DT, NEUTRAL, ReachUpTo(0.0), [])
+        found.append(levelling.tilt)
+    rates = np.diff(found, axis=0) / DT
+    assert np.abs(rates).max() == pytest.approx(1.2) and rates[0] == pytest.approx((-0.2, 0.2))  # 10 rad/s^2
+    assert np.abs(np.diff(rates[:-1], axis=0)).max() <= 10.0 * DT + 1e-9
+    assert 0.3 <= len(rates) * DT <= 0.4

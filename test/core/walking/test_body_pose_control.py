@@ -11,13 +11,17 @@ from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose, Placeme
 from hexapod_control.core.kinematics.whole_body import joints_in_pose
 from hexapod_control.core.statics.static_stability import center_of_mass_in_footprint
 from hexapod_control.core.walking.body.body_control import BodyControl
-from hexapod_control.core.walking.body.body_pose_control import ACCELERATION, SPEED, STANDSTILL, BodyPoseControl
-from hexapod_control.core.walking.body.pose_feasibility import RESOLUTION, STEP_SHARES, PoseFeasibility
+from hexapod_control.core.walking.body.body_pose_control import STANDSTILL, BodyPoseControl
+from hexapod_control.core.walking.body.pose_feasibility import PoseFeasibility
 from hexapod_control.core.walking.foot import Foot, Guided, Swing
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.stance_regions import REGION_SHARES, reaches
 from hexapod_control.core.workspace.stride_stability import MIN_STRIDE_MARGIN, stride_margin
 from hexapod_control.core.workspace.strides.stride_regions import PolarOffset, StrideRegion
+
+SPEED = (0.1, 0.1, 0.08, 0.8, 0.8, 0.8)  # [m/s, rad/s]
+ACCELERATION = (0.5, 0.5, 0.4, 4.0, 4.0, 4.0)  # [m/s^2, rad/s^2]
+STEP_SHARES, RESOLUTION = (0.0, 0.35, 0.7), 1 / 64
 
 SPREAD = BodyPose(0.02, 0.02, 0.01, 0.1, 0.1, 0.15)
 
@@ -322,3 +326,124 @@ def test_the_body_is_placed_in_its_pose_with_sway_and_tilt_and_levelled_while_it
     body.levelling.tilt = (0.0, 0.0)
     body.sense(None)
     assert body.levelling is None and body.region_share == REGION_SHARES[0]
+
+
+# --- goals and regions, with legs that reach everything -----------------------------------------------------
+
+TILTED = BodyPose(z=0.01, roll=0.1)
+
+
+class Legs:
+    """Legs without limits; what a pose leaves of the regions and where the feet can step are given."""
+
+    def __init__(self):
+        self.share, self.inside = 2.0, True
+        self.walking = lambda pose: pose
+        self.steps = self.keeps = lambda pose: True
+
+    def clamp_height(self, pose):
+        return pose
+
+    clamp_to_stand = clamp_height
+
+    def clamp_to_walk(self, pose):
+        return self.walking(pose)
+
+    def region_share(self, pose):
+        return self.share
+
+    def within_regions(self, pose, feet, share):
+        return self.inside
+
+    def can_step_to_neutral(self, pose, feet, share):
+        return self.steps(pose)
+
+    def keeps_feet_in_regions(self, pose, now, feet, share):
+        return self.keeps(pose)
+
+    def all_feet_reachable(self, pose, feet):
+        return True
+
+
+def moved(control, goal, ticks=100):
+    """The control after some ticks towards a goal."""
+    for _ in range(ticks):
+        control.step(DT, goal, [])
+    return control
+
+
+def test_the_regions_shrink_by_their_size_per_second_before_the_body_moves_until_the_feet_are_inside():
+    legs = Legs()
+    control = BodyPoseControl(legs, NEUTRAL)
+    legs.share, legs.inside = 0.8, False
+    control.request(TILTED)
+    for k in range(1, 60):
+        moved(control, TILTED, 1)
+        assert control.region_share == pytest.approx(2.0 - k * DT) and control.pose == NEUTRAL
+    moved(control, TILTED, 3)
+    assert control.region_share == 0.8 and control.pose != NEUTRAL
+    other = BodyPoseControl(legs, NEUTRAL)
+    other.request(TILTED)
+    moved(other, TILTED, 10)
+    legs.inside = True
+    moved(other, TILTED, 1)
+    assert other.region_share == 0.8 and other.pose != NEUTRAL
+    assert moved(other, TILTED).pose == TILTED and other.walkable
+    legs.share = 2.0
+    other.request(NEUTRAL)
+    while other.pose != NEUTRAL:
+        assert other.region_share == 0.8  # the greater regions are in reach only there
+        moved(other, NEUTRAL, 1)
+    assert moved(other, NEUTRAL, 2).region_share == 2.0
+
+
+def test_a_body_in_a_pose_to_stand_in_only_can_walk_again_in_its_walking_pose_or_level():
+    legs, level = Legs(), BodyPose(z=0.01)
+    legs.walking = lambda pose: pose._replace(roll=0.5 * pose.roll)
+    legs.share = 0.6
+    control = BodyPoseControl(legs, NEUTRAL)
+    control.request(TILTED)
+    assert moved(control, TILTED).pose == TILTED and not control.walkable and control.region_share == 0.6
+    assert moved(control, control.walking_goal).walkable and control.pose.roll == 0.05
+    assert control.region_share == 0.6
+    assert not moved(control, TILTED).walkable
+    assert moved(control, level).walkable and control.pose == level and control.region_share == 2.0
+
+
+def test_a_walking_body_moves_to_a_pose_from_which_the_feet_can_step_to_neutral():
+    legs = Legs()
+    control = BodyPoseControl(legs, NEUTRAL)
+    control.request(TILTED)
+    moved(control, TILTED, 5)
+    rest, level = control.rest, BodyPose(z=0.01)
+    assert NEUTRAL != rest != TILTED and control.stepping_goal([]) == TILTED and control.can_start_walking([])
+    legs.steps = lambda pose: pose == rest
+    assert control.stepping_goal([]) == rest and control.can_start_walking([])
+    legs.steps = lambda pose: False
+    assert control.stepping_goal([]) == level and not control.can_start_walking([])
+    assert BodyPoseControl(legs, level).can_start_walking([])
+    control.walkable, legs.steps = False, lambda pose: pose == rest
+    assert control.stepping_goal([]) == level and not control.can_start_walking([])
+
+
+def test_a_body_that_cannot_stop_in_reach_halves_its_speed_and_then_stands():
+    legs = Legs()
+    control = BodyPoseControl(legs, NEUTRAL)
+    control.request(BodyPose(x=0.05))
+    before = moved(control, control.standing_goal, 4).pose.x
+    after = moved(control, control.standing_goal, 1).pose.x
+    answers = [False, False, True]  # at full speed, while braking, at half the speed
+    legs.keeps = lambda pose: answers.pop(0)
+    halved = moved(control, control.standing_goal, 1).pose.x
+    assert halved - after == pytest.approx(0.5 * (after - before)) and not control.still
+    legs.keeps = lambda pose: False
+    assert moved(control, control.standing_goal, 1).pose.x == halved and control.still
+
+
+def test_a_body_moves_only_if_a_little_more_than_the_pose_in_which_it_comes_to_rest_is_in_reach():
+    legs, asked = Legs(), []
+    legs.keeps = lambda pose: asked.append(pose.x) or True
+    control = BodyPoseControl(legs, NEUTRAL)
+    control.request(BodyPose(x=0.05))
+    moved(control, control.standing_goal, 10)
+    assert asked[-1] - control.rest.x == pytest.approx(1e-4)

@@ -19,9 +19,12 @@ from hexapod_control.core.walking.body.pose_feasibility import PoseFeasibility
 from hexapod_control.core.walking.feet.foot_motion import FootMotion
 from hexapod_control.core.walking.foot import STANCE, Foot, Swing
 from hexapod_control.core.workspace.capabilities import Capabilities
-from hexapod_control.core.workspace.crawl import AMPLE_MARGIN, AMPLE_SHARE, SWAY_STEP, SWAY_STEPS, crawl
+from hexapod_control.core.workspace.crawl import crawl
 from hexapod_control.core.workspace.robot_gaits import gaits, least_support
 from hexapod_control.core.workspace.stance_regions import REGION_SHARES
+
+AMPLE_MARGIN, AMPLE_SHARE = 0.025, 0.1  # [m, -]
+SWAY_STEP, SWAY_STEPS = 0.005, 16  # [m, -]
 
 MIN_MARGIN = 0.005  # [m]
 MACHINES = {"phantomx": four_legs(), "diamond": around(4, 0.0)}

@@ -12,21 +12,14 @@ from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose
 from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
 from hexapod_control.core.statics.static_stability import static_margin
-from hexapod_control.core.walking.foot import GUIDED_ACCELERATION, Foot, Guided, Swing
-from hexapod_control.core.walking.guided.guided_foot import (
-    ARRIVAL_DISTANCE,
-    CLEARANCE_HEIGHT,
-    SPEED,
-    advance_along_path,
-    path_between,
-)
-from hexapod_control.core.walking.guided.guided_legs import (
-    MASS_SHARE,
-    MIN_MARGIN,
-    SHIFTS,
-    shift_away,
-    supporting_contacts,
-)
+from hexapod_control.core.walking.foot import Foot, Guided, Swing
+from hexapod_control.core.walking.guided.guided_foot import advance_along_path, path_between
+from hexapod_control.core.walking.guided.guided_legs import shift_away, supporting_contacts
+
+GUIDED_ACCELERATION, SPEED = 0.8, 0.15  # [m/s^2, m/s]
+ARRIVAL_DISTANCE, CLEARANCE_HEIGHT = 2e-4, 0.02  # [m]
+MASS_SHARE, MIN_MARGIN = 0.8, 0.02  # [-, m]
+SHIFTS = tuple(0.005 * k for k in range(13))  # [m]
 
 MAX_OVERSHOOT = 2e-3  # [m] where a path turns
 GOALS = ((0.06, 0.0, 0.003), (0.03, -0.05, 0.0), (0.02, 0.03, 0.05), (-0.04, 0.0, 0.01))  # [m]

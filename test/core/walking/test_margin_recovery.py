@@ -9,19 +9,12 @@ from support.drives import DT, drive, robot, standing_planner, walk_state
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.statics.static_stability import direction_inwards, static_margin
-from hexapod_control.core.walking.body.margin_recovery import (
-    GAIT_CHANGE_INTERVAL_S,
-    MAX_SHIFT,
-    RELEASE_MARGIN,
-    RELEASE_RATE,
-    SETTLED_TIME_S,
-    SHIFT_SPEED,
-    SHIFT_STEP,
-    SLOWEST_SHARE,
-    SLOWING_RATE,
-    MarginRecovery,
-    RecoveryMeasures,
-)
+from hexapod_control.core.walking.body.margin_recovery import MarginRecovery, RecoveryMeasures
+
+SLOWEST_SHARE, SLOWING_RATE = 0.5, 1.0  # [-, 1/s]
+SHIFT_SPEED, MAX_SHIFT, SHIFT_STEP = 0.02, 0.03, 0.002  # [m/s, m, m]
+SETTLED_TIME_S, GAIT_CHANGE_INTERVAL_S = 2.0, 3.0
+RELEASE_MARGIN, RELEASE_RATE = 0.005, 0.25  # [m, -]
 
 
 def front_heavy(shift: float) -> Planner:

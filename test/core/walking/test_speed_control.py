@@ -8,20 +8,16 @@ from support.drives import DT, robot
 
 from hexapod_control.core.gait.gait_table import GaitSelection
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
-from hexapod_control.core.walking.speed_control import (
-    CATCH_UP_SHARE,
-    MOST_LOST_S,
-    ROUGH_STRIDE_SHARE,
-    SpeedControl,
-    stretched_swing_time,
-)
+from hexapod_control.core.walking.speed_control import SpeedControl, stretched_swing_time
 from hexapod_control.core.walking.walk_settings import WalkSettings
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.robot_gaits import gaits
 from hexapod_control.core.workspace.speed_limiter import SpeedConditions
 from hexapod_control.core.workspace.strides.stride_regions import Strides
-from hexapod_control.core.workspace.swing_limits import STRIDE_SHARE
 from hexapod_control.core.workspace.twist_limits import AxisLimits, TwistLimits
+
+CATCH_UP_SHARE, MOST_LOST_S = 0.1, 1.0
+ROUGH_STRIDE_SHARE, STRIDE_SHARE = 0.85, 0.95
 
 MACHINE = robot("phantomx")
 HEIGHT = MACHINE.walk.height

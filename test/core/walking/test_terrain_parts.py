@@ -7,45 +7,33 @@ from itertools import pairwise
 import pytest
 from support.drives import DT, robot
 
-from hexapod_control.core.gait.swing_trajectory import SMOOTH
+from hexapod_control.core.gait.swing_trajectory import SMOOTH, SwingTiming
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, Placement
 from hexapod_control.core.kinematics.se2 import Pose
 from hexapod_control.core.kinematics.whole_body import joints_at_offset
-from hexapod_control.core.walking.body.body_levelling import RATE, BodyLevelling
+from hexapod_control.core.walking.body.body_levelling import BodyLevelling
 from hexapod_control.core.walking.feet.drop_motion import advance_drop
 from hexapod_control.core.walking.foot import STANCE, Dropping, Foot, Swing
-from hexapod_control.core.walking.terrain.early_contact import (
-    CLIMB_HEIGHT,
-    CLIMB_SPEED,
-    CLIMB_START,
-    CLIMB_STOP,
-    SHORTEST_STOP_S,
-    STOP,
-    early_touch_down,
-    raise_over_edge,
-    stop_at_contact,
-)
-from hexapod_control.core.walking.terrain.foot_contact import REACH_MARGIN, TERRAIN_TOLERANCE, FootContact
-from hexapod_control.core.walking.terrain.ground_search import (
-    RISE_BRAKING,
-    SEARCH_SPEED,
-    keep_in_reach,
-    search_ground,
-)
+from hexapod_control.core.walking.terrain.early_contact import early_touch_down, raise_over_edge, stop_at_contact
+from hexapod_control.core.walking.terrain.foot_contact import FootContact
+from hexapod_control.core.walking.terrain.ground_search import keep_in_reach, search_ground
 from hexapod_control.core.walking.terrain.height_reach import HeightReach
 from hexapod_control.core.walking.terrain.lift_off_delay import LiftOffDelay
-from hexapod_control.core.walking.terrain.support_plane import (
-    HEIGHT_ACCELERATION,
-    HEIGHT_RATE,
-    HEIGHT_TIME_CONSTANT_S,
-    TILT_ACCELERATION,
-    TILT_RATE,
-    TILT_TIME_CONSTANT_S,
-    SupportPlane,
-)
-from hexapod_control.core.walking.terrain.terrain_adaptation import FADE_S, RETREAT_S, STEEP, TerrainAdaptation
+from hexapod_control.core.walking.terrain.support_plane import SupportPlane
+from hexapod_control.core.walking.terrain.terrain_adaptation import TerrainAdaptation
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.strides.stride_regions import Strides
+
+RATE = 0.35  # [rad/s]
+CLIMB_SPEED, CLIMB_HEIGHT = 0.2, 0.03  # [m/s, m]
+CLIMB_START, CLIMB_STOP, STOP = 6.0, 3.0, 10.0  # [m/s^2]
+SHORTEST_STOP_S, FADE_S, RETREAT_S = 0.02, 0.3, 1.0
+REACH_MARGIN, TERRAIN_TOLERANCE = 0.001, 0.003  # [m]
+RISE_BRAKING, SEARCH_SPEED = 3.0, 0.15  # [m/s^2, m/s]
+HEIGHT_TIME_CONSTANT_S, TILT_TIME_CONSTANT_S = 0.3, 2.0
+HEIGHT_RATE, TILT_RATE = 0.1, 0.15  # [m/s, rad/s]
+HEIGHT_ACCELERATION, TILT_ACCELERATION = 0.5, 2.0  # [m/s^2, rad/s^2]
+STEEP = SwingTiming(off=0.1, there=0.75, up=0.45, down=0.95)
 
 MACHINE = robot("phantomx")
 

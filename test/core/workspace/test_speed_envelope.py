@@ -18,7 +18,8 @@ from hexapod_control.core.walking.foot import Foot, Swing
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.speed_envelope import swing_loads
 from hexapod_control.core.workspace.strides.stride_regions import Strides
-from hexapod_control.core.workspace.swing_limits import SPEED_SHARE, SWING_SAMPLES, TABLE_SHARE
+
+SPEED_SHARE, TABLE_SHARE, SWING_SAMPLES = 0.7, 0.99, 21
 
 MACHINE = robot("phantomx")
 CAPABILITIES = Capabilities.of(MACHINE)
@@ -140,3 +141,55 @@ def test_the_highest_speed_along_an_axis_is_the_limit_of_a_command_along_it():
         command = Twist(*(9.0 * (k == axis) for k in range(3)))
         assert envelope.limit(gait, HEIGHT, 1.0, command).twist[axis] == pytest.approx(most[axis])
     assert all(v > 0.0 for v in most)
+
+
+KNOWN_SPEEDS = {  # by direction: (speed, swing time, share of the displacement) in each of KNOWN_CONDITIONS
+    (1.0, 0.0, 0.0): ((0.1372, 1.0, 0.0), (0.1468, 1.5, 0.0), (0.2482, 0.9, 1.0), (0.2131, 0.9, 1.0)),
+    (0.9, 0.5, 0.0): ((0.1114, 1.2, 0.0), (0.1167, 1.75, 0.0), (0.1920, 0.9, 1.0), (0.1575, 0.9, 1.0)),
+    (0.6, -0.7, 0.0): ((0.1210, 1.2, 0.0), (0.1273, 2.0, 0.0), (0.1809, 0.9, 1.0), (0.1543, 0.9, 1.0)),
+    (0.0, 1.0, 0.0): ((0.1112, 1.2, 0.0), (0.1171, 2.0, 0.0), (0.1645, 0.9, 1.0), (0.1401, 0.9, 1.0)),
+    (1.0, 0.0, 4.0): ((0.0778, 0.9, 0.0), (0.1034, 1.1, 0.0), (0.1034, 1.1, 0.0), (0.0983, 1.1, 0.0)),
+    (0.3, -0.5, -3.0): ((0.1035, 0.9, 0.0), (0.1254, 1.2, 0.0), (0.1325, 1.0, 1.0), (0.1216, 1.1, 0.257)),
+    (0.02, 0.0, 1.0): ((0.5262, 0.9, 0.0), (0.6791, 1.1, 0.0), (0.7178, 1.1, 1.0), (0.6216, 1.1, 0.0)),
+    (0.0, 0.0, 1.0): ((0.5435, 0.9, 0.0), (0.6937, 1.1, 0.0), (0.7635, 1.1, 1.0), (0.6387, 1.1, 0.059)),
+}
+KNOWN_CONDITIONS = ((0.6, 0.0), (1.0, 0.0), (2.0, 0.0), (2.0, -0.02))  # region share, height [m] over the nominal one
+
+
+@pytest.mark.parametrize("direction", KNOWN_SPEEDS, ids=str)
+def test_phantomx_in_a_tripod_has_its_known_speeds(direction):
+    """In units of the direction and of the nominal swing time."""
+    for (room, above), (speed, swing_time, moved) in zip(KNOWN_CONDITIONS, KNOWN_SPEEDS[direction], strict=True):
+        far = Twist(*direction).scaled(100.0)
+        found = CAPABILITIES.envelope.limit(CAPABILITIES.gaits["tripod"], HEIGHT + above, room, far)
+        assert math.hypot(*found.twist) / math.hypot(*direction) == pytest.approx(speed, rel=2e-3)
+        assert found.swing_time == pytest.approx(swing_time * MACHINE.walk.swing_time)
+        assert found.moved == pytest.approx(moved, abs=5e-3)
+
+
+@pytest.mark.parametrize(
+    ("name", "direction", "speeds"),
+    [
+        ("ripple", (1.0, 0.0, 0.0), (0.0705, 0.0850, 0.0825)),
+        ("ripple", (0.0, 0.0, 1.0), (0.2743, 0.4115, 0.3548)),
+        ("ripple", (0.3, -0.5, -3.0), (0.0544, 0.0742, 0.0712)),
+        ("wave", (1.0, 0.0, 0.0), (0.0301, 0.0371, 0.0365)),
+        ("wave", (0.3, -0.5, -3.0), (0.0218, 0.0321, 0.0294)),
+    ],
+)
+def test_phantomx_has_its_known_speeds_in_slower_gaits(name, direction, speeds):
+    for (room, above), speed in zip(((0.6, 0.0), (1.0, 0.0), (1.0, -0.03)), speeds, strict=True):
+        far = Twist(*direction).scaled(100.0)
+        found = CAPABILITIES.envelope.limit(CAPABILITIES.gaits[name], HEIGHT + above, room, far).twist
+        assert math.hypot(*found) / math.hypot(*direction) == pytest.approx(speed, rel=3e-3)
+
+
+@pytest.mark.parametrize("direction", [Twist(1.0, 0.0, 0.0), Twist(0.9, 0.5, 0.0), Twist(0.0, 0.0, 1.0)])
+def test_stride_centres_move_as_far_as_a_speed_needs_above_95_percent_of_what_neutral_strides_allow(direction):
+    envelope, gait = CAPABILITIES.envelope, CAPABILITIES.gaits["tripod"]
+    top = envelope.limit(gait, HEIGHT, 1.0, direction.scaled(100.0)).twist
+    moves = [envelope.limit(gait, HEIGHT, 2.0, top.scaled(k)).moved for k in (0.5, 0.949, 0.951, 1.0, 1.05, 1.1)]
+    assert moves[:2] == [0.0, 0.0] and moves[2] > 0.0 and moves == sorted(moves)
+    assert 0.0 < envelope.limit(gait, HEIGHT, 1.5, top.scaled(1.1)).moved <= 0.5
+    fixed = envelope.with_stride_shares({"tripod": 0.5})
+    assert fixed.limit(gait, HEIGHT, 2.0, top.scaled(1.1)).moved == 0.0

@@ -14,12 +14,6 @@ from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.stance_regions import (
     CHECK_ORDER,
     DIRECTIONS,
-    FLIGHT_REACH_SHARE,
-    HEIGHT_STEPS,
-    MIN_RADIUS_SHARE,
-    RADIUS_HALVINGS,
-    RADIUS_RESOLUTION,
-    TIBIA_CLEARANCE,
     RegionReach,
     StanceRegionTable,
     max_radii,
@@ -28,6 +22,10 @@ from hexapod_control.core.workspace.stance_regions import (
     reaches,
     seen_from_hip,
 )
+
+FLIGHT_REACH_SHARE, MIN_RADIUS_SHARE = 1.18, 0.4
+HEIGHT_STEPS, RADIUS_HALVINGS = 13, 5
+RADIUS_RESOLUTION, TIBIA_CLEARANCE = 0.001, 0.0112  # [m]
 
 CIRCLE = [(math.cos(k * math.tau / 48), math.sin(k * math.tau / 48)) for k in range(48)]
 

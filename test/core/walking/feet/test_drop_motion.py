@@ -9,13 +9,11 @@ import numpy as np
 import pytest
 
 from hexapod_control.core.kinematics.se2 import Pose
-from hexapod_control.core.walking.feet.drop_motion import (
-    DROP_ACCELERATION,
-    DROP_TIMES_S,
-    advance_drop,
-    drop_after_halt,
-)
+from hexapod_control.core.walking.feet.drop_motion import advance_drop, drop_after_halt
 from hexapod_control.core.walking.foot import Dropping, Foot
+
+DROP_ACCELERATION = 6.0  # [m/s^2]
+DROP_TIMES_S = tuple(0.1 + 0.025 * k for k in range(13))
 
 
 def drops():

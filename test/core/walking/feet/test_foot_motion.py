@@ -10,12 +10,14 @@ from support.drives import robot
 from hexapod_control.core.gait.gait_clock import GaitClock
 from hexapod_control.core.kinematics.se2 import ZERO, Twist, exp
 from hexapod_control.core.walking.feet.drop_motion import drop_after_halt
-from hexapod_control.core.walking.feet.foot_motion import AT_NEUTRAL, FootMotion, time_to_touch_down
+from hexapod_control.core.walking.feet.foot_motion import FootMotion, time_to_touch_down
 from hexapod_control.core.walking.feet.swing_motion import BodyTick, advance_swing
 from hexapod_control.core.walking.foot import Dropping, Foot, Guided, Swing
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.robot_gaits import gaits
 from hexapod_control.core.workspace.strides.stride_regions import PolarOffset, StrideRegion, Strides
+
+AT_NEUTRAL = 0.001  # [m]
 
 NAME = "phantomx"
 TRIPOD = gaits(robot(NAME))["tripod"]

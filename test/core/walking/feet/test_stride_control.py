@@ -8,16 +8,12 @@ from support.drives import robot
 from hexapod_control.core.gait.gait_clock import GaitClock
 from hexapod_control.core.kinematics.se2 import ZERO, Twist, exp
 from hexapod_control.core.walking.feet.foot_motion import FootMotion
-from hexapod_control.core.walking.feet.stride_control import (
-    MAX_SWING_PER_RADIUS,
-    MAX_SWING_PER_STRIDE,
-    MIN_STRIDE_SHARE,
-    StrideControl,
-    StrideDemand,
-)
+from hexapod_control.core.walking.feet.stride_control import StrideControl, StrideDemand
 from hexapod_control.core.walking.foot import Foot
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.strides.stride_regions import NEUTRAL_REGION
+
+MAX_SWING_PER_STRIDE, MAX_SWING_PER_RADIUS, MIN_STRIDE_SHARE = 1.28, 1.9, 0.6
 
 MACHINE = robot("phantomx")
 CAPABILITIES = Capabilities.of(MACHINE)

@@ -9,15 +9,13 @@ from support.drives import DT, ROBOTS, drive, fitting, robot, standing_planner
 from hexapod_control.core.gait.gait_table import AUTO
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.posture.walking_legs import WalkingLegs
-from hexapod_control.core.walking.gait_change.auto_gait import (
-    FULL_SHARE,
-    MORE_STABLE_DELAY_S,
-    MORE_STABLE_SHARE,
-    AutoGait,
-)
+from hexapod_control.core.walking.gait_change.auto_gait import AutoGait
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.robot_gaits import neutral_center
 from hexapod_control.core.workspace.stride_stability import stride_margin
+
+FULL_SHARE, MORE_STABLE_SHARE = 0.75, 0.6
+MORE_STABLE_DELAY_S = 1.0
 
 SWEEP_TICKS = 400
 FORWARD = Twist(1.0, 0.0, 0.0)

@@ -6,16 +6,14 @@ import numpy as np
 import pytest
 from support.drives import robot
 
-from hexapod_control.core.gait.gait_clock import SHORTEST_STANCE, GaitChange, GaitClock
-from hexapod_control.core.walking.gait_change.gait_transition import (
-    MARGIN_SHARE,
-    MAX_OVERLOAD,
-    MAX_SLOWDOWN,
-    MAX_VIOLATION,
-    plan_gait_change,
-)
-from hexapod_control.core.walking.gait_change.transition_legs import SWING_ENDS, TransitionLeg
+from hexapod_control.core.gait.gait_clock import GaitChange, GaitClock
+from hexapod_control.core.walking.gait_change.gait_transition import plan_gait_change
+from hexapod_control.core.walking.gait_change.transition_legs import TransitionLeg
 from hexapod_control.core.workspace.capabilities import Capabilities
+
+MARGIN_SHARE, MAX_OVERLOAD, MAX_SLOWDOWN, MAX_VIOLATION = 0.5, 0.03, 0.018, 1.0
+SHORTEST_STANCE = 0.1  # [swing times]
+SWING_ENDS = np.linspace(0.0, 1.0, 9)
 
 CAPABILITIES = Capabilities.of(robot("phantomx"))
 GAITS, MARGINS = CAPABILITIES.gaits, CAPABILITIES.margins

@@ -8,16 +8,12 @@ from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.statics.static_stability import static_margin
 from hexapod_control.core.walking.feet.foot_motion import FootMotion
 from hexapod_control.core.walking.foot import Foot
-from hexapod_control.core.walking.gait_change.gait_selector import (
-    AMPLE_MARGIN,
-    PLAN_TIMEOUT_S,
-    RETRY_S,
-    GaitSelector,
-    WalkConditions,
-    first_phase,
-)
+from hexapod_control.core.walking.gait_change.gait_selector import GaitSelector, WalkConditions, first_phase
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.strides.stride_regions import PolarOffset, StrideRegion, Strides
+
+PLAN_TIMEOUT_S, RETRY_S = 1.2, 0.06
+AMPLE_MARGIN = 0.02  # [m]
 
 MACHINE = robot("phantomx")
 CAPABILITIES = Capabilities.of(MACHINE)

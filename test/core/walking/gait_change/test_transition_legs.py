@@ -11,12 +11,14 @@ from hexapod_control.core.gait.gait_clock import GaitClock
 from hexapod_control.core.gait.swing_trajectory import share
 from hexapod_control.core.kinematics.se2 import ZERO, Twist, exp
 from hexapod_control.core.walking.feet.foot_motion import FootMotion
-from hexapod_control.core.walking.feet.swing_motion import LANDING
 from hexapod_control.core.walking.foot import Foot, Swing
-from hexapod_control.core.walking.gait_change.transition_legs import FASTER, SWING_ENDS, transition_legs
+from hexapod_control.core.walking.gait_change.transition_legs import transition_legs
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.speed_envelope import swing_loads
 from hexapod_control.core.workspace.strides.stride_regions import Strides
+
+LANDING, FASTER = 0.97, 1.1
+SWING_ENDS = np.linspace(0.0, 1.0, 9)
 
 MACHINE = robot("phantomx")
 CAPABILITIES = Capabilities.of(MACHINE)

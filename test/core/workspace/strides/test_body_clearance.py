@@ -9,7 +9,9 @@ from support.drives import ROBOTS, robot
 from hexapod_control.core.kinematics.leg_clearance import capsules
 from hexapod_control.core.kinematics.leg_kinematics import solve_leg
 from hexapod_control.core.workspace.stance_regions import DIRECTIONS
-from hexapod_control.core.workspace.strides.body_clearance import CLEARANCE, clear_of_body
+from hexapod_control.core.workspace.strides.body_clearance import clear_of_body
+
+CLEARANCE = 0.003  # [m]
 
 RADIUS = 0.01  # [m]
 FEMUR_SHARES = np.linspace(0.0, 1.0, 5)

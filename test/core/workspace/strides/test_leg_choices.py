@@ -15,36 +15,19 @@ from hexapod_control.core.gait.swing_trajectory import lift
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, Placement
 from hexapod_control.core.kinematics.leg_kinematics import BENT_LEG
 from hexapod_control.core.kinematics.rolling_contact import ball_centre_and_joints
-from hexapod_control.core.workspace.stance_regions import (
-    DIRECTIONS,
-    FLIGHT_LIFT_SHARE,
-    FLIGHT_REACH_SHARE,
-    RADIUS_HALVINGS,
-    nominal_stance,
-    seen_from_hip,
-)
+from hexapod_control.core.workspace.stance_regions import DIRECTIONS, nominal_stance, seen_from_hip
 from hexapod_control.core.workspace.strides.body_clearance import clear_of_body
 from hexapod_control.core.workspace.strides.foot_paths import UnitMotion, foot_positions
 from hexapod_control.core.workspace.strides.leg_centres import TURNING, leg_centres
-from hexapod_control.core.workspace.strides.leg_choices import (
-    MAX_ANGLE,
-    MAX_DISTANCE_SHARE,
-    MAX_RADIUS_SHARE,
-    MIN_DISTANCE_SHARE,
-    SEARCHED_HEADINGS,
-    WORTHWHILE,
-    stride_choices,
-    turning_speeds,
-)
+from hexapod_control.core.workspace.strides.leg_choices import stride_choices, turning_speeds
 from hexapod_control.core.workspace.strides.leg_sag import stiff_enough
-from hexapod_control.core.workspace.swing_limits import (
-    PROGRESS,
-    SPEED_SHARE,
-    STRIDE_SHARE,
-    SWING_SAMPLES,
-    SWING_TIME_SCALES,
-    TABLE_SHARE,
-)
+from hexapod_control.core.workspace.swing_limits import PROGRESS, SWING_TIME_SCALES
+
+MAX_DISTANCE_SHARE, MIN_DISTANCE_SHARE, MAX_RADIUS_SHARE = 0.95, 0.3, 0.4  # of the length of the leg
+MAX_ANGLE, WORTHWHILE = math.radians(80.0), 0.7
+SEARCHED_HEADINGS, RADIUS_HALVINGS = 16, 5
+FLIGHT_LIFT_SHARE, FLIGHT_REACH_SHARE = 0.25, 1.18
+SPEED_SHARE, TABLE_SHARE, STRIDE_SHARE, SWING_SAMPLES = 0.7, 0.99, 0.95, 21
 
 MACHINE = robot("phantomx")
 LEG = MACHINE.legs[0]

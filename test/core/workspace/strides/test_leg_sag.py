@@ -12,8 +12,10 @@ from hexapod_control.core.gait.gait_table import derived_gaits
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, Placement
 from hexapod_control.core.kinematics.rolling_contact import joints_at_contact
 from hexapod_control.core.statics.leg_compliance import compliance
-from hexapod_control.core.workspace.strides.leg_sag import FRICTION, sag, stiff_enough
+from hexapod_control.core.workspace.strides.leg_sag import sag, stiff_enough
 from hexapod_control.core.workspace.strides.stride_search import stride_centres
+
+FRICTION = 0.5
 
 LOAD = 8.0  # [N]
 TOLERANCE = 0.02  # relative: joints over arrays are exact to half a millimetre of the foot

@@ -9,35 +9,25 @@ import pytest
 from support.drives import robot
 
 from hexapod_control.core.workspace.robot_gaits import gaits
-from hexapod_control.core.workspace.stance_regions import MIN_RADIUS, TIBIA_CLEARANCE, nominal_stance
+from hexapod_control.core.workspace.stance_regions import nominal_stance
 from hexapod_control.core.workspace.strides.leg_centres import TURNING, leg_centres, straight, turn
-from hexapod_control.core.workspace.strides.leg_choices import SEARCHED_HEADINGS
 from hexapod_control.core.workspace.strides.steady_cycle import MovingMass, SteadyCycle
-from hexapod_control.core.workspace.strides.stride_regions import FAR_RAD
-from hexapod_control.core.workspace.strides.stride_search import (
-    AXIS_CARE,
-    AXIS_COST,
-    DISTANCE_COST,
-    MOTION_COST,
-    SHORTFALL_COST,
-    SMALLER,
-    STRIDE_RESERVE,
-    stride_centres,
-)
+from hexapod_control.core.workspace.strides.stride_search import stride_centres
 from hexapod_control.core.workspace.strides.top_speeds import (
-    FEET_CLEARANCE,
-    MAX_SOFTNESS,
-    MIN_MARGIN_M,
-    MIN_MARGIN_SHARE,
-    NEAR_AXIS,
-    SLOWER,
     SPREADS,
     TopSpeedSearch,
     axis_of,
     min_margin,
     spread_foothold,
 )
-from hexapod_control.core.workspace.swing_limits import STRIDE_SHARE, SWING_TIME_SCALES
+from hexapod_control.core.workspace.swing_limits import SWING_TIME_SCALES
+
+AXIS_CARE, AXIS_COST, DISTANCE_COST, MOTION_COST, SHORTFALL_COST = 1000.0, 1e4, 0.05, 0.05, 1000.0
+SMALLER, STRIDE_RESERVE, STRIDE_SHARE, NEAR_AXIS = 0.9, 1.03, 0.95, 0.9
+FEET_CLEARANCE, MIN_MARGIN_M, MIN_MARGIN_SHARE = 0.02, 0.024, 0.13  # [m, m, -]
+MIN_RADIUS, TIBIA_CLEARANCE = 0.002, 0.0112  # [m]
+MAX_SOFTNESS, SLOWER = 0.485, (0.97, 0.95, 0.925, 0.9)
+SEARCHED_HEADINGS, FAR_RAD = 16, 0.5
 
 AXES = {0: 0, 1: 0, 7: 8, 8: 8, 9: 8, 15: 0}  # the axis of each heading that is one or next to one
 SWINGS = range(len(SWING_TIME_SCALES))

@@ -12,10 +12,8 @@ from support.drives import ROBOTS, robot
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose, Placement
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.workspace.capabilities import Capabilities
-from hexapod_control.core.workspace.stance_regions import DIRECTIONS, FLIGHT_REACH_SHARE, StanceRegions, reaches
+from hexapod_control.core.workspace.stance_regions import DIRECTIONS, StanceRegions, reaches
 from hexapod_control.core.workspace.strides.stride_regions import (
-    BENDS,
-    HEADINGS,
     NEUTRAL_REGION,
     LegStrides,
     PolarOffset,
@@ -23,7 +21,10 @@ from hexapod_control.core.workspace.strides.stride_regions import (
     Strides,
     room_parts,
 )
-from hexapod_control.core.workspace.strides.stride_table import OFFSET_SHARES, StrideTable
+from hexapod_control.core.workspace.strides.stride_table import StrideTable
+
+FLIGHT_REACH_SHARE, OFFSET_SHARES = 1.18, (1.0, 0.8, 0.6, 0.4, 0.2)
+BENDS, HEADINGS = (-1.0, -0.5, 0.0, 0.5, 1.0), 32
 
 CIRCLE = [cmath.rect(1.0, k * math.tau / 24) for k in range(24)]
 HIP, FOOT = (0.1, -0.05), (0.25, 0.07)
@@ -275,3 +276,23 @@ def test_at_every_height_the_largest_share_of_the_offsets_is_used_that_leaves_th
         for strides in table.at_row(row, 1.0):
             assert (0.8 - 1 / 32) * radius <= strides.radii.min() and strides.radii.max() <= radius + 1e-12
     assert len(seen) > 3
+
+
+KNOWN_REGIONS = {  # by leg, height [rows over the nominal one] and bend: displacements (x, y) and radii [mm]
+    (0, 0, 0.0): ((-85.1, 53.3, 55.5), (-152.4, 56.0, 35.7), (31.1, -38.4, 36.0), (2.1, 2.1, 36.0)),
+    (0, -6, 0.5): ((-7.1, 21.4, 52.2), (-26.4, 38.2, 42.4), (31.5, -24.7, 42.5), (19.6, -8.6, 42.5)),
+    (0, 9, 0.0): ((-19.6, 20.4, 55.5), (-34.7, 31.0, 35.7), (10.0, -9.6, 36.0), (0.8, 0.8, 36.0)),
+    (0, 0, 1.0): ((52.0, -28.1, 62.8),) * 4,
+    (1, 0, 0.0): ((0.0, 10.8, 55.5), (-49.2, -5.1, 36.0), (-147.3, -68.1, 35.7), (49.2, -5.1, 36.0)),
+    (1, 9, -0.5): ((0.0, 2.2, 53.7), (-6.9, 0.4, 44.0), (-22.9, 1.3, 43.8), (6.9, 0.4, 44.0)),
+}
+
+
+@pytest.mark.parametrize(("leg", "row", "bend"), KNOWN_REGIONS)
+def test_phantomx_has_its_known_stride_regions_in_every_eighth_heading(leg, row, bend):
+    row += nominal_row("phantomx")
+    home = complex(*capabilities("phantomx").stances.rows[row].footholds[leg])
+    centres, radii = (each[BENDS.index(bend), ::8] for each in capabilities("phantomx").strides.at_row(row, 1.0)[leg])
+    found = [(at.real, at.imag, radius) for at, radius in zip((centres - home).tolist(), radii.tolist(), strict=True)]
+    for region, known in zip(found, KNOWN_REGIONS[leg, row - nominal_row("phantomx"), bend], strict=True):
+        assert region == pytest.approx([v / 1000.0 for v in known], abs=1e-4)
