@@ -10,22 +10,30 @@ import pytest
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import Pose, Quaternion, TwistStamped, Vector3
 from geometry_msgs.msg import Twist as TwistMessage
+from rclpy.clock_type import ClockType
 from rclpy.parameter import Parameter
+from rclpy.time import Time
 from sensor_msgs.msg import Imu, JointState, MultiDOFJointState
-from std_msgs.msg import Float64, String
+from std_msgs.msg import Bool, Float64, String
 from std_srvs.srv import Trigger
+from support.kits.plain_node import Moment
 from support.phantomx import robot, standing_joints
-from support.real_time.ros_bench import STEP, twist, walking
+from support.real_time.ros_bench import STEP, subscribed, twist, walking
 from visualization_msgs.msg import MarkerArray
 
 from hexapod_control.core.kinematics.leg_clearance import LegClearance
 from hexapod_control.core.kinematics.leg_kinematics import UnreachableReason, inverse
-from hexapod_control.core.kinematics.se2 import ZERO
+from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.kinematics.whole_body import UnreachableFoot
+from hexapod_control.core.planner.tick_plan import RobotState
 from hexapod_control.core.sensing.sensor_inputs import Adaptation, MishapDetection
+from hexapod_control.nodes.gait_planner import gait_planner
+from hexapod_control.nodes.gait_planner.planner_output import PlannerOutput
 from hexapod_control.nodes.inverse_kinematics.inverse_kinematics import InverseKinematics
+from hexapod_control.nodes.joint_state_input import MeasuredSample
 from hexapod_control.nodes.servo_driver.servo_driver import ServoDriver
 from hexapod_control.ros import messages
+from hexapod_control.ros.parameters import ParameterError
 from hexapod_control.ros.qos import LATCHED, SENSOR
 
 
@@ -420,3 +428,217 @@ def test_no_tick_counts_more_than_two_periods(bench):
         count = len(steps)
         bench.until(lambda n=count, j=jump: bench.tick_clock(j) or bench.executor.spin_once(0.05) or len(steps) > n)
     assert max(steps) <= 2 * STEP + 1e-9
+
+
+# --- callbacks, at times that the test sets -------------------------------------------------------------------
+
+STANDING = standing_joints()
+
+
+@pytest.fixture
+def now(monkeypatch):
+    """The time of the node, apart from its clocks."""
+    moment = Moment()
+    monkeypatch.setattr(gait_planner, "time", moment)
+    return moment
+
+
+def measured(joints):
+    return MeasuredSample(joints, messages.time(1), jumped=False)
+
+
+@pytest.fixture
+def heard(monkeypatch):
+    """There is somebody who follows the targets."""
+    monkeypatch.setattr(PlannerOutput, "has_target_subscribers", True)
+
+
+def test_measured_joints_are_compared_with_the_planned_ones_if_stuck_legs_are_to_be_found(bench, heard):
+    for detection in (True, False):
+        node = bench.planner(stuck_detection=detection)
+        node.on_measured_joints(measured(STANDING + 0.1))
+        expected = (STANDING + 0.1).ravel() if detection else None
+        assert node.planner.sensors.joints.sample == (pytest.approx(expected) if detection else None)
+        bench.remove(node)
+
+
+def test_the_pose_is_the_measured_one_until_the_robot_stands(bench, heard):
+    node = bench.planner(False)
+    lying = node.planner.view.lying_joints
+    for joints in (lying, lying + 0.05):
+        node.on_measured_joints(measured(joints))
+        assert node.planner.state is RobotState.SITTING
+        assert node.planner.view.joint_angles == pytest.approx(joints)
+    node.planner.stand()
+    node.on_measured_joints(measured(lying))
+    assert node.planner.view.joint_angles == pytest.approx(lying + 0.05)
+
+
+def test_with_the_torque_off_no_pose_is_taken_until_it_is_on(bench, heard):
+    node = bench.planner()
+    node.on_armed(Bool(data=True))
+    assert node.planner.state is RobotState.STANDING and not node.velocity.filter.blocked
+    node.on_armed(Bool(data=False))
+    assert node.velocity.filter.blocked and node.planner.state is RobotState.UNKNOWN
+    node.on_measured_joints(measured(STANDING))
+    assert node.planner.state is RobotState.UNKNOWN
+    node.on_armed(Bool(data=True))
+    node.on_measured_joints(measured(STANDING))
+    assert node.planner.state is not RobotState.UNKNOWN and node.velocity.filter.blocked
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found_before", "stands"), [(True, False, True), (True, True, False), (False, False, False)]
+)
+def test_the_robot_stands_up_at_the_start_if_asked_to_but_not_after_it_was_switched_off(
+    bench, heard, wanted, found_before, stands
+):
+    node = bench.planner(False, stand_on_start=wanted)
+    lying = node.planner.view.lying_joints
+    if found_before:
+        node.planner.set_measured_joints(lying)
+    node.on_armed(Bool(data=False))
+    node.on_armed(Bool(data=True))
+    node.on_measured_joints(measured(lying))
+    assert (node.planner.state is RobotState.RISING) is stands
+    node.planner.forget_pose()
+    node.on_measured_joints(measured(lying))
+    assert node.planner.state is RobotState.SITTING  # once is enough
+
+
+def test_only_after_a_while_it_is_reported_that_nobody_follows_the_targets(bench, now):
+    node = bench.planner(False)
+    node.started = now.now
+    for later, reported in ((1.9, False), (0.2, True)):
+        now.now += later
+        node.on_measured_joints(measured(STANDING))
+        assert bool(node.last_report("unheard")) is reported and node.planner.state is RobotState.UNKNOWN
+
+
+class Ticks:
+    """A planner whose ticks the test runs, with the seconds that its parts get."""
+
+    def __init__(self, bench):
+        self.node = bench.planner(use_sim_time=True)
+        self.now, self.steps, self.rehearsals = 50 * 10**9, [], []
+        step = self.node.player.step
+        self.node.player.step = lambda dt: self.steps.append(dt) or step(dt)
+        self.node.motions.rehearse = self.rehearsals.append
+
+    def tick(self, seconds):
+        """A tick so many seconds after the last one."""
+        self.now += round(1e9 * seconds)
+        self.node.get_clock().set_ros_time_override(Time(nanoseconds=self.now, clock_type=ClockType.ROS_TIME))
+        self.node.tick()
+
+
+def test_a_tick_steps_by_the_time_since_the_last_one_two_periods_at_most_and_not_back(bench):
+    ticks = Ticks(bench)
+    for seconds in (0.0, 0.02, 0.025, 0.0, -5.0, 0.02, 9.0):
+        ticks.tick(seconds)
+    assert ticks.steps == pytest.approx([0.02, 0.025, 0.02, 2 * STEP])
+    assert ticks.node.status()["overruns"] == 1
+
+
+def test_a_tick_more_than_half_a_period_late_counts_as_an_overrun(bench):
+    ticks = Ticks(bench)
+    for seconds in (0.0, 0.029, 0.031, 0.02, 0.05):
+        ticks.tick(seconds)
+    assert ticks.node.status()["overruns"] == 2 and not ticks.node.last_report("late")
+
+
+def test_a_rehearsal_gets_two_fifths_of_a_period_and_less_after_a_late_tick(bench):
+    ticks = Ticks(bench)
+    for seconds in (0.0, 0.02, 0.01, 0.024, 0.03):
+        ticks.tick(seconds)
+    assert ticks.rehearsals == pytest.approx([0.008, 0.008, 0.004, 0.002])
+
+
+def test_every_message_of_a_tick_has_the_stamp_of_its_begin(bench):
+    ticks = Ticks(bench)
+    rows = bench.listen(MultiDOFJointState, "foot_targets")
+    bench.until(lambda: subscribed(ticks.node, "foot_targets"))
+    ticks.tick(0.0)
+    ticks.tick(0.02)
+    bench.until(lambda: rows)
+    assert messages.nanoseconds(rows[-1].header.stamp) == ticks.now
+
+
+def test_a_failed_tick_is_a_fault_and_repeats_the_last_targets_at_rest_other_failures_are_a_stop(bench):
+    ticks = Ticks(bench)
+    node, sent = ticks.node, []
+    node.output.targets = lambda plan, stamp, moving=True: sent.append((plan, moving))
+    ticks.tick(0.0)
+    ticks.tick(0.02)
+    plan = node.output.last
+    sent.clear()
+    node.safe_stop("tick")
+    assert node.planner.state is RobotState.FAULT and sent == [(plan, False)] and node.velocity.filter.blocked
+    ticks.tick(0.02)
+    assert node.planner.state is RobotState.STANDING
+    node.velocity.filter.blocked = False
+    sent.clear()
+    node.safe_stop("on_gait")
+    assert node.planner.state is RobotState.STANDING and not sent and node.velocity.filter.blocked
+
+
+def test_a_clock_that_stops_ends_the_walk_but_blocks_nothing(bench):
+    node = bench.planner(use_sim_time=True)
+    node.planner.command(Twist(0.05, 0.0, 0.0))
+    for _ in range(20):
+        node.planner.step(STEP)
+    node.clock_stopped()
+    for _ in range(200):
+        node.planner.step(STEP)
+    assert node.planner.state is RobotState.STANDING and not node.velocity.filter.blocked
+
+
+def test_the_rate_is_that_of_the_ticks_in_the_last_second(bench, now):
+    ticks = Ticks(bench)
+    now.now += 1.0
+    ticks.node.every_second()
+    for seconds in (0.0, *[0.02] * 40):
+        ticks.tick(seconds)
+    now.now += 0.8
+    ticks.node.every_second()
+    assert ticks.node.status()["loop Hz"] == "50.0"
+    now.now += 1.0
+    ticks.node.every_second()
+    assert ticks.node.status()["loop Hz"] == "0.0"
+
+
+@pytest.mark.parametrize("sits", [False, True])
+def test_a_planner_that_cannot_come_to_rest_waits_for_its_time_and_no_longer(bench, now, sits):
+    node = bench.planner(sit_on_exit=sits)
+    node.output.last = replace(node.output.last, joint_velocity=np.ones((6, 3)))
+    assert not node.stopped()
+    node.request_stop()
+    most = 7.0 if sits else 1.5
+    now.now += most - 0.1
+    assert not node.stopped()
+    now.now += 0.2
+    assert node.stopped() and node.velocity.filter.blocked
+    assert node.commands.stand() == "the node ends"
+
+
+def test_a_planner_at_rest_has_stopped_unless_it_has_to_sit_down_first(bench, now):
+    node = bench.planner()
+    for executed, speeds, stopped in (
+        (ZERO, np.zeros((6, 3)), True),
+        (Twist(0.01, 0.0, 0.0), np.zeros((6, 3)), False),
+        (ZERO, np.full((6, 3), 0.01), False),
+    ):
+        node.output.last = replace(node.output.last, twist=executed, joint_velocity=speeds)
+        assert node.stopped() is stopped
+
+
+def test_a_gait_or_a_robot_that_cannot_be_is_refused_at_the_start(bench, monkeypatch):
+    with pytest.raises(ParameterError, match="gait: unknown gait 'gallop'"):
+        bench.planner(False, gait="gallop")
+    node = bench.planner(False, gait="wave", lift_scale=0.5, swing_time_scale=1.5, stability_margin_min=0.05)
+    settings = node.planner.view.settings
+    assert node.planner.view.selected_gait == "wave"
+    assert (settings.lift, settings.tempo, settings.margin) == (0.5, 1.5, 0.05)
+    monkeypatch.setattr(gait_planner, "Planner", lambda robot, limits: (_ for _ in ()).throw(ValueError("it is short")))
+    with pytest.raises(ParameterError, match="robot phantomx cannot walk with the values in its file: it is short"):
+        bench.planner(False)
