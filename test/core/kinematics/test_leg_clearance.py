@@ -12,13 +12,14 @@ from support.drives import ROBOTS, random_joints, robot, standing_planner
 
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.robots.urdf import urdf
-from hexapod_control.core.kinematics.leg_clearance import ENOUGH, LegNeighbours, radii, segments_apart
+from hexapod_control.core.kinematics.leg_clearance import LegNeighbours, radii, segments_apart
 from hexapod_control.core.kinematics.leg_kinematics import hip_to_base, leg_forward
 from hexapod_control.sim import start_poses
 from hexapod_control.sim.simulation import Simulation
 from hexapod_control.sim.world_settings import WorldSettings
 
 STEPS = [step for step in product((-2, -1, 0, 1, 2), repeat=3) if any(step)]
+ENOUGH = 0.05  # [m] wider gaps are not computed
 FAR = 10.0  # [m] every gap is measured
 SIX = [
     {"left_front", "left_middle"},

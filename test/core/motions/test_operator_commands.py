@@ -6,9 +6,15 @@ from support.drives import DT, robot, standing_planner
 
 from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
-from hexapod_control.core.motions.motion_player import MotionEnd, MotionPlayer, PlayerState
+from hexapod_control.core.motions.motion_player import (
+    MotionEnd,
+    MotionOutcome,
+    MotionPlayer,
+    PlayerState,
+    RehearsedMotion,
+)
 from hexapod_control.core.motions.motion_rehearsal import MotionRehearsal
-from hexapod_control.core.motions.motion_steps import Choreography, GaitStep, WaitStep
+from hexapod_control.core.motions.motion_steps import Choreography, GaitStep, JointsStep, WaitStep
 from hexapod_control.core.motions.operator_commands import CLOSED, OperatorCommands
 from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.planner.tick_plan import RobotState
@@ -33,6 +39,7 @@ REQUESTS = {
     "pose": lambda commands: commands.request_pose(BodyPose(x=0.01)),
     "gait": lambda commands: commands.change_gait("wave"),
     "feet": lambda commands: commands.guide_feet(raised(commands, "left_front")),
+    "leg": lambda commands: commands.change_leg("left_front", lost=True),
     "no feet": lambda commands: commands.guide_feet({}),
 }
 STOPS = {
@@ -116,9 +123,61 @@ def test_an_accepted_request_is_executed(request_):
         "sit": commanded.planner.view.lying_down or commanded.planner.state is RobotState.SITTING,
         "pose": commanded.planner.view.body_pose.x == 0.01,
         "gait": commanded.planner.view.active_gait == "wave",
-        "feet": commanded.planner.state is RobotState.MOVING,
+        "feet": commanded.planner.state is RobotState.MOVING and not commanded.planner.view.changing_legs,
+        "leg": commanded.planner.view.changing_legs,
     }
     assert [what for what, true in seen.items() if true] == [what for what in seen if what == request_]
+
+
+def test_after_a_fall_a_robot_recovers_instead_of_standing_up():
+    assert Robot().commands.stand(after_fall=True) == "the robot has not fallen: nothing to recover from"
+    assert Robot().commands.stand(after_fall=False) == ""
+    playing = Robot().play()
+    playing.commands.stand(after_fall=True)
+    assert playing.player.name == ""
+    playing.commands.close()
+    assert playing.commands.stand(after_fall=True) == CLOSED
+
+
+def test_a_motion_that_is_being_read_counts_as_rehearsed_until_it_is_or_another_request_comes_first():
+    commands = Robot().commands
+    assert (commands.rehearsing, commands.awaiting) == ("", False)
+    commands.await_motion("bow")
+    assert (commands.rehearsing, commands.awaiting, commands.advance_rehearsal()) == ("bow", True, None)
+    commands.rehearse(WAITING)
+    assert (commands.rehearsing, commands.awaiting) == ("waiting", False)
+    commands.await_motion("bow")
+    assert (commands.rehearsing, commands.take_outcomes()) == ("bow", [])
+    commands.velocity(ZERO)
+    assert commands.awaiting
+    commands.velocity(FORWARD)
+    (outcome,) = commands.take_outcomes()
+    assert (commands.rehearsing, outcome) == ("", MotionOutcome("bow", MotionEnd.CANCELLED, 0.0))
+    commands.await_motion("bow")
+    commands.play(MotionRehearsal(robot(NAME), WAITING).finish())
+    assert (commands.rehearsing, commands.awaiting, commands.take_outcomes()) == ("", False, [])
+
+
+def test_without_a_leg_no_motion_is_played_and_a_velocity_timeout_does_not_end_the_change_of_legs():
+    changes = Robot().walk()
+    assert changes.commands.change_leg("left_front", lost=True) == ""
+    changes.run(0.1)
+    changes.commands.velocity_timed_out()
+    assert changes.planner.view.changing_legs
+    for _ in range(600):
+        changes.run(DT)
+        if not changes.planner.view.changing_legs:
+            break
+    assert changes.planner.view.lost_legs == ("left_front",)
+    changes.run(1.0)
+    assert changes.planner.state is RobotState.STANDING  # the velocity from before the change has timed out
+    assert changes.commands.playing_refusal() == "refused while a leg is lost: call it back first"
+    joints = Choreography("move", "", (JointsStep({"all": (0.0, 0.5, -1.5)}, place="f.yaml:3"),))
+    changes.player.execute(RehearsedMotion(joints, 1.0))
+    changes.run(2 * DT)
+    (outcome,) = changes.commands.take_outcomes()
+    reason = "f.yaml:3: joints: refused while a leg is lost: call it back first"
+    assert (outcome.end, outcome.reason, changes.player.refusal) == (MotionEnd.REFUSED, reason, reason)
 
 
 def test_a_lying_robot_stands_up_and_refuses_a_twist_until_then():

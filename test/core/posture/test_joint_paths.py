@@ -7,7 +7,9 @@ import pytest
 from support.drives import ROBOTS, random_joints, robot
 
 from hexapod_control.core.kinematics.leg_clearance import LegNeighbours
-from hexapod_control.core.posture.joint_paths import PATH_GAP_M, find_path
+from hexapod_control.core.posture.joint_paths import find_path
+
+PATH_GAP_M = 0.004  # [m] between legs on a path, if there is one
 
 
 def narrowest(machine, path):

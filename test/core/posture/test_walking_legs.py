@@ -8,20 +8,13 @@ import pytest
 from support.drives import robot
 
 from hexapod_control.core.posture import transport_pose
-from hexapod_control.core.posture.walking_legs import (
-    MIN_MARGIN,
-    MIN_REGION,
-    SHIFT_STEP,
-    SHIFT_STEPS,
-    STRIDE_SHARES,
-    TURNS,
-    WalkingLegs,
-)
+from hexapod_control.core.posture.walking_legs import WalkingLegs
 from hexapod_control.core.statics.static_stability import center_of_mass, static_margin
 from hexapod_control.core.workspace.robot_gaits import neutral_center
 from hexapod_control.core.workspace.stance_regions import DIRECTIONS, nominal_stance
 from hexapod_control.core.workspace.stride_stability import MIN_STRIDE_MARGIN, margin_at
 
+STRIDE_SHARES = [1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3]
 CASES = [("phantomx", 0), ("article", 1, 4)]
 
 
@@ -46,10 +39,10 @@ def test_strides_on_fewer_legs_are_as_long_as_the_static_margin_allows(case):
     capabilities = walking(*case).capabilities
     machine, shares = capabilities.robot, capabilities.envelope.stride_shares
     for gait_name, gait in capabilities.gaits.items():
-        least = MIN_MARGIN if gait.sway == (0.0, 0.0) else MIN_STRIDE_MARGIN
+        least = 0.01 if gait.sway == (0.0, 0.0) else MIN_STRIDE_MARGIN
         region = capabilities.region_share(gait) if any(gait.sway) else 1.0
         fitting = [share for share in STRIDE_SHARES if least_margin(machine, gait, share * region) >= least]
-        assert shares[gait_name] == max(fitting) == fitting[0]
+        assert shares[gait_name] == pytest.approx(max(fitting)) == fitting[0]
     fastest = max(capabilities.gaits.values(), key=lambda gait: shares[gait.name] / gait.stance)
     assert capabilities.robot.walk.gait == fastest.name and not capabilities.envelope.moves_centres
     assert set(capabilities.drift) == set(capabilities.gaits)
@@ -61,8 +54,8 @@ def test_the_body_shifts_and_feet_turn_towards_the_gap_so_that_any_foot_may_be_l
     assert legs.rows == tuple(k for k in range(6) if k != row) and legs.names_of_lost == (whole.leg_names[row],)
     assert y < 0.0  # away from a lost left leg
     for shift in (x, y):
-        steps = shift / SHIFT_STEP
-        assert steps == pytest.approx(round(steps)) and abs(steps) <= SHIFT_STEPS + 1e-9
+        steps = shift / 0.005
+        assert steps == pytest.approx(round(steps)) and abs(steps) <= 14 + 1e-9
     feet = [leg.foothold for leg in machine.legs]
 
     def margin(points, center):
@@ -77,10 +70,10 @@ def test_the_body_shifts_and_feet_turn_towards_the_gap_so_that_any_foot_may_be_l
         after = np.add(leg.foothold, legs.shift) - np.array(leg.hip[:2])
         assert math.hypot(*after) == pytest.approx(math.hypot(*before))
         turned.add(round(math.atan2(before[0] * after[1] - before[1] * after[0], before @ after), 9))
-    assert turned <= {sign * each for each in TURNS for sign in (-1.0, 1.0)}
+    assert turned <= {sign * each for each in (0.0, 0.15, 0.3, 0.45) for sign in (-1.0, 1.0)}
     assert (len(turned - {0.0}) > 0) == (turned != {0.0})
     radii = nominal_stance(whole).radii
-    assert all(r >= MIN_REGION * radii[k] for r, k in zip(nominal_stance(machine).radii, legs.rows, strict=True))
+    assert all(r >= 0.5 * radii[k] for r, k in zip(nominal_stance(machine).radii, legs.rows, strict=True))
 
 
 def test_the_folded_leg_is_a_load_of_the_body():

@@ -303,3 +303,95 @@ def test_with_an_imu_the_heading_is_its_own_and_the_turn_of_the_feet_is_known_be
     odometry.update(plan.joint_angles, (0.0,) * 6, DT, -turn)  # without standing feet it still knows the heading
     assert odometry.pose.yaw == pytest.approx(turn * (len(plans) - 1)) and odometry.fitted_turn == 0.0
     assert odometry.twist.vx == pytest.approx(0.04, rel=0.05)
+
+
+ARC = Twist(0.04, 0.01, 0.1)
+
+
+def trotting(count, dt=DT, twist=ARC, scale=(1.0, 1.0), turn=None, rough=0.0):
+    """The odometry of a walk, with poses and plans of every tick; joints may have noise [rad]."""
+    machine, rng = robot("phantomx"), np.random.default_rng(6)
+    odometry, poses, plans = Odometry(machine, scale), [], list(drive(standing_planner(machine), twist, count * DT))
+    for plan in plans:
+        joints = plan.joint_angles + rough * rng.standard_normal(plan.joint_angles.shape)
+        odometry.update(joints, plan.support.tolist(), dt, turn)
+        poses.append(odometry.pose)
+    return odometry, poses, plans
+
+
+@pytest.mark.parametrize("turn", [None, 0.003])
+def test_a_step_adds_a_millionth_of_its_length_and_twice_its_squared_residual_per_foot_to_the_variance(turn):
+    odometry, poses, plans = trotting(150, rough=1e-4, turn=turn)
+    feet = sum(a > 0.0 < b for a, b in zip(plans[-2].support, plans[-1].support, strict=True))
+    radius = np.mean([math.hypot(*leg.foothold) for leg in robot("phantomx").legs])
+    step = poses[-2].inverse() @ poses[-1]
+    distance = math.hypot(step.x, step.y) + radius * abs(step.yaw)
+    spread = 2.0 * odometry.residual**2 / feet
+    assert feet >= 3 and spread > 1e-10
+    heading = 1e-5 * distance + spread / radius**2 if turn is None else 6.4e-7 * DT
+    expected = np.diag([1e-6 * distance + spread, 1e-6 * distance + spread, heading]) / DT**2
+    assert odometry.twist_covariance == pytest.approx(expected)
+
+
+def test_a_rejected_sample_adds_to_the_variances():
+    odometry, _, _ = trotting(50)
+    before = odometry.covariance
+    odometry.inflate_covariance(100)
+    assert odometry.covariance == pytest.approx(before + np.diag([4e-4, 4e-4, 1.2e-3]))
+
+
+@pytest.mark.parametrize("turn", [None, 0.002])
+def test_calibration_factors_scale_distances_and_the_turns_of_the_feet(turn):
+    plain, scaled = (trotting(100, scale=scale, turn=turn)[0] for scale in ((1.0, 1.0), (1.2, 0.8)))
+    assert scaled.twist.vx == pytest.approx(1.2 * plain.twist.vx, rel=0.01)
+    assert scaled.twist.wz == pytest.approx((0.8 if turn is None else 1.0) * plain.twist.wz)
+
+
+def test_without_standing_feet_a_robot_keeps_its_velocity_for_a_tenth_of_a_second_with_a_residual_of_2_mm():
+    odometry, _, plans = trotting(150, twist=Twist(0.05, 0.0, 0.0))
+    steps = []
+    for _ in range(6):
+        before = odometry.pose
+        odometry.update(plans[-1].joint_angles, (0.0,) * 6, 0.03)
+        steps.append(odometry.pose.x - before.x)
+        assert odometry.residual == 0.002
+        if steps[-1]:
+            variance = 1e-6 * math.dist(before[:2], odometry.pose[:2]) + 2.0 * 0.002**2
+            assert odometry.twist_covariance[0, 0] == pytest.approx(variance / 0.03**2, rel=1e-3)
+    assert steps == pytest.approx([0.0015] * 4 + [0.0] * 2, rel=0.05)
+    odometry.update(plans[-1].joint_angles, plans[-1].support.tolist(), 0.03)
+    odometry.update(plans[-1].joint_angles, plans[-1].support.tolist(), 0.03)
+    assert odometry.residual == pytest.approx(0.0, abs=1e-12)
+
+
+@pytest.mark.parametrize(("dt", "moves"), [(0.03, True), (0.031, False)])
+def test_feet_may_all_change_between_two_samples_that_are_at_most_30_ms_apart(dt, moves):
+    plans = list(drive(standing_planner("phantomx"), Twist(0.05, 0.0, 0.0), 1.0))[-2:]
+    odometry = Odometry(robot("phantomx"))
+    for plan, loads in zip(plans, ((1.0, 0.0) * 3, (0.0, 1.0) * 3), strict=True):
+        odometry.update(plan.joint_angles, loads, dt)
+    assert (odometry.pose != Pose(0.0, 0.0, 0.0)) == moves
+
+
+def test_the_attitude_is_that_of_the_neutral_stance_until_three_feet_stand_and_is_kept_while_fewer_do():
+    machine, planner = robot("phantomx"), standing_planner("phantomx")
+    odometry, neutral = Odometry(machine), BodyPose(z=machine.walk.height)
+    assert odometry.attitude == neutral
+    planner.request_pose(BodyPose(z=0.004, roll=0.05, pitch=-0.04))
+    joints = list(drive(planner, ZERO, 2.0))[-1].joint_angles
+    odometry.update(joints, (1.0, 0.0, 0.0, 1.0, 0.0, 0.0), DT)
+    assert odometry.attitude == neutral
+    odometry.update(joints, (1.0, 0.0, 1.0, 0.0, 1.0, 0.0), DT)
+    found = odometry.attitude
+    assert found.roll == pytest.approx(0.05, abs=1e-6)
+    odometry.update(planner.view.lying_joints, (1.0, 0.0, 0.0, 1.0, 0.0, 0.0), DT)
+    assert odometry.attitude == found
+
+
+@pytest.mark.parametrize(("off", "slips"), [(0.00049, False), (0.00051, True)])
+def test_a_foot_that_is_off_by_more_than_half_a_millimetre_may_slip(off, slips):
+    """The fit follows the three heavily loaded feet."""
+    heavy = [(0.25, 0.15), (-0.02, -0.24), (-0.22, 0.17)]
+    before = FootSupport(BodyPose(), (*heavy, (0.1, 0.0)), (1e6, 1e6, 1e6, 1.0))
+    after = FootSupport(BodyPose(), (*heavy, (0.1, off)), (1e6, 1e6, 1e6, 1.0))
+    assert fit(before, after).feet == (3 if slips else 4)

@@ -61,16 +61,40 @@ def test_the_lowest_voltage_is_kept():
     assert meter.usage.lowest_voltage == 10.9
 
 
-def test_a_gap_between_two_samples_does_not_count():
+@pytest.mark.parametrize(("dt", "counts"), [(0.0, False), (-0.1, False), (0.49, True), (0.5, False), (10.0, False)])
+def test_a_gap_of_half_a_second_between_two_samples_does_not_count(dt, counts):
     meter = UsageMeter(ROBOT)
     for _ in range(3):
-        meter.step(10.0, np.zeros(SHAPE), 0.1)
-    assert meter.usage.on_time == meter.usage.distance == 0.0
+        meter.step(dt, np.zeros(SHAPE), 0.1)
+    assert meter.usage.on_time == meter.usage.walking_time == pytest.approx(2 * dt * counts)
+    assert meter.usage.distance == pytest.approx(0.2 * counts) and meter.usage.energy == 0.0
+
+
+@pytest.mark.parametrize(("speed", "walks"), [(0.0049, False), (0.0051, True), (1.99, True), (2.01, False)])
+def test_a_robot_walks_between_5_mm_and_2_m_per_second(speed, walks):
+    usage = run(UsageMeter(ROBOT), [0.0] * 11, DT * speed, power=20.0)
+    assert usage.walking_time == pytest.approx(1.0 * walks) and usage.distance == pytest.approx(speed * walks)
+    assert usage.energy == pytest.approx(20.0 * walks) and usage.energy_distance == usage.distance
+
+
+def test_distance_without_known_power_does_not_count_for_the_cost_of_transport():
+    usage = run(UsageMeter(ROBOT), [0.0] * 11)
+    assert (usage.distance, usage.energy_distance, usage.energy) == (pytest.approx(0.1), 0.0, 0.0)
+
+
+@pytest.mark.parametrize(("size", "cycles"), [(0.049, 0.0), (0.051, 1.5)])
+def test_each_half_cycle_of_a_joint_of_more_than_0_05_rad_after_the_first_counts(size, cycles):
+    meter, angles = UsageMeter(ROBOT), np.zeros(SHAPE)
+    for angle in (0.0, 0.0, size, 0.4 * size, size, 0.0, 0.0, size, 0.0):
+        angles[2, 1] = 1.0 + angle
+        meter.step(DT, angles.copy(), 0.0)
+    assert meter.usage.cycles == tuple(cycles * (row == 7) for row in range(18))
 
 
 def test_the_status_names_every_figure_and_says_what_is_unknown():
     names = joint_names(ROBOT.leg_names)
     new = Usage().status(2.0, names)
+    assert (new["most cycles"], new["cycles"]) == ("0 none", "none")
     assert new["lowest voltage [V]"] == new["cost of transport [J/(kg m)]"] == "unknown"
     usage = Usage(7200.0, 3600.0, 12.34, 100.0, 10.0, 10.5, (1.0, 9.0, 2.0))
     assert usage.status(2.0, names) == {

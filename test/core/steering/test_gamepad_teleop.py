@@ -13,14 +13,15 @@ from support.paths import ROOT
 
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
-from hexapod_control.core.steering.command_priorities import SOURCES, CommandSource, highest_priority
+from hexapod_control.core.steering.command_priorities import (
+    ANNOUNCEMENT_PERIOD_S,
+    ANNOUNCEMENT_TIMEOUT_S,
+    SOURCES,
+    CommandSource,
+    highest_priority,
+)
 from hexapod_control.core.steering.gamepad_map import AXES, BUTTONS, GamepadMap, GamepadState
 from hexapod_control.core.steering.gamepad_teleop import (
-    LIFT_SHARE_STEP,
-    MAX_LIFT_SHARE,
-    MAX_POSE,
-    MIN_LIFT_SHARE,
-    NORMAL_SHARE,
     GamepadScaling,
     GamepadTeleop,
     RobotStatus,
@@ -31,6 +32,7 @@ UP, DOWN, LEFT, RIGHT = 11, 12, 13, 14
 LX, LY, RX, RY, LT, RT = range(6)
 TOP = Twist(0.2, 0.1, 1.0)
 GAITS = ("tripod", "ripple", "wave")
+MAX_POSE = BodyPose(0.03, 0.03, 0.06, 0.2, 0.2, 0.3)
 
 
 def pad(*buttons, **axes):
@@ -78,7 +80,7 @@ def test_for_any_gamepad_input_speeds_and_poses_stay_inside_their_limits(states,
             continue
         assert all(abs(v) <= limit for v, limit in zip(commands.twist or ZERO, maxima, strict=True))
         assert all(abs(v) <= limit for v, limit in zip(commands.pose or NEUTRAL, MAX_POSE, strict=True))
-        assert commands.lift is None or MIN_LIFT_SHARE <= commands.lift <= MAX_LIFT_SHARE
+        assert commands.lift is None or 0.2 <= commands.lift <= 1.0
 
 
 # --- driving --------------------------------------------------------------------------------------------------
@@ -93,7 +95,7 @@ def test_sticks_alone_move_nothing():
 
 def test_with_the_dead_man_full_deflection_is_a_share_of_what_the_robot_can_do_and_turbo_all_of_it():
     teleop = person()
-    assert teleop.update(pad(L1, ly=1.0)).twist == pytest.approx((NORMAL_SHARE * TOP.vx, 0.0, 0.0))
+    assert teleop.update(pad(L1, ly=1.0)).twist == pytest.approx((0.5 * TOP.vx, 0.0, 0.0))
     assert teleop.update(pad(L1, R1, ly=-1.0)).twist == pytest.approx((-TOP.vx, 0.0, 0.0))
     assert teleop.update(pad(L1, R1, lx=1.0, rx=-1.0)).twist == pytest.approx((0.0, TOP.vy, -TOP.wz))
     assert teleop.driving
@@ -114,7 +116,7 @@ def test_nothing_moves_until_the_limits_are_known():
 
 def test_an_explicit_scale_overrides_the_limits_of_the_robot():
     teleop = person(GamepadScaling(normal=Twist(0.05, math.nan, math.nan), turbo=Twist(0.15, math.nan, math.nan)))
-    assert teleop.update(pad(L1, ly=1.0, lx=1.0)).twist == pytest.approx((0.05, NORMAL_SHARE * TOP.vy, 0.0))
+    assert teleop.update(pad(L1, ly=1.0, lx=1.0)).twist == pytest.approx((0.05, 0.5 * TOP.vy, 0.0))
     assert teleop.update(pad(L1, R1, ly=1.0)).twist == pytest.approx((0.15, 0.0, 0.0))
 
 
@@ -197,7 +199,7 @@ def test_missing_axes_and_buttons_of_a_gamepad_count_as_at_rest_and_are_reported
     teleop = person()
     small = GamepadState([0.0, 1.0], [0] * 10)
     twist = teleop.update(small._replace(buttons=[0] * 9 + [1])).twist
-    assert twist == pytest.approx((NORMAL_SHARE * TOP.vx, 0.0, 0.0))
+    assert twist == pytest.approx((0.5 * TOP.vx, 0.0, 0.0))
     message = " ".join(GamepadMap().missing(small))
     assert "axis_angular.yaw 2 (it has 2 axes)" in message
     assert "next_gait_button 14 (it has 10 buttons)" in message
@@ -216,6 +218,8 @@ def test_missing_axes_and_buttons_of_a_gamepad_count_as_at_rest_and_are_reported
         ("", "stand"),
         ("standing", "sit"),
         ("walking", "sit"),
+        ("rising", "sit"),
+        ("moving", "sit"),
     ],
 )
 def test_start_stands_up_or_sits_down_with_a_zero(state, call):
@@ -277,6 +281,26 @@ def test_the_height_changes_by_steps_within_bounds_and_goes_back_from_where_the_
     assert press(teleop, DOWN).pose.z == pytest.approx(0.002)
 
 
+def test_by_default_the_height_changes_by_5_mm_and_the_body_leans_within_the_limits_of_pose_mode():
+    teleop = person()
+    assert press(teleop, UP).pose.z == pytest.approx(0.005)
+    assert press(teleop, DOWN).pose.z == pytest.approx(-0.005)  # from where the robot is: it has not moved yet
+    assert press(teleop, BACK).pose == NEUTRAL
+    assert [press(teleop, DOWN).pose.z for _ in range(3)] == pytest.approx([-0.005, -0.01, -0.015])
+    assert press(teleop, BACK).pose == NEUTRAL
+    press(teleop, Y)
+    teleop.update(pad(L1, ly=1.0, lx=1.0, rx=-1.0, ry=-1.0))
+    found = teleop.update(pad(L1, R1, ly=1.0, lx=1.0, rx=-1.0, ry=-1.0)).pose
+    assert found == pytest.approx(BodyPose(0.03, 0.03, 0.0, 0.2, -0.2, -0.3))
+
+
+def test_the_neutral_pose_is_requested_in_pose_mode_as_well_whatever_the_sticks_show():
+    teleop = person()
+    teleop.update(pad(L1, Y, ly=1.0))
+    assert teleop.update(pad(L1, BACK, ly=1.0)).pose == NEUTRAL
+    assert teleop.update(pad(L1, ly=1.0)).pose == pytest.approx(BodyPose(x=0.03))
+
+
 def test_gaits_are_cycled_through_even_faster_than_the_robot_changes():
     teleop = person()
     assert [press(teleop, RIGHT).gait for _ in range(4)] == ["ripple", "wave", "tripod", "ripple"]
@@ -301,9 +325,10 @@ def test_triggers_change_the_step_height_once_per_pull_within_bounds(rest):
         assert second is None
         return first
 
-    assert pull(rt=-1.0) == MAX_LIFT_SHARE
-    assert pull(lt=-1.0) == pytest.approx(MAX_LIFT_SHARE - LIFT_SHARE_STEP)
-    assert [pull(lt=-1.0) for _ in range(20)][-1] == MIN_LIFT_SHARE
+    assert pull(rt=-1.0) == 1.0
+    assert [pull(lt=-1.0) for _ in range(10)] == [0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.2, 0.2]
+    assert pull(rt=-1.0) == 0.3
+    assert pull(rt=-0.49) is None and pull(rt=-0.5) == 0.4
 
 
 def test_for_any_states_nothing_moves_without_a_fresh_dead_man_or_beyond_the_limits():
@@ -331,6 +356,57 @@ def test_for_any_states_nothing_moves_without_a_fresh_dead_man_or_beyond_the_lim
             released = False
 
 
+def test_the_numbers_of_the_controls_are_those_of_the_game_controller_node():
+    assert {name: row.number for name, row in BUTTONS.items()} == {
+        "enable_button": 9,
+        "enable_turbo_button": 10,
+        "stop_button": 1,
+        "walk_button": 0,
+        "pose_button": 3,
+        "stand_button": 6,
+        "reset_pose_button": 4,
+        "raise_button": 11,
+        "lower_button": 12,
+        "previous_gait_button": 13,
+        "next_gait_button": 14,
+    }
+    assert {name: row.number for name, row in AXES.items()} == {
+        "axis_linear.x": 1,
+        "axis_linear.y": 0,
+        "axis_angular.yaw": 2,
+        "axis_pose.x": 1,
+        "axis_pose.y": 0,
+        "axis_pose.roll": 2,
+        "axis_pose.pitch": 3,
+        "axis_pose.yaw": 2,
+        "axis_lift_less": 4,
+        "axis_lift_more": 5,
+    }
+    live = [name for name, row in {**BUTTONS, **AXES}.items() if not row.dead_man]
+    assert live == ["enable_button", "stop_button"]
+    assert GamepadMap().buttons == {name: row.number for name, row in BUTTONS.items()}
+    assert GamepadMap().axes == {name: row.number for name, row in AXES.items()}
+
+
+def test_a_pad_has_the_controls_up_to_its_last_one_and_axes_end_at_one():
+    state = GamepadState([0.5, -3.0, 3.0], [0, 1])
+    assert [state.axis(k) for k in range(-2, 4)] == [0.0, 0.0, 0.5, -1.0, 1.0, 0.0]
+    assert [state.button(k) for k in range(-2, 3)] == [False, False, False, True, False]
+    rows = list(GamepadMap({"a": 1, "b": 2}, {"c": 2, "d": 3}).missing(state))
+    assert rows == ["b 2 (it has 2 buttons)", "d 3 (it has 3 axes)"]
+
+
+def test_a_state_may_have_64_axes_and_64_buttons():
+    person().update(GamepadState([0.0] * 64, [0] * 64))
+    for axes, buttons in ((65, 0), (0, 65)):
+        with pytest.raises(
+            ValueError, match=f"it has {axes} axes and {buttons} buttons, at most 64 of each are accepted"
+        ):
+            person().update(GamepadState([0.0] * axes, [0] * buttons))
+    with pytest.raises(ValueError, match="axis 1 is not finite"):
+        person().update(GamepadState([0.0, math.nan, 0.0, math.inf], []))
+
+
 def test_every_control_has_its_own_button_and_a_sentence():
     numbers = [row.number for row in BUTTONS.values()]
     assert len(set(numbers)) == len(numbers)
@@ -346,6 +422,10 @@ def test_the_active_source_has_the_highest_priority_and_table_order_breaks_ties(
     assert highest_priority(["unknown", "navigation"]) == "navigation"
     assert highest_priority(["b", "a"]) == "a"
     assert highest_priority([]) == ""
+
+
+def test_a_source_announces_itself_four_times_per_second_and_for_one_second():
+    assert (ANNOUNCEMENT_PERIOD_S, ANNOUNCEMENT_TIMEOUT_S) == (0.25, 1.0)
 
 
 def test_every_source_stops_within_half_a_second_of_silence():

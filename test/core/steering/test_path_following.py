@@ -1,5 +1,6 @@
 """Waypoint following and obstacle avoidance with ideal kinematics."""
 
+import dataclasses
 import math
 from itertools import pairwise
 
@@ -10,7 +11,6 @@ from hypothesis import strategies as st
 
 from hexapod_control.core.kinematics.se2 import ZERO, Pose, Twist, exp, wrap
 from hexapod_control.core.steering.obstacle_avoidance import (
-    CLEAR_DISTANCE,
     DIRECTIONS,
     Scan,
     detour,
@@ -33,6 +33,7 @@ LIMITS = Twist(0.13, 0.1, 0.7)
 ACCELERATION = Twist(0.3, 0.24, 1.6)
 RADIUS = 0.35
 NOTHING = np.zeros((0, 2))
+CLEAR_DISTANCE = 1.2  # [m] a direction that is free for so long counts as free
 ORIGIN = Pose(0.0, 0.0, 0.0)
 
 places = st.floats(-4.0, 4.0)
@@ -233,6 +234,113 @@ def test_no_point_is_in_the_disc_anywhere_on_a_free_path(places_, direction):
     for part in np.linspace(0.0, way, 20):
         here = part * np.array([math.cos(direction), math.sin(direction)])
         assert not len(obstacles) or np.hypot(*(obstacles - here).T).min() >= 0.3 - 0.006
+
+
+def test_a_point_inside_the_disc_blocks_only_directions_towards_it():
+    near = np.array([(0.2, 0.0)])
+    # The point counts as 5 mm outside of the disc, so that the robot can walk along it.
+    assert free_distance(near, 0.0, 0.3) == pytest.approx(0.005)
+    assert free_distance(near, math.radians(60.0), 0.3) == pytest.approx(0.1 - math.sqrt(0.195**2 - 0.03))
+    assert [free_distance(near, angle, 0.3) for angle in (1.6, -1.6, math.pi)] == [math.inf] * 3
+    assert free_distance(np.array([(0.001, 0.0)]), 0.0, 0.3) == math.inf  # at the very centre: no direction
+
+
+def cost(goal, obstacles, angle, last):
+    """Of a detour: its way via the end of its free part, three times what is blocked, and the change of direction."""
+    reach = min(1.2, math.hypot(*goal))
+    part = min(free_distance(obstacles, angle, RADIUS), reach)
+    rest = math.hypot(goal[0] - part * math.cos(angle), goal[1] - part * math.sin(angle))
+    return part + rest + 3.0 * (reach - part) + (0.15 * abs(wrap(angle - last)) if last is not None else 0.0)
+
+
+@pytest.mark.parametrize("last", [None, 0.5, -3.0])
+def test_a_detour_is_the_cheapest_of_120_directions(last):
+    rng = np.random.default_rng(2)
+    directions = [-math.pi + k * math.tau / 120 for k in range(120)]
+    for _ in range(20):
+        obstacles = rng.uniform(-2.0, 2.0, (12, 2))
+        obstacles = obstacles[np.hypot(*obstacles.T) > RADIUS]
+        goal = tuple(rng.uniform(-2.0, 2.0, 2).tolist())
+        angle, free = detour(goal, obstacles, RADIUS, last)
+        costs = [cost(goal, obstacles, each, last) for each in directions]
+        assert angle == pytest.approx(directions[int(np.argmin(costs))])
+        assert free == pytest.approx(free_distance(obstacles, angle, RADIUS))
+
+
+def test_the_settings_of_a_pursuit_without_any():
+    assert dataclasses.asdict(Pursuit([]).settings) == {
+        "tolerance": 0.02,
+        "heading_tolerance": math.radians(3.0),
+        "radius": 0.0,
+        "clearance": 0.04,
+        "stop": 0.03,
+        "lookahead": 0.4,
+        "share": 0.9,
+        "gain": 1.0,
+        "slowest": 0.15,
+        "turn_gain": 1.5,
+        "progress_timeout": 60.0,
+    }
+
+
+@pytest.mark.parametrize(
+    ("distance", "yaw", "heading", "wz"),
+    [
+        (0.31, None, PursuitHeading.ALIGNED, 0.15),  # towards the waypoint, which is 0.1 rad to the left
+        (0.31, -0.2, PursuitHeading.ALIGNED, 0.15),
+        (0.29, None, PursuitHeading.ALIGNED, 0.0),
+        (0.29, -0.2, PursuitHeading.ALIGNED, -0.3),
+        (0.31, -0.2, PursuitHeading.FREE, -0.3),
+        (0.31, None, PursuitHeading.FREE, 0.0),
+    ],
+)
+def test_a_robot_turns_by_one_and_a_half_times_its_error_per_second_to_its_path_and_then_to_its_goal(
+    distance, yaw, heading, wz
+):
+    goal = Waypoint(distance * math.cos(0.1), distance * math.sin(0.1), yaw, heading)
+    twist = Pursuit([goal], PursuitSettings(share=1.0)).step(ORIGIN, Twist(10.0, 10.0, 10.0), NOTHING, DT).twist
+    assert twist.wz == pytest.approx(wz)
+    # It could stop within the distance: one metre per second and metre, at least 0.15 of the maximum.
+    assert math.hypot(twist.vx, twist.vy) == pytest.approx(1.5)
+    slow = Pursuit([goal], PursuitSettings(share=1.0)).step(ORIGIN, Twist(1.0, 1.0, 10.0), NOTHING, DT).twist
+    assert (slow.vx, slow.vy) == pytest.approx((distance * math.cos(0.1), distance * math.sin(0.1)))
+
+
+@pytest.mark.parametrize(("off", "speed"), [(0.0099, 0.0), (0.0101, 0.0101)])
+def test_within_half_of_the_tolerance_of_a_waypoint_only_the_heading_is_left(off, speed):
+    goal = Waypoint(off, 0.0, 0.2, PursuitHeading.FREE)
+    twist = Pursuit([goal], PursuitSettings(slowest=1e-6)).step(ORIGIN, Twist(1.0, 1.0, 1.0), NOTHING, DT).twist
+    assert twist == pytest.approx((speed, 0.0, 0.3))
+
+
+def test_a_waypoint_is_reached_within_its_tolerances():
+    for x, yaw, reached in ((0.019, 0.05, 1), (0.021, 0.05, 0), (0.019, 0.054, 0), (0.019, -0.05, 1), (0.019, None, 1)):
+        assert Pursuit([Waypoint(x, 0.0, yaw)]).step(ORIGIN, LIMITS, NOTHING, DT).reached == reached
+
+
+def stuck_after(pose_at, goal):
+    """The time [s] after which a robot that is moved by hand is given up, with 0.98 s for progress."""
+    pursuit = Pursuit([goal], PursuitSettings(progress_timeout=0.98))
+    for tick in range(200):
+        if pursuit.step(pose_at(tick * DT), LIMITS, NOTHING, DT).phase is PursuitPhase.STUCK:
+            return tick * DT
+    return math.inf
+
+
+def test_progress_is_a_fifth_of_the_tolerance_nearer_or_near_the_waypoint_a_better_heading():
+    far, near = Waypoint(2.0, 0.0, 1.0), Waypoint(0.25, 0.0, 1.0)
+    assert stuck_after(lambda time: ORIGIN, far) == pytest.approx(1.0)
+    assert stuck_after(lambda time: Pose(0.0045 * math.floor(time / 0.9 + 1e-9), 0.0, 0.0), far) == math.inf
+    assert stuck_after(lambda time: Pose(0.0035 * math.floor(time / 0.9 + 1e-9), 0.0, 0.0), far) == pytest.approx(1.0)
+    assert stuck_after(lambda time: Pose(0.0, 0.0, 0.25 * time), far) == pytest.approx(1.0)
+    assert stuck_after(lambda time: Pose(0.0, 0.0, 0.25 * time), near) > 3.0
+
+
+def test_a_robot_stands_where_it_is_free_for_less_than_30_mm():
+    for room, phase in ((0.02, PursuitPhase.BLOCKED), (0.05, PursuitPhase.DETOUR)):
+        cage = ring(0.0, 0.0, RADIUS + 0.04 + room, 360)
+        order = Pursuit([Waypoint(2.0, 0.0)], PursuitSettings(radius=RADIUS)).step(ORIGIN, LIMITS, cage, DT)
+        assert order.phase is phase
 
 
 def test_a_detour_keeps_to_the_side_it_has_taken():

@@ -27,6 +27,7 @@ def relief(context: PlannerContext) -> JointMove | None:
         for joint, a, b in zip(leg.joints, held, bent, strict=True):
             left = LEFT_TORQUE_SHARE * joint.stall_torque / joint.stiffness
             strained |= abs(b - a) > MAX_TORQUE_SHARE * joint.stall_torque / joint.stiffness
-            joints.append(min(max(a, b - left, joint.lower), b + left, joint.upper))
+            eased = min(max(a, b - left), b + left)
+            joints.append(min(max(eased, joint.lower), joint.upper))
         goal.append((joints[0], joints[1], joints[2]))
     return JointMove.between(context.robot, context.joints, goal, NEUTRAL) if strained else None

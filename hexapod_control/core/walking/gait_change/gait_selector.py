@@ -105,13 +105,14 @@ class GaitSelector:
         return [gait for gait in (self.wanted, change.gait if change else None) if gait is not None]
 
     def step(self, dt: float, motion: FootMotion, now: WalkConditions) -> None:
-        """Plans the change as soon as possible and passes it to the gait clock."""
+        """Plans the change as soon as possible and passes it to the gait clock; at rest the gait changes at once."""
         gait, clock = self.wanted, motion.clock
-        if gait is None or (clock.change is not None and self._on_detour):
-            return
         if not motion.running:
-            self.wanted = None
-            clock.enter(gait, 0.0)
+            for first in self.coming(motion)[:1]:
+                self.wanted = None
+                clock.enter(first, 0.0)
+            return
+        if gait is None or (clock.change is not None and self._on_detour):
             return
         self._until_retry -= dt
         if self._until_retry > 0.0 or not motion.in_neutral_regions or not self._suits(gait, now):

@@ -99,6 +99,18 @@ def test_a_robot_at_rest_changes_its_gait_at_once_and_one_that_halts_keeps_the_w
     assert selector.wanted is None
 
 
+def test_a_change_that_is_under_way_when_the_robot_comes_to_rest_is_made_there():
+    selector, motion = walking()
+    selector.select(GaitSelection.of(WAVE), motion)
+    selector.step(DT, motion, conditions())
+    assert motion.clock.change is not None
+    motion.running = False
+    selector.step(DT, motion, conditions(ZERO))
+    assert motion.clock.gait is WAVE and motion.clock.change is None and selector.coming(motion) == []
+    selector.step(DT, motion, conditions(ZERO))
+    assert motion.clock.gait is WAVE
+
+
 def test_a_robot_starts_at_the_start_of_its_gait_unless_other_legs_leave_it_more_margin():
     neutral = list(STANCE.footholds)
 
