@@ -10,6 +10,7 @@ import pytest
 from nav_msgs.msg import Odometry
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
+from std_srvs.srv import Trigger
 from support.phantomx import robot
 from support.real_time.ros_bench import Bench
 
@@ -42,6 +43,7 @@ PLAYING = """(() => {
   const [box, name, bar] = ["", "-name", "-bar"].map((part) => document.querySelector(`#playing${part}`));
   return box.hidden ? null : [name.textContent, bar.value];
 })()"""
+SAID = [f"document.querySelector('{part}').textContent" for part in ("#sentence", "#hint", "#step", "#log")]
 CONTROLS = ("#left", "#right", "#stop", "#estop", "#step", "#gait", "#speeds")
 REACHED = "stop estop step gait raise lower left right seat share help log-button pose-z lift"
 
@@ -78,7 +80,12 @@ class Stage:
         return page
 
     def until(self, condition, seconds=8.0, what=""):
-        return self.bench.until(condition, seconds, what)
+        """As Bench.until; a failure shows what the nodes and the page have said."""
+        try:
+            return self.bench.until(condition, seconds, what)
+        except AssertionError:
+            print(*self.lines, *map(self.page.js, SAID), sep="\n")
+            raise
 
     @property
     def pose(self):
@@ -105,14 +112,13 @@ class Stage:
         return (page or self.page).js("hexapod.robot.state")
 
     def stand(self):
-        try:
-            self.until(lambda: self.state() in ("sitting", "standing"), 20.0, "a robot at rest")
-        except AssertionError:
-            print(*self.lines, sep="\n")
-            raise
+        """Stands up from any posture, also where a leg was found stuck after a reset of the world."""
+        self.until(lambda: self.state() in ("sitting", "standing", "moving"), 20.0, "a robot at rest")
         if self.state() == "sitting":
             self.until(lambda: self.page.js(STEP) == "Stand", what="all nodes have reported")
             self.page.click("#step")
+        elif self.state() == "moving":
+            assert self.bench.call(Trigger, "stand").success
         self.until(lambda: self.state() == "standing", 12.0, "standing up")
 
     def rest(self, seconds=2.5):

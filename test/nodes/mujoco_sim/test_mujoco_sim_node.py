@@ -45,12 +45,12 @@ def rate(received):
 def test_at_rest_every_topic_is_published_at_its_rate(bench):
     imu = bench.listen(Imu, "imu/data", MANY)
     feet = bench.listen(MultiDOFJointState, "foot_states", MANY)
-    rig = Rig(bench)
+    rig = Rig(bench, publish_clock=True)
     rig.wait(50)
-    assert rate(rig.states) == pytest.approx(50.0, rel=0.1)
-    assert rate(feet) == pytest.approx(50.0, rel=0.1)
-    assert rate(rig.truth) == pytest.approx(50.0, rel=0.1)
-    assert rate(imu) == pytest.approx(100.0, rel=0.1)
+    assert rate(rig.states) == pytest.approx(50.0, rel=1e-6)
+    assert rate(feet) == pytest.approx(50.0, rel=1e-6)
+    assert rate(rig.truth) == pytest.approx(50.0, rel=1e-6)
+    assert rate(imu) == pytest.approx(100.0, rel=1e-6)
 
 
 def test_joint_states_have_all_joints_with_position_velocity_and_effort(rig):

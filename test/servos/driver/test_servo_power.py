@@ -63,7 +63,7 @@ def test_after_a_short_brown_out_no_goal_switches_the_torque_on_again(armed, pro
 @kinds
 def test_every_kind_of_servo_reports_temperature_and_voltage(armed, protocol):
     bench = armed(protocol, battery=Battery(10.5, 9.9, 0.5))
-    bench.until(lambda: np.isfinite(np.ravel(bench.driver.snapshot.temperatures).astype(float)).all(), 3.0, "heat")
+    bench.until(lambda: np.isfinite(np.ravel(bench.driver.snapshot.temperatures).astype(float)).all(), 10.0, "heat")
     bench.world.voltages[:] = 10.2
     bench.until(lambda: bench.troubles("battery"), 4.0, "warning")
     bench.world.temperatures[4] = 62.0
