@@ -161,6 +161,28 @@ def test_wire_time_matches_the_transmitted_bytes(bus, write, read):
     assert timing.turnarounds == 1
 
 
+@pytest.mark.parametrize("name", boards())
+@pytest.mark.parametrize("count", [1, 3, 18])
+def test_the_bytes_of_goals_and_readings_are_those_of_the_timing(name, count):
+    device, open_bus = boards()[name]
+    port = MemoryPort(device(LagWorld(SCALE)))
+    bus = open_bus(port, range(count))
+    bus.identify()
+    bus.write_goals(dict.fromkeys(range(count), 1500), 0.02)
+    bus.torque(range(count), True)
+    timing = bus.timing(count)
+    bus.write_goals(dict.fromkeys(range(count), 1500), 0.02)
+    assert len(port.written[-1]) * 10 / port.baud == pytest.approx(timing.write)
+    before, counted = len(port.written), []
+    port.read, read = (lambda size, deadline: counted.append(size) or read(size, deadline)), port.read
+    if name.startswith("servo2040"):
+        bus.supply()  # all that it measures
+    else:
+        bus.read(range(count), POSITION)
+    assert len(port.written) == before + timing.turnarounds == before + 1
+    assert (len(port.written[-1]) + sum(counted)) * 10 / port.baud == pytest.approx(timing.read)
+
+
 @pytest.mark.parametrize(("bus", "total"), [(Ssc32Bus, 19.0), (MaestroBus, 9.6), (Servo2040Bus, 4.3)])
 def test_write_and_read_times_match_the_vendor_frames(bus, total):
     timing = bus(MemoryPort(None), ALL).timing(18)
@@ -516,6 +538,23 @@ def test_the_maestro_error_word_is_a_fault_of_all_servos_until_they_are_relaxed(
     assert bus.errors == maestro.MaestroError.PROTOCOL
     bus.relax()
     assert {r.fault for r in bus.read(ALL, ServoQuantity.FAULT).values()} == {ServoFault.NONE}
+
+
+@pytest.mark.parametrize(
+    ("word", "fault"), [("00 00", False), ("20 00", True), ("01 00", True), ("40 00", False), ("C0 FF", False)]
+)
+def test_the_lower_six_bits_of_the_maestro_error_word_are_faults_and_torque_forgets_them(word, fault):
+    port = MemoryPort(Scripted(from_hex("00 00"), from_hex(word), *[from_hex("00 00")] * 3))
+    bus = MaestroBus(port, ALL)
+    bus.identify()
+    assert (bus.read([0], ServoQuantity.FAULT)[0].fault == ServoFault.OTHER) == fault
+    assert (bus.read([0], ServoQuantity.FAULT)[0].fault == ServoFault.OTHER) == fault
+    bus.write_goals(MIDDLE, 0.0)
+    bus.torque(ALL, True)
+    assert bus.read([0], ServoQuantity.FAULT)[0].fault == ServoFault.NONE
+    before = len(port.written)
+    assert bus.read([0], ServoQuantity.VOLTAGE) == {}
+    assert len(port.written) == before
 
 
 def test_a_wrong_maestro_checksum_moves_nothing():

@@ -1,6 +1,5 @@
 """Buses of smart servos against their emulated servos, bytes both ways in memory."""
 
-import dataclasses
 import math
 import random
 from types import SimpleNamespace
@@ -41,6 +40,7 @@ class Line:
         self.inbox = b""
         self.writes = []
         self.replied = 0  # bytes
+        self.replies = 0
         self.echo = False
         self.gone = False
         self.spoil = lambda reply: reply
@@ -53,6 +53,7 @@ class Line:
         for _, reply in self.device.receive(data, self.now):
             reply = self.spoil(reply)
             self.replied += len(reply)
+            self.replies += 1
             self.inbox += reply
 
     def read(self, count, deadline):
@@ -508,22 +509,88 @@ def test_the_block_of_all_registers_takes_the_bytes_of_the_table():
     assert len(bench.line.writes[0]) == 152
 
 
+QUANTITIES = [
+    POSITION,
+    ServoQuantity.SPEED,
+    ServoQuantity.LOAD,
+    ServoQuantity.VOLTAGE,
+    ServoQuantity.TEMPERATURE,
+    POSITION | ServoQuantity.SPEED,
+    POSITION | ServoQuantity.VOLTAGE,
+    EVERYTHING,
+]
+
+
+@pytest.mark.parametrize(("name", "options"), [*((name, {}) for name in SMART), ("dynamixel2", {"read": "fast"})])
+@pytest.mark.parametrize("what", QUANTITIES, ids=str)
+@pytest.mark.parametrize("count", [1, 18])
+def test_the_timing_of_any_reading_has_its_bytes_turnarounds_and_return_delays(name, options, what, count):
+    wait, ids = transaction.ReplyTiming(return_delay=0.0005), IDS[:count]
+    bench = Bench(name, ids, **options)
+    what &= bench.bus.can_read
+    timing = bench.bus.timing(count, what)
+    bench.bus.read(ids, what)
+    read = sum(map(len, bench.line.writes)) + bench.line.replied
+    assert timing.read == pytest.approx(read * 10 / bench.row.baud)
+    assert timing.turnarounds == len(bench.line.writes)
+    if not options:
+        slow = Bench(name, ids, wait=wait).bus.timing(count, what)
+        assert slow.read - timing.read == pytest.approx(bench.line.replies * 0.0005)
+
+
 @smart
-def test_return_delays_are_part_of_the_bus_time(name):
-    wait = dataclasses.replace(transaction.ReplyTiming(), return_delay=0.0005)
-    slow, fast = Bench(name, wait=wait).bus.timing(18), Bench(name).bus.timing(18)
-    assert slow.read - fast.read == pytest.approx(18 * 0.0005)
+@pytest.mark.parametrize("what", QUANTITIES, ids=str)
+def test_every_quantity_that_is_asked_for_is_read_and_has_the_same_value_as_with_all_others(name, what):
+    bench = Bench(name, (1, 2))
+    bench.world.speeds[:], bench.world.loads[:] = (120, -340), (0.25, -0.5)
+    bench.world.voltages[:], bench.world.temperatures[:] = (11.1, 7.4), (35.0, 47.0)
+    what &= bench.bus.can_read
+    fields = {
+        POSITION: "position",
+        ServoQuantity.SPEED: "speed",
+        ServoQuantity.LOAD: "load",
+        ServoQuantity.VOLTAGE: "voltage",
+        ServoQuantity.TEMPERATURE: "temperature",
+    }
+    whole, found = bench.bus.read((1, 2), EVERYTHING & bench.bus.can_read), bench.bus.read((1, 2), what)
+    assert set(found) == ({1, 2} if what else set())
+    for servo, reading in found.items():
+        for quantity, field in fields.items():
+            if quantity & what:
+                assert getattr(reading, field) == getattr(whole[servo], field) is not None
+    if name != "lx16a":
+        unit = {"dynamixel1": dynamixel1.STEPS_PER_SECOND, "dynamixel2": dynamixel2_frames.STEPS_PER_SECOND}
+        speeds = [whole[servo].speed for servo in (1, 2)]
+        assert speeds == pytest.approx([120, -340], abs=0.5 * unit.get(name, 1.0) + 1e-9)
+        assert [whole[servo].load for servo in (1, 2)] == pytest.approx([0.25, -0.5], abs=0.001)
 
 
-def test_an_lx16a_is_asked_for_every_quantity_on_its_own():
-    wait, what = transaction.ReplyTiming(return_delay=0.0005), POSITION | ServoQuantity.VOLTAGE
-    slow, fast = Bench("lx16a", wait=wait), Bench("lx16a")
-    timing = fast.bus.timing(18, what)
-    assert slow.bus.timing(18, what).read - timing.read == pytest.approx(36 * 0.0005)
-    assert len(fast.bus.read(IDS, what)) == 18
-    assert len(fast.line.writes) == timing.turnarounds == 36
-    read = sum(map(len, fast.line.writes)) + fast.line.replied
-    assert read * 10 / fast.row.baud == pytest.approx(timing.read)
+# Registers of the EEPROM, in the form of the servo, and what they are set to.
+KEPT = [
+    ("feetech_st", 9, b"\x64\x00"),
+    ("feetech_sc", 9, b"\x00\x64"),
+    ("dynamixel1", 6, b"\x64\x00"),
+    ("dynamixel2", 52, b"\x64\x00\x00\x00"),
+    ("lx16a", lx16a.Lx16aCommand.LIMITS_READ, b"\x64\x00\xe8\x03"),
+    ("lx16a", lx16a.Lx16aCommand.OFFSET_READ, b"\x14"),
+]
+
+
+@pytest.mark.parametrize(("name", "register", "data"), KEPT)
+def test_registers_that_are_written_are_kept_without_power_and_only_in_that_servo(name, register, data):
+    bench = Bench(name, (1, 2))
+    before = bench.bus.registers(2, register, len(data))
+    bench.bus.write_registers(1, register, data)
+    bench.world.unplug(0)
+    assert bench.bus.registers(1, register, len(data)) is None
+    bench.world.plug(0)
+    assert bench.bus.registers(1, register, len(data)) == data
+    assert bench.bus.registers(2, register, len(data)) == before
+    lock = {"feetech_st": 55, "feetech_sc": 48}.get(name)
+    if lock:
+        bench.bus.write_registers(1, register, data)
+        assert bench.bus.registers(1, lock, 1) == b"\x01"
+    assert bench.bus.counters.timeouts == 1
 
 
 # --- what is special ---------------------------------------------------------------------------------
@@ -588,6 +655,39 @@ def test_an_x_servo_with_a_time_profile_gets_the_duration_once():
         116, {1: dynamixel2_frames.goal_row(2100), 2: dynamixel2_frames.goal_row(2000)}
     )
     assert bench.line.writes == [profile, goals, goals, goals]
+
+
+def test_only_if_all_x_servos_have_a_time_profile_the_duration_is_sent_and_again_after_a_reboot():
+    bench = Bench("dynamixel2", (1, 2))
+    drive_mode = dynamixel2_frames.Dynamixel2Register.DRIVE_MODE
+    for timed in ((), (0,), (1,), (0, 1)):
+        for index, memory in enumerate(bench.line.device.memories):
+            memory[drive_mode] = dynamixel2_frames.TIME_BASED * (index in timed) | 0x08  # other bits do not matter
+        bench.bus.identify()
+        assert bench.bus.jumps_to_goal == (len(timed) < 2)
+        bench.line.writes.clear()
+        bench.bus.write_goals({1: 2048, 2: 2048}, 0.02)
+        assert len(bench.line.writes) == 1 + (len(timed) == 2)
+    for duration, frames in ((0.02, 1), (0.0201, 1), (0.03, 2), (-1.0, 2), (0.0, 1)):
+        bench.line.writes.clear()
+        bench.bus.write_goals({1: 2048, 2: 2048}, duration)
+        assert len(bench.line.writes) == frames
+    bench.bus.recover(1)
+    bench.line.writes.clear()
+    bench.bus.write_goals({1: 2048, 2: 2048}, 0.0)
+    assert len(bench.line.writes) == 2
+    bench.bus.identify()
+    bench.line.writes.clear()
+    bench.bus.write_goals({}, 0.0)
+    bench.bus.torque((), True)
+    assert bench.line.writes == []
+    bench.bus.write_goals({1: 2048}, 0.0)
+    assert len(bench.line.writes) == 2
+
+
+def test_an_x_servo_has_a_way_to_be_read_that_there_is():
+    with pytest.raises(ValueError, match="read must be sync or fast, is slow"):
+        Bench("dynamixel2", read="slow")
 
 
 def test_an_x_servo_with_a_time_profile_takes_that_time():

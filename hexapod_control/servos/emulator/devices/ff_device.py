@@ -156,5 +156,5 @@ class FFDevice:
         if fault is not ServoFault.NONE:
             error |= error_bits(fault, self._kind.fault_bits)
         own = memory[self._kind.id_address] if servo is None else servo
-        reply = ff_frames.build(own, error, data[: ff_frames.MAX_LENGTH - 2])
+        reply = ff_frames.build(own, error, data)
         return memory[self._kind.delay_address] * DELAY_UNIT, bytes_on_line(self.world, index, reply)

@@ -144,6 +144,49 @@ def test_chips_answer_to_their_own_address_the_call_of_all_and_the_reset_of_all(
     assert rig.write(b"\x00", address=0x43) == errno.EREMOTEIO
 
 
+def test_a_chip_answers_to_the_addresses_of_groups_that_are_switched_on():
+    rig = Rig()
+    groups = (0x71, 0x72, 0x74)  # SUBADR1 to SUBADR3 after power-on
+    for bits, there in ((0x00, ()), (0x08, groups[:1]), (0x04, groups[1:2]), (0x02, groups[2:]), (0x0E, groups)):
+        rig.write(bytes((0x00, 0x20 | bits)))
+        found = [address for address in range(1, 128) if rig.chip.acknowledges(address)]
+        assert found == sorted({ADDRESS, *there})
+    rig.write(b"\x03\x60")
+    assert rig.chip.acknowledges(0x30) and not rig.chip.acknowledges(0x72)
+    rig.write(b"\x05\x62", b"\x00\x21")
+    assert rig.chip.acknowledges(0x31) and not rig.chip.acknowledges(0x70)
+
+
+def test_only_the_reset_byte_alone_resets_chips_by_the_general_call():
+    rig = Rig()
+    rig.write(b"\x01\x00")
+    for data in (b"", b"\x05", b"\x06\x06"):
+        assert rig.write(data, address=0x00) == 0
+        assert rig.read(0x01) == b"\x00"
+    rig.write(b"\x06", address=0x00)
+    assert rig.read(0x01) == b"\x04"
+
+
+def test_bits_without_a_meaning_are_not_stored():
+    rig = Rig()
+    for register, stored in ((0x01, 0x1F), (0x02, 0xFE), (0x05, 0xFE), (0x06, 0xFF), (0x07, 0x1F), (0x08, 0xFF)):
+        rig.write(bytes((register, 0xFF)))
+        assert rig.read(register) == bytes((stored,))
+    for register, stored in ((0x44, 0xFF), (0x45, 0x1F), (0x46, 0x00), (0xF9, 0x00), (0xFF, 0x00)):
+        rig.write(bytes((register, 0xFF)))
+        assert rig.read(register) == bytes((stored,))
+
+
+def test_a_pulse_may_begin_late_in_one_period_and_end_in_the_next():
+    rig = Rig()
+    rig.write(AWAKE, bytes([0x06, 0xA0, 0x0F, 0x64, 0x00]))  # 4000 to 100
+    assert rig.steps(0) == pytest.approx(196)
+    rig.write(bytes([0x42, 0x64, 0x00, 0x64, 0x08]))  # channel 15, 100 to 2148
+    assert rig.steps(15) == pytest.approx(2048)
+    assert rig.chip.pulse(1) == LedPulse(0.0, rig.chip.period)
+    assert [channel for channel, _ in rig.shown] == [0, 15]
+
+
 def test_two_chips_at_one_address_both_answer_and_low_levels_win():
     rig = Rig(ADDRESS, ADDRESS)
     rig.chips[0].registers[0x02] = 0xF0

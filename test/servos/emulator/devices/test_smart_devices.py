@@ -1,5 +1,7 @@
 """Requests to emulated smart servos: which are executed, answered, refused and ignored."""
 
+import math
+
 import pytest
 from support.kits.emulated_servo import Servo, lx
 
@@ -173,11 +175,13 @@ def test_an_id_is_kept_without_power_and_by_a_reset_which_takes_the_torque(proto
     servo.device.rename(0, 7)
     servo.power_cycle()
     delay = 9 if servo.two else 5 if protocol == "dynamixel1" else 7
+    baud, default = delay - 1, 0 if protocol.startswith("feetech") else 1
     for each in (7, 2):
         servo.write(delay, 1, 50, each)
+        servo.write(baud, 1, 3, each)
         servo.write(TORQUE[protocol], 1, 1, each)
         assert servo.error(request(servo, RESET, b"\x01" if servo.two else b"", each)) == 0
-        assert servo.read(delay, 1, each) == 0
+        assert (servo.read(delay, 1, each), servo.read(baud, 1, each)) == (0, default)
     assert not servo.world.torques.any()
     servo.power_cycle()
     assert [servo.read(delay, 1, each) for each in (7, 2)] == [0, 0]
@@ -211,6 +215,8 @@ def test_a_registered_write_is_executed_once_and_a_refused_one_is_not_registered
     assert servo.error(act) == 0 and servo.world.target(0) == 600
     servo.write(goal, size, 610)
     assert servo.error(act) == nothing and servo.world.target(0) == 610
+    assert servo.error(request(servo, REG_WRITE, address(servo, TORQUE[protocol]) + b"\x00")) == 0
+    assert servo.error(act) == 0 and not servo.world.has_torque(0)
 
 
 # --- what the registers show -------------------------------------------------------------------------
@@ -247,6 +253,43 @@ def test_an_ax_servo_beyond_an_end_shows_the_end_and_holds_where_it_is(pushed, s
     assert servo.read(36, 2) == shown
     servo.write(24, 1, 1)
     assert (servo.read(30, 2), servo.world.target(0)) == (shown, pushed)
+
+
+@series
+def test_the_model_of_a_servo_cannot_be_written(protocol):
+    servo = Servo(protocol)
+    model = 3 if protocol.startswith("feetech") else 0
+    before = servo.read(model, 2)
+    assert servo.write(model, 2, before + 1) == {"dynamixel1": 0x08, "dynamixel2": 7}.get(protocol, 0)
+    assert servo.read(model, 2) == before
+
+
+@pytest.mark.parametrize(
+    ("protocol", "writes"),
+    [
+        ("dynamixel1", [(24, 1, 1)]),
+        ("dynamixel2", [(64, 1, 1)]),
+        ("feetech_st", [(33, 1, 1), (40, 1, 1), (46, 2, 300), (46, 2, 0)]),  # a wheel that is stopped
+        ("feetech_sc", [(11, 2, 0), (40, 1, 1), (44, 2, 300), (44, 2, 0)]),
+    ],
+)
+def test_a_servo_that_holds_goes_back_when_it_is_pushed(protocol, writes):
+    servo = Servo(protocol)
+    for write in writes:
+        servo.write(*write)
+    servo.run(1.0)
+    servo.world.positions[0] += 50
+    servo.run(1.0)
+    assert servo.world.position(0) == pytest.approx(servo.world.scale.center, abs=0.01)
+
+
+def test_switching_an_ax_servo_changes_no_other_register():
+    servo = Servo("dynamixel1")
+    servo.write(24, 1, 1)
+    servo.world.latch(0, ServoFault.OVERLOAD)
+    shown = [servo.read(register, 1) for register in (30, 31, 32, 33, 34, 35, 36, 37, 47, 48, 49)]
+    assert shown == [0, 2, 0, 0, 0, 0, 0, 2, 0, 32, 0]
+    assert len(servo.device.memories[0]) == 50
 
 
 @pytest.mark.parametrize(("protocol", "goal", "size"), [("dynamixel1", 30, 2), ("dynamixel2", 116, 4)])
@@ -298,18 +341,20 @@ def test_an_ax_servo_with_only_one_limit_0_is_no_wheel():
 def test_an_ax_servo_takes_the_torque_of_a_goal_from_either_byte_of_its_torque_limit():
     for limit, torque in ((0, False), (1, True), (256, True)):
         servo = Servo("dynamixel1")
+        servo.world.positions[0] = 511
+        assert servo.read(36, 2) == 511
         servo.write(34, 2, limit)
         servo.write(30, 2, 700)
         assert servo.world.has_torque(0) == torque
 
 
-@pytest.mark.parametrize(("speed", "expected"), [(100, 1), (0x400 | 100, 1), (200, 2)])
-def test_an_ax_servo_moves_to_its_goal_with_the_speed_of_its_register(speed, expected):
+@pytest.mark.parametrize(("speed", "rpm"), [(100, 11.1), (0x400 | 100, 11.1), (200, 22.2), (0, 6.0 * 60 / math.tau)])
+def test_an_ax_servo_moves_with_the_speed_of_its_register_and_at_0_as_fast_as_it_can(speed, rpm):
     servo = Servo("dynamixel1")
     servo.write(32, 2, speed)
     servo.write(30, 2, 1000)
     servo.run(0.1)
-    assert servo.world.speed(0) == pytest.approx(expected * 100 * 0.111 * 6 * 1024 / 300)
+    assert servo.world.speed(0) == pytest.approx(rpm * 6 * 1024 / 300)
 
 
 # --- Feetech -----------------------------------------------------------------------------------------
@@ -337,8 +382,10 @@ def test_feetech_goals_have_no_limits_if_both_are_0(protocol, low, high, goal, t
 def test_the_present_position_of_an_st_servo_becomes_its_middle(position, offset):
     servo = Servo("feetech_st")
     servo.world.positions[0] = position
+    servo.write(33, 1, 2)
     servo.write(40, 1, 128)
-    assert (servo.read(31, 2), servo.read(56, 2), servo.read(40, 1)) == (offset, 2048, 0)
+    assert (servo.read(31, 2), servo.read(56, 2), servo.read(40, 1), servo.read(33, 1)) == (offset, 2048, 0, 2)
+    servo.write(33, 1, 0)
     assert not servo.world.has_torque(0)
     servo.write(42, 2, 2000)
     assert servo.world.target(0) == 2000 + position - 2048
@@ -499,6 +546,7 @@ def test_lx_servos_with_one_id_answer_at_the_same_time_after_the_delay():
     world = LagWorld(lx16a.SCALE, 3)
     device = Lx16aDevice(world, [1, 2, 3], delay=0.002)
     ask = lx16a.build(1, Lx16aCommand.TORQUE_READ)
+    assert Servo("lx16a").device.receive(ask, 0.0)[0][0] == 0.0
     assert device.receive(ask, 0.0) == [(0.002, lx16a.build(1, Lx16aCommand.TORQUE_READ, b"\x00"))]
     device.rename(2, 1)
     ((delay, reply),) = device.receive(ask, 0.0)
