@@ -13,6 +13,7 @@ from support.kits.plain_node import PlainNode
 from support.phantomx import LEGS, robot
 
 from hexapod_control.core.kinematics.body_pose import BodyPose
+from hexapod_control.core.posture.walking_legs import WalkingLegs
 from hexapod_control.core.sensing.mishaps.mishap import Mishap, MishapKind
 from hexapod_control.nodes.gait_planner.requests import leg_input
 from hexapod_control.nodes.gait_planner.requests.leg_input import LegInput
@@ -48,7 +49,8 @@ class Tables:
         assert options["max_workers"] == 1
         self.waiting, self.rows = [], []
 
-    def submit(self, compute, robot, rows):
+    def submit(self, compute, machine, rows):
+        assert (compute, machine) == (WalkingLegs.without, robot())
         self.rows.append(set(rows))
         self.waiting.append(Future())
         return self.waiting[-1]
