@@ -149,6 +149,29 @@ def test_the_ball_stands_on_its_contact_point_and_support_detection_finds_the_po
             assert contact == pytest.approx(leg.foothold, abs=1e-5) and lift == pytest.approx(0.0, abs=1e-6)
 
 
+@pytest.mark.parametrize(("lift", "planted"), [(0.0059, True), (0.0061, False)])
+@pytest.mark.parametrize("leg", [0, 5])
+def test_a_foot_within_6_mm_of_the_lowest_is_on_the_ground(leg, lift, planted):
+    placement = Placement(NEUTRAL, MACHINE.walk.height)
+    rows = [
+        joints_at_contact(each, each.foothold, lift * (row == leg), placement, MACHINE.foot_radius)[0]
+        for row, each in enumerate(MACHINE.legs)
+    ]
+    found = detect_support(MACHINE, rows, NEUTRAL)
+    assert found.lifts == pytest.approx([lift * (row == leg) for row in range(6)], abs=1e-6)
+    assert found.planted == [row != leg or planted for row in range(6)]
+    assert found.pose == pytest.approx(NEUTRAL, abs=1e-6)
+
+
+@pytest.mark.parametrize(("room", "stands"), [(0.0059, False), (0.0061, True)])
+def test_feet_support_a_robot_if_its_belly_is_more_than_6_mm_above_the_ground(room, stands):
+    z = belly_height(MACHINE) + room - MACHINE.walk.height
+    placement = Placement(BodyPose(z=z), MACHINE.walk.height)
+    rows = [joints_at_contact(leg, leg.foothold, 0.0, placement, MACHINE.foot_radius)[0] for leg in MACHINE.legs]
+    found = detect_support(MACHINE, rows, NEUTRAL)
+    assert found.planted == [stands] * 6 and found.pose.z == pytest.approx(z, abs=1e-6)
+
+
 def test_a_robot_with_its_legs_in_the_air_lies_on_the_lowest_corner_of_its_body():
     rng = random.Random(6)
     up = [(0.0, 1.2, -0.2)] * len(MACHINE.legs)

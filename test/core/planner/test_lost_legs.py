@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 from support.drives import DT, ROBOTS, drive, robot, standing_planner, walk_state
 
+from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.kinematics.leg_clearance import LegNeighbours
 from hexapod_control.core.kinematics.leg_kinematics import inverse
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
+from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.planner.tick_limiter import MIN_LEG_GAP_M
 from hexapod_control.core.planner.tick_plan import RobotState
 from hexapod_control.core.posture.walking_legs import WalkingLegs
@@ -234,6 +236,47 @@ def test_a_stop_abandons_a_change_before_the_leg_has_moved_and_a_later_zero_comm
     for _ in range(300):
         plan = planner.step(DT)
     assert plan.twist.is_zero and plan.state is RobotState.STANDING
+
+
+def test_while_a_leg_moves_velocities_are_stored_and_other_requests_wait_or_are_refused():
+    planner = standing_planner("phantomx")
+    assert planner.change_leg("left_front", lost=True) == ""
+    assert planner.view.changing_legs and planner.state is RobotState.MOVING and not planner.view.lying_down
+    assert planner.request_pose(BodyPose(z=0.01)) == "ignored while moving: stand up first"
+    assert planner.move_joints(planner.view.joint_angles) == "ignored while moving: wait until the robot rests"
+    for _ in range(20):
+        planner.step(DT)
+    sits = planner.copy()
+    assert sits.sit() == "" and not sits.view.changing_legs
+    feet = planner.step(DT).planted
+    while all(feet):  # the leg begins to move
+        feet = planner.step(DT).planted
+    ignored = "ignored while a leg is being folded or unfolded: wait until that is done"
+    assert planner.sit() == planner.change_leg("left_rear", lost=True) == ignored
+    assert planner.stand() == ""
+    planner.change_settings(lift=0.5)
+    planner.command(Twist(0.05, 0.0, 0.0))
+    halted = planner.copy()
+    halted.halt()
+    for each, walks in ((planner, True), (halted, False)):
+        for _ in ticks_of_change(each):
+            pass
+        assert each.view.lost_legs == ("left_front",)
+        assert sum(each.step(DT).twist.vx for _ in range(50)) > 0.1 or not walks
+        assert each.view.settings.lift == 0.5
+        assert (each.state is RobotState.WALKING) == walks
+    for _ in range(400):
+        sits.step(DT)
+    assert sits.state is RobotState.SITTING and sits.view.lost_legs == ()
+
+
+def test_a_leg_is_not_changed_while_the_pose_is_unknown_or_the_robot_rises():
+    unknown = Planner(robot("phantomx"))
+    assert "no joint_states" in unknown.change_leg("left_front", lost=True)
+    unknown.set_measured_joints(unknown.view.lying_joints)
+    unknown.stand()
+    unknown.step(DT)
+    assert unknown.change_leg("left_front", lost=True) == "ignored while rising: wait until the robot rests"
 
 
 @pytest.mark.parametrize("name", ROBOTS)

@@ -31,6 +31,7 @@ class Scene:
         self.planner.sensors.mishap_detection = mishap_detection
         self.roll = self.rate = 0.0
         self.loaded = True  # None: the sensors of the feet are silent
+        self.light = ()  # rows of feet without load
         self.held = {}  # measured angle by (leg, joint)
         self._noise = 0
         self.run(0.5)
@@ -55,7 +56,7 @@ class Scene:
         sensors.imu.take((self.roll + shiver, 0.0, 0.0, 0.0, self.rate, 0.0, 0.0, 9.81))
         # Without load a sensor repeats exactly the same sample.
         if self.loaded is not None:
-            sensors.contacts.take([3.0 + shiver if self.loaded else 0.0] * 6)
+            sensors.contacts.take([3.0 + shiver if self.loaded and row not in self.light else 0.0 for row in range(6)])
 
     @property
     def state(self):
@@ -118,6 +119,81 @@ def test_a_slope_or_a_short_jolt_is_no_fall(scene, roll, seconds):
     scene.roll = 0.0
     scene.run(HALTED, FORWARD)
     assert scene.state is RobotState.WALKING and scene.mishap is None
+
+
+@pytest.mark.parametrize(
+    ("roll", "light", "sits", "hangs"),
+    [
+        (19.0, (0, 1, 2, 3), False, True),
+        (17.0, (0, 1, 2, 3), False, False),
+        (19.0, (0, 1, 2), False, False),
+        (19.0, (0, 1, 2, 3), True, False),
+    ],
+)
+def test_a_tilted_robot_on_too_few_feet_hangs_unless_it_sits_down(scene, roll, light, sits, hangs):
+    scene.run(1.0, FORWARD)
+    scene.roll, scene.light = roll * DEGREE, light
+    if sits:
+        scene.planner.sit()
+    scene.run(2.5, None if sits else FORWARD)
+    assert (scene.state is RobotState.FALLEN) == hangs
+    if hangs:
+        assert scene.mishap.kind is MishapKind.FALLEN and scene.mishap.text.startswith("the robot hangs (roll 19 deg")
+        assert scene.mishap.text.endswith("put it on level ground, then call recover")
+
+
+@pytest.mark.parametrize("state", ["fallen", "carried"])
+def test_a_frozen_robot_refuses_every_motion_with_its_mishap(state, request):
+    frozen = request.getfixturevalue(state)
+    planner, text = frozen.planner, frozen.mishap.text
+    view = planner.view
+    assert view.held == text and not view.waits_for_command and not view.on_feet and not view.lying_down
+    assert (view.progress, view.at_rest) == (0.0, False)
+    for refused in (
+        planner.request_pose(BodyPose(z=0.01)),
+        planner.guide_foot("left_front", (0.2, 0.2, 0.0)),
+        planner.guide_foot_over_ground("left_front", (0.2, 0.2, 0.03)),
+        planner.move_joints(view.joint_angles + 0.1),
+        planner.move_feet(np.zeros((6, 3))),
+    ):
+        assert refused == text
+    assert planner.change_gait("wave") == "" and at_rest(frozen.run(HALTED))
+    assert frozen.state.value == state
+
+
+def test_a_robot_that_was_put_down_waits_for_a_command_other_than_zero(carried):
+    carried.loaded = True
+    carried.run(HALTED)
+    assert carried.planner.view.waits_for_command and carried.planner.view.held == ""
+    carried.planner.command(ZERO)
+    assert carried.state is RobotState.CARRIED
+    carried.planner.command(FORWARD)
+    assert carried.state is not RobotState.CARRIED
+
+
+@pytest.mark.parametrize(
+    ("requests", "ends"),
+    [
+        (("sit",), RobotState.SITTING),
+        (("sit", "stand"), RobotState.STANDING),
+        (("stand",), RobotState.STANDING),
+        (("halt",), RobotState.FALLEN),
+        (("halt", "recover"), RobotState.STANDING),
+    ],
+)
+def test_while_the_legs_are_folded_requests_select_the_final_posture(fallen, requests, ends):
+    fallen.roll, fallen.loaded = 0.0, False
+    fallen.run(0.2)
+    assert fallen.planner.recover() == ""
+    fallen.run(0.2)
+    assert fallen.planner.request_pose(BodyPose(z=0.01)) == "ignored while rising: stand up first"
+    assert 0.0 < fallen.planner.view.progress < 1.0 and not fallen.planner.view.lying_down
+    for name in requests:
+        getattr(fallen.planner, name)()
+        fallen.run(0.1)
+    assert (fallen.state is RobotState.SINKING) == (ends is RobotState.SITTING)
+    fallen.run(9.0)
+    assert fallen.state is ends
 
 
 def test_a_robot_that_rises_while_tilted_stops_too(scene):

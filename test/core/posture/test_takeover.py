@@ -2,6 +2,7 @@
 
 import math
 import random
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -73,3 +74,12 @@ def test_a_robot_that_lies_or_has_a_knee_down_or_is_too_high_or_low_does_not_sta
         now = joints_in_pose(machine, footholds("phantomx", height), BodyPose(z=height))
         found = take_over(machine, table, now)
         assert (found is not None) == stands and found.pose.z == pytest.approx(height, abs=1e-3)
+
+
+@pytest.mark.parametrize("off", [-0.001, 0.001])
+def test_a_robot_is_taken_over_only_at_the_heights_of_its_stances(off):
+    machine, table, height = robot("phantomx"), stances("phantomx"), robot("phantomx").walk.height
+    joints = joints_in_pose(machine, footholds("phantomx"), NEUTRAL)
+    for lowest, highest in ((height + off, 1.0), (0.0, height - off)):
+        heights = SimpleNamespace(lowest=lowest, highest=highest, at=table.at)
+        assert (take_over(machine, heights, joints) is not None) == (off < 0.0)
