@@ -3,6 +3,7 @@
 import math
 import re
 
+import numpy as np
 import pytest
 from support.drives import DT, robot, standing_planner
 
@@ -12,15 +13,20 @@ from hexapod_control.core.motions.motion_rehearsal import MotionRehearsal
 from hexapod_control.core.motions.motion_steps import (
     ArcStep,
     Choreography,
+    FeetStep,
     GaitStep,
     HeightStep,
+    JointsStep,
+    LegStep,
     MotionError,
+    PackStep,
     PoseStep,
     RepeatStep,
     RotateStep,
     SitStep,
     SwayStep,
     TogetherStep,
+    UnpackStep,
     WaitStep,
     WalkStep,
 )
@@ -166,3 +172,93 @@ def test_a_motion_that_starts_sitting_is_rehearsed_from_there():
     ticks, player = played(WaitStep(0.2), planner=planner, start="sitting")
     assert player.planner.state is RobotState.SITTING and len(ticks) * DT < 0.3
     assert ticks[-1][1].pose == NEUTRAL
+
+
+def lying():
+    planner = Planner(robot(NAME))
+    planner.set_measured_joints(planner.view.lying_joints)
+    return planner
+
+
+@pytest.mark.parametrize(("leg", "side"), [("left_front", 1.0), ("right_middle", -1.0)])
+def test_a_leg_step_moves_a_foot_forward_and_outwards_over_the_ground_and_down_again(leg, side):
+    row = robot(NAME).leg_names.index(leg)
+    x, y = robot(NAME).legs[row].foothold
+    up, down = LegStep(leg, 0.02, 0.015, 0.03), LegStep(leg, 0.01, 0.005)
+    ticks, _ = played(up, WaitStep(0.1), PoseStep(), down, WaitStep(0.3))
+    lifted = [plan for phase, plan in ticks if phase == "pose" or phase == "wait"][4]
+    floor = robot(NAME).foot_radius - robot(NAME).walk.height
+    assert lifted.contacts[row] == pytest.approx((x + 0.02, y + side * 0.015), abs=2e-3)
+    assert lifted.feet[row, 2] == pytest.approx(floor + 0.03, abs=2e-3) and not lifted.planted[row]
+    last = [plan for phase, plan in ticks if phase == "leg"][-1]
+    assert last.contacts[row] == pytest.approx((x + 0.01, y + side * 0.005), abs=2e-3)
+
+
+def test_a_feet_step_moves_the_named_feet_or_all_others_from_their_neutral_positions():
+    neutral = standing_planner(NAME).step(DT).feet
+    for offsets in (
+        {"left_front": (0.01, -0.01, 0.0)},
+        {"all": (0.0, 0.0, -0.01), "right_rear": (0.005, 0.0, -0.01)},
+        {},
+    ):
+        ticks, _ = played(FeetStep({"all": (0.0, 0.0, 0.01)}, 1.0), FeetStep(offsets, 1.0))
+        assert count(ticks, "feet") * DT == pytest.approx(2.0, abs=2.1 * DT)
+        expected = [
+            neutral[k] + offsets.get(leg, offsets.get("all", (0.0,) * 3)) for k, leg in enumerate(robot(NAME).leg_names)
+        ]
+        assert ticks[-1][1].feet == pytest.approx(np.array(expected), abs=1e-6)
+
+
+def test_a_joints_step_moves_the_named_legs_or_all_others_and_legs_that_are_not_named_stay():
+    start, named, every = lying().view.lying_joints, (0.1, 0.9, -2.0), (0.0, 1.0, -1.9)
+    for angles in ({"left_front": named}, {"all": every}, {"all": every, "right_rear": named}):
+        ticks, _ = played(JointsStep(angles, 1.5), planner=lying(), start="sitting")
+        assert count(ticks, "joints") * DT == pytest.approx(1.5, abs=2.1 * DT)
+        expected = [angles.get(leg, angles.get("all", start[k])) for k, leg in enumerate(robot(NAME).leg_names)]
+        assert ticks[-1][1].joint_angles == pytest.approx(np.array(expected))
+
+
+def test_a_robot_that_stands_sits_down_before_it_is_packed_and_unpacking_ends_where_it_lies():
+    ticks, player = played(PackStep(), WaitStep(0.1))
+    packed = player.planner.view.joint_angles
+    states = [plan.state for phase, plan in ticks if phase == "pack"]
+    assert RobotState.SINKING in states and count(ticks, "sit") == 0
+    again, _ = played(PackStep(), planner=player.planner, start="sitting")
+    assert RobotState.SINKING not in [plan.state for _, plan in again]
+    assert player.planner.view.joint_angles == pytest.approx(packed)
+    played(UnpackStep(), planner=player.planner, start="sitting")
+    assert player.planner.view.joint_angles == pytest.approx(player.planner.view.lying_joints)
+
+
+def test_a_walk_follows_its_twist_and_steps_on_the_spot_without_one():
+    ticks, _ = played(WalkStep(x=0.03, y=0.01, yaw=0.1, duration=2.0))
+    assert ticks[80][1].twist == pytest.approx((0.03, 0.01, 0.1))
+    ticks, _ = played(WalkStep(duration=2.0))
+    walked = [plan for phase, plan in ticks if phase == "walk"]
+    assert all(max(map(abs, plan.twist)) < 1e-5 for plan in walked)
+    assert all(any(not plan.planted[leg] for plan in walked) for leg in range(6))
+
+
+@pytest.mark.parametrize("step", [RotateStep("z", -0.6, 0.3), WalkStep(yaw=-0.3, angle=0.6)])
+def test_a_turn_goes_on_at_its_rate_up_to_its_angle(step):
+    ticks, _ = played(step)
+    rates = [plan.twist.wz for phase, plan in ticks if phase in ("rotate", "walk")]
+    assert min(rates) == pytest.approx(-0.3) and sum(plan.twist.wz for _, plan in ticks) * DT < -0.5
+    assert len(rates) * DT == pytest.approx(0.6 / 0.3, abs=0.2)
+
+
+@pytest.mark.parametrize(
+    ("step", "message"),
+    [
+        (PoseStep(x=0.29), "pose: out of reach of the legs: a body at (x 0.29)"),
+        (PoseStep(y=-0.29, roll=0.5), "pose: out of reach of the legs: a body at (y -0.29, roll 0.5)"),
+        (SwayStep(y=0.29), "sway: the body cannot sway as far as ("),
+        (LegStep("tail", z=0.03), "leg: unknown leg 'tail'"),
+        (FeetStep({"left_front": (0.3, 0.0, 0.0)}), "feet: the foot of left_front would be too far away there ("),
+    ],
+)
+def test_a_step_that_is_refused_ends_the_motion_with_its_reason(step, message):
+    ticks, player = played(WaitStep(0.1), step, WaitStep(5.0))
+    assert player.refusal.startswith(message) and len(ticks) * DT < 1.0
+    (outcome,) = player.take_outcomes()
+    assert outcome.reason == player.refusal

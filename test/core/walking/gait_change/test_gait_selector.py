@@ -1,13 +1,15 @@
 """When a walk changes its gait: as soon as it can, at the latest after a while, and at rest at once."""
 
+import pytest
 from support.drives import DT, robot
 
-from hexapod_control.core.gait.gait_clock import GaitClock
+from hexapod_control.core.gait.gait_clock import GaitChange, GaitClock
 from hexapod_control.core.gait.gait_table import AUTO, GaitSelection
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.statics.static_stability import static_margin
 from hexapod_control.core.walking.feet.foot_motion import FootMotion
 from hexapod_control.core.walking.foot import Foot
+from hexapod_control.core.walking.gait_change import gait_selector
 from hexapod_control.core.walking.gait_change.gait_selector import GaitSelector, WalkConditions, first_phase
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.strides.stride_regions import PolarOffset, StrideRegion, Strides
@@ -84,6 +86,59 @@ def test_without_a_good_plan_the_best_one_is_used_after_the_timeout_and_plans_ar
         assert motion.clock.change is None
     selector.step(DT, motion, conditions())
     assert motion.clock.change is not None
+
+
+def planned(monkeypatch, **violations):
+    """A walk in tripod that is asked for wave, with given violations of the plans to some gaits; others have none."""
+    selector, motion = walking()
+
+    def plan(clock, legs, gait, margins):
+        return GaitChange(gait, 0.0, 5.0), violations.get(gait.name, 0.0)
+
+    monkeypatch.setattr(gait_selector, "plan_gait_change", plan)
+    selector.select(GaitSelection.of(WAVE), motion)
+    return selector, motion
+
+
+def seconds_until_change(selector, motion):
+    for tick in range(200):
+        selector.step(DT, motion, conditions())
+        if motion.clock.change is not None:
+            return tick * DT
+    return float("inf")
+
+
+@pytest.mark.parametrize(
+    ("violations", "gait", "seconds"),
+    [
+        ({"wave": 1.0}, "wave", 0.0),  # just good enough
+        ({"wave": 2.1}, "ripple", 0.0),
+        ({"wave": 2.1, "ripple": 0.5, "tetrapod": 0.4}, "tetrapod", 0.0),
+        ({"wave": 2.1, "ripple": 1.0, "tetrapod": 1.1}, "ripple", 0.0),
+        ({"wave": 2.0}, "ripple", 0.54),  # the ninth retry, after half a second
+        ({"wave": 2.1, "ripple": 1.1, "tetrapod": 1.1}, "wave", 1.2),
+        ({"wave": 1.5, "ripple": 1.1, "tetrapod": 1.1}, "wave", 1.2),
+    ],
+)
+def test_a_change_goes_via_another_gait_if_its_plan_is_bad_at_once_or_not_quite_good_after_half_a_second(
+    monkeypatch, violations, gait, seconds
+):
+    selector, motion = planned(monkeypatch, **violations)
+    assert seconds_until_change(selector, motion) == pytest.approx(seconds, abs=DT + RETRY_S * (seconds > 1.0))
+    assert motion.clock.change.gait.name == gait
+    assert selector.wanted is (None if gait == "wave" else WAVE)
+
+
+def test_from_an_intermediate_gait_the_change_is_planned_once_it_is_active_and_goes_via_no_other_one(monkeypatch):
+    selector, motion = planned(monkeypatch, wave=2.1)
+    assert seconds_until_change(selector, motion) == 0.0
+    first = motion.clock.change
+    for _ in range(100):
+        selector.step(DT, motion, conditions())
+    assert motion.clock.change is first and selector.coming(motion) == [WAVE, first.gait]
+    motion.clock.enter(first.gait, first.phase)
+    assert seconds_until_change(selector, motion) == pytest.approx(PLAN_TIMEOUT_S, abs=DT + RETRY_S)
+    assert motion.clock.change.gait is WAVE and selector.wanted is None
 
 
 def test_a_robot_at_rest_changes_its_gait_at_once_and_one_that_halts_keeps_the_wish_for_the_next_walk():
