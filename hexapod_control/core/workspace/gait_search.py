@@ -36,7 +36,8 @@ def fastest_gait(robot: Robot, center: Point, least_duty: float) -> Gait | None:
     stance = nominal_stance(robot)
     feet = [stance.footholds[leg] for leg in legs]
     for share in _shares(len(legs)):
-        if 1 - share >= least_duty:
+        duty_factor = float(1 - share)
+        if duty_factor >= least_duty:
             return None
         parts = _best(feet, center, share)
         if parts is None:
@@ -44,7 +45,7 @@ def fastest_gait(robot: Robot, center: Point, least_duty: float) -> Gait | None:
         lift_off = [0.0] * len(legs)
         for leg, part in zip(legs, parts, strict=True):
             lift_off[leg] = part / share.denominator
-        gait = Gait("fastest", float(1 - share), tuple(lift_off))
+        gait = Gait("fastest", duty_factor, tuple(lift_off))
         if stride_margin((gait,), stance, center, 1.0) >= MIN_STRIDE_MARGIN:
             return gait
     return None

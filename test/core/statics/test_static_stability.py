@@ -88,3 +88,9 @@ def test_moving_away_from_the_nearest_edge_raises_the_margin_by_that_distance():
 
 
 UNITS = [(math.cos(k * math.tau / 16), math.sin(k * math.tau / 16)) for k in range(16)]
+
+
+def test_feet_in_a_line_or_a_single_one_share_the_weight_evenly():
+    in_a_line = [(0.1 * k, 0.0) for k in range(4)]
+    assert foot_loads(in_a_line, [True, True, False, True], (0.05, 0.1), 12.0) == [4.0, 4.0, 0.0, 4.0]
+    assert foot_loads(in_a_line, [False, False, True, False], (0.05, 0.1), 12.0) == [0.0, 0.0, 12.0, 0.0]

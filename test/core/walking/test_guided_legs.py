@@ -3,6 +3,7 @@
 import math
 import random
 import re
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
 from hexapod_control.core.statics.static_stability import static_margin
 from hexapod_control.core.walking.foot import Foot, Guided, Swing
-from hexapod_control.core.walking.guided.guided_foot import advance_along_path, path_between
+from hexapod_control.core.walking.guided.guided_foot import advance_along_path, path_between, points_along
 from hexapod_control.core.walking.guided.guided_legs import shift_away, supporting_contacts
 
 GUIDED_ACCELERATION, SPEED = 0.8, 0.15  # [m/s^2, m/s]
@@ -190,3 +191,36 @@ def test_feet_that_are_guided_or_in_the_air_do_not_support_the_robot():
     feet[1].state, feet[2].state = Guided(((0.0, 0.0, 0.1),)), Swing(0.5, 1.0, 0.03)
     assert supporting_contacts(feet, 3) == [(0.0, 0.5), (4.0, 0.5)]
     assert supporting_contacts(feet, -1) == [(0.0, 0.5), (3.0, 0.5), (4.0, 0.5)]
+
+
+@pytest.mark.parametrize(
+    ("start", "goal", "between"),
+    [
+        ((0.0, 0.0, 0.0), (0.05, 0.01, 0.0), [(0.0, 0.0, 0.02), (0.05, 0.01, 0.02)]),
+        ((0.0, 0.0, 0.0), (0.004, 0.004, 0.0), [(0.0, 0.0, 0.02)]),  # hardly to the side
+        ((0.0, 0.0, 0.03), (0.05, 0.01, 0.0), [(0.05, 0.01, 0.02)]),
+        ((0.0, 0.0, 0.01), (0.05, 0.01, 0.04), [(0.0, 0.0, 0.02)]),
+        ((0.0, 0.0, 0.03), (0.05, 0.01, 0.04), []),
+    ],
+)
+def test_a_path_leads_up_across_and_down_and_is_straight_where_the_foot_is_high_enough(start, goal, between):
+    path = path_between(start, goal)
+    assert path == (*between, goal)
+    points = np.array(points_along(start, path))
+    steps = np.linalg.norm(np.diff(points, axis=0), axis=1)
+    assert tuple(points[0]) == start and tuple(points[-1]) == pytest.approx(goal)
+    assert all(np.abs(points - corner).sum(axis=1).min() < 1e-12 for corner in path)
+    assert steps.max() <= 0.01 + 1e-12 and steps.sum() == pytest.approx(
+        sum(math.dist(a, b) for a, b in pairwise((start, *path)))
+    )
+    assert len(steps) < steps.sum() / 0.01 + len(path)
+
+
+def test_a_guided_foot_speeds_up_to_its_speed_and_brakes_with_less_than_its_acceleration():
+    places = guided_along(Guided(((0.1, 0.0, 0.05),), waiting=False), lambda at: True)
+    speeds = np.linalg.norm(np.diff(places, axis=0), axis=1) / DT
+    changes = np.diff(speeds) / DT
+    assert speeds[0] == pytest.approx(GUIDED_ACCELERATION * DT) and speeds.max() == pytest.approx(SPEED)
+    assert changes.max() == pytest.approx(GUIDED_ACCELERATION)
+    braking = changes[np.flatnonzero(speeds == speeds.max())[-1] :]
+    assert np.median(braking[braking < -0.1]) == pytest.approx(-0.8 * GUIDED_ACCELERATION)

@@ -18,14 +18,8 @@ from hexapod_control.core.planner.planner import RobotState
 from hexapod_control.core.planner.tick_limiter import SPIN_UP_TIME_S
 from hexapod_control.core.sensing.sensor_inputs import Adaptation, SensorSource
 from hexapod_control.core.statics.static_stability import GRAVITY
-from hexapod_control.core.walking.body.body_levelling import MAX_TILT
-from hexapod_control.core.walking.feet.foot_motion import MAX_LIFT_OFF_DELAY
 from hexapod_control.core.walking.foot import Dropping, Swing
-from hexapod_control.core.walking.terrain.foot_contact import EARLIEST_TOUCH_DOWN, TERRAIN_TOLERANCE
-from hexapod_control.core.walking.terrain.ground_search import SEARCH_SPEED
-from hexapod_control.core.walking.terrain.support_plane import HEIGHT_RATE
-from hexapod_control.core.walking.terrain.terrain_adaptation import DEPTH, STEEP
-from hexapod_control.core.walking.walk_controller import WAITING_SHARE
+from hexapod_control.core.walking.terrain.terrain_adaptation import STEEP
 from hexapod_control.core.workspace.swing_limits import SPEED_SHARE
 from hexapod_control.evaluation.quality import flat_ground, rough_ground
 from hexapod_control.evaluation.quality.lockstep import walk as walked
@@ -34,6 +28,10 @@ from hexapod_control.sim.simulation import Simulation
 from hexapod_control.sim.world_settings import WorldSettings
 
 NAMES = ("phantomx", "article")
+MAX_TILT = math.radians(10.0)
+MAX_LIFT_OFF_DELAY, WAITING_SHARE = 0.15, 0.3  # of a cycle; of the speed
+EARLIEST_TOUCH_DOWN, TERRAIN_TOLERANCE, DEPTH = 0.5, 0.003, 0.4  # progress; [m]; of the walk height
+SEARCH_SPEED, HEIGHT_RATE = 0.15, 0.1  # [m/s]
 FEET = Adaptation(touch_down=True)
 LEVEL = Adaptation(levelling=True)
 FORWARD = Twist(0.05, 0.0, 0.0)

@@ -378,3 +378,66 @@ def test_the_plane_begins_to_follow_the_feet_at_bounded_rates_and_no_foot_moves_
         assert foot.at == pytest.approx((x - along * DT * z, y - across * DT * z, z + rise))
         if isinstance(foot.state, Dropping):
             assert foot.state.end == pytest.approx(0.03 + rise)
+
+
+class Asked:
+    """Legs that reach every height; and the heights [m] that were asked for."""
+
+    def __init__(self):
+        self.heights = []
+
+    def includes(self, leg, foot, height):
+        self.heights.append(height)
+        return True
+
+
+def sunk(contact, ticks, roughness=0.0, dt=0.008, reaches=None):
+    """Heights [m] of a planted foot without contact."""
+    foot, found = Foot(0.1, 0.2, 0.0), []
+    for _ in range(ticks):
+        search_ground(
+            0, foot, contact, dt, reaches or Asked(), touches=False, leaving=False, roughness=roughness, depth=0.04
+        )
+        found.append(foot.z)
+    return found
+
+
+@pytest.mark.parametrize(("touched", "roughness", "delay"), [(False, 0.0, 0.03), (True, 0.0, 0.1), (True, 0.5, 0.05)])
+def test_a_foot_without_contact_searches_after_its_delay_with_bounded_acceleration(touched, roughness, delay):
+    heights = sunk(FootContact(touched=touched), 30, roughness)
+    waits = math.floor(delay / 0.008)
+    assert heights[waits - 1] == 0.0 > heights[waits]
+    speeds = [(a - b) / 0.008 for a, b in pairwise(heights[waits - 1 : waits + 6])]
+    assert speeds == pytest.approx([0.048, 0.096, 0.144, 0.15, 0.15, 0.15])
+    assert sunk(FootContact(touched=False), 1, 1.0)[0] < 0.0
+
+
+def test_a_foot_searches_only_where_it_could_stop_eight_millimetres_before_the_end_of_its_reach():
+    legs = Asked()
+    heights = sunk(FootContact(sinking=0.15), 2, dt=DT, reaches=legs)
+    assert heights == pytest.approx([-0.003, -0.006])
+    ahead = 0.008 + 0.15 * (DT + 0.15 / 20.0)
+    assert legs.heights == pytest.approx([-ahead, -0.003 - 0.008, -0.003 - ahead])
+
+
+def roughness_after(*heights):
+    """Roughness after touch-downs at these heights [m] over the plane."""
+    feet, terrain = [Foot(0.1 * leg, 0.2) for leg in range(4)], TerrainAdaptation(4, MACHINE.walk.height)
+    terrain.contacts = [True] * 4
+    for height in heights:
+        feet[0].z, terrain.feet[0].touched = height, False
+        for foot in feet[1:]:
+            foot.z = 0.0
+        terrain.step(feet, [0.0] * 4, 1e-9, Asked())
+    return terrain
+
+
+def test_touch_downs_off_the_plane_make_the_ground_rough_and_those_on_it_smooth_step_by_step():
+    assert roughness_after(0.003).roughness == roughness_after(-0.002).roughness == 0.0
+    assert roughness_after(0.0065).roughness == roughness_after(-0.0065).roughness == pytest.approx(0.5)
+    assert roughness_after(0.01).roughness == pytest.approx(1.0) and roughness_after(0.03).roughness == 1.0
+    rough = roughness_after(0.0065, 0.0, 0.0)
+    assert rough.roughness == pytest.approx(0.3)
+    assert rough.stretch == pytest.approx(1.1)  # a third more time at most
+    assert rough.timing == SMOOTH.towards(STEEP, rough.roughness)
+    assert roughness_after(0.0065, 0.0, 0.01).roughness == pytest.approx(1.0)

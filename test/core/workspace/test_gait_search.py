@@ -11,7 +11,10 @@ from hexapod_control.core.gait.gait_table import derived_gaits
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.statics.static_stability import margins_by_legs_in_swing
 from hexapod_control.core.workspace.capabilities import Capabilities
+from hexapod_control.core.workspace.gait_search import fastest_gait
 from hexapod_control.core.workspace.robot_gaits import gaits, neutral_center
+from hexapod_control.core.workspace.stance_regions import nominal_stance
+from hexapod_control.core.workspace.stride_stability import stride_margin
 
 UNEVEN = {"5": around(5), "7": around(7), "4 + 3": in_rows(4, 3), "9": around(9, 0.0), "11": around(11)}
 uneven = pytest.mark.parametrize("machine", UNEVEN.values(), ids=UNEVEN)
@@ -52,3 +55,23 @@ def test_robots_with_an_odd_number_of_legs_walk_in_the_fastest_gait(machine, dir
     plans = list(drive(planner, twist, 6.0))
     assert min(plan.margin for plan in plans) > 0.0 and all(plan.unreached is None for plan in plans)
     assert plans[-1].twist == pytest.approx(twist)
+
+
+@pytest.mark.parametrize(
+    ("legs", "ahead", "parts", "lift_off"),
+    [
+        (6, 0.12, 3, (0, 1, 0, 0, 1, 2)),
+        (6, 0.13, 6, (0, 1, 2, 3, 4, 5)),
+        (7, 0.16, 3, (0, 1, 0, 0, 0, 1, 2)),
+        (8, 0.18, 2, (0, 1, 0, 0, 0, 1, 0, 1)),
+        (8, 0.20, 8, (0, 3, 6, 1, 4, 7, 2, 5)),  # too many combinations: a wave, three parts from leg to leg
+    ],
+)
+def test_the_farther_ahead_the_centre_of_mass_is_the_slower_is_the_fastest_gait(legs, ahead, parts, lift_off):
+    machine, center = around(legs), (ahead, 0.0)
+    found = fastest_gait(machine, center, 0.99)
+    assert found.lift_off == pytest.approx([part / parts for part in lift_off]) and found.name == "fastest"
+    assert stride_margin((found,), nominal_stance(machine), center, 1.0) >= 0.005
+    assert fastest_gait(machine, center, found.duty_factor) is None
+    assert fastest_gait(machine, center, found.duty_factor + 0.001) == found
+    assert fastest_gait(machine, (0.25, 0.0), 0.99) is None

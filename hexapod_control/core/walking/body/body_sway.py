@@ -22,7 +22,7 @@ class BodySway:
         """Starts without an offset."""
         self._feasibility = feasibility
         self.offset = self._goal = self._start = CENTRED  # [m] in base_footprint
-        self._progress = 1.0  # of the shift from start to goal
+        self._progress = 1.0  # of the shift from start to goal, which it reaches at 1
         self._prepared_for: tuple[BodyPose, Point] | None = None
         self.region_share = REGION_SHARES[0]  # that the sway leaves for walking
 
@@ -41,8 +41,7 @@ class BodySway:
             goal = self._goal if motion.in_swing else CENTRED
         if goal != self._goal:
             self._start, self._goal, self._progress = self.offset, goal, 0.0
-        if self._progress < 1.0:
-            self._progress = min(1.0, self._progress + swing_times / SHIFT_TIME)
-            part = share(self._progress)
-            (x0, y0), (x1, y1) = self._start, self._goal
-            self.offset = (x0 + part * (x1 - x0), y0 + part * (y1 - y0))
+        self._progress += swing_times / SHIFT_TIME
+        part = share(self._progress)
+        (x0, y0), (x1, y1) = self._start, self._goal
+        self.offset = (x0 + part * (x1 - x0), y0 + part * (y1 - y0))

@@ -68,9 +68,8 @@ def _velocity_towards(ahead: Vector, velocity: Vector, wanted: float, most: floa
 def path_between(start: Vector, goal: Vector) -> tuple[Vector, ...]:
     """Returns the points [m] of a path: up, across and down, if start and goal are near the ground."""
     points: list[Vector] = []
-    height = max(start[2], goal[2], CLEARANCE_HEIGHT)
     if start[2] < CLEARANCE_HEIGHT:
-        points.append((start[0], start[1], min(height, CLEARANCE_HEIGHT)))
+        points.append((start[0], start[1], CLEARANCE_HEIGHT))
     if goal[2] < CLEARANCE_HEIGHT and math.dist(start[:2], goal[:2]) > TURNING_DISTANCE:
         points.append((goal[0], goal[1], CLEARANCE_HEIGHT))
     return (*points, goal)

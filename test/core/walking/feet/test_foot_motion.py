@@ -157,3 +157,16 @@ def test_a_raised_leg_lifts_higher_than_the_others():
         motion.step(0.01 * SWING_TIME, ZERO, SWING_TIME, Strides.about_neutral(regions))
         heights = np.maximum(heights, [foot.z for foot in motion.feet])
     assert heights == pytest.approx([0.045 if leg == 2 else 0.03 for leg in range(6)], rel=1e-3)
+
+
+def test_an_aim_moves_at_most_a_metre_per_second_over_the_ground_and_stands_still_after_four_fifths_of_the_swing():
+    regions, dt = stance(), 0.02 * SWING_TIME
+    for progress in (0.1, 0.4, 0.78, 0.8, 0.82, 0.96):
+        foot, swing = Foot(*regions.footholds[0]), Swing(0.0, 1.0, 0.03)
+        foot.state, slow = swing, Twist(0.02, 0.0, 0.0)
+        for k, twist in ((0.0, slow), (progress, slow), (progress + 0.01, Twist(-0.4, 0.1, 0.0))):
+            tick, before = BodyTick(dt, twist, SWING_TIME, exp(twist, -dt)), swing.aim
+            ground_fixed = tick.back.apply(foot.x, foot.y)
+            advance_swing(foot, swing, ground_fixed, k + 0.001, tick, Strides.about_neutral(regions), 0)
+        moved = math.dist(tick.back.apply(*before), swing.aim)
+        assert moved == pytest.approx(dt if progress < 0.79 else 0.0, abs=1e-9)

@@ -9,10 +9,10 @@ from support.drives import DT, robot
 from hexapod_control.core.gait.gait_clock import GaitClock
 from hexapod_control.core.kinematics.se2 import ZERO, Twist, exp
 from hexapod_control.core.walking.feet.region_guard import allowed_share, time_inside
-from hexapod_control.core.walking.foot import Foot
+from hexapod_control.core.walking.foot import Dropping, Foot, Swing
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.robot_gaits import gaits
-from hexapod_control.core.workspace.strides.stride_regions import Strides
+from hexapod_control.core.workspace.strides.stride_regions import PolarOffset, StrideRegion, Strides
 
 NAME = "phantomx"
 TRIPOD = gaits(robot(NAME))["tripod"]
@@ -116,3 +116,43 @@ def test_a_foot_that_may_leave_its_region_is_braked_at_a_constant_deceleration_u
             assert share == pytest.approx(max(inside / stays, brakes), rel=1e-6)
             braked += share < 1.0
     assert braked > 20
+
+
+def outside(share, **fields):
+    """A foot at a share of the radius of its region ahead of its foothold; walking backwards, it gets farther."""
+    (x, y), radius = stance().footholds[0], stance().radii[0]
+    return Foot(x + share * radius, y, **fields)
+
+
+BACKWARDS = Twist(-0.1, 0.0, 0.0)
+
+
+def share_of(foot, clock, **strides):
+    about = Strides.about_neutral(stance())._replace(**strides)
+    return allowed_share([foot], clock, BACKWARDS, DT, SWING_TIME, about)
+
+
+def test_with_a_foot_outside_of_its_region_a_walk_keeps_three_tenths_of_its_speed_in_a_tick_and_a_halt_none():
+    clock = GaitClock(TRIPOD)
+    assert share_of(outside(1.01), clock) == 1.0  # it lifts off at once
+    clock.enter(TRIPOD, 0.5)
+    assert share_of(outside(1.01), clock) == pytest.approx(0.3) and share_of(outside(1.01), None) == 0.0
+    assert share_of(outside(-0.99), clock) == 1.0  # it gets nearer to its foothold
+
+
+def test_a_foot_that_drops_may_be_somewhat_outside_of_its_region_and_a_swing_needs_no_guard():
+    radius = stance().radii[0]
+    drop = Dropping(0.2, 0.03, 0.0, 0.0, 0.0)
+    expected = min(math.sqrt(2.0 * 1.5 * 0.02 * radius / 0.1**2), 0.02 * radius / (0.1 * DT))
+    assert share_of(outside(1.16, state=drop), None) == pytest.approx(min(1.0, expected))
+    assert share_of(outside(1.19, state=drop), None) == 0.0
+    assert share_of(outside(1.5, state=Swing(0.5, 1.0, 0.03)), None) == 1.0
+
+
+def test_while_regions_move_a_foot_may_use_the_one_in_which_it_landed_and_the_next_one():
+    radius = stance().radii[0]
+    ahead = StrideRegion(PolarOffset(0.0, 0.0), 1.0, 1.0, (0.5 * radius, 0.0))
+    regions = (ahead, *Strides.about_neutral(stance()).regions[1:])
+    assert share_of(outside(1.01), None, regions=regions) == share_of(outside(0.51), None)
+    assert share_of(outside(1.01, region=ahead), None) == share_of(outside(0.51), None)
+    assert share_of(outside(0.51), None) == 1.0

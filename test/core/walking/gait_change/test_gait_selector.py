@@ -21,7 +21,7 @@ MACHINE = robot("phantomx")
 CAPABILITIES = Capabilities.of(MACHINE)
 HEIGHT, SWING_TIME = MACHINE.walk.height, MACHINE.walk.swing_time
 STANCE = CAPABILITIES.stances.at(HEIGHT)
-TRIPOD, RIPPLE, WAVE = (CAPABILITIES.gaits[name] for name in ("tripod", "ripple", "wave"))
+TRIPOD, RIPPLE, TETRAPOD, WAVE = (CAPABILITIES.gaits[name] for name in ("tripod", "ripple", "tetrapod", "wave"))
 SLOW = Twist(0.02, 0.0, 0.0)
 ASIDE = StrideRegion(PolarOffset(0.01, 0.0), 1.0, 1.0, (0.01, 0.0))
 
@@ -192,3 +192,19 @@ def test_with_several_gaits_the_fastest_one_sets_the_limits_and_with_one_the_act
     assert selector.fastest(motion) is TRIPOD
     selector.select(CAPABILITIES.selection(AUTO), motion)
     assert selector.fastest(motion) is CAPABILITIES.selection(AUTO).fastest and selector.selection.name == AUTO
+
+
+def test_if_no_direct_change_is_good_the_walk_changes_by_another_gait():
+    fast = CAPABILITIES.fastest(Twist(1.0, 0.3, 1.0), ["ripple", "tetrapod"]).scaled(0.95)
+    selector, motion = walking(RIPPLE, fast)
+    selector.select(GaitSelection.of(TETRAPOD), motion)
+    selector.step(DT, motion, conditions(fast))
+    detour = motion.clock.change
+    assert detour.gait is TRIPOD and selector.wanted is TETRAPOD and selector.coming(motion) == [TETRAPOD, TRIPOD]
+    selector.step(DT, motion, conditions(fast))
+    assert motion.clock.change is detour
+    while motion.clock.change is not None:
+        motion.step(DT, fast, SWING_TIME, Strides.about_neutral(STANCE))
+    assert motion.clock.gait is TRIPOD
+    selector.step(DT, motion, conditions(fast))
+    assert motion.clock.change.gait is TETRAPOD and selector.wanted is None

@@ -44,7 +44,9 @@ def peak_speed(travel, stride):
     return max(b - a for a, b in pairwise(places)) * 200
 
 
-@pytest.mark.parametrize("twist", [Twist(0.04, 0.02, 0.0), Twist(0.03, -0.01, 0.2), Twist(0.0, 0.0, -0.3)])
+@pytest.mark.parametrize(
+    "twist", [Twist(0.04, 0.02, 0.0), Twist(0.03, -0.01, 0.2), Twist(0.0, 0.0, -0.3), Twist(0.01, 0.004, 0.0)]
+)
 @pytest.mark.parametrize("gait", [TRIPOD, RIPPLE])
 def test_a_leg_is_limited_by_its_region_by_its_joints_and_by_the_fastest_swing_of_both_gaits(gait, twist):
     motion = walking(gait, twist, 3.3)

@@ -296,3 +296,17 @@ def test_phantomx_has_its_known_stride_regions_in_every_eighth_heading(leg, row,
     found = [(at.real, at.imag, radius) for at, radius in zip((centres - home).tolist(), radii.tolist(), strict=True)]
     for region, known in zip(found, KNOWN_REGIONS[leg, row - nominal_row("phantomx"), bend], strict=True):
         assert region == pytest.approx([v / 1000.0 for v in known], abs=1e-4)
+
+
+def test_at_a_height_between_two_rows_the_offsets_are_those_of_the_nearest_row():
+    table, rows = capabilities("phantomx").strides, capabilities("phantomx").stances.rows
+    low, high = rows[3].height, rows[4].height
+
+    def change(before, after):
+        """Greatest change [m] of the outlines between two heights, as shares of the step."""
+        legs = zip(*(table.outlines(low + part * (high - low)) for part in (before, after)), strict=True)
+        return max(math.dist(p, q) for first, second in legs for p, q in zip(first, second, strict=True))
+
+    assert max(change(0.0, 1e-6), change(1.0 - 1e-6, 1.0), change(1.0, 1.0 + 1e-6)) < 1e-6
+    slight = max(change(0.47, 0.49), change(0.51, 0.53), change(0.74, 0.76))
+    assert change(0.49, 0.51) > slight + 1e-3
