@@ -17,8 +17,8 @@ def leg_sides(legs: Sequence[Leg]) -> tuple[list[int], list[int]]:
     Legs in two rows, at most one more on one side, are ordered along x. Any others, for instance a leg straight ahead
     with the rest around the body, are ordered by angle: the first half from the front over the left is the left side.
     """
-    across = [_across(leg) for leg in legs]
-    sides = [[row for row, y in enumerate(across) if sign * y > CENTRELINE] for sign in (1.0, -1.0)]
+    across = list(enumerate(map(_across, legs)))
+    sides = [row for row, y in across if y > CENTRELINE], [row for row, y in across if y < -CENTRELINE]
     if sum(map(len, sides)) == len(legs) and abs(len(sides[0]) - len(sides[1])) <= 1:
         left, right = (sorted(side, key=lambda row: _along(legs[row])) for side in sides)
         return left, right

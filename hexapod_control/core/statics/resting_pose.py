@@ -54,7 +54,7 @@ def resting_pose(robot: Robot, joints: Sequence[LegJoints]) -> RestingPose | Non
         return None
     up, height = face
     x, y, z = up
-    roll, pitch = math.atan2(y, z), -math.asin(max(-1.0, min(1.0, x)))
+    roll, pitch = math.atan2(y, z), math.atan2(-x, math.hypot(y, z))
     placement = Placement(BodyPose(roll=roll, pitch=pitch), height)
     seen = [placement.to_footprint(*point) for point in points]
     count = len(robot.legs)

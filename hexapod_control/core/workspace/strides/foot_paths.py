@@ -6,6 +6,7 @@ speed times time.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -14,8 +15,6 @@ from hexapod_control.core.gait.swing_trajectory import share_and_lift
 from hexapod_control.core.kinematics.arrays import Array, ComplexArray
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.robot import Robot
-
-STRAIGHT = 1e-5  # [rad] shorter arcs are computed by their series
 
 Points = ComplexArray
 
@@ -37,15 +36,9 @@ def displaced(motion: UnitMotion, path: Array, points: Points) -> Points:
     if not motion.rate.any():
         return points + motion.velocity * path
     angle = motion.rate * path
-    straight = np.abs(angle) < STRAIGHT
-    bent = np.where(straight, 1.0, angle)
-    turn, chord = np.empty(angle.shape, np.complex128), np.empty(angle.shape, np.complex128)
-    turn.real, turn.imag = np.cos(angle), np.sin(angle)
-    chord.real, chord.imag = (
-        np.where(straight, 1.0, turn.imag / bent),
-        np.where(straight, 0.5 * angle, (1.0 - turn.real) / bent),
-    )
-    moved: Points = turn * points + motion.velocity * path * chord
+    half = np.empty(angle.shape, np.complex128)  # half of the turn: the direction of the chord
+    half.real, half.imag = np.cos(0.5 * angle), np.sin(0.5 * angle)
+    moved: Points = half * (half * points + motion.velocity * path * np.sinc(angle / math.tau))
     return moved
 
 
