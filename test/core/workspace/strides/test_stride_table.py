@@ -310,3 +310,16 @@ def test_at_a_height_between_two_rows_the_offsets_are_those_of_the_nearest_row()
     assert max(change(0.0, 1e-6), change(1.0 - 1e-6, 1.0), change(1.0, 1.0 + 1e-6)) < 1e-6
     slight = max(change(0.47, 0.49), change(0.51, 0.53), change(0.74, 0.76))
     assert change(0.49, 0.51) > slight + 1e-3
+
+
+@pytest.mark.parametrize("twist", [Twist(0.1, 0.05, 0.0), Twist(-0.02, 0.1, 0.0), TURN])
+def test_between_two_heights_of_the_table_offsets_and_radii_are_interpolated(twist):
+    table, stances = capabilities("phantomx").strides, capabilities("phantomx").stances
+    for low, high in ((3, 4), (10, 11)):
+        first, second = stances.rows[low], stances.rows[high]
+        between = stances.at(0.7 * first.height + 0.3 * second.height)
+        regions = [table.regions(stance, twist, 1.0) for stance in (first, between, second)]
+        for a, found, b in zip(*regions, strict=True):
+            assert found.offset == pytest.approx(a.offset.towards(b.offset, 0.3), abs=1e-9)
+            assert found.scale == pytest.approx(0.7 * a.scale + 0.3 * b.scale)
+    assert {region.scale for region in regions[0]} != {region.scale for region in regions[2]}
