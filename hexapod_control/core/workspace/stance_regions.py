@@ -288,7 +288,7 @@ class StanceRegionTable:
 
     def between(self, height: float) -> tuple[int, float]:
         """(row below, share of the step to the next row) for a height [m]."""
-        if height <= self._heights[0] or len(self._heights) == 1:
+        if height <= self._heights[0]:
             return 0, 0.0
         if height >= self._heights[-1]:
             return len(self._heights) - 1, 0.0

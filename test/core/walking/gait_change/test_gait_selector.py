@@ -5,12 +5,16 @@ from support.drives import DT, robot
 
 from hexapod_control.core.gait.gait_clock import GaitChange, GaitClock
 from hexapod_control.core.gait.gait_table import AUTO, GaitSelection
+from hexapod_control.core.kinematics.body_pose import NEUTRAL
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
+from hexapod_control.core.kinematics.whole_body import joints_at_offset
 from hexapod_control.core.statics.static_stability import static_margin
 from hexapod_control.core.walking.feet.foot_motion import FootMotion
 from hexapod_control.core.walking.foot import Foot
 from hexapod_control.core.walking.gait_change import gait_selector
 from hexapod_control.core.walking.gait_change.gait_selector import GaitSelector, WalkConditions, first_phase
+from hexapod_control.core.walking.walk_controller import WalkController
+from hexapod_control.core.walking.walk_settings import WalkSettings
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.strides.stride_regions import PolarOffset, StrideRegion, Strides
 
@@ -208,3 +212,21 @@ def test_if_no_direct_change_is_good_the_walk_changes_by_another_gait():
     assert motion.clock.gait is TRIPOD
     selector.step(DT, motion, conditions(fast))
     assert motion.clock.change.gait is TETRAPOD and selector.wanted is None
+
+
+@pytest.mark.parametrize("ticks", [132, 140, 165])
+def test_a_change_waits_until_the_swing_time_has_risen_as_longer_swings_prolong_the_stances(ticks):
+    walk, joints = WalkController(CAPABILITIES, STANCE.footholds, NEUTRAL, TRIPOD), None
+
+    def tick():
+        nonlocal joints
+        joints = walk.advance(DT, joints or joints_at_offset(MACHINE, STANCE.footholds, 0.0)).joints
+
+    walk.drive(SLOW)
+    for _ in range(ticks):
+        tick()
+    walk.change_settings(WalkSettings(GaitSelection.of(TRIPOD), tempo=2.0))
+    walk.select_gait(GaitSelection.of(WAVE))
+    while walk.state.gait is TRIPOD:
+        tick()
+        assert walk.state.gait is TRIPOD or walk.state.swing_time == pytest.approx(2.0 * SWING_TIME)
