@@ -9,13 +9,24 @@ import numpy as np
 import pytest
 from support.drives import DT, ROBOTS, robot, standing_planner, walk_state
 
-from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose
+from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose, Placement
+from hexapod_control.core.kinematics.whole_body import joints_at_offset
 from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
-from hexapod_control.core.statics.static_stability import static_margin
-from hexapod_control.core.walking.foot import Foot, Guided, Swing
+from hexapod_control.core.statics.static_stability import center_of_mass_in_footprint, static_margin
+from hexapod_control.core.walking.foot import STANCE, Foot, Guided, Swing, stopping_point
 from hexapod_control.core.walking.guided.guided_foot import advance_along_path, path_between, points_along
-from hexapod_control.core.walking.guided.guided_legs import shift_away, supporting_contacts
+from hexapod_control.core.walking.guided.guided_legs import (
+    GroundPoint,
+    advance_guided_feet,
+    hold_lifted_feet,
+    lift_off,
+    return_to_footholds,
+    shift_away,
+    start_guiding,
+    supporting_contacts,
+)
+from hexapod_control.core.workspace.stance_regions import nominal_stance
 
 GUIDED_ACCELERATION, SPEED = 0.8, 0.15  # [m/s^2, m/s]
 ARRIVAL_DISTANCE, CLEARANCE_HEIGHT = 2e-4, 0.02  # [m]
@@ -224,3 +235,74 @@ def test_a_guided_foot_speeds_up_to_its_speed_and_brakes_with_less_than_its_acce
     assert changes.max() == pytest.approx(GUIDED_ACCELERATION)
     braking = changes[np.flatnonzero(speeds == speeds.max())[-1] :]
     assert np.median(braking[braking < -0.1]) == pytest.approx(-0.8 * GUIDED_ACCELERATION)
+
+
+# --- single feet, without a planner -------------------------------------------------------------------------
+
+MACHINE = robot("phantomx")
+JOINTS = joints_at_offset(MACHINE, [leg.foothold for leg in MACHINE.legs], 0.0)
+LEVEL = Placement(NEUTRAL, MACHINE.walk.height)
+
+
+def standing():
+    return [Foot(*leg.foothold) for leg in MACHINE.legs]
+
+
+def test_a_foot_on_the_ground_waits_to_lift_off_and_one_in_the_air_turns_to_its_new_goal_from_where_it_can_stop():
+    feet, (x, y) = standing(), MACHINE.legs[1].foothold
+    goal = GroundPoint(x + 0.02, y, 0.03)
+    assert start_guiding(MACHINE, feet, NEUTRAL, 1, goal, JOINTS) == ""
+    assert feet[1].state == Guided(path_between((x, y, 0.0), goal), (0.0, 0.0, 0.0), waiting=True) and feet[1].planted
+    velocity = (0.05, 0.0, -0.02)
+    feet[1].z, feet[1].state = 0.03, Guided((goal,), velocity, waiting=False)
+    back = GroundPoint(x, y, -0.01)  # below the ground: on it
+    assert start_guiding(MACHINE, feet, NEUTRAL, 1, back, JOINTS) == ""
+    path = path_between(stopping_point((x, y, 0.03), velocity), (x, y, 0.0))
+    assert feet[1].state == Guided(path, velocity, waiting=False) and not feet[1].planted
+
+
+def test_lifted_feet_are_held_and_return_to_their_footholds_while_a_waiting_one_just_stands():
+    feet, stance = standing(), nominal_stance(MACHINE)
+    hold_lifted_feet(feet, {2: 0.03})
+    assert feet[2].z == 0.03 and feet[2].state == Guided((feet[2].at,), waiting=False)
+    assert [foot.planted for foot in feet] == [leg != 2 for leg in range(6)]
+    feet[0].state = Guided(((0.3, 0.2, 0.02),))
+    feet[2].state.velocity = (0.02, 0.0, 0.04)
+    return_to_footholds(feet, stance)
+    start, returning = stopping_point(feet[2].at, (0.02, 0.0, 0.04)), feet[2].state
+    assert returning == Guided(path_between(start, (*stance.footholds[2], 0.0)), (0.02, 0.0, 0.04), waiting=False)
+    assert [foot.state is STANCE for foot in feet] == [leg != 2 for leg in range(6)]
+    return_to_footholds(feet, stance)
+    assert feet[2].state is returning
+    for _ in range(200):
+        advance_guided_feet(MACHINE, feet, (LEVEL,), DT)
+    assert feet[2].state is STANCE and feet[2].at == pytest.approx((*stance.footholds[2], 0.0), abs=ARRIVAL_DISTANCE)
+
+
+def test_a_foot_on_a_path_waits_where_it_could_not_stop_in_reach_of_every_placement_of_the_body():
+    for placements, arrives in (((LEVEL,), True), ((LEVEL, Placement(BodyPose(x=-0.3), MACHINE.walk.height)), False)):
+        feet, (x, y) = standing(), MACHINE.legs[1].foothold
+        feet[1].state = Guided(((x, y, 0.03),), waiting=False)
+        for _ in range(60):
+            advance_guided_feet(MACHINE, feet, placements, DT)
+        assert feet[1].state.arrived == arrives == (not feet[1].state.held) and (feet[1].z > 0.0) == arrives
+
+
+def test_one_waiting_foot_lifts_off_at_a_time_once_the_others_support_the_robot_with_16_millimetres_to_spare():
+    lifted = []
+    for k in range(40):
+        feet, pose = standing(), BodyPose(y=-0.08 + 0.004 * k)
+        feet[0].state, feet[1].state = Guided(((0.0, 0.0, 0.1),)), Guided(((0.0, 0.0, 0.1),))
+        margin = static_margin(supporting_contacts(feet, 0), center_of_mass_in_footprint(MACHINE, JOINTS, pose))
+        lift_off(MACHINE, feet, pose, JOINTS)
+        lifted.append(not feet[0].state.waiting)
+        assert lifted[-1] == (margin >= 0.016) and feet[1].state.waiting
+    assert True in lifted and False in lifted
+    feet[0].state, feet[1].state, feet[2].state = (
+        Guided(((0.0, 0.0, 0.1),)),
+        Swing(0.5, 1.0, 0.03),
+        Swing(0.5, 1.0, 0.03),
+    )
+    feet[3].state = Swing(0.5, 1.0, 0.03)
+    lift_off(MACHINE, feet, NEUTRAL, JOINTS)  # only two others stand
+    assert feet[0].state.waiting
