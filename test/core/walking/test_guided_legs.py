@@ -298,11 +298,8 @@ def test_one_waiting_foot_lifts_off_at_a_time_once_the_others_support_the_robot_
         lifted.append(not feet[0].state.waiting)
         assert lifted[-1] == (margin >= 0.016) and feet[1].state.waiting
     assert True in lifted and False in lifted
-    feet[0].state, feet[1].state, feet[2].state = (
-        Guided(((0.0, 0.0, 0.1),)),
-        Swing(0.5, 1.0, 0.03),
-        Swing(0.5, 1.0, 0.03),
-    )
-    feet[3].state = Swing(0.5, 1.0, 0.03)
+    feet[0].state.waiting = True
+    for foot in feet[1:4]:
+        foot.state = Swing(0.5, 1.0, 0.03)
     lift_off(MACHINE, feet, NEUTRAL, JOINTS)  # only two others stand
     assert feet[0].state.waiting

@@ -225,11 +225,8 @@ def lift_off(robot: Robot, feet: Sequence[Foot], pose: BodyPose, joints: Sequenc
     """Lets a waiting foot lift off once the others support the robot; `joints` (n, 3) [rad] are the present angles."""
     for leg, foot in enumerate(feet):
         if isinstance(foot.state, Guided) and foot.state.waiting:
-            others = supporting_contacts(feet, leg)
-            if (
-                len(others) >= 3
-                and static_margin(others, center_of_mass_in_footprint(robot, joints, pose)) >= LIFT_OFF_MARGIN
-            ):
+            center = center_of_mass_in_footprint(robot, joints, pose)
+            if static_margin(supporting_contacts(feet, leg), center) >= LIFT_OFF_MARGIN:
                 foot.state.waiting = False
                 return
 
