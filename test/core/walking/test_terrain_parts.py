@@ -441,3 +441,11 @@ def test_touch_downs_off_the_plane_make_the_ground_rough_and_those_on_it_smooth_
     assert rough.stretch == pytest.approx(1.1)  # a third more time at most
     assert rough.timing == SMOOTH.towards(STEEP, rough.roughness)
     assert roughness_after(0.0065, 0.0, 0.01).roughness == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("state", [Dropping(0.2, 0.02, 0.0, 0.0, 0.0, end=0.08), Swing(0.5, 1.0, 0.1)])
+def test_over_uneven_ground_feet_in_the_air_are_kept_in_reach(state):
+    feet, terrain = [Foot(0.1 * leg, 0.2) for leg in range(4)], TerrainAdaptation(4, MACHINE.walk.height)
+    feet[1].z, feet[1].state, terrain.contacts = 0.1, replace(state), [True, False, True, True]
+    terrain.step(feet, [math.inf] * 4, DT, ReachUpTo(0.03))
+    assert 0.028 < feet[1].z <= 0.03 - REACH_MARGIN and [foot.z for foot in feet[::2]] == [0.0, 0.0]
