@@ -94,3 +94,15 @@ def test_feet_in_a_line_or_a_single_one_share_the_weight_evenly():
     in_a_line = [(0.1 * k, 0.0) for k in range(4)]
     assert foot_loads(in_a_line, [True, True, False, True], (0.05, 0.1), 12.0) == [4.0, 4.0, 0.0, 4.0]
     assert foot_loads(in_a_line, [False, False, True, False], (0.05, 0.1), 12.0) == [0.0, 0.0, 12.0, 0.0]
+
+
+def test_foot_loads_do_not_depend_on_where_the_robot_stands():
+    feet = [(0.2, 0.1), (-0.2, 0.15), (0.0, -0.2), (0.1, 0.3), (-0.1, 0.0)]
+    for planted in ([True] * 5, [True, True, True, False, True]):
+        here = foot_loads(feet, planted, (0.02, 0.03), 20.0)
+        there = foot_loads([(x + 0.3, y - 0.7) for x, y in feet], planted, (0.32, -0.67), 20.0)
+        assert (
+            there == pytest.approx(here) and min(load for load, down in zip(here, planted, strict=True) if down) > 0.1
+        )
+        for axis, at in ((0, 0.02), (1, 0.03)):
+            assert sum(load * foot[axis] for load, foot in zip(here, feet, strict=True)) == pytest.approx(20.0 * at)

@@ -269,6 +269,16 @@ def test_the_region_share_of_a_pose_is_the_largest_with_reach_and_margin():
     assert len(found) > 3
 
 
+def test_the_region_share_of_a_body_that_is_kept_level_is_the_largest_that_fits_or_none():
+    shares, found = (2.0, 1.75, 1.5, 1.25, 1.0, 0.9, 0.8, 0.7, 0.6), set()
+    for k in range(40):
+        pose = BodyPose(z=0.01, roll=0.012 * k, pitch=-0.006 * k)
+        fits = [share for share in shares if CAPABILITIES.strides.fits(pose, share, MACHINE.walk.lift_height)]
+        assert FEASIBILITY.tilted_region_share(pose) == max(fits, default=0.0)
+        found.add(max(fits, default=0.0))
+    assert len(found) > 4 and 0.0 in found
+
+
 # --- the body over the feet ---------------------------------------------------------------------------------
 
 

@@ -1,0 +1,79 @@
+"""What a robot can do: computed or stored, its gaits by name and by speed."""
+
+from dataclasses import replace
+
+import pytest
+from support.drives import robot
+from support.robots.other_robots import four_legs
+
+from hexapod_control.core.gait.gait_table import AUTO, GaitSelection
+from hexapod_control.core.kinematics.body_pose import BodyPose
+from hexapod_control.core.kinematics.se2 import Twist
+from hexapod_control.core.workspace.capabilities import Capabilities
+from hexapod_control.core.workspace.stance_regions import REGION_SHARES
+
+MACHINE = robot("phantomx")
+CAPABILITIES = Capabilities.of(MACHINE)
+
+
+class Store:
+    """Holds the capabilities of one robot, and notes what is written."""
+
+    def __init__(self, found=None):
+        self.found, self.written = found, []
+
+    def read(self, robot):
+        return self.found
+
+    def write(self, capabilities):
+        self.written.append(capabilities)
+
+
+def test_capabilities_are_read_from_the_store_or_else_computed_and_written_to_it():
+    empty, full = Store(), Store(CAPABILITIES)
+    try:
+        Capabilities.use_store(empty)
+        found = Capabilities.of(replace(MACHINE, name="one"))
+        Capabilities.use_store(full)
+        again = Capabilities.of(replace(MACHINE, name="other"))
+    finally:
+        Capabilities.use_store(None)
+    assert found.robot.name == "one" and empty.written == [found]
+    assert again is CAPABILITIES and full.written == []
+    assert found.margins == CAPABILITIES.margins and found.gaits == CAPABILITIES.gaits and not found.drift
+
+
+def test_a_robot_whose_own_gait_is_unknown_is_refused_and_auto_is_known():
+    with pytest.raises(ValueError, match="unknown gait 'gallop'; known: tripod, ripple, tetrapod, wave, auto"):
+        Capabilities.of(replace(MACHINE, walk=replace(MACHINE.walk, gait="gallop")))
+    assert Capabilities.of(replace(MACHINE, walk=replace(MACHINE.walk, gait=AUTO))).selection().name == AUTO
+
+
+def test_a_gait_is_selected_by_name_and_without_one_it_is_that_of_the_robot():
+    gaits = CAPABILITIES.gaits
+    assert CAPABILITIES.gait_names == ("tripod", "ripple", "tetrapod", "wave", "auto")
+    assert CAPABILITIES.selection("wave") == GaitSelection("wave", (gaits["wave"],))
+    assert CAPABILITIES.selection() == GaitSelection.of(gaits[MACHINE.walk.gait])
+    assert CAPABILITIES.selection(AUTO) == GaitSelection(AUTO, (gaits["wave"], gaits["ripple"], gaits["tripod"]))
+    with pytest.raises(KeyError):
+        CAPABILITIES.selection("gallop")
+
+
+def test_the_highest_speed_that_several_gaits_allow_is_that_of_the_slowest():
+    for direction in (Twist(1.0, 0.0, 0.0), Twist(0.3, -0.5, 2.0)):
+        speeds = [CAPABILITIES.fastest(direction, [name]) for name in ("tripod", "wave", "ripple")]
+        assert CAPABILITIES.fastest(direction, ["tripod", "wave", "ripple"]) == speeds[1]
+        assert CAPABILITIES.fastest(direction, ["ripple", "tripod"]) == speeds[2]
+        assert CAPABILITIES.fastest(direction.scaled(0.01), ["tripod"]) == pytest.approx(speeds[0])
+
+
+def test_a_gait_with_sway_has_the_greatest_region_share_that_fits_at_both_ends_of_it():
+    crawling = Capabilities.of(four_legs())
+    crawl, lift = crawling.gaits["crawl"], crawling.robot.walk.lift_height
+    share = crawling.region_share(crawl)
+    ends = [BodyPose(*crawl.sway), BodyPose(-crawl.sway[0], -crawl.sway[1])]
+    fits = [all(crawling.strides.fits(end, each, lift) for end in ends) for each in REGION_SHARES]
+    assert share == REGION_SHARES[fits.index(True)] < REGION_SHARES[0]
+    far = replace(crawl, sway=(0.0, 1.0))
+    assert crawling.region_share(far) == REGION_SHARES[-1]
+    assert CAPABILITIES.region_share(CAPABILITIES.gaits["tripod"]) == REGION_SHARES[0] == 2.0
