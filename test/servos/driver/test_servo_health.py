@@ -1,5 +1,6 @@
 """Faults of servos: brown-outs, single lost servos, overloads, and the resulting requests to the planner."""
 
+import math
 import re
 from itertools import pairwise
 
@@ -10,6 +11,7 @@ from support.scripted_bus import ScriptedBus, ScriptedDriver
 
 from hexapod_control.servos.bus.bus_interface import BusCounters, BusTiming, ServoFault, ServoQuantity
 from hexapod_control.servos.bus.model_numbers import KnownModel, ModelCheck
+from hexapod_control.servos.driver.health.battery_monitor import BatteryMonitor
 from hexapod_control.servos.driver.health.escalation import SIT_TIMEOUT_S
 from hexapod_control.servos.driver.health.line_health import LineHealth
 from hexapod_control.servos.driver.health.servo_health import ALL_SILENT_S, LEG_LOST_S, SILENCE_LIMIT_S
@@ -271,6 +273,36 @@ def test_an_empty_battery_warns_then_sits_and_ends_without_torque_until_it_is_ch
     assert rig.driver.reset_fault() == ""
     rig.clock.tick = 1e-3
     assert rig.driver.arm() == ""
+
+
+class Supply:
+    """Servos that report one voltage."""
+
+    rated_voltage, volts = None, 0.0
+
+    def voltage(self):
+        return self.volts
+
+
+def test_a_warning_of_the_battery_comes_after_half_a_second_and_ends_0_3_volts_above_its_limit():
+    monitor, group, now = BatteryMonitor(VOLTS), Supply(), 100.0
+    assert (monitor.voltage, monitor.limits) == (None, (10.5, 9.9))
+    for volts, kinds in ((10.6, []), (10.4, ["battery"]), (10.78, ["battery"]), (10.82, [])):
+        group.volts = volts
+        for _ in range(60):
+            now += 0.1
+            monitor.update(group, now)
+        assert monitor.voltage == pytest.approx(volts, abs=1e-6)
+        assert [found.kind for found in monitor.diagnoses()] == kinds
+    monitor = BatteryMonitor(VOLTS)
+    group.volts = 10.0
+    for later, kinds in ((0.0, []), (0.45, []), (0.55, ["battery"])):
+        monitor.update(group, now + later)
+        assert [found.kind for found in monitor.diagnoses()] == kinds
+    assert "critical at 9.9 V: charge it soon" in monitor.diagnoses()[0].text
+    group.volts = 0.0
+    monitor.update(group, now + 0.55 + 0.25)  # the time constant
+    assert monitor.voltage == pytest.approx(10.0 / math.e)
 
 
 def test_a_robot_that_sits_loses_its_torque_at_once_and_only_if_it_was_asked_to_sit():

@@ -407,6 +407,14 @@ def test_the_robot_rises_on_its_feet_and_lies_down_again():
     assert not kit.world.torques.any()
 
 
+def test_the_servos_settle_before_their_torque_is_switched_off():
+    kit, slept = lying_kit(), []
+    bus = kit.bus()
+    hands = HandPositioning(bus, {}, 50.0, lambda seconds: slept.append((seconds, bool(kit.world.torques.all()))))
+    rise(bus, hands, robot(), kit.mounted, LoadWatch(kit.mounted, 11.1))
+    assert slept[-1] == (0.3, True)
+
+
 def told(watch, volts=None, loads=(), temperature=40.0, supply=None, silent=()):
     """What a watch says to readings of three joints."""
     loads = dict(enumerate(loads))

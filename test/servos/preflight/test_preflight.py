@@ -72,6 +72,9 @@ DANGEROUS = [
     ("dynamixel2", "operating mode", 4, "operating mode is 4: extended position mode"),
     ("dynamixel2", "maximum position", 2500, "maximum position is 2500: it cuts the joint's range "),
     ("lx16a", "mode", 1, "mode is 1: motor mode"),
+    ("dynamixel1", "counter-clockwise limit", 600, "counter-clockwise limit is 600: it cuts the joint's range "),
+    ("dynamixel2", "minimum position", 1500, "minimum position is 1500: it cuts the joint's range "),
+    ("lx16a", "maximum position", 550, "maximum position is 550: it cuts the joint's range "),
     ("lx16a", "minimum position", 450, "minimum position is 450: it cuts the joint's range "),
 ]
 UNUSUAL = [
@@ -83,6 +86,9 @@ UNUSUAL = [
     ("dynamixel1", "return delay", 250, "return delay is 250: its replies are late by 2 us per unit"),
     ("dynamixel1", "status return level", 1, "status return level is 1: the servo does not confirm writes"),
     ("dynamixel2", "homing offset", -500, "homing offset is -500: the robot file does not say"),
+    ("feetech_st", "maximum torque", 900, "maximum torque is 900: the servo does not have its full torque"),
+    ("feetech_sc", "return delay", 1, "return delay is 1: its replies are late by 2 us per unit"),
+    ("dynamixel2", "return delay", 250, "return delay is 250: its replies are late by 2 us per unit"),
     ("dynamixel2", "PWM limit", 100, "PWM limit is 100: the servo does not have its full torque"),
     ("lx16a", "offset", -20, "offset is -20: the robot file does not say"),
 ]

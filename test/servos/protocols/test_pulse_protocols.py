@@ -823,8 +823,11 @@ class Scripted:
 
 def test_an_ssc32_that_first_sends_something_else_is_identified_and_the_wrong_reply_counted():
     port = MemoryPort(Scripted(b"SSC-32 ready", b"+"))
+    read, left = port.read, []
+    port.read = lambda count, deadline: left.append(len(port.waiting)) or read(count, deadline)
     bus = Ssc32Bus(port, ALL)
     assert set(bus.identify()) == set(ALL)
+    assert left == [12, 11, 0, 1]  # the rest is read before the board is asked again, once it is ready
     assert (bus.counters.bad, bus.counters.received) == (1, 1)
     assert port.written == [b"\x1bQ\r"] * 2
     late = Ssc32Bus(MemoryPort(Scripted(b"", b".")), ALL)
