@@ -121,7 +121,7 @@ class Dynamixel2Bus:
     def received_goals(self, ids: Sequence[int]) -> dict[int, int]:
         """Raw goals as the servos have received them; silent servos are missing from the result."""
         rows = self._sync(Dynamixel2Register.GOAL, 4, ids)
-        return {servo: int.from_bytes(row[1:5], "little", signed=True) for servo, row in rows.items()}
+        return {servo: int.from_bytes(row[1:], "little", signed=True) for servo, row in rows.items()}
 
     def torques(self, ids: Sequence[int]) -> dict[int, bool]:
         """Whether the torque of these servos is on; silent servos are missing from the result."""

@@ -47,6 +47,22 @@ def test_after_a_start_byte_in_noise_and_after_a_wrong_sum_the_next_frame_is_fou
         assert AdapterFrame(7, b"abc") in decoder.feed(noise + 300 * good)
 
 
+def test_a_start_byte_right_before_a_frame_costs_nothing_and_a_frame_has_4096_bytes_at_most():
+    good = frame(REQUEST, 7, bytes(20))
+    assert AdapterDecoder(REQUEST).feed(bytes([REQUEST]) + good) == [AdapterFrame(7, bytes(20))]
+    wrong = good[:-1] + bytes([good[-1] ^ 1])
+    assert AdapterDecoder(REQUEST).feed(wrong + good) == [AdapterFrame(7, bytes(20))]
+    assert AdapterDecoder(REQUEST).feed(frame(REQUEST, 7, bytes(4091))) == [AdapterFrame(7, bytes(4091))]
+    assert AdapterDecoder(REQUEST).feed(frame(REQUEST, 7, bytes(4092)) + good) == [AdapterFrame(7, bytes(20))]
+
+
+def test_a_frame_is_what_the_description_says():
+    assert frame(REQUEST, 7, b"abc") == bytes((0xA5, 3, 0, 7, 97, 98, 99, (0xA5 + 3 + 7 + 97 + 98 + 99) & 0xFF))
+    assert frame(REPLY, 1, bytes(300))[:4] == bytes((0x5A, 0x2C, 0x01, 1))
+    body = encoded((I2cWrite(0x40, b"\x06"), I2cRead(0x41, 300), I2cWrite(0x42, bytes(258))))
+    assert body == bytes((0x80, 1, 0, 6, 0x83, 0x2C, 1, 0x84, 2, 1)) + bytes(258)
+
+
 def test_an_unfinished_frame_can_be_dropped():
     decoder, good = AdapterDecoder(REQUEST), frame(REQUEST, 7, b"abc")
     assert decoder.feed(good[:-1]) == []
