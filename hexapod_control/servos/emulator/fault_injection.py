@@ -14,7 +14,8 @@ from hexapod_control.core.names import JOINTS
 from hexapod_control.servos.bus.bus_interface import ServoFault
 from hexapod_control.servos.emulator.chips.i2c_adapter import I2cAdapter
 from hexapod_control.servos.emulator.chips.i2c_wire import I2cWire
-from hexapod_control.servos.emulator.pseudo_terminal import PseudoTerminal, WireFaults
+from hexapod_control.servos.emulator.emulated_line import WireFaults
+from hexapod_control.servos.emulator.pseudo_terminal import PseudoTerminal
 from hexapod_control.servos.emulator.servo_world import LagWorld
 from hexapod_control.servos.settings.joint_calibration import JointCalibration
 from hexapod_control.servos.settings.joint_words import joint_row, leg_row

@@ -1,0 +1,98 @@
+"""The line between a host and an emulated device: when bytes arrive, and what faults do to them. No I/O, no clock."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from hexapod_control.servos.emulator.device import DelayedReply
+
+
+@dataclass(slots=True)
+class WireFaults:
+    """Faults of the line; shares of replies are 0 to 1. May be changed at any time."""
+
+    drop: float = 0.0  # share that is lost
+    flip: float = 0.0  # share with one bit wrong
+    corrupt: float = 0.0  # share of the bytes, in both directions, that are wrong
+    truncate: float = 0.0  # share that is cut off
+    double: float = 0.0  # share that is sent twice
+    glue: bool = False  # replies wait for the next one and come in one piece
+    split: bool = False  # replies come byte by byte
+    echo: bool = False  # the host's bytes are echoed
+    noise: bytes = b""  # before every reply
+    slow: float = 0.0  # [s] before every reply, for which the line is busy
+    late: float = 0.0  # [s] by which replies reach the host later
+    mute: bool = False  # nothing is sent to the host
+
+
+class EmulatedLine:
+    """A line of one baud. All times are steady times [s]."""
+
+    def __init__(self, baud: int, turnaround: float, seed: int) -> None:
+        """`turnaround` [s] is the USB delay before every first reply."""
+        self.faults = WireFaults()
+        self._byte, self._turnaround, self._random = 10.0 / baud, turnaround, random.Random(seed)
+        self.clear()
+
+    def clear(self) -> None:
+        """Nothing is under way."""
+        self._received_at = self._transmitted_at = 0.0
+        self._held = b""
+
+    def sent(self, data: bytes, now: float) -> float:
+        """Takes bytes that the host sends. Returns when the device has received the last one."""
+        self._received_at = max(now, self._received_at) + len(data) * self._byte
+        return self._received_at
+
+    def received(self, data: bytes, *, garbled: bool) -> bytes:
+        """The bytes as the device receives them; `garbled` if the host has another baud."""
+        return self._garble(data) if garbled else self._corrupted(data)
+
+    def schedule(self, replies: Iterable[DelayedReply], end: float, *, garbled: bool) -> list[tuple[float, bytes]]:
+        """When the host has received which bytes, for the replies to a request that was received at `end`."""
+        found: list[tuple[float, bytes]] = []
+        begin = max(end, self._transmitted_at)
+        for i, (delay, reply) in enumerate(replies):
+            begin += delay + (self._turnaround if i == 0 else 0.0)
+            for spoken in self._disturbed(reply):
+                begin += self.faults.slow + len(spoken) * self._byte
+                found += self._pieces(self._garble(spoken) if garbled else spoken, begin + self.faults.late)
+        self._transmitted_at = begin
+        return found
+
+    def _pieces(self, reply: bytes, end: float) -> list[tuple[float, bytes]]:
+        if not self.faults.split:
+            return [(end, reply)]
+        last = len(reply) - 1
+        return [(end - (last - i) * self._byte, reply[i : i + 1]) for i in range(len(reply))]
+
+    def _disturbed(self, reply: bytes) -> list[bytes]:
+        """A reply after the faults of the line, in pieces."""
+        faults, chance = self.faults, self._random.random
+        if not reply or faults.mute or chance() < faults.drop:
+            return []
+        if chance() < faults.flip:
+            bit = self._random.randrange(8 * len(reply))
+            changed = bytearray(reply)
+            changed[bit // 8] ^= 1 << bit % 8
+            reply = bytes(changed)
+        reply = self._corrupted(reply)
+        if chance() < faults.truncate:
+            reply = reply[: self._random.randrange(len(reply))]
+        if faults.glue and not self._held:
+            self._held = reply
+            return []
+        held, self._held = self._held, b""
+        reply = held + faults.noise + reply
+        return [reply, reply] if chance() < faults.double else [reply]
+
+    def _corrupted(self, data: bytes) -> bytes:
+        share, chance = self.faults.corrupt, self._random
+        if not share:
+            return data
+        return bytes(chance.randrange(256) if chance.random() < share else byte for byte in data)
+
+    def _garble(self, data: bytes) -> bytes:
+        return bytes(self._random.randrange(256) for _ in data)
