@@ -1,6 +1,7 @@
 """PCA9685 boards on an emulated bus: bytes of the data sheet, pulses, order of writes and lost boards."""
 
 import errno
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
@@ -10,6 +11,7 @@ from support.kits.memory_wire import Kit
 from hexapod_control.servos.bus.bus_interface import BusError, NoAnswerError, ServoQuantity
 from hexapod_control.servos.emulator.chips.i2c_adapter import I2cAdapter
 from hexapod_control.servos.emulator.servo_world import LagWorld
+from hexapod_control.servos.i2c import pwm_chip
 from hexapod_control.servos.i2c.adapter_frames import REPLY, REQUEST, encoded, frame
 from hexapod_control.servos.i2c.i2c_port import I2cRead, I2cWrite, failure
 from hexapod_control.servos.i2c.pwm_chip import Pca9685, prescale
@@ -66,6 +68,17 @@ class Boards:
 def test_the_prescaler_is_that_of_the_data_sheet():
     assert [prescale(25.0, hertz) for hertz in (200, 1526, 24)] == [0x1E, 0x03, 0xFD]
     assert prescale(25.0, 50.0) == 121
+    assert [prescale(25.0, hertz) for hertz in (3000, 10)] == [3, 255]
+
+
+def test_a_board_gets_half_a_millisecond_to_wake_up_once(monkeypatch):
+    slept = []
+    monkeypatch.setattr(pwm_chip, "time", SimpleNamespace(sleep=slept.append))
+    boards = Boards((5,), (0x40,)).armed()
+    assert slept == [0.0005]
+    boards.bus.torque((5,), False)
+    boards.bus.torque((5,), True)
+    assert slept == [0.0005]  # it runs
 
 
 def test_a_board_is_configured_asleep_and_its_pulses_are_written_in_one_transfer():
@@ -100,7 +113,9 @@ def test_a_pulse_is_as_long_as_ordered_within_half_a_step_at_every_frequency(fre
 
 
 def test_a_channel_without_a_pulse_has_only_the_bit_that_switches_it_off():
-    assert Pca9685(Boards().port, 0x40, 25.0, 50.0).led(0) == bytes([0, 0, 0, 0x10])
+    chip = Pca9685(Boards().port, 0x40, 25.0, 50.0)
+    assert chip.led(0) == bytes([0, 0, 0, 0x10])
+    assert chip.led(99999) == bytes([0, 0, 0xFF, 0x0F])  # the last step of a period
 
 
 def test_an_oscillator_that_is_not_measured_lengthens_all_pulses_by_its_error():

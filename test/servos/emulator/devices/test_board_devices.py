@@ -256,6 +256,7 @@ def test_the_serial_timeout_of_a_maestro_begins_with_a_command_and_strikes_once(
     assert device.errors == MaestroError.NONE  # nothing was received yet
     device.receive(maestro.targets(0, [1500] * 18), 20.0)
     device.receive(b"\x84", 20.4)  # not a command yet
+    assert device.errors == MaestroError.NONE and world.torques.all()
     device.receive(b"", 20.51)
     assert device.errors == MaestroError.TIMEOUT and not world.torques.any()
     device.receive(b"", 30.0)
