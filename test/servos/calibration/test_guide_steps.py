@@ -4,11 +4,13 @@ import math
 import re
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from support.kits.calibrating_user import User, run
 from support.kits.memory_wire import Kit
-from support.phantomx import robot
+from support.phantomx import LEGS, lying, robot
 
+from hexapod_control.core.names import JOINTS
 from hexapod_control.servos.bus.bus_interface import BusError
 from hexapod_control.servos.calibration.calibration_state import REST_POSE, CalibrationState
 from hexapod_control.servos.calibration.dialog import Abandoned, command
@@ -17,6 +19,7 @@ from hexapod_control.servos.calibration.steps.identify_joints import identify
 from hexapod_control.servos.calibration.steps.rest_pose import horns_off
 from hexapod_control.servos.settings.servo_section import standard
 
+NAMES = [f"{leg} {joint}" for leg in LEGS for joint in JOINTS]
 TOOTH = math.radians(360.0 / 25.0)
 
 
@@ -35,6 +38,35 @@ def test_a_correct_assignment_is_confirmed_with_one_turn_of_each_joint():
     user = User(kit)
     assert mounts(run(kit, user, ["check"])) == mounts(kit.mounted)
     assert len(user.asked) == 18
+
+
+@pytest.mark.parametrize(
+    ("protocol", "step", "texts"),
+    [
+        ("feetech_st", "check", ["Does every joint have the right servo and sign? Torque is off"]),
+        ("ssc32", "check", ["Does every joint have the right servo and sign? Each joint in turn moves a little"]),
+        ("feetech_st", "rest", ["The rest pose. Torque is off: put one leg after the other into the pose by hand."]),
+        ("ssc32", "rest", ["The rest pose. Jog with + and - (10 units), ++ and -- (50), or a number like +7"]),
+        ("feetech_st", "verify", ["Are all feet in one plane? Torque is off.", "feet above their common plane [mm]: "]),
+        (
+            "ssc32",
+            "verify",
+            [
+                "Are all feet in one plane? The robot will move to its standing pose: keep a hand on it.",
+                "The robot stands. Each foot must just hold a sheet of paper. Jog with",
+                "feet were above the plane [mm]: ",
+            ],
+        ),
+        ("feetech_st", "wiggle", ["Which servo is which joint? Lift the robot, its legs free."]),
+        ("ssc32", "wiggle", ["Which servo is which joint?", "before the first one turns, all move to the middle"]),
+    ],
+)
+def test_every_step_begins_with_what_is_to_be_done_and_ends_with_what_was_found(protocol, step, texts):
+    start = np.ravel(lying()) if step == "verify" else [REST_POSE[row % 3] for row in range(18)]
+    user = User(Kit(protocol, start=start))
+    user.answers = [(f"servo {user.kit.mounted[row].id}:", f"{legs} +") for row, legs in enumerate(NAMES)]
+    run(user.kit, user, [step])
+    assert [text for text in texts if len([said for said in user.said if text in said]) != 1] == []
 
 
 def test_a_wrong_sign_is_found_and_corrected():

@@ -82,7 +82,9 @@ def test_the_positions_in_the_rest_pose_are_the_centres_at_its_angles():
 def test_marks_on_both_sides_give_the_scale_of_each_side_and_mirrored_legs_copy_it():
     changes = [(row, {"units_per_rad": 700.0, "units_per_rad_neg": 600.0}) for row in (0, 1)]
     kit = Kit(changes=changes)
-    joints = run(kit, Measurer(kit, [("measure the scale of left_front", "y")]), ["marks"])
+    user = Measurer(kit, [("measure the scale of left_front", "y")])
+    joints = run(kit, user, ["marks"])
+    assert not user.shown("left_middle_coxa at ")
     for row in (0, 1):
         assert joints[row].units_per_rad == pytest.approx(700.0, abs=2.0)
         assert joints[row].units_per_rad_neg == pytest.approx(600.0, abs=2.0)
@@ -134,6 +136,7 @@ def test_goals_stay_three_degrees_from_the_stops_and_other_legs_copy_them_by_ang
         assert low - 0.51 <= joint.low <= low + inside
         assert high - inside <= joint.high <= high + 0.51
     assert len(user.shown("copy scale and limits of ")) == 5
+    assert len(user.shown("by hand from stop to stop")) == 3  # only of the first leg
 
 
 def test_limits_that_leave_out_the_rest_pose_are_not_used_and_nothing_is_copied_without_consent(monkeypatch):
