@@ -52,6 +52,18 @@ def test_servos_are_on_their_channels_in_order_and_other_channels_do_nothing():
     assert list(world.goals) == [1200, 1700]
 
 
+@pytest.mark.parametrize(
+    ("device", "question", "delay"),
+    [
+        (Ssc32Device, b"Q\rQ\r", 0.0005),
+        (MaestroDevice, 2 * maestro.query_moving(), 0.0001),
+        (Servo2040Device, 2 * servo2040.query(0, 1), 0.0001),
+    ],
+)
+def test_a_board_replies_after_its_delay_and_then_without_a_pause(device, question, delay):
+    assert [found for found, _ in device(LagWorld(SCALE)).receive(question, 0.0)] == [delay, 0.0]
+
+
 # --- SSC-32 ------------------------------------------------------------------------------------------
 
 
@@ -105,6 +117,7 @@ def test_lines_of_an_ssc32_are_parsed_as_in_its_manual(line, command):
 
 
 def test_a_smaller_board_has_fewer_channels():
+    assert sent(Ssc32Device(LagWorld(SCALE)), b"#31P1500#30P1600\rQP31\rQP32\r#32P1500\rQP30\r") == b"\x96\xa0"
     assert parse(b"#17P1500", last=17) == Ssc32Move(((17, 1500, 0),))
     assert parse(b"#18P1500", last=17) is None
     device = Ssc32Device(LagWorld(SCALE), count=18)
@@ -150,6 +163,7 @@ def test_the_first_move_of_an_ssc32_channel_is_at_once_and_the_next_from_where_i
 @pytest.mark.parametrize(("volts", "count"), [(11.1, 189), (20.0, 255), (-1.0, 0), (math.nan, 0), (0.0, 0)])
 def test_an_ssc32_reads_its_battery_behind_a_divider_from_the_second_reading_on(volts, count):
     device = Ssc32Device(LagWorld(SCALE, voltage=volts), battery="B")
+    device.world.voltages[1:] = 5.0  # only that of the first servo is measured
     assert sent(device, b"VB\r") == b"\x00"
     assert sent(device, b"VB\r") == bytes([count])
     assert sent(device, b"VAVCVB\r") == bytes([0, 0, count]) == sent(device, b"VAVCVB\r")
@@ -291,6 +305,8 @@ def value(device, index, dialect):
 )
 def test_the_current_of_a_servo2040_is_that_of_its_servos(dialect, shown):
     device = Servo2040Device(LagWorld(SCALE), dialect=dialect)
+    device.world.voltages[1:] = 5.0  # only that of the first servo is measured
+    assert value(device, 25, dialect) == (1110 if dialect is Servo2040Dialect.FORK else 3444)
     assert value(device, 24, dialect) == (0 if dialect is Servo2040Dialect.FORK else 512)
     device.receive(servo2040.set_goals(0, [1500] * 18) + servo2040.relay(True), 0.0)
     assert value(device, 24, dialect) == shown
