@@ -47,7 +47,6 @@ def foot_markers(robot: Robot, stances: StanceRegionTable, plan: TickPlan, frame
 def _marker(space: str, kind: int, size: float, points: Sequence[Vector]) -> Marker:
     marker = Marker(ns=space, type=kind, action=Marker.ADD)
     marker.scale.x = marker.scale.y = marker.scale.z = size
-    marker.pose.orientation.w = 1.0
     marker.lifetime.nanosec = int(MARKER_LIFETIME_S * 1e9)
     marker.points = [PointMessage(x=x, y=y, z=z) for x, y, z in points]
     return marker

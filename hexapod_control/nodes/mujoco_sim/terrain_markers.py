@@ -68,6 +68,5 @@ def _single(kind: int, size: Array, at: Array, turn: Array) -> Marker:
 def _list(half: tuple[float, ...], points: list[Array]) -> Marker:
     marker = Marker(type=Marker.CUBE_LIST)
     marker.scale.x, marker.scale.y, marker.scale.z = (2.0 * value for value in half)
-    marker.pose.orientation.w = 1.0
     marker.points = [PointMessage(x=float(x), y=float(y), z=float(z)) for x, y, z in points]
     return marker

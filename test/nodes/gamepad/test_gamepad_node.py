@@ -113,6 +113,12 @@ def test_stick_values_start_at_zero_at_the_edge_of_the_dead_zone():
     assert values == sorted(values)
 
 
+def test_a_value_beyond_the_ends_of_its_axis_counts_as_its_end_and_an_axis_without_range_as_centred():
+    assert after(Device(), (EV_ABS, 5, 999)).axes[5] == -1.0 and after(Device(), (EV_ABS, 5, -999)).axes[5] == 0.0
+    assert after(Device(), (EV_ABS, 0, -99_999)).axes[0] == 1.0 and after(Device(), (EV_ABS, 0, 99_999)).axes[0] == -1.0
+    assert after(Device(XBOX | {0: (0, 0)}), (EV_ABS, 0, 7)).axes[0] == 0.0
+
+
 @pytest.mark.parametrize(("axes", "right"), [(XBOX, (3, 4)), (GENERIC, (2, 5)), (BLUETOOTH, (2, 5))])
 def test_the_right_stick_is_found_whichever_axes_it_has(axes, right):
     low = axes[right[0]][0]

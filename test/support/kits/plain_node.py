@@ -89,6 +89,7 @@ class PlainNode:
         self.topics, self.callbacks, self.options, self.services = {}, {}, {}, {}
         self.service_clients, self.plain_timers, self.reports, self.publishers_of = {}, [], {}, {}
         self.clock_monitor = SimpleNamespace(cause=lambda question, now: question)
+        self.duties, self.all_subscriptions, self.deactivated, self.namespace = [], [], [], ""
 
     # --- for the test ---------------------------------------------------------------------------------------------
 
@@ -115,11 +116,14 @@ class PlainNode:
 
     def create_subscription(self, kind, topic, callback, qos, **options):
         self.callbacks[topic], self.options[topic] = callback, options
-        return SimpleNamespace(
+        made = SimpleNamespace(
             topic=topic, topic_name=topic, get_publisher_count=lambda: len(self.publishers_of.get(topic, ()))
         )
+        self.all_subscriptions.append(made)
+        return made
 
     def destroy_subscription(self, subscription):
+        self.all_subscriptions.remove(subscription)
         del self.callbacks[subscription.topic]
 
     def create_service(self, kind, name, callback):
@@ -151,6 +155,15 @@ class PlainNode:
 
     def get_name(self):
         return self._name
+
+    def get_namespace(self):
+        return self.namespace or "/"
+
+    def get_fully_qualified_name(self):
+        return f"{self.namespace}/{self._name}"
+
+    def deactivate(self, reason):
+        self.deactivated.append(reason)
 
     def get_clock(self):
         return SimpleNamespace(now=lambda: self)
