@@ -86,6 +86,10 @@ def test_measured_joints_are_not_read_while_targets_flow(chain):
         assert bool(chain.node.last_report("refused joint_states")) is read
 
 
+def test_late_targets_are_looked_for_twenty_times_a_second(chain):
+    assert 50_000_000 in {timer.timer_period_ns for timer in chain.node.timers}
+
+
 def test_without_measured_joints_there_are_no_targets_and_after_two_seconds_that_is_reported(chain):
     chain.node.started = chain.time.now
     for seconds, reported in ((1.9, False), (0.2, True)):

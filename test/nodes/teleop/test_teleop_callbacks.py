@@ -133,6 +133,10 @@ def test_a_silent_gamepad_is_a_stop_once_and_reported_if_it_was_driving(pad, mon
     assert pad.node.status()["driving"] == ("yes" if drives else "no")
 
 
+def test_the_silence_of_a_gamepad_is_looked_for_fifty_times_a_second(pad):
+    assert 20_000_000 in {timer.timer_period_ns for timer in pad.node.timers}
+
+
 def test_missing_controls_are_named_when_a_gamepad_is_heard_first(pad):
     pad.does(buttons=11)
     assert pad.report("missing")[1].startswith("joy: this gamepad has no ")
