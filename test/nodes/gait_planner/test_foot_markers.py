@@ -7,6 +7,7 @@ from visualization_msgs.msg import Marker
 
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.planner.planner import Planner
+from hexapod_control.nodes.gait_planner import foot_markers as foot_markers_module
 from hexapod_control.nodes.gait_planner.foot_markers import foot_markers
 from hexapod_control.ros import messages
 
@@ -59,6 +60,19 @@ def test_a_walk_is_shown_with_its_feet_in_two_colours_over_the_polygon_of_those_
         assert marker.scale.x == marker.scale.y == marker.scale.z > 0.0
         assert marker.pose.orientation.w == 1.0
         assert 0 < marker.lifetime.nanosec <= 500_000_000 and marker.lifetime.sec == 0
+
+
+def test_a_foot_is_green_on_the_ground_and_orange_in_the_air_the_polygon_blue_and_footholds_grey():
+    assert color(foot_markers_module.PLANTED) == (0.15, 0.65, 0.25, 1.0)
+    assert color(foot_markers_module.SWINGING) == (0.95, 0.6, 0.1, 1.0)
+    assert color(foot_markers_module.POLYGON) == (0.2, 0.45, 0.9, 0.9)
+    assert color(foot_markers_module.HOME) == (0.6, 0.6, 0.6, 0.7)
+    planner = standing_planner("phantomx")
+    feet, polygon, homes = shown(planner, planner.step(DT))
+    assert {color(each) for each in feet.colors} == {color(feet.color)} == {color(foot_markers_module.PLANTED)}
+    assert color(polygon.color) == color(foot_markers_module.POLYGON) and polygon.scale.x == 0.004
+    assert color(homes.color) == color(foot_markers_module.HOME)
+    assert {marker.lifetime.nanosec for marker in (feet, polygon, homes)} == {500_000_000}
 
 
 def test_while_the_joints_move_no_feet_are_shown():

@@ -44,7 +44,10 @@ def test_markers_have_ids_of_their_own_and_the_frame_of_the_world(markers):
     assert [marker.id for marker in markers] == list(range(len(markers)))
     frames = {(marker.ns, marker.action, marker.header.frame_id) for marker in markers}
     assert frames == {("terrain", Marker.ADD, WORLD_FRAME)}
-    assert all(marker.color.a > 0.0 for marker in markers)
+    assert (COLUMN_M, COLUMN_HEIGHT_M) == (0.1, 0.3)
+    for marker in markers:
+        shade = (marker.color.r, marker.color.g, marker.color.b, marker.color.a)
+        assert shade == pytest.approx((0.62, 0.66, 0.70, 1.0))
 
 
 def test_equal_upright_boxes_are_one_list(markers):

@@ -51,6 +51,18 @@ def test_late_targets_do_not_let_the_world_run_farther_ahead():
     assert lead.must_wait(0.1 + MAX_LEAD_PERIODS * 0.02 + 0.001, now=0.1)
 
 
+def test_the_bounds_are_a_tenth_of_a_second_two_periods_of_50_hz_and_three_seconds():
+    assert (MAX_CATCH_UP_S, MAX_LEAD_PERIODS, MAX_WAIT_S) == (0.1, 2.0, 3.0)
+    lead = ControllerLead()
+    lead.note_targets(0.0, now=0.0)
+    assert not lead.must_wait(0.04, now=0.0) and lead.must_wait(0.0401, now=0.0)
+    for stamp, longer in ((0.019, False), (0.101, False), (0.1, True)):  # periods that a controller may have
+        lead = ControllerLead()
+        lead.note_targets(0.0, now=0.0)
+        lead.note_targets(stamp, now=4.0)
+        assert lead.must_wait(stamp + 0.05, now=4.0) is not longer
+
+
 def test_it_does_not_wait_for_a_missing_controller():
     lead = ControllerLead()
     assert not lead.must_wait(100.0, now=0.0)

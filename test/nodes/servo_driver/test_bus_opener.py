@@ -13,6 +13,7 @@ from hexapod_control.nodes.servo_driver import bus_opener as module
 from hexapod_control.nodes.servo_driver.bus_opener import bus_opener, lying_joints
 from hexapod_control.servos.bus.bus_interface import ServoQuantity
 from hexapod_control.servos.bus.transaction import ReplyTiming
+from hexapod_control.servos.driver.setpoints.command_limiter import SPEED_MARGIN
 from hexapod_control.servos.settings.servo_section import servo_settings
 
 
@@ -39,6 +40,18 @@ def test_servos_without_a_wire_start_where_the_robot_is_and_are_quicker_than_any
         0.0,
     )
     bench.until(lambda: off(angles - 0.3) < 0.002, 0.3 / fastest + 0.1)
+
+
+def test_servos_without_a_wire_turn_twice_as_fast_as_any_command(monkeypatch):
+    made = []
+    monkeypatch.setattr(module, "LoopbackBus", lambda ids, **options: made.append((ids, options)))
+    settings = servo_settings(load("phantomx"))
+    bus_opener(settings, robot(), standing_joints(), 0.01, force_model=False)()
+    fastest = max(joint.no_load_speed for leg in robot().legs for joint in leg.joints)
+    ((ids, options),) = made
+    assert ids == settings.ids and options["speed"] == pytest.approx(2.0 * SPEED_MARGIN * fastest)
+    raw = [joint.raw(q) for joint, q in zip(settings.joints, standing_joints().ravel(), strict=True)]
+    assert options["positions"] == dict(zip(settings.ids, raw, strict=True))
 
 
 def test_a_robot_on_its_belly_has_its_feet_at_its_footholds():

@@ -170,7 +170,7 @@ def test_a_robot_that_sits_down_or_sits_is_not_asked_to_sit(timed, state, calls,
 
 def test_a_leg_is_asked_for_again_after_a_while_and_at_once_when_the_lost_legs_have_changed(timed):
     found = [timed.ask(LOSE_LEG, 1, after=after)[2] for after in (0.0, 0.9 * LEG_CHANGE_S, 0.2 * LEG_CHANGE_S)]
-    assert found == [["middle"], ["middle"], ["middle"] * 2]
+    assert found == [["middle"], ["middle"], ["middle"] * 2] and LEG_CHANGE_S == 20.0
     timed.node.deliver("lost_legs", String(data="left,right"))
     assert timed.folded == [{0, 2}]
     assert timed.ask(LOSE_LEG, 1) == (0, 0, ["middle"] * 3)
