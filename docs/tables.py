@@ -132,7 +132,7 @@ SERVICES: Mapping[str, str] = {
     "odometry/reset_odometry": "move the origin of `odom` to the robot",
     "mujoco_sim/set_pause": "true pauses the simulation, false continues it",
     "mujoco_sim/step_simulation": "one period of a paused simulation",
-    "mujoco_sim/reset_world": "the robot sits at the origin again",
+    "mujoco_sim/reset_world": "the robot is put at the origin, level, with its joint angles",
 }
 SECTIONS: Mapping[str, str] = {  # of a robot file, in the words above its keys
     "name": "What the robot is called.",

@@ -16,7 +16,6 @@ import numpy as np
 
 from hexapod_control.config.robots.robot_file import RobotFile
 from hexapod_control.config.robots.urdf import urdf
-from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.nodes.mujoco_sim.settings import SimulatorSettings
 from hexapod_control.nodes.mujoco_sim.simulated_bus import SimulatedBus
 from hexapod_control.nodes.mujoco_sim.simulated_torque import SimulatedTorque
@@ -44,15 +43,15 @@ class RunningWorld:
         self._between = "linear" if settings.bus else "hold"
         self._urdf = urdf(robot_file)
         self.simulation = Simulation(self.robot, self._urdf, self._as_stepped(world))
-        self._start = sitting_pose(self.robot)
-        self.simulation.reset(self._start)
+        sitting = sitting_pose(self.robot)
+        self.simulation.reset(sitting)
         self.lock = threading.RLock()
         self.paused = False
         self.last_targets_at = self._paused_at = time.monotonic()  # [s] steady time of the last targets
         self._clock_offset = 0.0  # [s] of the published time at the last reset of the world
         self._pace, self._lead = RealTimePacer(settings.sim_speed_factor, self.last_targets_at), ControllerLead()
         self.bus: SimulatedBus | None = None
-        follower = TargetFollower(self.robot, self._start, Interpolation(world.between_targets), CATCH_UP_S)
+        follower = TargetFollower(self.robot, sitting, Interpolation(world.between_targets), CATCH_UP_S)
         self.torque = SimulatedTorque(follower, lambda: self.simulation)
         self.driver: TargetFollower | SimulatedBus = follower
         if settings.bus:
@@ -141,16 +140,13 @@ class RunningWorld:
         self.paused = False
 
     def reset(self) -> None:
-        """Puts the robot at the origin; the published time continues."""
-        self._clock_offset = self.time
-        self.simulation.reset(self._at_origin)
-        self.driver.start(self._start)
-        self._pace.restart(time.monotonic())
+        """Puts the robot at the origin, level and with its present joint angles; the published time continues.
 
-    @property
-    def _at_origin(self) -> Array:
-        """Joints (n, 3) [rad] after a reset: servos on a bus stay where they are."""
-        return self.simulation.joints if self.bus else self._start
+        The controller keeps its plan, so other joint angles would be a jump.
+        """
+        self._clock_offset = self.time
+        self.simulation.reset(self.simulation.joints)
+        self._pace.restart(time.monotonic())
 
     def change(self, settings: WorldSettings) -> None:
         """Changes load and friction in place; another ground resets the world."""
@@ -159,8 +155,7 @@ class RunningWorld:
             simulation.take_over(self.simulation)
         else:
             self._clock_offset = self.time
-            simulation.reset(self._at_origin)
-            self.driver.start(self._start)
+            simulation.reset(self.simulation.joints)
         if not self.armed:
             simulation.release()
         self.simulation = simulation

@@ -50,8 +50,7 @@ class WorldServices:
     def _reset_world(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         with self._world.lock:
             self._world.reset()
-        pose = "keeps its joint angles" if self._world.bus else "sits"
-        response.success, response.message = True, f"the robot {pose} at the origin"
+        response.success, response.message = True, "the robot is at the origin, with its joint angles"
         return response
 
     def _push(self, message: Wrench) -> None:

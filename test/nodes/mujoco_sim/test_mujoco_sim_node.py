@@ -182,16 +182,17 @@ def test_a_step_is_one_period_and_only_while_paused(rig):
     rig.bench.until(lambda: len(rig.truth) >= count + 3)
 
 
-def test_reset_world_puts_the_robot_back_to_the_origin(rig):
+def test_reset_world_puts_the_robot_back_to_the_origin_as_it_stands(rig):
     rig.stand()
+    joints, height = rig.joints, rig.height
     rig.node.world.simulation.data.qpos[0] = 0.5
     rig.wait(3)
     assert rig.truth[-1].pose.pose.position.x > 0.4
     answer = rig.call("mujoco_sim/reset_world")
-    assert (answer.success, answer.message) == (True, "the robot sits at the origin")
+    assert (answer.success, answer.message) == (True, "the robot is at the origin, with its joint angles")
     rig.wait(10)
     assert rig.truth[-1].pose.pose.position.x == pytest.approx(0.0, abs=1e-3)
-    assert rig.height < 0.04
+    assert rig.joints == pytest.approx(joints, abs=0.02) and rig.height == pytest.approx(height, abs=0.002)
 
 
 def test_with_publish_clock_all_stamps_are_monotonic_simulated_time(bench):

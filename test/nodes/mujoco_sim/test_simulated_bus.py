@@ -125,7 +125,7 @@ def test_only_the_driver_publishes_joints_and_only_the_simulator_the_ground_trut
     assert bench.call(Trigger, "disarm").success
     bench.until(lambda: not simulator.status()["torque"], 3.0, "torque off")
     answer = bench.call(Trigger, "mujoco_sim/reset_world")
-    assert (answer.success, answer.message) == (True, "the robot keeps its joint angles at the origin")
+    assert (answer.success, answer.message) == (True, "the robot is at the origin, with its joint angles")
     simulator.publish_final_state()
     assert not os.path.lexists(link)
 

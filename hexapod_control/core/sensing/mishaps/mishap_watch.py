@@ -146,4 +146,5 @@ class MishapWatch:
     def carried_mishap(self) -> Mishap:
         """The mishap of a robot that was lifted."""
         text = "no foot bears load, so the robot was lifted: its joints hold"
-        return Mishap(MishapKind.CARRIED, f"{text}; put it on its feet, then send a new command or call recover")
+        remedy = "put it on its feet, then send a new command or call recover; if it lies on its belly, sit, then stand"
+        return Mishap(MishapKind.CARRIED, f"{text}; {remedy}")
