@@ -171,6 +171,13 @@ def test_coxas_that_turn_towards_each_other_close_the_gap_until_the_legs_touch(n
     assert all(a > b for a, b in pairwise(closing))
 
 
+def test_two_legs_at_one_place_overlap_by_twice_their_thicker_radius():
+    leg = robot("phantomx").legs[0]
+    machine = dataclasses.replace(robot("phantomx"), legs=(leg, dataclasses.replace(leg, name="twin")))
+    found = LegNeighbours.of(machine).gap([(0.0, 0.5, -1.5)] * 2)
+    assert found.distance == pytest.approx(-2.0 * max(radii(leg, machine))) and set(found.legs) == {0, 1}
+
+
 @pytest.mark.physics
 @pytest.mark.parametrize("name", ROBOTS)
 def test_the_gap_is_never_wider_than_between_the_links_in_physics_and_narrower_by_the_round_ends_at_most(name):

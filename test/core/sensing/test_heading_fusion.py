@@ -117,3 +117,10 @@ def test_an_imu_that_moves_again_is_used_again():
     robot.step(0.01, imu=1.01)
     assert not robot.fusion.frozen
     assert robot.step(0.01, imu=1.03) == pytest.approx(0.02)
+
+
+def test_without_a_heading_nothing_is_frozen_lost_or_known():
+    fusion = HeadingFusion()
+    assert fusion.newest is None and not fusion.frozen and not fusion.lost
+    fusion.take(1.0, 0.5)
+    assert fusion.newest == (1.0, 0.5)

@@ -395,3 +395,26 @@ def test_a_foot_that_is_off_by_more_than_half_a_millimetre_may_slip(off, slips):
     before = FootSupport(BodyPose(), (*heavy, (0.1, 0.0)), (1e6, 1e6, 1e6, 1.0))
     after = FootSupport(BodyPose(), (*heavy, (0.1, off)), (1e6, 1e6, 1e6, 1.0))
     assert fit(before, after).feet == (3 if slips else 4)
+
+
+def test_a_new_odometry_and_one_that_was_reset_are_certain_to_be_at_the_origin_and_at_rest():
+    walked_far, _, plans = trotting(100)
+    walked_far.update(plans[-1].joint_angles, (0.0,) * 6, 0.09)
+    assert walked_far.residual == 0.002
+    walked_far.reset()
+    for odometry in (walked_far, Odometry(robot("phantomx"))):
+        assert (odometry.pose, odometry.twist) == (Pose(0.0, 0.0, 0.0), ZERO)
+        assert (odometry.residual, odometry.fitted_turn) == (0.0, 0.0)
+        assert odometry.covariance.shape == odometry.twist_covariance.shape == (3, 3)
+        assert not odometry.covariance.any() and not odometry.twist_covariance.any()
+
+
+def test_continuing_from_a_pose_keeps_its_covariance_and_an_interruption_neither():
+    odometry, _, plans = trotting(50)
+    covariance = np.diag([0.1, 0.2, 0.3])
+    odometry.resume(Pose(1.0, 2.0, 0.5), covariance)
+    assert odometry.pose == Pose(1.0, 2.0, 0.5) and odometry.covariance is covariance
+    odometry.interrupt()
+    assert (odometry.pose, odometry.twist) == (Pose(1.0, 2.0, 0.5), ZERO)
+    odometry.update(plans[-1].joint_angles, plans[-1].support.tolist(), DT)
+    assert odometry.pose == Pose(1.0, 2.0, 0.5)

@@ -127,3 +127,9 @@ def test_feet_that_slip_slow_a_walk_and_are_named_with_the_difference_of_the_tur
         assert watch.speed_share == 0.4  # from the first slip: the second one started over
         watched.after(2 * DT, tilt=(0.0, 0.0))
     assert (watch.speed_share, watch.lagging) == (1.0, None)
+
+
+def test_a_watch_starts_without_a_mishap():
+    watch = MishapWatch(MACHINE)
+    assert not (watch.fallen or watch.hanging or watch.carried or watch.loaded) and watch.may_stand
+    assert watch.stuck is watch.lagging is watch.tilt is watch.caught is None and watch.speed_share == 1.0
