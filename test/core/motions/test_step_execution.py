@@ -262,3 +262,14 @@ def test_a_step_that_is_refused_ends_the_motion_with_its_reason(step, message):
     assert player.refusal.startswith(message) and len(ticks) * DT < 1.0
     (outcome,) = player.take_outcomes()
     assert outcome.reason == player.refusal
+
+
+@pytest.mark.parametrize("coordinate", ["x", "y", "z", "yaw"])
+def test_a_sway_is_refused_if_it_leaves_the_reach_of_the_legs_anywhere_from_the_present_pose(coordinate):
+    view, most = standing_planner(NAME).view, 0.0
+    while view.pose_reachable(BodyPose(**{coordinate: most})):
+        most += 0.001
+    for share, refused in ((0.52, True), (0.47, False)):
+        part = {coordinate: share * most}
+        _, player = played(PoseStep(**part), SwayStep(**part, period=4.0, rounds=0.25), seconds=20.0)
+        assert player.refusal.startswith("sway: the body cannot sway as far as (") == refused
