@@ -9,6 +9,7 @@ from support.drives import DIRECTIONS, GAITS, ROBOTS, drive, fitting, robot, sta
 from support.robots.other_robots import around, in_rows, mirrored, reordered
 
 from hexapod_control.core.gait.gait_table import Gait, derived_gaits
+from hexapod_control.core.gait.leg_sides import leg_sides
 
 STANDARD_ROWS = {  # of left front, middle, rear, right front, middle, rear
     "tripod": (1 / 2, (0.0, 1 / 2, 0.0, 1 / 2, 0.0, 1 / 2)),
@@ -95,3 +96,13 @@ def test_names_and_order_of_the_legs_change_no_foot_trajectory(name, gait):
             assert b.contacts[row] == pytest.approx(a.contacts[old], abs=1e-9)
             assert b.joint_angles[row] == pytest.approx(a.joint_angles[old], abs=1e-7)
             assert b.planted[row] == a.planted[old]
+
+
+@pytest.mark.parametrize("first", [0.0, 1e-9, -1e-9])
+def test_a_leg_straight_ahead_is_the_first_on_the_left_also_with_rounding_errors(first):
+    assert leg_sides(around(5, first).legs) == ([0, 1, 2], [4, 3])
+    assert leg_sides(around(7, first).legs) == ([0, 1, 2, 3], [6, 5, 4])
+    assert leg_sides(in_rows(3, 2).legs) == ([0, 1, 2], [3, 4])
+    order = (3, 1, 4, 0, 2)
+    left, right = leg_sides(reordered(around(5, first), order).legs)
+    assert ([order[row] for row in left], [order[row] for row in right]) == ([0, 1, 2], [4, 3])
