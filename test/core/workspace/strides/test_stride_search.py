@@ -171,6 +171,22 @@ def test_without_stable_centres_feet_stride_about_their_footholds_as_fast_as_joi
         assert top.spread == () and set(top.chosen) == {-1}
 
 
+@pytest.mark.parametrize("heading", [2, TURNING])
+def test_where_legs_are_close_together_the_regions_limit_the_speed_of_strides_about_the_footholds(heading):
+    usual = robot("article")
+    machine = replace(usual, body=replace(usual.body, center_of_mass=(0.3, 0.0, 0.0)))  # no centres are stable
+    gait = gaits(usual)["tripod"]
+    legs = [leg_centres(usual, row, gait) for row in range(len(usual.legs))]
+    travel = turn(legs) if heading == TURNING else straight(6, heading)
+    top = TopSpeedSearch(machine, gait, legs).top(travel)
+    speeds = [leg.speeds[:, heading, -1] for leg in legs]
+    times = np.array(SWING_TIME_SCALES) * machine.walk.swing_time
+    strides_ = [2.0 * STRIDE_SHARE * radius / times for radius in nominal_stance(machine).radii]
+    most = np.min([np.minimum(a, b) / f for a, b, f in zip(speeds, strides_, travel.speeds, strict=True)], axis=0)
+    assert (np.array(strides_) < np.array(speeds)).any()
+    assert top.speed == pytest.approx(most.max()) and top.swing == most.argmax() and top.spread == ()
+
+
 def test_footholds_are_spread_along_and_across_the_heading_and_those_of_middle_legs_more_across_it():
     leg = search().legs[0]
     spread = np.array([(1.3, 1.15, 1.5)])
