@@ -4,6 +4,7 @@ import math
 import random
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from support.drives import DT, ROBOTS, robot
 
@@ -457,3 +458,33 @@ def test_a_body_moves_only_if_a_little_more_than_the_pose_in_which_it_comes_to_r
     control.request(BodyPose(x=0.05))
     moved(control, control.standing_goal, 10)
     assert asked[-1] - control.rest.x == pytest.approx(1e-4)
+
+
+def speeds_towards(control, goal):
+    """Speeds (n, 6) [m/s, rad/s] until the body rests in a goal."""
+    poses = [control.pose]
+    while control.pose != goal or not control.still:
+        poses.append(moved(control, goal, 1).pose)
+    return np.diff(poses, axis=0) / DT
+
+
+@pytest.mark.parametrize("axis", range(6))
+def test_a_long_way_is_covered_at_the_top_speed_of_its_coordinate_with_its_acceleration(axis):
+    goal = NEUTRAL._replace(**{BodyPose._fields[axis]: 4.0 * SPEED[axis] ** 2 / ACCELERATION[axis]})
+    control = BodyPoseControl(Legs(), NEUTRAL)
+    control.request(goal)
+    speeds = speeds_towards(control, goal)[:, axis]
+    assert speeds.max() == pytest.approx(SPEED[axis])
+    changes = np.diff(speeds) / DT
+    assert speeds[0] == pytest.approx(ACCELERATION[axis] * DT) and changes.max() == pytest.approx(ACCELERATION[axis])
+
+
+@pytest.mark.parametrize("duration", [1.0, 4.0])
+def test_a_pose_with_a_duration_takes_a_quarter_of_it_each_to_start_and_to_stop(duration):
+    goal = BodyPose(x=0.02, z=-0.01, yaw=0.1)
+    control = BodyPoseControl(Legs(), NEUTRAL)
+    control.request(goal, duration)
+    speeds = speeds_towards(control, goal)
+    assert len(speeds) * DT == pytest.approx(duration, rel=0.15)
+    top = 4.0 / 3.0 / duration * np.array(goal)
+    assert speeds[len(speeds) // 2] == pytest.approx(top) and speeds[0] == pytest.approx(top * DT / (0.25 * duration))
