@@ -144,3 +144,13 @@ def test_the_settings_limit_the_speed_as_a_share_of_the_fastest_of_the_selected_
     assert found.twist.vx == pytest.approx(0.01) and found.swing_time == pytest.approx(2.0 * MACHINE.walk.swing_time)
     control.change_settings(WalkSettings(selection, TwistLimits(AxisLimits(0.015))))
     assert control.goal(TRIPOD, 1.0).vx == control.limit(TRIPOD, TRIPOD, (), 1.0).twist.vx == 0.015
+
+
+def test_an_axis_that_the_settings_do_not_let_brake_does_not_count_for_the_braking_time():
+    control, selection = SpeedControl(Capabilities.of(MACHINE)), GaitSelection.of(GAITS["tripod"])
+    control.twist = Twist(0.05, 0.03, 0.1)
+    braking = TwistLimits(
+        AxisLimits(max_deceleration=0.2), AxisLimits(max_deceleration=0.0), AxisLimits(max_deceleration=0.8)
+    )
+    control.change_settings(WalkSettings(selection, braking))
+    assert control.braking_time(TRIPOD) == pytest.approx(0.25)
