@@ -303,3 +303,12 @@ def test_one_waiting_foot_lifts_off_at_a_time_once_the_others_support_the_robot_
         foot.state = Swing(0.5, 1.0, 0.03)
     lift_off(MACHINE, feet, NEUTRAL, JOINTS)  # only two others stand
     assert feet[0].state.waiting
+
+
+@pytest.mark.parametrize("far", [1.9, 2.1])
+def test_a_goal_farther_than_twice_the_length_of_the_leg_is_refused_as_one_in_other_units(far):
+    leg = MACHINE.legs[0]
+    length, (x, y, _) = far * (leg.coxa.length + leg.femur.length + leg.tibia.length), leg.hip
+    for goal in (GroundPoint(x, y + length, 0.0), GroundPoint(*leg.foothold, length), GroundPoint(x, y, -length)):
+        refusal = start_guiding(MACHINE, standing(), NEUTRAL, 0, goal, JOINTS)
+        assert refusal.startswith(leg.name) and ("send metres" in refusal) == (far > 2.0)
