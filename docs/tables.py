@@ -344,7 +344,7 @@ def robot_file_lines() -> Iterator[schema.SchemaLine]:
     places = (
         ("", robot_keys.ROBOT),
         ("leg.", (*robot_keys.COMMON, robot_keys.SERVO_VOLTAGE)),
-        ("legs.LEG.", (*robot_keys.PLACE, robot_keys.TILT)),
+        ("legs.LEG.", (*robot_keys.PLACE, robot_keys.FOOTHOLD, robot_keys.TILT)),
         ("gaits.GAIT.", (*robot_keys.GAIT, robot_keys.LIFT_OFF.below("LEG"))),
         ("odometry_scale.", robot_keys.ODOMETRY_SCALE),
     )

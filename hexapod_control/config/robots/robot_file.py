@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hexapod_control.config import document, schema
@@ -15,6 +15,7 @@ from hexapod_control.config.robots.plausibility.check_values import findings, on
 from hexapod_control.config.robots.plausibility.finding import CheckedRobot
 from hexapod_control.config.robots.rules.checked_values import CheckedValues
 from hexapod_control.config.robots.rules.consistency import check
+from hexapod_control.config.robots.rules.foothold_choice import with_footholds
 from hexapod_control.config.robots.rules.gait_section import check_gaits, read_gaits
 from hexapod_control.config.robots.servo_values import merged
 from hexapod_control.config.shipped_files import known, named
@@ -31,7 +32,8 @@ from hexapod_control.core.robot import (
 
 __all__ = ["RobotFile", "RobotFileError", "known_robots", "load"]
 
-_PLACE = tuple(row.key for row in (*robot_keys.PLACE, robot_keys.TILT))
+_OPTIONAL = (robot_keys.FOOTHOLD, robot_keys.TILT)  # of the place of a leg
+_PLACE = tuple(row.key for row in (*robot_keys.PLACE, *_OPTIONAL))
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +77,8 @@ def _loaded(root: DocumentEntry) -> RobotFile:
     names = list(root.children["legs"].children)
     robot_legs = tuple(_leg(name, values) for name, values in zip(names, legs, strict=True))
     robot = _robot(whole, robot_legs, read_gaits(root, robot_legs))
+    if chosen := [row for row, values in enumerate(legs) if robot_keys.FOOTHOLD.key not in values.values]:
+        robot = with_footholds(robot, chosen)
     models = tuple(values.text("servo.model") for values in legs)
     try:
         check(robot, whole, legs)
@@ -131,8 +135,9 @@ def _section(root: DocumentEntry, name: str) -> DocumentEntry:
 
 def _leg_values(common: DocumentEntry, own: DocumentEntry) -> CheckedValues:
     """One leg's values: its position, and the common values with its own overrides."""
-    tilt = (robot_keys.TILT,) if robot_keys.TILT.key in own.children else ()
-    place = CheckedValues.checked(own, (*robot_keys.PLACE, *tilt))
+    present = (row for row in _OPTIONAL if row.key in own.children)
+    place = CheckedValues.checked(own, (*robot_keys.PLACE, *present))
+    place.entries.setdefault(robot_keys.FOOTHOLD.key, replace(own, key=f"{own.key}.{robot_keys.FOOTHOLD.key}"))
     overrides = {name: child for name, child in own.children.items() if name not in _PLACE}
     leg = merged(common, DocumentEntry(own.path, own.key, own.line, overrides))
     return place.joined(CheckedValues.checked(leg, robot_keys.COMMON))
@@ -152,7 +157,7 @@ def _leg(name: str, values: CheckedValues) -> Leg:
         coxa_joint=_joint(values, "coxa"),
         femur_joint=_joint(values, "femur"),
         tibia_joint=_joint(values, "tibia"),
-        foothold=values.point("foothold"),
+        foothold=values.point("foothold") if "foothold" in values.values else (0.0, 0.0),  # chosen later
         tilt=(math.radians(roll), math.radians(pitch)),
     )
 

@@ -82,7 +82,11 @@ PLACE: tuple[KeyRow, ...] = (  # under the name of each leg
     NumberRow(
         "yaw_deg", 1, -360.0, 360.0, "deg", _DEGREES, meaning="direction of the straight leg, from x to the left"
     ),
-    NumberRow("foothold", 2, -3.0, 3.0, "m", _METRES, meaning="neutral contact point, x and y in base_link"),
+)
+FOOTHOLD = NumberRow(
+    *("foothold", 2, -3.0, 3.0, "m", _METRES),
+    meaning="neutral contact point, x and y in base_link",
+    default="chosen for large strides and little load",
 )
 TILT = NumberRow(
     *("tilt_deg", 2, -45.0, 45.0, "deg", "degrees; leave it out for a vertical coxa axis"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import product
 
@@ -12,11 +12,10 @@ import numpy as np
 from hexapod_control.config.robots.draft.leg_draft import LegGeometry
 from hexapod_control.config.robots.draft.robot_draft import DraftBody, DraftServo, DraftStance, RobotDraft, SourcedValue
 from hexapod_control.config.robots.robot_keys import MIN_COXA_M
+from hexapod_control.config.robots.rules.stance_score import ScoredStance, best_stance, reach
 from hexapod_control.core.names import JOINTS
 from hexapod_control.core.robot import Body, Joint, Leg, Robot, Segment, WalkDefaults
-from hexapod_control.core.statics.static_stability import GRAVITY
 from hexapod_control.core.workspace.robot_gaits import gaits
-from hexapod_control.core.workspace.stance_regions import MIN_RADIUS, max_radii, radius_about
 
 FEMUR_DEG = (-20.0, -10.0, 0.0, 10.0, 20.0, 30.0, 40.0, 50.0)  # [deg] above the horizon
 TIBIA_DEG = (-60.0, -70.0, -80.0, -90.0, -100.0)  # [deg] of the tibia, above the horizontal
@@ -24,9 +23,6 @@ GIVEN_TIBIA_DEG = tuple(range(-40, -101, -5))  # [deg] above the horizontal, for
 STEEPEST_FEMUR_RAD = math.radians(60.0)  # likewise
 AMPLE_RADIUS = 0.12  # of femur plus tibia: larger stance regions are not preferred
 LIFTS = (0.15, 0.08, 0.04)  # of femur plus tibia
-LOAD_WEIGHT = 0.25  # weight of the load's lever arm against the radius of the stance regions
-TORQUE_WEIGHT = 1.0  # of the femurs' load beyond half of the stall torque, over the stall torque
-HEIGHT_WEIGHT = 0.15  # of the height, likewise
 ROUNDING = 4  # digits [m, rad] of the legs in the search, so that equal ones are recognised
 FIRST_GAIT = "tripod"
 SAME_TURN = math.radians(3.0)  # [rad] of a coxa
@@ -55,16 +51,16 @@ def find_stance(
     model = _model(legs, body, masses, radii, servo)
     size = min(leg.femur + leg.tibia for leg in legs.values())
     lowest = body.size[2] / 2.0 - body.center[2] + 0.1 * size  # [m] of the height
-    found: list[tuple[float, float, Robot]] = []
+    found: list[ScoredStance] = []
     for share in LIFTS:
         stances = [each for each in _stances(legs, share * size, radii["foot"].value, height) if each.height > lowest]
-        best = _best(model, [each for each in stances if each.height > each.lift], size)
-        found += [best] if best is not None and _gaits(best[2]) else []
-        if best is not None and best[1] > AMPLE_RADIUS * size:
+        best = best_stance((_standing(model, each) for each in stances if each.height > each.lift), size)
+        found += [best] if best is not None and _gaits(best.robot) else []
+        if best is not None and best.radius > AMPLE_RADIUS * size:
             break
     if not found:
         return None
-    robot = max(found, key=lambda each: each[0])[2]
+    robot = max(found, key=lambda each: each.score).robot
     names = _gaits(robot)
     places = {leg.name: leg.foothold for leg in robot.legs}
     gait, lift = FIRST_GAIT if FIRST_GAIT in names else names[0], robot.walk.lift_height
@@ -77,23 +73,9 @@ def draft_robot(draft: RobotDraft) -> Robot:
     return replace(_standing(model, draft.stance), name=draft.name)
 
 
-def _best(model: Robot, stances: Iterable[DraftStance], size: float) -> tuple[float, float, Robot] | None:
-    """Best of the stances: score, smallest radius [m] of its stance regions, and the robot in it."""
-    best: tuple[float, float, Robot] | None = None
-    best_score = -math.inf
-    for stance in stances:
-        robot = _standing(model, stance)
-        cost = (LOAD_WEIGHT * _reach(robot) + HEIGHT_WEIGHT * stance.height) / size + _overload(robot)
-        radius = _min_radius(robot, max(MIN_RADIUS, size * (best_score + cost)))
-        if radius >= MIN_RADIUS and radius / size - cost > best_score:
-            best_score = radius / size - cost
-            best = best_score, radius, robot
-    return best
-
-
 def _swing_time(robot: Robot, servo: DraftServo) -> float:
     """Time [s] in which the femurs can lift and lower the feet, whose height follows half a cosine each way."""
-    lever = min(_reach(robot), robot.legs[0].tibia.length)
+    lever = min(reach(robot), robot.legs[0].tibia.length)
     return max(SWING_TIME, round(math.pi * robot.walk.lift_height / (lever * LIFT_SHARE * servo.speed.value), 2))
 
 
@@ -103,30 +85,6 @@ def _gaits(robot: Robot) -> tuple[str, ...]:
         return tuple(gaits(robot))
     except ValueError:
         return ()
-
-
-def _min_radius(robot: Robot, wanted: float) -> float:
-    """The smallest radius [m] of a stance region; 0 as soon as one is below `wanted`."""
-    least = math.inf
-    apart = max_radii(robot)
-    if min(apart) < wanted:
-        return 0.0
-    for leg, most in zip(robot.legs, apart, strict=True):
-        least = min(least, radius_about(leg, robot, leg.foothold, robot.walk.height, most))
-        if least < wanted:
-            return 0.0
-    return least
-
-
-def _overload(robot: Robot) -> float:
-    """Cost of the femur torques, standing on half of the legs, beyond the continuous torque of the servos."""
-    load = robot.mass * GRAVITY * _reach(robot) / (len(robot.legs) / 2.0)
-    return TORQUE_WEIGHT * max(0.0, load / robot.legs[0].femur_joint.stall_torque - 0.5)
-
-
-def _reach(robot: Robot) -> float:
-    """Mean horizontal distance [m] from the femur axes to the feet."""
-    return float(np.mean([math.dist(leg.hip[:2], leg.foothold) - leg.coxa.length for leg in robot.legs]))
 
 
 def _stances(legs: Mapping[str, LegGeometry], lift: float, ball: float, height: float | None) -> Iterator[DraftStance]:
