@@ -4,6 +4,7 @@ import math
 import re
 import time
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -28,6 +29,7 @@ from hexapod_control.core.kinematics.whole_body import UnreachableFoot
 from hexapod_control.core.planner.tick_plan import RobotState
 from hexapod_control.core.sensing.sensor_inputs import Adaptation, MishapDetection
 from hexapod_control.nodes.gait_planner import gait_planner
+from hexapod_control.nodes.gait_planner.gait_planner import GaitPlanner
 from hexapod_control.nodes.gait_planner.planner_output import PlannerOutput
 from hexapod_control.nodes.inverse_kinematics.inverse_kinematics import InverseKinematics
 from hexapod_control.nodes.joint_state_input import MeasuredSample
@@ -552,6 +554,31 @@ def test_a_rehearsal_gets_two_fifths_of_a_period_and_less_after_a_late_tick(benc
     for seconds in (0.0, 0.02, 0.01, 0.024, 0.03):
         ticks.tick(seconds)
     assert ticks.rehearsals == pytest.approx([0.008, 0.008, 0.004, 0.002])
+
+
+@pytest.mark.parametrize(
+    ("seconds", "moves", "late"), [(0.21, True, False), (0.23, True, True), (0.23, False, False), (0.75, True, True)]
+)
+def test_a_tick_more_than_a_fifth_of_a_second_late_is_reported_if_the_robot_moves(
+    bench, monkeypatch, seconds, moves, late
+):
+    stamps = [0, round(1e9 * seconds)]
+    clock = SimpleNamespace(now=lambda: SimpleNamespace(nanoseconds=stamps.pop(0)))
+    monkeypatch.setattr(GaitPlanner, "control_clock", clock)
+    monkeypatch.setattr(GaitPlanner, "create_timer", lambda *_, **__: None)
+    node = bench.add(GaitPlanner())
+    node.tick()
+    node.output.last = replace(node.planner.step(STEP), joint_velocity=np.full((6, 3), 0.01 * moves))
+    node.tick()
+    text = f"a tick came {seconds - STEP:.2f} s late, the robot held meanwhile: the computer or this process was busy"
+    assert node.last_report("late") == (text if late else "")
+
+
+def test_a_stop_is_answered_and_holds_against_velocities(bench):
+    node = bench.planner()
+    response = node.on_stop(Trigger.Request(), Trigger.Response())
+    assert (response.success, response.message) == (True, "stopping; feet in the air are set down")
+    assert node.velocity.filter.blocked
 
 
 def test_every_message_of_a_tick_has_the_stamp_of_its_begin(bench):
