@@ -10,6 +10,8 @@ import pytest
 from support.drives import DT, ROBOTS, robot, standing_planner, walk_state
 
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose, Placement
+from hexapod_control.core.kinematics.leg_clearance import LegNeighbours
+from hexapod_control.core.kinematics.rolling_contact import joints_at_contact
 from hexapod_control.core.kinematics.whole_body import joints_at_offset
 from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
@@ -312,3 +314,19 @@ def test_a_goal_farther_than_twice_the_length_of_the_leg_is_refused_as_one_in_ot
     for goal in (GroundPoint(x, y + length, 0.0), GroundPoint(*leg.foothold, length), GroundPoint(x, y, -length)):
         refusal = start_guiding(MACHINE, standing(), NEUTRAL, 0, goal, JOINTS)
         assert refusal.startswith(leg.name) and ("send metres" in refusal) == (far > 2.0)
+
+
+def test_a_foot_comes_no_nearer_than_six_millimetres_to_a_neighbour():
+    neighbours, (x0, y0), (x1, y1) = LegNeighbours.of(MACHINE), MACHINE.legs[1].foothold, MACHINE.legs[0].foothold
+    gaps = []
+    for share in np.linspace(0.8, 1.0, 25).tolist():
+        goal, row = GroundPoint(x0 + share * (x1 - x0), y0 + share * (y1 - y0), 0.03), list(JOINTS)
+        nearest = math.inf
+        for x, y, z in points_along((x0, y0, 0.0), path_between((x0, y0, 0.0), goal))[1:]:
+            row[1], reason, _ = joints_at_contact(MACHINE.legs[1], (x, y), z, LEVEL, MACHINE.foot_radius)
+            assert reason is None
+            nearest = min(nearest, neighbours.gap(row).distance)
+        refusal = start_guiding(MACHINE, standing(), NEUTRAL, 1, goal, JOINTS)
+        assert ("it would touch left_front" in refusal) == (nearest < 0.006) == bool(refusal)
+        gaps.append(nearest)
+    assert min(gaps) < 0.006 and any(0.006 < gap < 0.008 for gap in gaps)
