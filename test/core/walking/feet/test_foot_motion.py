@@ -170,3 +170,14 @@ def test_an_aim_moves_at_most_a_metre_per_second_over_the_ground_and_stands_stil
             advance_swing(foot, swing, ground_fixed, k + 0.001, tick, Strides.about_neutral(regions), 0)
         moved = math.dist(tick.back.apply(*before), swing.aim)
         assert moved == pytest.approx(dt if progress < 0.79 else 0.0, abs=1e-9)
+
+
+@pytest.mark.parametrize("share", [1.0, 0.6])
+def test_a_foot_lands_just_inside_of_its_region_however_fast_the_body_is(share):
+    regions, dt, twist = stance(), 0.02 * SWING_TIME, Twist(0.4, 0.1, 0.0)
+    foot, swing, strides = Foot(*regions.footholds[0]), Swing(0.0, 1.0, 0.03), Strides.about_neutral(regions)
+    foot.state, tick = swing, BodyTick(dt, twist, SWING_TIME, exp(twist, -dt))
+    while not foot.planted:
+        ground_fixed = tick.back.apply(foot.x, foot.y)
+        advance_swing(foot, swing, ground_fixed, swing.progress + 0.02, tick, strides._replace(share=share), 0)
+    assert math.dist((foot.x, foot.y), regions.footholds[0]) == pytest.approx(0.97 * share * regions.radii[0])
