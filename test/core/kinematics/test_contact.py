@@ -130,6 +130,24 @@ def test_a_small_roll_is_the_change_of_the_shift_while_the_tibia_stays_in_one_pl
         assert spun == pytest.approx((0.0, 0.0), abs=1e-12)
 
 
+def test_a_ball_rolls_with_the_turn_of_its_tibia_about_horizontal_axes_also_under_a_tilted_body():
+    rng, h = random.Random(7), 1e-5
+    for leg in (*MACHINE.legs, *TILTED):
+        placement, a = Placement(random_pose(rng), MACHINE.walk.height), random_joints(rng)
+        b = tuple(angle + h * rng.uniform(-1.0, 1.0) for angle in a)
+        axes = []
+        for joints in (a, b):  # along the tibia and along the axis of its joint
+            knee, foot = (np.array(placement.turn(*hip_to_base(leg, p))) for p in leg_forward(leg, joints))
+            across = np.array(placement.turn(*hip_to_base(leg, (-math.sin(joints[0]), math.cos(joints[0]), 0.0))))
+            axes.append(((knee - foot) / leg.tibia.length, across - np.array(placement.turn(*leg.hip))))
+        (along, across), (along_after, across_after) = axes
+        third, third_after = np.cross(along, across), np.cross(along_after, across_after)
+        parts = zip((along, across, third), (along_after, across_after, third_after), strict=True)
+        x, y, _ = 0.5 * sum(np.cross(before, after) for before, after in parts)
+        found = rolling_displacement(leg, a, b, placement, (0.0, 0.0), 0.02)
+        assert found == pytest.approx((0.02 * y, -0.02 * x), abs=1e-11) and math.hypot(*found) > 1e-9
+
+
 def test_the_ball_stands_on_its_contact_point_and_support_detection_finds_the_point_again():
     rng, radius = random.Random(5), MACHINE.foot_radius
     for _ in range(20):

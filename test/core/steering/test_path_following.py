@@ -105,10 +105,11 @@ def test_an_aligned_heading_follows_the_path_and_a_free_one_stays():
     assert {pose.yaw for pose, _ in free} == {0.0}
 
 
-def test_it_keeps_to_the_line_when_pushed_off_it():
-    pursuit = Pursuit([Waypoint(4.0, 0.0, None, PursuitHeading.FREE)])
-    pursuit.step(ORIGIN, LIMITS, NOTHING, DT)
-    order = pursuit.step(Pose(1.0, 0.2, 0.0), LIMITS, NOTHING, DT)
+@pytest.mark.parametrize("start", [ORIGIN, Pose(1.0, 2.0, 2.0)])
+def test_it_keeps_to_the_line_when_pushed_off_it(start):
+    pursuit = Pursuit([Waypoint(*start.apply(4.0, 0.0), None, PursuitHeading.FREE)])
+    pursuit.step(start, LIMITS, NOTHING, DT)
+    order = pursuit.step(start @ Pose(1.0, 0.2, 0.0), LIMITS, NOTHING, DT)
     assert math.atan2(order.twist.vy, order.twist.vx) == pytest.approx(math.atan2(-0.2, 0.4))
 
 
