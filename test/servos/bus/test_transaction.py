@@ -170,6 +170,21 @@ def test_a_reply_that_comes_after_it_was_given_up_counts_as_late_and_not_as_miss
     assert (rig.counters.timeouts, rig.counters.late, rig.counters.misses[1]) == (0, 1, 0)
 
 
+@pytest.mark.parametrize("lost", [1, 2])
+def test_a_late_reply_is_taken_for_one_request_only_the_first_that_it_fits(rig, lost):
+    for servo in IDS:
+        rig.ask(ids=(servo,))
+    rig.line.silent = {lost}
+    assert rig.ask(ids=(lost,)) == []
+    rig.line.silent, rig.line.late = set(), 0.1
+    assert rig.ask(ids=(2,)) == []
+    assert rig.counters.timeouts == 2
+    rig.line.late = 0.0
+    rig.line.now += 0.1
+    assert rig.ask(GOALS, ids=(3,)) == [3]
+    assert (rig.counters.timeouts, rig.counters.late) == (1, 1)
+
+
 def test_bytes_that_came_before_a_request_are_not_taken_for_its_replies(rig):
     stale = build(2, 0, bytes((GOALS, 2)))
     rig.line.send_later(stale, *[rig.line.now] * len(stale))
