@@ -106,3 +106,7 @@ def test_foot_loads_do_not_depend_on_where_the_robot_stands():
         )
         for axis, at in ((0, 0.02), (1, 0.03)):
             assert sum(load * foot[axis] for load, foot in zip(here, feet, strict=True)) == pytest.approx(20.0 * at)
+
+
+def test_without_an_edge_there_is_no_direction_inwards():
+    assert direction_inwards([], (0.1, 0.2)) == direction_inwards([(1.0, 1.0)], (0.1, 0.2)) == (0.0, 0.0)
