@@ -81,6 +81,7 @@ def test_confused_femur_and_tibia_are_swapped():
     user = User(kit)
     assert mounts(run(kit, user, ["check"], exchanged(kit.mounted, 7, 8))) == mounts(kit.mounted)
     assert user.shown("servo 8 has turned, which is left_rear_tibia so far: exchange the servos of left_rear_femur and")
+    assert len(user.shown("turn left_rear_femur by hand")) == 1  # it is right now
 
 
 def test_two_confused_legs_are_swapped():
