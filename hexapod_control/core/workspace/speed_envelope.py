@@ -118,8 +118,6 @@ def _places(angle: float, bend: float, turning: float) -> tuple[tuple[int, int, 
     `turning` (0 to 1) is how nearly the body turns on the spot.
     """
     found = [(len(BENDS) - 1, TURNING_HEADING, turning)] if turning > 0.0 else []
-    if turning >= 1.0:
-        return tuple(found)
     place, side = angle * HEADINGS / math.pi, (bend + 1.0) / BEND_STEP
     a, k = math.floor(place), min(int(side), len(BENDS) - 2)
     for heading, part in ((a, 1.0 - (place - a)), (a + 1, place - a)):
