@@ -113,6 +113,13 @@ def test_it_keeps_to_the_line_when_pushed_off_it(start):
     assert math.atan2(order.twist.vy, order.twist.vx) == pytest.approx(math.atan2(-0.2, 0.4))
 
 
+def test_each_line_starts_where_the_robot_has_reached_the_waypoint_before():
+    pursuit = Pursuit([Waypoint(2.0, 0.0), Waypoint(2.0, 2.0, None, PursuitHeading.FREE)])
+    pursuit.step(ORIGIN, LIMITS, NOTHING, DT)
+    order = pursuit.step(Pose(2.0, 0.0, 0.0), LIMITS, NOTHING, DT)
+    assert order.reached == 1 and order.twist.vx == pytest.approx(0.0, abs=1e-9) and order.twist.vy > 0.0
+
+
 def test_it_slows_down_before_the_waypoint():
     way = walk(Pursuit([Waypoint(1.0, 0.0)]), ORIGIN)
     assert all(order.twist.vx <= max(order.distance, 0.15 * 0.9 * LIMITS.vx) + 1e-9 for _, order in way)
