@@ -30,6 +30,7 @@ SHARE_RECOVERY_RATE = 10.0  # [1/s] at which the share returns to one
 CLOSING_TOLERANCE_M = 1e-9  # [m] by which a gap may close from rounding
 BLOCKED_SHARE = 0.05  # a motion that a neighbouring leg slows below this share counts as blocked
 MIN_LEG_GAP_M = 0.003  # [m] between neighbouring legs
+MAX_BLOCKED_TIME_S = 0.5  # then legs that block each other count as deadlocked
 CLOSING_TIME_S = 0.04  # [s] closing time of the remaining gap, at every instant
 SPIN_UP_TIME_S = 1.0 / 30.0  # [s] rest to no-load speed; takes a quarter of the stall torque with a lifted leg
 
@@ -60,11 +61,17 @@ class TickLimiter:
         self.gap: LegClearance | None = None  # smallest gap between neighbouring legs after the last tick
         self.blocked: LegClearance | None = None  # the two legs that blocked the last tick
         self.share = 1.0  # of its time step by which the last tick advanced
+        self._blocked_time = 0.0  # [s] for which legs have blocked each other
         self.slowed = False  # whether the last tick was slowed by a joint, a foot or a neighbouring leg
+
+    @property
+    def deadlocked(self) -> bool:
+        """True if two legs have blocked each other for so long that the motion will not go on by itself."""
+        return self._blocked_time > MAX_BLOCKED_TIME_S
 
     def reset(self) -> None:
         """Discards the last tick, as the joints have moved since."""
-        self.share, self._last, self._speeds, self.gap = 1.0, None, [], None
+        self.share, self._last, self._speeds, self.gap, self._blocked_time = 1.0, None, [], None, 0.0
 
     def advance(
         self, motion: AnyMotion, joints: Sequence[LegJoints], dt: float, pace: float
@@ -80,6 +87,7 @@ class TickLimiter:
             best = self._retreat(motion, joints, dt, unreached) or self._hold(motion, joints, unreached)
         if blocked is not None and best.share < BLOCKED_SHARE:
             self.blocked = blocked
+        self._blocked_time = self._blocked_time + dt if self.blocked is not None else 0.0
         self.gap = best.gap
         self.slowed = best.share < SLOWED_SHARE * min(pace, self.share + SHARE_RECOVERY_RATE * dt)
         self.share, self._last, self._speeds = best.share, best.pose, best.speeds

@@ -119,7 +119,9 @@ class PlannerOutput:
             first, second = (self._planner.robot.leg_names[leg] for leg in plan.blocked.legs)
             text = f"{first} and {second} are {1000 * plan.blocked.distance:.0f} mm apart and would touch; "
             self._node.report(
-                "blocked", ReportLevel.WARNING, f"{text}the robot waits; command another direction, or a smaller pose"
+                "blocked",
+                ReportLevel.WARNING,
+                f"{text}the robot waits, or sets its feet down; command another direction, or a smaller pose",
             )
 
     def _due(self, rate: float) -> bool:

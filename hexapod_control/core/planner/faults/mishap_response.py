@@ -35,6 +35,8 @@ def respond(state: PlannerState, plan: TickPlan, dt: float, context: PlannerCont
     if watch.hanging and not state.lies_down:
         return Frozen(watch.hanging_mishap(), state.walk)
     state.walk.slow_down(watch.speed_share, watch.caught)
+    if context.limiter.deadlocked:
+        state.walk.halt(deadlocked=True)
     return _stopped_for_stuck_leg(state, context)
 
 
