@@ -61,13 +61,9 @@ class TickLimiter:
         self.gap: LegClearance | None = None  # smallest gap between neighbouring legs after the last tick
         self.blocked: LegClearance | None = None  # the two legs that blocked the last tick
         self.share = 1.0  # of its time step by which the last tick advanced
-        self._blocked_time = 0.0  # [s] for which legs have blocked each other
+        self.deadlock: LegClearance | None = None  # for one tick: two legs that have blocked each other for a while
+        self._blocked_time = 0.0  # [s] for which legs have blocked each other, since the last deadlock
         self.slowed = False  # whether the last tick was slowed by a joint, a foot or a neighbouring leg
-
-    @property
-    def deadlocked(self) -> bool:
-        """True if two legs have blocked each other for so long that the motion will not go on by itself."""
-        return self._blocked_time > MAX_BLOCKED_TIME_S
 
     def reset(self) -> None:
         """Discards the last tick, as the joints have moved since."""
@@ -88,6 +84,9 @@ class TickLimiter:
         if blocked is not None and best.share < BLOCKED_SHARE:
             self.blocked = blocked
         self._blocked_time = self._blocked_time + dt if self.blocked is not None else 0.0
+        self.deadlock = self.blocked if self._blocked_time > MAX_BLOCKED_TIME_S else None
+        if self.deadlock is not None:
+            self._blocked_time = 0.0
         self.gap = best.gap
         self.slowed = best.share < SLOWED_SHARE * min(pace, self.share + SHARE_RECOVERY_RATE * dt)
         self.share, self._last, self._speeds = best.share, best.pose, best.speeds

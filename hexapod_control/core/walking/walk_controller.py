@@ -27,7 +27,7 @@ from hexapod_control.core.walking.body.body_levelling import LEVEL, Tilt
 from hexapod_control.core.walking.body.margin_recovery import MarginRecovery
 from hexapod_control.core.walking.feet.foot_motion import FootMotion
 from hexapod_control.core.walking.feet.stride_control import StrideControl, StrideDemand
-from hexapod_control.core.walking.foot import Dropping, Foot, Swing
+from hexapod_control.core.walking.foot import Foot
 from hexapod_control.core.walking.gait_change.gait_selector import GaitSelector, WalkConditions
 from hexapod_control.core.walking.guided import guided_legs
 from hexapod_control.core.walking.guided.guided_legs import FootGoal
@@ -74,21 +74,19 @@ class WalkController:
             self.release()
         self._speed.drive(command)
 
-    def halt(self, *, deadlocked: bool = False) -> None:
+    def halt(self, *, deadlock: tuple[int, int] | None = None) -> None:
         """Brings the body to rest, lowers the feet in the air, and leaves all feet where they are.
 
-        If legs are `deadlocked`, feet in the air cannot just be lowered: they return to their neutral footholds.
+        `deadlock` are two legs that block each other: no foot can be lowered, so these return to their footholds.
         """
         motion = self._motion
         self.release()
         self._speed.halt()
         self._gaits.halt(motion)
         motion.halt(self._speed.swing_time)
-        if deadlocked:
+        if deadlock is not None:
             self._speed.stop()
-            lifted = {row: foot.z for row, foot in enumerate(motion.feet) if isinstance(foot.state, Swing | Dropping)}
-            guided_legs.hold_lifted_feet(motion.feet, lifted)
-            self.release()
+            guided_legs.separate(self._capabilities.robot, motion.feet, deadlock, self.state.stance)
 
     def stay(self, lifted: Mapping[int, float] = MappingProxyType({})) -> None:
         """Leaves all feet where they are until the next command; `lifted` are the heights [m] of feet in the air."""

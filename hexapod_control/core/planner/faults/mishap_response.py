@@ -35,8 +35,8 @@ def respond(state: PlannerState, plan: TickPlan, dt: float, context: PlannerCont
     if watch.hanging and not state.lies_down:
         return Frozen(watch.hanging_mishap(), state.walk)
     state.walk.slow_down(watch.speed_share, watch.caught)
-    if context.limiter.deadlocked:
-        state.walk.halt(deadlocked=True)
+    if (deadlock := context.limiter.deadlock) is not None and deadlock.legs is not None:
+        state.walk.halt(deadlock=deadlock.legs)
     return _stopped_for_stuck_leg(state, context)
 
 

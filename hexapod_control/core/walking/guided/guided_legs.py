@@ -11,6 +11,7 @@ Contact points (x, y) [m] in base_footprint, heights above its plane.
 
 from __future__ import annotations
 
+import cmath
 import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -27,13 +28,19 @@ from hexapod_control.core.robot import Leg, Point, Robot, Vector
 from hexapod_control.core.statics.static_stability import center_of_mass_in_footprint, static_margin
 from hexapod_control.core.walking.body.body_control import BodyControl
 from hexapod_control.core.walking.foot import STANCE, ZERO_VELOCITY, Foot, Guided, stopping_point
-from hexapod_control.core.walking.guided.guided_foot import advance_along_path, path_between, points_along
+from hexapod_control.core.walking.guided.guided_foot import (
+    CLEARANCE_HEIGHT,
+    advance_along_path,
+    path_between,
+    points_along,
+)
 from hexapod_control.core.workspace.stance_regions import StanceRegions, reaches
 
 MIN_MARGIN = 0.02  # [m] static margin over the feet that support the robot
 LIFT_OFF_MARGIN = 0.8 * MIN_MARGIN  # [m] static margin at which a waiting foot lifts off
 MIN_CLEARANCE = 0.006  # [m] between neighbouring legs along the path, unless they are closer already
 MASS_SHARE = 0.8  # of the body's shift by which the centre of mass moves, as the feet stay
+SEPARATION = 0.03  # [m] by which feet of legs that block each other move apart
 SHIFTS = tuple(0.005 * k for k in range(13))  # [m] possible shifts of the body
 
 
@@ -186,6 +193,25 @@ def hold_lifted_feet(feet: Sequence[Foot], lifted: Mapping[int, float]) -> None:
     for leg, height in lifted.items():
         foot = feet[leg]
         foot.z, foot.state = height, Guided(((foot.x, foot.y, height),), waiting=False)
+
+
+def separate(robot: Robot, feet: Sequence[Foot], legs: tuple[int, int], stance: StanceRegions) -> None:
+    """Guides all feet in the air to their neutral footholds; two legs that block each other first swing apart.
+
+    They are at rest, as the tick limiter does not let them come closer.
+    """
+    for row, (foot, home) in enumerate(zip(feet, stance.footholds, strict=True)):
+        if foot.state.planted:
+            continue
+        height = max(foot.z, CLEARANCE_HEIGHT)
+        path: tuple[Vector, ...] = ((*home, height), (*home, 0.0))
+        if row in legs:
+            hip, other = (complex(*robot.legs[leg].hip[:2]) for leg in (row, sum(legs) - row))
+            arm = complex(foot.x, foot.y) - hip
+            towards = math.copysign(1.0, (arm.conjugate() * (other - hip)).imag)  # the other leg is to the left: 1
+            apart = hip + arm * cmath.rect(1.0, -towards * SEPARATION / max(abs(arm), SEPARATION))
+            path = ((apart.real, apart.imag, height), *path)
+        foot.state = Guided(path, waiting=False)
 
 
 def return_to_footholds(feet: Sequence[Foot], stance: StanceRegions) -> None:
