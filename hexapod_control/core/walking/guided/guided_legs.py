@@ -203,7 +203,8 @@ def separate(robot: Robot, feet: Sequence[Foot], legs: tuple[int, int], stance: 
     for row, (foot, home) in enumerate(zip(feet, stance.footholds, strict=True)):
         if foot.state.planted:
             continue
-        height = max(foot.z, CLEARANCE_HEIGHT)
+        higher = CLEARANCE_HEIGHT if isinstance(foot.state, Guided) else 0.0  # where it was blocked again
+        height = max(foot.z, CLEARANCE_HEIGHT) + higher
         path: tuple[Vector, ...] = ((*home, height), (*home, 0.0))
         if row in legs:
             hip, other = (complex(*robot.legs[leg].hip[:2]) for leg in (row, sum(legs) - row))
