@@ -121,7 +121,7 @@ class PlannerOutput:
             self._node.report(
                 "blocked",
                 ReportLevel.WARNING,
-                f"{text}the robot waits, or sets its feet down; command another direction, or a smaller pose",
+                f"{text}the robot waits; command another direction, or a smaller pose",
             )
 
     def _due(self, rate: float) -> bool:
