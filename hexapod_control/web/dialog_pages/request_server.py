@@ -47,6 +47,7 @@ class RequestServer:
         self._tokens = TokenAuthority(once=lan)
         self._port = 0
         self._replies: set[asyncio.Task[object]] = set()  # that wait for something to show
+        self._ends = False  # no more replies: a page asks again at once, and the end would wait for these
 
     async def serve(self, port: int, hint: str, opened: Callable[[], None] = lambda: None) -> None:
         """Opens the port, or the next free one, and prints the address and a hint. Raises OSError."""
@@ -65,6 +66,7 @@ class RequestServer:
                 timer.close_overdue(runner.server.connections if runner.server else (), time.monotonic())
                 await asyncio.sleep(WATCH_PERIOD_S)
         finally:
+            self._ends = True
             for reply in self._replies:
                 reply.cancel()  # cleanup would wait for them
             await runner.cleanup()
@@ -117,6 +119,8 @@ class RequestServer:
         return web.json_response(reply, headers={**HEADERS, KEY: key})
 
     async def _shown(self, request: Mapping[str, object]) -> Reply:
+        if self._ends:
+            raise ValueError("the request: this program ends")
         task = asyncio.ensure_future(self._answer(request))
         self._replies.add(task)
         try:

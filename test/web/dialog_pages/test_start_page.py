@@ -91,5 +91,5 @@ def test_the_page_leads_from_the_gallery_to_a_simulated_robot_and_to_a_first_eve
     desk.end_from_its_page()
     assert (desk.folder / "my_phantomx.yaml").read_text() == resolve("phantomx").read_text()
     desk.process.send_signal(signal.SIGINT)
-    assert desk.process.wait(4.0) == 0  # although the page waits for news
+    assert desk.process.wait(12.0) == 0  # although the page asks for news
     assert desk.page.errors == []
