@@ -6,6 +6,7 @@ import pytest
 from support.drives import robot
 from support.robots.other_robots import four_legs
 
+from hexapod_control.config.robots import saved_capabilities
 from hexapod_control.core.gait.gait_table import AUTO, GaitSelection
 from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.kinematics.se2 import Twist
@@ -37,7 +38,7 @@ def test_capabilities_are_read_from_the_store_or_else_computed_and_written_to_it
         Capabilities.use_store(full)
         again = Capabilities.of(replace(MACHINE, name="other"))
     finally:
-        Capabilities.use_store(None)
+        saved_capabilities.enable()
     assert found.robot.name == "one" and empty.written == [found]
     assert again is CAPABILITIES and full.written == []
     assert found.margins == CAPABILITIES.margins and found.gaits == CAPABILITIES.gaits and not found.drift

@@ -41,6 +41,7 @@ class Bench:
         self.nodes: list[Any] = []
         self.probe = self.add(rclpy.create_node("probe"))
         self._clock: Any = None
+        self._clients: dict[str, Any] = {}
         self.time = 100.0  # [s] of /clock
 
     def add(self, node: Any) -> Any:
@@ -105,8 +106,13 @@ class Bench:
         return messages.time(round(self.time * 1e9)) if simulated else self.probe.get_clock().now().to_msg()
 
     def call(self, kind: Any, service: str, request: Any = None) -> Any:
-        """Calls a service and returns its response."""
-        client = self.probe.create_client(kind, service)
+        """Calls a service and returns its response.
+
+        A service has one client, as a server may drop the response to one that it has not discovered yet.
+        """
+        client = self._clients.get(service)
+        if client is None:
+            client = self._clients[service] = self.probe.create_client(kind, service)
         self.until(client.service_is_ready, what=f"service {service}")
         future = client.call_async(request or kind.Request())
         self.until(future.done, what=f"answer of {service}")
