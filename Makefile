@@ -86,10 +86,10 @@ test: $(VENV)/.package $(VENV)/.test
 real_time: $(VENV)/.package $(VENV)/.test
 	@$(MAKE) --no-print-directory waiting && $(MAKE) --no-print-directory starting
 
-# Prints its output in one piece when it ends.
+# Prints its output in one piece when it ends. What uses one core comes first, while the others wait.
 aside:
 	@log=$$(mktemp); trap 'cat "$$log"; rm "$$log"' EXIT; \
-	chrt --idle 0 $(MAKE) --no-print-directory -j 1 style computing colcon >"$$log" 2>&1
+	chrt --idle 0 $(MAKE) --no-print-directory -j 1 style colcon computing >"$$log" 2>&1
 
 REPETITION := .pytest_cache/repetition
 FILES = test
@@ -126,7 +126,7 @@ OTHER ?= kilted
 both:
 	@$(MAKE) --no-print-directory test && $(MAKE) --no-print-directory ros DISTRO=$(OTHER)
 
-# In a separate workspace, installed outside the venv; all tests have run on the wheel before.
+# In a separate workspace, installed outside the venv; all tests run on the wheel too.
 colcon: $(VENV)/.package $(VENV)/.test
 	@export $(ENV); scripts/ci/colcon.sh
 

@@ -1,7 +1,8 @@
 """Two robots in namespaces of one graph, each simulated on its own: commands to one do not reach the other.
 
 Robot a runs on simulated time: its world waits for its controller, so that a busy machine makes it slower in real time,
-but does not change how far it walks in simulated time. Robot b runs in real time.
+but does not change how far it walks in simulated time. Robot b runs in real time, with all nodes
+in one process.
 """
 
 import math
@@ -21,10 +22,11 @@ from hexapod_control.bags import bag_file
 from hexapod_control.bags.recorded_run import load_run
 from hexapod_control.bags.run_comparison import compare_runs
 from hexapod_control.bringup.process_supervisor import Supervisor
+from hexapod_control.bringup.shared_process import merged
 from hexapod_control.cli.main import main, parser
 from hexapod_control.cli.sim import simulation_run as cli_run
 from hexapod_control.clients.connection_options import ConnectionOptions
-from hexapod_control.clients.robot_client import MIN_READERS, SimulationClient
+from hexapod_control.clients.robot_client import SimulationClient
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.robots.rules.odometry_scale import odometry_scale
 from hexapod_control.core.kinematics.se2 import ZERO, Twist, wrap
@@ -46,7 +48,7 @@ class Robots:
 
     def __init__(self, stack):
         self.lines = []
-        graphs = (specs("a", use_sim_time=True), specs("b"))
+        graphs = (specs("a", use_sim_time=True), (merged(specs("b")),))
         self.supervisors = [stack.enter_context(Supervisor(graph, self.lines.append)) for graph in graphs]
         stamped = stamped_by_default()
         self.operators = [stack.enter_context(SimulationClient(ConnectionOptions(name, stamped))) for name in NAMES]
@@ -172,9 +174,11 @@ def test_a_recording_of_one_robot_has_no_messages_of_the_other_and_does_not_dist
     robots.operators[0].twist = Twist(0.08, 0.0, 0.0)
     robots.walk(RAMP)
     _, before = robots.walk(DRIVE)
+    count = bench.probe.count_subscribers
+    readers = {topic: count(topic) for topic in ("/a/joint_states", "/a/cmd_vel", "/a/odom")}
+    assert all(readers.values()), readers
     with recording(Path("/proc/bags"), tmp_path / "bad.txt") as bad, recording(bags, text) as good:
-        count = bench.probe.count_subscribers
-        robots.until(lambda: count("/a/joint_states") >= MIN_READERS + 2 and count("/a/cmd_vel") >= 3, "the recorders")
+        robots.until(lambda: all(count(topic) >= n + 2 for topic, n in readers.items()), "the recorders")
         bad.send_signal(signal.SIGINT)
         speed, pace = robots.walk(DRIVE)
         robots.until(lambda: bad.poll() is not None, "the end of the recorder")

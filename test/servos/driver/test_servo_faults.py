@@ -4,6 +4,7 @@ All faults: no goal is farther from the previous one than the joint's speed allo
 every report contains what, where and what to do.
 """
 
+import re
 import time
 
 import numpy as np
@@ -182,8 +183,12 @@ def test_a_servo_that_falls_silent_is_warned_of_named_and_the_planner_stopped(ar
     bench = armed(protocol)
     bench.world.unplug(4)
     bench.until(lambda: bench.troubles("silent"), UNNOTICED_S + SLACK, "warning")
-    assert not bench.troubles("silent")[0].serious
-    assert bench.driver.snapshot.planner_request is PlannerRequest.NOTHING
+    first = bench.driver.snapshot
+    (silent,) = (each for each in first.diagnoses if each.kind.startswith("silent"))
+    if silent.serious:  # a slow bus, on which three misses took that long
+        assert float(re.search(r"silent for ([\d.]+) s", silent.text)[1]) > LOST - 0.1
+    else:
+        assert first.planner_request is PlannerRequest.NOTHING
     bench.until(lambda: bench.driver.snapshot.planner_request is PlannerRequest.STOP, LOST + SLACK, "fault")
     words = f"{FEMUR} has been silent for", "the robot stops", "check its cable and id"
     bench.until(lambda: reported(bench, *words), SLACK, "report")
