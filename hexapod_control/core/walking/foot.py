@@ -68,6 +68,7 @@ class Guided:
     waiting: bool = True  # still on the ground, until the other feet support the robot
     held: bool = False  # at rest, or coming to rest, before a point that is out of reach now
     arrived: bool = False  # at rest at the end of its path
+    separating: bool = False  # to the ground beside a leg that blocks the way to its foothold
 
     @property
     def planted(self) -> bool:

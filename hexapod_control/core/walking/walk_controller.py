@@ -86,7 +86,8 @@ class WalkController:
         motion.halt(self._speed.swing_time)
         if deadlock is not None:
             self._speed.stop()
-            guided_legs.separate(self._capabilities.robot, motion.feet, deadlock, self.state.stance)
+            placement = self._body.placement
+            guided_legs.separate(self._capabilities.robot, motion.feet, deadlock, self.state.stance, placement)
 
     def stay(self, lifted: Mapping[int, float] = MappingProxyType({})) -> None:
         """Leaves all feet where they are until the next command; `lifted` are the heights [m] of feet in the air."""

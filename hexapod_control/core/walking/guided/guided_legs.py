@@ -41,6 +41,7 @@ LIFT_OFF_MARGIN = 0.8 * MIN_MARGIN  # [m] static margin at which a waiting foot 
 MIN_CLEARANCE = 0.006  # [m] between neighbouring legs along the path, unless they are closer already
 MASS_SHARE = 0.8  # of the body's shift by which the centre of mass moves, as the feet stay
 SEPARATION = 0.03  # [m] by which feet of legs that block each other move apart
+SEPARATION_SHARES = (1.0, 0.75, 0.5, 0.25)  # of it, tried in turn
 SHIFTS = tuple(0.005 * k for k in range(13))  # [m] possible shifts of the body
 
 
@@ -195,31 +196,46 @@ def hold_lifted_feet(feet: Sequence[Foot], lifted: Mapping[int, float]) -> None:
         foot.z, foot.state = height, Guided(((foot.x, foot.y, height),), waiting=False)
 
 
-def separate(robot: Robot, feet: Sequence[Foot], legs: tuple[int, int], stance: StanceRegions) -> None:
+def separate(
+    robot: Robot, feet: Sequence[Foot], legs: tuple[int, int], stance: StanceRegions, placement: Placement
+) -> None:
     """Guides all feet in the air to their neutral footholds; two legs that block each other first swing apart.
 
-    They are at rest, as the tick limiter does not let them come closer.
+    A leg that is blocked again on its way there goes higher, and puts its foot down apart from the other leg. The legs
+    are at rest, as the tick limiter does not let them come closer.
     """
     for row, (foot, home) in enumerate(zip(feet, stance.footholds, strict=True)):
         if foot.state.planted:
             continue
-        higher = CLEARANCE_HEIGHT if isinstance(foot.state, Guided) else 0.0  # where it was blocked again
-        height = max(foot.z, CLEARANCE_HEIGHT) + higher
+        again = isinstance(foot.state, Guided)
+        height = max(foot.z, CLEARANCE_HEIGHT) + (CLEARANCE_HEIGHT if again else 0.0)
         path: tuple[Vector, ...] = ((*home, height), (*home, 0.0))
         if row in legs:
-            hip, other = (complex(*robot.legs[leg].hip[:2]) for leg in (row, sum(legs) - row))
-            arm = complex(foot.x, foot.y) - hip
-            towards = math.copysign(1.0, (arm.conjugate() * (other - hip)).imag)  # the other leg is to the left: 1
-            apart = hip + arm * cmath.rect(1.0, -towards * SEPARATION / max(abs(arm), SEPARATION))
-            path = ((apart.real, apart.imag, height), *path)
-        foot.state = Guided(path, waiting=False)
+            apart = _apart(robot, foot, row, sum(legs) - row, placement)
+            path = ((*apart, height), (*apart, 0.0)) if again else ((*apart, height), *path)
+        foot.state = Guided(path, waiting=False, separating=again and row in legs)
+
+
+def _apart(robot: Robot, foot: Foot, leg: int, other: int, placement: Placement) -> Point:
+    """Returns the point (x, y) [m] to which a foot swings about its hip away from another leg, as far as it reaches."""
+    hip, other_hip = (complex(*robot.legs[row].hip[:2]) for row in (leg, other))
+    arm = complex(foot.x, foot.y) - hip
+    towards = math.copysign(1.0, (arm.conjugate() * (other_hip - hip)).imag)  # the other leg is to the left: 1
+    for share in SEPARATION_SHARES:
+        apart = hip + arm * cmath.rect(1.0, -towards * share * SEPARATION / max(abs(arm), SEPARATION))
+        if reaches(robot.legs[leg], robot, (apart.real, apart.imag), 0.0, placement):
+            return apart.real, apart.imag
+    return foot.x, foot.y
 
 
 def return_to_footholds(feet: Sequence[Foot], stance: StanceRegions) -> None:
-    """Guides every guided foot to its neutral foothold; a foot that still waits just stands."""
+    """Guides every guided foot to its neutral foothold; a foot that still waits just stands.
+
+    The foot of a leg that another one blocks on this way lands where it is going.
+    """
     for foot, (x, y) in zip(feet, stance.footholds, strict=True):
         guided = foot.state
-        if not isinstance(guided, Guided):
+        if not isinstance(guided, Guided) or guided.separating:
             continue
         if guided.waiting:
             foot.state = STANCE

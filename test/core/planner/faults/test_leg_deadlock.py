@@ -1,6 +1,8 @@
 """Legs of a walking robot that block each other: feet in the air return to their neutral footholds."""
 
+import cmath
 import itertools
+import math
 import random
 from dataclasses import replace
 
@@ -8,8 +10,12 @@ import pytest
 from support.drives import DT, robot, standing_planner
 
 from hexapod_control.config.robots.rules.foothold_choice import with_footholds
+from hexapod_control.core.kinematics.body_pose import NEUTRAL, Placement
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.planner.tick_plan import RobotState
+from hexapod_control.core.walking.foot import Foot, Swing
+from hexapod_control.core.walking.guided import guided_legs
+from hexapod_control.core.workspace.stance_regions import nominal_stance, reaches
 
 CLOSE = 0.3  # of the distances between the hips of phantomx: its legs can reach each other
 MAX_BLOCKED_TICKS = 26  # half a second, and the tick after it
@@ -67,3 +73,60 @@ def test_it_sits_down_from_there(blocked):
     planner = blocked.copy()
     assert planner.sit() == ""
     assert plans(planner, 12.0)[-1].state is RobotState.SITTING
+
+
+# --- the feet alone ---
+
+
+@pytest.fixture
+def feet():
+    """Phantomx and its feet at their footholds, the first one swinging at a place nearer to the second leg."""
+    machine = robot("phantomx")
+    found = [Foot(*leg.foothold) for leg in machine.legs]
+    first, second = (complex(*leg.foothold) for leg in machine.legs[:2])
+    near = 0.7 * first + 0.3 * second
+    found[0] = Foot(near.real, near.imag, 0.01, Swing(0.5, 1.0, 0.03))
+    return machine, found
+
+
+def separated(machine, found):
+    """The path of the first foot after it was blocked by the second leg."""
+    stance = nominal_stance(machine)
+    guided_legs.separate(machine, found, (0, 1), stance, Placement(NEUTRAL, machine.walk.height))
+    return found[0].state.path
+
+
+def test_a_blocked_foot_swings_away_from_the_other_leg_and_goes_on_to_its_foothold(feet):
+    machine, found = feet
+    before = found[0].at
+    aside, above, down = separated(machine, found)
+    assert above[:2] == down[:2] == machine.legs[0].foothold and down[2] == 0.0 < aside[2] == above[2]
+    assert math.dist(aside[:2], before[:2]) == pytest.approx(0.03, rel=0.02)
+    other = machine.legs[1].foothold
+    assert math.dist(aside[:2], other) > math.dist(before[:2], other) + 0.02
+    assert all(foot.state.planted for foot in found[1:])
+
+
+def test_a_foot_that_is_blocked_again_on_this_way_lands_beside_the_other_leg_whatever_is_commanded(feet):
+    machine, found = feet
+    first = separated(machine, found)
+    found[0].z = first[1][2]
+    again = separated(machine, found)
+    aside, down = again
+    assert aside[:2] == down[:2] == pytest.approx(first[0][:2]) and down[2] == 0.0
+    assert aside[2] > first[0][2]
+    guided_legs.return_to_footholds(found, nominal_stance(machine))
+    assert found[0].state.path == again
+
+
+def test_a_foot_swings_only_as_far_aside_as_its_leg_reaches(feet):
+    machine, found = feet
+    leg = machine.legs[0]
+    angle = cmath.phase(complex(found[0].x - leg.hip[0], found[0].y - leg.hip[1])) - leg.hip_yaw
+    for name, limited in (("lower", angle - 0.1), ("upper", angle + 0.1)):
+        joint = replace(leg.coxa_joint, **{name: limited})
+        narrow = replace(machine, legs=(replace(leg, coxa_joint=joint), *machine.legs[1:]))
+        aside, *_ = separated(narrow, [replace(foot) for foot in found])
+        assert math.dist(aside[:2], found[0].at[:2]) <= 0.0301
+        placement = Placement(NEUTRAL, machine.walk.height)
+        assert reaches(narrow.legs[0], narrow, aside[:2], 0.0, placement)
