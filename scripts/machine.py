@@ -12,7 +12,8 @@ import subprocess
 import sys
 
 APT = "on Debian and Ubuntu: apt install"
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
+BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "chrome")
+BROWSER = "on Debian: apt install chromium-headless-shell, on Ubuntu: apt install chromium-browser"
 GL = "libegl1 libopengl0 libgl1-mesa-dri"
 RENDER = "import mujoco; mujoco.GLContext(64, 64).make_current()"
 
@@ -59,7 +60,7 @@ def test_gaps():
     if not any(shutil.which(name) for name in ("cc", "gcc", "clang")):
         yield "compiler", f"no C compiler, the benchmark against C is left out; {APT} gcc"
     if not any(map(shutil.which, BROWSERS)):
-        yield "browser", f"no Chromium, the tests of the page in it are left out; {APT} chromium"
+        yield "browser", f"no Chromium, the tests of the page in it are left out; {BROWSER}"
     if not renders():
         yield "gl", f"no OpenGL without a screen, tests of --record are left out; {APT} {GL}"
     if shutil.which("ip") is None:

@@ -5,12 +5,10 @@ set -euo pipefail
 PACKAGES=(gcc iproute2 libegl1 libgl1-mesa-dri libopengl0 make python3-venv)
 
 # Ubuntu has the browser only as a snap, which no container can install.
-if ! command -v chromium chromium-browser google-chrome chrome >/dev/null; then
-  if ! grep -qs '^ID=ubuntu' /etc/os-release; then
-    PACKAGES+=(chromium)
-  elif command -v snap >/dev/null; then
-    PACKAGES+=(chromium-browser)
-  fi
+if ! grep -qs '^ID=ubuntu' /etc/os-release; then
+  PACKAGES+=(chromium-headless-shell)
+elif ! command -v chromium chromium-browser google-chrome chrome >/dev/null && command -v snap >/dev/null; then
+  PACKAGES+=(chromium-browser)
 fi
 
 missing=()

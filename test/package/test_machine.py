@@ -80,7 +80,7 @@ def test_missing_tools_deselect_tests_and_are_reported_with_the_remedy(machine, 
     output = capsys.readouterr()
     assert output.out == "not compiler and not browser and not gl and not netns\n"
     assert "apt install gcc" in output.err and "apt install iproute2" in output.err
-    assert "apt install chromium" in output.err
+    assert "apt install chromium-headless-shell" in output.err
     assert "apt install libegl1 libopengl0 libgl1-mesa-dri" in output.err
 
 

@@ -14,7 +14,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
+# The first one has no windows, toolbars and settings of its own: it needs a tenth of the processor time at its start.
+NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "chrome")
+INSTALLATION = "on Debian: apt install chromium-headless-shell, on Ubuntu: apt install chromium-browser"
 FLAGS = (
     "--headless=new",
     "--no-sandbox",
@@ -45,7 +47,7 @@ def program() -> str:
     """Returns the path of Chromium. Raises MissingBrowserError."""
     found = next(filter(None, map(shutil.which, NAMES)), None)
     if found is None:
-        raise MissingBrowserError("Chromium is missing: apt install chromium")
+        raise MissingBrowserError(f"Chromium is missing: {INSTALLATION}")
     return found
 
 
