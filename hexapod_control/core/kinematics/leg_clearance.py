@@ -80,6 +80,12 @@ class LegNeighbours:
         rows = [span.row for span in self.spans]
         return tuple(zip(rows, [*rows[1:], rows[0]], strict=True))
 
+    @property
+    def by_row(self) -> tuple[tuple[int, int], ...]:
+        """Rows of the two neighbours of each leg, by its row."""
+        before = {b: a for a, b in self.pairs}
+        return tuple((before[a], b) for a, b in sorted(self.pairs))
+
     def gap(self, joints: Sequence[LegJoints], enough: float = ENOUGH) -> LegClearance:
         """The narrowest gap for joints (n, 3) [rad]; clipped to `enough` [m]."""
         best = LegClearance(enough, None)

@@ -121,6 +121,8 @@ def test_any_number_of_legs_in_any_order_forms_one_closed_ring(count):
     ring = LegNeighbours.of(dataclasses.replace(machine, legs=tuple(legs)))
     assert len(ring.pairs) == count
     assert all((order[b] - order[a]) % count == 1 for a, b in ring.pairs)
+    for row, beside in enumerate(ring.by_row):
+        assert [(order[other] - order[row]) % count for other in beside] == [count - 1, 1]
 
 
 @pytest.mark.parametrize("change", [lambda machine: machine, offset], ids=["as described", "with offsets"])

@@ -2,8 +2,8 @@
 
 As long as strides about the neutral footholds are fast enough, and in all gaits but the fastest, the feet stride there,
 where the robot is most stable. At higher speed the stride centres move to where the legs are fastest in the direction
-of travel. Per swing, a region moves only so far that the swing is hardly longer than in steady walking; meanwhile the
-robot walks more slowly.
+of travel. Per swing, a region moves only so far that the swing is hardly longer than in steady walking, and, where legs
+are close together, that no leg is far ahead of its neighbours; meanwhile the robot walks more slowly.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from hexapod_control.core.gait.gait_table import Gait
+from hexapod_control.core.kinematics.leg_clearance import LegNeighbours
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.walking.feet.foot_motion import FootMotion
 from hexapod_control.core.workspace.capabilities import Capabilities
@@ -37,11 +38,12 @@ class StrideDemand(NamedTuple):
 class StrideControl:
     """The regions in which the feet stride next; `step` advances them by one tick."""
 
-    __slots__ = ("_capabilities", "_demand", "_goal", "regions", "speed_share")
+    __slots__ = ("_capabilities", "_demand", "_goal", "_neighbours", "regions", "speed_share")
 
     def __init__(self, capabilities: Capabilities) -> None:
         """Starts with the neutral regions."""
         self._capabilities = capabilities
+        self._neighbours = LegNeighbours.of(capabilities.robot).by_row
         self.regions = (NEUTRAL_REGION,) * len(capabilities.robot.legs)  # for the next swings
         self._goal = self.regions  # for the demanded twist
         self.speed_share = 1.0  # of the demanded twist, so that swings are short enough to move their regions
@@ -67,15 +69,16 @@ class StrideControl:
     ) -> tuple[StrideRegion, ...]:
         """The regions of the next swings, nearer to the goal by what a swing may cover; sets `speed_share`."""
         stance, stance_time, found = demand.stance, swing_time * demand.gait.stance, []
-        for leg, (now, goal) in enumerate(zip(regions, self._goal, strict=True)):
-            distance = math.dist(now.displacement, goal.displacement)
+        distances = [math.dist(a.displacement, b.displacement) for a, b in zip(regions, self._goal, strict=True)]
+        for leg, (now, goal, distance) in enumerate(zip(regions, self._goal, distances, strict=True)):
             x, y = stance.footholds[leg]
             speed, most = (math.hypot(t.vx - t.wz * y, t.vy + t.wz * x) for t in (twist, demand.twist))
             stride, wanted, usual = stance_time * speed, stance_time * most, MAX_SWING_PER_RADIUS * stance.radii[leg]
             longest = max(MAX_SWING_PER_STRIDE * wanted, usual)
             if wanted > 0.0:
                 self.speed_share = min(self.speed_share, max(longest - distance, MIN_STRIDE_SHARE * usual) / wanted)
-            step = max(longest - stride, 0.0)
+            lead = max([distances[other] for other in self._neighbours[leg]]) - distance
+            step = max(min(longest - stride, self._capabilities.strides.max_lead - lead), 0.0)
             found.append(goal if distance <= step else self._towards(leg, stance, now, goal, step / distance))
         return tuple(found)
 

@@ -23,6 +23,7 @@ from hexapod_control.core.workspace.stride_stability import TOUCH_DOWN_PHASE_STE
 from hexapod_control.core.workspace.strides.foot_paths import Points, UnitMotion, foot_positions, lifts
 
 AFTER = 1e-9  # of a cycle, added to a phase to be just after a lift-off
+TINY = 1e-9  # [m]
 PHASES = 12  # evenly spaced in a cycle, in addition to those at which the support polygon changes
 
 
@@ -98,11 +99,23 @@ class SteadyCycle:
             np.minimum(least, polygon_margins(feet[:, standing] - mass.over(feet)[:, None]), out=least)
         return least
 
-    def feet_apart(self, stride_travel: float, centres: Points) -> float:
-        """Least distance [m] between two feet over the cycle, for centres (legs,)."""
-        feet, _ = self.feet((np.arange(PHASES) + 0.5) / PHASES, np.array(stride_travel), centres)
-        distances = np.abs(feet[:, :, None] - feet[:, None, :]) + np.where(np.eye(len(centres)), math.inf, 0.0)
-        return float(distances.min())
+    def horizontal_gaps(self, stride_travel: float, centres: Points) -> Array:
+        """Least gaps (N,) [m] between neighbouring legs over the cycle, seen from above, for centres (N, legs).
+
+        From above, femur and tibia are a line from the femur axis to the foot. Heights are left out, which needs no
+        joint angles, and may give a smaller gap than `limits`.
+        """
+        legs, neighbours = self.robot.legs, LegNeighbours.of(self.robot)
+        feet, _ = self.feet((np.arange(PHASES)[:, None] + 0.5) / PHASES, np.array(stride_travel), centres)
+        feet = np.broadcast_to(feet, (PHASES, len(centres), len(legs)))
+        hips = np.array([complex(*leg.hip[:2]) for leg in legs])
+        arms = feet - hips
+        inner = np.array([leg.coxa.length for leg in legs]) / np.maximum(np.abs(arms), TINY)
+        starts = hips + np.minimum(inner, 1.0) * arms
+        first, second = np.array(neighbours.pairs).T
+        distances = line_distances(starts[..., first], feet[..., first], starts[..., second], feet[..., second])
+        found: Array = (distances - np.array([span.thickness for span in neighbours.spans])).min(axis=(0, 2))
+        return found
 
     def limits(self, stride_travel: float, centres: Points, enough: float) -> CycleLimits:
         """Least margin and gap for the actual joint angles; a gap above `enough` [m] is returned as `enough`."""
@@ -133,3 +146,24 @@ def polygon_margins(feet: Points) -> Array:
     found: Array = inside.min(axis=(1, 2))
     in_a_line = (on_hull & on_hull.swapaxes(1, 2)).any(axis=(1, 2))
     return np.where(np.isinf(found) | in_a_line, -math.inf, found)
+
+
+def line_distances(a: Points, b: Points, c: Points, d: Points) -> Array:
+    """Distances (...) [m] between the lines from a to b and those from c to d (...) [m]; 0 where they cross."""
+    ends = np.min([_distances(a, c, d), _distances(b, c, d), _distances(c, a, b), _distances(d, a, b)], axis=0)
+    crossing = (_side(a, b, c) * _side(a, b, d) < 0.0) & (_side(c, d, a) * _side(c, d, b) < 0.0)
+    return np.where(crossing, 0.0, ends)
+
+
+def _distances(points: Points, a: Points, b: Points) -> Array:
+    """Distances of points from the lines from a to b."""
+    along = b - a
+    part = np.clip(((points - a) * along.conj()).real / np.maximum(np.abs(along), TINY) ** 2, 0.0, 1.0)
+    found: Array = np.abs(points - a - part * along)
+    return found
+
+
+def _side(a: Points, b: Points, points: Points) -> Array:
+    """Positive where points are on the left of the line from a to b."""
+    found: Array = ((b - a).conj() * (points - a)).imag
+    return found

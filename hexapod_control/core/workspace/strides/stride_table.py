@@ -21,6 +21,7 @@ from hexapod_control.core.workspace.stance_regions import (
     reaches,
     seen_from_hip,
 )
+from hexapod_control.core.workspace.strides.stride_lead import max_lead
 from hexapod_control.core.workspace.strides.stride_regions import (
     BENDS,
     FAR_RAD,
@@ -52,6 +53,7 @@ class StrideTable:
         self._offset_shares = [share for share, _ in found]
         self._scales = [scales for _, scales in found]
         self._flight = [_flight(leg) for leg in robot.legs]
+        self.max_lead = max_lead(robot, gait, legs)  # [m] of a leg before its neighbours
 
     def at(self, height: float, twist: Twist, moved: float, share: float) -> Strides:
         """The stride regions at a height [m] for a twist.

@@ -18,8 +18,9 @@ import numpy as np
 
 from hexapod_control.core.gait.gait_table import Gait
 from hexapod_control.core.kinematics.arrays import Array
+from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.robot import Robot
-from hexapod_control.core.workspace.stance_regions import MIN_RADIUS, nominal_stance
+from hexapod_control.core.workspace.stance_regions import MIN_RADIUS, TIBIA_CLEARANCE, nominal_stance
 from hexapod_control.core.workspace.strides.foot_paths import Points
 from hexapod_control.core.workspace.strides.leg_centres import TURNING, LegCentres, Travel
 from hexapod_control.core.workspace.strides.leg_choices import SEARCHED_HEADINGS
@@ -31,7 +32,6 @@ MIN_MARGIN_SHARE = 0.13  # ... or this share of the width of the stance, for sma
 SPREADS = tuple(sorted(product((1.0, 1.3, 1.7), (1.0, 1.15, 1.3, 1.7), (1.0, 1.15, 1.3)), key=math.prod))
 """Factors on the neutral footholds, for a greater margin: along the travel, across it, and across for middle legs."""
 SPEED_STEPS, SPEED_RESOLUTION = 9, 1.003  # of the bisection for the speed; it ends at a smaller factor between bounds
-FEET_CLEARANCE = 0.02  # [m] between the tibias at the feet
 MAX_SOFTNESS = 0.485  # of a walk, see `_softness`: above, the feet slip ...
 SLOWER = (0.97, 0.95, 0.925, 0.9)  # ... so these shares of the speed that the legs alone allow are tried
 NEAR_AXIS = 0.9  # of the speed along a body axis: with the same centres, in the headings next to it
@@ -54,6 +54,12 @@ def min_margin(robot: Robot) -> float:
     return min(MIN_MARGIN_M, MIN_MARGIN_SHARE * (max(sides) - min(sides)))
 
 
+def min_gap(robot: Robot, gait: Gait) -> float:
+    """The least horizontal gap [m] between neighbouring legs: no more than they have at their neutral footholds."""
+    neutral = np.array([[complex(*leg.foothold) for leg in robot.legs]])
+    return min(TIBIA_CLEARANCE, float(SteadyCycle(robot, gait, Twist(1.0, 0.0, 0.0)).horizontal_gaps(0.0, neutral)[0]))
+
+
 class TopSpeedSearch:
     """Searches the highest speed of one robot in one gait."""
 
@@ -61,7 +67,7 @@ class TopSpeedSearch:
         self._robot, self._gait, self._legs = robot, gait, legs
         self._mass = MovingMass.of(robot)
         self._least = min_margin(robot)
-        self._apart = 2.0 * max(leg.tibia.radius for leg in robot.legs) + FEET_CLEARANCE
+        self._gap = min_gap(robot, gait)
         self._distances: dict[int, list[Array]] = {}  # by heading: see `_distances_to_spread`, by leg
 
     def tops(self, travels: Sequence[Travel]) -> list[TopSpeed]:
@@ -127,7 +133,7 @@ class TopSpeedSearch:
         return TopSpeed(float(speeds[swing]), swing, (), travel.heading, 0.0, (-1,) * len(self._legs))
 
     def _stable(self, travel: Travel, speed: float, swing: int, speeds: Sequence[Array]) -> TopSpeed | None:
-        """The stiffest centres that allow a speed and keep the static margin and the feet apart, or None."""
+        """The stiffest centres that allow a speed and keep the static margin and the legs apart, or None."""
         if travel.heading not in self._distances:
             self._distances[travel.heading] = [_distances_to_spread(leg, travel.heading) for leg in self._legs]
         distances = self._distances[travel.heading]
@@ -141,11 +147,14 @@ class TopSpeedSearch:
         travelled = speed * swing_time
         margins = np.min([cycle.support_margins(travelled, centres, self._mass) for cycle in cycles], axis=0)
         softness = self._softness(centres, swing_time)
-        for place in sorted(np.flatnonzero(margins >= self._least), key=lambda each: softness[each]):
-            if all(cycle.feet_apart(travelled, centres[place]) >= self._apart for cycle in cycles):
-                chosen = tuple(int(each[place]) for each in near)
-                return TopSpeed(speed, swing, SPREADS[place], travel.heading, float(softness[place]), chosen)
-        return None
+        places = np.flatnonzero(margins >= self._least)
+        for cycle in cycles:
+            places = places[cycle.horizontal_gaps(travelled, centres[places]) >= self._gap]
+        if not len(places):
+            return None
+        place = places[softness[places].argmin()]
+        chosen = tuple(int(each[place]) for each in near)
+        return TopSpeed(speed, swing, SPREADS[place], travel.heading, float(softness[place]), chosen)
 
     def _softness(self, centres: Points, swing_time: float) -> Array:
         """Ratio (N,) of the step frequency to the natural frequency of the body on its coxa servos for centres."""

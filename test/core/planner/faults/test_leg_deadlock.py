@@ -17,14 +17,14 @@ from hexapod_control.core.walking.foot import Foot, Swing
 from hexapod_control.core.walking.guided import guided_legs
 from hexapod_control.core.workspace.stance_regions import nominal_stance, reaches
 
-CLOSE = 0.3  # of the distances between the hips of phantomx: its legs can reach each other
+CLOSE = 0.1  # of the distances between the hips of phantomx: its legs can reach each other
 MAX_BLOCKED_TICKS = 26  # half a second, and the tick after it
 RETURN_S = 4.0  # for feet to return to their footholds
 
 
 @pytest.fixture(scope="module")
 def blocked():
-    """A planner whose legs have just blocked each other in a random drive, and the plans so far."""
+    """A planner whose legs have just blocked each other in a random drive, not only for a moment."""
     machine = robot("phantomx")
     legs = (replace(leg, hip=(CLOSE * leg.hip[0], CLOSE * leg.hip[1], leg.hip[2])) for leg in machine.legs)
     machine = with_footholds(replace(machine, name="close_hips", legs=tuple(legs)), range(6))
@@ -34,7 +34,7 @@ def blocked():
         shares = [rng.uniform(-1.0, 1.0) for _ in range(3)]
         planner.command(Twist(top[0].vx * shares[0], top[1].vy * shares[1], top[2].wz * shares[2]))
         for _ in range(75):
-            if planner.step(DT).blocked:
+            if planner.step(DT).blocked and RobotState.MOVING in {plan.state for plan in plans(planner.copy(), 0.6)}:
                 return planner
     raise AssertionError("the legs of this robot never block each other")
 

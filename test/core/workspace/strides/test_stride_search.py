@@ -24,7 +24,7 @@ from hexapod_control.core.workspace.swing_limits import SWING_TIME_SCALES
 
 AXIS_CARE, AXIS_COST, DISTANCE_COST, MOTION_COST, SHORTFALL_COST = 1000.0, 1e4, 0.05, 0.05, 1000.0
 SMALLER, STRIDE_RESERVE, STRIDE_SHARE, NEAR_AXIS = 0.9, 1.03, 0.95, 0.9
-FEET_CLEARANCE, MIN_MARGIN_M, MIN_MARGIN_SHARE = 0.02, 0.024, 0.13  # [m, m, -]
+MIN_MARGIN_M, MIN_MARGIN_SHARE = 0.024, 0.13  # [m, -]
 MIN_RADIUS, TIBIA_CLEARANCE = 0.002, 0.0112  # [m]
 MAX_SOFTNESS, SLOWER = 0.485, (0.97, 0.95, 0.925, 0.9)
 SEARCHED_HEADINGS, FAR_RAD = 16, 0.5
@@ -93,11 +93,11 @@ class Arrangements:
         self.chosen = np.array([nearest(*each, travel.heading) for each in zip(legs, usable, strict=True)]).T
         centres = np.stack([leg.centres[each] for leg, each in zip(legs, self.chosen.T, strict=True)], axis=1)
         cycles, length, mass = searched.cycles(travel), speed * swing_time, MovingMass.of(machine)
-        apart = 2.0 * max(leg.tibia.radius for leg in machine.legs) + FEET_CLEARANCE
+        gap = min(TIBIA_CLEARANCE, cycles[0].horizontal_gaps(0.0, (searched.hips + searched.arms)[None])[0])
         margins = np.min([cycle.support_margins(length, centres, mass) for cycle in cycles], axis=0)
         self.stable = margins >= min_margin(machine)
         for k in np.flatnonzero(self.stable):
-            self.stable[k] = all(cycle.feet_apart(length, centres[k]) >= apart for cycle in cycles)
+            self.stable[k] = all(cycle.horizontal_gaps(length, centres[k][None])[0] >= gap for cycle in cycles)
         # The frequency of the steps over that of the body on the springs of the coxa servos of the legs in stance.
         stiffness = np.array([leg.coxa_joint.stiffness for leg in machine.legs])
         spring = searched.gait.duty_factor * (stiffness / np.abs(centres - searched.hips) ** 2).sum(axis=1)
