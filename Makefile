@@ -9,7 +9,7 @@
 # make docs            the documentation as a site, build/docs/index.html; a warning is a failure
 # make docs-images [ARGS="plots page"]   the pictures of the documentation; make drawings: those drawn by code alone
 # make install-user     the command hexapod of .venv on your PATH, in ~/.local/bin
-# make mutation [SEED=1] [DRAW=20] [MUTATE=hexapod_control/core/gait] [TESTS=test/core]   mutants that no test detects
+# make mutation [SEED=1] [DRAW=20] [MUTATE=hexapod_control/core/gait]   mutants that no test detects
 # Everything is installed into .venv; a sourced ROS 2 is used, else the ROS wheels are installed with it.
 
 SHELL := /bin/bash
@@ -72,9 +72,8 @@ one: $(VENV)/.package $(VENV)/.test
 SEED ?= 1
 DRAW ?= 20
 mutation: $(VENV)/.package $(VENV)/.test
-	@$(BIN)/python -c 'import coverage' 2>/dev/null || { $(PIP) ".[mutation]"; rm -rf build *.egg-info; }
 	@$(ENV) PYTHONPATH=scripts python scripts/mutation.py --seed $(SEED) --draw $(DRAW) --workers $(WORKERS) \
-	  $(if $(MUTATE),--mutate $(MUTATE)) $(if $(TESTS),--tests $(TESTS))
+	  $(if $(MUTATE),--mutate $(MUTATE))
 
 # What only computes runs at idle priority beside the tests that wait in real time. Of these, heavy tests start whole
 # graphs and come after the others. Names of tests that had to be repeated come last.
@@ -148,7 +147,7 @@ docs: $(VENV)/.package
 	@$(ENV) sphinx-build --fail-on-warning --keep-going --quiet --fresh-env . build/docs
 
 clean:
-	rm -rf .venv .venv_* build docs/api install log *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .mutation
+	rm -rf .venv .venv_* build docs/api install log *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(VENV)/.made:
 	@$(PYTHON) scripts/machine.py venv

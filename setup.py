@@ -105,7 +105,6 @@ setup(
             "pytest-xdist>=3.4",
             "rosbags>=0.11",
         ],
-        "mutation": ["coverage>=7.4"],
         "style": ["import-linter~=2.15", "mypy~=2.4.1", "ruff~=0.17.5"],
     },
     zip_safe=False,
