@@ -24,10 +24,10 @@ from hexapod_control.core.workspace.strides.leg_choices import SEARCHED_HEADINGS
 from hexapod_control.core.workspace.strides.steady_cycle import CycleLimits, SteadyCycle
 from hexapod_control.core.workspace.strides.stride_regions import FAR_RAD, LegStrides, PolarOffset, moved_points
 from hexapod_control.core.workspace.strides.top_speeds import (
+    LEAST_MARGIN,
     TopSpeed,
     TopSpeedSearch,
     axis_of,
-    min_margin,
     spread_foothold,
 )
 from hexapod_control.core.workspace.swing_limits import STRIDE_SHARE, SWING_TIME_SCALES
@@ -115,7 +115,7 @@ def _kept_apart(
     hips = np.array([leg.hip for leg in legs])
     arms = np.array([leg.foothold for leg in legs]) - hips
     for k, travel in enumerate(travels):
-        enough = CycleLimits(min_margin(robot), TIBIA_CLEARANCE)
+        enough = CycleLimits(LEAST_MARGIN.of(robot), TIBIA_CLEARANCE)
         for attempt in range(RETRIES if offsets[:, k].any() else 0):
             if attempt == 1:  # accept what strides about the neutral footholds have
                 for limits in _limits(robot, gait, travel, hips + arms, neutral):

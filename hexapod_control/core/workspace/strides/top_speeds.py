@@ -27,8 +27,22 @@ from hexapod_control.core.workspace.strides.leg_choices import SEARCHED_HEADINGS
 from hexapod_control.core.workspace.strides.steady_cycle import MovingMass, SteadyCycle
 from hexapod_control.core.workspace.swing_limits import STRIDE_SHARE, SWING_TIME_SCALES
 
-MIN_MARGIN_M = 0.024  # least static margin with moved centres ...
-MIN_MARGIN_SHARE = 0.13  # ... or this share of the width of the stance, for small robots
+
+class MarginBound(NamedTuple):
+    """A bound of the static margin."""
+
+    distance: float  # [m]
+    share: float  # of the width of the stance; the smaller of both counts, for small robots
+
+    def of(self, robot: Robot) -> float:
+        """The bound [m] for a robot."""
+        sides = [leg.foothold[1] for leg in robot.legs]
+        return min(self.distance, self.share * (max(sides) - min(sides)))
+
+
+USUAL_MARGIN = MarginBound(0.024, 0.13)  # static margin with moved centres ...
+LEAST_MARGIN = MarginBound(0.021, 0.105)  # ... or this one, if it makes the robot faster and not too soft
+MIN_GAIN = 1.02  # factor by which it must be faster
 SPREADS = tuple(sorted(product((1.0, 1.3, 1.7), (1.0, 1.15, 1.3, 1.7), (1.0, 1.15, 1.3)), key=math.prod))
 """Factors on the neutral footholds, for a greater margin: along the travel, across it, and across for middle legs."""
 SPEED_STEPS, SPEED_RESOLUTION = 9, 1.003  # of the bisection for the speed; it ends at a smaller factor between bounds
@@ -48,10 +62,18 @@ class TopSpeed(NamedTuple):
     chosen: tuple[int, ...]  # index of the centre of every leg
 
 
-def min_margin(robot: Robot) -> float:
-    """The least static margin [m] with moved stride centres."""
-    sides = [leg.foothold[1] for leg in robot.legs]
-    return min(MIN_MARGIN_M, MIN_MARGIN_SHARE * (max(sides) - min(sides)))
+class TravelReach(NamedTuple):
+    """The speeds that the legs allow in a direction of travel."""
+
+    travel: Travel
+    speeds: list[Array]  # [m/s] or [rad/s] by leg: (swing times, centres)
+    bounds: Array  # (swing times,) the highest with the best centre of every leg
+
+    @classmethod
+    def of(cls, travel: Travel, legs: Sequence[LegCentres]) -> TravelReach:
+        """From the candidate centres of all legs."""
+        speeds = [leg.speeds[:, travel.heading] / factor for leg, factor in zip(legs, travel.speeds, strict=True)]
+        return cls(travel, speeds, np.min([each.max(axis=-1) for each in speeds], axis=0))
 
 
 def min_gap(robot: Robot, gait: Gait) -> float:
@@ -66,7 +88,7 @@ class TopSpeedSearch:
     def __init__(self, robot: Robot, gait: Gait, legs: Sequence[LegCentres]) -> None:
         self._robot, self._gait, self._legs = robot, gait, legs
         self._mass = MovingMass.of(robot)
-        self._least = min_margin(robot)
+        self._usual_margin, self._least_margin = USUAL_MARGIN.of(robot), LEAST_MARGIN.of(robot)
         self._gap = min_gap(robot, gait)
         self._distances: dict[int, list[Array]] = {}  # by heading: see `_distances_to_spread`, by leg
 
@@ -83,31 +105,37 @@ class TopSpeedSearch:
 
     def top(self, travel: Travel) -> TopSpeed:
         """The highest speed in a direction of travel, with any swing time, or a little less if that is stiffer."""
-        choices = list(zip(self._legs, travel.speeds, strict=True))
-        speeds = [leg.speeds[:, travel.heading] / factor for leg, factor in choices]
-        bounds = np.min([each.max(axis=-1) for each in speeds], axis=0)
-        best = self._fastest(travel, speeds, bounds)
+        reach = TravelReach.of(travel, self._legs)
+        best, margin = (
+            self._fastest(reach, self._usual_margin, self._neutral_top(travel), SPEED_RESOLUTION),
+            self._usual_margin,
+        )
+        faster = self._fastest(reach, self._least_margin, best, MIN_GAIN)
+        if best.speed < faster.speed and faster.softness <= max(best.softness, MAX_SOFTNESS):
+            best, margin = faster, self._least_margin
         if travel.heading == TURNING or best.softness <= MAX_SOFTNESS:
             return best
         for share in SLOWER:
-            speed = share * float(bounds.max())
-            usable = np.flatnonzero(bounds >= speed).tolist() if speed < best.speed else []
-            tops = [self._stable(travel, speed, k, speeds) for k in usable]
+            speed = share * float(reach.bounds.max())
+            usable = np.flatnonzero(reach.bounds >= speed).tolist() if speed < best.speed else []
+            tops = [self._stable(reach, speed, k, margin) for k in usable]
             stiff = [top for top in tops if top is not None and top.softness <= MAX_SOFTNESS]
             if stiff:
                 return min(stiff, key=lambda top: top.softness)
         return best
 
-    def _fastest(self, travel: Travel, speeds: Sequence[Array], bounds: Array) -> TopSpeed:
-        best = self._neutral_top(travel)
-        for k in np.argsort(-bounds, kind="stable").tolist():
-            low, high = best.speed, float(bounds[k])
+    def _fastest(self, reach: TravelReach, margin: float, best: TopSpeed, gain: float) -> TopSpeed:
+        """The fastest walk with a static margin [m], if it is faster than the best so far by a factor `gain`."""
+        wanted = gain * best.speed
+        for k in np.argsort(-reach.bounds, kind="stable").tolist():
+            low, high = best.speed, float(reach.bounds[k])
             for step in range(SPEED_STEPS):
-                if high <= low * SPEED_RESOLUTION:
+                lowest = max(wanted, low * SPEED_RESOLUTION)
+                if high <= lowest:
                     break
                 # First whether this swing time gains anything, then the bound from the legs, then bisection.
-                speed = (low * SPEED_RESOLUTION, high, 0.5 * (low + high))[min(step, 2)]
-                found = self._stable(travel, speed, k, speeds)
+                speed = (lowest, high, 0.5 * (low + high))[min(step, 2)]
+                found = self._stable(reach, speed, k, margin)
                 if found is not None:
                     low, best = speed, found
                 elif step == 0:
@@ -132,14 +160,15 @@ class TopSpeedSearch:
         swing = int(np.argmax(speeds))
         return TopSpeed(float(speeds[swing]), swing, (), travel.heading, 0.0, (-1,) * len(self._legs))
 
-    def _stable(self, travel: Travel, speed: float, swing: int, speeds: Sequence[Array]) -> TopSpeed | None:
-        """The stiffest centres that allow a speed and keep the static margin and the legs apart, or None."""
+    def _stable(self, reach: TravelReach, speed: float, swing: int, margin: float) -> TopSpeed | None:
+        """The stiffest centres that allow a speed and keep a static margin [m] and the legs apart, or None."""
+        travel = reach.travel
         if travel.heading not in self._distances:
             self._distances[travel.heading] = [_distances_to_spread(leg, travel.heading) for leg in self._legs]
         distances = self._distances[travel.heading]
         near = [
             np.where(each[swing] >= speed, away, math.inf).argmin(axis=-1)
-            for each, away in zip(speeds, distances, strict=True)
+            for each, away in zip(reach.speeds, distances, strict=True)
         ]
         centres = np.stack([leg.centres[each] for leg, each in zip(self._legs, near, strict=True)], axis=-1)
         swing_time = SWING_TIME_SCALES[swing] * self._robot.walk.swing_time
@@ -147,7 +176,7 @@ class TopSpeedSearch:
         travelled = speed * swing_time
         margins = np.min([cycle.support_margins(travelled, centres, self._mass) for cycle in cycles], axis=0)
         softness = self._softness(centres, swing_time)
-        places = np.flatnonzero(margins >= self._least)
+        places = np.flatnonzero(margins >= margin)
         for cycle in cycles:
             places = places[cycle.horizontal_gaps(travelled, centres[places]) >= self._gap]
         if not len(places):

@@ -8,23 +8,26 @@ import numpy as np
 import pytest
 from support.drives import robot
 
+from hexapod_control.config.robots.rules.foothold_choice import with_footholds
 from hexapod_control.core.workspace.robot_gaits import gaits
 from hexapod_control.core.workspace.stance_regions import nominal_stance
 from hexapod_control.core.workspace.strides.leg_centres import TURNING, leg_centres, straight, turn
 from hexapod_control.core.workspace.strides.steady_cycle import MovingMass, SteadyCycle
 from hexapod_control.core.workspace.strides.stride_search import stride_centres
 from hexapod_control.core.workspace.strides.top_speeds import (
+    LEAST_MARGIN,
     SPREADS,
+    USUAL_MARGIN,
     TopSpeedSearch,
     axis_of,
-    min_margin,
     spread_foothold,
 )
 from hexapod_control.core.workspace.swing_limits import SWING_TIME_SCALES
 
 AXIS_CARE, AXIS_COST, DISTANCE_COST, MOTION_COST, SHORTFALL_COST = 1000.0, 1e4, 0.05, 0.05, 1000.0
 SMALLER, STRIDE_RESERVE, STRIDE_SHARE, NEAR_AXIS = 0.9, 1.03, 0.95, 0.9
-MIN_MARGIN_M, MIN_MARGIN_SHARE = 0.024, 0.13  # [m, -]
+MARGINS = {USUAL_MARGIN: (0.024, 0.13), LEAST_MARGIN: (0.021, 0.105)}  # [m], and share of the width of the stance
+MIN_GAIN = 1.02
 MIN_RADIUS, TIBIA_CLEARANCE = 0.002, 0.0112  # [m]
 MAX_SOFTNESS, SLOWER = 0.485, (0.97, 0.95, 0.925, 0.9)
 SEARCHED_HEADINGS, FAR_RAD = 16, 0.5
@@ -37,8 +40,8 @@ HEADINGS = range(SEARCHED_HEADINGS + 1)
 class Search:
     """A robot, its candidates, and what is found for it."""
 
-    def __init__(self, name):
-        self.machine = machine = robot(name)
+    def __init__(self, machine):
+        self.machine = machine
         self.gait = min(gaits(machine).values(), key=lambda gait: gait.stance)
         self.legs = [leg_centres(machine, row, self.gait) for row in range(len(machine.legs))]
         self.travels = [*(straight(len(self.legs), k) for k in range(SEARCHED_HEADINGS)), turn(self.legs)]
@@ -61,7 +64,7 @@ class Search:
 
 @cache
 def search(name="scratch"):
-    return Search(name)
+    return Search(robot(name))
 
 
 @cache
@@ -81,7 +84,7 @@ def strides():
 class Arrangements:
     """The centres nearest to each of the spread footholds that allow a speed with a swing time."""
 
-    def __init__(self, searched, travel, speed, swing):
+    def __init__(self, searched, travel, speed, swing, margin=USUAL_MARGIN):
         swing_time, machine, legs = searched.swing_time(swing), searched.machine, searched.legs
         usable = [
             np.flatnonzero(leg.speeds[swing, travel.heading] >= speed * factor)
@@ -95,7 +98,7 @@ class Arrangements:
         cycles, length, mass = searched.cycles(travel), speed * swing_time, MovingMass.of(machine)
         gap = min(TIBIA_CLEARANCE, cycles[0].horizontal_gaps(0.0, (searched.hips + searched.arms)[None])[0])
         margins = np.min([cycle.support_margins(length, centres, mass) for cycle in cycles], axis=0)
-        self.stable = margins >= min_margin(machine)
+        self.stable = margins >= margin.of(machine)
         for k in np.flatnonzero(self.stable):
             self.stable[k] = all(cycle.horizontal_gaps(length, centres[k][None])[0] >= gap for cycle in cycles)
         # The frequency of the steps over that of the body on the springs of the coxa servos of the legs in stance.
@@ -120,14 +123,17 @@ def nearest(leg, usable, heading):
 
 @pytest.mark.parametrize("heading", [0, 2, 4, 6, 8, 13, TURNING])
 def test_the_top_speed_is_the_highest_with_stable_centres_or_a_little_less_if_those_are_stiffer(heading):
-    searched = search()
-    top, travel = searched.tops[heading], searched.travels[heading]
+    check_top_speed(search(), search().travels[heading], search().tops[heading], USUAL_MARGIN)
+
+
+def check_top_speed(searched, travel, top, margin):
+    """No arrangement with a margin is faster, or the one found is stiffer and little slower."""
 
     def stiffest(speed):
-        return min(Arrangements(searched, travel, speed, k).stiffest for k in SWINGS)
+        return min(Arrangements(searched, travel, speed, k, margin).stiffest for k in SWINGS)
 
-    found, place = Arrangements(searched, travel, top.speed, top.swing), SPREADS.index(top.spread)
-    assert found.stable[place] and tuple(found.chosen[place]) == top.chosen and top.heading == heading
+    found, place = Arrangements(searched, travel, top.speed, top.swing, margin), SPREADS.index(top.spread)
+    assert found.stable[place] and tuple(found.chosen[place]) == top.chosen and top.heading == travel.heading
     assert top.softness == pytest.approx(found.softness[place])
     share = top.speed / searched.bound(travel)
     steps = [each for each in SLOWER if each > share + 1e-9]
@@ -135,11 +141,36 @@ def test_the_top_speed_is_the_highest_with_stable_centres_or_a_little_less_if_th
         assert top.softness == pytest.approx(stiffest(top.speed)) and top.softness <= MAX_SOFTNESS
     else:
         assert top.softness == pytest.approx(found.stiffest) and stiffest(1.006 * top.speed) == math.inf
-        if heading == TURNING or top.softness <= MAX_SOFTNESS:
+        if travel.heading == TURNING or top.softness <= MAX_SOFTNESS:
             return
         steps = SLOWER
     for each in steps:
         assert each * searched.bound(travel) >= top.speed or stiffest(each * searched.bound(travel)) > MAX_SOFTNESS
+
+
+def wide(width):
+    """A robot with three legs in a row on each side of a body [m] wide, and what is found for it."""
+    machine = robot("phantomx")
+    legs = (replace(leg, hip=(leg.hip[0], math.copysign(width / 2, leg.hip[1]), 0.0)) for leg in machine.legs)
+    return Search(with_footholds(replace(machine, name="wide", legs=tuple(legs)), range(6)))
+
+
+@pytest.mark.parametrize(("width", "headings"), [(0.12, set()), (0.2, {6, 10})])
+def test_a_smaller_margin_is_used_where_it_makes_the_robot_faster_and_not_too_soft(width, headings):
+    searched, smaller = wide(width), set()
+    for travel, top in zip(searched.travels, searched.tops, strict=True):
+        if AXES.get(travel.heading, travel.heading) != travel.heading:
+            continue
+        usual = [Arrangements(searched, travel, top.speed, k) for k in SWINGS]
+        if any(each.stable.any() for each in usual):
+            check_top_speed(searched, travel, top, USUAL_MARGIN)
+            continue
+        smaller.add(travel.heading)
+        check_top_speed(searched, travel, top, LEAST_MARGIN)
+        assert top.softness <= MAX_SOFTNESS
+        slower = [Arrangements(searched, travel, 1.006 * top.speed / MIN_GAIN, k) for k in SWINGS]
+        assert not any(each.stable.any() for each in slower)
+    assert smaller == headings
 
 
 def test_headings_next_to_an_axis_of_the_body_use_its_centres_at_a_lower_speed():
@@ -204,16 +235,17 @@ def test_footholds_are_spread_along_and_across_the_heading_and_those_of_middle_l
     assert at((far + 0.1j) * 1j, quarter) == pytest.approx(at(far + 0.1j) * 1j)
 
 
-def test_the_least_margin_is_smaller_for_robots_with_narrow_tracks():
+@pytest.mark.parametrize(("margin", "bound"), MARGINS.items())
+def test_margins_are_smaller_for_robots_with_narrow_tracks(margin, bound):
     machine = robot("phantomx")
 
     def narrowed(factor):
         legs = (replace(leg, foothold=(leg.foothold[0], factor * leg.foothold[1])) for leg in machine.legs)
-        return min_margin(replace(machine, legs=tuple(legs)))
+        return margin.of(replace(machine, legs=tuple(legs)))
 
     width = max(leg.foothold[1] for leg in machine.legs) - min(leg.foothold[1] for leg in machine.legs)
-    assert narrowed(2.0) == MIN_MARGIN_M
-    assert narrowed(0.2) == pytest.approx(0.2 * MIN_MARGIN_SHARE * width)
+    assert narrowed(2.0) == bound[0]
+    assert narrowed(0.2) == pytest.approx(0.2 * bound[1] * width)
 
 
 # --- the curve over the headings ----------------------------------------------------------------------------
@@ -273,7 +305,7 @@ def limits(heading, centres, radii):
 def test_offsets_are_reduced_until_the_legs_are_apart_and_the_robot_is_stable_and_no_further(heading):
     searched, power = search(), kept(heading)[0]
     assert (power > 0) == (heading in (6, 10))
-    least = min_margin(searched.machine), TIBIA_CLEARANCE
+    least = LEAST_MARGIN.of(searched.machine), TIBIA_CLEARANCE
     usual = np.minimum(least, limits(heading, searched.hips + searched.arms, searched.neutral))
     for tried in range(power + 1):
         enough = least if tried == 0 else usual
