@@ -102,6 +102,7 @@ def test_the_fastest_stride_keeps_margin_and_gap_and_the_search_finds_it_again(a
     assert fastest_stride(machine, [gaits["tripod"]], axis, moved if anywhere else None) == found
 
 
+@pytest.mark.physics
 def test_bench_prints_the_speeds_of_own_moved_and_free_footholds(coarse, monkeypatch, capsys):
     monkeypatch.setattr(foothold_search, "AXES", {"forward": AXES["forward"]})
     assert main(["bench", "footholds"]) == 0
@@ -109,4 +110,5 @@ def test_bench_prints_the_speeds_of_own_moved_and_free_footholds(coarse, monkeyp
     assert 0.1 < found["moved"]["speed"] < found["free"]["speed"] < 0.4
     assert 0.8 * found["free"]["speed"] < found["own"] < found["free"]["speed"]
     assert found["ratio"] == pytest.approx(found["own"] / found["free"]["speed"], abs=2e-3)
+    assert found["achieved"] == pytest.approx(found["own"], rel=0.02)
     assert set(found["free"]["footholds"]) == set(robot("phantomx").leg_names)

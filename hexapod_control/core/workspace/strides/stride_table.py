@@ -9,7 +9,7 @@ import numpy as np
 
 from hexapod_control.core.gait.gait_table import Gait
 from hexapod_control.core.kinematics.arrays import Array, ComplexArray
-from hexapod_control.core.kinematics.body_pose import BodyPose, Placement
+from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose, Placement
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.robot import Leg, Point, Robot, Vector
 from hexapod_control.core.workspace.stance_regions import (
@@ -37,6 +37,7 @@ from hexapod_control.core.workspace.strides.stride_regions import (
 
 OFFSET_SHARES = (1.0, 0.8, 0.6, 0.4, 0.2)  # of the offsets, tried in turn at each height; none if all fail
 MIN_MOVED_RADIUS_SHARE = 0.8  # of the radii at the nominal height that must remain at another height
+OUTLINE_SHARES = (1.0, 0.995, 0.99, 0.98, 0.97, 0.95)  # of the outline of all regions, tried in turn for each leg
 SLOW_FOOT_SHARE = 0.25  # of the fastest foot's speed: regions of slower feet (near the centre of rotation) move less
 
 
@@ -53,6 +54,7 @@ class StrideTable:
         self._offset_shares = [share for share, _ in found]
         self._scales = [scales for _, scales in found]
         self._flight = [_flight(leg) for leg in robot.legs]
+        self._outline_shares = self._reached_outlines()
         self.max_lead = max_lead(robot, gait, legs)  # [m] of a leg before its neighbours
 
     def at(self, height: float, twist: Twist, moved: float, share: float) -> Strides:
@@ -130,11 +132,33 @@ class StrideTable:
         if share <= 1.0 or not self._offsets:
             return True
         placement, stance = Placement(pose, height), self._stances.at(height + pose.z)
+        outlines = self._extremes(stance, share - 1.0, lift)
         return all(
-            reaches(leg, self._robot, (x + dx, y + dy), z, placement)
-            for leg, (x, y), points in zip(
-                self._robot.legs, stance.footholds, self._extremes(stance, share - 1.0, lift), strict=True
-            )
+            self._reaches(leg, stance, points, part, placement)
+            for leg, (points, part) in enumerate(zip(outlines, self._outline_shares, strict=True))
+        )
+
+    def _reached_outlines(self) -> list[float]:
+        """The shares of the outlines that the legs reach at the neutral pose, by leg.
+
+        All regions are within reach there, but the tables check it in other directions than those of the outlines.
+        """
+        height, lift = self._robot.walk.height, self._robot.walk.lift_height
+        placement, stance = Placement(NEUTRAL, height), self._stances.at(height)
+        if not self._offsets:
+            return [1.0] * len(self._robot.legs)
+        return [
+            next((s for s in OUTLINE_SHARES if self._reaches(leg, stance, points, s, placement)), OUTLINE_SHARES[-1])
+            for leg, points in enumerate(self._extremes(stance, 1.0, lift))
+        ]
+
+    def _reaches(
+        self, leg: int, stance: StanceRegions, points: Sequence[Vector], share: float, placement: Placement
+    ) -> bool:
+        """True if a leg (row) reaches these points (x, y, height) [m] times a share, from its neutral foothold."""
+        x, y = stance.footholds[leg]
+        return all(
+            reaches(self._robot.legs[leg], self._robot, (x + share * dx, y + share * dy), z, placement)
             for dx, dy, z in points
         )
 

@@ -17,7 +17,7 @@ import numpy as np
 from hexapod_control.config.robots.robot_file import RobotFile
 from hexapod_control.core.gait.gait_table import Gait
 from hexapod_control.core.kinematics.arrays import Array
-from hexapod_control.core.kinematics.se2 import Twist
+from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.planner.tick_limiter import MIN_LEG_GAP_M
 from hexapod_control.core.robot import Leg, Robot
 from hexapod_control.core.workspace.capabilities import Capabilities
@@ -31,6 +31,7 @@ from hexapod_control.evaluation.performance.footholds.leg_speeds import (
     max_speeds,
     usable_centres,
 )
+from hexapod_control.evaluation.performance.footholds.walked_speed import walked_speed
 
 AXES = {"forward": Twist(1.0, 0.0, 0.0), "left": Twist(0.0, 1.0, 0.0), "turn": Twist(0.0, 0.0, 1.0)}
 MIN_MARGIN_M = 0.020
@@ -68,17 +69,20 @@ class LegGroup:
 
 
 def measure(robot_file: RobotFile, progress: Callable[[str], None]) -> dict[str, object]:
-    """`footholds`: the top speed along each axis, beside what moved and free footholds allow."""
+    """`footholds`: the top speed along each axis, what is achieved of it in physics, and what other footholds allow."""
     robot, found = robot_file.robot, {}
     capabilities = Capabilities.of(robot)
     for name, axis in AXES.items():
         progress(f"footholds: {name}")
-        own = max(math.dist(capabilities.fastest(axis, [gait]), (0.0, 0.0, 0.0)) for gait in capabilities.gaits)
+        tops = {gait: capabilities.fastest(axis, [gait]) for gait in capabilities.gaits}
+        fastest = max(tops, key=lambda gait: math.dist(tops[gait], ZERO))
+        own, achieved = math.dist(tops[fastest], ZERO), walked_speed(robot_file, fastest, tops[fastest])
         gaits = capabilities.gaits.values()
         moved = fastest_stride(robot, gaits, axis)
         free = fastest_stride(robot, gaits, axis, moved)
         found[name] = {
             "own": round(own, 4),
+            "achieved": achieved and round(achieved, 4),
             "moved": _plain(robot, moved),
             "free": _plain(robot, free),
             "ratio": round(own / free.speed, 3) if free.speed else None,

@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.drives import ROBOTS, robot
+from support.paths import DATA
 
+from hexapod_control.config.robots.robot_file import known_robots
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose, Placement
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.workspace.capabilities import Capabilities
@@ -162,6 +164,12 @@ def test_every_region_is_in_reach_of_its_leg_in_the_neutral_pose(name):
                 for z in (0.0, machine.walk.lift_height):
                     assert reaches(machine.legs[leg], machine, (point.real, point.imag), z, placement)
     assert len(stance.radii) == len(strides.regions)
+
+
+@pytest.mark.parametrize("name", [*known_robots(), str(DATA / "robots" / "round_7.yaml")])
+def test_the_neutral_pose_leaves_room_for_all_strides_and_so_for_the_top_speeds(name):
+    strides = capabilities(name).strides
+    assert strides.fits(NEUTRAL, 2.0, robot(name).walk.lift_height)
 
 
 @pytest.mark.parametrize("name", ROBOTS)
