@@ -33,7 +33,7 @@ COMMANDS = {
     "keyboard": ("drive.keyboard", "drive a running robot from any terminal"),
     "gamepad": ("drive.gamepad", "drive a running robot with a gamepad, without ROS's joy package"),
     "play": ("drive.play", "play a motion on a running robot, or rehearse it without a robot"),
-    "leg": ("drive.leg", "fold a lost leg of a running robot away, so that it walks on the others, or call it back"),
+    "leg": ("drive.leg", "fold a lost leg of a running robot away, so that it walks on the others, or unfold it again"),
     "status": ("drive.status", "print state, reports and health of a running robot: hours, distance, voltage, cycles"),
     "recover": ("drive.recover", "make a robot that has fallen fold its legs and stand up again"),
     "emulate": (
@@ -48,7 +48,7 @@ COMMANDS = {
     ),
     "first": ("first_evening.first", "lead through the first evening with a robot, from the stand to a slow walk"),
     "patrol": ("drive.patrol", "walk a running robot from waypoint to waypoint and around obstacles"),
-    "check": ("robot_files.check", "say what is wrong with a robot file, and what to change"),
+    "check": ("robot_files.check", "report problems in a robot file and how to fix them"),
     "urdf": (
         "robot_files.urdf",
         "print the URDF of a robot file, the controllers of ros2_control for it, or a summary",
@@ -125,11 +125,11 @@ def parser(chosen: str | None) -> argparse.ArgumentParser:
     top = OneLineParser(prog="hexapod", description="Makes a hexapod walk.", epilog=f"exit codes: {codes}")
     top.add_argument("--version", action="version", version=f"hexapod_control {package_version()}")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for name, (place, text) in COMMANDS.items():
+    for name, (submodule, text) in COMMANDS.items():
         example = f"example: hexapod {name} {EXAMPLES.get(name, '')}"
         command = commands.add_parser(name, help=text, description=text, epilog=example)
         if name == chosen:
-            module = import_module(f"hexapod_control.cli.{place}")
+            module = import_module(f"hexapod_control.cli.{submodule}")
             module.add_arguments(command)
             command.set_defaults(run=module.run)
     return top

@@ -39,13 +39,14 @@ class LegClient(ClientNode):
         return heard and self._lost is not None and bool(self._refusals.get_publisher_count())
 
     def request(self, word: str, leg: str) -> None:
-        """Requests that a leg is `lost` or `back`, and waits for it. Raises RobotError if that fails."""
+        """Requests that a leg is folded away (`lost`) or unfolded (`back`), and waits for it. Raises RobotError if that fails."""
         if not wait_until(self._is_ready, DISCOVERY_S, self._spin_once):
             raise RobotError("no robot subscribes to the topic lose_leg: is one running? e.g. hexapod sim")
         self._requests[word].publish(String(data=leg))
         if not wait_until(lambda: bool(self._refusal) or self._is_done(word, leg), CHANGE_S, self._spin_once):
+            change = "folded away" if word == "lost" else "unfolded"
             raise RobotError(
-                f"{leg} was not {word} within {CHANGE_S:g} s: is the robot on its feet, or was it stopped?"
+                f"{leg} was not {change} within {CHANGE_S:g} s: is the robot on its feet, or was it stopped?"
             )
         if self._refusal:
             raise RobotError(self._refusal)

@@ -77,7 +77,7 @@ class GaitMessage:
 
 @dataclass(frozen=True, slots=True)
 class LegMessage:
-    """Folds a lost leg away, or takes it back."""
+    """Folds a lost leg away, or unfolds it again."""
 
     name: str
     lost: bool

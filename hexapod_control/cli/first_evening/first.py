@@ -30,7 +30,7 @@ from hexapod_control.servos.line_search.line_sweep import LineFinding, sweep
 from hexapod_control.servos.settings.servo_section import ServoSettings
 
 UNFINISHED = 1  # exit code
-HINT = "Ctrl-C ends it, with the torque off; answers are kept after each question."
+HINT = "Ctrl-C ends it, with the torque off; answers are saved after each question."
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -92,7 +92,7 @@ class Evening:
             with interruptions():
                 FirstSession(self.machine, acts.by_key, acts.relax, dialog, self._file).run()
         except (Abandoned, Interrupted) as stop:
-            text = f"{len(progress.done)} of {len(BY_KEY)} stages are done: the same command goes on"
+            text = f"{len(progress.done)} of {len(BY_KEY)} stages are done: run the same command again to continue"
             with contextlib.suppress(OSError):  # the terminal may be gone
                 print(f"\n{text}", flush=True)
             end(text, "", "")
@@ -129,7 +129,7 @@ class RobotHardware:
         return bus_access.ports()
 
     def findings(self, port: str) -> Sequence[LineFinding]:
-        """What answers at a port. Raises PortGone with its reason."""
+        """What answers at a port. Raises BusError if the port cannot be opened or vanishes."""
         try:
             return list(sweep(lambda baud: SerialPort(port, baud), USUAL_IDS))
         except PortGone as error:

@@ -15,7 +15,7 @@ from hexapod_control.config.robots.draft.questions.interview import Interview
 from hexapod_control.config.robots.draft.questions.units import AnswerError
 from hexapod_control.web.dialog_pages.request_server import PORT, Reply, RequestServer
 
-HINT = "Ctrl-C ends it; answers are kept after each question."
+HINT = "Ctrl-C ends it; answers are saved after each question."
 WRONG = 2  # exit code of `hexapod check` without a verdict
 
 

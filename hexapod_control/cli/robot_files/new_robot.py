@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=output_file("a robot file", SUFFIXES),
         default="my_hexapod.yaml",
         metavar="FILE",
-        help="robot file to write (default: %(default)s); the answers are kept beside it, in FILE.answers.json",
+        help="robot file to write (default: %(default)s); the answers are saved beside it, in FILE.answers.json",
     )
     parser.add_argument("--force", action="store_true", help="replace a robot file that exists, without asking")
     parser.add_argument(
@@ -72,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
     except (InterviewAbandonedError, KeyboardInterrupt) as end:
         interrupted = isinstance(end, KeyboardInterrupt)
         answers = f"; the answers are in {kept}" if kept.exists() else ""
-        print(f"\nnot finished{answers}: the same command goes on", flush=True)
+        print(f"\nnot finished{answers}: run the same command again to continue", flush=True)
         return INTERRUPTED if interrupted else ABANDONED
 
 

@@ -29,7 +29,7 @@ from hexapod_control.servos.settings.save_servo_section import save
 from hexapod_control.servos.settings.servo_section import LOOPBACK, ServoSettings, servo_settings
 
 FOUND, NOTHING = 0, 1  # exit codes
-MAX_SWEEP_S = 30  # about, told to the user
+MAX_SWEEP_S = 30  # approximate, shown to the user
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -44,19 +44,19 @@ class ScanLimits:
 def add_scan_arguments(scan: argparse.ArgumentParser) -> None:
     """Options of `scan`."""
     scan.add_argument("--ids", default="", metavar="A-B", help="ids to scan, e.g. 1-30 (default: all; swept: 0-32)")
-    scan.add_argument("--sweep", action="store_true", help="try all protocols and bauds, whatever the robot file says")
+    scan.add_argument("--sweep", action="store_true", help="try all protocols and baud rates, whatever the robot file says")
     scan.add_argument("--protocols", default="", metavar="P,P", help="protocols of the sweep (default: all)")
-    scan.add_argument("--bauds", default="", metavar="B,B", help="bauds of the sweep (default: all that servos have)")
+    scan.add_argument("--bauds", default="", metavar="B,B", help="baud rates of the sweep (default: all that servos have)")
 
 
 def sweeps(args: argparse.Namespace, file: RobotFile) -> bool:
-    """Whether a scan has to find out protocol and baud first."""
+    """Whether a scan has to find out protocol and baud rate first."""
     limits = bool(args.sweep or args.protocols or args.bauds)
     return limits or (not args.protocol and servo_settings(file).protocol == LOOPBACK)
 
 
 def sweep_port(args: argparse.Namespace, file: RobotFile) -> int:
-    """Prints what responds at the port, at any baud and in any protocol. Returns 1 if nothing does."""
+    """Prints what responds at the port, at any baud rate and with any protocol. Returns 1 if nothing does."""
     path = args.port or servo_settings(file).port
     if not path:
         raise InputError("--port: must be given, the robot file names none, e.g. /dev/serial/by-id/usb-...")
@@ -65,7 +65,7 @@ def sweep_port(args: argparse.Namespace, file: RobotFile) -> int:
         SerialPort(path, limits.bauds[0] if limits.bauds else PROTOCOLS["feetech_st"].baud).close()
     except PortGone as error:
         raise InputError(str(error)) from None
-    print(f"{path}: all bauds and protocols are tried, which takes up to {MAX_SWEEP_S} s", flush=True)
+    print(f"{path}: all baud rates and protocols are tried, which takes up to {MAX_SWEEP_S} s", flush=True)
     count, found = 0, []
 
     def tried(text: str) -> None:
@@ -161,7 +161,7 @@ def set_id(action: ServoAction) -> int:
         raise InputError(f"set-id: connect only the servo with id {old}, these answer: {ids}")
     bus_access.check_models(action.bus, models)
     bus.set_id(old, new)
-    print(f"{models[old]}: id {old} is id {new} now, in its memory")
+    print(f"{models[old]}: id changed from {old} to {new} and stored in the servo")
     return FOUND
 
 
@@ -176,7 +176,7 @@ def _assign(action: ServoAction, bus: bus_access.FoundServos) -> int:
             lambda row: "\n".join(drawing("leg", robot, [robot.leg_names[row // 3]])),
         ).run()
     except Abandoned:
-        print("\nthe ids so far are in the servos: the same command goes on")
+        print("\nthe ids so far are stored in the servos: run the same command again to continue")
         return NOTHING
     print("next: hexapod calibrate, with the same options")
     return FOUND
@@ -200,7 +200,7 @@ def identify(action: ServoAction) -> int:
         hands.relax()
     changed = [b for a, b in zip(settings.joints, work.joints, strict=True) if a != b]
     if not changed:
-        print("as in the robot file")
+        print("no change from the robot file")
         return FOUND
     for joint in changed:
         print(f"{joint.joint.removesuffix('_joint')}: servo {joint.id}, direction {joint.direction:+d}")

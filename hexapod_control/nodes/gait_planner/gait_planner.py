@@ -173,7 +173,7 @@ class GaitPlanner(GuardedNode):
         self.commands.fail()
         self.output.show_state()
         if self.output.last is not None:
-            self.output.targets(self.output.last, self.get_clock().now().to_msg(), moving=False)
+            self.output.publish_targets(self.output.last, self.get_clock().now().to_msg(), moving=False)
 
     def clock_stopped(self) -> None:
         """Ends the walk by wall time; commands are accepted again at once."""
@@ -228,8 +228,8 @@ class GaitPlanner(GuardedNode):
         return late or plan is None or _at_rest(plan)
 
     def publish_final_state(self) -> None:
-        """A zero velocity and the last targets."""
-        self.output.last_targets(self.get_clock().now().to_msg())
+        """Publishes a zero velocity and the last targets."""
+        self.output.publish_last_targets(self.get_clock().now().to_msg())
 
 
 def _planner(settings: PlannerSettings, robot: Robot) -> Planner:

@@ -79,7 +79,7 @@ class PlannerOutput:
         """Whether a node subscribes to the targets of feet and of joints."""
         return all(topic.get_subscription_count() for topic in (self._foot_targets, self._joint_motion))
 
-    def targets(self, plan: TickPlan, stamp: Time, moving: bool = True) -> None:
+    def publish_targets(self, plan: TickPlan, stamp: Time, moving: bool = True) -> None:
         """Publishes the targets of a plan, if it has any; with zero velocities unless `moving`."""
         still = np.zeros_like(plan.joint_velocity)
         if plan.feet is not None:
@@ -91,11 +91,11 @@ class PlannerOutput:
 
     def publish(self, plan: TickPlan, stamp: Time, motion: str = "") -> None:
         """Publishes everything about one tick; `motion` is the state of the motion being played."""
-        self.targets(plan, stamp)
+        self.publish_targets(plan, stamp)
         self.last = plan
         if math.isfinite(plan.margin):
             self._margin.publish(messages.number(plan.margin))
-        self.executed(plan.twist, stamp)
+        self.publish_executed_twist(plan.twist, stamp)
         self._pose.show(plan.pose, messages.body_pose_message)
         self.show_state(motion)
         self._report_obstruction(plan)
@@ -127,12 +127,12 @@ class PlannerOutput:
     def _due(self, rate: float) -> bool:
         return self._ticks % max(1, round(self._settings.control_rate / rate)) == 0
 
-    def executed(self, twist: Twist, stamp: Time) -> None:
-        """Publishes cmd_vel_out, if asked for."""
+    def publish_executed_twist(self, twist: Twist, stamp: Time) -> None:
+        """Publishes cmd_vel_out if publish_limited_velocity is set."""
         if self._executed is not None:
             stamped = self._settings.enable_stamped_cmd_vel
-            convert = messages.twist_stamped_message(twist, stamp) if stamped else messages.twist_message(twist)
-            self._executed.publish(convert)
+            message = messages.twist_stamped_message(twist, stamp) if stamped else messages.twist_message(twist)
+            self._executed.publish(message)
 
     def show_state(self, motion: str = "") -> None:
         """Publishes gait_state, gait_active and motion_state on change; without `motion`, that of the robot's state."""
@@ -146,11 +146,11 @@ class PlannerOutput:
         phase = view.active_gait if walks else state.value
         self._motion.show(motion or own_activity(state, phase, percent).text, messages.text)
 
-    def last_targets(self, stamp: Time) -> None:
+    def publish_last_targets(self, stamp: Time) -> None:
         """Publishes a zero velocity and the last targets at rest, and waits for their delivery."""
-        self.executed(ZERO, stamp)
+        self.publish_executed_twist(ZERO, stamp)
         if self.last is not None:
-            self.targets(self.last, stamp, moving=False)
+            self.publish_targets(self.last, stamp, moving=False)
         for publisher in (self._executed, self._foot_targets, self._joint_motion, self._state.publisher):
             if publisher is not None:
                 publisher.wait_for_all_acked(Duration(seconds=MAX_DELIVERY_S))

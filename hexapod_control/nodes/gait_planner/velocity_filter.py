@@ -13,7 +13,7 @@ from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.robot import Vector
 from hexapod_control.core.workspace.twist_limits import MIN_COMMAND, zero_small_axes
 
-MAX_STAMP_LEAD_S = 0.2  # of a stamp over the clock
+MAX_STAMP_LEAD_S = 0.2  # by which a stamp may be ahead of the clock
 MAX_COMMAND = 100.0  # [m/s, rad/s] larger commands are scaled to this: squares of the largest floats overflow
 FIELDS = ("linear.x", "linear.y", "angular.z", "linear.z", "angular.x", "angular.y")
 
@@ -90,8 +90,8 @@ class VelocityFilter:
             return CommandVerdict(False, "out of order", text)
         return ACCEPTED
 
-    def expired(self, steady: float) -> bool:
-        """True once when a command other than zero has timed out; the command is then zero."""
+    def expire(self, steady: float) -> bool:
+        """Zeroes a command that has timed out at a steady time [s]. Returns True if one has."""
         late = steady > self._until and not self.twist.is_zero
         if late:
             self.twist = ZERO

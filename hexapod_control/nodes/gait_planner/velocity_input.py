@@ -63,7 +63,7 @@ class VelocityInput:
         node.create_timer(WATCH_PERIOD_S, self.watch, clock=node.steady)
 
     def on_cmd_vel(self, message: TwistMessage | TwistStamped) -> None:
-        """A message of either type."""
+        """Handles cmd_vel as Twist or TwistStamped."""
         stamp = None
         if isinstance(message, TwistStamped):
             stamp, message = messages.nanoseconds(message.header.stamp) * 1e-9, message.twist
@@ -74,7 +74,7 @@ class VelocityInput:
             )
 
     def on_arc(self, message: Vector3) -> None:
-        """Travel of the outermost foot per stance [m] as x, curvature (arc_steering.py) as y."""
+        """Handles an arc: x is the travel of the outermost foot per stance [m], y the curvature (arc_steering.py)."""
         travel, curvature, unused = messages.xyz(message)
         try:
             ArcStep(travel=travel, curvature=curvature)
@@ -112,7 +112,7 @@ class VelocityInput:
         """Checks for a timeout of the command; after a pause of this process, waiting messages are read first."""
         now, last = time.monotonic(), self._watched
         self._watched = now
-        if now - last <= MAX_WATCH_GAP_S and self.filter.expired(now):
+        if now - last <= MAX_WATCH_GAP_S and self.filter.expire(now):
             seconds, topic = self.filter.timeout, self._topic
             cause = self._node.clock_monitor.cause("is its sender running?", now)
             text = f"{topic}: nothing usable for {seconds:g} s while walking: stopping; {cause}"

@@ -67,9 +67,7 @@ class InverseKinematics(GuardedNode):
         self._measured, self._measured_at = sample.joints, time.monotonic()
 
     def _needs_measured_joints(self) -> bool:
-        """False while targets come, since they continue those before."""
-        if self._flowing:
-            self._input.restart()
+        """Whether measured joints are needed: not while targets arrive, each of which continues the last."""
         return not self._flowing
 
     @property
@@ -99,7 +97,9 @@ class InverseKinematics(GuardedNode):
         if fresh and (not self._filter.seeded or self._silence() > MAX_PAUSE_S):
             self._filter.seed(self._measured)
         self._last_targets_at, self._last_targets_time = now, self.control_time
-        if not self._filter.seeded and now - self.started > DISCOVERY_TIME_S:
+        if self._filter.seeded:
+            self._input.restart()  # measured joints are skipped from now on
+        elif now - self.started > DISCOVERY_TIME_S:
             text = (
                 "no joint_states yet, so no joint_targets are published: start the driver or the simulator, or arm it"
             )

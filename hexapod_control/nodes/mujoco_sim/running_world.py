@@ -40,9 +40,9 @@ class RunningWorld:
         self.period = 1.0 / settings.rate  # [s] of simulated time
         # The driver interpolates between targets; the physics runs faster than targets arrive. Servos on a bus move
         # their setpoints continuously.
-        self._between = "linear" if settings.bus else "hold"
+        self._interpolation = Interpolation.LINEAR if settings.bus else Interpolation.HOLD
         self._urdf = urdf(robot_file)
-        self.simulation = Simulation(self.robot, self._urdf, self._as_stepped(world))
+        self.simulation = Simulation(self.robot, self._urdf, self._with_interpolation(world))
         sitting = sitting_pose(self.robot)
         self.simulation.reset(sitting)
         self.lock = threading.RLock()
@@ -61,8 +61,8 @@ class RunningWorld:
                 robot_file, wire, self.lock, lambda: self.simulation, self._on_bus_bytes
             )
 
-    def _as_stepped(self, world: WorldSettings) -> WorldSettings:
-        return dataclasses.replace(world, between_targets=self._between)
+    def _with_interpolation(self, world: WorldSettings) -> WorldSettings:
+        return dataclasses.replace(world, between_targets=self._interpolation.value)
 
     @property
     def armed(self) -> bool:
@@ -92,7 +92,7 @@ class RunningWorld:
             self.catch_up()
             yield
             return
-        self._pace.owe(time.monotonic())
+        self._pace.advance_to(time.monotonic())
         while not self.paused and self._pace.take(self.period):
             if self._lead.must_wait(self.time + self.period, time.monotonic()):
                 self._pace.restart(time.monotonic())
@@ -103,7 +103,7 @@ class RunningWorld:
     def catch_up(self) -> None:
         """Advances a world without /clock to the present time."""
         if not self.paused and not self.publishes_clock:
-            self._pace.owe(time.monotonic())
+            self._pace.advance_to(time.monotonic())
             self.step(self._pace.take_all())
 
     def step(self, seconds: float) -> None:
@@ -150,7 +150,7 @@ class RunningWorld:
 
     def change(self, settings: WorldSettings) -> None:
         """Changes load and friction in place; another ground resets the world."""
-        simulation = self.simulation.changed(self._urdf, self._as_stepped(settings))
+        simulation = self.simulation.changed(self._urdf, self._with_interpolation(settings))
         if simulation.ground == self.simulation.ground:
             simulation.take_over(self.simulation)
         else:

@@ -23,7 +23,7 @@ class RealTimePacer:
         self._owed = 0.0
         self.dropped = 0  # how often the world was too slow
 
-    def owe(self, now: float) -> None:
+    def advance_to(self, now: float) -> None:
         """Advances to a steady time [s]."""
         self._owed += (now - self._reference) * self._factor
         self._reference = now

@@ -173,11 +173,11 @@ class OdometryNode(GuardedNode):
         return {**own, **self._usage.status()}
 
     def every_second(self) -> None:
-        """Keeps what the robot has done."""
+        """Saves the usage counters (hours, distance, joint cycles) now and then."""
         self._usage.keep()
 
     def publish_final_state(self) -> None:
-        """Keeps what the robot has done, before the process ends."""
+        """Saves the usage counters before the process ends."""
         self._usage.keep(at_once=True)
 
     def _reset(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:

@@ -1,4 +1,4 @@
-"""What the robot has done, from measured joints, odometry and battery, kept over restarts if that is asked for."""
+"""Usage counters (hours, distance, joint cycles), stored across restarts if `keep_usage` is set."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ class PlannerRequests:
         self._due = 0.0
 
     def on_leg_refused(self, message: String) -> None:
-        """The robot cannot walk without a leg that has lost a servo: it stops."""
+        """Records that the planner refused to walk without the leg; `stop` is requested instead."""
         if self._requested is PlannerRequest.LOSE_LEG:
             self._refused, self._due = True, 0.0
 

@@ -23,7 +23,7 @@ class BoardSilent(PortGone):
 
 
 class BusError(RuntimeError):
-    """Invalid replies: wrong baud rate, echo or duplicate ids; the message has the remedy."""
+    """An operation on the bus failed or is refused; the message has the remedy."""
 
 
 class NoAnswerError(BusError):
@@ -124,7 +124,7 @@ class Bus(Protocol):
         """Sends raw goals of any number of servos, to be reached in `duration` [s]; in one frame where possible."""
 
     def torque(self, ids: Sequence[int], on: bool) -> None:
-        """Switches torque of servos."""
+        """Switches the torque of these servos on or off."""
 
     def relax(self) -> None:
         """Switches the torque of all servos off, by broadcast or relay where there is one; sent three times."""

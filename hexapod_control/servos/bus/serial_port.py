@@ -76,7 +76,7 @@ class SerialPort:
             raise self._gone("writing", error) from error
 
     def read(self, count: int, deadline: float) -> bytes:
-        """Up to `count` bytes."""
+        """Reads up to `count` bytes until `deadline` [s, steady time]; may return fewer."""
         data = b""
         try:
             descriptor = self._serial.fileno()

@@ -17,8 +17,8 @@ BITS_PER_BYTE = 10  # on the wire per byte: 8N1
 FLUSH_BYTES = 4096
 LATE_MEMORY_S = 1.0  # after a late reply, further late replies are expected
 MAX_LATE_WAIT_S = 0.25  # to wait for the next late reply
-PROBE_S = 0.04  # to wait for late replies when servos suddenly stop responding
-PROBE_TIME_S = 1.0  # after the last reply, in which replies may be late; afterwards they are missing
+LATE_PROBE_WAIT_S = 0.04  # to wait for late replies when servos suddenly stop responding
+LATE_PROBE_WINDOW_S = 1.0  # after the last reply, in which replies may be late; afterwards they are missing
 MIN_UNANSWERED = 3  # consecutive requests, before their replies may all be late
 MAX_WAIT_S = 0.1  # in one call, for late replies
 URGENT_CHECK_S = 0.005  # between checks for urgent requests while waiting for late replies
@@ -95,10 +95,10 @@ class LateReplies:
         """Time [s] after the last reply in which the next reply to a request is still expected."""
         self._forget(now)
         if self._gap:
-            return min(max(2.0 * self._gap, PROBE_S), MAX_LATE_WAIT_S)
-        sudden = request.missing == request.ids <= self._known and now - self._last_reply < PROBE_TIME_S
+            return min(max(2.0 * self._gap, LATE_PROBE_WAIT_S), MAX_LATE_WAIT_S)
+        sudden = request.missing == request.ids <= self._known and now - self._last_reply < LATE_PROBE_WINDOW_S
         several = len(request.ids) > 1 or self._unanswered >= MIN_UNANSWERED - 1
-        return PROBE_S if sudden and several else 0.0
+        return LATE_PROBE_WAIT_S if sudden and several else 0.0
 
     def _forget(self, now: float) -> None:
         if now - self._last_late > LATE_MEMORY_S:

@@ -101,7 +101,7 @@ class IdAssignment:
         if old == wanted:
             return f"{model}: has id {wanted} already"
         self._bus.set_id(old, wanted)
-        return f"{model}: id {old} is id {wanted} now, in its memory"
+        return f"{model}: id changed from {old} to {wanted} and stored in the servo"
 
     def _new(self, wanted: int, done: set[int]) -> dict[int, str]:
         """Models of the servos without an id of this assignment."""

@@ -19,7 +19,7 @@ class Abandoned(Exception):  # noqa: N818 - a request of the operator, not an er
 
 
 class TorqueStop(Abandoned):
-    """The operator wants the torque off at once; what is under way ends, and its answers are kept."""
+    """The operator wants the torque off at once; what is under way ends, and its answers are saved."""
 
 
 class Back(Exception):  # noqa: N818 - a request of the operator, not an error

@@ -26,14 +26,14 @@ class BackOff:
         self._wait, self._next = MIN_BACK_OFF_S, -math.inf
 
     def failed(self, now: float) -> float:
-        """Doubles the pause after a failure. Returns when the next attempt is due."""
+        """Doubles the pause after a failure. Returns the time at which the next attempt is due."""
         self._next = now + self._wait
         self._wait = min(2.0 * self._wait, MAX_BACK_OFF_S)
         return self._next
 
     @property
     def next(self) -> float:
-        """When the next attempt is due."""
+        """Time at which the next attempt is due; -inf: at once."""
         return self._next
 
 
@@ -109,8 +109,8 @@ class BusConnection:
         if bus is not None:
             bus.urgent.set()
 
-    def take_time(self) -> None:
-        """Ends `hurry`."""
+    def end_hurry(self) -> None:
+        """Lets the bus wait for late replies again."""
         if self.bus is not None:
             self.bus.urgent.clear()
 

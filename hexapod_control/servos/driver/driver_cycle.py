@@ -66,7 +66,7 @@ class DriverCycle:
             if self._connection.group is None and self._connection.reopen():
                 name = self._settings.port or self._settings.protocol
                 self.note("port", f"{name} is back, torque is off: call arm")
-            self._connection.take_time()
+            self._connection.end_hurry()
             while requests:
                 requests.popleft().serve()
             if self._connection.group is not None:

@@ -145,7 +145,7 @@ class Driver:
         self._connection = BusConnection(settings, open_bus, clock, battery)
         self._torque = TorqueSwitch(self._connection, self._estop, assumed)
         self._health = ServoHealth(settings)
-        self.legs_folded = self._health.legs_folded  # for any thread, too
+        self.note_legs_folded = self._health.note_legs_folded  # for any thread, too
         self._cycle = DriverCycle(settings, self._connection, self._torque, self._follower, self._health, clock)
         self._builder = SnapshotBuilder(self._connection, self._health)
         self._snapshot = Snapshot()
@@ -220,9 +220,9 @@ class Driver:
         """Holds the present joint angles until the next targets."""
         self._thread.post(BusRequest(lambda request: self._follower.hold()))
 
-    def seated(self) -> None:
-        """Call it when the planner reports that the robot sits."""
-        self._thread.post(BusRequest(lambda request: self._health.seated()))
+    def note_seated(self) -> None:
+        """Records that the planner reports the robot sitting."""
+        self._thread.post(BusRequest(lambda request: self._health.note_seated()))
 
     def lend(self) -> BusLease:
         """The bus on lease while the torque is off; return it with `give_back`. Raises BusError if refused."""

@@ -75,7 +75,7 @@ class TorqueSwitch:
 
     @property
     def state(self) -> TorqueState:
-        """Whether the torque is on."""
+        """State of the torque; UNPLUGGED while the bus is closed."""
         return TorqueState.UNPLUGGED if self._connection.bus is None else self._state
 
     @property

@@ -37,7 +37,7 @@ class EmulatedLine:
         self.clear()
 
     def clear(self) -> None:
-        """Nothing is under way."""
+        """Discards all bytes on the line."""
         self._received_at = self._transmitted_at = 0.0
         self._held = b""
 

@@ -134,7 +134,7 @@ class PhysicsWorld:
         return self._voltage
 
     def current(self) -> float:
-        """0.05 A each, and 1 A at full load."""
+        """Supply current [A]: 0.05 A per servo with torque, and 1 A more at full load."""
         return float(np.sum(np.where(self.torques, 0.05 + np.abs(self._loads), 0.0)))
 
     def temperature(self, index: int) -> float:

@@ -149,7 +149,7 @@ class LagWorld:
         return float(self.speeds[index])
 
     def load(self, index: int) -> float:
-        """Position error divided by a twentieth of a radian, plus the load set from outside."""
+        """Share of the full load, -1 to 1: full at a position error of 0.05 rad; plus the load set from outside."""
         wanted = (self.target(index) - self.position(index)) / (0.05 * self.scale.per_rad) if self.torques[index] else 0
         return float(np.clip(wanted + self.loads[index], -1.0, 1.0))
 
@@ -158,7 +158,7 @@ class LagWorld:
         return float(self.voltages[index])
 
     def current(self) -> float:
-        """0.05 A each, and 1 A at full load."""
+        """Supply current [A]: 0.05 A per servo with torque, and 1 A more at full load."""
         return sum(0.05 + abs(self.load(i)) for i in range(self.count) if self.torques[i])
 
     def temperature(self, index: int) -> float:

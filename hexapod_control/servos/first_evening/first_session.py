@@ -23,7 +23,7 @@ FAULTS = (
 BEGIN = "Enter begins "  # the question before each stage
 HELP = (
     "Enter begins the stage, back returns to the one before, skip leaves it out.\n"
-    "After quit, Ctrl-C or a power cut the same command goes on.\n"
+    "After quit, Ctrl-C or a power cut, run the same command again to continue.\n"
     f"A name goes to that stage: {', '.join(BY_KEY)}."
 )
 

@@ -91,7 +91,7 @@ class StageActions:
             port = (
                 ports[0] if len(ports) == 1 else self._ask(f"Which port: {', '.join(ports)}? [{ports[0]}] ") or ports[0]
             )
-        self._dialog.say(f"{port}: all bauds and protocols are tried, which takes up to half a minute")
+        self._dialog.say(f"{port}: all baud rates and protocols are tried, which takes up to half a minute")
         found = [each for each in self._hardware.findings(port) if each.protocol]
         for each in found:
             self._dialog.say(f"  {each.text}")

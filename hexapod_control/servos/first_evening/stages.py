@@ -46,8 +46,8 @@ STAGES = (
         "Boards and servos",
         3,
         "supply",
-        "Connect the adapter or board to this computer. It is searched at all bauds and in all protocols.",
-        "If nothing answers: servos powered? ground of supply and adapter joined? the cable a data cable?",
+        "Connect the adapter or board to this computer. It is probed at all baud rates and with all protocols.",
+        "If nothing answers: Is the servo supply on? Do supply and adapter share a ground? Is it a data cable?",
     ),
     Stage(
         "ids",
@@ -55,7 +55,7 @@ STAGES = (
         15,
         "top",
         "Every servo needs an id of its own; new ones all have id 1 and are connected one after the other.",
-        "A servo that does not answer alone either has another baud (hexapod servos scan --sweep) or is broken.",
+        "A servo that does not answer alone either has another baud rate (hexapod servos scan --sweep) or is broken.",
     ),
     Stage(
         "joints",

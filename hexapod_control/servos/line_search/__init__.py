@@ -1,1 +1,1 @@
-"""Identifies devices at a serial port: a quick probe after a failure, and a sweep of all bauds and protocols."""
+"""Identifies devices at a serial port: a quick probe after a failure, and a sweep of all baud rates and protocols."""

@@ -24,7 +24,7 @@ SweptBus = FFBus | Dynamixel2Bus | Lx16aBus
 
 
 class SweepFamily(NamedTuple):
-    """Protocols found by one probe, and the bauds of their servos, the usual ones first."""
+    """Protocols found by one probe, and the baud rates of their servos, the usual ones first."""
 
     protocols: tuple[str, ...]
     bauds: tuple[int, ...]

@@ -84,7 +84,7 @@ class RegisterProblem:
 
 
 def exactly(value: int, problem: str | Mapping[int, str]) -> Callable[[int, JointCalibration], str]:
-    """Any other value is a problem; `problem` may be a table with the meaning of values."""
+    """Returns a check that reports `problem` for any other value; a table has a text for each, -1 for the rest."""
 
     def found(actual: int, joint: JointCalibration) -> str:
         if actual == value:
@@ -95,17 +95,17 @@ def exactly(value: int, problem: str | Mapping[int, str]) -> Callable[[int, Join
 
 
 def at_most(value: int, problem: str) -> Callable[[int, JointCalibration], str]:
-    """Greater values are a problem."""
+    """Returns a check that reports `problem` for greater values."""
     return lambda actual, joint: problem if actual > value else ""
 
 
 def at_least(value: int, problem: str) -> Callable[[int, JointCalibration], str]:
-    """Smaller values are a problem."""
+    """Returns a check that reports `problem` for smaller values."""
     return lambda actual, joint: problem if actual < value else ""
 
 
 def value(number: int) -> Callable[[JointCalibration], int | None]:
-    """The same value for every joint."""
+    """Returns a rule that wants `number` for every joint."""
     return lambda joint: number
 
 

@@ -54,7 +54,7 @@ def test_the_evening_ends_at_any_stage_and_goes_on_there(path, wire, typed, caps
     assert typed(["", "", "", "11.1", "", "", "quit"], *words) == 1
     output = capsys.readouterr().out
     assert "== 1/12  The robot on a stand" in output and "all feet hang free" in output
-    assert "4 of 12 stages are done: the same command goes on" in output
+    assert "4 of 12 stages are done: run the same command again to continue" in output
     done = FirstProgressFile(path).read().done
     assert done["supply"] == "11.1 V without load"
     assert done["bus"].startswith("18 servos answer (STS3215), feetech_st at 1000000 baud")

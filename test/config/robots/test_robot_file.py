@@ -189,7 +189,7 @@ BAD = {
         "  left_front:",
         "  Left Front:",
         "legs.Left Front: is not a valid leg name",
-        "must be small letters, digits and _",
+        "must be lower-case letters, digits and _, starting with a letter",
         "e.g. left_front",
     ),
     "unknown gait": (

@@ -52,7 +52,7 @@ def test_the_feet_of_a_plan_are_published_with_their_velocities_or_at_rest():
     publishing = Publishing()
     for _ in range(20):
         plan = publishing.tick(TWIST)
-    publishing.output.targets(plan, STAMP, moving=False)
+    publishing.output.publish_targets(plan, STAMP, moving=False)
     *_, walking, still = publishing.node.sent("foot_targets")
     layout = FootLayout(robot())
     assert walking.header.stamp == still.header.stamp == STAMP and len(publishing.node.sent("foot_targets")) == 21
@@ -69,7 +69,7 @@ def test_a_motion_of_the_joints_is_published_as_joints_with_their_velocities_or_
     plan = publishing.tick()
     while plan.joint_motion is None or np.abs(plan.joint_velocity).max() < 0.1:
         plan = publishing.tick()
-    publishing.output.targets(plan, STAMP, moving=False)
+    publishing.output.publish_targets(plan, STAMP, moving=False)
     *_, driven, still = publishing.node.sent("joint_motion")
     layout = JointLayout(robot())
     for message, velocities in ((driven, plan.joint_velocity), (still, np.zeros((6, 3)))):
@@ -180,11 +180,11 @@ def test_a_motion_is_shown_in_place_of_what_the_robot_does():
 
 def test_the_last_messages_are_a_zero_and_the_last_targets_at_rest_and_wait_for_their_delivery():
     publishing = Publishing(publish_limited_velocity=True, enable_stamped_cmd_vel=False)
-    publishing.output.last_targets(STAMP)  # before any tick there are no targets
+    publishing.output.publish_last_targets(STAMP)  # before any tick there are no targets
     assert messages.twist(publishing.node.sent("cmd_vel_out")[-1]).is_zero
     for _ in range(20):
         plan = publishing.tick(TWIST)
-    publishing.output.last_targets(STAMP)
+    publishing.output.publish_last_targets(STAMP)
     assert messages.twist(publishing.node.sent("cmd_vel_out")[-1]).is_zero
     feet = FootLayout(robot()).feet(publishing.node.sent("foot_targets")[-1])
     assert feet.positions == pytest.approx(plan.feet) and not feet.velocities.any()

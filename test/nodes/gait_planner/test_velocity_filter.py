@@ -21,8 +21,8 @@ def test_a_number_that_is_not_finite_is_refused_and_does_not_refresh_the_timer(b
     verdict = command.offer(Twist(*values[:3]), tuple(values[3:]), None, 0.0, 0.4)
     assert not verdict.accepted
     assert f"is {bad}: refused" in verdict.text
-    assert not command.expired(0.49)
-    assert command.expired(0.51)
+    assert not command.expire(0.49)
+    assert command.expire(0.51)
 
 
 @pytest.mark.parametrize("value", [1e308, -1e308, 5e-324, 1e-310])
@@ -55,9 +55,9 @@ def test_stamps_are_compared_with_the_clock(stamp, accepted, reason):
 def test_the_age_of_a_stamp_counts_against_the_timeout():
     command = VelocityFilter(TIMEOUT)
     assert command.offer(Twist(0.1, 0.0, 0.0), STILL, 99.7, 100.0, 5.0).accepted
-    assert command.expired(5.19) is False
-    assert command.expired(5.21) is True
-    assert command.expired(5.22) is False
+    assert command.expire(5.19) is False
+    assert command.expire(5.21) is True
+    assert command.expire(5.22) is False
 
 
 def test_of_commands_out_of_order_the_newest_counts():
@@ -74,7 +74,7 @@ def test_a_jump_of_the_clock_does_not_block_commands(jump):
     for tick in range(10):
         now = 1000.0 + 0.05 * tick + (jump if tick >= 5 else 0.0)
         assert command.offer(Twist(0.1, 0.0, 0.0), STILL, now, now, 0.05 * tick).accepted
-        assert not command.expired(0.05 * tick + 0.04)
+        assert not command.expire(0.05 * tick + 0.04)
 
 
 def test_after_a_stop_before_any_command_the_first_one_counts():

@@ -13,9 +13,9 @@ from hexapod_control.nodes.mujoco_sim.time_pacing import (
 
 def test_simulated_time_is_due_at_the_speed_factor_and_only_once():
     pace = RealTimePacer(2.0, now=10.0)
-    pace.owe(10.031)
+    pace.advance_to(10.031)
     assert [pace.take(0.02) for _ in range(4)] == [True, True, True, False]
-    pace.owe(10.04)
+    pace.advance_to(10.04)
     assert pace.take_all() == pytest.approx(0.02, abs=1e-6)
     assert pace.take_all() == 0.0
     assert pace.dropped == 0
@@ -23,11 +23,11 @@ def test_simulated_time_is_due_at_the_speed_factor_and_only_once():
 
 def test_time_beyond_the_catch_up_limit_is_dropped_and_counted():
     pace = RealTimePacer(1.0, now=0.0)
-    pace.owe(5.0)
+    pace.advance_to(5.0)
     assert pace.take_all() == MAX_CATCH_UP_S
     assert pace.dropped == 1
     pace.restart(9.0)
-    pace.owe(9.01)
+    pace.advance_to(9.01)
     assert pace.take_all() == pytest.approx(0.01)
 
 

@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from hexapod_control.servos.bus.transaction import (
     LATE_MEMORY_S,
+    LATE_PROBE_WAIT_S,
+    LATE_PROBE_WINDOW_S,
     MAX_LATE_WAIT_S,
-    PROBE_S,
-    PROBE_TIME_S,
     LateReplies,
     OpenRequest,
 )
@@ -35,8 +35,8 @@ def test_a_servo_that_is_silent_among_others_is_not_waited_for():
 
 def test_servos_that_all_stop_answering_at_once_may_be_late_for_a_while():
     late, both = answering(1, 2), request(1, 2)
-    assert late.wait_time(both, NOW + 0.9 * PROBE_TIME_S) == PROBE_S
-    assert late.wait_time(both, NOW + 1.1 * PROBE_TIME_S) == 0.0
+    assert late.wait_time(both, NOW + 0.9 * LATE_PROBE_WINDOW_S) == LATE_PROBE_WAIT_S
+    assert late.wait_time(both, NOW + 1.1 * LATE_PROBE_WINDOW_S) == 0.0
 
 
 def test_a_servo_that_has_never_answered_is_not_late():
@@ -49,7 +49,7 @@ def test_a_single_servo_is_waited_for_in_the_third_request_that_it_does_not_answ
     for _ in range(2):
         assert late.wait_time(single, NOW + 0.01) == 0.0
         late.record_missing(single)
-    assert late.wait_time(single, NOW + 0.01) == PROBE_S
+    assert late.wait_time(single, NOW + 0.01) == LATE_PROBE_WAIT_S
     late.record_reply(1, NOW + 0.02)
     assert late.wait_time(single, NOW + 0.03) == 0.0
 
@@ -69,8 +69,8 @@ def test_after_late_replies_twice_their_longest_gap_is_waited_for_within_bounds(
         late.record_late(2.0 * gap, gap, NOW)
     assert late.lateness == 2.0 * max(gaps)
     for asked in (request(1), request(1, 2), request(1, 2, answered=[1])):
-        assert PROBE_S <= late.wait_time(asked, NOW + 0.9 * LATE_MEMORY_S) <= MAX_LATE_WAIT_S
-        if PROBE_S < 2.0 * max(gaps) < MAX_LATE_WAIT_S:
+        assert LATE_PROBE_WAIT_S <= late.wait_time(asked, NOW + 0.9 * LATE_MEMORY_S) <= MAX_LATE_WAIT_S
+        if LATE_PROBE_WAIT_S < 2.0 * max(gaps) < MAX_LATE_WAIT_S:
             assert late.wait_time(asked, NOW + 0.9 * LATE_MEMORY_S) == 2.0 * max(gaps)
     assert late.wait_time(request(1), NOW + 1.1 * LATE_MEMORY_S) == 0.0 == late.lateness
 

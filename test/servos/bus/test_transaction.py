@@ -8,7 +8,7 @@ from support.scripted_bus import TimedLine
 
 from hexapod_control.servos.bus import transaction
 from hexapod_control.servos.bus.ff_frames import HEADER, FFDecoder, build, sync_read
-from hexapod_control.servos.bus.transaction import MAX_WAIT_S, PROBE_S, ReplyTiming, Transaction
+from hexapod_control.servos.bus.transaction import LATE_PROBE_WAIT_S, MAX_WAIT_S, ReplyTiming, Transaction
 
 IDS, BYTE, SIZE = (1, 2, 3), 1e-5, 8  # time of a byte at 1 Mbit/s; bytes of a reply
 TIMING = ReplyTiming(return_delay=0.0001, turnaround=0.001, margin=0.004)
@@ -103,7 +103,7 @@ def test_servos_that_all_stop_answering_at_once_are_waited_for_a_little_longer(r
     rig.line.silent = set(IDS)
     due = rig.due()
     assert rig.ask() == []
-    assert rig.line.now == approx(due + PROBE_S)
+    assert rig.line.now == approx(due + LATE_PROBE_WAIT_S)
     assert (rig.counters.timeouts, rig.counters.late) == (3, 0)
     assert rig.counters.misses == dict.fromkeys(IDS, 1)
 

@@ -32,7 +32,7 @@ def test_a_sag_shorter_than_the_delay_is_ignored():
 def test_a_robot_that_sits_already_is_switched_off_at_once():
     ladder = EscalationLadder(warn=60.0, limit=70.0, delay_s=0.0, back=5.0)
     ladder.update(80.0, 0.0)
-    ladder.seated()
+    ladder.note_seated()
     assert ladder.severity is Severity.OFF
     assert not ladder.reset(80.0)
     assert ladder.severity is Severity.OFF

@@ -227,7 +227,7 @@ def test_a_lost_servo_makes_the_robot_sit_with_that_policy(armed):
     bench.world.unplug(4)
     bench.until(lambda: bench.driver.snapshot.planner_request is PlannerRequest.SIT, LOST + SLACK)
     assert bench.driver.armed
-    bench.driver.seated()
+    bench.driver.note_seated()
     bench.until(lambda: not bench.world.torques.any(), SLACK, "torque off once it sits")
     assert "call reset_fault, then arm" in bench.driver.arm()
 

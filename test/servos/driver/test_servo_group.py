@@ -293,7 +293,7 @@ def test_the_servos_of_a_lost_board_are_away_and_return_three_at_a_time_where_th
     presence, readings = Presence(COUNT, 0.5, 0.0), ServoReadings(JOINTS * 3)
     loss = BoardLoss(bus, ids, presence, readings)
     loss.sent({servo: 1000 + servo for servo in ids[:-1]})
-    assert loss.notices and loss.update(1.0) == []
+    assert loss.is_supported and loss.update(1.0) == []
     bus.lost = {"second": ids[9:]}
     assert [loss.update(2.0), loss.update(3.0)] == [[], []]
     assert loss.lost == {"second": tuple(range(9, COUNT))}
@@ -312,7 +312,7 @@ def test_the_servos_of_a_lost_board_are_away_and_return_three_at_a_time_where_th
 def test_a_bus_that_loses_no_single_boards_is_left_alone():
     presence = Presence(6, 0.5, 0.0)
     loss = BoardLoss(Board(), range(6), presence, ServoReadings(JOINTS))
-    assert not loss.notices
+    assert not loss.is_supported
     assert loss.update(1.0) == []
     assert presence.last_answer == [0.0] * 6
 

@@ -139,7 +139,7 @@ def test_the_leg_of_a_servo_that_stays_away_is_lost_and_not_missed_once_the_robo
         rig.run(1.0)
         found = rig.driver.snapshot
         assert (found.planner_request, found.lost_leg) == (PlannerRequest.LOSE_LEG, leg)
-        rig.driver.legs_folded(frozenset(range(leg + 1)))
+        rig.driver.note_legs_folded(frozenset(range(leg + 1)))
         rig.run(0.3)
         found = rig.driver.snapshot
         assert (found.planner_request, found.lost_leg) == (PlannerRequest.NOTHING, None)
@@ -187,7 +187,7 @@ def test_a_hot_servo_slows_the_joints_and_at_its_limit_the_robot_sits(rig):
     rig.bus.temperature = 71.0
     rig.run(1.0)
     assert rig.driver.snapshot.planner_request is PlannerRequest.SIT
-    rig.driver.seated()
+    rig.driver.note_seated()
     rig.run(0.1)
     assert not rig.driver.armed
     assert "let it cool" in rig.driver.reset_fault()
@@ -206,7 +206,7 @@ def test_a_servo_that_was_too_hot_and_has_cooled_down_is_reported_with_both_valu
         r"\S+ \(id \d+\) reached 71 degC, limit 70, is at 35 degC now: the robot sits, then torque off; let it rest",
         found.text,
     )
-    rig.driver.seated()
+    rig.driver.note_seated()
     rig.run(0.2)
     assert re.fullmatch(r"\S+ \(id \d+\) reached 71 degC, limit 70: let it cool, call .*, then arm", rig.driver.arm())
     assert "is at 35 degC now: let it cool, call reset_fault, then arm" in " ".join(rig.texts())
@@ -307,12 +307,12 @@ def test_a_warning_of_the_battery_comes_after_half_a_second_and_ends_0_3_volts_a
 
 def test_a_robot_that_sits_loses_its_torque_at_once_and_only_if_it_was_asked_to_sit():
     rig = ScriptedDriver(on_lost=OnLost.SIT).armed()
-    rig.driver.seated()
+    rig.driver.note_seated()
     rig.bus.silent = {rig.settings.ids[4]}
     rig.run(1.0)
     assert rig.driver.snapshot.planner_request is PlannerRequest.SIT
     assert rig.driver.armed
-    rig.driver.seated()
+    rig.driver.note_seated()
     rig.run(0.1)
     assert not rig.driver.armed
     assert any("(id 5) lost: check it, call reset_fault, then arm" in text for text in rig.texts())

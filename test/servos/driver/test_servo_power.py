@@ -82,7 +82,7 @@ def test_a_low_battery_warns_sits_once_and_switches_off_and_never_climbs_back(ar
     bench.world.voltages[:] = 11.0  # the load is gone, the voltage recovers
     bench.during(1.0)
     assert bench.driver.snapshot.planner_request is PlannerRequest.SIT
-    bench.driver.seated()
+    bench.driver.note_seated()
     bench.until(lambda: not bench.world.torques.any(), 0.3, "off")
     assert "the battery is empty" in bench.driver.arm()
     bench.world.voltages[:] = 10.0
@@ -119,7 +119,7 @@ def test_a_hot_servo_is_warned_of_slowed_and_at_its_limit_the_robot_sits_then_of
     bench.world.temperatures[4] = 50.0
     bench.during(0.8)
     assert bench.driver.snapshot.planner_request is PlannerRequest.SIT
-    bench.driver.seated()
+    bench.driver.note_seated()
     bench.until(lambda: not bench.world.torques.any(), 0.3, "off")
     bench.until(lambda: bench.driver.reset_fault() == "", 2.0)
     assert bench.driver.arm() == ""

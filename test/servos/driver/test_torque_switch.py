@@ -103,7 +103,7 @@ def test_an_emergency_stop_is_the_last_thing_that_is_sent(rig):
 def test_an_emergency_stop_overtakes_all_other_requests(rig):
     rig.armed()
     rig.driver.hold()
-    rig.driver.seated()
+    rig.driver.note_seated()
     sent = len(rig.bus.sent)
     rig.driver.press_estop()
     assert rig.bus.sent[sent][0] == "relax"

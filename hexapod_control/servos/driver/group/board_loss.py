@@ -35,7 +35,7 @@ class BoardLoss:
         self.lost: Mapping[str, tuple[int, ...]] = {}  # indices of the servos of lost boards, by name
 
     @property
-    def notices(self) -> bool:
+    def is_supported(self) -> bool:
         """Whether the bus can lose single boards."""
         return self._bus is not None
 

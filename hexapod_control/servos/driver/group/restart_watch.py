@@ -15,7 +15,10 @@ class RestartWatch:
         self._doubtful: set[int] = set()
 
     def update(self, group: ServoGroup) -> bool:
-        """Updates the list. Returns whether goals are withheld: no servo responds, or some may have restarted."""
+        """Updates the set of servos that may have restarted.
+
+        Returns whether goals are withheld: no servo responds, or some may have restarted.
+        """
         if group.quiet and group.reports_torque:
             self._doubtful = set(range(len(group.ids)))
         return bool(self._doubtful)
@@ -25,7 +28,7 @@ class RestartWatch:
         return index in self._doubtful
 
     def check(self, group: ServoGroup) -> list[int]:
-        """Reads the torque of listed servos that respond again. Returns those without torque."""
+        """Reads the torque of servos that may have restarted and respond again. Returns those without torque."""
         if group.quiet:
             return []
         present = [i for i in sorted(self._doubtful) if not group.presence.quarantined(i)]
@@ -36,5 +39,5 @@ class RestartWatch:
         return [index for index, on in states.items() if not on]
 
     def forget(self) -> None:
-        """Clears the list when the torque is off."""
+        """Clears the set when the torque is off."""
         self._doubtful.clear()

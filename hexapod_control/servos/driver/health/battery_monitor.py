@@ -48,7 +48,7 @@ class BatteryMonitor:
         voltage = group.voltage()
         if voltage is not None:
             self.ladder.update(-self._volts.update(voltage, now), now)
-        self.ladder.wait(now)
+        self.ladder.elapse(now)
 
     def reset(self) -> str:
         """Clears a past fault. Returns one that persists, or an empty text."""

@@ -32,27 +32,27 @@ class EscalationLadder:
         self.severity = Severity.OK
         self._warn, self._limit, self._delay_s, self._back = warn, limit, delay_s, back
         self._sitting = sitting
-        self._warm = self._bad = self._sat = math.nan  # [s] since when
+        self._warn_since = self._limit_since = self._sit_since = math.nan  # [s] steady time
 
     def update(self, value: float, now: float) -> Severity:
-        """The severity after a value at a steady time [s]."""
-        self._warm = self._since(self._warm, value >= self._warn, now)
-        self._bad = self._since(self._bad, value >= self._limit, now)
-        if self.severity < Severity.SIT and now - self._bad >= self._delay_s:
-            self.severity, self._sat = Severity.SIT, now
-        elif self.severity is Severity.OK and now - self._warm >= min(self._delay_s, MAX_WARN_DELAY_S):
+        """Evaluates a value measured at `now` [s]. Returns the severity."""
+        self._warn_since = self._since(self._warn_since, value >= self._warn, now)
+        self._limit_since = self._since(self._limit_since, value >= self._limit, now)
+        if self.severity < Severity.SIT and now - self._limit_since >= self._delay_s:
+            self.severity, self._sit_since = Severity.SIT, now
+        elif self.severity is Severity.OK and now - self._warn_since >= min(self._delay_s, MAX_WARN_DELAY_S):
             self.severity = Severity.WARN
         elif self.severity is Severity.WARN and value < self._warn - self._back:
             self.severity = Severity.OK
-        return self.wait(now)
+        return self.elapse(now)
 
-    def wait(self, now: float) -> Severity:
-        """The severity when time passes without a value."""
-        if self.severity is Severity.SIT and now - self._sat >= self._sitting:
+    def elapse(self, now: float) -> Severity:
+        """Advances time to `now` [s] without a value. Returns the severity."""
+        if self.severity is Severity.SIT and now - self._sit_since >= self._sitting:
             self.severity = Severity.OFF
         return self.severity
 
-    def seated(self) -> None:
+    def note_seated(self) -> None:
         """Records that the robot sits, so that the torque may be switched off."""
         if self.severity is Severity.SIT:
             self.severity = Severity.OFF
@@ -62,7 +62,7 @@ class EscalationLadder:
         if self.severity >= Severity.SIT and value is not None and value >= self._warn - self._back:
             return False
         self.severity = Severity.OK
-        self._warm = self._bad = self._sat = math.nan
+        self._warn_since = self._limit_since = self._sit_since = math.nan
         return True
 
     @staticmethod
@@ -81,7 +81,7 @@ class LowPass:
         self._time, self._then = time, math.nan
 
     def update(self, value: float, now: float) -> float:
-        """The filtered value."""
+        """Filters a value measured at `now` [s]. Returns the filtered value."""
         if self.value is None:
             self.value = value
         else:

@@ -1,4 +1,4 @@
-"""Quality of the line in the last half second: late and corrupt replies, and delays of this computer."""
+"""Quality of the line over windows of WINDOW_S: late and corrupt replies, and delays of this computer."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import replace
 from hexapod_control.servos.bus.bus_interface import BusCounters
 from hexapod_control.servos.driver.telemetry import Diagnosis
 
-WINDOW_S = 0.3
+WINDOW_S = 0.3  # over which replies are counted
 LATE_SHARE = 0.5  # of the replies late: the robot stops
 NOISE_SHARE = 0.01  # of the replies corrupt: goals are read back
 MIN_CORRUPT = 2  # at least, in NOISE_WINDOWS
@@ -78,8 +78,8 @@ class LineHealth:
             found.append(Diagnosis("late", True, text))
         if self.noise:
             stops = self.noise >= NOISE_LIMIT
-            doing = ", the robot stops" if stops else ""
-            text = f"{100.0 * self.noise:.0f} % of the replies are corrupt{doing}: goals are read back, "
+            reaction = ", the robot stops" if stops else ""
+            text = f"{100.0 * self.noise:.0f} % of the replies are corrupt{reaction}: goals are read back, "
             text += f"{self._wrong_goals} were wrong; check cables, plugs and the ground of the bus"
             found.append(Diagnosis("noise", stops, text))
         if now - self._paused < PAUSE_REPORT_S:

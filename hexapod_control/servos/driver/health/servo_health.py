@@ -26,7 +26,7 @@ LEG_LOST_S = 3.0  # of silence of a servo, several pings included: its leg count
 MAX_LOST_LEGS = 2  # the robot cannot walk with fewer legs
 MAX_LISTED_SERVOS = 3  # silent servos reported individually
 MIN_GARBLED_PINGS = 3  # with a corrupt reply: two servos share an id
-DOING = {
+REACTION_TEXTS = {
     OnLost.LEG: f"the robot stops, and folds its leg away after {LEG_LOST_S:g} s",
     OnLost.HOLD: "the robot stops",
     OnLost.SIT: "the robot sits",
@@ -67,7 +67,7 @@ class ServoHealth:
 
     def update(self, group: ServoGroup, armed: bool, now: float) -> None:
         """Evaluates the readings at a steady time [s]; `armed`: the torque is on or being switched on."""
-        self._look_at_power(group, armed, now)
+        self._check_power(group, armed, now)
         self.line.update(group.counters, group.servo_clock.excluded, now)
         self._battery.update(group, now)
         self._heat.update(group, now)
@@ -78,7 +78,7 @@ class ServoHealth:
             self._lost_since = now
         self.lost_leg = self._leg_of(group, lost, now) if self._settings.on_lost is OnLost.LEG else None
         if armed and not self.off_reason:
-            self.off_reason = self._why_off(group, now)
+            self.off_reason = self._torque_off_reason(group, now)
         if not armed:
             self._seated = False
 
@@ -90,7 +90,7 @@ class ServoHealth:
             return None
         return min(legs)
 
-    def _look_at_power(self, group: ServoGroup, armed: bool, now: float) -> None:
+    def _check_power(self, group: ServoGroup, armed: bool, now: float) -> None:
         presence = group.presence
         # not on boards, each of which loses many servos at once
         away = range(len(group.ids)) if group.reports_position else ()
@@ -113,7 +113,7 @@ class ServoHealth:
         """Records that the servos have lost their power, and so their torque."""
         self.brown_out = self.brown_out or how
 
-    def _why_off(self, group: ServoGroup, now: float) -> str:
+    def _torque_off_reason(self, group: ServoGroup, now: float) -> str:
         if self._battery.ladder.severity is Severity.OFF:
             return f"the battery is empty ({self.voltage or 0.0:.1f} V): charge it, call reset_fault, then arm"
         if self._heat.ladder.severity is Severity.OFF:
@@ -161,14 +161,14 @@ class ServoHealth:
         """Permitted share of the joint speeds, 0 to 1."""
         return self._heat.speed_share
 
-    def seated(self) -> None:
+    def note_seated(self) -> None:
         """Records that the robot sits, as reported by the planner."""
         if self.planner_request is PlannerRequest.SIT:
             self._seated = True
-            self._battery.ladder.seated()
-            self._heat.ladder.seated()
+            self._battery.ladder.note_seated()
+            self._heat.ladder.note_seated()
 
-    def legs_folded(self, legs: frozenset[int]) -> None:
+    def note_legs_folded(self, legs: frozenset[int]) -> None:
         """Records the rows of the folded legs, without which the robot walks: their servos may be lost."""
         self._folded = legs
 
@@ -200,8 +200,8 @@ class ServoHealth:
 
     def lost(self, group: ServoGroup, now: float) -> list[int]:
         """Indices of servos that have been silent for too long."""
-        noticed = group.reports_position or group.board_loss.notices
-        return [i for i in range(len(group.ids)) if group.presence.lost(i, now)] if noticed else []
+        noticeable = group.reports_position or group.board_loss.is_supported
+        return [i for i in range(len(group.ids)) if group.presence.lost(i, now)] if noticeable else []
 
     def diagnoses(self, group: ServoGroup, now: float) -> tuple[Diagnosis, ...]:
         """All present faults."""
@@ -222,7 +222,7 @@ class ServoHealth:
         return tuple(found)
 
     def _silent(self, group: ServoGroup, now: float) -> list[Diagnosis]:
-        if group.board_loss.notices:
+        if group.board_loss.is_supported:
             return self._lost_boards(group, now)
         away = [i for i in range(len(group.ids)) if group.presence.quarantined(i)]
         if len(away) > MAX_LISTED_SERVOS:
@@ -245,7 +245,9 @@ class ServoHealth:
         legs, policy = {i // SERVOS_PER_LEG for i in lost}, self._settings.on_lost
         if legs <= self._folded:
             return "the robot walks without its leg"
-        return DOING[OnLost.HOLD if policy is OnLost.LEG and len(legs | self._folded) > MAX_LOST_LEGS else policy]
+        return REACTION_TEXTS[
+            OnLost.HOLD if policy is OnLost.LEG and len(legs | self._folded) > MAX_LOST_LEGS else policy
+        ]
 
     def _many_silent(self, group: ServoGroup, now: float) -> Diagnosis:
         away = [i for i in range(len(group.ids)) if now - group.presence.last_answer[i] >= MANY_SILENT_S]

@@ -42,13 +42,13 @@ class CommandLimiter:
 
     def rejoin(self, index: int, angle: float, setpoint: Array) -> None:
         """Commands one joint (index in row order) from its position [rad] and fades to the setpoint."""
-        place = divmod(index, 3)
+        joint = divmod(index, 3)  # row and column
         command = np.array(self.command)
-        command[place] = angle
+        command[joint] = angle
         self.command = read_only(command)
-        self._offset[place] = angle - setpoint[place]
-        self._faded_s[place] = 0.0
-        self._fade_time_s[place] = max(REJOIN_TIME_S, self._shortest_fade(self._offset[place], self._speed[place]))
+        self._offset[joint] = angle - setpoint[joint]
+        self._faded_s[joint] = 0.0
+        self._fade_time_s[joint] = max(REJOIN_TIME_S, self._shortest_fade(self._offset[joint], self._speed[joint]))
 
     @staticmethod
     def _shortest_fade(offset: Array, speed: Array) -> Array:

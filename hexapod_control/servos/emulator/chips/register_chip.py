@@ -21,16 +21,16 @@ class RegisterChip:
         self.power_on()
 
     def power_on(self) -> None:
-        """All registers as after power-on."""
+        """Sets all registers to their values after power-on."""
         self.registers = dict(self._defaults)
         self._pointer = 0
 
     def acknowledges(self, address: int) -> bool:
-        """Its own address."""
+        """Whether an address is its own."""
         return address == self.address
 
     def write(self, address: int, data: bytes) -> None:
-        """A register number, then values, high byte first."""
+        """Takes a register number, then values, high byte first."""
         if not data:
             return
         self._pointer = data[0]

@@ -67,7 +67,7 @@ class AxServos:
         return not any(memory[Dynamixel1Register.CW_LIMIT : Dynamixel1Register.CCW_LIMIT + 2])
 
     def persists(self, memory: bytearray) -> bool:
-        """Always: a locked EEPROM refuses."""
+        """Whether written values survive power-off: all do; a locked EEPROM refuses writes."""
         return True
 
     def apply_write(self, world: ServoWorld, index: int, memory: bytearray, written: range) -> None:

@@ -38,14 +38,14 @@ class FeetechServos(ABC):
 
     @abstractmethod
     def shown(self, world: ServoWorld, index: int, memory: bytearray) -> int:
-        """The register of the present position."""
+        """The raw value of the register of the present position."""
 
     @abstractmethod
     def go(self, world: ServoWorld, index: int, memory: bytearray, written: range) -> None:
         """Executes goals, times and speeds."""
 
     def number(self, memory: bytearray, address: int) -> int:
-        """A word."""
+        """The value of a register of two bytes."""
         return self.table.number(memory, address, 2)
 
     def clamped(self, goal: int, memory: bytearray) -> int:
@@ -97,7 +97,7 @@ class StServos(FeetechServos):
         return signed(self.number(memory, FeetechStRegister.OFFSET), feetech_st.OFFSET_SIGN)
 
     def shown(self, world: ServoWorld, index: int, memory: bytearray) -> int:
-        """The position minus the offset."""
+        """The position minus the offset, as sign and magnitude."""
         return sign_magnitude(round(world.position(index)) - self._offset(memory), feetech_st.SIGN)
 
     def apply_write(self, world: ServoWorld, index: int, memory: bytearray, written: range) -> None:
@@ -134,11 +134,11 @@ class ScServos(FeetechServos):
     sync_read = False
 
     def shown(self, world: ServoWorld, index: int, memory: bytearray) -> int:
-        """The position."""
+        """The position, clamped to 0 to 1023."""
         return round(min(max(world.position(index), 0.0), 1023.0))
 
     def go(self, world: ServoWorld, index: int, memory: bytearray, written: range) -> None:
-        """Goals with their time; in wheel mode the time register is the PWM."""
+        """Executes goals with their time; in wheel mode the time register is the PWM."""
         if not any(memory[FeetechScRegister.LOW_LIMIT : FeetechScRegister.HIGH_LIMIT + 2]):
             if FeetechScRegister.TIME in written:
                 share = signed(self.number(memory, FeetechScRegister.TIME), PWM_SIGN) / FULL_PWM
