@@ -15,7 +15,7 @@ from support.phantomx import LIMITS, standing_joints
 from support.real_time.ros_bench import STEP, Stream, assert_sound, twist, wait_for_stop, walking
 
 from hexapod_control.core.kinematics.se2 import Twist
-from hexapod_control.nodes.inverse_kinematics.inverse_kinematics import InverseKinematics
+from hexapod_control.nodes.inverse_kinematics.inverse_kinematics import InverseKinematicsNode
 from hexapod_control.ros import messages
 
 FIELDS = [f"{group}.{axis}" for group in ("linear", "angular") for axis in "xyz"]
@@ -53,7 +53,7 @@ def test_a_field_that_is_nan_while_walking_is_a_stop(bench, field):
 @pytest.mark.parametrize("value", [1e308, -1e308, 5e-324])
 @pytest.mark.parametrize("field", ["linear.x", "linear.y", "angular.z"])
 def test_extreme_finite_commands_stay_within_every_limit(bench, field, value):
-    node, _, _ = bench.planner(), bench.add(InverseKinematics()), bench.driver(standing_joints())
+    node, _, _ = bench.planner(), bench.add(InverseKinematicsNode()), bench.driver(standing_joints())
     targets = bench.listen(JointState, "joint_targets")
     Stream(bench, lambda: broken(field, value))
     bench.until(lambda: len(targets) > 40, 30.0)

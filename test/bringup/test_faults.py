@@ -32,7 +32,7 @@ from support.real_time.ros_bench import (
 )
 
 from hexapod_control.core.kinematics.se2 import Twist
-from hexapod_control.nodes.inverse_kinematics.inverse_kinematics import InverseKinematics
+from hexapod_control.nodes.inverse_kinematics.inverse_kinematics import InverseKinematicsNode
 from hexapod_control.nodes.inverse_kinematics.joint_target_filter import JointTargetFilter
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import THROTTLE_S
@@ -42,7 +42,7 @@ from hexapod_control.ros.row_messages import JointLayout
 
 
 def test_a_stream_of_nan_while_walking_stops_the_robot_with_one_message(bench):
-    node, kinematics = bench.planner(), bench.add(InverseKinematics())
+    node, kinematics = bench.planner(), bench.add(InverseKinematicsNode())
     bench.driver(standing_joints())
     targets = bench.listen(JointState, "joint_targets")
     stream = walking(bench, node)
@@ -123,7 +123,7 @@ def test_a_best_effort_publisher_is_named(bench):
 
 
 def test_two_publishers_are_named_and_cause_no_jump(bench):
-    node, _, _ = bench.planner(), bench.add(InverseKinematics()), bench.driver(standing_joints())
+    node, _, _ = bench.planner(), bench.add(InverseKinematicsNode()), bench.driver(standing_joints())
     targets = bench.listen(JointState, "joint_targets")
     second = bench.add(rclpy.create_node("second"))
     Stream(bench, lambda: twist(0.1))
@@ -139,7 +139,7 @@ def test_two_publishers_are_named_and_cause_no_jump(bench):
 
 
 def test_flipping_forward_and_reverse_at_20_hz_keeps_every_limit(bench):
-    kinematics, _, node = bench.add(InverseKinematics()), bench.driver(standing_joints()), bench.planner()
+    kinematics, _, node = bench.add(InverseKinematicsNode()), bench.driver(standing_joints()), bench.planner()
     targets = bench.listen(JointState, "joint_targets")
     sign = [1.0]
 
@@ -155,7 +155,7 @@ def test_flipping_forward_and_reverse_at_20_hz_keeps_every_limit(bench):
 
 
 def test_a_pose_beyond_the_workspace_is_clamped_and_reported(bench):
-    node, kinematics, _ = bench.planner(), bench.add(InverseKinematics()), bench.driver(standing_joints())
+    node, kinematics, _ = bench.planner(), bench.add(InverseKinematicsNode()), bench.driver(standing_joints())
     poses = bench.publisher(Pose, "body_pose")
     message = Pose(orientation=messages.quaternion(0.9, 0.9, 0.9))
     message.position.z = 5.0
@@ -226,7 +226,7 @@ def test_a_paused_simulation_continues_without_catching_up(bench):
 
 def test_a_clock_that_stops_is_named_and_the_robot_walks_on_command_when_it_runs_again(bench):
     node = bench.planner(use_sim_time=True)
-    kinematics = bench.add(InverseKinematics(parameter_overrides=overrides(use_sim_time=True)))
+    kinematics = bench.add(InverseKinematicsNode(parameter_overrides=overrides(use_sim_time=True)))
     driver = bench.driver(standing_joints(), use_sim_time=True)
     stream = Stream(bench, lambda: twist(0.08))
     clock = bench.probe.create_timer(STEP, lambda: bench.tick_clock())
@@ -327,7 +327,7 @@ def test_an_exception_in_any_callback_is_a_safe_stop_that_names_node_and_callbac
 
 def test_an_exception_in_the_kinematics_is_named_and_the_node_continues(bench, monkeypatch):
     node = bench.planner()
-    kinematics = bench.add(InverseKinematics())
+    kinematics = bench.add(InverseKinematicsNode())
     bench.driver(standing_joints())
     targets = bench.listen(JointState, "joint_targets")
     bench.until(lambda: targets)

@@ -6,7 +6,7 @@ from nav_msgs.msg import Odometry
 from sensor_msgs.msg import JointState
 from support.phantomx import robot, standing_joints
 
-from hexapod_control.nodes.inverse_kinematics.inverse_kinematics import InverseKinematics
+from hexapod_control.nodes.inverse_kinematics.inverse_kinematics import InverseKinematicsNode
 from hexapod_control.nodes.web.robot_feed import RobotFeed
 from hexapod_control.ros import messages
 from hexapod_control.ros.distribution import stamped_by_default
@@ -18,7 +18,7 @@ def refusal(node, topic="joint_states"):
 
 
 def test_planner_kinematics_and_page_use_no_foreign_joint_states(bench):
-    planner, kinematics = bench.planner(on_its_feet=False), bench.add(InverseKinematics())
+    planner, kinematics = bench.planner(on_its_feet=False), bench.add(InverseKinematicsNode())
     page = bench.add(GuardedNode("web"))
     feed = RobotFeed(page, robot(), stamped_by_default(), lambda *what: None)
     feed.watch(wanted=True)

@@ -19,7 +19,7 @@ from support.real_time.ros_bench import Stream, assert_sound, twist, wait_for_st
 from support.real_time.wires import spawned, start
 
 from hexapod_control.clients.bounded_wait import wait_until
-from hexapod_control.nodes.inverse_kinematics.inverse_kinematics import InverseKinematics
+from hexapod_control.nodes.inverse_kinematics.inverse_kinematics import InverseKinematicsNode
 from hexapod_control.ros import messages
 from hexapod_control.ros.qos import LATCHED
 
@@ -95,7 +95,7 @@ class Planner:
 
     def __init__(self, bench, *arguments):
         self.bench, self.arguments = bench, arguments
-        self.kinematics, self.driver = bench.add(InverseKinematics()), bench.driver(standing_joints())
+        self.kinematics, self.driver = bench.add(InverseKinematicsNode()), bench.driver(standing_joints())
         self.targets = bench.listen(JointState, "joint_targets")
         self.feet = bench.listen(MultiDOFJointState, "foot_targets")
         self.executed = bench.velocities("cmd_vel_out")

@@ -70,7 +70,9 @@ def run(args: argparse.Namespace) -> int:
             changed = [step for step in changes if _change(step, facts, args.yes)]
             _print_next([step for step in STEPS if step in changed])
     except KeyboardInterrupt:
-        print("\ninterrupted: the changes so far stay; run the same command again to continue, or --undo to take them back")
+        print(
+            "\ninterrupted: the changes so far stay; run the same command again to continue, or --undo to take them back"
+        )
         return INTERRUPTED
     all_fine = all(step.find(facts).state in FINE for step in STEPS)
     return ALL_RIGHT if all_fine and not refusal else NOT_ALL_RIGHT

@@ -20,12 +20,12 @@ from hexapod_control.ros.transport.handover import Handover
 
 PLANNER = "gait_planner"
 CLASSES = {
-    "gait_planner": "GaitPlanner",
-    "imu_driver": "ImuDriver",
-    "inverse_kinematics": "InverseKinematics",
-    "mujoco_sim": "MujocoSim",
+    "gait_planner": "GaitPlannerNode",
+    "imu_driver": "ImuDriverNode",
+    "inverse_kinematics": "InverseKinematicsNode",
+    "mujoco_sim": "MujocoSimNode",
     "odometry": "OdometryNode",
-    "servo_driver": "ServoDriver",
+    "servo_driver": "ServoDriverNode",
     "web": "WebNode",
 }
 UNANNOUNCED = ("imu_driver", "web")  # nodes that may run several times

@@ -44,9 +44,13 @@ class ScanLimits:
 def add_scan_arguments(scan: argparse.ArgumentParser) -> None:
     """Options of `scan`."""
     scan.add_argument("--ids", default="", metavar="A-B", help="ids to scan, e.g. 1-30 (default: all; swept: 0-32)")
-    scan.add_argument("--sweep", action="store_true", help="try all protocols and baud rates, whatever the robot file says")
+    scan.add_argument(
+        "--sweep", action="store_true", help="try all protocols and baud rates, whatever the robot file says"
+    )
     scan.add_argument("--protocols", default="", metavar="P,P", help="protocols of the sweep (default: all)")
-    scan.add_argument("--bauds", default="", metavar="B,B", help="baud rates of the sweep (default: all that servos have)")
+    scan.add_argument(
+        "--bauds", default="", metavar="B,B", help="baud rates of the sweep (default: all that servos have)"
+    )
 
 
 def sweeps(args: argparse.Namespace, file: RobotFile) -> bool:

@@ -116,7 +116,11 @@ def _refuse_unknown(root: DocumentEntry) -> None:
     legs = _section(root, "legs")
     for name, entry in legs.children.items():
         if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
-            raise entry.error("is not a valid leg name", "must be lower-case letters, digits and _, starting with a letter", "e.g. left_front")
+            raise entry.error(
+                "is not a valid leg name",
+                "must be lower-case letters, digits and _, starting with a letter",
+                "e.g. left_front",
+            )
         schema.refuse_unknown(entry, {**dict.fromkeys(_PLACE), **leg})
     if len(legs.children) < MIN_LEGS:
         raise legs.error(

@@ -46,7 +46,7 @@ LATE_PERIODS = 1.5  # after which a tick counts as late
 MAX_LATENESS_S = 0.2  # of a tick while the robot moves; more is reported
 
 
-class GaitPlanner(GuardedNode):
+class GaitPlannerNode(GuardedNode):
     """The node: turns messages into operator commands, and the plan of every tick into messages.
 
     It ends in two steps: `request_stop` brings the robot to rest, and `publish_final_state` sends the last targets.
@@ -259,7 +259,7 @@ def _at_rest(plan: TickPlan) -> bool:
 
 def main(args: Sequence[str] | None = None) -> int:
     """Runs the node; returns the exit code."""
-    return run(lambda: create_exclusive_node("gait_planner", GaitPlanner), args)
+    return run(lambda: create_exclusive_node("gait_planner", GaitPlannerNode), args)
 
 
 if __name__ == "__main__":

@@ -43,7 +43,7 @@ RATE_VARIANCE, UNKNOWN_BIAS_VARIANCE = math.radians(0.3) ** 2, math.radians(10.0
 ACCELERATION_VARIANCE = 0.1**2  # [m^2/s^4]
 
 
-class ImuDriver(GuardedNode):
+class ImuDriverNode(GuardedNode):
     """The node."""
 
     def __init__(self, sensors: IoSettings | None = None, **options: Any) -> None:
@@ -218,7 +218,7 @@ def _message(frame: str) -> Imu:
 
 def main(args: Sequence[str] | None = None) -> int:
     """Runs the node. Returns the exit code."""
-    return run(ImuDriver, args)
+    return run(ImuDriverNode, args)
 
 
 if __name__ == "__main__":

@@ -37,7 +37,7 @@ SILENCE_S = 0.25  # without targets, after which this node may end with the plan
 MAX_SILENCE_S = 2.0  # without targets, after which the planner counts as ended even if still discovered
 
 
-class InverseKinematics(GuardedNode):
+class InverseKinematicsNode(GuardedNode):
     """Converts foot targets and joint motions of the planner into joint targets."""
 
     def __init__(self, **options: Any) -> None:
@@ -143,7 +143,7 @@ def _seconds(stamp: Time) -> float:
 
 def main(args: Sequence[str] | None = None) -> int:
     """Runs the node. Returns the exit code."""
-    return run(lambda: create_exclusive_node("inverse_kinematics", InverseKinematics), args)
+    return run(lambda: create_exclusive_node("inverse_kinematics", InverseKinematicsNode), args)
 
 
 if __name__ == "__main__":

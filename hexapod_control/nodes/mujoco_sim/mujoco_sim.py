@@ -44,7 +44,7 @@ CLOCK_REPEAT_S = 0.1  # between two messages of /clock while the time stands sti
 TARGETS_TIMEOUT_S = 0.25  # without targets, after which the robot counts as at rest
 
 
-class MujocoSim(GuardedNode):
+class MujocoSimNode(GuardedNode):
     """One simulated robot."""
 
     def __init__(self, **options: Any) -> None:
@@ -195,7 +195,7 @@ class MujocoSim(GuardedNode):
 
 def main() -> int:
     """Runs the node. Returns the exit code."""
-    return run(lambda: create_exclusive_node("mujoco_sim", MujocoSim))
+    return run(lambda: create_exclusive_node("mujoco_sim", MujocoSimNode))
 
 
 if __name__ == "__main__":

@@ -46,7 +46,7 @@ THREAD_SWITCH_S = 0.001  # short, so that the bus thread runs in time
 MIN_PERIOD_SHARE = 0.7  # of the period between two joint_states: cycles jitter
 
 
-class ServoDriver(GuardedNode):
+class ServoDriverNode(GuardedNode):
     """The node."""
 
     def __init__(self, start: Array | None = None, **options: Any) -> None:
@@ -249,7 +249,7 @@ def _numbers(values: Array | None) -> str:
 
 def main(args: Sequence[str] | None = None) -> int:
     """Runs the node. Returns the exit code."""
-    return run(lambda: create_exclusive_node("servo_driver", ServoDriver), args)
+    return run(lambda: create_exclusive_node("servo_driver", ServoDriverNode), args)
 
 
 if __name__ == "__main__":

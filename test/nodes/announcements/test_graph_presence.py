@@ -11,8 +11,8 @@ from std_srvs.srv import SetBool, Trigger
 from support.real_time.ros_bench import overrides
 
 from hexapod_control.nodes.announcements.graph_presence import GraphPresence, NodePresence, create_exclusive_node
-from hexapod_control.nodes.inverse_kinematics.inverse_kinematics import InverseKinematics
-from hexapod_control.nodes.mujoco_sim.mujoco_sim import MujocoSim
+from hexapod_control.nodes.inverse_kinematics.inverse_kinematics import InverseKinematicsNode
+from hexapod_control.nodes.mujoco_sim.mujoco_sim import MujocoSimNode
 from hexapod_control.ros.parameters import ParameterError
 from hexapod_control.ros.qos import LATCHED
 
@@ -73,7 +73,7 @@ def test_next_to_an_older_robot_no_node_is_created(bench):
 
 def test_a_node_that_is_alone_announces_itself_under_its_name_once(bench):
     received = bench.listen(String, "robot_nodes", LATCHED)
-    node = bench.add(create_exclusive_node("inverse_kinematics", InverseKinematics))
+    node = bench.add(create_exclusive_node("inverse_kinematics", InverseKinematicsNode))
     bench.until(lambda: received)
     assert NodePresence.parsed(received[-1].data).node == node.get_fully_qualified_name()
     bench.until(lambda: bench.probe.get_node_names().count("inverse_kinematics") == 1)
@@ -92,7 +92,7 @@ def announce(bench):
 
 
 def test_next_to_an_older_graph_a_node_is_deactivated_but_obeys_the_emergency_stop(bench, announce):
-    node = bench.add(MujocoSim(parameter_overrides=overrides(headless=True)))
+    node = bench.add(MujocoSimNode(parameter_overrides=overrides(headless=True)))
     GraphPresence(node)
     states = bench.listen(JointState, "joint_states")
     bench.until(lambda: states)
@@ -117,7 +117,7 @@ def test_the_older_graph_continues_and_reports_the_other(bench, announce):
 
 
 def test_a_second_program_that_publishes_targets_is_named(bench):
-    node = bench.add(InverseKinematics())
+    node = bench.add(InverseKinematicsNode())
     GraphPresence(node)
     bench.planner()
     bench.publisher(MultiDOFJointState, "foot_targets")

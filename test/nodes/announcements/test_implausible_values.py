@@ -7,11 +7,11 @@ from support.real_time.ros_bench import overrides
 from hexapod_control.bringup.graph_identity import VARIABLE, new_graph
 from hexapod_control.bringup.node_graph import GRAPHS
 from hexapod_control.nodes.announcements.implausible_values import REPORTING_NODE
-from hexapod_control.nodes.gait_planner.gait_planner import GaitPlanner
-from hexapod_control.nodes.mujoco_sim.mujoco_sim import MujocoSim
-from hexapod_control.nodes.servo_driver.servo_driver import ServoDriver
+from hexapod_control.nodes.gait_planner.gait_planner import GaitPlannerNode
+from hexapod_control.nodes.mujoco_sim.mujoco_sim import MujocoSimNode
+from hexapod_control.nodes.servo_driver.servo_driver import ServoDriverNode
 
-STARTERS = (GaitPlanner, ServoDriver, MujocoSim)
+STARTERS = (GaitPlannerNode, ServoDriverNode, MujocoSimNode)
 
 
 def warnings(bench, path):

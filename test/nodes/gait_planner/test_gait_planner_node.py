@@ -29,11 +29,11 @@ from hexapod_control.core.kinematics.whole_body import UnreachableFoot
 from hexapod_control.core.planner.tick_plan import RobotState
 from hexapod_control.core.sensing.sensor_inputs import Adaptation, MishapDetection
 from hexapod_control.nodes.gait_planner import gait_planner
-from hexapod_control.nodes.gait_planner.gait_planner import GaitPlanner
+from hexapod_control.nodes.gait_planner.gait_planner import GaitPlannerNode
 from hexapod_control.nodes.gait_planner.planner_output import PlannerOutput
-from hexapod_control.nodes.inverse_kinematics.inverse_kinematics import InverseKinematics
+from hexapod_control.nodes.inverse_kinematics.inverse_kinematics import InverseKinematicsNode
 from hexapod_control.nodes.joint_state_input import MeasuredSample
-from hexapod_control.nodes.servo_driver.servo_driver import ServoDriver
+from hexapod_control.nodes.servo_driver.servo_driver import ServoDriverNode
 from hexapod_control.ros import messages
 from hexapod_control.ros.parameters import ParameterError
 from hexapod_control.ros.qos import LATCHED, SENSOR
@@ -49,7 +49,7 @@ def drive(bench, node, command, condition, seconds=4.0):
 
 
 def test_the_chain_stands_up_walks_and_sits_down_with_every_joint_target_in_its_limits(bench):
-    planner, kinematics, _ = bench.planner(False), bench.add(InverseKinematics()), bench.add(ServoDriver())
+    planner, kinematics, _ = bench.planner(False), bench.add(InverseKinematicsNode()), bench.add(ServoDriverNode())
     targets = bench.listen(JointState, "joint_targets")
     bench.until(lambda: planner.planner.state.value == "sitting")
     assert bench.call(Trigger, "stand").success
@@ -564,9 +564,9 @@ def test_a_tick_more_than_a_fifth_of_a_second_late_is_reported_if_the_robot_move
 ):
     stamps = [0, round(1e9 * seconds)]
     clock = SimpleNamespace(now=lambda: SimpleNamespace(nanoseconds=stamps.pop(0)))
-    monkeypatch.setattr(GaitPlanner, "control_clock", clock)
-    monkeypatch.setattr(GaitPlanner, "create_timer", lambda *_, **__: None)
-    node = bench.add(GaitPlanner())
+    monkeypatch.setattr(GaitPlannerNode, "control_clock", clock)
+    monkeypatch.setattr(GaitPlannerNode, "create_timer", lambda *_, **__: None)
+    node = bench.add(GaitPlannerNode())
     node.tick()
     node.output.last = replace(node.planner.step(STEP), joint_velocity=np.full((6, 3), 0.01 * moves))
     node.tick()

@@ -21,7 +21,7 @@ from hexapod_control.core.kinematics.leg_kinematics import forward
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.motions.motion_request import MotionRequest
 from hexapod_control.nodes.gait_planner.motions import motion_input
-from hexapod_control.nodes.inverse_kinematics.inverse_kinematics import InverseKinematics
+from hexapod_control.nodes.inverse_kinematics.inverse_kinematics import InverseKinematicsNode
 from hexapod_control.ros import messages
 from hexapod_control.ros.qos import LATCHED
 
@@ -38,7 +38,7 @@ def still(node):
 
 def test_a_shipped_motion_is_rehearsed_and_then_reaches_the_servos_from_start_to_end(bench, tmp_path):
     bench.driver(standing_joints())
-    bench.add(InverseKinematics())
+    bench.add(InverseKinematicsNode())
     motions = Motions(bench, tmp_path)
     rows = bench.listen(JointState, "joint_targets")
     bench.until(lambda: rows)
@@ -289,7 +289,7 @@ def test_packing_and_unpacking_are_services_and_standing_up_interrupts_a_fold(be
 
 
 def test_an_emergency_stop_ends_a_motion_for_good(bench, tmp_path):
-    bench.add(InverseKinematics())
+    bench.add(InverseKinematicsNode())
     bench.driver(standing_joints())
     motions = Motions(bench, tmp_path)
     motions.play("wave")

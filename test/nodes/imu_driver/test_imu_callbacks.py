@@ -13,7 +13,7 @@ from support.real_time.ros_bench import overrides
 from hexapod_control.core.sensing.imu_estimator import BodyReading
 from hexapod_control.core.statics.static_stability import GRAVITY
 from hexapod_control.nodes.imu_driver import imu_driver
-from hexapod_control.nodes.imu_driver.imu_driver import THREAD, ImuDriver
+from hexapod_control.nodes.imu_driver.imu_driver import THREAD, ImuDriverNode
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import ReportLevel
 from hexapod_control.servos.bus.bus_interface import PortGone
@@ -100,10 +100,10 @@ class Chip:
         monkeypatch.setattr(imu_driver, "open_i2c", self._open)
         monkeypatch.setattr(imu_driver, "ImuDevice", lambda *what: self)
         monkeypatch.setattr(imu_driver, "ImuEstimator", self._estimator)
-        monkeypatch.setattr(ImuDriver, "run_in_executor", lambda node, callback: callback())
+        monkeypatch.setattr(ImuDriverNode, "run_in_executor", lambda node, callback: callback())
         self.ending = ending
         io = IoSettings("/dev/i2c-7", chip_section, None, None)
-        self.node = bench.add(ImuDriver(io, parameter_overrides=overrides(rate=100.0, **parameters)))
+        self.node = bench.add(ImuDriverNode(io, parameter_overrides=overrides(rate=100.0, **parameters)))
 
     def _thread(self, **options):
         self.thread = Thread(**options)

@@ -14,7 +14,7 @@ from support.real_time.ros_bench import overrides
 
 from hexapod_control.core.sensing.attitude_filter import from_roll_pitch_yaw, inverse, rotated
 from hexapod_control.core.statics.static_stability import GRAVITY
-from hexapod_control.nodes.imu_driver.imu_driver import RATE_VARIANCE, THREAD, UNKNOWN_BIAS_VARIANCE, ImuDriver
+from hexapod_control.nodes.imu_driver.imu_driver import RATE_VARIANCE, THREAD, UNKNOWN_BIAS_VARIANCE, ImuDriverNode
 from hexapod_control.ros import messages
 from hexapod_control.ros.parameters import ParameterError
 from hexapod_control.ros.qos import LATCHED, SENSOR
@@ -42,7 +42,7 @@ class Rig:
         section = f"io:\n  bus: {path}/bus\n  imu: {{chip: mpu6050, mounting_deg: {list(MOUNTING)}}}\n"
         file.write_text(f"{file.read_text()}\n{section}")
         self.heard = bench.listen(Imu, "imu/data", SENSOR)
-        self.node = bench.add(ImuDriver(parameter_overrides=overrides(robot=str(file), rate=rate, **parameters)))
+        self.node = bench.add(ImuDriverNode(parameter_overrides=overrides(robot=str(file), rate=rate, **parameters)))
 
     def tilt(self, roll, pitch):
         """Lays the body at rest with this attitude [rad]; the chip is mounted by MOUNTING."""
@@ -186,7 +186,7 @@ def test_readings_that_come_late_are_reported(bench, tmp_path):
 
 def test_a_robot_file_without_an_imu_is_refused(bench):
     with pytest.raises(ParameterError, match=r"has no IMU: add io\.imu, e\.g\. \{chip: mpu6050\}"):
-        ImuDriver()
+        ImuDriverNode()
 
 
 def test_a_hundred_readings_a_second_take_little_processor_time(rig):

@@ -15,7 +15,7 @@ from hexapod_control.nodes.inverse_kinematics.inverse_kinematics import (
     MAX_PAUSE_S,
     MAX_SILENCE_S,
     SILENCE_S,
-    InverseKinematics,
+    InverseKinematicsNode,
 )
 from hexapod_control.nodes.inverse_kinematics.joint_target_filter import (
     MAX_PERIOD_S,
@@ -149,7 +149,7 @@ class Chain:
 
     def __init__(self, **options):
         self.bench = Bench()
-        self.node = self.bench.add(InverseKinematics(**options))
+        self.node = self.bench.add(InverseKinematicsNode(**options))
         self.out = self.bench.listen(JointState, "joint_targets")
         self.states = self.bench.publisher(JointState, "joint_states")
         self.feet = self.bench.publisher(MultiDOFJointState, "foot_targets")

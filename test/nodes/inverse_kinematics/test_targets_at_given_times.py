@@ -9,7 +9,7 @@ from support.phantomx import robot, standing_joints
 
 from hexapod_control.core.kinematics.leg_kinematics import forward
 from hexapod_control.nodes.inverse_kinematics import inverse_kinematics
-from hexapod_control.nodes.inverse_kinematics.inverse_kinematics import InverseKinematics
+from hexapod_control.nodes.inverse_kinematics.inverse_kinematics import InverseKinematicsNode
 from hexapod_control.ros import guarded_node, messages
 from hexapod_control.ros.row_messages import FootLayout, JointLayout
 
@@ -24,7 +24,7 @@ class Chain:
         self.time, self.topics = Moment(), DirectTopics(monkeypatch)
         for module in (inverse_kinematics, guarded_node):
             monkeypatch.setattr(module, "time", self.time)
-        self.node = bench.add(InverseKinematics())
+        self.node = bench.add(InverseKinematicsNode())
         self.layout, self.feet_layout = JointLayout(robot()), FootLayout(robot())
 
     def measured(self, joints):
@@ -127,7 +127,7 @@ def test_it_may_end_a_moment_after_the_last_targets_or_later_if_the_planner_is_s
     chain, monkeypatch, publishers, most
 ):
     monkeypatch.setattr(
-        InverseKinematics, "count_publishers", lambda node, topic: publishers * (topic == "foot_targets")
+        InverseKinematicsNode, "count_publishers", lambda node, topic: publishers * (topic == "foot_targets")
     )
     chain.measured(STANDING)
     chain.feet(STANDING)

@@ -13,9 +13,9 @@ from support.real_time.ros_bench import overrides, twist, walking
 from hexapod_control.bringup import node_graph
 from hexapod_control.core.kinematics.support_detection import belly_height
 from hexapod_control.core.planner.tick_plan import RobotState
-from hexapod_control.nodes.inverse_kinematics.inverse_kinematics import InverseKinematics
-from hexapod_control.nodes.mujoco_sim.mujoco_sim import MujocoSim
-from hexapod_control.nodes.servo_driver.servo_driver import ServoDriver
+from hexapod_control.nodes.inverse_kinematics.inverse_kinematics import InverseKinematicsNode
+from hexapod_control.nodes.mujoco_sim.mujoco_sim import MujocoSimNode
+from hexapod_control.nodes.servo_driver.servo_driver import ServoDriverNode
 from hexapod_control.ros import messages
 from hexapod_control.ros.qos import LATCHED
 
@@ -33,10 +33,10 @@ class SimulatedRobot:
         specs = {spec.executable: spec for spec in node_graph.specs("sim", {"web": False, **given})}
         self.hardware = [
             bench.add(node(parameter_overrides=overrides(**specs[name].parameters)))
-            for name, node in (("servo_driver", ServoDriver), ("mujoco_sim", MujocoSim))
+            for name, node in (("servo_driver", ServoDriverNode), ("mujoco_sim", MujocoSimNode))
             if name in specs
         ]
-        bench.add(InverseKinematics())
+        bench.add(InverseKinematicsNode())
         self.holds = bench.listen(Bool, "armed", LATCHED)
         bench.probe.create_subscription(Odometry, "simulator/floating_base_state", self._see, QoSProfile(depth=5))
         self.node = bench.planner(False, stand_on_start=True)

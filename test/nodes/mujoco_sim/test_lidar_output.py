@@ -12,7 +12,7 @@ from support.real_time.ros_bench import overrides
 
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.robots.urdf import urdf
-from hexapod_control.nodes.mujoco_sim.mujoco_sim import MujocoSim
+from hexapod_control.nodes.mujoco_sim.mujoco_sim import MujocoSimNode
 from hexapod_control.ros import messages
 from hexapod_control.ros.message_types import TFMessage
 from hexapod_control.ros.qos import DISPLAY, LATCHED
@@ -34,7 +34,7 @@ def phantomx():
 def test_scans_come_at_their_rate_with_all_fields_and_their_frame(bench, phantomx):
     many = QoSProfile(depth=50)
     scans, frames = bench.listen(LaserScan, "scan", many), bench.listen(TFMessage, "/tf_static", LATCHED)
-    node = bench.add(MujocoSim(parameter_overrides=overrides(world="obstacles", seed=3, tf_frame_prefix="a/")))
+    node = bench.add(MujocoSimNode(parameter_overrides=overrides(world="obstacles", seed=3, tf_frame_prefix="a/")))
     bench.until(lambda: len(scans) >= 12 and frames, seconds=10.0)
     times = [scan.header.stamp.sec + 1e-9 * scan.header.stamp.nanosec for scan in scans]
     assert (times[-1] - times[1]) / (len(times) - 2) == pytest.approx(0.1, rel=0.15)
@@ -56,7 +56,7 @@ def test_scans_come_at_their_rate_with_all_fields_and_their_frame(bench, phantom
 
 def test_a_collision_is_published_on_its_topic(bench, phantomx):
     counts = bench.listen(UInt32, "simulator/collisions", LATCHED)
-    node = bench.add(MujocoSim(parameter_overrides=overrides(world="obstacles", seed=3)))
+    node = bench.add(MujocoSimNode(parameter_overrides=overrides(world="obstacles", seed=3)))
     bench.until(lambda: counts and counts[-1].data == 0)
     node.world.simulation.data.qpos[0] = WORLD.room_size / 2 - 0.1
     bench.until(lambda: counts[-1].data > 0)
@@ -66,7 +66,7 @@ def test_a_collision_is_published_on_its_topic(bench, phantomx):
 
 
 def test_a_lidar_without_subscribers_casts_no_rays(bench, phantomx, monkeypatch):
-    node = bench.add(MujocoSim(parameter_overrides=overrides()))
+    node = bench.add(MujocoSimNode(parameter_overrides=overrides()))
     monkeypatch.setattr(Lidar, "scan", lambda *_: pytest.fail("cast rays"))
     bench.until(lambda: bench.probe.count_publishers("scan"), what="a lidar")
     before = node.world.simulation.time
@@ -76,7 +76,7 @@ def test_a_lidar_without_subscribers_casts_no_rays(bench, phantomx, monkeypatch)
 
 @pytest.mark.gl
 def test_images_come_at_their_rate_at_most_and_only_to_a_subscriber(bench):
-    bench.add(MujocoSim(parameter_overrides=overrides(camera_rate=10.0, camera_width=64)))
+    bench.add(MujocoSimNode(parameter_overrides=overrides(camera_rate=10.0, camera_width=64)))
     bench.spin(0.3)
     assert "front camera" not in [thread.name for thread in threading.enumerate()]
     images = bench.listen(CompressedImage, "image_raw/compressed", DISPLAY)

@@ -14,7 +14,7 @@ from support.real_time.simulator_rig import MANY, OFF, ON, Rig
 
 from hexapod_control.config.errors import RobotFileError
 from hexapod_control.core import names
-from hexapod_control.nodes.mujoco_sim.mujoco_sim import MujocoSim
+from hexapod_control.nodes.mujoco_sim.mujoco_sim import MujocoSimNode
 from hexapod_control.nodes.mujoco_sim.time_pacing import MAX_WAIT_S
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
@@ -312,7 +312,7 @@ def test_an_exception_in_a_callback_is_reported_and_the_robot_holds(rig, monkeyp
 )
 def test_parameters_that_cannot_be_used_are_refused_before_anything_runs(bench, parameters, error, sentence):
     with pytest.raises(error, match=sentence.replace("[", r"\[")):
-        MujocoSim(parameter_overrides=overrides(**parameters))
+        MujocoSimNode(parameter_overrides=overrides(**parameters))
 
 
 def test_the_record_has_the_states_of_the_run(bench, tmp_path):

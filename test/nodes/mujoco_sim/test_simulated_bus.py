@@ -28,9 +28,9 @@ from hexapod_control.core.sensing.odometry import Odometry
 from hexapod_control.evaluation.performance.bus import bus_replay
 from hexapod_control.evaluation.quality.lockstep import CONTROL_PERIOD_S
 from hexapod_control.evaluation.quality.walk_quality import planar_pose
-from hexapod_control.nodes.inverse_kinematics.inverse_kinematics import InverseKinematics
-from hexapod_control.nodes.mujoco_sim.mujoco_sim import MujocoSim
-from hexapod_control.nodes.servo_driver.servo_driver import ServoDriver
+from hexapod_control.nodes.inverse_kinematics.inverse_kinematics import InverseKinematicsNode
+from hexapod_control.nodes.mujoco_sim.mujoco_sim import MujocoSimNode
+from hexapod_control.nodes.servo_driver.servo_driver import ServoDriverNode
 from hexapod_control.ros import messages
 from hexapod_control.ros.parameters import ParameterError
 from hexapod_control.ros.qos import COMMAND, LATCHED
@@ -106,8 +106,8 @@ def test_only_the_driver_publishes_joints_and_only_the_simulator_the_ground_trut
         bench.listen(OdometryMessage, "simulator/floating_base_state"),
     )
     holds = bench.listen(Bool, "armed", LATCHED)
-    driver = bench.add(ServoDriver(parameter_overrides=overrides(**wires["servo_driver"])))
-    simulator = bench.add(MujocoSim(parameter_overrides=overrides(**wires["mujoco_sim"])))
+    driver = bench.add(ServoDriverNode(parameter_overrides=overrides(**wires["servo_driver"])))
+    simulator = bench.add(MujocoSimNode(parameter_overrides=overrides(**wires["mujoco_sim"])))
     bench.until(lambda: holds and holds[-1].data, 15.0, "armed")
     assert simulator.status()["torque"] is True
     bench.until(lambda: states and truth)
@@ -140,9 +140,9 @@ def test_servo_loads_on_the_wire_show_which_feet_carry_load(bench, tmp_path):
     rows = {
         row.executable: row for row in node_graph.specs("sim", {"bus": "feetech_st", "servo_port": link, "web": False})
     }
-    driver = bench.add(ServoDriver(parameter_overrides=overrides(**rows["servo_driver"].parameters)))
-    simulator = bench.add(MujocoSim(parameter_overrides=overrides(**rows["mujoco_sim"].parameters)))
-    bench.add(InverseKinematics())
+    driver = bench.add(ServoDriverNode(parameter_overrides=overrides(**rows["servo_driver"].parameters)))
+    simulator = bench.add(MujocoSimNode(parameter_overrides=overrides(**rows["mujoco_sim"].parameters)))
+    bench.add(InverseKinematicsNode())
     planner = bench.planner(False)
     bench.until(lambda: planner.planner.state is RobotState.SITTING, 15.0)
     assert bench.call(Trigger, "stand").success
@@ -167,7 +167,7 @@ def test_servo_loads_on_the_wire_show_which_feet_carry_load(bench, tmp_path):
 )
 def test_a_bus_that_cannot_be_made_is_refused(bench, wire):
     with pytest.raises(ParameterError, match=r"bus"):
-        MujocoSim(parameter_overrides=overrides(bus=wire[0], bus_port=wire[1]))
+        MujocoSimNode(parameter_overrides=overrides(bus=wire[0], bus_port=wire[1]))
 
 
 @pytest.mark.parametrize(

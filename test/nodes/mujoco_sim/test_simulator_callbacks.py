@@ -11,7 +11,7 @@ from support.phantomx import robot, standing_joints
 from support.real_time.ros_bench import overrides
 
 from hexapod_control.nodes.mujoco_sim import mujoco_sim
-from hexapod_control.nodes.mujoco_sim.mujoco_sim import MujocoSim
+from hexapod_control.nodes.mujoco_sim.mujoco_sim import MujocoSimNode
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import ReportLevel
 from hexapod_control.ros.row_messages import JointLayout
@@ -93,14 +93,14 @@ class Simulator:
             "ViewerWindow",
         ):
             monkeypatch.setattr(mujoco_sim, name, self._maker(name))
-        create = MujocoSim.create_timer
+        create = MujocoSimNode.create_timer
 
         def create_timer(node, period, callback, **options):
             timers.append((period, callback))
             return create(node, period, callback, **options)
 
-        monkeypatch.setattr(MujocoSim, "create_timer", create_timer)
-        self.node = bench.add(MujocoSim(parameter_overrides=overrides(**parameters)))
+        monkeypatch.setattr(MujocoSimNode, "create_timer", create_timer)
+        self.node = bench.add(MujocoSimNode(parameter_overrides=overrides(**parameters)))
         self.period, self.tick = timers[-1]
         self.lidar = self.made["LidarOutput"][0]
         self.lidar.collisions = 4

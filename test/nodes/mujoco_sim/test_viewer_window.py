@@ -7,7 +7,7 @@ import pytest
 from rclpy.parameter import Parameter
 from support.real_time.ros_bench import overrides
 
-from hexapod_control.nodes.mujoco_sim.mujoco_sim import MujocoSim
+from hexapod_control.nodes.mujoco_sim.mujoco_sim import MujocoSimNode
 from hexapod_control.nodes.mujoco_sim.viewer_window import PERIOD_S, ViewerWindow
 
 
@@ -96,7 +96,7 @@ def test_another_world_is_shown_in_place_of_the_last_one_until_the_end(display):
 
 @pytest.mark.physics
 def test_the_node_shows_its_world_another_one_after_a_change_and_none_at_its_end(bench, display):
-    node = bench.add(MujocoSim(parameter_overrides=overrides(headless=False)))
+    node = bench.add(MujocoSimNode(parameter_overrides=overrides(headless=False)))
     (first,) = display.windows
     bench.until(lambda: first.drawn)
     assert node.set_parameters_atomically([Parameter("payload", value=0.5)]).successful

@@ -16,7 +16,7 @@ from support.real_time.wires import LATE, start
 from hexapod_control.config.robots.robot_file import load, resolve
 from hexapod_control.core.kinematics.leg_kinematics import forward
 from hexapod_control.nodes.servo_driver.calibration_services import END_TIMEOUT_S
-from hexapod_control.nodes.servo_driver.servo_driver import ServoDriver
+from hexapod_control.nodes.servo_driver.servo_driver import ServoDriverNode
 from hexapod_control.ros.qos import LATCHED
 from hexapod_control.servos.settings.servo_section import servo_settings
 
@@ -41,7 +41,7 @@ class FrontEnd:
             "arm_on_start": arm_on_start,
         }
         self.process = start("servo_driver", **parameters) if alone else None
-        self.node = None if alone else bench.add(ServoDriver(parameter_overrides=overrides(**parameters)))
+        self.node = None if alone else bench.add(ServoDriverNode(parameter_overrides=overrides(**parameters)))
         bench.until(lambda: self.prompts, LONG, "the driver's prompt")
         self._text = bench.publisher(String, "servo_driver/calibration/answer")
 
@@ -284,7 +284,7 @@ def test_unknown_steps_are_refused_and_asked_for_again(front_end, own):
 
 
 def test_without_a_servo_bus_there_is_nothing_to_calibrate(bench, own):
-    bench.add(ServoDriver(parameter_overrides=overrides(robot=str(own))))
+    bench.add(ServoDriverNode(parameter_overrides=overrides(robot=str(own))))
     answer = bench.call(Trigger, "servo_driver/calibration/start")
     assert (answer.success, answer.message) == (False, "the robot has no servo bus: set protocol and port")
 

@@ -11,7 +11,7 @@ from support.phantomx import lying, robot, standing_joints
 from support.real_time.ros_bench import overrides
 
 from hexapod_control.nodes.servo_driver import servo_driver
-from hexapod_control.nodes.servo_driver.servo_driver import TARGET_SILENCE_S, ServoDriver
+from hexapod_control.nodes.servo_driver.servo_driver import TARGET_SILENCE_S, ServoDriverNode
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import ReportLevel
 from hexapod_control.ros.parameters import ParameterError
@@ -85,7 +85,7 @@ class Driving:
         monkeypatch.setattr(servo_driver, "PlannerRequests", lambda *what: self.planner)
         monkeypatch.setattr(servo_driver, "CalibrationServices", lambda *what: Notes())
         monkeypatch.setattr(servo_driver, "servo_settings", lambda *what: replace(settings(*what), on_exit=on_exit))
-        self.node = bench.add(ServoDriver(parameter_overrides=overrides(**parameters)))
+        self.node = bench.add(ServoDriverNode(parameter_overrides=overrides(**parameters)))
 
     def _built(self, what, options):
         self.start, self.battery = what[3], options["battery"]

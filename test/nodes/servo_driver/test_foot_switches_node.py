@@ -7,7 +7,7 @@ from support.real_time.ros_bench import overrides
 from support.real_time.wires import Wire
 
 from hexapod_control.core.statics.static_stability import GRAVITY
-from hexapod_control.nodes.servo_driver.servo_driver import ServoDriver
+from hexapod_control.nodes.servo_driver.servo_driver import ServoDriverNode
 from hexapod_control.ros.qos import SENSOR
 from hexapod_control.servos.emulator.chips.register_chip import RegisterChip
 
@@ -26,7 +26,7 @@ def test_a_pressed_switch_is_a_foot_that_carries_its_share_of_the_weight(bench, 
     file.write_text(f"{file.read_text()}\nio:\n  bus: {tmp_path}/bus\n  feet: {{chip: mcp23017, pins: {{{pins}}}}}\n")
     heard = bench.listen(MultiDOFJointState, "foot_states", SENSOR)
     options = overrides(**wire.parameters, robot=str(file), assume_lying=True)
-    node = bench.add(ServoDriver(parameter_overrides=options))
+    node = bench.add(ServoDriverNode(parameter_overrides=options))
     bench.until(lambda: heard, 10.0, "foot_states")
     assert max(forces(heard[-1])) < 0.1
     levels[0x12] = 0xFF & ~0b101  # the first leg and the third
@@ -50,7 +50,7 @@ def test_a_servo2040_reads_the_switches_at_its_touch_inputs(bench, tmp_path):
     file.write_text(f"{file.read_text()}\nio: {{feet: {{chip: servo2040, pins: {{{pins}}}}}}}\n")
     heard = bench.listen(MultiDOFJointState, "foot_states", SENSOR)
     options = overrides(**wire.parameters, robot=str(file), assume_lying=True)
-    bench.add(ServoDriver(parameter_overrides=options))
+    bench.add(ServoDriverNode(parameter_overrides=options))
     bench.until(lambda: heard, 10.0, "foot_states")
     assert max(forces(heard[-1])) < 0.1
     wire.pty.device.touch[0] = wire.pty.device.touch[2] = HIGH

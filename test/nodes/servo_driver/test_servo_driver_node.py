@@ -19,9 +19,9 @@ from hexapod_control.config.errors import ArgumentError
 from hexapod_control.config.robots.robot_file import load, resolve
 from hexapod_control.config.section_writer import with_section
 from hexapod_control.core.planner.tick_plan import RobotState
-from hexapod_control.nodes.inverse_kinematics.inverse_kinematics import InverseKinematics
+from hexapod_control.nodes.inverse_kinematics.inverse_kinematics import InverseKinematicsNode
 from hexapod_control.nodes.servo_driver import servo_driver
-from hexapod_control.nodes.servo_driver.servo_driver import ServoDriver
+from hexapod_control.nodes.servo_driver.servo_driver import ServoDriverNode
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import ReportLevel
 from hexapod_control.ros.parameters import ParameterError
@@ -36,7 +36,11 @@ from hexapod_control.servos.settings.servo_section import servo_settings
 
 def chain(bench, wire, **parameters):
     """Planner, kinematics and driver on emulated servos, standing."""
-    driver, kinematics, planner = wire.driver(bench, **parameters), bench.add(InverseKinematics()), bench.planner(False)
+    driver, kinematics, planner = (
+        wire.driver(bench, **parameters),
+        bench.add(InverseKinematicsNode()),
+        bench.planner(False),
+    )
     bench.until(lambda: planner.planner.state is RobotState.SITTING)
     assert bench.call(Trigger, "stand").success
     bench.until(lambda: planner.planner.state is RobotState.STANDING, 12.0, "standing")
@@ -93,7 +97,7 @@ def _values(status):
 @pytest.mark.parametrize("let_go", ["disarm", "estop", "unplug"])
 def test_after_torque_off_the_pose_is_unknown_to_the_planner_until_arming(bench, wire, let_go):
     wire = wire(start=standing_joints())
-    driver, _, planner = wire.driver(bench), bench.add(InverseKinematics()), bench.planner(False)
+    driver, _, planner = wire.driver(bench), bench.add(InverseKinematicsNode()), bench.planner(False)
     bench.until(lambda: planner.planner.state is RobotState.STANDING, 8.0)
     holds = bench.listen(Bool, "armed", LATCHED)
     bench.until(lambda: holds and holds[-1].data)
@@ -125,7 +129,7 @@ def test_nothing_is_published_while_the_pose_is_unknown(bench, wire):
     wire = wire("ssc32")
     node = wire.driver(bench)
     states, holds = bench.listen(JointState, "joint_states"), bench.listen(Bool, "armed", LATCHED)
-    planner, _ = bench.planner(False), bench.add(InverseKinematics())
+    planner, _ = bench.planner(False), bench.add(InverseKinematicsNode())
     bench.until(lambda: holds)
     assert not holds[-1].data
     assert "put the robot on its belly" in node.last_report("start")
@@ -203,7 +207,7 @@ def test_a_driver_that_is_started_again_ramps_from_where_the_servos_are(bench, w
 )
 def test_unreachable_servos_are_refused_with_a_remedy(bench, parameters, words):
     with pytest.raises((ParameterError, ArgumentError), match=words):
-        ServoDriver(parameter_overrides=overrides(**parameters))
+        ServoDriverNode(parameter_overrides=overrides(**parameters))
 
 
 @pytest.mark.process

@@ -18,8 +18,8 @@ from support.phantomx import LIMITS, robot, standing_joints
 
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.planner.tick_plan import RobotState
-from hexapod_control.nodes.gait_planner.gait_planner import GaitPlanner
-from hexapod_control.nodes.servo_driver.servo_driver import ServoDriver
+from hexapod_control.nodes.gait_planner.gait_planner import GaitPlannerNode
+from hexapod_control.nodes.servo_driver.servo_driver import ServoDriverNode
 from hexapod_control.ros import messages
 from hexapod_control.ros.distribution import stamped_by_default
 from hexapod_control.ros.qos import COMMAND
@@ -125,13 +125,13 @@ class Bench:
         self.time += dt
         self._clock.publish(Clock(clock=messages.time(round(self.time * 1e9))))
 
-    def driver(self, joints: np.ndarray, **parameters: Any) -> ServoDriver:
+    def driver(self, joints: np.ndarray, **parameters: Any) -> ServoDriverNode:
         """A servo_driver that finds the robot with these joint angles (n, 3) [rad]."""
-        return self.add(ServoDriver(start=joints, parameter_overrides=overrides(**parameters)))
+        return self.add(ServoDriverNode(start=joints, parameter_overrides=overrides(**parameters)))
 
-    def planner(self, on_its_feet: bool = True, **parameters: Any) -> GaitPlanner:
+    def planner(self, on_its_feet: bool = True, **parameters: Any) -> GaitPlannerNode:
         """A gait_planner whose robot stands, or whose pose is not known yet."""
-        node = self.add(GaitPlanner(parameter_overrides=overrides(**parameters)))
+        node = self.add(GaitPlannerNode(parameter_overrides=overrides(**parameters)))
         if on_its_feet:
             node.planner.set_measured_joints(standing_joints())
             while node.planner.state is not RobotState.STANDING:

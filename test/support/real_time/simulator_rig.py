@@ -7,7 +7,7 @@ from std_srvs.srv import SetBool, Trigger
 from support.phantomx import robot, standing_joints
 from support.real_time.ros_bench import overrides
 
-from hexapod_control.nodes.mujoco_sim.mujoco_sim import MujocoSim
+from hexapod_control.nodes.mujoco_sim.mujoco_sim import MujocoSimNode
 from hexapod_control.ros import messages
 
 MANY = QoSProfile(depth=50)
@@ -21,7 +21,7 @@ class Rig:
 
     def __init__(self, bench, **parameters):
         self.bench = bench
-        self.node = bench.add(MujocoSim(parameter_overrides=overrides(**parameters)))
+        self.node = bench.add(MujocoSimNode(parameter_overrides=overrides(**parameters)))
         self.states = bench.listen(JointState, "joint_states", MANY)
         self.truth = bench.listen(Odometry, "simulator/floating_base_state", MANY)
         self.layout = messages.JointLayout(robot())

@@ -18,7 +18,7 @@ from support.real_time.servo_bench import Recorded
 
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.core.kinematics.leg_kinematics import forward
-from hexapod_control.nodes.servo_driver.servo_driver import ServoDriver
+from hexapod_control.nodes.servo_driver.servo_driver import ServoDriverNode
 from hexapod_control.ros.qos import LATCHED
 from hexapod_control.servos.emulator.device_registry import emulated_device
 from hexapod_control.servos.emulator.pseudo_terminal import PseudoTerminal
@@ -43,7 +43,7 @@ class Wire:
     def driver(self, bench, reply_margin=0.015, **parameters):
         """The node; it shares the process with the emulator and the planner, so replies may be late."""
         parameters["reply_margin"] = reply_margin
-        return bench.add(ServoDriver(parameter_overrides=overrides(**self.parameters, **parameters)))
+        return bench.add(ServoDriverNode(parameter_overrides=overrides(**self.parameters, **parameters)))
 
     def process(self):
         """servo_driver as a process of its own."""

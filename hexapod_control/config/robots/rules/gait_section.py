@@ -26,7 +26,11 @@ def read_gaits(root: DocumentEntry, legs: tuple[Leg, ...]) -> tuple[GaitRow, ...
 
 def _gait(name: str, entry: DocumentEntry, legs: tuple[Leg, ...]) -> GaitRow:
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
-        raise entry.error("is not a valid name of a gait", "must be lower-case letters, digits and _, starting with a letter", "e.g. amble")
+        raise entry.error(
+            "is not a valid name of a gait",
+            "must be lower-case letters, digits and _, starting with a letter",
+            "e.g. amble",
+        )
     if name in (*NAMES, AUTO):
         raise entry.error("is a gait already", "must be another name", f"e.g. my_{name}")
     phases = [LIFT_OFF.below(leg.name) for leg in legs]

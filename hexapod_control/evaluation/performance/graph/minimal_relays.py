@@ -23,7 +23,7 @@ from std_msgs.msg import Float64
 
 from hexapod_control.core.names import STANDARD, foot_name, joint_names
 from hexapod_control.core.planner.tick_plan import TickPlan
-from hexapod_control.nodes.gait_planner.gait_planner import GaitPlanner
+from hexapod_control.nodes.gait_planner.gait_planner import GaitPlannerNode
 from hexapod_control.ros import messages, node_process
 from hexapod_control.ros.message_types import TFMessage
 from hexapod_control.ros.qos import COMMAND
@@ -33,7 +33,7 @@ RATE_HZ = 50.0
 NUMBERS = [0.01 * k for k in range(3 * len(STANDARD))]
 
 
-class TimedPlanner(GaitPlanner):
+class TimedPlanner(GaitPlannerNode):
     """A gait_planner that stamps foot targets with the start of their tick and publishes the planning time."""
 
     def __init__(self, **options: Any) -> None:
