@@ -29,7 +29,7 @@ PR_SET_PDEATHSIG = 1
 _PRCTL = getattr(ctypes.CDLL(None), "prctl", None)
 
 
-class NodeExit(RuntimeError):  # noqa: N818 - an event that is reported to the user
+class NodeExitError(RuntimeError):
     """A node ended unexpectedly and is not restarted."""
 
     def __init__(self, executable: str, code: int, crashes: int = 0) -> None:
@@ -185,7 +185,7 @@ class Supervisor:
     def check(self) -> None:
         """Restarts nodes that have ended; call it regularly.
 
-        Raises NodeExit if one may not be restarted; if several have ended, for the one that the others need.
+        Raises NodeExitError if one may not be restarted; if several have ended, for the one that the others need.
         """
         now = time.monotonic()
         for spec in self._specs:
@@ -202,7 +202,7 @@ class Supervisor:
     def _plan_restart(self, name: str, code: int, now: float) -> None:
         rule, delay = restart_plan.rule(name), self._plan.delay(name, code, now)
         if rule is None or delay is None:
-            raise NodeExit(name, code, self._plan.crashes(name))
+            raise NodeExitError(name, code, self._plan.crashes(name))
         self._output(f"hexapod: {restart_plan.report(name, code, delay)}")
         self._due[name] = now + delay
         for companion in self._processes.keys() & set(rule.companions):
@@ -246,7 +246,7 @@ def run(specs: Sequence[NodeSpec], command: Callable[[NodeSpec], list[str]] = co
             with Supervisor(specs, command=command) as supervisor:
                 while not stop.wait(POLL_PERIOD_S):
                     supervisor.check()
-        except NodeExit as death:
+        except NodeExitError as death:
             print(f"hexapod: {death}", file=sys.stderr)
             return 1
     return 0

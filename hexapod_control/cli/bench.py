@@ -15,7 +15,7 @@ from types import FrameType
 
 import numpy as np
 
-from hexapod_control.bringup.process_supervisor import NodeExit
+from hexapod_control.bringup.process_supervisor import NodeExitError
 from hexapod_control.cli.input_error import InputError
 from hexapod_control.config.missing_modules import missing_module
 from hexapod_control.config.robots.robot_file import RobotFile, load
@@ -82,7 +82,7 @@ def section(name: str, robot_file: RobotFile) -> dict[str, object]:
         reason = {"skipped": missing}
     except subprocess.CalledProcessError as error:
         reason = {"failed": f"the C compiler failed: {error.stderr.strip()}"}
-    except (NodeExit, RuntimeError, ValueError) as error:
+    except (NodeExitError, RuntimeError, ValueError) as error:
         reason = {"failed": str(error)}
     _report(f"{name}: {next(iter(reason))}: {next(iter(reason.values()))}")
     return {name: reason}

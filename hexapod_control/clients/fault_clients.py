@@ -39,7 +39,10 @@ class LegClient(ClientNode):
         return heard and self._lost is not None and bool(self._refusals.get_publisher_count())
 
     def request(self, word: str, leg: str) -> None:
-        """Requests that a leg is folded away (`lost`) or unfolded (`back`), and waits for it. Raises RobotError if that fails."""
+        """Requests that a leg is folded away (`lost`) or unfolded (`back`), and waits for it.
+
+        Raises RobotError if that fails.
+        """
         if not wait_until(self._is_ready, DISCOVERY_S, self._spin_once):
             raise RobotError("no robot subscribes to the topic lose_leg: is one running? e.g. hexapod sim")
         self._requests[word].publish(String(data=leg))

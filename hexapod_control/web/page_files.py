@@ -12,7 +12,7 @@ from pathlib import Path
 
 from aiohttp import web
 
-from hexapod_control.web.protocol import RefusedMessage
+from hexapod_control.web.protocol import RefusedMessageError
 from hexapod_control.web.sessions.access_control import HostPolicy
 from hexapod_control.web.sessions.downloads import Downloads
 
@@ -77,11 +77,11 @@ class PageFiles:
         """Returns the requested file, or a refusal."""
         try:
             self._policy.check_host(request.headers)
-        except RefusedMessage as refusal:
+        except RefusedMessageError as refusal:
             return refuse(refusal)
         page = self._pages.get(request.path)
         if page is None:
-            return refuse(RefusedMessage(404, "there is no such page"))
+            return refuse(RefusedMessageError(404, "there is no such page"))
         headers = {**HEADERS, "Content-Security-Policy": POLICY.format(host=request.headers["Host"])}
         headers["Vary"] = "Accept-Encoding"
         compress = "gzip" in request.headers.get("Accept-Encoding", "") and len(page.compressed) < len(page.data)
@@ -101,16 +101,16 @@ class DownloadFiles:
         """Sends what is offered under the ticket of a request, or a refusal."""
         try:
             self._policy.check_host(request.headers)
-        except RefusedMessage as refusal:
+        except RefusedMessageError as refusal:
             return refuse(refusal)
         download = self._downloads.find(request.match_info["ticket"], time.monotonic())
         if download is None:
-            return refuse(RefusedMessage(404, "this address is not valid any more: press the button again"))
+            return refuse(RefusedMessageError(404, "this address is not valid any more: press the button again"))
         attachment = f'attachment; filename="{download.name}"'
         headers = {**HEADERS, "Content-Disposition": attachment, "Content-Type": download.kind}
         if download.path is not None:
             if not download.path.is_file():
-                return refuse(RefusedMessage(404, "the recording was deleted"))
+                return refuse(RefusedMessageError(404, "the recording was deleted"))
             return web.FileResponse(download.path, headers=headers)
         return await _output(request, download.command, headers)
 
@@ -125,7 +125,7 @@ async def _output(request: web.Request, command: tuple[str, ...], headers: dict[
             chunk = await process.stdout.read(CHUNK)
             if not chunk:
                 reason = (await process.stderr.read(CHUNK)).decode(errors="replace").strip()
-                return refuse(RefusedMessage(500, reason.splitlines()[-1] if reason else "the recording is empty"))
+                return refuse(RefusedMessageError(500, reason.splitlines()[-1] if reason else "the recording is empty"))
             response = web.StreamResponse(headers=headers)
             response.enable_compression()
             await response.prepare(request)
@@ -141,7 +141,7 @@ async def _output(request: web.Request, command: tuple[str, ...], headers: dict[
             await process.wait()
 
 
-def refuse(refusal: RefusedMessage) -> web.Response:
+def refuse(refusal: RefusedMessageError) -> web.Response:
     """Returns the response to a refused request."""
     headers = {**HEADERS, "Content-Security-Policy": "default-src 'none'"}
     return web.Response(status=refusal.code, text=f"{refusal.text}\n", headers=headers)

@@ -1,7 +1,7 @@
 """Parses and encodes the messages between server and page: JSON objects, checked field by field.
 
 Every message has `v` (version of the protocol), `n` (a number that increases during a connection) and `t` (its kind).
-An invalid message raises RefusedMessage with an HTTP status code and a text, never another exception.
+An invalid message raises RefusedMessageError with an HTTP status code and a text, never another exception.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ CONTROL_ACTS = ("take", "leave", "give", "keep")
 RECORDING_ACTS = ("start", "stop", "keep", "delete", "bag", "csv", "replay")
 
 
-class RefusedMessage(ValueError):  # noqa: N818 - a reply, not a failure
+class RefusedMessageError(ValueError):
     """A message is refused, for the reason given by an HTTP status code and a text."""
 
     def __init__(self, code: int, text: str) -> None:
@@ -177,7 +177,7 @@ FieldCheck = Callable[[str, Any], Any]
 def _number(lower: float, upper: float) -> FieldCheck:
     def check(name: str, value: Any) -> float:
         if type(value) not in (int, float) or not lower <= value <= upper:  # false for NaN
-            raise RefusedMessage(400, f"{name} must be a number in [{lower:g}, {upper:g}]")
+            raise RefusedMessageError(400, f"{name} must be a number in [{lower:g}, {upper:g}]")
         return float(value)
 
     return check
@@ -185,20 +185,20 @@ def _number(lower: float, upper: float) -> FieldCheck:
 
 def _integer(name: str, value: Any) -> int:
     if type(value) is not int or not 0 <= value <= MAX_INTEGER:
-        raise RefusedMessage(400, f"{name} must be an integer >= 0")
+        raise RefusedMessageError(400, f"{name} must be an integer >= 0")
     return value
 
 
 def _boolean(name: str, value: Any) -> bool:
     if type(value) is bool:
         return value
-    raise RefusedMessage(400, f"{name} must be true or false")
+    raise RefusedMessageError(400, f"{name} must be true or false")
 
 
 def _text(longest: int) -> FieldCheck:
     def check(name: str, value: Any) -> str:
         if type(value) is not str or len(value) > longest or not value.isprintable():
-            raise RefusedMessage(400, f"{name} must be a text of at most {longest} characters")
+            raise RefusedMessageError(400, f"{name} must be a text of at most {longest} characters")
         return value
 
     return check
@@ -207,7 +207,7 @@ def _text(longest: int) -> FieldCheck:
 def _one_of(*known: str) -> FieldCheck:
     def check(name: str, value: Any) -> str:
         if type(value) is not str or value not in known:
-            raise RefusedMessage(400, f"{name} must be one of {', '.join(known)}")
+            raise RefusedMessageError(400, f"{name} must be one of {', '.join(known)}")
         return value
 
     return check
@@ -245,34 +245,34 @@ def needs_control(body: MessageBody) -> bool:
 
 
 def parse(text: str) -> PageMessage:
-    """Decodes a message. Raises RefusedMessage."""
+    """Decodes a message. Raises RefusedMessageError."""
     data = _object(text)
     version = data.pop("v", None)
     if type(version) is not int or version != VERSION:
-        raise RefusedMessage(426, f"this server uses version {VERSION} of the protocol: reload the page")
+        raise RefusedMessageError(426, f"this server uses version {VERSION} of the protocol: reload the page")
     sequence = _integer("n", data.pop("n", None))
     kind = data.pop("t", None)
     if type(kind) is not str or kind not in KINDS:
-        raise RefusedMessage(400, f"t must be one of {', '.join(KINDS)}")
+        raise RefusedMessageError(400, f"t must be one of {', '.join(KINDS)}")
     make, checks = KINDS[kind]
     unknown = next((name for name in data if name not in checks), None)
     if unknown is not None:
-        raise RefusedMessage(400, f"{kind} has no field {unknown[:40]!r}")
+        raise RefusedMessageError(400, f"{kind} has no field {unknown[:40]!r}")
     try:
         return PageMessage(sequence, make(**{name: checks[name](name, value) for name, value in data.items()}))
     except TypeError:
-        raise RefusedMessage(400, f"{kind} needs its fields {', '.join(checks)}") from None
+        raise RefusedMessageError(400, f"{kind} needs its fields {', '.join(checks)}") from None
 
 
 def _object(text: str) -> dict[str, Any]:
     if len(text) > MAX_MESSAGE_BYTES:
-        raise RefusedMessage(413, f"a message has at most {MAX_MESSAGE_BYTES} bytes")
+        raise RefusedMessageError(413, f"a message has at most {MAX_MESSAGE_BYTES} bytes")
     try:
         data = json.loads(text, parse_constant=_no_constant)
     except (ValueError, RecursionError):
-        raise RefusedMessage(400, "a message is one JSON object with finite numbers") from None
+        raise RefusedMessageError(400, "a message is one JSON object with finite numbers") from None
     if not isinstance(data, dict):
-        raise RefusedMessage(400, "a message is one JSON object")
+        raise RefusedMessageError(400, "a message is one JSON object")
     return data
 
 

@@ -21,7 +21,7 @@ from hexapod_control.web import protocol
 from hexapod_control.web.first_request import FirstRequestTimer
 from hexapod_control.web.open_port import open_port
 from hexapod_control.web.page_files import DownloadFiles, PageFiles, pages, refuse
-from hexapod_control.web.protocol import RefusedMessage
+from hexapod_control.web.protocol import RefusedMessageError
 from hexapod_control.web.send_queue import SendQueue
 from hexapod_control.web.sessions.access_control import HostPolicy
 from hexapod_control.web.sessions.client_sessions import Action, ClientSessions, Disconnect, Forward, Send
@@ -170,7 +170,7 @@ class PageServer:
         try:
             self._policy.check_origin(request.headers)
             number = self._sessions.connect(request.remote or "", time.monotonic())
-        except RefusedMessage as refusal:
+        except RefusedMessageError as refusal:
             return refuse(refusal)
         socket = web.WebSocketResponse(heartbeat=HEARTBEAT_S, max_msg_size=protocol.MAX_MESSAGE_BYTES, compress=False)
         queue = self._queues[number] = SendQueue(socket, request.transport)

@@ -14,7 +14,7 @@ import time
 import pytest
 
 from hexapod_control.bringup.node_graph import NodeSpec
-from hexapod_control.bringup.process_supervisor import NodeExit, Supervisor
+from hexapod_control.bringup.process_supervisor import NodeExitError, Supervisor
 
 pytestmark = pytest.mark.process
 
@@ -194,7 +194,7 @@ def test_a_node_that_refuses_its_parameters_is_not_restarted():
         return [sys.executable, "-c", "import sys; sys.exit(2)" if spec.executable == "gait_planner" else NODE]
 
     lines = []
-    with pytest.raises(NodeExit, match="planner refused to start for the reason above") as caught:  # noqa: SIM117
+    with pytest.raises(NodeExitError, match="planner refused to start for the reason above") as caught:  # noqa: SIM117
         with Supervisor(SPECS, command=command, output=lines.append) as supervisor:
             deadline = time.monotonic() + LIMIT
             while time.monotonic() < deadline:

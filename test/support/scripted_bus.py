@@ -3,7 +3,7 @@
 import numpy as np
 from support.phantomx import lying, robot
 
-from hexapod_control.servos.bus.bus_interface import BusTiming, PortGone, ServoFault, ServoQuantity, ServoReading
+from hexapod_control.servos.bus.bus_interface import BusTiming, PortGoneError, ServoFault, ServoQuantity, ServoReading
 from hexapod_control.servos.driver.driver_thread import Driver
 from hexapod_control.servos.protocols.loopback import LoopbackBus
 from hexapod_control.servos.settings.servo_section import ServoSettings, standard
@@ -61,7 +61,7 @@ class ScriptedBus(LoopbackBus):
 
     def _send(self, what, ids):
         if self.gone:
-            raise PortGone("the port is gone")
+            raise PortGoneError("the port is gone")
         self.sent.append((what, tuple(ids)))
 
     def write_goals(self, goals, duration):
@@ -98,7 +98,7 @@ class ScriptedBus(LoopbackBus):
 
     def read(self, ids, what):
         if self.gone:
-            raise PortGone("the port is gone")
+            raise PortGoneError("the port is gone")
         self.counters.bad += bool(self.garbled.intersection(ids))
         motion = super().read([i for i in ids if i not in self.silent], what)
         if not what & ServoQuantity.TEMPERATURE:
@@ -128,7 +128,7 @@ class ScriptedDriver:
 
     def _open(self):
         if self.refuses:
-            raise PortGone("no such port")
+            raise PortGoneError("no such port")
         angles = np.ravel(self.start).tolist()
         positions = {joint.id: joint.raw(q) for joint, q in zip(self.settings.joints, angles, strict=True)}
         self.buses.append(ScriptedBus(self.settings.ids, positions, self.clock))

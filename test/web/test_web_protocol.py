@@ -17,7 +17,7 @@ from hexapod_control.web.protocol import (
     LegMessage,
     PlayMessage,
     PoseMessage,
-    RefusedMessage,
+    RefusedMessageError,
     RequestMessage,
     parse,
 )
@@ -137,7 +137,7 @@ def test_a_valid_message_is_decoded(message, body):
     ids=lambda message: message[:40],
 )
 def test_an_invalid_message_is_refused_with_a_reason(message):
-    with pytest.raises(RefusedMessage) as refused:
+    with pytest.raises(RefusedMessageError) as refused:
         parse(message)
     assert refused.value.code in (400, 413, 426)
     assert refused.value.text
@@ -178,7 +178,7 @@ def test_only_local_pages_under_a_known_host_name_connect(headers, fine):
     if fine:
         gate.check_origin(headers)
     else:
-        with pytest.raises(RefusedMessage) as refused:
+        with pytest.raises(RefusedMessageError) as refused:
             gate.check_origin(headers)
         assert refused.value.code == 403
 
@@ -187,9 +187,9 @@ def test_on_a_network_numeric_host_addresses_are_accepted_but_foreign_names_are_
     gate = HostPolicy([], literal=True)
     gate.check_origin({"Host": "192.0.2.7:8770", "Origin": "http://192.0.2.7:8770"})
     for host in ("evil.example", "192.0.2.7.evil.example", ""):
-        with pytest.raises(RefusedMessage, match=r"is not allowed, known are .*; see the parameter allowed_hosts"):
+        with pytest.raises(RefusedMessageError, match=r"is not allowed, known are .*; see the parameter allowed_hosts"):
             gate.check_origin({"Host": host, "Origin": f"http://{host}"})
-    with pytest.raises(RefusedMessage):
+    with pytest.raises(RefusedMessageError):
         HostPolicy([]).check_host({"Host": "192.0.2.7:8770"})
 
 
@@ -197,7 +197,7 @@ def test_on_a_network_numeric_host_addresses_are_accepted_but_foreign_names_are_
 def test_no_header_crashes_the_origin_check(headers):
     try:
         HostPolicy([]).check_origin(headers)
-    except RefusedMessage as refused:
+    except RefusedMessageError as refused:
         assert refused.code == 403
 
 
@@ -211,7 +211,7 @@ def test_an_invitation_admits_one_client_which_may_reconnect():
     token = tokens.invite()
     key = tokens.admit(token, "", "a", 0.0)
     assert tokens.admit("", key, "b", 1.0) == key
-    with pytest.raises(RefusedMessage) as refused:
+    with pytest.raises(RefusedMessageError) as refused:
         tokens.admit(token, "", "a", 2.0)
     assert refused.value.code == 401
 
@@ -221,7 +221,7 @@ def test_without_a_token_no_client_is_admitted(once):
     tokens = TokenAuthority(once=once)
     tokens.invite()
     for token, key in (("", ""), ("x", ""), ("", "x"), ("é", "\x00")):
-        with pytest.raises(RefusedMessage):
+        with pytest.raises(RefusedMessageError):
             tokens.admit(token, key, token + key, 0.0)
 
 
@@ -230,7 +230,7 @@ WRONG_TOKEN = {401: "this address has no valid token", 429: "too many attempts f
 
 def fail(tokens, address, now=0.0, token="guess"):
     """The status code for a wrong token."""
-    with pytest.raises(RefusedMessage) as refused:
+    with pytest.raises(RefusedMessageError) as refused:
         tokens.admit(token, "", address, now)
     assert refused.value.text.startswith(WRONG_TOKEN[refused.value.code])
     return refused.value.code
@@ -301,7 +301,7 @@ def test_the_origin_must_be_this_page_by_scheme_name_and_port(origin, host, allo
     if allowed:
         policy.check_origin({"Host": host, "Origin": origin})
         return
-    with pytest.raises(RefusedMessage, match="is not this page"):
+    with pytest.raises(RefusedMessageError, match="is not this page"):
         policy.check_origin({"Host": host, "Origin": origin})
 
 

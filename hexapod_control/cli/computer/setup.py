@@ -71,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
             _print_next([step for step in STEPS if step in changed])
     except KeyboardInterrupt:
         print(
-            "\ninterrupted: the changes so far stay; run the same command again to continue, or --undo to take them back"
+            "\ninterrupted: changes so far stay; run the same command again to continue, or with --undo to revert them"
         )
         return INTERRUPTED
     all_fine = all(step.find(facts).state in FINE for step in STEPS)

@@ -16,7 +16,7 @@ from hexapod_control.cli.servos.interruption import Interrupted, interruptions
 from hexapod_control.cli.servos.terminal_dialog import TerminalDialog
 from hexapod_control.config.robots.robot_file import RobotFile, load
 from hexapod_control.config.section_writer import own_file
-from hexapod_control.servos.bus.bus_interface import Bus, BusError, PortGone
+from hexapod_control.servos.bus.bus_interface import Bus, BusError, PortGoneError
 from hexapod_control.servos.bus.serial_port import SerialPort
 from hexapod_control.servos.calibration.assign_ids import USUAL_IDS
 from hexapod_control.servos.calibration.dialog import Abandoned
@@ -132,7 +132,7 @@ class RobotHardware:
         """What answers at a port. Raises BusError if the port cannot be opened or vanishes."""
         try:
             return list(sweep(lambda baud: SerialPort(port, baud), USUAL_IDS))
-        except PortGone as error:
+        except PortGoneError as error:
             raise BusError(str(error)) from None
 
     def drive(self, settings: ServoSettings, what: str) -> str:

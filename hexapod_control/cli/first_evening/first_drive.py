@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from std_srvs.srv import SetBool, Trigger
 
 from hexapod_control.bringup import node_graph
-from hexapod_control.bringup.process_supervisor import NodeExit, Supervisor, stop_requests
+from hexapod_control.bringup.process_supervisor import NodeExitError, Supervisor, stop_requests
 from hexapod_control.clients.bounded_wait import BoundedWait, EndRequested, RobotError, wait_until
 from hexapod_control.clients.connection_options import ConnectionOptions
 from hexapod_control.clients.robot_client import RobotClient
@@ -96,7 +96,7 @@ def drive(
             except TorqueStop:
                 robot.cut_torque()
                 raise
-    except (RobotError, NodeExit) as error:
+    except (RobotError, NodeExitError) as error:
         raise StageError(str(error)) from None
     except EndRequested:
         raise StageError("interrupted: the robot sits and its torque is off") from None

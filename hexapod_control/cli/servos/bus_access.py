@@ -17,7 +17,7 @@ from hexapod_control.cli.input_error import InputError
 from hexapod_control.config.robots.robot_file import RobotFile, plausibility_warning
 from hexapod_control.core.kinematics.whole_body import joints_at_offset
 from hexapod_control.core.posture import stand_up
-from hexapod_control.servos.bus.bus_interface import Bus, BusError, PortGone
+from hexapod_control.servos.bus.bus_interface import Bus, BusError, PortGoneError
 from hexapod_control.servos.bus.id_addressing import TRIES, duplicate_ids
 from hexapod_control.servos.bus.model_numbers import KnowsModels
 from hexapod_control.servos.bus.serial_port import BY_ID, SerialPort, slow_adapter
@@ -99,7 +99,7 @@ def ports() -> list[str]:
 def open_bus(settings: ServoSettings, *, force_model: bool) -> Iterator[Bus]:
     """Opens the bus and closes it at the end; `force_model` accepts servos of any model.
 
-    Raises InputError for a bus that cannot be used, PortGone for one that vanishes later.
+    Raises InputError for a bus that cannot be used, PortGoneError for one that vanishes later.
     """
     row = PROTOCOLS[settings.protocol]
     options: dict[str, Any] = dict(settings.options)
@@ -110,7 +110,7 @@ def open_bus(settings: ServoSettings, *, force_model: bool) -> Iterator[Bus]:
     try:
         port = row.connect(settings.port, settings.baud)
         bus = row.open(port, settings.ids, **options)
-    except (PortGone, BusError, ValueError) as error:
+    except (PortGoneError, BusError, ValueError) as error:
         raise InputError(str(error)) from None
     if isinstance(port, SerialPort) and (text := slow_adapter(port.path, port.latency)):
         print(f"hexapod: {text}", file=sys.stderr)

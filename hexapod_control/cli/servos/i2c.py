@@ -9,7 +9,7 @@ from functools import partial
 from hexapod_control.cli.bounded_options import HasArguments, add_everywhere
 from hexapod_control.cli.input_error import InputError
 from hexapod_control.config.robots.robot_file import RobotFile, load
-from hexapod_control.servos.bus.bus_interface import BusError, PortGone
+from hexapod_control.servos.bus.bus_interface import BusError, PortGoneError
 from hexapod_control.servos.i2c.foot_switches import SWITCH_CHIPS
 from hexapod_control.servos.i2c.i2c_port import I2cPort, TransferError, listed, scan
 from hexapod_control.servos.i2c.imu_chips import IMU_CHIPS, check_imu
@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
             wrong = wrong_chips(port, io_settings(file), found)
         finally:
             port.close()
-    except (PortGone, BusError) as error:
+    except (PortGoneError, BusError) as error:
         raise InputError(str(error)) from None
     for line in report(bus, found, wanted, wrong):
         print(line)

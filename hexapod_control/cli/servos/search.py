@@ -16,7 +16,7 @@ from hexapod_control.config.robots.draft.questions.drawings import drawing
 from hexapod_control.config.robots.robot_file import RobotFile
 from hexapod_control.config.section_writer import own_file
 from hexapod_control.core.robot import Robot
-from hexapod_control.servos.bus.bus_interface import NoAnswerError, PortGone
+from hexapod_control.servos.bus.bus_interface import NoAnswerError, PortGoneError
 from hexapod_control.servos.bus.id_addressing import duplicate_ids
 from hexapod_control.servos.bus.serial_port import SerialPort
 from hexapod_control.servos.calibration.assign_ids import USUAL_IDS, IdAssignment
@@ -67,7 +67,7 @@ def sweep_port(args: argparse.Namespace, file: RobotFile) -> int:
     limits = _limits(args)
     try:
         SerialPort(path, limits.bauds[0] if limits.bauds else PROTOCOLS["feetech_st"].baud).close()
-    except PortGone as error:
+    except PortGoneError as error:
         raise InputError(str(error)) from None
     print(f"{path}: all baud rates and protocols are tried, which takes up to {MAX_SWEEP_S} s", flush=True)
     count, found = 0, []

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from hexapod_control.bringup import node_graph, shared_process
 from hexapod_control.bringup.launch_arguments import ParameterValue
-from hexapod_control.bringup.process_supervisor import NodeExit, Supervisor, stop_requests
+from hexapod_control.bringup.process_supervisor import NodeExitError, Supervisor, stop_requests
 from hexapod_control.cli.sim import scripted_drive
 from hexapod_control.cli.sim.run_film import render
 from hexapod_control.cli.sim.simulation_session import SimulationSession
@@ -59,7 +59,7 @@ class SimulationRun:
             recording = Path(folder, "run.npz")
             try:
                 code, session = self._live(recording)
-            except NodeExit as death:
+            except NodeExitError as death:
                 _report(death)
                 return 1
             return max(code, self._table(session), self._film(session, recording))

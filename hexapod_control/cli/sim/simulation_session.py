@@ -23,7 +23,7 @@ MIN_SPAN_S = 2.0  # shortest steady drive by keyboard that gets a line in the ta
 class SimulationSession:
     """Drives the robot from the start of its nodes until it sits.
 
-    Raises EndRequested, RobotError and NodeExit.
+    Raises EndRequested, RobotError and NodeExitError.
     """
 
     def __init__(self, robot: SimulationClient, supervisor: Supervisor, stop: StopSignal) -> None:

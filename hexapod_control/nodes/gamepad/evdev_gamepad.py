@@ -39,7 +39,7 @@ HAT = {0x10: (13, 14), 0x11: (11, 12)}  # D-pad as two axes: buttons at the nega
 LEFT_TRIGGER, RIGHT_TRIGGER = 4, 5
 
 
-class GamepadLost(Exception):  # noqa: N818
+class GamepadLostError(Exception):
     """The gamepad was removed."""
 
 
@@ -60,7 +60,7 @@ class EvdevGamepad:
     """The state of one device, read without blocking."""
 
     def __init__(self, device: EvdevDevice, deadzone: float) -> None:
-        """`deadzone` is the share of a stick's travel that counts as centred. Raises GamepadLost."""
+        """`deadzone` is the share of a stick's travel that counts as centred. Raises GamepadLostError."""
         self._device, self._deadzone = device, deadzone
         self.name = device.name
         capabilities = device.capabilities()
@@ -74,7 +74,7 @@ class EvdevGamepad:
         self._resync()
 
     def read(self) -> None:
-        """Applies the events since the last call. Raises GamepadLost."""
+        """Applies the events since the last call. Raises GamepadLostError."""
         try:
             for event in self._device.read():
                 if event.type == EV_SYN and event.code == SYN_DROPPED:
@@ -84,7 +84,7 @@ class EvdevGamepad:
         except BlockingIOError:
             pass
         except OSError as error:
-            raise GamepadLost(str(error)) from None
+            raise GamepadLostError(str(error)) from None
 
     def close(self) -> None:
         """Closes the device."""
@@ -95,7 +95,7 @@ class EvdevGamepad:
             pressed = set(self._device.active_keys())
             values = {code: self._device.absinfo(code).value for code in self._ranges}
         except OSError as error:
-            raise GamepadLost(str(error)) from None
+            raise GamepadLostError(str(error)) from None
         for code in (*self._buttons, *self._digital):
             self._take(EV_KEY, code, int(code in pressed))
         for code, value in values.items():  # last: a D-pad may also be reported as axes

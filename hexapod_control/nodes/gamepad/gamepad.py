@@ -20,7 +20,7 @@ from hexapod_control.nodes.gamepad.evdev_gamepad import (
     COUNT_BUTTONS,
     EvdevDevice,
     EvdevGamepad,
-    GamepadLost,
+    GamepadLostError,
 )
 from hexapod_control.nodes.gamepad.settings import GamepadSettings
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
@@ -68,7 +68,7 @@ class GamepadNode(GuardedNode):
         for device in self._find():
             try:
                 pad = EvdevGamepad(device, self.settings.deadzone)
-            except (GamepadLost, OSError):
+            except (GamepadLostError, OSError):
                 continue
             if pad.usable and self.settings.device_name.lower() in pad.name.lower():
                 self._gamepad = pad
@@ -86,7 +86,7 @@ class GamepadNode(GuardedNode):
             return
         try:
             pad.read()
-        except GamepadLost as loss:
+        except GamepadLostError as loss:
             self._lose(f"gamepad {pad.name} was removed ({loss}): all controls at rest; plug it in again")
             return
         now = time.monotonic()

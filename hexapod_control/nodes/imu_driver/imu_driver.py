@@ -25,7 +25,7 @@ from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.node_process import run
 from hexapod_control.ros.parameters import ParameterError, declare
 from hexapod_control.ros.qos import COMMAND, LATCHED
-from hexapod_control.servos.bus.bus_interface import PortGone
+from hexapod_control.servos.bus.bus_interface import PortGoneError
 from hexapod_control.servos.i2c.i2c_port import I2cPort, TransferError
 from hexapod_control.servos.i2c.imu_chips import IMU_CHIPS, ImuDevice, ImuSample
 from hexapod_control.servos.i2c.open_bus import open_i2c
@@ -107,7 +107,7 @@ class ImuDriverNode(GuardedNode):
             return
         try:
             sample = self._device.read()
-        except (TransferError, PortGone) as error:
+        except (TransferError, PortGoneError) as error:
             self._missed(error)
             return
         self._misses = 0
@@ -150,7 +150,7 @@ class ImuDriverNode(GuardedNode):
             self._port = self._port or open_i2c(self._bus)
             device = ImuDevice(self._port, IMU_CHIPS[self._section.chip], self._section.address)
             device.configure()
-        except PortGone as error:
+        except PortGoneError as error:
             self._close()
             self._report_later("imu", ReportLevel.ERROR, str(error))
         except TransferError as error:
@@ -160,10 +160,10 @@ class ImuDriverNode(GuardedNode):
             self._freshness = Freshness(self._period)
             self._report_later("found", ReportLevel.OK, f"{self._title} answers")
 
-    def _missed(self, error: TransferError | PortGone) -> None:
+    def _missed(self, error: TransferError | PortGoneError) -> None:
         self._misses += 1
         self._errors += 1
-        if isinstance(error, PortGone):
+        if isinstance(error, PortGoneError):
             self._close()
         if self._misses >= MAX_MISSES or self._port is None:
             self._lose(f"the IMU is lost: {error}")

@@ -30,7 +30,7 @@ from hexapod_control.ros.node_process import run
 from hexapod_control.ros.parameters import ParameterError, declare
 from hexapod_control.ros.qos import COMMAND
 from hexapod_control.ros.row_messages import JointLayout
-from hexapod_control.servos.bus.bus_interface import BusError, PortGone
+from hexapod_control.servos.bus.bus_interface import BusError, PortGoneError
 from hexapod_control.servos.bus.serial_port import latency, slow_adapter
 from hexapod_control.servos.driver.driver_thread import Driver
 from hexapod_control.servos.driver.setpoints.target_watchdog import SILENCE_QUESTION
@@ -97,8 +97,8 @@ class ServoDriverNode(GuardedNode):
         """Connects to the servos. Returns False if the driver's thread has to wait for the port."""
         try:
             self.driver.connect()
-        except (PortGone, BusError, ValueError) as error:
-            if not (settings.wait_for_port and isinstance(error, PortGone)):
+        except (PortGoneError, BusError, ValueError) as error:
+            if not (settings.wait_for_port and isinstance(error, PortGoneError)):
                 reason = with_findings(error, self._servos) if isinstance(error, BusError) else error
                 raise ParameterError(f"servos: {reason}") from None
             self.report("start", ReportLevel.OK, f"waits for {self._servos.port}")

@@ -2,7 +2,7 @@
 
 A bus speaks raw units (ticks or microseconds) of servo ids; radians are converted in settings.joint_calibration.
 Reads are partial by design: a servo that does not respond is missing from the result; it is no error. A
-lost port is the one error that a transaction raises (`PortGone`).
+lost port is the one error that a transaction raises (`PortGoneError`).
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from enum import Flag, auto
 from typing import Protocol
 
 
-class PortGone(OSError):  # noqa: N818 - named after the condition of the port
+class PortGoneError(OSError):
     """The port cannot be opened, or has vanished; the text names the port, the cause and the remedy."""
 
 
-class BoardSilent(PortGone):
+class BoardSilentError(PortGoneError):
     """The port is open, but its board no longer answers: treated like a lost port."""
 
 

@@ -1,4 +1,4 @@
-"""A serial port with one kind of error: every failure raises PortGone."""
+"""A serial port with one kind of error: every failure raises PortGoneError."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Protocol
 
 import serial
 
-from hexapod_control.servos.bus.bus_interface import PortGone
+from hexapod_control.servos.bus.bus_interface import PortGoneError
 
 MAX_LATENCY_S = 0.001  # of an adapter without a warning
 WRITE_TIMEOUT_S = 0.1  # without an accepted byte; then the line is dead
@@ -25,7 +25,7 @@ BUSY = (errno.EAGAIN, errno.EBUSY)
 
 
 class Port(Protocol):
-    """Writes and reads bytes, with deadlines. Every operation raises PortGone if the port is gone, and nothing else."""
+    """Writes and reads bytes, with deadlines. Every operation raises only PortGoneError, if the port is gone."""
 
     baud: int
 
@@ -50,12 +50,12 @@ class SerialPort:
     """
 
     def __init__(self, path: str, baud: int, *, exclusive: bool = True) -> None:
-        """Opens the port; `exclusive` refuses other programs. Raises PortGone with cause and remedy."""
+        """Opens the port; `exclusive` refuses other programs. Raises PortGoneError with cause and remedy."""
         self.path, self.baud = path, baud
         try:
             self._serial = serial.Serial(path, baud, timeout=0, write_timeout=WRITE_TIMEOUT_S, exclusive=exclusive)
         except DEAD as error:
-            raise PortGone(reason(path, baud, error)) from error
+            raise PortGoneError(reason(path, baud, error)) from error
         with contextlib.suppress(*DEAD, NotImplementedError):
             self._serial.set_low_latency_mode(True)
         self.latency = latency(path)  # [s] latency of the adapter, None if unknown
@@ -68,9 +68,9 @@ class SerialPort:
             deadline = time.monotonic() + WRITE_TIMEOUT_S
             while sent < len(data):  # the line is full: rare, a frame is shorter than its buffer
                 if not select.select([], [descriptor], [], max(deadline - time.monotonic(), 0.0))[1]:
-                    raise PortGone(f"{self.path}: no longer accepts bytes: check the adapter, plug it in again")
+                    raise PortGoneError(f"{self.path}: no longer accepts bytes: check the adapter, plug it in again")
                 sent += _put(descriptor, data[sent:])
-        except PortGone:
+        except PortGoneError:
             raise
         except DEAD as error:
             raise self._gone("writing", error) from error
@@ -101,9 +101,9 @@ class SerialPort:
         with contextlib.suppress(*DEAD):
             self._serial.close()
 
-    def _gone(self, action: str, error: BaseException) -> PortGone:
+    def _gone(self, action: str, error: BaseException) -> PortGoneError:
         cause = "it was closed" if not self._serial.is_open else "unplugged? check the cable and the adapter"
-        return PortGone(f"{self.path}: gone while {action} ({error}): {cause}")
+        return PortGoneError(f"{self.path}: gone while {action} ({error}): {cause}")
 
 
 def _put(descriptor: int, data: bytes) -> int:

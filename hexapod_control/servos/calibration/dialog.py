@@ -14,7 +14,7 @@ JOG_HELP = f"Jog with + and - ({JOG_UNITS[0]} units), ++ and -- ({JOG_UNITS[1]})
 NAMED_ANGLES = {(0, 0): "straight out", (1, 0): "level", (2, -90): "straight down"}  # column, degrees
 
 
-class Abandoned(Exception):  # noqa: N818 - a request of the operator, not an error
+class Abandoned(Exception):  # noqa: N818 - no error: a request of the operator
     """The operator has ended the dialog."""
 
 
@@ -22,7 +22,7 @@ class TorqueStop(Abandoned):
     """The operator wants the torque off at once; what is under way ends, and its answers are saved."""
 
 
-class Back(Exception):  # noqa: N818 - a request of the operator, not an error
+class Back(Exception):  # noqa: N818 - no error: a request of the operator
     """The operator goes back to the previous question."""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from hexapod_control.servos.bus.bus_interface import Bus, BusError, PortGone
+from hexapod_control.servos.bus.bus_interface import Bus, BusError, PortGoneError
 from hexapod_control.servos.driver.group.servo_clock import ServoClock
 from hexapod_control.servos.driver.group.servo_group import ServoGroup
 from hexapod_control.servos.i2c.supply_sensor import SupplySensor
@@ -70,7 +70,7 @@ class BusConnection:
     def open(self) -> None:
         """Opens the bus, finds all servos and reads their positions; the torque is unchanged.
 
-        Raises PortGone or BusError.
+        Raises PortGoneError or BusError.
         """
         bus = self._open_bus()
         try:
@@ -89,7 +89,7 @@ class BusConnection:
             return False
         try:
             self.open()
-        except (PortGone, BusError) as error:
+        except (PortGoneError, BusError) as error:
             self.lost_reason = str(error)
             self._back_off.failed(self._clock())
             return False
@@ -98,7 +98,7 @@ class BusConnection:
         return True
 
     def relax(self) -> None:
-        """Switches the torque of all servos off, if the bus is open. Raises PortGone."""
+        """Switches the torque of all servos off, if the bus is open. Raises PortGoneError."""
         if self.bus is not None:
             self.bus.relax()
             self.relaxed = True

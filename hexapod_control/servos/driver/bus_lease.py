@@ -8,7 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
-from hexapod_control.servos.bus.bus_interface import Bus, BusError, BusTiming, PortGone, ServoQuantity, ServoReading
+from hexapod_control.servos.bus.bus_interface import (
+    Bus,
+    BusError,
+    BusTiming,
+    PortGoneError,
+    ServoQuantity,
+    ServoReading,
+)
 from hexapod_control.servos.driver.bus_request import BusRequest
 from hexapod_control.servos.preflight.preflight import ReadsRegisters
 
@@ -39,7 +46,7 @@ class BusLease:
                 return
             try:
                 found.append(act(self._bus))
-            except PortGone as error:
+            except PortGoneError as error:
                 failed.append(error)
                 raise
             except BusError as error:  # an error of the borrower, not of the driver

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from hexapod_control.core.kinematics.arrays import Array
-from hexapod_control.servos.bus.bus_interface import BoardSilent, BusError, PortGone, ServoFault
+from hexapod_control.servos.bus.bus_interface import BoardSilentError, BusError, PortGoneError, ServoFault
 from hexapod_control.servos.driver.bus_connection import BusConnection
 from hexapod_control.servos.driver.bus_request import BusRequest
 from hexapod_control.servos.driver.group.restart_watch import RestartWatch
@@ -71,11 +71,11 @@ class DriverCycle:
                 requests.popleft().serve()
             if self._connection.group is not None:
                 self._drive(self._connection.group)
-        except BoardSilent as error:
-            with contextlib.suppress(PortGone):
+        except BoardSilentError as error:
+            with contextlib.suppress(PortGoneError):
                 self._torque.off(str(error))  # a silent board may still receive
             self._lose(str(error))
-        except PortGone as error:
+        except PortGoneError as error:
             self._lose(str(error))
         except BusError as error:
             self._abort_arming(str(error))
@@ -88,7 +88,7 @@ class DriverCycle:
         if self._torque.state is TorqueState.ARMING:
             try:
                 self._torque.off(reason)
-            except PortGone as error:
+            except PortGoneError as error:
                 self._lose(str(error))
 
     def _lose(self, reason: str) -> None:

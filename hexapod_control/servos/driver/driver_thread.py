@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.robot import Robot
-from hexapod_control.servos.bus.bus_interface import Bus, BusError, PortGone
+from hexapod_control.servos.bus.bus_interface import Bus, BusError, PortGoneError
 from hexapod_control.servos.driver.bus_connection import BusConnection
 from hexapod_control.servos.driver.bus_lease import BusLease
 from hexapod_control.servos.driver.bus_request import BusRequest
@@ -262,7 +262,7 @@ class Driver:
     def connect(self) -> None:
         """Opens the bus and finds all servos; torque counts as off, `arm` switches it on.
 
-        Raises PortGone or BusError.
+        Raises PortGoneError or BusError.
         """
         self._connection.open()
         self._torque.forget("the port was reopened")
@@ -288,7 +288,7 @@ class Driver:
         try:
             if torque_off and bus is not None:
                 bus.relax()
-        except PortGone as error:
+        except PortGoneError as error:
             return f"the torque could not be switched off: {error}"
         finally:
             self._connection.close()

@@ -91,7 +91,7 @@ class TorqueSwitch:
         request.finish(self._connection.refusal)
 
     def off(self, reason: str) -> None:
-        """Switches the torque off at once; an arming and a lease end with the reason. Raises PortGone."""
+        """Switches the torque off at once; an arming and a lease end with the reason. Raises PortGoneError."""
         self.forget(reason)
         self._connection.relax()
 

@@ -133,7 +133,7 @@ class PseudoTerminal:
             os.write(self._master, data)
 
     def _same_baud(self) -> bool:
-        """False only when both baud rates have a termios constant and differ, and the device has a serial line at all."""
+        """False only when both baud rates have a termios constant and differ, and the device has a serial line."""
         if isinstance(self.device, UsbDevice) and self.device.ignores_baud:
             return True
         own = getattr(termios, f"B{self.baud}", None)

@@ -15,7 +15,7 @@ class Hardware(Protocol):
     """Access to the bus, and to the programs of the robot."""
 
     def open(self, settings: ServoSettings) -> AbstractContextManager[Bus]:
-        """An open bus. Raises PortGone or BusError."""
+        """An open bus. Raises PortGoneError or BusError."""
 
     def ports(self) -> Sequence[str]:
         """Serial ports and I2C buses of this computer."""

@@ -78,7 +78,7 @@ class TerminalLock:
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
-        """Holds the lock. Raises BusStuck if another program does not release it."""
+        """Holds the lock. Raises BusStuckError if another program does not release it."""
         deadline = time.monotonic() + LOCK_TIMEOUT_S
         while not self._try_lock():
             if time.monotonic() >= deadline:
@@ -104,5 +104,5 @@ class TerminalLock:
 
 
 def open_terminal(path: str, baud: int) -> AdapterPort:
-    """The emulated bus at the path of a terminal. Raises PortGone."""
+    """The emulated bus at the path of a terminal. Raises PortGoneError."""
     return AdapterPort(SerialPort(path, baud, exclusive=False), path, TerminalLock(path))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 from hexapod_control.config.missing_modules import missing_module
-from hexapod_control.servos.bus.bus_interface import PortGone
+from hexapod_control.servos.bus.bus_interface import PortGoneError
 from hexapod_control.servos.i2c.i2c_port import I2cPort, TransferError, read_registers, write_registers
 from hexapod_control.servos.i2c.open_bus import open_i2c
 
@@ -35,7 +35,7 @@ class SwitchInputs(Protocol):
     """Open inputs."""
 
     def levels(self) -> Sequence[bool]:
-        """Whether each pin is high. Raises TransferError or PortGone."""
+        """Whether each pin is high. Raises TransferError or PortGoneError."""
 
     def close(self) -> None:
         """Closes; never raises."""
@@ -45,7 +45,7 @@ class Mcp23017Inputs:
     """Pins of an MCP23017: 0 to 7 are GPA0 to GPA7, 8 to 15 are GPB0 to GPB7."""
 
     def __init__(self, section: FootSwitchSection, bus: str) -> None:
-        """Sets the pins to inputs with pull-up. Raises TransferError or PortGone."""
+        """Sets the pins to inputs with pull-up. Raises TransferError or PortGoneError."""
         self._section, self._port = section, open_i2c(bus)
         try:
             self._configure(self._port)
@@ -74,16 +74,16 @@ class GpioInputs:
     """Pins of this computer, with pull-up, by libgpiod 1 or 2."""
 
     def __init__(self, section: FootSwitchSection, bus: str) -> None:
-        """Requests the pins. Raises PortGone."""
+        """Requests the pins. Raises PortGoneError."""
         try:
             import gpiod
         except ModuleNotFoundError as error:
-            raise PortGone(f"{section.device}: {missing_module(error)}") from None
+            raise PortGoneError(f"{section.device}: {missing_module(error)}") from None
         self._section = section
         try:
             self._lines, self._read = _requested(gpiod, section)
         except OSError as error:
-            raise PortGone(
+            raise PortGoneError(
                 f"{section.device}: pins {', '.join(map(str, section.pins))} cannot be used ({error}): check "
                 "io.feet.device and io.feet.pins, end other programs that use them, join the group gpio"
             ) from None
@@ -93,7 +93,9 @@ class GpioInputs:
         try:
             return self._read()
         except OSError as error:
-            raise PortGone(f"{self._section.device}: the pins cannot be read ({error}): restart the driver") from None
+            raise PortGoneError(
+                f"{self._section.device}: the pins cannot be read ({error}): restart the driver"
+            ) from None
 
     def close(self) -> None:
         """Releases the pins."""
@@ -144,7 +146,7 @@ class FootSwitches:
         """
         try:
             levels, self.error = self._levels(board), ""
-        except (PortGone, TransferError) as error:
+        except (PortGoneError, TransferError) as error:
             self.error = f"the foot switches are not read: {error}"
             self.close()
             return None
@@ -154,7 +156,7 @@ class FootSwitches:
         chip = SWITCH_CHIPS[self._section.chip]
         if chip.open is None:
             if board is None:
-                raise PortGone(f"the {chip.title} does not send its touch inputs: check its port and its firmware")
+                raise PortGoneError(f"the {chip.title} does not send its touch inputs: check its port and its firmware")
             return [board[pin] for pin in self._section.pins]
         if self._inputs is None:
             self._inputs = chip.open(self._section, self._bus)

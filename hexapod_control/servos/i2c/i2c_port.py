@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
-from hexapod_control.servos.bus.bus_interface import BusError, PortGone
+from hexapod_control.servos.bus.bus_interface import BusError, PortGoneError
 
 ADDRESSES = range(0x08, 0x78)  # without the reserved ones of the I2C specification
 NO_ACKNOWLEDGE = (errno.ENXIO, errno.EREMOTEIO)
@@ -43,11 +43,11 @@ class TransferError(BusError):
     """A transfer failed; the text names bus, address, cause and remedy."""
 
 
-class NoAcknowledge(TransferError):  # noqa: N818 - named after the condition on the bus
+class NoAcknowledgeError(TransferError):
     """No chip answers at the address."""
 
 
-class BusStuck(TransferError):  # noqa: N818 - named after the condition of the bus
+class BusStuckError(TransferError):
     """A line of the bus is held low, so that no chip can be reached."""
 
 
@@ -61,7 +61,7 @@ class I2cPort(Protocol):
     def transfer(self, *messages: I2cMessage) -> bytes:
         """Sends messages with a repeated START between them and a STOP at the end. Returns all bytes read.
 
-        Raises TransferError, and PortGone if the bus itself is gone.
+        Raises TransferError, and PortGoneError if the bus itself is gone.
         """
 
     def close(self) -> None:
@@ -69,24 +69,24 @@ class I2cPort(Protocol):
 
 
 def read_registers(port: I2cPort, address: int, register: int, count: int) -> bytes:
-    """Bytes of neighbouring registers. Raises TransferError or PortGone."""
+    """Bytes of neighbouring registers. Raises TransferError or PortGoneError."""
     return port.transfer(I2cWrite(address, bytes([register])), I2cRead(address, count))
 
 
 def write_registers(port: I2cPort, address: int, register: int, data: Iterable[int]) -> None:
-    """Writes neighbouring registers. Raises TransferError or PortGone."""
+    """Writes neighbouring registers. Raises TransferError or PortGoneError."""
     port.transfer(I2cWrite(address, bytes([register, *data])))
 
 
 def scan(port: I2cPort) -> list[int]:
-    """Addresses at which chips answer to a read of one byte. Raises PortGone, and BusStuck."""
+    """Addresses at which chips answer to a read of one byte. Raises PortGoneError, and BusStuckError."""
     return [address for address in ADDRESSES if _answers(port, address)]
 
 
 def _answers(port: I2cPort, address: int, tries: int = 5) -> bool:
     try:
         port.transfer(I2cRead(address, 1))
-    except BusStuck:
+    except BusStuckError:
         if tries == 1:
             raise
         return _answers(port, address, tries - 1)
@@ -100,29 +100,31 @@ def listed(addresses: Iterable[int]) -> str:
     return ", ".join(f"0x{address:02X}" for address in addresses)
 
 
-def failure(path: str, address: int, number: int) -> TransferError | PortGone:
+def failure(path: str, address: int, number: int) -> TransferError | PortGoneError:
     """The error to raise for an error number of a transfer."""
     if number in NO_ACKNOWLEDGE:
-        return NoAcknowledge(
+        return NoAcknowledgeError(
             f"{path}: no chip answers at address 0x{address:02X}: check its power, its cable and its address jumpers"
         )
     if number in STUCK:
-        return BusStuck(
+        return BusStuckError(
             f"{path}: the I2C bus is stuck, SDA or SCL is held low: switch the power of all boards off and on; "
             "if it stays, unplug them one by one"
         )
     if number in GONE:
-        return PortGone(f"{path}: the I2C bus is gone ({os.strerror(number)}): check the adapter, plug it in again")
+        return PortGoneError(
+            f"{path}: the I2C bus is gone ({os.strerror(number)}): check the adapter, plug it in again"
+        )
     return TransferError(
         f"{path}: a transfer with address 0x{address:02X} failed ({os.strerror(number)}): check cables and pull-ups"
     )
 
 
-def no_such_bus(path: str) -> PortGone:
+def no_such_bus(path: str) -> PortGoneError:
     """The error to raise for a path without an I2C bus."""
     present = ", ".join(sorted(map(str, Path("/dev").glob("i2c-*")))) or "none"
     what = "is not an I2C bus" if Path(path).exists() else "there is no such I2C bus"
-    return PortGone(
+    return PortGoneError(
         f"{path}: {what}: on a Raspberry Pi switch it on with `dtparam=i2c_arm=on` in /boot/firmware/config.txt, then "
         f"reboot; present: {present}"
     )

@@ -118,7 +118,7 @@ IMU_CHIPS: Mapping[str, ImuChip] = {
 
 
 class ImuDevice:
-    """One chip on a bus. All methods raise TransferError or PortGone."""
+    """One chip on a bus. All methods raise TransferError or PortGoneError."""
 
     def __init__(self, port: I2cPort, chip: ImuChip, address: int) -> None:
         self._port, self._chip, self._address = port, chip, address

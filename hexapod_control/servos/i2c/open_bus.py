@@ -6,7 +6,7 @@ import os
 import stat
 from pathlib import Path
 
-from hexapod_control.servos.bus.bus_interface import PortGone
+from hexapod_control.servos.bus.bus_interface import PortGoneError
 from hexapod_control.servos.bus.serial_port import no_permission
 from hexapod_control.servos.i2c.adapter_port import open_terminal
 from hexapod_control.servos.i2c.i2c_port import I2cPort, no_such_bus
@@ -17,7 +17,7 @@ TERMINALS = range(136, 144)  # device numbers of pseudo terminals
 
 
 def open_i2c(path: str, baud: int = SENSOR_BAUD) -> I2cPort:
-    """The I2C bus at a path; `baud` [bit/s] is its clock. Raises PortGone."""
+    """The I2C bus at a path; `baud` [bit/s] is its clock. Raises PortGoneError."""
     try:
         found = os.stat(path)
     except OSError:
@@ -26,5 +26,5 @@ def open_i2c(path: str, baud: int = SENSOR_BAUD) -> I2cPort:
     if not kernel and not (stat.S_ISCHR(found.st_mode) and os.major(found.st_rdev) in TERMINALS):
         raise no_such_bus(path)
     if not os.access(path, os.R_OK | os.W_OK):
-        raise PortGone(no_permission(Path(path), "i2c"))
+        raise PortGoneError(no_permission(Path(path), "i2c"))
     return SmbusPort(path, baud) if kernel else open_terminal(path, baud)

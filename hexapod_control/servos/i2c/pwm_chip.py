@@ -26,7 +26,7 @@ LED_BYTES = 4
 
 
 class Pca9685:
-    """The registers of one chip. All methods raise TransferError or PortGone."""
+    """The registers of one chip. All methods raise TransferError or PortGoneError."""
 
     def __init__(self, port: I2cPort, address: int, oscillator: float, frequency: float) -> None:
         """`oscillator` [MHz] as measured or as in the data sheet, `frequency` [Hz] of the pulses."""

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from hexapod_control.config.missing_modules import missing_module
-from hexapod_control.servos.bus.bus_interface import PortGone
+from hexapod_control.servos.bus.bus_interface import PortGoneError
 from hexapod_control.servos.i2c.i2c_port import I2cMessage, I2cWrite, failure
 
 SET_TIMEOUT = 0x0702  # ioctl I2C_TIMEOUT of linux/i2c-dev.h
@@ -21,18 +21,18 @@ class SmbusPort:
     """A bus of the kernel, which serialises the transfers of several programs."""
 
     def __init__(self, path: str, baud: int) -> None:
-        """Opens the bus; `baud` [bit/s] is the clock that the system has set. Raises PortGone."""
+        """Opens the bus; `baud` [bit/s] is the clock that the system has set. Raises PortGoneError."""
         try:
             import smbus2
         except ModuleNotFoundError as error:
-            raise PortGone(f"{path}: {missing_module(error)}") from None
+            raise PortGoneError(f"{path}: {missing_module(error)}") from None
         self.path, self.baud = path, baud
         self._write: Callable[..., Any] = smbus2.i2c_msg.write
         self._read: Callable[..., Any] = smbus2.i2c_msg.read
         try:
             self._bus: Any = smbus2.SMBus(path)
         except OSError as error:
-            raise PortGone(f"{path}: the I2C bus cannot be opened ({error}): check dmesg for its driver") from None
+            raise PortGoneError(f"{path}: the I2C bus cannot be opened ({error}): check dmesg for its driver") from None
         if self._bus.fd is not None:  # it is not while the bus is open
             with contextlib.suppress(OSError):
                 fcntl.ioctl(self._bus.fd, SET_TIMEOUT, TIMEOUT)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from hexapod_control.servos.bus.bus_interface import PortGone
+from hexapod_control.servos.bus.bus_interface import PortGoneError
 from hexapod_control.servos.i2c.i2c_port import (
     I2cPort,
     I2cRead,
@@ -128,9 +128,9 @@ class SupplySensor:
                 check_supply(self._port, self._section)
                 self._checked = True
             found, self.error = self._chip.read(self._port, self._section), ""
-        except (PortGone, TransferError) as error:
+        except (PortGoneError, TransferError) as error:
             self.error = f"the battery is not measured: {error}"
-            if isinstance(error, PortGone):
+            if isinstance(error, PortGoneError):
                 self.close()
             return None, None
         return found

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from hexapod_control.servos.bus.board_probe import BoardProbe
-from hexapod_control.servos.bus.bus_interface import BusError, NoAnswerError, PortGone
+from hexapod_control.servos.bus.bus_interface import BusError, NoAnswerError, PortGoneError
 from hexapod_control.servos.bus.ff_bus import FFBus
 from hexapod_control.servos.bus.model_numbers import WrongModelError
 from hexapod_control.servos.bus.serial_port import Port, SerialPort
@@ -109,13 +109,13 @@ def find_other_protocol(settings: ServoSettings) -> str:
 def _answer(settings: ServoSettings, question: LineQuestion) -> str:
     try:
         port = SerialPort(settings.port, question.baud)
-    except PortGone:  # this adapter does not support the baud
+    except PortGoneError:  # this adapter does not support the baud
         return ""
     try:
         return question.ask(port, settings.ids)
     except WrongModelError as error:  # of a Maestro, which frames for servos look for, too
         return str(error)
-    except (BusError, PortGone):
+    except (BusError, PortGoneError):
         return ""
     finally:
         port.close()

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from hexapod_control.servos.bus.bus_interface import BusError, PortGone
+from hexapod_control.servos.bus.bus_interface import BusError, PortGoneError
 from hexapod_control.servos.bus.ff_bus import FFBus
 from hexapod_control.servos.bus.id_addressing import duplicate_ids
 from hexapod_control.servos.bus.model_numbers import WrongModelError
@@ -88,8 +88,8 @@ def sweep(
 ) -> Iterator[LineFinding]:
     """Yields what answers; `protocols` and `bauds` limit the search, `tried` is told of each attempt.
 
-    Boards come first: frames for servos could move the hobby servos of a Maestro. Raises PortGone if no baud can be
-    opened.
+    Boards come first: frames for servos could move the hobby servos of a Maestro.
+    Raises PortGoneError if no baud rate can be opened.
     """
     for question in BOARD_QUESTIONS:
         if _wanted((question.protocol,), protocols) and (not bauds or question.baud in bauds):
@@ -133,7 +133,7 @@ def _servos(
 ) -> Iterator[LineFinding]:
     try:
         port = connect(baud)
-    except PortGone:  # this adapter does not support the baud
+    except PortGoneError:  # this adapter does not support the baud
         return
     try:
         bus = family.open(port, ids, wait)

@@ -23,7 +23,7 @@ from hexapod_control.servos.bus.bus_interface import (
 from hexapod_control.servos.bus.pulse_board import SCALE, PulseStaging, checked
 from hexapod_control.servos.bus.serial_port import Port
 from hexapod_control.servos.i2c.adapter_port import AdapterPort
-from hexapod_control.servos.i2c.i2c_port import I2cPort, NoAcknowledge, TransferError, listed, scan
+from hexapod_control.servos.i2c.i2c_port import I2cPort, NoAcknowledgeError, TransferError, listed, scan
 from hexapod_control.servos.i2c.pwm_chip import CHANNELS, FIRST_ADDRESS, FREQUENCY, OSCILLATOR, Pca9685
 
 BAUD = 100_000  # [bit/s] of the bus of a Raspberry Pi, unless its configuration says otherwise
@@ -103,7 +103,7 @@ class Pca9685Bus:
     def _refusal(self, board: PulseBoard) -> BusError:
         try:
             board.chip.check()
-        except NoAcknowledge:
+        except NoAcknowledgeError:
             found = listed(scan(self._port)) or "none"
             return NoAnswerError(
                 f"{self._port.path}: no PCA9685 answers at address 0x{board.chip.address:02X}; found: {found}: check "
@@ -172,7 +172,7 @@ class Pca9685Bus:
     def _missed(self, board: PulseBoard, error: TransferError) -> None:
         board.error = str(error)
         board.misses += 1
-        if board.lost or isinstance(error, NoAcknowledge):
+        if board.lost or isinstance(error, NoAcknowledgeError):
             self.counters.timeouts += 1
         else:
             self.counters.bad += 1

@@ -17,7 +17,7 @@ from hexapod_control.web import page_address
 from hexapod_control.web.first_request import FirstRequestTimer
 from hexapod_control.web.open_port import open_port
 from hexapod_control.web.page_files import HEADERS, PageFiles, refuse, with_shared
-from hexapod_control.web.protocol import RefusedMessage
+from hexapod_control.web.protocol import RefusedMessageError
 from hexapod_control.web.sessions.access_control import HostPolicy, TokenAuthority
 
 PAGES = Path(__file__).parent / "pages"
@@ -112,10 +112,10 @@ class RequestServer:
             if key != word and self._lan:
                 self._invite()  # the last invitation is used up
             reply = await self._shown(await _read(request))
-        except RefusedMessage as refusal:
+        except RefusedMessageError as refusal:
             return refuse(refusal)
         except ValueError as error:
-            return refuse(RefusedMessage(400, str(error)))
+            return refuse(RefusedMessageError(400, str(error)))
         return web.json_response(reply, headers={**HEADERS, KEY: key})
 
     async def _shown(self, request: Mapping[str, object]) -> Reply:
@@ -130,11 +130,11 @@ class RequestServer:
 
 
 async def _read(request: web.Request) -> Mapping[str, object]:
-    """The JSON object of a request. Raises RefusedMessage."""
+    """The JSON object of a request. Raises RefusedMessageError."""
     try:
         body = json.loads(await request.text())
     except (ValueError, RecursionError):
         body = None
     if not isinstance(body, dict):
-        raise RefusedMessage(400, "the request is no JSON object")
+        raise RefusedMessageError(400, "the request is no JSON object")
     return body

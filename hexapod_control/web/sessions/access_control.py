@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Iterable, Mapping
 from urllib.parse import urlsplit
 
-from hexapod_control.web.protocol import RefusedMessage
+from hexapod_control.web.protocol import RefusedMessageError
 
 MIN_TOKEN_CHARACTERS = 16  # of a token chosen by the user
 MAX_KEYS = 64  # keys for reconnecting; the oldest become invalid
@@ -54,17 +54,17 @@ class HostPolicy:
         self._literal = literal
 
     def check_host(self, headers: Mapping[str, str]) -> None:
-        """Raises RefusedMessage for an unknown host, such as a foreign DNS name that points to this computer."""
+        """Raises RefusedMessageError for an unknown host, such as a foreign DNS name that points to this computer."""
         host = headers.get("Host", "")
         name = host_name(host)
         if name not in self._hosts and not (self._literal and _is_address(name)):
             known = ", ".join(sorted(self._hosts))
-            raise RefusedMessage(
+            raise RefusedMessageError(
                 403, f"host {host[:80]!r} is not allowed, known are {known}; see the parameter allowed_hosts"
             )
 
     def check_origin(self, headers: Mapping[str, str]) -> None:
-        """Raises RefusedMessage unless the page was loaded from this server, i.e. Origin and Host are the same."""
+        """Raises RefusedMessageError unless the page was loaded from this server, i.e. Origin and Host are the same."""
         self.check_host(headers)
         origin = headers.get("Origin", "")
         try:
@@ -73,7 +73,7 @@ class HostPolicy:
         except ValueError:
             same = False
         if not same:
-            raise RefusedMessage(403, f"origin {origin[:80]!r} is not this page")
+            raise RefusedMessageError(403, f"origin {origin[:80]!r} is not this page")
 
 
 class TokenAuthority:
@@ -101,7 +101,7 @@ class TokenAuthority:
         return self._invitations[-1]
 
     def admit(self, token: str, key: str, address: str, now: float) -> str:
-        """Checks the token or key of a client at time `now` [s]. Returns its key. Raises RefusedMessage.
+        """Checks the token or key of a client at time `now` [s]. Returns its key. Raises RefusedMessageError.
 
         A valid token is never blocked. Failures count per address and token, as behind a proxy all clients have the
         same address.
@@ -115,10 +115,12 @@ class TokenAuthority:
             self._invitations.remove(used)
             return self._new_key()
         if self._fails_too_often((address, token or key), now):
-            raise RefusedMessage(
+            raise RefusedMessageError(
                 429, f"too many attempts from {address} with the same wrong token: open the printed address"
             )
-        raise RefusedMessage(401, "this address has no valid token: open the one that is printed where the robot runs")
+        raise RefusedMessageError(
+            401, "this address has no valid token: open the one that is printed where the robot runs"
+        )
 
     def _new_key(self) -> str:
         self._keys.append(secrets.token_urlsafe(18))

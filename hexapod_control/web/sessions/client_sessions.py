@@ -18,7 +18,7 @@ from hexapod_control.web.protocol import (
     HeartbeatMessage,
     HelloMessage,
     MessageBody,
-    RefusedMessage,
+    RefusedMessageError,
     RequestMessage,
 )
 from hexapod_control.web.sessions.page_client import LONG_AGO, MAX_RATE, PageClient
@@ -75,7 +75,7 @@ class ClientSessions:
         greet: Callable[[], Mapping[str, Any]],
         stopped: Callable[[str, str], None] = lambda what, by: None,
     ) -> None:
-        """`admit(token, key, address, now)` returns a key or raises RefusedMessage; `greet` returns the welcome.
+        """`admit(token, key, address, now)` returns a key or raises RefusedMessageError; `greet` returns the welcome.
 
         `stopped(what, by)` is called with the reason of a stop: stop or estop, link (the connection of the driving
         client broke) or silence (its velocities did not arrive).
@@ -93,9 +93,9 @@ class ClientSessions:
     # --- connections -----------------------------------------------------------------------------------
 
     def connect(self, address: str, now: float) -> int:
-        """Returns the number of a new connection. Raises RefusedMessage if there are too many."""
+        """Returns the number of a new connection. Raises RefusedMessageError if there are too many."""
         if len(self.clients) >= MAX_CLIENTS:
-            raise RefusedMessage(503, f"{MAX_CLIENTS} pages are open already")
+            raise RefusedMessageError(503, f"{MAX_CLIENTS} pages are open already")
         self._count += 1
         self.clients[self._count] = PageClient(self._count, address, now, refilled=now)
         return self._count
@@ -134,7 +134,7 @@ class ClientSessions:
             return []
         try:
             message = protocol.parse(text)
-        except RefusedMessage as refusal:
+        except RefusedMessageError as refusal:
             return self._refused(client, refusal, now)
         body = message.body
         urgent = client.admitted and isinstance(body, RequestMessage) and body.what in ALWAYS_ALLOWED
@@ -147,12 +147,12 @@ class ClientSessions:
         client.sequence = message.sequence
         try:
             return self._hello(client, body, now) if isinstance(body, HelloMessage) else self._follow(client, body, now)
-        except RefusedMessage as refusal:
+        except RefusedMessageError as refusal:
             return self._refused(client, refusal, now)
 
     def _hello(self, client: PageClient, hello: HelloMessage, now: float) -> list[Action]:
         if client.admitted:
-            raise RefusedMessage(400, "hello was sent already")
+            raise RefusedMessageError(400, "hello was sent already")
         key = self._admit(hello.token, hello.key, client.address, now)
         client.admitted, client.name = True, hello.name.strip() or f"visitor {client.number}"
         welcome = {**self._greet(), "you": client.number, "key": key}
@@ -160,7 +160,7 @@ class ClientSessions:
 
     def _follow(self, client: PageClient, body: MessageBody, now: float) -> list[Action]:
         if not client.admitted:
-            raise RefusedMessage(401, "send hello with a valid token first")
+            raise RefusedMessageError(401, "send hello with a valid token first")
         if isinstance(body, HeartbeatMessage):
             return [Send(client.number, "beat", {"echo": body.echo})]
         if isinstance(body, ControlMessage):
@@ -176,7 +176,7 @@ class ClientSessions:
         if self.driver != client.number:
             if isinstance(body, DriveMessage) and not body.moves:
                 return []
-            raise RefusedMessage(403, f"{self._name(self.driver)} drives: request control first")
+            raise RefusedMessageError(403, f"{self._name(self.driver)} drives: request control first")
         return [*actions, *self._command(client, body, now)]
 
     def _command(self, client: PageClient, body: MessageBody, now: float) -> list[Action]:
@@ -230,10 +230,10 @@ class ClientSessions:
 
     def _hand_over(self, drives: bool, to: int, now: float) -> list[Action]:
         if not drives:
-            raise RefusedMessage(403, "only the driver can hand over control")
+            raise RefusedMessageError(403, "only the driver can hand over control")
         successor = self.clients.get(to)
         if successor is None or not successor.admitted:
-            raise RefusedMessage(404, f"there is no client {to}")
+            raise RefusedMessageError(404, f"there is no client {to}")
         self.waiting = [to, *(number for number in self.waiting if number != to)]
         return [*self._pass_control(now), self._control_state()]
 
@@ -269,9 +269,9 @@ class ClientSessions:
         client.dropped += 1
         if client.dropped > MAX_DROPPED:
             return [Disconnect(client.number, POLICY, "far too many messages")]
-        return self._refuse(client, RefusedMessage(429, f"more than {MAX_RATE:g} messages/s: dropped"), now)
+        return self._refuse(client, RefusedMessageError(429, f"more than {MAX_RATE:g} messages/s: dropped"), now)
 
-    def _refused(self, client: PageClient, refusal: RefusedMessage, now: float) -> list[Action]:
+    def _refused(self, client: PageClient, refusal: RefusedMessageError, now: float) -> list[Action]:
         if not client.admitted:
             code = UPGRADE if refusal.code == 426 else UNAUTHORISED
             refused = Send(client.number, "refused", {"code": refusal.code, "text": refusal.text})
@@ -284,7 +284,7 @@ class ClientSessions:
         return self._refuse(client, refusal, now)
 
     @staticmethod
-    def _refuse(client: PageClient, refusal: RefusedMessage, now: float) -> list[Action]:
+    def _refuse(client: PageClient, refusal: RefusedMessageError, now: float) -> list[Action]:
         if now - client.refused_at < REFUSAL_PERIOD_S:
             return []
         client.refused_at = now

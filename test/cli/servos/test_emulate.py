@@ -10,7 +10,7 @@ from support.real_time.programs import PROGRAM, read_line
 
 from hexapod_control.cli.main import main
 from hexapod_control.config.robots.robot_file import load
-from hexapod_control.servos.bus.bus_interface import PortGone, ServoFault, ServoQuantity
+from hexapod_control.servos.bus.bus_interface import PortGoneError, ServoFault, ServoQuantity
 from hexapod_control.servos.bus.serial_port import SerialPort
 from hexapod_control.servos.bus.transaction import ReplyTiming
 from hexapod_control.servos.emulator import fault_injection
@@ -89,7 +89,7 @@ def test_servos_disappear_come_back_and_report_their_faults(emulation, bus):
 
 def test_the_port_comes_back_under_the_same_name_after_the_cable_was_pulled(emulation, bus):
     switch(emulation, "hangup")
-    with pytest.raises(PortGone):
+    with pytest.raises(PortGoneError):
         bus.read(IDS, ServoQuantity.POSITION)
     switch(emulation, "comeback")
     row = PROTOCOLS["feetech_st"]

@@ -10,7 +10,7 @@ from support.real_time.ros_bench import overrides
 
 from hexapod_control.core.steering.gamepad_map import GamepadState
 from hexapod_control.nodes.gamepad import gamepad
-from hexapod_control.nodes.gamepad.evdev_gamepad import GamepadLost
+from hexapod_control.nodes.gamepad.evdev_gamepad import GamepadLostError
 from hexapod_control.nodes.gamepad.gamepad import GamepadNode
 from hexapod_control.ros.guarded_node import ReportLevel
 from hexapod_control.ros.parameters import ParameterError
@@ -85,7 +85,7 @@ def test_a_gamepad_that_is_removed_is_one_message_at_rest_and_then_none(make):
     pad = Pad()
     rig = make(pad)
     rig.polls(0.0)
-    pad.fault = GamepadLost("No such device")
+    pad.fault = GamepadLostError("No such device")
     assert rig.polls(0.01, 1.0, 1.0) == [1, 0, 0] and rig.sent[-1] == REST
     text = "gamepad Test Pad was removed (No such device): all controls at rest; plug it in again"
     assert rig.report("lost") == (ReportLevel.ERROR, text) and pad.closed
@@ -108,7 +108,7 @@ def test_the_end_is_a_message_at_rest_if_there_is_a_gamepad(make):
 
 
 def test_the_first_usable_device_with_the_name_is_used_and_the_others_are_closed(make):
-    lost, denied = GamepadLost("gone"), OSError("no permission")
+    lost, denied = GamepadLostError("gone"), OSError("no permission")
     mouse, other, wanted, later = Pad("Brand B mouse", usable=False), Pad("A"), Pad("A brand B pad"), Pad("brand b")
     rig = make(lost, denied, mouse, other, wanted, later, device_name="BRAND b")
     assert rig.node.status() == {"gamepad": "A brand B pad"}

@@ -19,7 +19,7 @@ from hexapod_control.nodes.gamepad.evdev_gamepad import (
     EV_SYN,
     SYN_DROPPED,
     EvdevGamepad,
-    GamepadLost,
+    GamepadLostError,
 )
 from hexapod_control.nodes.gamepad.gamepad import GamepadNode
 from hexapod_control.ros import messages
@@ -173,9 +173,9 @@ def test_a_removed_device_is_reported():
     device = Device()
     pad = EvdevGamepad(device, 0.05)
     device.gone = True
-    with pytest.raises(GamepadLost, match="No such device"):
+    with pytest.raises(GamepadLostError, match="No such device"):
         pad.read()
-    with pytest.raises(GamepadLost):
+    with pytest.raises(GamepadLostError):
         EvdevGamepad(device, 0.05)
 
 

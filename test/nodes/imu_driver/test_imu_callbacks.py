@@ -16,7 +16,7 @@ from hexapod_control.nodes.imu_driver import imu_driver
 from hexapod_control.nodes.imu_driver.imu_driver import THREAD, ImuDriverNode
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import ReportLevel
-from hexapod_control.servos.bus.bus_interface import PortGone
+from hexapod_control.servos.bus.bus_interface import PortGoneError
 from hexapod_control.servos.i2c.i2c_port import TransferError
 from hexapod_control.servos.i2c.imu_chips import ImuSample
 from hexapod_control.servos.settings.io_section import ImuSection, IoSettings
@@ -249,11 +249,11 @@ def test_a_chip_is_lost_after_three_failures_in_a_row_and_tried_again_every_seco
 
 def test_a_bus_that_is_gone_is_closed_at_once_and_opened_again(chip):
     chip.turn(3)
-    chip.fault = PortGone("the adapter is unplugged")
+    chip.fault = PortGoneError("the adapter is unplugged")
     chip.turn(1)
     assert chip.report("imu") == (ReportLevel.ERROR, "the IMU is lost: the adapter is unplugged")
     assert not chip.ports[0].open and chip.node.status()["bus errors"] == 1
-    chip.gone, chip.fault = PortGone("there is no such bus"), None
+    chip.gone, chip.fault = PortGoneError("there is no such bus"), None
     chip.turn(101)
     assert chip.report("imu") == (ReportLevel.ERROR, "there is no such bus") and len(chip.ports) == 1
     chip.gone = None
@@ -262,7 +262,7 @@ def test_a_bus_that_is_gone_is_closed_at_once_and_opened_again(chip):
 
 
 def test_a_bus_that_is_gone_while_the_chip_is_configured_is_closed(chip):
-    chip.absent = PortGone("the adapter is unplugged")
+    chip.absent = PortGoneError("the adapter is unplugged")
     chip.turn(1)
     assert not chip.ports[0].open and chip.report("imu") == (ReportLevel.ERROR, "the adapter is unplugged")
 

@@ -16,7 +16,7 @@ from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import ReportLevel
 from hexapod_control.ros.parameters import ParameterError
 from hexapod_control.ros.row_messages import JointLayout
-from hexapod_control.servos.bus.bus_interface import BusCounters, BusError, PortGone
+from hexapod_control.servos.bus.bus_interface import BusCounters, BusError, PortGoneError
 from hexapod_control.servos.driver.setpoints.target_watchdog import SILENCE_QUESTION
 from hexapod_control.servos.driver.telemetry import Diagnosis, PlannerRequest, Snapshot, TorqueState
 from hexapod_control.servos.settings.servo_section import OnExit
@@ -139,10 +139,10 @@ def test_a_refusal_to_arm_at_the_start_is_an_error(make):
 
 
 @pytest.mark.parametrize("wait", [True, False])
-@pytest.mark.parametrize("fault", [BusError("nobody answers"), ValueError("wrong"), PortGone("no port")], ids=repr)
+@pytest.mark.parametrize("fault", [BusError("nobody answers"), ValueError("wrong"), PortGoneError("no port")], ids=repr)
 def test_servos_that_cannot_be_reached_are_refused_unless_their_port_may_come_later(make, monkeypatch, fault, wait):
     monkeypatch.setattr(servo_driver, "with_findings", lambda error, servos: f"{error}, but others do")
-    if wait and isinstance(fault, PortGone):
+    if wait and isinstance(fault, PortGoneError):
         made = make(fault, wait_for_port=True)
         assert made.report("start")[1].startswith("waits for ")
         return
@@ -152,7 +152,7 @@ def test_servos_that_cannot_be_reached_are_refused_unless_their_port_may_come_la
 
 
 def test_a_port_that_comes_later_is_armed_once_and_nothing_is_reported_before(make):
-    made = make(PortGone("no port"), wait_for_port=True)
+    made = make(PortGoneError("no port"), wait_for_port=True)
     made.driver.now(1.0, power=TorqueState.UNPLUGGED, diagnoses=(HOT,))
     made.node.tick()
     made.node.every_second()
@@ -165,7 +165,7 @@ def test_a_port_that_comes_later_is_armed_once_and_nothing_is_reported_before(ma
 
 
 def test_a_port_that_comes_later_is_not_armed_if_that_is_not_wanted(make):
-    made = make(PortGone("no port"), wait_for_port=True, arm_on_start=False)
+    made = make(PortGoneError("no port"), wait_for_port=True, arm_on_start=False)
     made.driver.now(1.0, diagnoses=(LATE,))
     made.node.tick()
     assert not made.driver.times("arm") and made.report("late") == (ReportLevel.WARNING, LATE.text)

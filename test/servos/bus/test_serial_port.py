@@ -19,7 +19,7 @@ import serial
 from support.real_time.programs import read_line
 
 from hexapod_control.servos.bus import serial_port as port_module
-from hexapod_control.servos.bus.bus_interface import PortGone
+from hexapod_control.servos.bus.bus_interface import PortGoneError
 from hexapod_control.servos.bus.serial_port import SerialPort, latency, reason, slow_adapter
 
 HOLD = "import serial, sys; s = serial.Serial(sys.argv[1], exclusive=True); print('held', flush=True); sys.stdin.read()"
@@ -98,12 +98,12 @@ def test_every_call_on_an_unplugged_port_fails_at_once(line, terminal, operation
     line.write(b"x")
     terminal.unplug()
     begun = time.monotonic()
-    with pytest.raises(PortGone, match=rf"{terminal.path}: gone while .*: unplugged\? check the cable"):
+    with pytest.raises(PortGoneError, match=rf"{terminal.path}: gone while .*: unplugged\? check the cable"):
         operation(line)
     assert time.monotonic() - begun < 0.2
     line.close()
     line.close()
-    with pytest.raises(PortGone, match="it was closed"):
+    with pytest.raises(PortGoneError, match="it was closed"):
         operation(line)
 
 
@@ -126,7 +126,7 @@ def test_every_failure_raises_the_same_error(line, monkeypatch, error):
     monkeypatch.setattr(port_module, "termios", SimpleNamespace(tcflush=fail, TCIFLUSH=termios.TCIFLUSH))
     monkeypatch.setattr(port_module.select, "select", lambda *_: ([1], [], []))
     for operation in (lambda: line.write(b"x"), lambda: line.read(1, soon()), line.clear):
-        with pytest.raises(PortGone, match="gone while"):
+        with pytest.raises(PortGoneError, match="gone while"):
             operation()
     monkeypatch.undo()
     monkeypatch.setattr(serial.Serial, "close", fail)
@@ -137,7 +137,7 @@ def test_every_failure_raises_the_same_error(line, monkeypatch, error):
 def test_a_readable_port_without_data_is_gone(line, monkeypatch):
     monkeypatch.setattr(port_module.select, "select", lambda *_: ([1], [], []))
     monkeypatch.setattr(port_module, "os", SimpleNamespace(read=lambda *_: b""))
-    with pytest.raises(PortGone, match="gone while reading"):
+    with pytest.raises(PortGoneError, match="gone while reading"):
         line.read(1, soon())
 
 
@@ -154,14 +154,14 @@ def test_a_frame_larger_than_the_buffer_of_the_line_arrives_whole(line, terminal
 
 def test_a_line_that_accepts_no_bytes_does_not_block(line):
     begun = time.monotonic()
-    with pytest.raises(PortGone, match="no longer accepts bytes"):
+    with pytest.raises(PortGoneError, match="no longer accepts bytes"):
         for _ in range(100):
             line.write(bytes(4096))
     assert time.monotonic() - begun < 2.0
 
 
 def test_opening_a_busy_port_reports_the_process_that_uses_it(line, terminal):
-    with pytest.raises(PortGone, match=rf"{terminal.path}: is in use by this program itself: end that first"):
+    with pytest.raises(PortGoneError, match=rf"{terminal.path}: is in use by this program itself: end that first"):
         SerialPort(terminal.path, 115200)
 
 
@@ -170,7 +170,7 @@ def test_the_program_that_has_the_port_is_named(terminal):
         [sys.executable, "-c", HOLD, terminal.path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as holder:
         assert read_line(holder) == "held\n"
-        with pytest.raises(PortGone, match=rf"is in use by .*\(process {holder.pid}\)"):
+        with pytest.raises(PortGoneError, match=rf"is in use by .*\(process {holder.pid}\)"):
             SerialPort(terminal.path, 115200)
         holder.stdin.close()
         assert holder.wait(10) == 0
@@ -185,7 +185,7 @@ def test_a_port_can_be_opened_again_after_it_was_closed(terminal):
 def test_opening_an_absent_port_lists_the_ports_that_exist(monkeypatch, tmp_path):
     (tmp_path / "usb-FTDI_A1").touch()
     monkeypatch.setattr(port_module, "BY_ID", tmp_path)
-    with pytest.raises(PortGone, match=r"there is no such port: plug the adapter in .* present: .*usb-FTDI_A1"):
+    with pytest.raises(PortGoneError, match=r"there is no such port: plug the adapter in .* present: .*usb-FTDI_A1"):
         SerialPort("/dev/serial/by-id/no-such-port", 115200)
     monkeypatch.setattr(port_module, "BY_ID", tmp_path / "none")
     monkeypatch.setattr(port_module.Path, "glob", lambda *_: iter(()))
@@ -194,12 +194,12 @@ def test_opening_an_absent_port_lists_the_ports_that_exist(monkeypatch, tmp_path
 
 def test_a_file_is_not_a_port(tmp_path):
     (tmp_path / "file").touch()
-    with pytest.raises(PortGone, match="is not a serial port"):
+    with pytest.raises(PortGoneError, match="is not a serial port"):
         SerialPort(str(tmp_path / "file"), 115200)
 
 
 def test_a_character_device_that_is_no_terminal_is_refused():
-    with pytest.raises(PortGone, match="/dev/null: cannot be opened"):
+    with pytest.raises(PortGoneError, match="/dev/null: cannot be opened"):
         SerialPort("/dev/null", 115200)
 
 
@@ -218,7 +218,7 @@ def test_a_missing_right_names_the_group_to_join(terminal, monkeypatch):
 
 @pytest.mark.parametrize("baud", [-1, "fast"])
 def test_an_impossible_baud_is_named(terminal, baud):
-    with pytest.raises(PortGone, match=f"does not support {baud} baud"):
+    with pytest.raises(PortGoneError, match=f"does not support {baud} baud"):
         SerialPort(terminal.path, baud)
 
 
@@ -248,7 +248,7 @@ def test_no_file_stays_open(terminal):
     before = set(os.listdir("/proc/self/fd"))
     line = SerialPort(terminal.path, 115200)
     line.close()
-    with contextlib.suppress(PortGone):
+    with contextlib.suppress(PortGoneError):
         SerialPort("/dev/null", 115200)
     assert set(os.listdir("/proc/self/fd")) == before
 

@@ -7,7 +7,7 @@ import pytest
 from support.phantomx import lying
 from support.real_time.servo_bench import SMART, ServoBench, reported
 
-from hexapod_control.servos.bus.bus_interface import BusError, PortGone
+from hexapod_control.servos.bus.bus_interface import BusError, PortGoneError
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.servo_section import LOOPBACK
 
@@ -123,7 +123,7 @@ def test_an_echo_that_is_dropped_is_reported(bench):
 def test_an_absent_port_is_named_with_a_remedy(bench):
     bench = bench(connect=False)
     bench.pty.hang_up()
-    with pytest.raises(PortGone, match="no such port"):
+    with pytest.raises(PortGoneError, match="no such port"):
         bench.driver.connect()
 
 

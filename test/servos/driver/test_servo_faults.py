@@ -20,7 +20,7 @@ from support.real_time.servo_bench import (
 )
 
 from hexapod_control.servos.bus import ff_frames
-from hexapod_control.servos.bus.bus_interface import PortGone
+from hexapod_control.servos.bus.bus_interface import PortGoneError
 from hexapod_control.servos.bus.serial_port import SerialPort
 from hexapod_control.servos.driver.bus_connection import MAX_BACK_OFF_S
 from hexapod_control.servos.driver.group.presence import PING_PERIOD_S
@@ -296,5 +296,5 @@ def test_an_unplugged_port_is_a_fault_at_once_and_comes_back_without_torque_and_
 
 def test_a_port_in_use_is_refused_by_name(armed):
     bench = armed()
-    with pytest.raises(PortGone, match=r"bus: .*(use|busy)"):
+    with pytest.raises(PortGoneError, match=r"bus: .*(use|busy)"):
         SerialPort(bench.settings.port, bench.settings.baud)

@@ -11,7 +11,7 @@ from support.phantomx import robot
 from support.scripted_bus import ManualClock, ScriptedBus
 
 from hexapod_control.servos.bus.bus_interface import (
-    BoardSilent,
+    BoardSilentError,
     BusCounters,
     BusTiming,
     ServoFault,
@@ -258,7 +258,7 @@ def test_a_board_is_polled_ten_times_a_second_and_lost_when_a_servo_would_be(los
         clock[0] += 0.01
         try:
             watch.check()
-        except BoardSilent as error:
+        except BoardSilentError as error:
             assert "/dev/board: the port is open, but its board has been silent for" in str(error)
             break
     assert clock[0] - last == pytest.approx(patience, abs=QUERY_PERIOD_S + 0.02)

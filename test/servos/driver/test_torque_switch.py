@@ -9,7 +9,7 @@ from support import scripted_bus
 from support.phantomx import lying
 from support.scripted_bus import ScriptedBus, ScriptedDriver
 
-from hexapod_control.servos.bus.bus_interface import BusError, PortGone, ServoQuantity
+from hexapod_control.servos.bus.bus_interface import BusError, PortGoneError, ServoQuantity
 from hexapod_control.servos.driver.bus_request import BusRequest
 from hexapod_control.servos.driver.telemetry import TorqueState
 from hexapod_control.servos.driver.torque_switch import EmergencyStop
@@ -238,7 +238,7 @@ def test_errors_of_the_borrower_are_its_own_and_a_lost_port_ends_the_lease(rig, 
     assert len(lease.read(rig.settings.ids, ServoQuantity.POSITION)) == 18
     assert rig.driver.events == deque()
     rig.bus.gone = rig.refuses = True
-    with pytest.raises(PortGone, match="the port is gone"):
+    with pytest.raises(PortGoneError, match="the port is gone"):
         lease.read(rig.settings.ids, ServoQuantity.POSITION)
     assert rig.driver.snapshot.power is TorqueState.UNPLUGGED
     for _ in range(2):

@@ -15,7 +15,7 @@ from hexapod_control.config.robots.draft.questions.drawings import drawing
 from hexapod_control.config.robots.robot_file import load, resolve
 from hexapod_control.core.kinematics.whole_body import joints_at_offset
 from hexapod_control.core.posture import stand_up
-from hexapod_control.servos.bus.bus_interface import PortGone, ServoReading
+from hexapod_control.servos.bus.bus_interface import PortGoneError, ServoReading
 from hexapod_control.servos.calibration.dialog import TorqueStop
 from hexapod_control.servos.calibration.hand_positioning import HandPositioning
 from hexapod_control.servos.first_evening.first_progress_file import FirstProgressFile
@@ -520,5 +520,5 @@ def test_a_servo_at_the_end_of_its_torque_is_named():
 def test_a_lost_port_is_not_taken_for_a_weak_supply():
     kit = lying_kit()
     kit.port.gone = True
-    with pytest.raises(PortGone):
+    with pytest.raises(PortGoneError):
         risen(kit)

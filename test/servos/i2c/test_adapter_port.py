@@ -9,7 +9,7 @@ import pytest
 from hexapod_control.servos.i2c import adapter_port
 from hexapod_control.servos.i2c.adapter_frames import REPLY, REQUEST, AdapterDecoder, decoded, frame
 from hexapod_control.servos.i2c.adapter_port import AdapterPort, TerminalLock
-from hexapod_control.servos.i2c.i2c_port import BusStuck, I2cRead, I2cWrite, NoAcknowledge
+from hexapod_control.servos.i2c.i2c_port import BusStuckError, I2cRead, I2cWrite, NoAcknowledgeError
 
 ASKED = (I2cWrite(0x41, b"\x02"), I2cRead(0x41, 3))
 BUS = "/dev/i2c-1"
@@ -87,13 +87,13 @@ def test_the_own_reply_is_found_behind_a_late_one_and_noise():
     ids=["nothing", "cut off", "of another request", "an echo", "with a wrong sum", "empty"],
 )
 def test_without_a_valid_reply_of_its_own_the_bus_is_stuck(reply):
-    with pytest.raises(BusStuck, match=f"^{BUS}: "):
+    with pytest.raises(BusStuckError, match=f"^{BUS}: "):
         AdapterPort(Terminal(reply), BUS).transfer(*ASKED)
 
 
 def test_an_error_number_in_the_reply_is_that_of_the_first_message():
     line = Terminal(lambda tag: good(tag, bytes([errno.EREMOTEIO, 0, 0, 0])))
-    with pytest.raises(NoAcknowledge, match=f"^{BUS}: no chip answers at address 0x41"):
+    with pytest.raises(NoAcknowledgeError, match=f"^{BUS}: no chip answers at address 0x41"):
         AdapterPort(line, BUS).transfer(I2cWrite(0x41, b"\x02"), I2cRead(0x42, 3))
 
 
@@ -102,7 +102,7 @@ def test_a_program_waits_a_fifth_of_a_second_for_its_turn_and_gets_it_when_the_o
     path = os.ttyname(slave)
     one, other = TerminalLock(path), TerminalLock(path)
     with one.held():
-        with pytest.raises(BusStuck, match=f"^{path}: "), other.held():
+        with pytest.raises(BusStuckError, match=f"^{path}: "), other.held():
             pass
         assert 0.2 <= steady.now - 100.0 < 0.21
     with other.held():

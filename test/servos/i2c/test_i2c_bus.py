@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hexapod_control.servos.bus.bus_interface import BusError, PortGone
+from hexapod_control.servos.bus.bus_interface import BusError, PortGoneError
 from hexapod_control.servos.emulator.chips.i2c_adapter import I2cAdapter
 from hexapod_control.servos.emulator.pseudo_terminal import PseudoTerminal
 from hexapod_control.servos.emulator.servo_world import LagWorld
@@ -18,10 +18,10 @@ from hexapod_control.servos.i2c import open_bus
 from hexapod_control.servos.i2c.adapter_frames import REPLY, REQUEST, AdapterDecoder, decoded, encoded, frame
 from hexapod_control.servos.i2c.adapter_port import REPLY_TIMEOUT_S
 from hexapod_control.servos.i2c.i2c_port import (
-    BusStuck,
+    BusStuckError,
     I2cRead,
     I2cWrite,
-    NoAcknowledge,
+    NoAcknowledgeError,
     failure,
     listed,
     read_registers,
@@ -63,15 +63,15 @@ def test_a_frame_with_a_wrong_byte_is_none(body, data):
 @pytest.mark.parametrize(
     ("number", "kind", "words"),
     [
-        (errno.EREMOTEIO, NoAcknowledge, "no chip answers at address 0x41: check its power"),
-        (errno.ENXIO, NoAcknowledge, "no chip answers at address 0x41: check its power"),
+        (errno.EREMOTEIO, NoAcknowledgeError, "no chip answers at address 0x41: check its power"),
+        (errno.ENXIO, NoAcknowledgeError, "no chip answers at address 0x41: check its power"),
         *(
-            (number, BusStuck, "the I2C bus is stuck, SDA or SCL is held low: switch the power")
+            (number, BusStuckError, "the I2C bus is stuck, SDA or SCL is held low: switch the power")
             for number in (errno.ETIMEDOUT, errno.EBUSY, errno.EAGAIN)
         ),
         (errno.EIO, BusError, r"a transfer with address 0x41 failed \(Input/output error\): check cables"),
-        (errno.ENODEV, PortGone, r"the I2C bus is gone \(No such device\): check the adapter"),
-        (errno.EBADF, PortGone, r"the I2C bus is gone \(Bad file descriptor\): check the adapter"),
+        (errno.ENODEV, PortGoneError, r"the I2C bus is gone \(No such device\): check the adapter"),
+        (errno.EBADF, PortGoneError, r"the I2C bus is gone \(Bad file descriptor\): check the adapter"),
     ],
 )
 def test_an_error_of_the_kernel_is_a_sentence_with_cause_and_remedy(number, kind, words):
@@ -108,7 +108,7 @@ def test_a_scan_asks_again_on_a_busy_bus_up_to_five_times():
     bus = Scanned(busy=4)
     assert scan(bus) == [0x08, 0x20, 0x77]
     bus = Scanned(busy=5)
-    with pytest.raises(BusStuck):
+    with pytest.raises(BusStuckError):
         scan(bus)
     assert bus.asked.count(I2cRead(0x20, 1)) == 5
 
@@ -117,11 +117,11 @@ def test_a_path_without_a_bus_is_named_with_the_way_to_switch_it_on(tmp_path):
     file = tmp_path / "file"
     file.touch()
     with pytest.raises(
-        PortGone, match=r"/dev/i2c-77: there is no such I2C bus: on a Raspberry Pi .*dtparam=i2c_arm=on"
+        PortGoneError, match=r"/dev/i2c-77: there is no such I2C bus: on a Raspberry Pi .*dtparam=i2c_arm=on"
     ):
         open_i2c("/dev/i2c-77", 100_000)
     for path in (str(file), "/dev/null"):
-        with pytest.raises(PortGone, match=f"{path}: is not an I2C bus: "):
+        with pytest.raises(PortGoneError, match=f"{path}: is not an I2C bus: "):
             open_i2c(path, 100_000)
 
 
@@ -129,7 +129,9 @@ def test_a_bus_without_permission_names_the_group(monkeypatch):
     master, slave = os.openpty()
     path = os.ttyname(slave)
     monkeypatch.setattr(open_bus.os, "access", lambda *_: False)
-    with pytest.raises(PortGone, match=rf"{path}: no permission: join its group with `sudo usermod -aG \w+ \$USER`"):
+    with pytest.raises(
+        PortGoneError, match=rf"{path}: no permission: join its group with `sudo usermod -aG \w+ \$USER`"
+    ):
         open_i2c(path, 100_000)
     os.close(master)
     os.close(slave)
@@ -137,12 +139,12 @@ def test_a_bus_without_permission_names_the_group(monkeypatch):
 
 def test_without_smbus2_the_error_names_the_package(monkeypatch):
     monkeypatch.setitem(sys.modules, "smbus2", None)
-    with pytest.raises(PortGone, match="smbus2 is missing: apt install python3-smbus2, or pip install smbus2"):
+    with pytest.raises(PortGoneError, match="smbus2 is missing: apt install python3-smbus2, or pip install smbus2"):
         SmbusPort("/dev/i2c-1", 100_000)
 
 
 def test_a_bus_that_the_kernel_refuses_is_an_error_of_the_port():
-    with pytest.raises(PortGone, match="/dev/i2c-77: the I2C bus cannot be opened"):
+    with pytest.raises(PortGoneError, match="/dev/i2c-77: the I2C bus cannot be opened"):
         SmbusPort("/dev/i2c-77", 100_000)
 
 
@@ -177,7 +179,7 @@ def test_several_programs_share_a_bus_and_each_gets_its_own_replies(bus):
 def test_a_reply_that_comes_too_late_is_not_taken_for_the_next(bus):
     port = open_i2c(bus.path, 400_000)
     bus.faults.late = 0.06
-    with pytest.raises(BusStuck):
+    with pytest.raises(BusStuckError):
         read_registers(port, 0x40, 2, 1)
     bus.faults.late = 0.0
     assert read_registers(port, 0x41, 3, 1) == b"\xe4"
@@ -188,7 +190,7 @@ def test_a_reply_that_comes_too_late_is_not_taken_for_the_next(bus):
 def test_a_bus_whose_terminal_vanishes_is_gone(bus):
     port = open_i2c(bus.path, 400_000)
     bus.hang_up()
-    with pytest.raises(PortGone):
+    with pytest.raises(PortGoneError):
         read_registers(port, 0x40, 2, 1)
     port.close()
 
@@ -198,7 +200,7 @@ def test_an_address_without_a_chip_is_refused_at_once(bus):
     port = open_i2c(bus.path, 400_000)
     begun = time.monotonic()
     for _ in range(20):
-        with pytest.raises(NoAcknowledge):
+        with pytest.raises(NoAcknowledgeError):
             read_registers(port, 0x50, 0, 8)
     assert time.monotonic() - begun < 20 * REPLY_TIMEOUT_S
     port.close()

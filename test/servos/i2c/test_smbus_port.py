@@ -7,12 +7,12 @@ from types import SimpleNamespace
 import pytest
 import smbus2.smbus2
 
-from hexapod_control.servos.bus.bus_interface import PortGone
+from hexapod_control.servos.bus.bus_interface import PortGoneError
 from hexapod_control.servos.emulator.chips.i2c_wire import I2cWire
 from hexapod_control.servos.emulator.chips.register_chip import RegisterChip
 from hexapod_control.servos.i2c import open_bus, smbus_port
 from hexapod_control.servos.i2c.adapter_port import REPLY_TIMEOUT_S, AdapterPort
-from hexapod_control.servos.i2c.i2c_port import I2cRead, I2cWrite, NoAcknowledge, TransferError
+from hexapod_control.servos.i2c.i2c_port import I2cRead, I2cWrite, NoAcknowledgeError, TransferError
 from hexapod_control.servos.i2c.open_bus import open_i2c
 from hexapod_control.servos.i2c.smbus_port import SmbusPort, is_kernel_bus
 
@@ -88,8 +88,8 @@ def test_the_kernel_waits_for_a_chip_as_long_as_the_emulated_adapter_is_waited_f
 @pytest.mark.parametrize(
     ("error", "kind", "words"),
     [
-        (OSError(errno.EREMOTEIO, ""), NoAcknowledge, "no chip answers at address 0x41"),
-        (OSError(errno.ENODEV, ""), PortGone, "the I2C bus is gone"),
+        (OSError(errno.EREMOTEIO, ""), NoAcknowledgeError, "no chip answers at address 0x41"),
+        (OSError(errno.ENODEV, ""), PortGoneError, "the I2C bus is gone"),
         (OSError(), TransferError, "with address 0x41 failed .Input/output error"),
     ],
 )
@@ -105,7 +105,7 @@ def test_a_closed_bus_is_gone_and_may_be_closed_again_even_without_its_descripto
     os.close(kernel.descriptor)  # of the second one
     for each in (port, port, other):
         each.close()
-    with pytest.raises(PortGone, match="the I2C bus is gone"):
+    with pytest.raises(PortGoneError, match="the I2C bus is gone"):
         port.transfer(I2cRead(0x40, 1))
 
 
@@ -121,7 +121,7 @@ def test_the_device_number_tells_a_bus_of_the_kernel_from_a_terminal(monkeypatch
     monkeypatch.setattr(open_bus, "os", files)
     assert is_kernel_bus(found.st_rdev) == (kind is SmbusPort)
     if kind is None:
-        with pytest.raises(PortGone, match="is not an I2C bus"):
+        with pytest.raises(PortGoneError, match="is not an I2C bus"):
             open_i2c(name, 57_600)
     else:
         port = open_i2c(name, 57_600)

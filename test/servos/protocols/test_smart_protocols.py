@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from support.scripted_bus import ManualClock
 
 from hexapod_control.servos.bus import ff_frames, transaction
-from hexapod_control.servos.bus.bus_interface import BusError, PortGone, ServoFault, ServoQuantity
+from hexapod_control.servos.bus.bus_interface import BusError, PortGoneError, ServoFault, ServoQuantity
 from hexapod_control.servos.bus.id_addressing import duplicate_ids
 from hexapod_control.servos.emulator.device_registry import emulated_device
 from hexapod_control.servos.emulator.servo_world import LagWorld
@@ -72,7 +72,7 @@ class Line:
 
     def alive(self):
         if self.gone:
-            raise PortGone("gone")
+            raise PortGoneError("gone")
 
 
 class Bench:
@@ -431,7 +431,7 @@ def test_a_lost_port_raises_the_port_error(name):
         lambda: bench.bus.torque(IDS, True),
         lambda: bench.bus.relax(),
     ):
-        with pytest.raises(PortGone):
+        with pytest.raises(PortGoneError):
             action()
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from support.phantomx import robot
 
-from hexapod_control.servos.bus.bus_interface import PortGone
+from hexapod_control.servos.bus.bus_interface import PortGoneError
 from hexapod_control.servos.bus.transaction import ReplyTiming
 from hexapod_control.servos.calibration.hand_positioning import HandPositioning
 from hexapod_control.servos.emulator.device_registry import emulated_device
@@ -28,14 +28,14 @@ class MemoryPort:
 
     def write(self, data):
         if self.gone:
-            raise PortGone("/dev/hexapod: gone while writing: unplugged? check the cable and the adapter")
+            raise PortGoneError("/dev/hexapod: gone while writing: unplugged? check the cable and the adapter")
         self.now += STEP_S
         if not self.mute:
             self._received += b"".join(reply for _, reply in self.device.receive(data, self.now))
 
     def read(self, count, deadline):
         if self.gone:
-            raise PortGone("/dev/hexapod: gone while reading: unplugged? check the cable and the adapter")
+            raise PortGoneError("/dev/hexapod: gone while reading: unplugged? check the cable and the adapter")
         data, self._received = self._received[:count], self._received[count:]
         return data
 

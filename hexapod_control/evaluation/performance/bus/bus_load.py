@@ -20,7 +20,7 @@ from typing import Any
 
 from hexapod_control.config.missing_modules import missing_module
 from hexapod_control.config.robots.robot_file import RobotFile
-from hexapod_control.servos.bus.bus_interface import Bus, BusError, PortGone, ServoQuantity
+from hexapod_control.servos.bus.bus_interface import Bus, BusError, PortGoneError, ServoQuantity
 from hexapod_control.servos.bus.bus_timing import TURNAROUND_S
 from hexapod_control.servos.bus.transaction import ReplyTiming
 from hexapod_control.servos.protocol_registry import PROTOCOLS
@@ -162,7 +162,7 @@ def real_time() -> Iterator[bool]:
 
 @contextlib.contextmanager
 def emulated(robot: Path, protocol: str, link: str, baud: int) -> Iterator[None]:
-    """Emulates the servos of a robot in another process, with `link` as port. Raises BusError or PortGone."""
+    """Emulates the servos of a robot in another process, with `link` as port. Raises BusError or PortGoneError."""
     words = ["--robot", str(robot), "--protocol", protocol, "--link", link, "--baud", str(baud)]
     process = subprocess.Popen(
         [sys.executable, "-P", "-m", "hexapod_control.cli.main", "emulate", *words],
@@ -176,7 +176,7 @@ def emulated(robot: Path, protocol: str, link: str, baud: int) -> Iterator[None]
         if not process.stdout.readline():
             raise BusError(process.stderr.read().strip() or "the emulated servos did not start")
         if not Path(link).exists():
-            raise PortGone(f"{link}: the emulated servos made no link")
+            raise PortGoneError(f"{link}: the emulated servos made no link")
         yield
     finally:
         process.terminate()

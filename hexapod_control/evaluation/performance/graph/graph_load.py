@@ -64,7 +64,7 @@ def private_domain() -> Iterator[None]:
 
 
 def measure(robot_file: RobotFile, progress: ProgressReport, turns: int = TURNS) -> dict[str, object]:
-    """Returns `graph_latency` and `graph_cpu` of the robot. Raises NotReadyError, NodeExit."""
+    """Returns `graph_latency` and `graph_cpu` of the robot. Raises NotReadyError, NodeExitError."""
     with private_domain():
         latency = _latency(robot_file, progress, turns)
         return {"graph_latency": latency, "graph_cpu": _cpu(robot_file, progress, turns)}

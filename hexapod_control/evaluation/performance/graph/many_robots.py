@@ -39,7 +39,7 @@ FigureRow = dict[str, Any]  # figures by name
 def measure(robot_file: RobotFile, progress: ProgressReport, counts: Sequence[int] = COUNTS) -> dict[str, object]:
     """Returns `robots`: a row for each number of robots, and the growth of the cost per robot.
 
-    Raises NotReadyError, NodeExit.
+    Raises NotReadyError, NodeExitError.
     """
     with private_domain():
         return {"robots": until_free(RATES_HZ, lambda rate: _series(robot_file, counts, rate, progress))}

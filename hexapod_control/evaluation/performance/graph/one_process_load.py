@@ -53,7 +53,7 @@ WATCHED = {
 
 
 def measure(robot_file: RobotFile, progress: Callable[[str], None], turns: int = TURNS) -> dict[str, object]:
-    """Returns `one_process`, its figures by case. Raises NotReadyError, NodeExit."""
+    """Returns `one_process`, its figures by case. Raises NotReadyError, NodeExitError."""
     with private_domain():
         return {"one_process": {name: _case(name, robot_file, progress, turns) for name in CASES}}
 

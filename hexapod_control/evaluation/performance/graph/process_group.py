@@ -46,7 +46,7 @@ class ProcessGroup:
             os.kill(pid, number)
 
     def check(self) -> None:
-        """Raises NodeExit if a process has ended."""
+        """Raises NodeExitError if a process has ended."""
         self._supervisor.check()
 
     def cpu(self) -> Mapping[str, float]:

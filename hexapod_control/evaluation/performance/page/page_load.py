@@ -20,7 +20,7 @@ MARK = "the page: "
 
 
 def measure(robot_file: RobotFile, progress: Callable[[str], None]) -> dict[str, object]:
-    """Returns `web`, the figures of the page. Raises NotReadyError, NodeExit, BrowserError."""
+    """Returns `web`, the figures of the page. Raises NotReadyError, NodeExitError, BrowserError."""
     program()  # a missing browser is reported before the robot starts
     lines: list[str] = []
     given = {"robot": str(robot_file.path), "web": True, "web_port": 0, "stand_on_start": True}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Protocol, runtime_checkable
 
-from hexapod_control.servos.bus.bus_interface import BoardSilent, Bus
+from hexapod_control.servos.bus.bus_interface import BoardSilentError, Bus
 from hexapod_control.servos.driver.group.board_loss import LosesBoards
 from hexapod_control.servos.driver.group.servo_clock import ServoClock
 from hexapod_control.servos.settings.servo_section import ServoSettings
@@ -43,7 +43,7 @@ class BoardWatch:
         self._clock, self._due = servo_clock, -math.inf
 
     def check(self) -> None:
-        """Reads the inputs. Raises BoardSilent if the board is silent for too long; a late reply is an answer."""
+        """Reads the inputs. Raises BoardSilentError if the board is silent for too long; a late reply is an answer."""
         self.input_levels = self._inputs.input_levels() if self._inputs is not None else None
         now = self._clock()
         if self._board is None or now < self._due:
@@ -57,4 +57,4 @@ class BoardWatch:
             boards = ", ".join(self._names())
             if boards:
                 text = f"none of its boards ({boards}) has answered for {silence:.1f} s: check their power and cables"
-            raise BoardSilent(f"{self._port}: the port is open, but {text}")
+            raise BoardSilentError(f"{self._port}: the port is open, but {text}")

@@ -216,7 +216,7 @@ class ServoGroup:
     def poll(self, deadline: float) -> list[int]:
         """Reads what is due, until a steady time [s] at most. Returns the servos that came back from quarantine.
 
-        Raises BoardSilent if a board has not answered for so long that a servo would be lost.
+        Raises BoardSilentError if a board has not answered for so long that a servo would be lost.
         """
         self.board_watch.check()
         self._read_health()
