@@ -4,7 +4,7 @@ import numpy as np
 from support.phantomx import lying, robot
 
 from hexapod_control.servos.bus.bus_interface import BusTiming, PortGoneError, ServoFault, ServoQuantity, ServoReading
-from hexapod_control.servos.driver.driver_thread import Driver
+from hexapod_control.servos.driver.driver import Driver
 from hexapod_control.servos.protocols.loopback import LoopbackBus
 from hexapod_control.servos.settings.servo_section import ServoSettings, standard
 

@@ -215,7 +215,7 @@ def tick() -> None:
             "servo_driver, thread of the bus",
             "hardware",
             (
-                ("newest targets", "servos/driver/driver_thread.py", "mailbox of one"),
+                ("newest targets", "servos/driver/driver.py", "mailbox of one"),
                 ("setpoints", "servos/driver/setpoints/target_follower.py", "watchdog, arming ramp"),
                 ("last limit", "servos/driver/setpoints/command_limiter.py", "speed, no jump"),
                 ("raw goals", "servos/driver/group/servo_group.py", "calibration, clamp"),

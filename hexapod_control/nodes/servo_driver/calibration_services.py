@@ -29,7 +29,7 @@ from hexapod_control.servos.calibration.guide import STEPS
 from hexapod_control.servos.calibration.remote_dialog import OpenQuestion, RemoteDialog
 from hexapod_control.servos.calibration.session import SAVE, CalibrationSession, check_ranges, parse_steps
 from hexapod_control.servos.driver.bus_lease import BusLease
-from hexapod_control.servos.driver.driver_thread import Driver
+from hexapod_control.servos.driver.driver import Driver
 from hexapod_control.servos.settings.servo_section import LOOPBACK, servo_settings
 
 END_TIMEOUT_S = 3.0  # for a calibration that was cancelled

@@ -32,7 +32,7 @@ from hexapod_control.ros.qos import COMMAND
 from hexapod_control.ros.row_messages import JointLayout
 from hexapod_control.servos.bus.bus_interface import BusError, PortGoneError
 from hexapod_control.servos.bus.serial_port import latency, slow_adapter
-from hexapod_control.servos.driver.driver_thread import Driver
+from hexapod_control.servos.driver.driver import Driver
 from hexapod_control.servos.driver.setpoints.target_watchdog import SILENCE_QUESTION
 from hexapod_control.servos.driver.telemetry import PlannerRequest, Snapshot, TorqueState
 from hexapod_control.servos.driver.torque_switch import HOW_TO_ARM

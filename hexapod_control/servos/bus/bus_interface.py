@@ -93,7 +93,7 @@ class BusTiming:
 
 @dataclass(slots=True)
 class BusCounters:
-    """Frames and errors on the wire since the start."""
+    """Statistics of the wire since the start."""
 
     sent: int = 0  # frames
     received: int = 0  # good frames
@@ -102,7 +102,6 @@ class BusCounters:
     wrong_goals: int = 0  # goals received by a servo with a wrong value
     late: int = 0  # good frames after their deadline
     lateness: float = 0.0  # [s] of replies that are late at present; 0 if none
-    awaited: frozenset[int] = frozenset()  # servo ids whose replies to the last request may still come
     waited: float = 0.0  # [s] spent waiting for replies
     echoes: int = 0  # requests echoed by the line
     misses: dict[int, int] = field(default_factory=dict)  # servo id -> consecutive missing replies
@@ -116,6 +115,10 @@ class Bus(Protocol):
     can_read: ServoQuantity
     counters: BusCounters
     urgent: threading.Event  # set by any thread: a request waits, so do not wait for late replies
+
+    @property
+    def awaited(self) -> frozenset[int]:
+        """Servo ids whose replies to the last request may still come: they are late, not missing."""
 
     def identify(self) -> Mapping[int, str]:
         """Ids and models of the servos that answer; for boards, the ids in the robot file. Raises BusError."""

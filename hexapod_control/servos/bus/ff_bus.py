@@ -104,6 +104,11 @@ class FFBus:
         self.counters, self.urgent = self.exchange.counters, self.exchange.urgent
         self._travel = FFTravel()
 
+    @property
+    def awaited(self) -> frozenset[int]:
+        """Servo ids whose replies to the last request may still come."""
+        return self.exchange.awaited
+
     def identify(self) -> Mapping[int, str]:
         """The models of the servos that answer. Raises BusError if none does, or if one is of another kind."""
         found = answering(self.scan, self.ids, self.exchange.no_answer)

@@ -118,6 +118,7 @@ class Transaction:
         self.wait = wait or ReplyTiming()
         self.counters = BusCounters()
         self.urgent = threading.Event()  # see Bus
+        self.awaited: frozenset[int] = frozenset()  # see Bus
         self.received_bytes = 0  # since the start, good or not
         self._late = LateReplies()
         self._open: OpenRequest | None = None  # its late replies are waited for
@@ -134,17 +135,17 @@ class Transaction:
     def ask(self, frame: bytes, ids: Collection[int], size: int, decoder: FrameDecoder) -> dict[int, FFPacket]:
         """Sends a request that these servos answer with `size` bytes each. Missing answers are not in the result.
 
-        `counters.awaited` are the servos whose answers may still come: in the result of the next call with this frame.
+        `awaited` are the servos whose answers may still come: in the result of the next call with this frame.
         """
         if self.urgent.is_set():
-            self.counters.awaited = frozenset(ids)
+            self.awaited = frozenset(ids)
             return {}
-        self.counters.awaited = frozenset()
+        self.awaited = frozenset()
         request, self._open = self._open, None
         if request is not None:
             self._collect(request)
             if request.frame != frame and not self._ended(request):
-                self._open, self.counters.awaited = request, frozenset(ids)
+                self._open, self.awaited = request, frozenset(ids)
                 return {}
             if request.frame != frame:
                 self._finished, request = request, None
@@ -154,7 +155,7 @@ class Transaction:
             request = self._begin(frame, ids, size, decoder)
             self._collect(request)
         if not self._ended(request):
-            self._open, self.counters.awaited = request, frozenset(request.missing)
+            self._open, self.awaited = request, frozenset(request.missing)
         return request.take()
 
     def ask_once(self, frame: bytes, size: int, decoder: FrameDecoder) -> FFPacket | None:

@@ -16,7 +16,7 @@ from hexapod_control.servos.bus.bus_interface import (
     ServoQuantity,
     ServoReading,
 )
-from hexapod_control.servos.driver.bus_request import BusRequest
+from hexapod_control.servos.driver.bus_thread import BusRequest
 from hexapod_control.servos.preflight.preflight import ReadsRegisters
 
 LeaseResult = TypeVar("LeaseResult")
@@ -59,6 +59,11 @@ class BusLease:
         if not found:
             raise BusError(answer)
         return found[0]
+
+    @property
+    def awaited(self) -> frozenset[int]:
+        """Servo ids whose replies to the last request may still come."""
+        return self._bus.awaited
 
     def identify(self) -> Mapping[int, str]:
         """See `Bus.identify`."""

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.servos.bus.bus_interface import BoardSilentError, BusError, PortGoneError, ServoFault
 from hexapod_control.servos.driver.bus_connection import BusConnection
-from hexapod_control.servos.driver.bus_request import BusRequest
+from hexapod_control.servos.driver.bus_thread import BusRequest
 from hexapod_control.servos.driver.group.restart_watch import RestartWatch
 from hexapod_control.servos.driver.group.servo_group import ServoGroup
 from hexapod_control.servos.driver.group.torque_watch import TorqueWatch

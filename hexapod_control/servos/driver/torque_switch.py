@@ -15,7 +15,7 @@ from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.servos.driver.arming import Arming
 from hexapod_control.servos.driver.bus_connection import BusConnection
 from hexapod_control.servos.driver.bus_lease import BusLease, CurrentLease
-from hexapod_control.servos.driver.bus_request import BusRequest
+from hexapod_control.servos.driver.bus_thread import BusRequest
 from hexapod_control.servos.driver.telemetry import TorqueState
 
 HOW_TO_ARM = "call estop with false, then reset_fault, then arm"  # after an emergency stop

@@ -69,6 +69,11 @@ class Dynamixel2Bus:
         """True unless all profiles are time-based."""
         return not self._timed
 
+    @property
+    def awaited(self) -> frozenset[int]:
+        """Servo ids whose replies to the last request may still come."""
+        return self.exchange.awaited
+
     def identify(self) -> Mapping[int, str]:
         """The models of the servos that answer. Raises BusError if none does, or if one is of another kind."""
         found = answering(self.scan, self.ids, self.exchange.no_answer)
@@ -197,7 +202,7 @@ class Dynamixel2Bus:
             return {}
         if self._fast:
             rows = self._fast_sync(address, length, ids)
-            if len(rows) == len(ids) or self.counters.awaited:
+            if len(rows) == len(ids) or self.exchange.awaited:
                 return rows
             self._fast = False  # a missing servo breaks the common status: individual replies from now on
         return self._ask(codec.sync_read(address, length, ids), ids, length)
@@ -207,8 +212,8 @@ class Dynamixel2Bus:
         decoder = codec.Dynamixel2Decoder([codec.BROADCAST], size - 10)
         packet = self.exchange.ask_once(codec.fast_sync_read(address, length, ids), size, decoder)
         rows = codec.fast_rows(packet.data, length) if packet else {}
-        if self.counters.awaited:
-            self.counters.awaited = frozenset(ids)
+        if self.exchange.awaited:
+            self.exchange.awaited = frozenset(ids)
         return {servo: row for servo, row in rows.items() if servo in ids}
 
     def _ask(self, frame: bytes, ids: Sequence[int], length: int) -> RegisterRows:

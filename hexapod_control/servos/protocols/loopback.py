@@ -18,6 +18,7 @@ class LoopbackBus:
     """Servos without lag, load and faults, which report their positions. Without torque they do not move."""
 
     scale = SCALE
+    awaited: frozenset[int] = frozenset()  # a request ends with all its replies
     can_read = ServoQuantity.POSITION | ServoQuantity.SPEED
 
     def __init__(

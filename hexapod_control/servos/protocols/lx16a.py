@@ -141,6 +141,11 @@ class Lx16aBus:
         self._probe = BoardProbe(port)
         self.counters, self.urgent = self.exchange.counters, self.exchange.urgent
 
+    @property
+    def awaited(self) -> frozenset[int]:
+        """Servo ids whose replies to the last request may still come."""
+        return self.exchange.awaited
+
     def identify(self) -> Mapping[int, str]:
         """The servos that answer. Raises BusError if none does."""
         return answering(self.scan, self.ids, self.exchange.no_answer)

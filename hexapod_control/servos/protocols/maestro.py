@@ -130,6 +130,7 @@ class MaestroBus:
     """
 
     scale = SCALE
+    awaited: frozenset[int] = frozenset()  # a request ends with all its replies
     can_read = ServoQuantity.FAULT
 
     def __init__(self, port: Port, ids: Sequence[int], *, device: int | None = None, crc: bool = False) -> None:

@@ -60,6 +60,7 @@ class Pca9685Bus:
     """
 
     scale = SCALE
+    awaited: frozenset[int] = frozenset()  # a request ends with all its replies
     can_read = ServoQuantity.NONE
 
     def __init__(

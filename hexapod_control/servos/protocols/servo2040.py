@@ -164,6 +164,7 @@ class Servo2040Bus:
     """
 
     scale = SCALE
+    awaited: frozenset[int] = frozenset()  # a request ends with all its replies
 
     def __init__(
         self, port: Port, ids: Sequence[int], *, dialect: Servo2040Dialect | None = None, touch: bool = False

@@ -69,6 +69,7 @@ class Ssc32Bus:
     """
 
     scale = SCALE
+    awaited: frozenset[int] = frozenset()  # a request ends with all its replies
     can_read = ServoQuantity.NONE
 
     def __init__(self, port: Port, ids: Sequence[int], *, battery: str = "", divider: float = 1.0) -> None:

@@ -95,7 +95,7 @@ def test_a_servo_that_is_missing_among_others_costs_no_more_than_the_time_of_its
     assert rig.line.now == approx(due)
     assert rig.counters.waited == approx(rig.line.now - 100.0)
     assert (rig.counters.timeouts, rig.counters.misses) == (1, {1: 0, 2: 1, 3: 0})
-    assert rig.counters.awaited == frozenset()
+    assert rig.exchange.awaited == frozenset()
 
 
 def test_servos_that_all_stop_answering_at_once_are_waited_for_a_little_longer(rig):
@@ -131,10 +131,10 @@ def test_a_call_waits_a_tenth_of_a_second_at_most_and_the_next_one_has_the_late_
     rig.line.late, sent = 0.16, len(rig.line.written)
     due = rig.due()
     assert rig.ask() == []
-    assert rig.counters.awaited == frozenset(IDS)
+    assert rig.exchange.awaited == frozenset(IDS)
     assert rig.line.now == approx(due + MAX_WAIT_S)
     assert rig.ask() == [1, 2, 3]
-    assert rig.counters.awaited == frozenset()
+    assert rig.exchange.awaited == frozenset()
     assert len(rig.line.written) == sent + 1
     assert rig.counters.timeouts == 0
 
@@ -148,7 +148,7 @@ def test_another_request_is_not_sent_before_the_late_replies_have_come_and_they_
         assert rig.ask() == []
         sent = len(rig.line.written)
         assert rig.ask(GOALS) == []
-        assert rig.counters.awaited == frozenset(IDS)
+        assert rig.exchange.awaited == frozenset(IDS)
         assert len(rig.line.written) == sent
         rig.line.late = 0.0
         assert rig.ask(GOALS) == [1, 2, 3]
@@ -194,10 +194,10 @@ def test_bytes_that_came_before_a_request_are_not_taken_for_its_replies(rig):
 def test_nothing_is_asked_while_something_is_urgent(rig):
     rig.exchange.urgent.set()
     assert rig.ask() == [] and rig.line.written == []
-    assert rig.counters.awaited == frozenset(IDS)
+    assert rig.exchange.awaited == frozenset(IDS)
     rig.exchange.urgent.clear()
     assert rig.ask() == [1, 2, 3]
-    assert rig.counters.awaited == frozenset()
+    assert rig.exchange.awaited == frozenset()
 
 
 def test_late_replies_are_not_waited_for_while_something_is_urgent(rig):
@@ -212,7 +212,7 @@ def test_late_replies_are_not_waited_for_while_something_is_urgent(rig):
     rig.line.read = interrupted
     due = rig.due()
     assert rig.ask() == []
-    assert rig.counters.awaited == frozenset(IDS)
+    assert rig.exchange.awaited == frozenset(IDS)
     assert rig.line.now < due + 0.015
     rig.exchange.urgent.clear()
     rig.line.read = read

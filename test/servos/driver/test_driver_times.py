@@ -3,7 +3,7 @@
 import pytest
 
 from hexapod_control.servos.bus import pulse_board, transaction
-from hexapod_control.servos.driver import arming, bus_connection, driver_cycle, driver_thread, snapshot_builder
+from hexapod_control.servos.driver import arming, bus_connection, bus_thread, driver, driver_cycle, snapshot_builder
 from hexapod_control.servos.driver.group import (
     board_loss,
     board_watch,
@@ -30,7 +30,8 @@ DECIDED = {
     arming: "HOLDING_LEG_PAUSE_S=0.05 MOVING_LEG_PAUSE_S=0.2",
     bus_connection: "MIN_BACK_OFF_S=0.02 MAX_BACK_OFF_S=2.0",
     driver_cycle: "GOAL_CYCLES=1.25 READ_SHARE=0.8 MAX_EVENTS=64",
-    driver_thread: "ANSWER_TIMEOUT_S=5.0 UNPLUGGED_ANSWER_TIMEOUT_S=0.5 MIN_LINEAR_RATE_HZ=60.0 OVERRUN_SHARE=0.5",
+    bus_thread: "ANSWER_TIMEOUT_S=5.0 OVERRUN_SHARE=0.5",
+    driver: "UNPLUGGED_ANSWER_TIMEOUT_S=0.5 MIN_LINEAR_RATE_HZ=60.0",
     snapshot_builder: "RATE_WINDOW_S=1.0 MAX_EXTRAPOLATION_S=0.1 DIAGNOSIS_PERIOD_S=0.1",
     board_loss: "SERVOS_AT_ONCE=3 PAUSE_S=0.2",
     board_watch: "QUERY_PERIOD_S=0.1 MIN_SILENCE_S=1.0",

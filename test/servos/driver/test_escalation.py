@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hexapod_control.servos.driver.bus_connection import BackOff
-from hexapod_control.servos.driver.bus_request import BusRequest
-from hexapod_control.servos.driver.driver_thread import BusThread
+from hexapod_control.servos.driver.bus_thread import BusRequest, BusThread
 from hexapod_control.servos.driver.group.presence import Presence
 from hexapod_control.servos.driver.health.escalation import EscalationLadder, LowPass, RetryBudget, Severity
 

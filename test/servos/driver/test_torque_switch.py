@@ -10,7 +10,7 @@ from support.phantomx import lying
 from support.scripted_bus import ScriptedBus, ScriptedDriver
 
 from hexapod_control.servos.bus.bus_interface import BusError, PortGoneError, ServoQuantity
-from hexapod_control.servos.driver.bus_request import BusRequest
+from hexapod_control.servos.driver.bus_thread import BusRequest
 from hexapod_control.servos.driver.telemetry import TorqueState
 from hexapod_control.servos.driver.torque_switch import EmergencyStop
 from hexapod_control.servos.protocols.loopback import LoopbackBus

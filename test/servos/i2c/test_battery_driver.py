@@ -4,7 +4,7 @@ import pytest
 from support.phantomx import robot
 from support.real_time.servo_bench import HIGH, SLACK, ServoBench, reported
 
-from hexapod_control.servos.driver.driver_thread import Driver
+from hexapod_control.servos.driver.driver import Driver
 from hexapod_control.servos.driver.telemetry import PlannerRequest
 from hexapod_control.servos.emulator.chips.io_chips import supply_chip
 from hexapod_control.servos.emulator.chips.supply_chips import EmulatedSupply

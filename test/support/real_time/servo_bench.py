@@ -11,7 +11,7 @@ import pytest
 from support.phantomx import LIMITS, lying, robot
 
 from hexapod_control.servos.bus.serial_port import SerialPort
-from hexapod_control.servos.driver.driver_thread import Driver
+from hexapod_control.servos.driver.driver import Driver
 from hexapod_control.servos.driver.telemetry import TorqueState
 from hexapod_control.servos.emulator.device_registry import emulated_device
 from hexapod_control.servos.emulator.pseudo_terminal import PseudoTerminal

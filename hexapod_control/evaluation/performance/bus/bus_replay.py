@@ -17,7 +17,7 @@ from hexapod_control.core.planner.planner import Planner
 from hexapod_control.evaluation.quality.flat_ground import SLOW_GAIT, TRIPOD, TWISTS, WalkCase, WalkLimits
 from hexapod_control.evaluation.quality.lockstep import CONTROL_PERIOD_S, Course, Lockstep, WalkError, walk
 from hexapod_control.evaluation.quality.walk_quality import WalkQuality
-from hexapod_control.servos.driver.driver_thread import Driver
+from hexapod_control.servos.driver.driver import Driver
 from hexapod_control.servos.emulator.device import EmulatedDevice
 from hexapod_control.servos.emulator.device_registry import emulated_device
 from hexapod_control.servos.emulator.physics_world import PhysicsWorld

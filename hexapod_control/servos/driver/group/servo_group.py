@@ -208,7 +208,7 @@ class ServoGroup:
         for _ in range(MAX_ROUNDS):
             answers = self._bus.read([self.ids[i] for i in missing], self._bus.can_read & MOTION)
             missing = [i for i in missing if not self._take(i, answers.get(self.ids[i]))]
-            tries += not self._bus.counters.awaited
+            tries += not self._bus.awaited
             if not missing or tries == READ_TRIES:
                 break
         return missing
@@ -225,7 +225,7 @@ class ServoGroup:
         returned = self._ping()
         for indices in self._schedule.motion():  # last: it uses all remaining time
             returned += self._read_motion(indices)
-            if not self._bus.counters.awaited:
+            if not self._bus.awaited:
                 self._schedule.was_read(indices[-1])
             if self._clock() >= deadline:
                 break
@@ -239,7 +239,7 @@ class ServoGroup:
             if self._take(i, answers.get(self.ids[i])):
                 if was_away:
                     returned.append(i)
-            elif self.ids[i] not in self._bus.counters.awaited:
+            elif self.ids[i] not in self._bus.awaited:
                 self.presence.missed(i)
         return returned
 
@@ -274,7 +274,7 @@ class ServoGroup:
         if reading is not None:
             self.presence.answered(index, self.servo_clock())
             self.readings.take_health(index, reading)
-        elif self.reports_position and self.ids[index] not in self._bus.counters.awaited:
+        elif self.reports_position and self.ids[index] not in self._bus.awaited:
             self.presence.missed(index)
 
     def torques(self, indices: Sequence[int]) -> dict[int, bool]:

@@ -1,0 +1,133 @@
+"""The thread that owns the bus, and the requests of other threads to it."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections import deque
+from collections.abc import Callable
+
+ANSWER_TIMEOUT_S = 5.0  # of the thread to a caller
+OVERRUN_SHARE = 0.5  # of a cycle; a later cycle counts as an overrun
+
+
+class BusRequest:
+    """Served once by the bus thread; the caller waits for `done` and reads `answer`."""
+
+    def __init__(self, act: Callable[[BusRequest], None], *, urgent: bool = False) -> None:
+        """`act` is called by the bus thread; it calls `finish`, at once or later.
+
+        An `urgent` request does not wait for late replies.
+        """
+        self.act, self.urgent = act, urgent
+        self.answer = ""
+        self.done = threading.Event()
+
+    def serve(self) -> None:
+        """Runs the request. An exception becomes the answer and is raised again for the driver."""
+        try:
+            self.act(self)
+        except Exception as error:
+            self.finish(str(error))
+            raise
+
+    def finish(self, answer: str = "") -> None:
+        """Answers the caller; an empty text is success."""
+        self.answer = answer
+        self.done.set()
+
+
+class BusThread:
+    """Runs cycles at their period and serves requests of other threads. Life cycle: `start`, `stop`.
+
+    Before `start`, requests are served by cycles on the caller's thread.
+    """
+
+    def __init__(
+        self,
+        cycle: Callable[[], None],
+        period: Callable[[], float],
+        clock: Callable[[], float],
+        note: Callable[[str, str], None],
+        hurry: Callable[[], None],
+    ) -> None:
+        """`cycle` serves `requests`; `period` is that of a cycle [s], which may change; `note` takes kind and text.
+
+        `hurry` ends the waits of a cycle.
+        """
+        self.requests: deque[BusRequest] = deque()
+        self.overruns = 0  # cycles that were too late
+        self.after_cycle: Callable[[], None] = _ignore
+        self._cycle, self._period, self._clock, self._note = cycle, period, clock, note
+        self._hurry = hurry
+        self._condition = threading.Condition()
+        self._ending = False
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Starts the thread."""
+        self._thread = threading.Thread(target=self._run, name="servos", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stops the thread and waits until it has ended."""
+        self._ending = True
+        if self._thread is not None:
+            with self._condition:
+                self._condition.notify()
+            self._thread.join(ANSWER_TIMEOUT_S)
+
+    def post(self, request: BusRequest) -> None:
+        """Queues a request for the next cycle, without waiting for an answer."""
+        self.requests.append(request)
+
+    def ask(self, request: BusRequest, timeout_s: float, *, first: bool = False) -> bool:
+        """Has the thread serve a request, before all others if `first`. Returns whether it answered in time."""
+        (self.requests.appendleft if first else self.requests.append)(request)
+        while self._thread is None and not request.done.is_set():
+            self._cycle()
+        if request.urgent:
+            self._hurry()
+        with self._condition:
+            self._condition.notify()
+        return request.done.wait(timeout_s)
+
+    def withdraw(self, request: BusRequest) -> None:
+        """Withdraws a request, unless it is being served."""
+        with contextlib.suppress(ValueError):
+            self.requests.remove(request)
+
+    def _run(self) -> None:
+        due = self._clock()
+        while not self._ending:
+            self._cycle()
+            self._notify()
+            due += self._period()
+            now = self._clock()
+            due = min(due, now + self._period())  # cycles that serve requests run between the periodic ones
+            if now > due + OVERRUN_SHARE * self._period():
+                self.overruns += 1
+                due = now
+            self._rest(due)
+
+    def _notify(self) -> None:
+        """Announces the end of a cycle. A callback that raises is removed, so that the bus thread continues."""
+        try:
+            self.after_cycle()
+        except Exception as error:
+            self.after_cycle = _ignore
+            text = f"joint_states are published by a timer from now on: {type(error).__name__}: {error}; report it"
+            self._note("wake", text)
+
+    def _rest(self, due: float) -> None:
+        """Sleeps until a steady time [s] or a request."""
+        with self._condition:
+            while not (self._ending or self.requests):
+                wait = due - self._clock()
+                if wait <= 0.0:
+                    return
+                self._condition.wait(wait)
+
+
+def _ignore() -> None:
+    """The callback when none is set."""
