@@ -118,7 +118,7 @@ class Bus(Protocol):
 
     @property
     def awaited(self) -> frozenset[int]:
-        """Servo ids whose replies to the last request may still come: they are late, not missing."""
+        """Servo ids whose replies to the last request may still come: they are late, not missing. Boards have none."""
 
     def identify(self) -> Mapping[int, str]:
         """Ids and models of the servos that answer; for boards, the ids in the robot file. Raises BusError."""

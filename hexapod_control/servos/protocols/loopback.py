@@ -18,7 +18,6 @@ class LoopbackBus:
     """Servos without lag, load and faults, which report their positions. Without torque they do not move."""
 
     scale = SCALE
-    awaited: frozenset[int] = frozenset()  # a request ends with all its replies
     can_read = ServoQuantity.POSITION | ServoQuantity.SPEED
 
     def __init__(
@@ -38,7 +37,7 @@ class LoopbackBus:
         if not speed > 0.0:
             raise ValueError(f"speed must be above 0 rad/s, is {speed}")
         self.ids = tuple(ids)
-        self.counters, self.urgent = BusCounters(), threading.Event()
+        self.counters, self.urgent, self.awaited = BusCounters(), threading.Event(), frozenset[int]()
         self._fastest = speed * self.scale.per_rad
         self._clock, self._last = clock, clock()
         self._positions = {i: float((positions or {}).get(i, self.scale.center)) for i in self.ids}

@@ -130,14 +130,13 @@ class MaestroBus:
     """
 
     scale = SCALE
-    awaited: frozenset[int] = frozenset()  # a request ends with all its replies
     can_read = ServoQuantity.FAULT
 
     def __init__(self, port: Port, ids: Sequence[int], *, device: int | None = None, crc: bool = False) -> None:
         """`device` number for frames in the Pololu form, `crc` as set in the control centre."""
         self.ids = checked(ids, LAST_CHANNEL, "Maestro")
         self._wire = WireTiming(port)
-        self.counters, self.urgent = self._wire.counters, self._wire.urgent
+        self.counters, self.urgent, self.awaited = self._wire.counters, self._wire.urgent, frozenset[int]()
         self._staging = PulseStaging(self.ids)
         self._form = MaestroForm(device, crc)
         self.errors = MaestroError.NONE  # kept until `relax` or torque on, as reading clears them on the board

@@ -60,7 +60,6 @@ class Pca9685Bus:
     """
 
     scale = SCALE
-    awaited: frozenset[int] = frozenset()  # a request ends with all its replies
     can_read = ServoQuantity.NONE
 
     def __init__(
@@ -88,7 +87,7 @@ class Pca9685Bus:
             for n in used
         ]
         self._staging = PulseStaging(self.ids)
-        self.counters, self.urgent = BusCounters(), threading.Event()
+        self.counters, self.urgent, self.awaited = BusCounters(), threading.Event(), frozenset[int]()
 
     def identify(self) -> Mapping[int, str]:
         """Checks that every board answers and is a PCA9685; changes nothing."""

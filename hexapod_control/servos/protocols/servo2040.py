@@ -164,7 +164,6 @@ class Servo2040Bus:
     """
 
     scale = SCALE
-    awaited: frozenset[int] = frozenset()  # a request ends with all its replies
 
     def __init__(
         self, port: Port, ids: Sequence[int], *, dialect: Servo2040Dialect | None = None, touch: bool = False
@@ -172,7 +171,7 @@ class Servo2040Bus:
         """Without a dialect, `identify` or the first request detects it. `touch`: the touch inputs are read."""
         self.ids = checked(ids, LAST_CHANNEL, "Servo2040")
         self._wire = WireTiming(port)
-        self.counters, self.urgent = self._wire.counters, self._wire.urgent
+        self.counters, self.urgent, self.awaited = self._wire.counters, self._wire.urgent, frozenset[int]()
         self._staging = PulseStaging(self.ids)
         self.dialect, self._touch = dialect, touch
         self.can_read = ServoQuantity.FAULT if dialect is Servo2040Dialect.FORK else ServoQuantity.NONE

@@ -69,7 +69,6 @@ class Ssc32Bus:
     """
 
     scale = SCALE
-    awaited: frozenset[int] = frozenset()  # a request ends with all its replies
     can_read = ServoQuantity.NONE
 
     def __init__(self, port: Port, ids: Sequence[int], *, battery: str = "", divider: float = 1.0) -> None:
@@ -78,7 +77,7 @@ class Ssc32Bus:
         if battery and battery not in tuple("ABCDEFGH"):
             raise ValueError(f"battery is an analog input from A to H, is {battery!r}")
         self._wire = WireTiming(port)
-        self.counters, self.urgent = self._wire.counters, self._wire.urgent
+        self.counters, self.urgent, self.awaited = self._wire.counters, self._wire.urgent, frozenset[int]()
         self._staging = PulseStaging(self.ids)
         self._battery, self._divider, self._warm = battery, divider, False
         self._unfinished_line = True  # the board may hold an unfinished line
