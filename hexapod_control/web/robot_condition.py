@@ -12,14 +12,15 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
 
+from hexapod_control.core.planner.tick_plan import ON_FEET, UPRIGHT, RobotState
+
 MAX_NODE_SILENCE_S = 3.0  # without diagnostics of a node, after which its values count as stale
 MIN_STANDING_SHARE = 0.6  # of the height in the robot file; lower, a robot found on its feet is not standing
 MIN_SPEED, MIN_TURN = 0.005, 0.05  # [m/s], [rad/s] from which a velocity counts as walking or turning
 NEEDED_NODES = ("gait_planner", "inverse_kinematics")
 HARDWARE_NODES = ("servo_driver", "mujoco_sim")
 OTHER_NODES = ("odometry", "imu_driver")  # without which the robot walks on, but not as well
-UP = ("standing", "walking", "moving")  # states of the planner in which the robot stands on its feet
-DRIVABLE = (*UP, "carried")  # a velocity is enough to continue once the robot is set down
+DRIVABLE = ON_FEET | {RobotState.CARRIED.value}  # a velocity is enough to continue once the robot is set down
 ERROR = 2  # level of a diagnostic status
 
 
@@ -43,16 +44,19 @@ class Step(Enum):
     NONE = ""
 
 
+TONES = {
+    RobotState.SITTING: Tone.CALM,
+    RobotState.RISING: Tone.CALM,
+    RobotState.SINKING: Tone.CALM,
+    RobotState.STANDING: Tone.GOOD,
+    RobotState.WALKING: Tone.GOOD,
+    RobotState.MOVING: Tone.GOOD,
+    RobotState.FALLEN: Tone.BAD,
+    RobotState.CARRIED: Tone.WARN,
+    RobotState.FAULT: Tone.BAD,
+}
 STATES: Mapping[str, tuple[Tone, Step]] = {
-    "sitting": (Tone.CALM, Step.STAND),
-    "rising": (Tone.CALM, Step.SIT),
-    "sinking": (Tone.CALM, Step.STAND),
-    "standing": (Tone.GOOD, Step.SIT),
-    "walking": (Tone.GOOD, Step.SIT),
-    "moving": (Tone.GOOD, Step.SIT),
-    "fallen": (Tone.BAD, Step.STAND),
-    "carried": (Tone.WARN, Step.STAND),
-    "fault": (Tone.BAD, Step.STAND),
+    state.value: (tone, Step.SIT if state.value in UPRIGHT else Step.STAND) for state, tone in TONES.items()
 }
 
 
@@ -157,7 +161,7 @@ def _without_torque(facts: RobotFacts) -> Condition | None:
 
 
 def _faulty(facts: RobotFacts) -> Condition | None:
-    if not facts.errors or facts.state == "fallen":  # its own message has more detail
+    if not facts.errors or facts.state == RobotState.FALLEN.value:  # its own message has more detail
         return None
     node, text = next(iter(facts.errors.items()))
     return replace(_known(facts), say="error", tone=Tone.BAD, values={"node": node, "text": text})
@@ -174,15 +178,15 @@ def _known(facts: RobotFacts) -> Condition:
     why = reason(facts)
     if facts.state not in STATES:
         return Condition("unknown", tone, step, why)
-    if facts.found and facts.state == "rising":
+    if facts.found and facts.state == RobotState.RISING.value:
         return Condition("found", Tone.WARN, Step.STAND, why)
     if _low(facts):
         return Condition("low", Tone.WARN, Step.STAND, why, {"height": round(1000 * (facts.height or 0.0))})
     if facts.motion:
         return Condition("motion", tone, step, why, {"motion": facts.motion})
-    if facts.state == "walking" and _turns_on_the_spot(facts.commanded):
+    if facts.state == RobotState.WALKING.value and _turns_on_the_spot(facts.commanded):
         return Condition("turning", tone, step, why)
-    if facts.state == "walking" and facts.speed >= MIN_SPEED:
+    if facts.state == RobotState.WALKING.value and facts.speed >= MIN_SPEED:
         return Condition("walking_at", tone, step, why, {"speed": round(facts.speed, 2)})
     return Condition(facts.state, tone, step, why)
 
@@ -195,5 +199,5 @@ def _turns_on_the_spot(commanded: tuple[float, float, float]) -> bool:
 
 def _low(facts: RobotFacts) -> bool:
     """True if the robot was found on its feet too low to be called standing."""
-    known = facts.found and facts.height is not None and facts.state in UP
+    known = facts.found and facts.height is not None and facts.state in ON_FEET
     return known and (facts.height or 0.0) < MIN_STANDING_SHARE * facts.full_height

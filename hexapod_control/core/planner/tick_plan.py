@@ -28,6 +28,10 @@ class RobotState(Enum):
     FAULT = "fault"
 
 
+ON_FEET = frozenset(state.value for state in (RobotState.STANDING, RobotState.WALKING, RobotState.MOVING))  # gait_state
+UPRIGHT = ON_FEET | {RobotState.RISING.value}  # on its feet, or about to be: the next posture is sitting
+
+
 @dataclass(frozen=True, slots=True)
 class TickPlan:
     """Targets of one tick and derived quantities: all published data of the tick.

@@ -20,7 +20,6 @@ MAX_POSE = BodyPose(0.03, 0.03, 0.06, 0.2, 0.2, 0.3)  # [m], [rad]
 NORMAL_SHARE = 0.5  # of the robot's maximum speed without turbo, unless a scale is given
 MIN_LIFT_SHARE, MAX_LIFT_SHARE = 0.2, 1.0  # of the robot's step height
 LIFT_SHARE_STEP = 0.1
-UPRIGHT = ("rising", "standing", "walking", "moving")  # robot states in which Start means sit
 DEAD_MAN, TURBO, STOP, STAND = "enable_button", "enable_turbo_button", "stop_button", "stand_button"
 
 
@@ -43,7 +42,8 @@ class RobotStatus:
     maxima: Twist = ZERO  # velocity limits; zero until they are known
     gaits: tuple[str, ...] = ()
     gait: str = ""
-    state: str = ""
+    state: str = ""  # gait_state
+    upright: bool = False  # on its feet or rising: Start means sit
     pose: BodyPose = NEUTRAL  # achieved
 
 
@@ -118,7 +118,7 @@ class GamepadTeleop:
     def _held(self, pad: GamepadState, fresh: frozenset[str], turbo: bool) -> TeleopCommands:
         if STAND in fresh:
             self._pose = NEUTRAL
-            return self._end("sit" if self.robot.state in UPRIGHT else "stand")
+            return self._end("sit" if self.robot.upright else "stand")
         if "walk_button" in fresh:
             self.mode = "walk"
         elif "pose_button" in fresh:

@@ -14,7 +14,7 @@ from hexapod_control.ros.guarded_node import GuardedNode
 from hexapod_control.ros.qos import COMMAND, EVENTS, LATCHED
 from hexapod_control.servos.driver.telemetry import PlannerRequest
 
-DOWN = ("", RobotState.UNKNOWN.value, RobotState.SITTING.value)  # gait_state of a robot that is not on its feet
+DOWN = ("", RobotState.UNKNOWN.value, RobotState.SITTING.value)  # gait_state of a robot that has not got up
 REPEAT_PERIOD_S = 1.0  # between two calls while the fault lasts
 LEG_CHANGE_S = 20.0  # to come to rest and fold a leg; then the request is repeated
 

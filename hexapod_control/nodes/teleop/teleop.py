@@ -19,6 +19,7 @@ from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
+from hexapod_control.core.planner.tick_plan import UPRIGHT
 from hexapod_control.core.steering.gamepad_map import GamepadState
 from hexapod_control.core.steering.gamepad_teleop import GamepadTeleop, TeleopCommands
 from hexapod_control.nodes.announcements.drive_announcement import DriveAnnouncement
@@ -155,7 +156,7 @@ class TeleopNode(GuardedNode):
 
     def on_gait_state(self, message: String) -> None:
         """Takes the state of the robot."""
-        self.teleop.robot.state = message.data
+        self.teleop.robot.state, self.teleop.robot.upright = message.data, message.data in UPRIGHT
 
     def on_body_pose_achieved(self, message: Pose) -> None:
         """Takes the body pose that the robot has reached."""

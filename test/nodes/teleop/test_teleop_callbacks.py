@@ -14,6 +14,7 @@ from support.real_time.ros_bench import overrides
 
 from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.kinematics.se2 import Twist
+from hexapod_control.core.planner.tick_plan import RobotState
 from hexapod_control.core.steering.gamepad_teleop import GamepadScaling, GamepadTeleop, TeleopCommands
 from hexapod_control.nodes.teleop import teleop
 from hexapod_control.nodes.teleop.settings import PoseScale, TeleopSettings
@@ -155,6 +156,12 @@ def test_a_failure_or_the_end_is_a_zero_if_it_was_driving(pad, monkeypatch, driv
     pad.node.safe_stop("on_joy")
     pad.node.request_stop()
     assert pad.velocities == [(0.0, 0.0, 0.0)] * (2 * drives)
+
+
+@pytest.mark.parametrize("state", ["", *(state.value for state in RobotState)])
+def test_start_means_sit_only_on_the_feet_or_while_rising(pad, state):
+    pad.topics.deliver("gait_state", String(data=state))
+    assert pad.node.teleop.robot.upright is (state in ("rising", "standing", "walking", "moving"))
 
 
 def test_what_the_robot_says_of_itself_is_known(pad):
