@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from support.paths import ROOT
 
-from hexapod_control.core.planner.tick_plan import RobotState
+from hexapod_control.core.planner.tick_plan import ON_FEET, RobotState
 from hexapod_control.web.robot_condition import (
     DRIVABLE,
     HARDWARE_NODES,
@@ -16,7 +16,6 @@ from hexapod_control.web.robot_condition import (
     NEEDED_NODES,
     OTHER_NODES,
     STATES,
-    UP,
     PressedStop,
     RobotFacts,
     Step,
@@ -105,9 +104,9 @@ def test_green_needs_torque_height_and_all_nodes():
             joints_age=9.0 if silent else 0.0,
             errors={"servo_driver": "hot"} if error else {},
         )
-        fine = torque is not False and not (latched or found or silent or error) and state in UP
+        fine = torque is not False and not (latched or found or silent or error) and state in ON_FEET
         assert (condition(facts).tone is Tone.GOOD) == fine, facts
-        drivable = torque is not False and not latched and state in DRIVABLE and not (found and state in UP)
+        drivable = torque is not False and not latched and state in DRIVABLE and not (found and state in ON_FEET)
         assert (condition(facts).why == "") == drivable, facts
 
 
