@@ -23,6 +23,7 @@ from hexapod_control.ros.monitoring.qos_monitor import QosMonitor
 from hexapod_control.ros.monitoring.reports import THROTTLE_S, ReportingNode, ReportLevel, SentReport
 from hexapod_control.ros.parameters import CHANGES, accepting_dumps
 from hexapod_control.ros.qos import EVENTS
+from hexapod_control.ros.row_messages import MessageError
 from hexapod_control.ros.transport.handover import Handover, LocalSubscription
 from hexapod_control.ros.transport.topic_publisher import TopicPublisher
 
@@ -30,6 +31,7 @@ __all__ = ["THROTTLE_S", "GuardedNode", "ReportLevel", "SentReport"]
 
 CLOCK = "/clock"
 HOUSEKEEPING_PERIOD_S = 0.5
+DISCOVERY_TIME_S = 2.0  # from the start of a node, for the discovery of others; what is missing later is reported
 ALWAYS_SERVED = ("estop",)  # services of a deactivated node
 
 
@@ -102,7 +104,7 @@ class GuardedNode(ReportingNode):
         self.refusal = reason
         self.report("refusal", ReportLevel.ERROR, reason)
 
-    def refused(self, topic: str, error: messages.MessageError) -> None:
+    def refused(self, topic: str, error: MessageError) -> None:
         """Reports a message that cannot be used."""
         self.report(f"refused {topic}", ReportLevel.WARNING, f"{topic} refused: {error}")
 
@@ -143,7 +145,7 @@ class GuardedNode(ReportingNode):
                 return
             try:
                 callback(content if convert is None else convert(content))
-            except messages.MessageError as error:
+            except MessageError as error:
                 self.refused(topic, error)
             except Exception as error:
                 self.failed(name, error)

@@ -27,10 +27,8 @@ from hexapod_control.core.kinematics.body_pose import BodyPose, quaternion_angle
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.robot import Vector
 from hexapod_control.core.steering.obstacle_avoidance import Scan
-from hexapod_control.ros.row_messages import FeetSample, FootLayout, JointLayout, MessageError, xyz
+from hexapod_control.ros.row_messages import MessageError, xyz
 from hexapod_control.ros.transport.decoding import FootDecoder, ImuDecoder, JointDecoder
-
-__all__ = ["FeetSample", "FootLayout", "JointLayout", "MessageError", "xyz"]
 
 MAX_BODY_SHIFT_M = 10.0
 MAX_FORCE_N = 10_000.0

@@ -14,7 +14,7 @@ from support.real_time.ros_bench import Stream, twist
 
 from hexapod_control.core.kinematics.leg_kinematics import forward
 from hexapod_control.core.steering.arc_steering import turn_radius
-from hexapod_control.ros import messages
+from hexapod_control.ros.row_messages import FootLayout
 
 
 def foot_command(frame="", **points):
@@ -38,7 +38,7 @@ def test_a_foot_goes_to_a_commanded_point_and_comes_back_when_it_is_released(ben
     topic = bench.publisher(MultiDOFJointState, "foot_command")
     goal = raised("left_front")["left_front"]
     topic.publish(foot_command("base_link", left_front=goal))
-    layout, leg = messages.FootLayout(robot()), robot().leg_names.index("left_front")
+    layout, leg = FootLayout(robot()), robot().leg_names.index("left_front")
     bench.until(lambda: rows and np.linalg.norm(layout.feet(rows[-1]).positions[leg] - goal) < 2e-3)
     assert states[-1].data == "moving"
     assert layout.feet(rows[-1]).forces[leg] == 0.0

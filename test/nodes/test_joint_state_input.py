@@ -11,6 +11,7 @@ from hexapod_control.nodes.web.robot_feed import RobotFeed
 from hexapod_control.ros import messages
 from hexapod_control.ros.distribution import stamped_by_default
 from hexapod_control.ros.guarded_node import GuardedNode
+from hexapod_control.ros.row_messages import JointLayout
 
 
 def refusal(node, topic="joint_states"):
@@ -23,7 +24,7 @@ def test_planner_kinematics_and_page_use_no_foreign_joint_states(bench):
     feed = RobotFeed(page, robot(), stamped_by_default(), lambda *what: None)
     feed.watch(wanted=True)
     targets = bench.listen(JointState, "joint_targets")
-    layout = messages.JointLayout(robot())
+    layout = JointLayout(robot())
     joints = bench.publisher(JointState, "joint_states", matched=3)
     odom = bench.publisher(Odometry, "odom")
     for _ in range(3):

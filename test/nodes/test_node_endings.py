@@ -19,6 +19,7 @@ from hexapod_control.nodes.servo_driver.servo_driver import TARGET_SILENCE_S
 from hexapod_control.ros import messages
 from hexapod_control.ros.node_process import STOP_SIGNALS
 from hexapod_control.ros.qos import LATCHED
+from hexapod_control.ros.row_messages import FootLayout, JointLayout
 
 
 def test_a_planner_sets_the_feet_down_ignores_commands_and_ends_with_a_zero(bench):
@@ -34,7 +35,7 @@ def test_a_planner_sets_the_feet_down_ignores_commands_and_ends_with_a_zero(benc
     count = len(velocities), len(targets)
     bench.until(lambda: node.publish_final_state() or (len(velocities) > count[0] and len(targets) > count[1]))
     assert messages.twist(velocities[-1]).is_zero
-    assert messages.FootLayout(robot()).feet(targets[-1]).velocities == pytest.approx(0.0)
+    assert FootLayout(robot()).feet(targets[-1]).velocities == pytest.approx(0.0)
 
 
 def test_a_planner_that_has_to_sit_down_has_not_stopped_before_it_sits(bench):
@@ -100,7 +101,7 @@ def test_a_driver_ends_once_the_planner_reports_that_the_robot_sits(bench):
 
 def test_without_a_planner_a_driver_ends_when_no_targets_arrive(bench):
     ending = Ending(bench)
-    targets, message = bench.publisher(JointState, "joint_targets"), messages.JointLayout(robot())
+    targets, message = bench.publisher(JointState, "joint_targets"), JointLayout(robot())
     timer = bench.probe.create_timer(
         0.05, lambda: targets.publish(message.message(standing_joints(), None, messages.time(0)))
     )

@@ -15,7 +15,7 @@ from support.phantomx import robot
 from hexapod_control.core.kinematics import se2
 from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.ros import messages
-from hexapod_control.ros.messages import FootLayout, JointLayout, MessageError
+from hexapod_control.ros.row_messages import FootLayout, JointLayout, MessageError
 
 KINDS = (String, JointState, MultiDOFJointState, Twist, Pose, Imu, LaserScan)
 ROW = np.arange(18.0).reshape(6, 3) / 10

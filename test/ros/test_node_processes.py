@@ -22,6 +22,7 @@ from hexapod_control.clients.bounded_wait import wait_until
 from hexapod_control.nodes.inverse_kinematics.inverse_kinematics import InverseKinematicsNode
 from hexapod_control.ros import messages
 from hexapod_control.ros.qos import LATCHED
+from hexapod_control.ros.row_messages import FootLayout, JointLayout
 
 FLOOD = """
 import rclpy, sys
@@ -150,7 +151,7 @@ def test_a_signal_while_walking_puts_the_feet_down_and_ends_with_a_zero_and_exit
     bench.until(lambda: chain.process.poll() is not None, 4.0, "end of the planner")
     bench.until(lambda: chain.executed[-1].linear.x == 0.0, 1.0, "a last zero")
     assert chain.process.returncode == 0
-    layout = messages.FootLayout(robot())
+    layout = FootLayout(robot())
     bench.until(lambda: not layout.feet(chain.feet[-1]).velocities.any(), 1.0, "a last row at rest")
     last = layout.feet(chain.feet[-1])
     assert (last.forces > 0.0).all()
@@ -169,7 +170,7 @@ def test_with_sit_on_exit_a_walking_robot_lies_down_before_the_planner_ends(benc
         bench.until(lambda: chain.process.poll() is not None, 10.0, "end of the planner")
         assert chain.process.returncode == 0
         assert [state.data for state in states][-2:] == ["sinking", "sitting"]
-        last = messages.FootLayout(robot()).feet(chain.feet[-1])
+        last = FootLayout(robot()).feet(chain.feet[-1])
         belly = robot().body.center[2] - robot().body.size[2] / 2
         assert (last.positions[:, 2] - robot().foot_radius > belly).all()
         assert_sound(chain.targets)
@@ -197,7 +198,7 @@ def test_the_robot_holds_while_the_planner_is_late_or_killed_until_it_is_back(be
     before, chain.executed[:] = len(chain.targets), []
     chain.process = chain.spawn()
     bench.until(lambda: len(chain.targets) > before, 10.0, "targets of the successor")
-    first, last = (messages.JointLayout(robot()).joints(chain.targets[i]) for i in (before, before - 1))
+    first, last = (JointLayout(robot()).joints(chain.targets[i]) for i in (before, before - 1))
     assert np.abs(first - last).max() < 0.12
     stream.command = lambda: twist(0.08)
     bench.until(lambda: chain.executed and chain.executed[-1].linear.x > 0.07, 10.0)

@@ -76,7 +76,7 @@ def add_bus_arguments(parser: HasArguments) -> None:
     )
 
 
-def settings(args: argparse.Namespace, file: RobotFile) -> ServoSettings:
+def bus_settings(args: argparse.Namespace, file: RobotFile) -> ServoSettings:
     """The bus settings of the robot file, with the given options in place of its values; warns of implausible values.
 
     Raises RobotFileError, ArgumentError or InputError.

@@ -40,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
     except ValueError as error:
         raise InputError(f"--steps: {error}") from None
     file = load(path)
-    settings = bus_access.settings(args, file)
+    settings = bus_access.bus_settings(args, file)
     try:
         check_ranges(settings)
     except ValueError as error:

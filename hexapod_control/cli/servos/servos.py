@@ -69,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
     file = load(args.robot)
     if args.action == "scan" and search.sweeps(args, file):
         return search.sweep_port(args, file)
-    settings = bus_access.settings(args, file)
+    settings = bus_access.bus_settings(args, file)
     with stop_requests() as stop, bus_access.open_bus(settings, force_model=args.force_model) as bus:
         return ACTIONS[args.action](ServoAction(args, bus, settings, file, stop))
 

@@ -20,6 +20,7 @@ from hexapod_control.core.steering.obstacle_avoidance import points, transform_p
 from hexapod_control.ros import messages
 from hexapod_control.ros.message_types import TFMessage
 from hexapod_control.ros.qos import LATCHED, LATCHED_TREE, SENSOR
+from hexapod_control.ros.row_messages import MessageError
 
 MAX_SCAN_AGE_S = 0.6  # in the time of the odometry
 MAX_ODOMETRY_AGE_S = 1.0  # without odometry the robot is stopped
@@ -65,7 +66,7 @@ class PatrolClient(RobotClient):
                 place = item.transform.translation
                 try:
                     yaw = messages.roll_pitch_yaw(item.transform.rotation)[2]
-                except messages.MessageError:
+                except MessageError:
                     continue
                 self._sensors[item.child_frame_id] = Pose(place.x, place.y, yaw)
 
@@ -74,7 +75,7 @@ class PatrolClient(RobotClient):
             return
         try:
             scan = messages.scan(message)
-        except messages.MessageError:
+        except MessageError:
             return
         frame = message.header.frame_id
         self.unplaced_frame = "" if frame in self._sensors or _unprefixed(frame) in BASES else frame

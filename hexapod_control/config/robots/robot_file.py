@@ -30,8 +30,6 @@ from hexapod_control.core.robot import (
     WalkDefaults,
 )
 
-__all__ = ["RobotFile", "RobotFileError", "known_robots", "load"]
-
 _OPTIONAL = (robot_keys.FOOTHOLD, robot_keys.TILT)  # of the place of a leg
 _PLACE = tuple(row.key for row in (*robot_keys.PLACE, *_OPTIONAL))
 

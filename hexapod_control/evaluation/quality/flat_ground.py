@@ -12,7 +12,8 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from hexapod_control.config.robots.robot_file import RobotFile, RobotFileError, load
+from hexapod_control.config.errors import RobotFileError
+from hexapod_control.config.robots.robot_file import RobotFile, load
 from hexapod_control.config.robots.urdf import urdf
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.robot import Robot

@@ -15,7 +15,8 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from hexapod_control.config.robots.robot_file import RobotFileError, load
+from hexapod_control.config.errors import RobotFileError
+from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.robots.urdf import urdf
 from hexapod_control.core.kinematics.se2 import Pose, Twist, log
 from hexapod_control.evaluation.quality.lockstep import CONTROL_PERIOD_S, Lockstep

@@ -15,7 +15,8 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from hexapod_control.config.robots.robot_file import RobotFileError, load
+from hexapod_control.config.errors import RobotFileError
+from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.robots.urdf import urdf
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.planner.planner import Planner

@@ -32,18 +32,17 @@ from hexapod_control.nodes.gait_planner.settings import PlannerSettings
 from hexapod_control.nodes.gait_planner.speed_derating import SpeedDerating
 from hexapod_control.nodes.gait_planner.velocity_input import VelocityInput
 from hexapod_control.nodes.joint_state_input import JointStateInput, MeasuredSample
-from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
+from hexapod_control.ros.guarded_node import DISCOVERY_TIME_S, GuardedNode, ReportLevel
 from hexapod_control.ros.node_process import run
 from hexapod_control.ros.parameters import ParameterError, declare
 from hexapod_control.ros.qos import COMMAND, LATCHED_HISTORY
+from hexapod_control.servos.driver.setpoints.target_watchdog import TARGET_TIMEOUT_S
 
 MAX_TICK_PERIODS = 2.0  # longest time step of a tick: missed ticks are not made up for
-DISCOVERY_TIME_S = 2.0  # from the start, for the discovery of inverse_kinematics
 MAX_STOP_S = 1.5  # [s] for the feet to come down before the process ends
 MAX_SIT_DOWN_S = 7.0  # [s] likewise, for the whole robot
 REHEARSAL_SHARES = (0.1, 0.4)  # of a tick's period for rehearsing a motion, smallest and largest
 LATE_PERIODS = 1.5  # after which a tick counts as late
-MAX_LATENESS_S = 0.2  # of a tick while the robot moves; more is reported
 
 
 class GaitPlannerNode(GuardedNode):
@@ -116,7 +115,7 @@ class GaitPlannerNode(GuardedNode):
     def _report_late(self, seconds: float) -> None:
         last = self.output.last
         moving = last is not None and bool(last.joint_velocity.any())
-        if moving and seconds > MAX_LATENESS_S and not self.simulated_time:
+        if moving and seconds > TARGET_TIMEOUT_S and not self.simulated_time:
             text = f"a tick came {seconds:.2f} s late, the robot held meanwhile: the computer or this process was busy"
             self.report("late", ReportLevel.WARNING, text)
 

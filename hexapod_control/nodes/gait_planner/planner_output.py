@@ -23,6 +23,7 @@ from hexapod_control.nodes.gait_planner.settings import PlannerSettings
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.qos import COMMAND, LATCHED
+from hexapod_control.ros.row_messages import FootLayout, JointLayout
 
 MAX_DELIVERY_S = 0.5  # [s] for the delivery of the last messages to all subscribers
 MARKER_RATE_HZ = 10.0
@@ -53,8 +54,8 @@ class PlannerOutput:
         self._node = node
         self._planner = planner
         self._settings = settings
-        self._feet = messages.FootLayout(planner.robot)
-        self._joints = messages.JointLayout(planner.robot)
+        self._feet = FootLayout(planner.robot)
+        self._joints = JointLayout(planner.robot)
         self._foot_targets = node.create_publisher(MultiDOFJointState, "foot_targets", COMMAND)
         self._joint_motion = node.create_publisher(JointState, "joint_motion", COMMAND)
         self._margin = node.create_publisher(Float64, "stability_margin", COMMAND)

@@ -14,6 +14,7 @@ from hexapod_control.core.sensing.sensor_inputs import Adaptation, MishapDetecti
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.qos import COMMAND, DISPLAY
+from hexapod_control.ros.row_messages import FootLayout
 
 EFFECT_OF_LOSS = {  # by topic: how the robot walks without it, and what to check
     "foot_states": "the feet come down as on flat ground; does a contact sensor, servo_driver or mujoco_sim send it?",
@@ -27,7 +28,7 @@ class SensorInput:
     def __init__(self, node: GuardedNode, planner: Planner) -> None:
         """Subscribes to nothing yet."""
         self._node, self._sensors = node, planner.sensors
-        self._feet = messages.FootLayout(planner.robot)
+        self._feet = FootLayout(planner.robot)
         self._subscriptions: dict[str, Subscription] = {}
 
     def adapt(self, adaptation: Adaptation, mishap_detection: MishapDetection) -> None:

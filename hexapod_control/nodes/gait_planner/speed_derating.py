@@ -7,9 +7,9 @@ import math
 from std_msgs.msg import Float64
 
 from hexapod_control.core.planner.planner import Planner
-from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.qos import LATCHED
+from hexapod_control.ros.row_messages import MessageError
 
 MIN_SHARE = 0.01  # a smaller share is zero
 
@@ -26,7 +26,7 @@ class SpeedDerating:
     def on_speed_share(self, message: Float64) -> None:
         """A new share: refused if not finite, clamped to 0 to 1."""
         if not math.isfinite(message.data):
-            raise messages.MessageError(f"must be a number from 0 to 1, is {message.data}")
+            raise MessageError(f"must be a number from 0 to 1, is {message.data}")
         share = min(message.data, 1.0) if message.data >= MIN_SHARE else 0.0
         if share != self.value:
             level = ReportLevel.WARNING if share < 1.0 else ReportLevel.OK

@@ -21,6 +21,7 @@ from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.monitoring.qos_monitor import node_name
 from hexapod_control.ros.qos import COMMAND
+from hexapod_control.ros.row_messages import xyz
 
 WATCH_PERIOD_S = 0.05  # between two checks of the timeout
 SOURCES_AGE_S = 1.0  # after which the names of the publishers are looked up again
@@ -75,7 +76,7 @@ class VelocityInput:
 
     def on_arc(self, message: Vector3) -> None:
         """Handles an arc: x is the travel of the outermost foot per stance [m], y the curvature (arc_steering.py)."""
-        travel, curvature, unused = messages.xyz(message)
+        travel, curvature, unused = xyz(message)
         try:
             ArcStep(travel=travel, curvature=curvature)
         except MotionError as error:

@@ -21,16 +21,15 @@ from hexapod_control.nodes.announcements.graph_presence import create_exclusive_
 from hexapod_control.nodes.inverse_kinematics.joint_target_filter import FilteredTargets, JointTargetFilter
 from hexapod_control.nodes.joint_state_input import JointStateInput, MeasuredSample
 from hexapod_control.ros import messages
-from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
+from hexapod_control.ros.guarded_node import DISCOVERY_TIME_S, GuardedNode, ReportLevel
 from hexapod_control.ros.node_process import run
 from hexapod_control.ros.parameters import RobotSettings, declare
 from hexapod_control.ros.qos import COMMAND
 from hexapod_control.ros.row_messages import FootLayout, JointLayout
+from hexapod_control.servos.driver.setpoints.target_watchdog import TARGET_TIMEOUT_S
 
 MAX_PAUSE_S = 0.5  # between two targets; after a longer pause the next ones start from measured joints
 FLOWING_S = 0.1  # between two targets of a motion at most
-DISCOVERY_TIME_S = 2.0  # from the start, for the first joint_states
-MAX_LATENESS_S = 0.2  # of targets while the robot moves; more is reported, and the driver holds
 MIN_MOVING_SPEED_RAD_S = 1e-3  # of a joint target; below it the motion ends, and targets may stop
 WATCH_PERIOD_S = 0.05
 SILENCE_S = 0.25  # without targets, after which this node may end with the planner
@@ -121,9 +120,9 @@ class InverseKinematicsNode(GuardedNode):
     def watch(self) -> None:
         """Takes measured joints, and reports targets that are late while the robot moves."""
         self.take_polled()
-        if self._moving and self._silence() > MAX_LATENESS_S:
+        if self._moving and self._silence() > TARGET_TIMEOUT_S:
             self._moving = False
-            text = f"no foot_targets for {MAX_LATENESS_S:g} s while moving: the robot holds; has gait_planner ended, "
+            text = f"no foot_targets for {TARGET_TIMEOUT_S:g} s while moving: the robot holds; has gait_planner ended, "
             self.report("late", ReportLevel.WARNING, f"{text}or is the computer overloaded?")
 
     def status(self) -> Mapping[str, object]:

@@ -29,6 +29,7 @@ from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.node_process import run
 from hexapod_control.ros.parameters import declare
 from hexapod_control.ros.qos import COMMAND, EVENTS, LATCHED
+from hexapod_control.ros.row_messages import MessageError
 
 SOURCE = "joystick"
 WATCH_PERIOD_S = 0.02  # between two checks of the gamepad's silence
@@ -69,7 +70,7 @@ class TeleopNode(GuardedNode):
         try:
             commands = self.teleop.update(pad)
         except ValueError as error:
-            raise messages.MessageError(f"{error}; check the driver of the gamepad") from None
+            raise MessageError(f"{error}; check the driver of the gamepad") from None
         if self._last_joy is None:
             missing = ", ".join(self.teleop.map.missing(pad))
             if missing:
@@ -141,9 +142,7 @@ class TeleopNode(GuardedNode):
         """Takes the velocity limits, to which full deflection is scaled."""
         limits = messages.twist(message)
         if not all(0.0 <= limit <= MAX_LIMIT for limit in limits):
-            raise messages.MessageError(
-                f"{tuple(limits)} are not velocity limits; send numbers from 0 to {MAX_LIMIT:g}"
-            )
+            raise MessageError(f"{tuple(limits)} are not velocity limits; send numbers from 0 to {MAX_LIMIT:g}")
         self.teleop.robot.maxima = limits
 
     def on_gaits(self, message: String) -> None:

@@ -31,7 +31,7 @@ from hexapod_control.nodes.web.terrain_boxes import boxes
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode
 from hexapod_control.ros.qos import DISPLAY, LATCHED
-from hexapod_control.ros.row_messages import FootLayout
+from hexapod_control.ros.row_messages import FootLayout, MessageError
 from hexapod_control.web.page_state import DrawnState, drawing
 from hexapod_control.web.robot_condition import PressedStop, RobotFacts, condition
 
@@ -92,7 +92,7 @@ class NewestMessage:
             self._value, self._decoded = None, data
             try:
                 self._value = self._convert(self._decode(data))
-            except messages.MessageError as error:
+            except MessageError as error:
                 self._node.refused(self._topic, error)
         return self._value
 

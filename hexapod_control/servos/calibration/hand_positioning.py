@@ -6,13 +6,12 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from hexapod_control.servos.bus.bus_interface import Bus, BusError, ServoQuantity
-from hexapod_control.servos.settings.joint_calibration import JointCalibration
+from hexapod_control.servos.settings.joint_calibration import SERVOS_PER_LEG, JointCalibration
 
 JOG_SPEED = 0.6  # [rad/s]
 GOAL_PERIOD_S = 0.02  # between two goals
 READ_TRIES = 4
 SETTLE_TIME_S = 0.3
-SERVOS_PER_LEG = 3
 
 
 class HandPositioning:

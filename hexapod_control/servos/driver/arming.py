@@ -11,8 +11,8 @@ import math
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.servos.bus.bus_interface import BusError
 from hexapod_control.servos.driver.group.servo_group import ServoGroup
+from hexapod_control.servos.settings.joint_calibration import SERVOS_PER_LEG
 
-SERVOS_PER_LEG = 3
 HOLDING_LEG_PAUSE_S = 0.05  # between legs whose servos hold their position
 MOVING_LEG_PAUSE_S = 0.2  # between legs whose servos move to the assumed pose
 

@@ -12,7 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from hexapod_control.core.kinematics.arrays import Array, read_only
+from hexapod_control.core.names import JOINTS
 
+SERVOS_PER_LEG = len(JOINTS)  # neighbours in row order
 ROUNDING = 1e-6  # [rad] beyond a limit: rounding, not counted as a clamp
 
 

@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from hexapod_control.config.document import plain, read
-from hexapod_control.config.robots.robot_file import RobotFileError, implausible, known_robots, load, resolve
+from hexapod_control.config.errors import RobotFileError
+from hexapod_control.config.robots.robot_file import implausible, known_robots, load, resolve
 
 Data = dict[str, Any]
 Mutation = tuple[str, Callable[[Data], None], tuple[str, ...]]

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from hexapod_control.config import shipped_files
-from hexapod_control.config.robots.robot_file import RobotFileError, known_robots, load, resolve
+from hexapod_control.config.errors import RobotFileError
+from hexapod_control.config.robots.robot_file import known_robots, load, resolve
 from hexapod_control.config.shipped_files import share
 from hexapod_control.core.kinematics.leg_kinematics import inverse
 from hexapod_control.core.names import STANDARD

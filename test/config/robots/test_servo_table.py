@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from hexapod_control.config.robots.robot_file import RobotFileError, load
+from hexapod_control.config.errors import RobotFileError
+from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.robots.servo_table import CatalogServo, ServoFigures, nearest_models, servo_table, versions
 from hexapod_control.config.robots.urdf import urdf
 from hexapod_control.config.shipped_files import share

@@ -28,6 +28,7 @@ from hexapod_control.core.workspace.robot_gaits import gaits
 from hexapod_control.core.workspace.twist_limits import MIN_COMMAND, TwistLimits
 from hexapod_control.nodes.gait_planner.velocity_filter import VelocityFilter
 from hexapod_control.ros import messages
+from hexapod_control.ros.row_messages import FootLayout, JointLayout, MessageError
 
 FLOATS = st.one_of(
     st.floats(),
@@ -117,7 +118,7 @@ def test_any_body_pose_is_taken_as_far_as_the_legs_reach_or_is_refused(position,
         operator, planner = commands()
         try:
             operator.request_pose(messages.body_pose(message))
-        except messages.MessageError as error:
+        except MessageError as error:
             assert refused(error)
             assert any(part in str(error) for part in ("; send metres", " has norm "))
         steps(planner)
@@ -132,8 +133,8 @@ def test_any_goal_of_a_foot_is_in_reach_or_is_refused(leg, goal):
     message.transforms = [Transform(translation=Vector3(**dict(zip("xyz", goal, strict=True))))]
     operator, planner = commands()
     try:
-        refusal = operator.guide_feet(messages.FootLayout(robot()).positions(message))
-    except messages.MessageError as error:
+        refusal = operator.guide_feet(FootLayout(robot()).positions(message))
+    except MessageError as error:
         refusal = str(error)
     assert not refusal or refused(refusal)
     steps(planner)
@@ -145,8 +146,8 @@ def test_any_measured_joints_leave_targets_between_them_and_the_limits(values):
     message = JointState(name=list(joint_names(robot().leg_names)), position=values)
     planner = Planner(robot())
     try:
-        joints = messages.JointLayout(robot()).joints(message)
-    except messages.MessageError as error:
+        joints = JointLayout(robot()).joints(message)
+    except MessageError as error:
         assert refused(error)
         return
     verdict = JointPlausibility(robot()).check(joints, 0.0, 0.0)
@@ -170,10 +171,10 @@ def test_any_forces_and_any_imu_leave_a_walk_in_reach(loads, rates, acceleration
     imu.angular_velocity = Vector3(**dict(zip("xyz", rates, strict=True)))
     imu.linear_acceleration = Vector3(**dict(zip("xyz", acceleration, strict=True)))
     try:
-        planner.sensors.contacts.take(messages.FootLayout(robot()).forces(feet).tolist())
+        planner.sensors.contacts.take(FootLayout(robot()).forces(feet).tolist())
         reading = messages.inertial(imu)
         planner.sensors.imu.take_reading(reading.orientation[:2], reading.angular_velocity, reading.acceleration)
-    except messages.MessageError as error:
+    except MessageError as error:
         assert refused(error)
         assert any(
             part in str(error)
@@ -202,7 +203,7 @@ def test_any_arc_in_its_bounds_is_walked_within_the_limits(travel, curvature):
 def test_any_push_is_bounded_or_refused(values):
     try:
         assert max(map(abs, messages.force(Wrench(force=Vector3(**dict(zip("xyz", values, strict=True))))))) <= 1e4
-    except messages.MessageError as error:
+    except MessageError as error:
         assert refused(error)
 
 

@@ -10,6 +10,7 @@ from hexapod_control.core.planner.planner import Planner
 from hexapod_control.nodes.gait_planner import foot_markers as foot_markers_module
 from hexapod_control.nodes.gait_planner.foot_markers import foot_markers
 from hexapod_control.ros import messages
+from hexapod_control.ros.row_messages import xyz
 
 STAMP = messages.time(7_500_000_000)
 
@@ -20,7 +21,7 @@ def shown(planner, plan):
 
 
 def points(marker):
-    return np.array([messages.xyz(point) for point in marker.points])
+    return np.array([xyz(point) for point in marker.points])
 
 
 def color(value):

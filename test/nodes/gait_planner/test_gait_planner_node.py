@@ -37,6 +37,7 @@ from hexapod_control.nodes.servo_driver.servo_driver import ServoDriverNode
 from hexapod_control.ros import messages
 from hexapod_control.ros.parameters import ParameterError
 from hexapod_control.ros.qos import LATCHED, SENSOR
+from hexapod_control.ros.row_messages import FootLayout, JointLayout
 
 
 def drive(bench, node, command, condition, seconds=4.0):
@@ -60,7 +61,7 @@ def test_the_chain_stands_up_walks_and_sits_down_with_every_joint_target_in_its_
     bench.until(lambda: planner.planner.state.value == "sitting", 8.0)
     bench.spin(0.5)
     assert not kinematics.last_report("late"), "targets end after a motion"
-    layout = messages.JointLayout(robot())
+    layout = JointLayout(robot())
     rows = np.array([layout.joints(message) for message in targets])
     times = np.array([messages.nanoseconds(message.header.stamp) * 1e-9 for message in targets])
     lower, upper, speed = np.moveaxis(
@@ -79,7 +80,7 @@ def test_the_chain_stands_up_walks_and_sits_down_with_every_joint_target_in_its_
 def test_without_a_target_subscriber_the_robot_stays_and_later_starts_from_measured_joints(bench):
     node = bench.planner(False, stand_on_start=True)
     states = bench.publisher(JointState, "joint_states")
-    layout = messages.JointLayout(robot())
+    layout = JointLayout(robot())
     start = standing_joints() + np.array([0.3, 0.5, -0.4])
     bench.probe.create_timer(STEP, lambda: states.publish(layout.message(start, None, messages.time(1))))
     bench.until(lambda: node.last_report("unheard"))
@@ -99,9 +100,9 @@ def test_a_robot_that_already_stands_is_taken_over_without_a_step(bench):
     bench.listen(JointState, "joint_motion")
     bench.until(lambda: node.output.has_target_subscribers)
     states = bench.publisher(JointState, "joint_states")
-    states.publish(messages.JointLayout(robot()).message(standing_joints(), None, messages.time(1)))
+    states.publish(JointLayout(robot()).message(standing_joints(), None, messages.time(1)))
     bench.until(lambda: node.planner.state.value == "standing" and rows)
-    feet = messages.FootLayout(robot()).feet(rows[-1])
+    feet = FootLayout(robot()).feet(rows[-1])
     solution = inverse(robot(), feet.positions, standing_joints())
     assert solution.reached
     assert solution.joints == pytest.approx(standing_joints(), abs=1e-6)
@@ -343,7 +344,7 @@ def test_diagnostics_show_rate_source_and_last_refusal(bench):
 
 def test_sensors_are_subscribed_while_enabled_and_a_lost_one_is_reported(bench):
     node = bench.planner(adaptive_touch_down=True, fall_detection=False, stuck_detection=False)
-    layout, sender = messages.FootLayout(robot()), bench.publisher(MultiDOFJointState, "foot_states")
+    layout, sender = FootLayout(robot()), bench.publisher(MultiDOFJointState, "foot_states")
     zero = np.zeros((6, 3))
 
     def sent(forces):

@@ -24,6 +24,7 @@ from hexapod_control.nodes.gait_planner.motions import motion_input
 from hexapod_control.nodes.inverse_kinematics.inverse_kinematics import InverseKinematicsNode
 from hexapod_control.ros import messages
 from hexapod_control.ros.qos import LATCHED
+from hexapod_control.ros.row_messages import FootLayout, JointLayout
 
 
 @pytest.fixture
@@ -53,7 +54,7 @@ def test_a_shipped_motion_is_rehearsed_and_then_reaches_the_servos_from_start_to
     assert {"pose", "leg"} <= {word[1] for word in words}
     assert [state.data for state in motions.gait_states][-2:] == ["moving", "standing"]
     assert_sound(rows)
-    layout, leg = messages.JointLayout(robot()), robot().leg_names.index("left_front")
+    layout, leg = JointLayout(robot()), robot().leg_names.index("left_front")
     heights = [forward(robot(), layout.joints(row))[leg, 2] for row in rows]
     assert max(heights) > heights[0] + 0.09, "the leg that waves is well above the ground"
 
@@ -162,7 +163,7 @@ def test_an_infeasible_motion_is_refused_with_file_line_and_time_before_the_robo
     assert float(reason.rsplit("(", 1)[1].split()[0]) >= 0.5
     assert motions.node.last_report("motion") in [f"motion reach refused: {reason.split(' ', 3)[3]}"]
     bench.until(lambda: any("reach.yaml:5" in message.status[0].message for message in diagnostics))
-    layout = messages.FootLayout(robot())
+    layout = FootLayout(robot())
     assert np.ptp([layout.feet(row).positions for row in rows], axis=0).max() < 1e-9
 
 
@@ -239,7 +240,7 @@ def test_a_velocity_that_runs_out_does_not_disturb_a_motion(bench, tmp_path):
     bench.until(lambda: motions.node.last_report("cmd_vel timeout"))
     rows = bench.listen(MultiDOFJointState, "foot_targets")
     bench.until(lambda: len(rows) > 75)
-    leg = messages.FootLayout(robot()).names.index("left_front_foot")
+    leg = FootLayout(robot()).names.index("left_front_foot")
     assert rows[-1].wrench[leg].force.z == 0.0, "the leg is still in the air"
     motions.until("lift done 100", 10.0)
 

@@ -14,8 +14,8 @@ from hexapod_control.core.sensing.imu_estimator import BodyReading
 from hexapod_control.core.statics.static_stability import GRAVITY
 from hexapod_control.nodes.imu_driver import imu_driver
 from hexapod_control.nodes.imu_driver.imu_driver import THREAD, ImuDriverNode
-from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import ReportLevel
+from hexapod_control.ros.row_messages import xyz
 from hexapod_control.servos.bus.bus_interface import PortGoneError
 from hexapod_control.servos.i2c.i2c_port import TransferError
 from hexapod_control.servos.i2c.imu_chips import ImuSample
@@ -168,8 +168,8 @@ def test_a_message_has_the_reading_its_stamp_and_its_covariances(chip):
     (message,) = chip.topics.sent["imu/data"]
     q = message.orientation
     assert (q.w, q.x, q.y, q.z) == READING.attitude
-    assert messages.xyz(message.angular_velocity) == READING.rate
-    assert messages.xyz(message.linear_acceleration) == READING.acceleration
+    assert xyz(message.angular_velocity) == READING.rate
+    assert xyz(message.linear_acceleration) == READING.acceleration
     assert message.header.frame_id == "imu_link"
     tilt, heading, bias = (math.radians(degrees) ** 2 for degrees in (1.0, 5.0, 10.0))
     for found, expected in (

@@ -24,6 +24,7 @@ from hexapod_control.nodes.inverse_kinematics.joint_target_filter import (
     JointTargetFilter,
 )
 from hexapod_control.ros import messages
+from hexapod_control.ros.row_messages import FootLayout, JointLayout
 
 ZEROS = np.zeros((6, 3))
 SPEED = np.array([[joint.no_load_speed for joint in leg.joints] for leg in robot().legs])
@@ -155,7 +156,7 @@ class Chain:
         self.feet = self.bench.publisher(MultiDOFJointState, "foot_targets")
         self.joints = self.bench.publisher(JointState, "joint_motion")
         self.bench.until(lambda: self.node.count_subscribers("joint_targets") > 0)
-        self.layout, self.foot_layout = messages.JointLayout(robot()), messages.FootLayout(robot())
+        self.layout, self.foot_layout = JointLayout(robot()), FootLayout(robot())
 
     def seed(self, joints):
         self.states.publish(self.layout.message(joints, None, messages.time(1)))

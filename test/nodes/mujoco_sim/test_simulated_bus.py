@@ -31,9 +31,9 @@ from hexapod_control.evaluation.quality.walk_quality import planar_pose
 from hexapod_control.nodes.inverse_kinematics.inverse_kinematics import InverseKinematicsNode
 from hexapod_control.nodes.mujoco_sim.mujoco_sim import MujocoSimNode
 from hexapod_control.nodes.servo_driver.servo_driver import ServoDriverNode
-from hexapod_control.ros import messages
 from hexapod_control.ros.parameters import ParameterError
 from hexapod_control.ros.qos import COMMAND, LATCHED
+from hexapod_control.ros.row_messages import FootLayout
 from hexapod_control.servos.emulator.physics_world import PhysicsWorld
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.servo_section import servo_settings
@@ -148,7 +148,7 @@ def test_servo_loads_on_the_wire_show_which_feet_carry_load(bench, tmp_path):
     assert bench.call(Trigger, "stand").success
     bench.until(lambda: planner.planner.state is RobotState.STANDING, 15.0, "standing")
     assert driver.status()["feet"].startswith("learning")
-    agree, layout = [], messages.FootLayout(FILE.robot)
+    agree, layout = [], FootLayout(FILE.robot)
 
     def compare(message):
         agree.append(np.mean((layout.forces(message) > 0.0) == (simulator.world.simulation.foot_forces > 0.02)))

@@ -17,7 +17,7 @@ from hexapod_control.nodes.mujoco_sim.settings import SimulatorSettings
 from hexapod_control.nodes.mujoco_sim.simulation_output import SimulationOutput
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import ReportLevel
-from hexapod_control.ros.row_messages import FootLayout, JointLayout
+from hexapod_control.ros.row_messages import FootLayout, JointLayout, xyz
 from hexapod_control.sim.imu_noise import ImuNoise
 from hexapod_control.sim.mujoco_model import front_camera_place
 from hexapod_control.sim.simulation import InertialReading, SimulationReading
@@ -82,10 +82,10 @@ def test_joints_feet_and_the_true_pose_are_those_of_the_reading():
         "world",
         "one/base_link",
     )
-    assert messages.xyz(truth.pose.pose.position) == (1.0, -2.0, 0.1)
+    assert xyz(truth.pose.pose.position) == (1.0, -2.0, 0.1)
     assert messages.roll_pitch_yaw(truth.pose.pose.orientation) == pytest.approx((0.1, -0.2, 3.1))
-    assert messages.xyz(truth.twist.twist.linear) == (0.04, 0.05, 0.06)
-    assert messages.xyz(truth.twist.twist.angular) == (0.1, 0.2, 0.3)
+    assert xyz(truth.twist.twist.linear) == (0.04, 0.05, 0.06)
+    assert xyz(truth.twist.twist.angular) == (0.1, 0.2, 0.3)
     assert not any(truth.pose.covariance) and not any(truth.twist.covariance)
     node.topics["simulator/floating_base_state"].listeners = 0
     output.state(SEEN, STAMP)
@@ -145,7 +145,7 @@ def test_scans_come_at_their_rate_half_a_millisecond_early_at_most_and_again_aft
     assert len(scans) == 6
     (place,) = node.sent("/tf_static")[0].transforms
     assert (place.header.frame_id, place.child_frame_id) == ("a/base_link", "a/lidar_link")
-    assert messages.xyz(place.transform.translation) == Rays.position
+    assert xyz(place.transform.translation) == Rays.position
 
 
 def test_collisions_are_published_when_there_are_more(lidar):
@@ -210,7 +210,7 @@ def test_the_optical_frame_of_the_camera_looks_forward_and_down_with_x_to_the_ri
     (place,) = node.sent("/tf_static")[0].transforms
     assert (place.header.frame_id, place.child_frame_id) == ("a/base_link", "a/camera_optical_frame")
     (x, y, z), pitch = front_camera_place(robot())
-    assert messages.xyz(place.transform.translation) == pytest.approx((x, y, z))
+    assert xyz(place.transform.translation) == pytest.approx((x, y, z))
     turn = Placement(BodyPose(0.0, 0.0, 0.0, *messages.roll_pitch_yaw(place.transform.rotation)), 0.0)
     axes = [_turned(turn, axis) for axis in ((1.0, 0.0, 0.0), (0.0, 0.0, 1.0))]
     assert axes[0] == pytest.approx((0.0, -1.0, 0.0), abs=1e-9)

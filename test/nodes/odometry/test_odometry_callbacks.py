@@ -19,7 +19,7 @@ from hexapod_control.nodes.odometry.odometry import OdometryNode
 from hexapod_control.nodes.odometry.usage_input import UsageInput
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import ReportLevel
-from hexapod_control.ros.row_messages import FootLayout, JointLayout
+from hexapod_control.ros.row_messages import FootLayout, JointLayout, xyz
 
 PLANAR = np.array([[0.1, 0.2, 0.3], [0.2, 0.4, 0.5], [0.3, 0.5, 0.6]])
 FORCES = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
@@ -174,7 +174,7 @@ def test_odom_has_pose_speed_frames_and_covariances(make):
     (message,) = made.odom()
     assert (message.header.frame_id, message.child_frame_id) == ("one/odom", "one/base_footprint")
     assert message.header.stamp == messages.time(100_250_000_000)
-    assert messages.xyz(message.pose.pose.position) == (1.0, -2.0, 0.0)
+    assert xyz(message.pose.pose.position) == (1.0, -2.0, 0.0)
     assert messages.roll_pitch_yaw(message.pose.pose.orientation) == pytest.approx((0.0, 0.0, 0.5))
     assert messages.twist(message.twist.twist) == (0.04, 0.05, 0.3)
     for found, planar in ((message.pose.covariance, PLANAR), (message.twist.covariance, 2.0 * PLANAR)):

@@ -21,6 +21,7 @@ from hexapod_control.ros import messages
 from hexapod_control.ros.message_types import TFMessage
 from hexapod_control.ros.parameters import ParameterError
 from hexapod_control.ros.qos import SENSOR
+from hexapod_control.ros.row_messages import FootLayout, JointLayout
 
 MANY = QoSProfile(depth=50)
 ROLLING = 0.02  # of the distance: rolling of the feet's balls, which the plan neglects and odometry does not
@@ -39,8 +40,8 @@ class Drive:
         self.odom = bench.listen(Odometry, "odom", MANY)
         self.tf = bench.listen(TFMessage, "/tf", MANY)
         self.joints_topic = "joint_targets" if parameters.get("mode") == "commanded" else "joint_states"
-        self.feet = messages.FootLayout(robot())
-        self.joints = messages.JointLayout(robot())
+        self.feet = FootLayout(robot())
+        self.joints = JointLayout(robot())
         self.to_feet = bench.publisher(MultiDOFJointState, "foot_targets")
         self.to_joints = bench.publisher(JointState, self.joints_topic)
         bench.until(lambda: bench.probe.count_publishers("odom") and bench.probe.count_publishers("/tf"))

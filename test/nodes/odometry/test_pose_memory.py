@@ -16,6 +16,7 @@ from hexapod_control.nodes.odometry import pose_memory
 from hexapod_control.nodes.odometry.odometry import OdometryNode
 from hexapod_control.nodes.odometry.pose_memory import UNSEEN_SPEED, PoseMemory
 from hexapod_control.ros import messages
+from hexapod_control.ros.row_messages import JointLayout
 
 NAME = "/one/odometry"
 POSE = Pose(1.0, -2.0, 0.5)
@@ -54,7 +55,7 @@ def test_odom_continues_from_the_last_pose_after_a_crash(bench):
     assert re.match(r"restarted: odom continues from its last pose, \d\.\d s old", node.last_report("restart"))
     odom, joints = bench.listen(Odometry, "odom"), bench.publisher(JointState, "joint_states")
     bench.until(lambda: bench.probe.count_publishers("odom"))
-    layout = messages.JointLayout(robot())
+    layout = JointLayout(robot())
     bench.probe.create_timer(0.02, lambda: joints.publish(layout.message(standing_joints(), None, messages.time(0))))
     bench.until(lambda: odom)
     place = odom[-1].pose.pose

@@ -15,6 +15,7 @@ from hexapod_control.nodes.servo_driver.driver_output import DriverOutput
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode
 from hexapod_control.ros.qos import LATCHED
+from hexapod_control.ros.row_messages import FootLayout
 from hexapod_control.servos.driver.telemetry import Snapshot, TorqueState
 
 STAMP = messages.time(7_000_000_000)
@@ -148,7 +149,7 @@ def foot_states(node):
     """Positions, velocities and forces that were published last."""
     message = node.sent("foot_states")[-1]
     assert message.header.stamp == STAMP
-    return messages.FootLayout(robot()).feet(message)
+    return FootLayout(robot()).feet(message)
 
 
 @pytest.mark.parametrize("speeds", [None, np.full((6, 3), 0.25)], ids=["speeds unknown", "speeds"])

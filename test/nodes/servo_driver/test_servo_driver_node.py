@@ -26,6 +26,7 @@ from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import ReportLevel
 from hexapod_control.ros.parameters import ParameterError
 from hexapod_control.ros.qos import LATCHED
+from hexapod_control.ros.row_messages import JointLayout
 from hexapod_control.servos.driver.health.servo_health import SILENCE_LIMIT_S
 from hexapod_control.servos.driver.telemetry import TorqueState
 from hexapod_control.servos.protocol_registry import PROTOCOLS
@@ -336,7 +337,7 @@ def test_an_adapter_that_holds_bytes_back_is_reported(bench, wire, monkeypatch):
 def test_after_a_failed_callback_the_driver_holds_the_joints_until_the_next_targets(bench):
     node, targets = bench.driver(standing_joints()), bench.publisher(JointState, "joint_targets")
     goal = standing_joints() + np.array([0.3, 0.0, 0.0])
-    message = messages.JointLayout(robot()).message(goal, None, messages.time(0))
+    message = JointLayout(robot()).message(goal, None, messages.time(0))
 
     def missing():
         return np.abs(node.driver.snapshot.joints - goal).max()

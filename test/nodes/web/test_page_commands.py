@@ -21,6 +21,7 @@ from hexapod_control.nodes.web.page_commands import (
     PageCommands,
 )
 from hexapod_control.ros import messages
+from hexapod_control.ros.row_messages import xyz
 from hexapod_control.web.protocol import (
     DriveMessage,
     GaitMessage,
@@ -165,7 +166,7 @@ def test_pose_gait_push_and_speed_are_passed_on(page):
     page.does(SpeedMessage(0.3))
     (pose,), (push,) = page.node.sent("body_pose"), page.node.sent("mujoco_sim/push")
     assert tuple(messages.body_pose(pose)) == pytest.approx((0.01, 0.02, 0.03, 0.1, 0.2, 0.3))
-    assert messages.xyz(push.force) == (10.0, -5.0, 0.0) and page.texts("gait") == ["wave"]
+    assert xyz(push.force) == (10.0, -5.0, 0.0) and page.texts("gait") == ["wave"]
     assert page.commands.speed == 0.3 and page.answers == []
 
 

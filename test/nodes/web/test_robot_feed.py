@@ -19,6 +19,7 @@ from hexapod_control.nodes.web.robot_feed import MAX_AGE_S, MAX_SILENCE_S, Robot
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode
 from hexapod_control.ros.qos import LATCHED
+from hexapod_control.ros.row_messages import FootLayout, JointLayout
 
 STAMP = messages.time(7_000_000_000)
 TWIST = Twist(0.1, -0.05, 0.4)
@@ -47,7 +48,7 @@ class Feed:
         return self.bench.until(lambda: expected.items() <= self.feed.state().items(), what=f"{expected}")
 
     def loaded(self, feet):
-        return messages.FootLayout(robot()).message(FEET, FEET, 5.0 * np.array(feet), STAMP)
+        return FootLayout(robot()).message(FEET, FEET, 5.0 * np.array(feet), STAMP)
 
 
 def test_values_no_longer_published_are_no_longer_shown_except_the_last_pose(bench):
@@ -57,7 +58,7 @@ def test_values_no_longer_published_are_no_longer_shown_except_the_last_pose(ben
     covariance = np.zeros((6, 6))
     velocity = ((TWIST.vx, TWIST.vy, 0.0), (0.0, 0.0, TWIST.wz))
     moving = messages.odometry_message(pose, velocity, (covariance, covariance), ("odom", "base_footprint"), STAMP)
-    feed.joints.publish(messages.JointLayout(robot()).message(standing_joints(), None, STAMP))
+    feed.joints.publish(JointLayout(robot()).message(standing_joints(), None, STAMP))
     feed.odometry.publish(moving)
     where = {"odom": [1.0, -2.0, 0.5], "achieved": list(TWIST)}
     feed.shown(**where, silent=False)
@@ -86,7 +87,7 @@ def test_the_condition_of_the_robot_follows_from_its_nodes_torque_state_and_moti
             diagnostics.publish(messages.diagnostics(f"/{name}", "", 0, "ok", {}, STAMP))
         values = {"torque": "True", "emergency stop": "no"}
         diagnostics.publish(messages.diagnostics("/servo_driver", "", level, text, values, STAMP))
-        feed.joints.publish(messages.JointLayout(robot()).message(standing_joints(), None, STAMP))
+        feed.joints.publish(JointLayout(robot()).message(standing_joints(), None, STAMP))
 
     def says(say, **values):
         """Waits for a message and its values."""
@@ -181,7 +182,7 @@ def test_the_status_has_what_the_planner_announces(bench):
 
 def test_a_message_that_cannot_be_used_shows_nothing(bench):
     feed = Feed(bench)
-    feed.joints.publish(messages.JointLayout(robot()).message(standing_joints(), None, STAMP))
+    feed.joints.publish(JointLayout(robot()).message(standing_joints(), None, STAMP))
     feed.targets.publish(feed.loaded(PLANNED))
     feed.shown(planted=PLANNED)
     broken = feed.loaded(PLANNED)
@@ -199,7 +200,7 @@ def test_a_message_that_is_too_large_is_refused_and_not_kept(bench):
 
 def test_what_is_only_drawn_is_received_while_a_page_is_open(bench):
     feed = Feed(bench)
-    feed.joints.publish(messages.JointLayout(robot()).message(standing_joints(), None, STAMP))
+    feed.joints.publish(JointLayout(robot()).message(standing_joints(), None, STAMP))
     feed.shown(silent=False)
     feed.feed.watch(wanted=False)
     drawn = (feed.joints, feed.targets, feed.states, feed.odometry, feed.margin, feed.command)
@@ -208,5 +209,5 @@ def test_what_is_only_drawn_is_received_while_a_page_is_open(bench):
     feed.feed.watch(wanted=True)
     bench.until(lambda: all(publisher.get_subscription_count() for publisher in drawn))
     feed.feed.watch(wanted=True)
-    feed.joints.publish(messages.JointLayout(robot()).message(standing_joints(), None, STAMP))
+    feed.joints.publish(JointLayout(robot()).message(standing_joints(), None, STAMP))
     feed.shown(silent=False)

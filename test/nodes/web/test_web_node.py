@@ -45,6 +45,7 @@ from hexapod_control.nodes.web.web import STATUS_PERIOD_S, WebNode
 from hexapod_control.ros import messages
 from hexapod_control.ros.parameters import ParameterError
 from hexapod_control.ros.qos import DISPLAY, LATCHED
+from hexapod_control.ros.row_messages import JointLayout
 from hexapod_control.web.page_state import level, shape
 from hexapod_control.web.protocol import DriveMessage
 from hexapod_control.web.sessions.client_sessions import DEAD_MAN_S, Forward
@@ -431,7 +432,7 @@ def test_the_page_sees_joints_feet_battery_and_the_sentences_of_diagnostics(web,
     joints = bench.publisher(JointState, "joint_states")
     battery = bench.publisher(BatteryState, "battery_state")
     diagnostics = bench.publisher(DiagnosticArray, "/diagnostics", QoSProfile(depth=10))
-    layout = messages.JointLayout(robot())
+    layout = JointLayout(robot())
     stamp = bench.probe.get_clock().now().to_msg()
     values = {"loop [Hz]": "49.9", "left_front_coxa_joint temperature [C]": "41.5"}
 

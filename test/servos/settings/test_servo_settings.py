@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from support.phantomx import robot
 
-from hexapod_control.config.errors import ArgumentError
-from hexapod_control.config.robots.robot_file import RobotFileError, load, resolve
+from hexapod_control.config.errors import ArgumentError, RobotFileError
+from hexapod_control.config.robots.robot_file import load, resolve
 from hexapod_control.core.names import JOINTS
 from hexapod_control.servos.settings.servo_section import (
     Battery,

@@ -23,6 +23,7 @@ from hexapod_control.nodes.servo_driver.servo_driver import ServoDriverNode
 from hexapod_control.ros import messages
 from hexapod_control.ros.distribution import stamped_by_default
 from hexapod_control.ros.qos import COMMAND
+from hexapod_control.ros.row_messages import JointLayout
 from hexapod_control.ros.transport.executor import Spinner
 
 STEP = 0.02  # [s]
@@ -214,7 +215,7 @@ def wait_for_stop(bench, node, seconds=TIMEOUT + RAMP + LATE):
 
 def assert_sound(rows):
     """Checks that joint targets are within the limits and no faster than their servos."""
-    layout = messages.JointLayout(robot())
+    layout = JointLayout(robot())
     joints = np.array([layout.joints(message) for message in rows])
     assert np.isfinite(joints).all()
     assert (joints >= LIMITS[..., 0]).all()

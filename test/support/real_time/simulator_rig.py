@@ -8,7 +8,7 @@ from support.phantomx import robot, standing_joints
 from support.real_time.ros_bench import overrides
 
 from hexapod_control.nodes.mujoco_sim.mujoco_sim import MujocoSimNode
-from hexapod_control.ros import messages
+from hexapod_control.ros.row_messages import JointLayout
 
 MANY = QoSProfile(depth=50)
 
@@ -24,7 +24,7 @@ class Rig:
         self.node = bench.add(MujocoSimNode(parameter_overrides=overrides(**parameters)))
         self.states = bench.listen(JointState, "joint_states", MANY)
         self.truth = bench.listen(Odometry, "simulator/floating_base_state", MANY)
-        self.layout = messages.JointLayout(robot())
+        self.layout = JointLayout(robot())
         self.targets = bench.publisher(JointState, "joint_targets")
         bench.until(lambda: self.states and self.truth)
 

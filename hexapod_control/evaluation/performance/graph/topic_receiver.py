@@ -16,6 +16,7 @@ from hexapod_control.core.robot import Robot
 from hexapod_control.ros import messages
 from hexapod_control.ros.client_node import ClientNode
 from hexapod_control.ros.qos import COMMAND, LATCHED
+from hexapod_control.ros.row_messages import JointLayout
 
 COMMAND_PERIOD_S = 0.1
 
@@ -26,7 +27,7 @@ class ReceiverSide:
     def __init__(self, node: Any, namespace: str, robot: Robot, start: Array, echo: bool) -> None:
         """`start` are the first joint angles (n, 3) [rad]; without `echo`, another node publishes joint_states."""
         self._node = node
-        self._layout = messages.JointLayout(robot)
+        self._layout = JointLayout(robot)
         self._start = start
         self._echo = echo
         self.twist = ZERO

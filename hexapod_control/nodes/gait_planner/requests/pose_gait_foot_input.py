@@ -13,6 +13,7 @@ from hexapod_control.core.robot import Robot
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.qos import COMMAND
+from hexapod_control.ros.row_messages import FootLayout, MessageError
 
 
 class PoseGaitFootInput:
@@ -21,7 +22,7 @@ class PoseGaitFootInput:
     def __init__(self, node: GuardedNode, commands: OperatorCommands, robot: Robot, frame: str) -> None:
         """`frame` is the name of base_link."""
         self._node, self._commands, self._frame = node, commands, frame
-        self._feet = messages.FootLayout(robot)
+        self._feet = FootLayout(robot)
         node.create_subscription(Pose, "body_pose", self.on_body_pose, COMMAND)
         node.create_subscription(String, "gait", self.on_gait, COMMAND)
         node.create_subscription(MultiDOFJointState, "foot_command", self.on_foot_command, COMMAND)
@@ -43,7 +44,7 @@ class PoseGaitFootInput:
         """Moves single feet to points; if one is refused, none moves. Without points, guided feet come down."""
         if message.header.frame_id not in ("", self._frame):
             text = f"its frame is {quoted(message.header.frame_id)}; send points in {self._frame}"
-            raise messages.MessageError(text)
+            raise MessageError(text)
         refusal = self._commands.guide_feet(self._feet.positions(message))
         if refusal:
             self._node.report("foot", ReportLevel.WARNING, f"foot_command refused: {refusal}")

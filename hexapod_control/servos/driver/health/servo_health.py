@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from hexapod_control.servos.driver.arming import SERVOS_PER_LEG
 from hexapod_control.servos.driver.group.read_schedule import BROWN_OUT_SHARE
 from hexapod_control.servos.driver.group.servo_group import ServoGroup
 from hexapod_control.servos.driver.health.battery_monitor import BatteryMonitor
@@ -17,6 +16,7 @@ from hexapod_control.servos.driver.health.escalation import (
 from hexapod_control.servos.driver.health.heat_monitor import HeatMonitor
 from hexapod_control.servos.driver.health.line_health import LineHealth
 from hexapod_control.servos.driver.telemetry import Diagnosis, PlannerRequest
+from hexapod_control.servos.settings.joint_calibration import SERVOS_PER_LEG
 from hexapod_control.servos.settings.servo_section import OnLost, ServoSettings
 
 MANY_SILENT_S = 0.15  # of many servos: the robot stops

@@ -5,7 +5,8 @@ import re
 import pytest
 from support.drives import fitting, standing_planner
 
-from hexapod_control.config.robots.robot_file import RobotFileError, from_text, known_robots, resolve
+from hexapod_control.config.errors import RobotFileError
+from hexapod_control.config.robots.robot_file import from_text, known_robots, resolve
 from hexapod_control.config.robots.rules.stance_score import best_stance
 from hexapod_control.core.gait.gait_table import AUTO
 from hexapod_control.core.kinematics.se2 import Twist

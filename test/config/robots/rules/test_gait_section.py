@@ -4,7 +4,8 @@ import pytest
 from support.drives import DIRECTIONS, drive, fitting, standing_planner
 from support.robots.other_robots import reordered
 
-from hexapod_control.config.robots.robot_file import RobotFileError, load
+from hexapod_control.config.errors import RobotFileError
+from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.shipped_files import share
 from hexapod_control.core.names import STANDARD
 from hexapod_control.core.workspace.robot_gaits import gaits

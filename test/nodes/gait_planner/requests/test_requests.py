@@ -22,7 +22,7 @@ from hexapod_control.nodes.gait_planner.requests.pose_gait_foot_input import Pos
 from hexapod_control.nodes.gait_planner.requests.posture_services import PostureServices
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import ReportLevel
-from hexapod_control.ros.row_messages import FootLayout
+from hexapod_control.ros.row_messages import FootLayout, MessageError
 
 
 class Commands:
@@ -193,7 +193,7 @@ def test_feet_are_guided_in_the_frame_of_the_body(body):
         node.deliver("foot_command", message)
     assert commands.asked == [("guide_feet", dict.fromkeys(LEGS, (1.0, 1.0, 1.0)))] * 2 and not node.reports
     message.header.frame_id = "base_link"
-    with pytest.raises(messages.MessageError, match="its frame is 'base_link'; send points in one/base_link"):
+    with pytest.raises(MessageError, match="its frame is 'base_link'; send points in one/base_link"):
         node.deliver("foot_command", message)
     commands.refusal = "out of reach"
     node.deliver("foot_command", MultiDOFJointState())

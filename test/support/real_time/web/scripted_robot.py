@@ -19,6 +19,7 @@ from hexapod_control.evaluation.performance.page.chromium import Browser
 from hexapod_control.nodes.web.web import WebNode
 from hexapod_control.ros import messages
 from hexapod_control.ros.qos import LATCHED
+from hexapod_control.ros.row_messages import JointLayout
 
 FINE = {
     "gait_planner": (0, "ok", {"pose": "requested", "lift scale": "1.00"}),
@@ -56,7 +57,7 @@ class ScriptedRobot:
             bench.probe.create_service(Trigger, name, self._taker(name, Trigger))
         bench.probe.create_service(SetBool, "estop", self._taker("estop", SetBool))
         bench.until(lambda: services_ready(self.node, "stand", "sit", "estop", "arm", "reset_fault"))
-        self._layout = messages.JointLayout(robot())
+        self._layout = JointLayout(robot())
         self.joints = self.goal = standing_joints()
         self.nodes = dict(FINE)
         self.latched["gaits"].publish(String(data="tripod,wave"))
