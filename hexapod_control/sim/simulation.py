@@ -129,10 +129,6 @@ class Simulation:
         self.data.xfrc_applied[self.world.base, :3] = force
         self._push_until = self.data.time + duration
 
-    def set_friction(self, friction: float) -> None:
-        """Sets the coefficient of sliding friction of every contact."""
-        self.model.geom_friction[:, 0] = friction
-
     def changed(self, urdf: str, settings: WorldSettings) -> Simulation:
         """Returns a simulation of the same robot in another world, standing at the origin."""
         return Simulation(self.robot, urdf, settings)

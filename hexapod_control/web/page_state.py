@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -33,8 +33,19 @@ class DrawnState:
     commanded: tuple[float, float, float] | None = None  # [m/s], [m/s], [rad/s]
     achieved: tuple[float, float, float] | None = None
     margin: float | None = None  # [m]
+    planted: tuple[bool, ...] = ()  # feet; see `locate_body`
     height: float = 0.0  # [m] of base_link, last known
-    tilt: tuple[float, float] = field(default=(0.0, 0.0))  # [rad] roll, pitch
+    tilt: tuple[float, float] = (0.0, 0.0)  # [rad] roll, pitch, last known
+
+    def locate_body(self, robot: Robot) -> None:
+        """Updates the planted feet and the pose of the body; the last pose holds if the feet do not give one."""
+        if self.joints is None:
+            return
+        feet = np.asarray(forward(robot, self.joints))
+        self.planted = tuple(planted(self, feet))
+        pose = level(robot, feet, self.planted)
+        if pose is not None:
+            self.height, self.tilt = pose[0], pose[1:]
 
 
 def shape(robot: Robot) -> dict[str, Any]:
@@ -94,7 +105,7 @@ def level(robot: Robot, feet: Array, planted_feet: Sequence[bool]) -> tuple[floa
 
 
 def drawing(robot: Robot, values: DrawnState) -> dict[str, Any]:
-    """Returns the fields of one `state` message."""
+    """Returns the fields of one `state` message; the body is where `locate_body` has found it."""
     fields: dict[str, Any] = {
         "odom": _rounded(values.odometry),
         "commanded": _rounded(values.commanded),
@@ -104,13 +115,8 @@ def drawing(robot: Robot, values: DrawnState) -> dict[str, Any]:
     }
     if values.joints is None:
         return fields
-    feet = np.asarray(forward(robot, values.joints))
-    planted_feet = planted(values, feet)
-    pose = level(robot, feet, planted_feet)
-    if pose is not None:
-        values.height, values.tilt = pose[0], pose[1:]
     fields["joints"] = _rounded(np.ravel(values.joints).tolist())
-    fields["planted"] = [int(value) for value in planted_feet]
+    fields["planted"] = [int(value) for value in values.planted]
     fields["body"] = _rounded((values.height, *values.tilt))
     fields["mass"] = _rounded(center_of_mass(robot, values.joints.tolist()))
     return fields

@@ -15,7 +15,6 @@ from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import Pose, TwistStamped
 from geometry_msgs.msg import Twist as TwistMessage
 from nav_msgs.msg import Odometry
-from rclpy.subscription import Subscription
 from sensor_msgs.msg import BatteryState, JointState, MultiDOFJointState
 from std_msgs.msg import Bool, Float64, String
 from visualization_msgs.msg import MarkerArray
@@ -27,11 +26,12 @@ from hexapod_control.core.names import joint_names
 from hexapod_control.core.robot import Robot
 from hexapod_control.nodes.joint_state_input import JointStateInput
 from hexapod_control.nodes.web.diagnostics_summary import NodeStatus, RecentStatuses, ages, errors, short_name, summary
+from hexapod_control.nodes.web.newest_message import NewestMessage
 from hexapod_control.nodes.web.terrain_boxes import boxes
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode
-from hexapod_control.ros.qos import DISPLAY, LATCHED
-from hexapod_control.ros.row_messages import FootLayout, MessageError
+from hexapod_control.ros.qos import LATCHED
+from hexapod_control.ros.row_messages import FootLayout
 from hexapod_control.web.page_state import DrawnState, drawing
 from hexapod_control.web.robot_condition import PressedStop, RobotFacts, condition
 
@@ -41,60 +41,6 @@ MAX_BATTERY_AGE_S = 5.0
 DIAGNOSTICS_DEPTH = 20
 LATCHED_TEXTS = ("gait_state", "gait_active", "gait_selected", "gaits", "lost_legs", "motions", "command_source")
 ESTOP_REPORT_S = 2.0  # from an E-STOP of a page until the hardware node reports it
-
-
-class NewestMessage:
-    """The newest message of a topic whose rate is higher than that of the page: decoded only when read.
-
-    `Any`: message classes have no common base.
-    """
-
-    def __init__(self, node: GuardedNode, kind: Any, topic: str, convert: Callable[[Any], Any]) -> None:
-        """Subscribes to nothing yet.
-
-        `convert` is called once per message that is read; it raises MessageError for one that cannot be used.
-        """
-        self._node, self._kind, self._topic, self._convert = node, kind, topic, convert
-        self._subscription: Subscription | None = None
-        self._decode = messages.decoder(kind)
-        self._value: Any = None
-        self._bytes: bytes | None = None  # of the newest message
-        self._decoded: bytes | None = None  # of self._value
-        self._at = -math.inf  # [s] steady time
-
-    def watch(self, *, wanted: bool) -> None:
-        """Subscribes while the messages are wanted."""
-        if wanted and self._subscription is None:
-            self._subscription = self._node.create_subscription(self._kind, self._topic, self._take, DISPLAY, raw=True)
-        elif not wanted and self._subscription is not None:
-            self._node.destroy_subscription(self._subscription)
-            self._subscription = self._bytes = self._value = None
-            self._at = -math.inf
-
-    def _take(self, data: bytes) -> None:
-        self._bytes = messages.bounded(data)
-        self._at = time.monotonic()
-
-    @property
-    def age(self) -> float:
-        """Seconds since the newest message arrived."""
-        return time.monotonic() - self._at
-
-    def read(self, within: float) -> Any:
-        """Value of the newest message if it is at most `within` [s] old, else None. Only one thread may call it.
-
-        None, too, for a message that is refused.
-        """
-        if self.age > within:
-            return None
-        data = self._bytes
-        if data is not None and data is not self._decoded:
-            self._value, self._decoded = None, data
-            try:
-                self._value = self._convert(self._decode(data))
-            except MessageError as error:
-                self._node.refused(self._topic, error)
-        return self._value
 
 
 class RobotFeed:
@@ -122,6 +68,7 @@ class RobotFeed:
         self._facts = RobotFacts(full_height=robot.walk.height)  # those that change slowly
         self._torque: bool | None = None
         self.statuses: dict[str, NodeStatus] = {}  # of all nodes, by their short name
+        self._summary = summary({}, self._joint_names)
         self._estop: tuple[str, float] | None = None  # who has pressed it, and when [s]
         self.terrain: list[list[float]] = []
         self.on_terrain: Callable[[], None] = lambda: None
@@ -213,6 +160,7 @@ class RobotFeed:
         if odometry is not None:
             drawn.odometry, drawn.achieved = odometry
         drawn.margin = self._margin.read(MAX_AGE_S)
+        drawn.locate_body(self._robot)
         return {
             **drawing(self._robot, drawn),
             "state": self._texts["gait_state"],
@@ -257,11 +205,10 @@ class RobotFeed:
 
     # --- status: twice a second -----------------------------------------------------------------------------------
 
-    def status(self) -> dict[str, Any]:
-        """The fields of a `status` message."""
-        now = time.monotonic()
-        nodes = self._diagnostics.at(now)
-        found = summary(nodes, self._joint_names)
+    def evaluate_diagnostics(self) -> None:
+        """Updates `statuses` and what `status` and `state` say of the nodes."""
+        nodes = self._diagnostics.at(time.monotonic())
+        found = self._summary = summary(nodes, self._joint_names)
         self._facts = replace(
             self._facts,
             torque=found["torque"],
@@ -271,6 +218,9 @@ class RobotFeed:
             errors=errors(nodes),
         )
         self.statuses = {short_name(name): status for name, status in nodes.items()}
+
+    def status(self) -> dict[str, Any]:
+        """The fields of a `status` message."""
         return {
             "state": self._texts["gait_state"],
             "gait": self._texts["gait_active"],
@@ -283,7 +233,7 @@ class RobotFeed:
             "source": self._texts["command_source"],
             "simulated": bool(self._node.count_publishers("simulator/floating_base_state")),
             "battery": self._battery.read(MAX_BATTERY_AGE_S),
-            **found,
+            **self._summary,
         }
 
 

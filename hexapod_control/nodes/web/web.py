@@ -178,6 +178,7 @@ class WebNode(GuardedNode):
             self.server.send(client, "invitation", {"url": urls[0], "urls": urls, "rows": rows, "once": once})
 
     def _send_status(self) -> None:
+        self.feed.evaluate_diagnostics()
         status = {**self.feed.status(), "speed": self.commands.speed, "camera": self._camera.available}
         status |= self._recorder.status()
         levels = {name: (each, each.shown_level) for name, each in self.feed.statuses.items()}

@@ -190,7 +190,7 @@ def test_a_foot_caught_under_an_obstacle_slows_the_walk_and_comes_free():
 def test_a_robot_with_one_side_on_ice_stays_up_and_goes_where_it_is_sent():
     walk = Walk()
     model = walk.simulation.model
-    walk.simulation.set_friction(0.1)
+    model.geom_friction[:, 0] = 0.1
     left = [
         foot for foot, leg in zip(walk.simulation.world.feet, walk.planner.robot.legs, strict=True) if leg.hip[1] > 0
     ]

@@ -188,7 +188,7 @@ def test_friction_decides_whether_a_push_of_half_the_weight_slides_the_robot(fri
 def test_the_slip_of_a_sliding_robot_is_the_distance_of_its_loaded_feet(phantomx):
     robot, _ = phantomx
     simulation = settled(phantomx)
-    simulation.set_friction(0.1)
+    simulation.model.geom_friction[:, 0] = 0.1
     recorder = QualityRecorder(simulation)
     simulation.push(np.array([0.3 * robot.mass * GRAVITY, 0.0, 0.0]), 0.3)
     places, loaded = [], []

@@ -93,7 +93,8 @@ def test_the_condition_of_the_robot_follows_from_its_nodes_torque_state_and_moti
         """Waits for a message and its values."""
 
         def now():
-            found = feed.feed.status() and feed.feed.state()["now"]
+            feed.feed.evaluate_diagnostics()
+            found = feed.feed.state()["now"]
             return found["say"], found["values"]
 
         bench.until(lambda: now() == (say, values), what=f"{say} {values}; is {now()}")

@@ -56,12 +56,14 @@ def test_an_overload_is_recovered_three_times_in_five_minutes():
 
 def test_three_misses_quarantine_and_only_a_ping_a_second_is_left():
     presence = Presence(3, 0.5, 0.0)
-    assert [presence.missed(1) for _ in range(3)] == [False, False, True]
-    assert [presence.quarantined(i) for i in range(3)] == [False, True, False]
+    for away in (False, False, True):
+        presence.missed(1)
+        assert [presence.quarantined(i) for i in range(3)] == [False, away, False]
     assert not presence.lost(1, 0.4)
     assert presence.lost(1, 0.5)
     assert [presence.due_ping(now) for now in (0.1, 0.2, 1.0, 1.1, 2.0)] == [1, None, None, 1, None]
-    assert presence.answered(1, 2.1)
+    presence.answered(1, 2.1)
+    assert not presence.quarantined(1)
     assert presence.due_ping(9.0) is None
 
 

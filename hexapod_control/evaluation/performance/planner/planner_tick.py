@@ -11,7 +11,7 @@ import numpy as np
 from hexapod_control.config.robots.robot_file import RobotFile
 from hexapod_control.core.kinematics.arrays import Array, read_only
 from hexapod_control.core.kinematics.body_pose import NEUTRAL
-from hexapod_control.core.kinematics.leg_kinematics import LegJoints, forward, inverse, joint_velocities
+from hexapod_control.core.kinematics.leg_kinematics import LegJoints, inverse, joint_velocities
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.kinematics.whole_body import joints_at_offset
 from hexapod_control.core.motions.motion_player import MotionPlayer, RehearsedMotion
@@ -56,14 +56,6 @@ def python_tick(planner: Planner | MotionPlayer, robot: Robot, joints: Array) ->
     solution = inverse(robot, plan.feet, joints)
     joint_velocities(robot, solution.joints, plan.feet_velocity)
     return solution.joints
-
-
-def kinematics_difference(robot: Robot, kinematics: CKinematics, joints: Array) -> float:
-    """Returns the maximum difference [m or rad] between Python and C for joint angles (n, 3) [rad]."""
-    feet, angles = kinematics.run(joints, 1)
-    expected = forward(robot, joints)
-    differences = (feet - expected, angles - inverse(robot, expected, joints).joints)
-    return max(float(np.abs(difference).max()) for difference in differences)
 
 
 def measure(robot_file: RobotFile, progress: Callable[[str], None]) -> dict[str, object]:

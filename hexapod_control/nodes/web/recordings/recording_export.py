@@ -64,6 +64,7 @@ def frames(bag: Bag, robot: Robot, mapping: JointMapping | None) -> Iterator[dic
         margin = values.get("margin [m]")
         drawn.margin = margin if isinstance(margin, float) else None
         state = values.get("state", "")
+        drawn.locate_body(robot)
         yield {**drawing(robot, drawn), "at": round(at, 3), "state": state, "forces": _rounded(drawn.forces)}
 
 

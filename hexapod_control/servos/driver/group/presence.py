@@ -20,17 +20,14 @@ class Presence:
         self._lost_after = lost_after
         self._pinged = [-math.inf] * count
 
-    def answered(self, index: int, now: float) -> bool:
-        """Counts an answer. Returns True if the servo was quarantined."""
-        back = self.quarantined(index)
+    def answered(self, index: int, now: float) -> None:
+        """Records an answer, which ends a quarantine."""
         self.misses[index], self.last_answer[index] = 0, now
-        return back
 
-    def missed(self, index: int) -> bool:
-        """Counts a miss. Returns True if it is the one that quarantines the servo."""
+    def missed(self, index: int) -> None:
+        """Counts a miss; too many in a row quarantine the servo."""
         self.misses[index] += 1
         self.total[index] += 1
-        return self.misses[index] == QUARANTINE_MISSES
 
     def quarantine(self, index: int, now: float) -> None:
         """Quarantines a servo that is known to restart; its first ping comes after FIRST_PING_S."""
