@@ -60,7 +60,7 @@ class RecorderNode(GuardedNode):
         self._taps = TopicTaps(self, self._take, self.ring.latch)
         self._watches = {f"{self._taps.space}gait_state": self._watch_state, "/diagnostics": self._watch_diagnostics}
         self._state = ""
-        self._in_error: set[str] = set()
+        self._in_error: set[str] = set()  # names in /diagnostics whose last level is ERROR
         self._due: tuple[float, str] | None = None  # [s] steady time of the next bag of a fault, reason
         self._quiet_until = 0.0  # [s] steady time
         self._faults = 0
@@ -137,16 +137,6 @@ class RecorderNode(GuardedNode):
         """Recorded topics, by name."""
         return self._taps.channels
 
-    @property
-    def nodes_in_error(self) -> frozenset[str]:
-        """Names in /diagnostics whose last level is ERROR."""
-        return frozenset(self._in_error)
-
-    @property
-    def fault_pending(self) -> bool:
-        """True while a bag of a fault is due but not yet written."""
-        return self._due is not None
-
     # --- life cycle -----------------------------------------------------------------------------------------
 
     def status(self) -> Mapping[str, object]:
@@ -158,7 +148,7 @@ class RecorderNode(GuardedNode):
         self._end = time.monotonic() + LAST_MESSAGES_S
 
     def stopped(self) -> bool:
-        """True once that time has passed."""
+        """True LAST_MESSAGES_S after `request_stop`."""
         return time.monotonic() >= self._end
 
     def publish_final_state(self) -> None:
