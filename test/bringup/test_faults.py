@@ -285,7 +285,7 @@ def broken(*args):
         (lambda n: n.planner, "command", "on_cmd_vel"),
         (lambda n: n.planner, "request_pose", "on_body_pose"),
         (lambda n: n.planner, "change_gait", "on_gait"),
-        (lambda n: n.velocity.filter, "expired", "watch"),
+        (lambda n: n.velocity.filter, "expire", "watch"),
         (lambda n: n.velocity, "check_publishers", "housekeeping"),
         (lambda n: n.planner, "stand", "on_stand"),
         (lambda n: n.planner, "sit", "on_sit"),
