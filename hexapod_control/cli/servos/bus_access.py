@@ -63,7 +63,9 @@ def add_bus_arguments(parser: HasArguments) -> None:
     """Arguments that select the bus of a robot."""
     parser.add_argument("--protocol", default="", metavar="P", help="servo bus (default: the robot file's)")
     parser.add_argument("--port", default="", metavar="PATH", help="serial port (default: the robot file's)")
-    parser.add_argument("--baud", type=baud, default=0, metavar="B", help="baud (default: the robot file's, or usual)")
+    parser.add_argument(
+        "--baud", type=baud, default=0, metavar="B", help="baud rate (default: the robot file's, or usual)"
+    )
     parser.add_argument(
         "--force-model", action="store_true", help="use servos whose model is not one of the protocol's"
     )
