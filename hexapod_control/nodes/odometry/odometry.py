@@ -173,7 +173,7 @@ class OdometryNode(GuardedNode):
         return {**own, **self._usage.status()}
 
     def every_second(self) -> None:
-        """Saves the usage counters (hours, distance, joint cycles) now and then."""
+        """Saves the usage counters (hours, distance, joint cycles) when it is time."""
         self._usage.keep()
 
     def publish_final_state(self) -> None:

@@ -55,7 +55,7 @@ class UsageInput:
         self._meter.step(now - before[0], sample.joints, moved, power, sample.torques)
 
     def keep(self, *, at_once: bool = False) -> None:
-        """Writes the counts if it is time."""
+        """Saves the counters when it is time, or `at_once`."""
         failure = self._memory.keep(self._meter.usage, at_once=at_once) if self._memory else ""
         if failure:
             self._node.report("usage", ReportLevel.WARNING, failure)

@@ -75,9 +75,8 @@ class ServoDriverNode(GuardedNode):
         self._switched = SwitchedFeet(file.robot, io.feet, settings.i2c_bus or io.bus) if io.feet else None
         feet = settings.publish_foot_states
         self._output = DriverOutput(self, file.robot, mapping, feet=feet, switched=self._switched)
-        self._planner = PlannerRequests(
-            self, file.robot.leg_names, self.driver.note_seated, self.driver.note_legs_folded
-        )
+        legs = file.robot.leg_names
+        self._planner = PlannerRequests(self, legs, self.driver.note_seated, self.driver.note_legs_folded)
         self.create_subscription(JointState, "joint_targets", self.on_joint_targets, COMMAND)
         TorqueServices(self, self.driver)
         self._calibration = CalibrationServices(self, self.driver, settings)
