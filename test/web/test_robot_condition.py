@@ -2,13 +2,14 @@
 
 import itertools
 import json
+import re
 import string
 from dataclasses import replace
 
 import pytest
 from support.paths import ROOT
 
-from hexapod_control.core.planner.tick_plan import ON_FEET, RobotState
+from hexapod_control.core.planner.tick_plan import ON_FEET, UPRIGHT, RobotState
 from hexapod_control.web.robot_condition import (
     DRIVABLE,
     HARDWARE_NODES,
@@ -146,3 +147,8 @@ def test_every_condition_has_a_text():
         assert places(english[found.say]) <= found.values.keys(), found
         assert not found.why or found.why in english, found
         assert not found.step.value or f"step_{found.step.value}" in english
+
+
+def test_the_key_of_the_page_that_stands_or_sits_sits_in_the_upright_states():
+    (found,) = re.findall(r"^const UPRIGHT = (\[.*?\]);", (TEXTS.parent / "main.js").read_text(encoding="utf-8"), re.M)
+    assert set(json.loads(found)) == UPRIGHT

@@ -24,7 +24,7 @@ import { all, preferredLanguage, t, useLanguage } from "./texts/texts.js";
 /** @type {(id: string) => any} */
 const $ = (id) => document.getElementById(id);
 const PICTURES = ["space", "top", "views"];
-const UP = ["rising", "standing", "walking", "moving"];
+const UPRIGHT = ["rising", "standing", "walking", "moving"]; // as in tick_plan.py
 const NO_MARGIN = ["why_estop", "why_torque_off", "why_unknown"]; // without torque or pose the plan says nothing
 const VIBRATION = 120; // [ms] on STOP
 
@@ -108,7 +108,7 @@ const actions = {
   estop: () => stopWith("estop", "E-STOP"),
   t: () => allowed("seat") && request("stand"),
   g: () => allowed("seat") && request("sit"),
-  standOrSit: () => (UP.includes(robot.state ?? "") ? actions.g() : actions.t()),
+  standOrSit: () => (UPRIGHT.includes(robot.state ?? "") ? actions.g() : actions.t()),
   q: () => nextSpeed(1),
   z: () => nextSpeed(-1),
   r: () => body.set({ z: body.target.z + 0.005 }),
