@@ -30,6 +30,7 @@ SHARE_RECOVERY_RATE = 10.0  # [1/s] at which the share returns to one
 CLOSING_TOLERANCE_M = 1e-9  # [m] by which a gap may close from rounding
 BLOCKED_SHARE = 0.05  # a motion that a neighbouring leg slows below this share counts as blocked
 MIN_LEG_GAP_M = 0.003  # [m] between neighbouring legs
+GAP_TOLERANCE_M = 0.0005  # [m] below MIN_LEG_GAP_M, within which legs still keep their gap
 MAX_BLOCKED_TIME_S = 0.5  # then legs that block each other count as deadlocked
 CLOSING_TIME_S = 0.04  # [s] closing time of the remaining gap, at every instant
 SPIN_UP_TIME_S = 1.0 / 30.0  # [s] rest to no-load speed; takes a quarter of the stall torque with a lifted leg
@@ -174,9 +175,9 @@ class TickLimiter:
 
 def _max_closing(gap: LegClearance, dt: float) -> float:
     """Maximum closing [m] of a gap in a tick; legs that started too close must be able to separate."""
-    if gap.distance < MIN_LEG_GAP_M:
+    if gap.distance < MIN_LEG_GAP_M - GAP_TOLERANCE_M:
         return math.inf
-    return (gap.distance - MIN_LEG_GAP_M) * min(1.0, dt / CLOSING_TIME_S)
+    return max(gap.distance - MIN_LEG_GAP_M, 0.0) * min(1.0, dt / CLOSING_TIME_S)
 
 
 def _speeds(before: Sequence[LegJoints], after: Sequence[LegJoints], dt: float) -> list[LegJoints]:

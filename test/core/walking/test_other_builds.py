@@ -1,4 +1,4 @@
-"""Robots of other builds than the shipped ones, from test/data/robots: they reach their top speeds on every axis."""
+"""Robots of other builds than the shipped ones, from test/data/robots: top speeds, and legs that keep apart."""
 
 import math
 import os
@@ -8,24 +8,47 @@ from support.drives import DT, robot, standing_planner
 from support.paths import DATA
 
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
+from hexapod_control.core.planner.tick_plan import RobotState
 from hexapod_control.core.workspace.capabilities import Capabilities
 
 FILES = {path.stem: path for path in sorted((DATA / "robots").glob("*.yaml"))}
 CHECKED = FILES if os.environ.get("HEXAPOD_SOAK") else ("rows_12", "wide_6")  # two that blocked themselves before
 AXES = (Twist(1.0, 0.0, 0.0), Twist(0.0, 1.0, 0.0), Twist(0.0, 0.0, 1.0))
-SECONDS = 8.0  # for a change from one top speed to the next
+SECONDS = 8.0  # to reach a top speed, or to stand on all feet after legs have blocked each other
+MIN_GAP = 0.0025  # [m]
 
 
-@pytest.mark.parametrize("name", CHECKED)
-def test_soak_of_builds_whose_legs_keep_apart_at_the_top_speed_along_each_axis_and_between_them(name):
+def planner_and_tops(name):
+    """A standing robot in its fastest gait, and its top speeds along all axes in both directions."""
     machine = robot(str(FILES[name]))
     gait = Capabilities.of(machine).strides.gait.name
     planner = standing_planner(machine, gait)
     tops = [planner.capabilities.fastest(axis, [gait]) for axis in AXES]
-    for goal in (*tops, *(top.scaled(-1.0) for top in tops), ZERO):
-        planner.command(goal)
-        plans = [planner.step(DT) for _ in range(round(SECONDS / DT))]
-        assert not [plan for plan in plans if plan.blocked is not None]
+    return planner, [*tops, *(top.scaled(-1.0) for top in tops)]
+
+
+def driven(planner, command):
+    """The plans of a drive with one command."""
+    planner.command(command)
+    return [planner.step(DT) for _ in range(round(SECONDS / DT))]
+
+
+@pytest.mark.parametrize("name", CHECKED)
+def test_soak_of_builds_that_reach_their_top_speed_along_each_axis_without_legs_that_block_each_other(name):
+    planner, tops = planner_and_tops(name)
+    for top in tops:
+        plans = driven(planner, top)
+        assert not any(plan.blocked for plan in plans)
         fastest = max(math.dist(plan.twist, ZERO) for plan in plans[len(plans) // 2 :])
-        assert fastest == pytest.approx(math.dist(goal, ZERO), rel=0.03, abs=1e-9)
-    assert all(plans[-1].planted)
+        assert fastest == pytest.approx(math.dist(top, ZERO), rel=0.03)
+        assert driven(planner, ZERO)[-1].state is RobotState.STANDING
+
+
+@pytest.mark.parametrize("name", CHECKED)
+def test_soak_of_changes_between_top_speeds_in_which_legs_never_touch_and_that_end_walking_or_on_all_feet(name):
+    planner, tops = planner_and_tops(name)
+    for top in tops:
+        plans = driven(planner, top)
+        assert min(plan.gap for plan in plans if not math.isnan(plan.gap)) > MIN_GAP
+        assert plans[-1].state is RobotState.WALKING or all(plans[-1].planted)
+    assert driven(planner, ZERO)[-1].state is RobotState.STANDING

@@ -22,6 +22,7 @@ from hexapod_control.core.workspace.strides.stride_regions import NEUTRAL_REGION
 
 MAX_SWING_PER_STRIDE = 1.28  # a swing that moves its region may cover so many steady strides, or ...
 MAX_SWING_PER_RADIUS = 1.9  # ... so many radii of the neutral region
+SMALL_DISPLACEMENT = 0.001  # [m] of a stride centre, up to which a leg need not keep in step with its neighbours
 MIN_STRIDE_SHARE = 0.6  # of the latter, below which strides are not shortened while regions move
 
 
@@ -38,7 +39,15 @@ class StrideDemand(NamedTuple):
 class StrideControl:
     """The regions in which the feet stride next; `step` advances them by one tick."""
 
-    __slots__ = ("_capabilities", "_demand", "_goal", "_neighbours", "regions", "speed_share")
+    __slots__ = (
+        "_capabilities",
+        "_demand",
+        "_goal",
+        "_lengths",
+        "_neighbours",
+        "regions",
+        "speed_share",
+    )
 
     def __init__(self, capabilities: Capabilities) -> None:
         """Starts with the neutral regions."""
@@ -46,6 +55,7 @@ class StrideControl:
         self._neighbours = LegNeighbours.of(capabilities.robot).by_row
         self.regions = (NEUTRAL_REGION,) * len(capabilities.robot.legs)  # for the next swings
         self._goal = self.regions  # for the demanded twist
+        self._lengths: tuple[float, ...] = ()  # [m] largest displacements of centres that move; empty: they rest
         self.speed_share = 1.0  # of the demanded twist, so that swings are short enough to move their regions
         self._demand: StrideDemand | None = None
 
@@ -56,7 +66,9 @@ class StrideControl:
             self._demand, self._goal = demand, self._regions(demand)
         regions = tuple([foot.region for foot in motion.feet])
         self.speed_share = 1.0
-        if regions != self._goal:
+        if regions == self._goal:
+            self._lengths = ()
+        else:
             regions = self._next(regions, demand, twist, swing_time)
         self.regions = regions
         return Strides(demand.stance, regions, share)
@@ -70,6 +82,7 @@ class StrideControl:
         """The regions of the next swings, nearer to the goal by what a swing may cover; sets `speed_share`."""
         stance, stance_time, found = demand.stance, swing_time * demand.gait.stance, []
         distances = [math.dist(a.displacement, b.displacement) for a, b in zip(regions, self._goal, strict=True)]
+        in_step = self._in_step(regions, distances)
         for leg, (now, goal, distance) in enumerate(zip(regions, self._goal, distances, strict=True)):
             x, y = stance.footholds[leg]
             speed, most = (math.hypot(t.vx - t.wz * y, t.vy + t.wz * x) for t in (twist, demand.twist))
@@ -77,10 +90,26 @@ class StrideControl:
             longest = max(MAX_SWING_PER_STRIDE * wanted, usual)
             if wanted > 0.0:
                 self.speed_share = min(self.speed_share, max(longest - distance, MIN_STRIDE_SHARE * usual) / wanted)
-            lead = max([distances[other] for other in self._neighbours[leg]]) - distance
-            step = max(min(longest - stride, self._capabilities.strides.max_lead - lead), 0.0)
+            step = max(min(longest - stride, in_step[leg]), 0.0)
             found.append(goal if distance <= step else self._towards(leg, stance, now, goal, step / distance))
         return tuple(found)
+
+    def _in_step(self, regions: Sequence[StrideRegion], distances: Sequence[float]) -> list[float]:
+        """How far [m] each centre may move without being too far ahead of its neighbours, for `distances` [m] left."""
+        max_lead = self._capabilities.strides.max_lead
+        if max_lead == math.inf:
+            return [math.inf] * len(distances)
+        displaced = [max(_length(a), _length(b)) for a, b in zip(regions, self._goal, strict=True)]
+        self._lengths = tuple(map(max, displaced, self._lengths or displaced))
+        left = [
+            d / length if length > SMALL_DISPLACEMENT else 0.0
+            for d, length in zip(distances, self._lengths, strict=True)
+        ]
+        leads = [max(left[a], left[b]) - own for own, (a, b) in zip(left, self._neighbours, strict=True)]
+        return [
+            (max_lead - lead) * length if length > SMALL_DISPLACEMENT else math.inf
+            for lead, length in zip(leads, self._lengths, strict=True)
+        ]
 
     def _towards(
         self, leg: int, stance: StanceRegions, now: StrideRegion, goal: StrideRegion, part: float
@@ -89,3 +118,8 @@ class StrideControl:
         offset = now.offset.towards(goal.offset, part)
         scale, moved = (a + part * (b - a) for a, b in ((now.scale, goal.scale), (now.moved, goal.moved)))
         return self._capabilities.strides.placed(leg, stance, offset, scale, moved)
+
+
+def _length(region: StrideRegion) -> float:
+    """The distance [m] of the centre of a region from the neutral foothold."""
+    return math.hypot(*region.displacement)

@@ -201,19 +201,22 @@ def separate(
 ) -> None:
     """Guides all feet in the air to their neutral footholds; two legs that block each other first swing apart.
 
-    A leg that is blocked again on its way there goes higher, and puts its foot down apart from the other leg. The legs
-    are at rest, as the tick limiter does not let them come closer.
+    Two legs that are blocked again on their way there go higher and put their feet down apart from each other, and all
+    other feet go straight down, so that none is in the air for long. The legs are at rest, as the tick limiter does not
+    let them come closer.
     """
+    again = any(isinstance(foot.state, Guided) for foot in feet)
     for row, (foot, home) in enumerate(zip(feet, stance.footholds, strict=True)):
         if foot.state.planted:
             continue
-        again = isinstance(foot.state, Guided)
         height = max(foot.z, CLEARANCE_HEIGHT) + (CLEARANCE_HEIGHT if again else 0.0)
-        path: tuple[Vector, ...] = ((*home, height), (*home, 0.0))
-        if row in legs:
-            apart = _apart(robot, foot, row, sum(legs) - row, placement)
-            path = ((*apart, height), (*apart, 0.0)) if again else ((*apart, height), *path)
-        foot.state = Guided(path, waiting=False, separating=again and row in legs)
+        apart = _apart(robot, foot, row, sum(legs) - row, placement) if row in legs else foot.at[:2]
+        if not again:
+            path: tuple[Vector, ...] = ((*home, height), (*home, 0.0))
+            path = ((*apart, height), *path) if row in legs else path
+        else:
+            path = ((*apart, height), (*apart, 0.0)) if row in legs else ((*apart, 0.0),)
+        foot.state = Guided(path, waiting=False, separating=again)
 
 
 def _apart(robot: Robot, foot: Foot, leg: int, other: int, placement: Placement) -> Point:

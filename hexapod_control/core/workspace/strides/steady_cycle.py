@@ -99,14 +99,15 @@ class SteadyCycle:
             np.minimum(least, polygon_margins(feet[:, standing] - mass.over(feet)[:, None]), out=least)
         return least
 
-    def horizontal_gaps(self, stride_travel: float, centres: Points) -> Array:
+    def horizontal_gaps(self, stride_travel: float | Array, centres: Points) -> Array:
         """Least gaps (N,) [m] between neighbouring legs over the cycle, seen from above, for centres (N, legs).
 
+        `stride_travel` (or (N, 1)) is speed times swing time.
         From above, femur and tibia are a line from the femur axis to the foot. Heights are left out, which needs no
         joint angles, and may give a smaller gap than `limits`.
         """
         legs, neighbours = self.robot.legs, LegNeighbours.of(self.robot)
-        feet, _ = self.feet((np.arange(PHASES)[:, None] + 0.5) / PHASES, np.array(stride_travel), centres)
+        feet, _ = self.feet((np.arange(PHASES)[:, None] + 0.5) / PHASES, np.asarray(stride_travel), centres)
         feet = np.broadcast_to(feet, (PHASES, len(centres), len(legs)))
         hips = np.array([complex(*leg.hip[:2]) for leg in legs])
         arms = feet - hips

@@ -55,7 +55,7 @@ class StrideTable:
         self._scales = [scales for _, scales in found]
         self._flight = [_flight(leg) for leg in robot.legs]
         self._outline_shares = self._reached_outlines()
-        self.max_lead = max_lead(robot, gait, legs)  # [m] of a leg before its neighbours
+        self.max_lead = max_lead(robot, gait, legs)  # of a leg over its neighbours, in shares of its displacement
 
     def at(self, height: float, twist: Twist, moved: float, share: float) -> Strides:
         """The stride regions at a height [m] for a twist.
