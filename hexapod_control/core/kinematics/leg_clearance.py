@@ -90,9 +90,11 @@ class LegNeighbours:
         """The narrowest gap for joints (n, 3) [rad]; clipped to `enough` [m]."""
         best = LegClearance(enough, None)
         fronts, backs = self._extents(joints)
-        for number, (span, front) in enumerate(zip(self.spans, fronts, strict=True), 1 - len(fronts)):
-            if backs[number] - front - span.thickness < best.distance:
-                pair = span.row, self.spans[number].row
+        # Each leg with the next one around the body; the last one, with index -1, comes before the first one.
+        for last in range(-1, len(fronts) - 1):
+            span, after = self.spans[last], last + 1
+            if backs[after] - fronts[last] - span.thickness < best.distance:
+                pair = span.row, self.spans[after].row
                 first, second = (capsules(self.robot, row, joints[row]) for row in pair)
                 distance = between(first, second, best.distance)
                 if distance < best.distance:

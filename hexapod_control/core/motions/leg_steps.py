@@ -88,7 +88,7 @@ def execute_feet(context: StepContext, step: FeetStep) -> StepExecution:
     found = inverse(robot, goal, read_only(neutral))
     for leg, reason, excess in zip(robot.leg_names, found.reasons, found.excess, strict=True):
         if reason is not None:
-            yield f"the foot of {leg} would be {reason.value} there ({1000.0 * excess:.0f} mm or mrad beyond)"
+            yield f"the foot of {leg} would be {reason.describe(excess)}"
             return
     yield from _moved(context, lambda: planner.move_feet(goal, step.duration))
 

@@ -11,12 +11,12 @@ from hexapod_control.core.walking.body.margin_recovery import MarginRecovery, Re
 from hexapod_control.core.walking.feet.foot_motion import FootMotion
 from hexapod_control.core.walking.feet.stride_control import StrideControl
 from hexapod_control.core.walking.foot import Foot, Guided
-from hexapod_control.core.walking.gait_change.gait_selector import GaitSelector
+from hexapod_control.core.walking.gait_change.gait_change_scheduler import GaitChangeScheduler
 from hexapod_control.core.walking.speed_control import SpeedControl
 from hexapod_control.core.walking.stepping import NEUTRAL_TOLERANCE
 from hexapod_control.core.walking.terrain.terrain_adaptation import TerrainAdaptation
 from hexapod_control.core.workspace.stance_regions import StanceRegions, StanceRegionTable
-from hexapod_control.core.workspace.strides.stride_regions import Strides, room_parts
+from hexapod_control.core.workspace.strides.stride_regions import Strides, split_region_share
 
 
 class WalkState:
@@ -30,7 +30,7 @@ class WalkState:
         motion: FootMotion,
         body: BodyControl,
         speed: SpeedControl,
-        gaits: GaitSelector,
+        gaits: GaitChangeScheduler,
         strides: StrideControl,
         recovery: MarginRecovery,
     ) -> None:
@@ -130,7 +130,7 @@ class WalkState:
     @property
     def strides(self) -> Strides:
         """The present stride regions, with the region share that pose and tilt of the body leave."""
-        return Strides(self.stance, self._strides.regions, room_parts(self._body.region_share)[1])
+        return Strides(self.stance, self._strides.regions, split_region_share(self._body.region_share).radii)
 
     @property
     def measures(self) -> RecoveryMeasures:

@@ -102,18 +102,26 @@ def _radius(leg: Leg, ball: float, height: float, lift: float, most: float) -> f
     return low
 
 
+class StepGeometry(NamedTuple):
+    """What the reach of a step depends on, besides leg and foothold."""
+
+    foot_radius: float  # [m] of the ball
+    height: float  # [m] of base_link above the ground
+    lift: float  # [m]
+
+
 class RegionReach(NamedTuple):
     """Whether a leg reaches ground and lift within discs about centres, in the frame of its hip."""
 
     leg: Leg
-    walk: tuple[float, float, float]  # (radius of the foot, body height, lift height) [m]
+    step: StepGeometry
     centres: ComplexArray  # (N,) x + i y [m]
     around: ComplexArray  # (..., D) directions in which reach is checked
     flight: Array = np.array(FLIGHT_REACH_SHARE)  # (..., D) radii that feet in the air reach in these directions
 
     def contains(self, radii: Array) -> NDArray[np.bool_]:
         """Whether discs of these radii (N,) [m] are reached."""
-        ball, height, lift = self.walk
+        ball, height, lift = self.step
         far = self.flight * self.around
         points = self.centres[:, None, None] + radii[:, None, None] * np.stack((far, far, self.around), axis=-2)
         contacts = (points.real, points.imag, lift * np.array((0.0, FLIGHT_LIFT_SHARE, 1.0))[:, None])
@@ -180,7 +188,7 @@ def _place_of_radius(
     centres = np.array([complex(*_moved(leg, d)) for d in shifts])
     around = np.array([complex(*direction) for direction in _around(leg, leg.foothold)])
     most = np.full(len(shifts), max(wanted - 2 * RADIUS_RESOLUTION, 0.0))
-    return int(RegionReach(leg, (ball, height, lift), centres, around).radii(most).argmax())
+    return int(RegionReach(leg, StepGeometry(ball, height, lift), centres, around).radii(most).argmax())
 
 
 def nominal_stance(robot: Robot) -> StanceRegions:

@@ -22,7 +22,7 @@ from support.drives import (
 )
 
 from hexapod_control.core.gait.gait_table import AUTO, Gait
-from hexapod_control.core.gait.swing_trajectory import lift, share
+from hexapod_control.core.gait.swing_trajectory import lift, smooth_travel
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose, Placement
 from hexapod_control.core.kinematics.leg_clearance import LegNeighbours
 from hexapod_control.core.kinematics.leg_kinematics import forward, inverse
@@ -138,10 +138,10 @@ def test_feet_leave_and_land_at_rest_over_the_ground(name, gait):
 def test_the_swing_is_at_rest_at_both_ends_and_highest_in_the_middle():
     """Article B6: lift over the swing, none in stance; the article's sine is squared here, to land without a bump."""
     step = 1e-5
-    assert share(step) < 1e-12 and 1.0 - share(1.0 - step) < 1e-12
+    assert smooth_travel(step) < 1e-12 and 1.0 - smooth_travel(1.0 - step) < 1e-12
     assert lift(step, 0.03) / step < 1e-4 and lift(1.0 - step, 0.03) / step < 1e-4
     assert lift(0.5, 0.03) == pytest.approx(0.03)
-    assert share(2.0) == 1.0 and lift(1.5, 0.03) == 0.0
+    assert smooth_travel(2.0) == 1.0 and lift(1.5, 0.03) == 0.0
 
 
 @pytest.mark.parametrize("gait", GAITS)

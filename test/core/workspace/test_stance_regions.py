@@ -16,6 +16,7 @@ from hexapod_control.core.workspace.stance_regions import (
     DIRECTIONS,
     RegionReach,
     StanceRegionTable,
+    StepGeometry,
     max_radii,
     nominal_stance,
     radius_about,
@@ -105,10 +106,10 @@ def test_the_radii_of_many_regions_at_once_are_those_of_single_ones_to_the_resol
     turn, hip, home = complex(*leg.turn), complex(*leg.hip[:2]), complex(*leg.foothold)
     places = [hip + (home - hip) * complex(rng.uniform(0.6, 1.2), rng.uniform(-0.6, 0.6)) for _ in range(10)]
     around = np.array([complex(*direction) for direction in DIRECTIONS])
-    walk = machine.foot_radius, machine.walk.height, machine.walk.lift_height
+    step = StepGeometry(machine.foot_radius, machine.walk.height, machine.walk.lift_height)
     seen = seen_from_hip(leg, leg.foothold)
     centres = np.array([(place - hip) / turn for place in places])
-    found = RegionReach(seen, walk, centres, around).radii(np.full(len(places), most))
+    found = RegionReach(seen, step, centres, around).radii(np.full(len(places), most))
     for place, radius in zip(places, found.tolist(), strict=True):
         alone = radius_about(leg, machine, (place.real, place.imag), machine.walk.height, most)
         assert radius == pytest.approx(alone, abs=most / 2**RADIUS_HALVINGS + RADIUS_RESOLUTION + 0.1 * alone)

@@ -65,4 +65,4 @@ class Unknown(AtRest):
         """Returns the transition that sets the feet in the air down, paused if it has to wait for a request."""
         pace_goal = 1.0 if lowering.distance <= SETTLED_RAD else self.pace_goal
         context.pace = pace_goal
-        return Transition(RobotState.RISING, [lowering], walk, pace_goal=pace_goal, origin=PoseOrigin.FOUND)
+        return Transition(RobotState.RISING, [lowering], walk, pace_goal=pace_goal, origin=PoseOrigin.TAKEN_OVER)

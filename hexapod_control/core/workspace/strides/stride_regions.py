@@ -77,9 +77,16 @@ class StrideRegion(NamedTuple):
 NEUTRAL_REGION = StrideRegion(PolarOffset(0.0, 0.0), 1.0, 0.0, (0.0, 0.0))
 
 
-def room_parts(room: float) -> tuple[float, float]:
-    """(share of the displacement, share of the radii), 0 to 1 each, for the room that a pose leaves: REGION_SHARES."""
-    return min(max(room - 1.0, 0.0), 1.0), min(room, 1.0)
+class RegionShares(NamedTuple):
+    """The two shares, 0 to 1 each, that one region share stands for."""
+
+    displacement: float  # of the stride regions from the stance regions
+    radii: float
+
+
+def split_region_share(region_share: float) -> RegionShares:
+    """The shares of displacement and radii that a region share (REGION_SHARES) leaves."""
+    return RegionShares(min(max(region_share - 1.0, 0.0), 1.0), min(region_share, 1.0))
 
 
 class Disc(NamedTuple):

@@ -18,6 +18,7 @@ from hexapod_control.core.workspace.stance_regions import (
     RegionReach,
     StanceRegions,
     StanceRegionTable,
+    StepGeometry,
     reaches,
     seen_from_hip,
 )
@@ -246,5 +247,5 @@ def _regions(
     # Above all where the feet go: along the motion.
     along = _along(leg, foothold)[:, None]
     around = np.concatenate((along, -along, np.tile([complex(*d) for d in DIRECTIONS], (len(offsets), 1))), axis=1)
-    walk, flight = (robot.foot_radius, height, robot.walk.lift_height), flight_shares(around, along)
-    return RegionReach(seen, walk, moved_points(complex(*seen.foothold), outward, angle), around, flight)
+    step, flight = StepGeometry(robot.foot_radius, height, robot.walk.lift_height), flight_shares(around, along)
+    return RegionReach(seen, step, moved_points(complex(*seen.foothold), outward, angle), around, flight)

@@ -58,7 +58,7 @@ def swinging(progress: float) -> FootMotion:
     """A tripod walk with three feet at this progress of their swing."""
     regions = stance()
     motion = FootMotion([Foot(x, y) for x, y in regions.footholds], GaitClock(TRIPOD), 0.03)
-    motion.resting = False
+    motion.twist_is_zero = False
     motion.start()
     for _ in range(1 + round(progress / 0.01)):
         motion.step(0.01 * SWING_TIME, Twist(0.08, 0.0, 0.2), SWING_TIME, Strides.about_neutral(regions))
@@ -91,7 +91,7 @@ def test_a_swing_from_a_step_rises_as_high_over_the_plane_as_one_from_the_plane(
     """From a step h above the plane the lift is h / 2 lower, from one below it h / 4 higher."""
     regions = stance()
     motion = FootMotion([Foot(x, y, base) for x, y in regions.footholds], GaitClock(TRIPOD), 0.03)
-    motion.resting = False
+    motion.twist_is_zero = False
     motion.start()
     heights = []
     for _ in range(100):
@@ -109,7 +109,7 @@ def test_a_foot_of_a_resting_robot_steps_only_if_it_is_off_its_foothold_and_then
     motion = FootMotion([Foot(x, y) for x, y in regions.footholds], GaitClock(TRIPOD), 0.03)
     motion.feet[1].x += away
     assert motion.distance_from_neutral(regions) == pytest.approx(away) and motion.all_planted and not motion.in_swing
-    motion.resting = resting
+    motion.twist_is_zero = resting
     motion.start()
     heights = np.zeros(6)
     for _ in range(200):  # a cycle of two swings
@@ -150,7 +150,7 @@ def test_feet_adapt_to_the_ground_from_the_first_contacts_until_it_is_even_again
 def test_a_raised_leg_lifts_higher_than_the_others():
     regions = stance()
     motion = FootMotion([Foot(x, y) for x, y in regions.footholds], GaitClock(TRIPOD), 0.03)
-    motion.resting, motion.raised = False, (2, 0.045)
+    motion.twist_is_zero, motion.raised = False, (2, 0.045)
     motion.start(0.5)
     heights = np.zeros(6)
     for _ in range(200):

@@ -21,7 +21,7 @@ from hexapod_control.core.workspace.strides.stride_regions import (
     PolarOffset,
     StrideRegion,
     Strides,
-    room_parts,
+    split_region_share,
 )
 from hexapod_control.core.workspace.strides.stride_table import StrideTable
 
@@ -69,7 +69,7 @@ def test_offsets_are_interpolated_and_scaled_in_polar_coordinates():
     ("room", "parts"), [(0.3, (0.0, 0.3)), (1.0, (0.0, 1.0)), (1.5, (0.5, 1.0)), (2.5, (1.0, 1.0))]
 )
 def test_room_is_first_that_of_the_radii_and_beyond_1_that_of_the_displacement(room, parts):
-    assert room_parts(room) == parts
+    assert split_region_share(room) == parts
 
 
 def test_a_disc_is_displaced_and_scaled_with_its_region():
