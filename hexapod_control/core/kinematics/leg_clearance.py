@@ -20,7 +20,7 @@ from typing import NamedTuple
 from hexapod_control.core.kinematics.leg_kinematics import LegJoints
 from hexapod_control.core.robot import Leg, Robot, Vector
 
-ENOUGH = 0.05  # [m] wider gaps are not computed: no leg moves this far within a tick
+MAX_GAP = 0.05  # [m] wider gaps are not computed: no leg moves this far within a tick
 
 
 class LegClearance(NamedTuple):
@@ -86,7 +86,7 @@ class LegNeighbours:
         before = {b: a for a, b in self.pairs}
         return tuple((before[a], b) for a, b in sorted(self.pairs))
 
-    def gap(self, joints: Sequence[LegJoints], enough: float = ENOUGH) -> LegClearance:
+    def gap(self, joints: Sequence[LegJoints], enough: float = MAX_GAP) -> LegClearance:
         """The narrowest gap for joints (n, 3) [rad]; clipped to `enough` [m]."""
         best = LegClearance(enough, None)
         fronts, backs = self._extents(joints)

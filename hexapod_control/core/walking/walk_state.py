@@ -63,11 +63,6 @@ class WalkState:
         return self._motion.clock.phase
 
     @property
-    def clock_running(self) -> bool:
-        """True while the gait clock runs, so that legs lift off."""
-        return self._motion.running
-
-    @property
     def swing_time(self) -> float:
         """Time [s] from lift-off to touch-down."""
         return self._speed.swing_time
@@ -101,11 +96,6 @@ class WalkState:
     def pose_goal(self) -> BodyPose:
         """The goal of the body pose while the robot stands."""
         return self._body.goal
-
-    @property
-    def walking_pose_goal(self) -> BodyPose:
-        """The goal of the body pose while the robot walks."""
-        return self._body.walking_goal
 
     @property
     def tilt(self) -> Tilt:

@@ -17,7 +17,6 @@ from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -43,6 +42,7 @@ from hexapod_control.core.workspace.swing_limits import (
     STRIDE_SHARE,
     SWING_TIME_SCALES,
     max_travels,
+    nearest_swing_times,
     shortest_swing,
 )
 
@@ -129,12 +129,6 @@ def _places(angle: float, bend: float, turning: float) -> tuple[tuple[int, int, 
             weight = (1.0 - turning) * heading_weight * bend_weight
             places.append((len(BENDS) - 1 - row if mirrored else row, heading % HEADINGS, weight))
     return tuple(places)
-
-
-@lru_cache(maxsize=64)
-def _by_distance(tempo: float) -> tuple[int, ...]:
-    """Indices of the swing times, those nearest to a tempo first."""
-    return tuple(sorted(range(len(SWING_TIME_SCALES)), key=lambda k: abs(SWING_TIME_SCALES[k] - tempo)))
 
 
 class SpeedEnvelope:
@@ -263,7 +257,7 @@ class SpeedEnvelope:
         """
         enough = EASY_LOAD if moved > 0.0 else 1.0
         feet = self._moving_feet(height, moved, twist)
-        swings = _by_distance(tempo)
+        swings = nearest_swing_times(tempo)
         best, best_load = swings[0], math.inf
         for swing in swings:
             load = max([self._load(each, height, moved, radii_share, feet, swing) for each in gaits])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from hexapod_control.core.kinematics.arrays import Array
@@ -14,6 +16,12 @@ STRIDE_SHARE = 0.95  # of the radius of a region, for steady strides: a reserve 
 SWING_TIME_SCALES = (0.8, 0.9, 1.0, 1.1, 1.2, 1.35, 1.5, 1.75, 2.0)  # factors on the nominal swing time
 SWING_SAMPLES = 21  # of a swing
 PROGRESS = np.linspace(0.0, 1.0, SWING_SAMPLES)  # at the samples
+
+
+@lru_cache(maxsize=64)
+def nearest_swing_times(tempo: float) -> tuple[int, ...]:
+    """Indices of SWING_TIME_SCALES, those nearest to a tempo first."""
+    return tuple(sorted(range(len(SWING_TIME_SCALES)), key=lambda k: abs(SWING_TIME_SCALES[k] - tempo)))
 
 
 def max_travels(travels: Array, times: Array, swings: Array) -> Array:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 import pytest
-from support.drives import DT, robot
+from support.drives import DT, neutral_strides, robot
 
 from hexapod_control.core.gait.swing_trajectory import SMOOTH, SwingTiming
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, Placement
@@ -22,7 +22,6 @@ from hexapod_control.core.walking.terrain.lift_off_delay import LiftOffDelay
 from hexapod_control.core.walking.terrain.support_plane import SupportPlane
 from hexapod_control.core.walking.terrain.terrain_adaptation import TerrainAdaptation
 from hexapod_control.core.workspace.capabilities import Capabilities
-from hexapod_control.core.workspace.strides.stride_regions import Strides
 
 RATE = 0.35  # [rad/s]
 CLIMB_SPEED, CLIMB_HEIGHT = 0.2, 0.03  # [m/s, m]
@@ -41,7 +40,7 @@ MACHINE = robot("phantomx")
 def reach() -> HeightReach:
     stance = Capabilities.of(MACHINE).stances.at(MACHINE.walk.height)
     joints = joints_at_offset(MACHINE, stance.footholds, 0.0)
-    return HeightReach(MACHINE, Placement(NEUTRAL, MACHINE.walk.height), Strides.about_neutral(stance), joints)
+    return HeightReach(MACHINE, Placement(NEUTRAL, MACHINE.walk.height), neutral_strides(stance), joints)
 
 
 def adapted(heights, contacts, ticks=50):

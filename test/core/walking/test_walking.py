@@ -15,6 +15,7 @@ from support.drives import (
     ROBOTS,
     drive,
     fitting,
+    neutral_strides,
     random_drive,
     robot,
     standing_planner,
@@ -37,7 +38,6 @@ from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.robot_gaits import gaits
 from hexapod_control.core.workspace.stance_regions import TIBIA_CLEARANCE, reaches
 from hexapod_control.core.workspace.stride_stability import stride_margin
-from hexapod_control.core.workspace.strides.stride_regions import Strides
 from hexapod_control.core.workspace.strides.top_speeds import min_margin
 from hexapod_control.core.workspace.swing_limits import SPEED_SHARE
 
@@ -167,7 +167,7 @@ def test_soak_of_random_joystick_input_keeps_all_limits(name, seed):
         assert plan.unreached is None and plan.margin > 0.0 and sum(plan.planted) >= 3
         assert_feet_follow_the_twist(before, plan, dt)
         walk = walk_state(planner)
-        strides = Strides.about_neutral(walk.stance)
+        strides = neutral_strides(walk.stance)
         for leg, (foot, now) in enumerate(zip(walk.feet, walk.strides.regions, strict=True)):
             discs = [strides.disc(leg, region) for region in (foot.region, now)]
             assert not foot.planted or any(math.dist((foot.x, foot.y), centre) <= radius for centre, radius in discs)

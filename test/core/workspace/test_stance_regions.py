@@ -10,13 +10,13 @@ import pytest
 from support.drives import ROBOTS, robot
 
 from hexapod_control.core.kinematics.body_pose import BodyPose, Placement
+from hexapod_control.core.kinematics.leg_batch import StepGeometry
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.stance_regions import (
     CHECK_ORDER,
     DIRECTIONS,
     RegionReach,
     StanceRegionTable,
-    StepGeometry,
     max_radii,
     nominal_stance,
     radius_about,
@@ -106,7 +106,7 @@ def test_the_radii_of_many_regions_at_once_are_those_of_single_ones_to_the_resol
     turn, hip, home = complex(*leg.turn), complex(*leg.hip[:2]), complex(*leg.foothold)
     places = [hip + (home - hip) * complex(rng.uniform(0.6, 1.2), rng.uniform(-0.6, 0.6)) for _ in range(10)]
     around = np.array([complex(*direction) for direction in DIRECTIONS])
-    step = StepGeometry(machine.foot_radius, machine.walk.height, machine.walk.lift_height)
+    step = StepGeometry.of(machine, machine.walk.height)
     seen = seen_from_hip(leg, leg.foothold)
     centres = np.array([(place - hip) / turn for place in places])
     found = RegionReach(seen, step, centres, around).radii(np.full(len(places), most))

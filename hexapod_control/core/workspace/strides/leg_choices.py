@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from hexapod_control.core.gait.swing_trajectory import travel_and_lift
 from hexapod_control.core.kinematics.arrays import Array, read_only
-from hexapod_control.core.kinematics.leg_batch import Coordinates, joints_at_contacts
+from hexapod_control.core.kinematics.leg_batch import Coordinates, StepGeometry, joints_at_contacts
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.robot import Leg, Robot
-from hexapod_control.core.workspace.stance_regions import DIRECTIONS, RegionReach, StepGeometry, seen_from_hip
+from hexapod_control.core.workspace.stance_regions import DIRECTIONS, RegionReach, seen_from_hip
 from hexapod_control.core.workspace.strides.foot_paths import Points, UnitMotion, foot_positions
 from hexapod_control.core.workspace.swing_limits import (
     PROGRESS,
@@ -72,7 +72,7 @@ def stride_choices(robot: Robot, leg: Leg, stance: float) -> StrideChoices:
     """The candidate centres of a leg in a gait whose stance lasts `stance` swing times."""
     walk = robot.walk
     seen = seen_from_hip(leg, leg.foothold)
-    rest = StepGeometry(robot.foot_radius, walk.height, walk.lift_height), walk.swing_time, stance
+    rest = StepGeometry.of(robot, walk.height), walk.swing_time, stance
     anywhere = _anywhere(_Setting(replace(seen, foothold=(0.0, 0.0)), *rest))
     found = _joined(anywhere, _of_centres(_Setting(seen, *rest), np.array([complex(*seen.foothold)])))
     return StrideChoices(found.centres, read_only(found.radii), read_only(found.speeds))

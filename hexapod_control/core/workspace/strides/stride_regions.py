@@ -111,11 +111,6 @@ class Strides(NamedTuple):
     regions: tuple[StrideRegion, ...]
     share: float = 1.0  # (0 to 1) of the radii that is usable
 
-    @classmethod
-    def about_neutral(cls, stance: StanceRegions) -> Strides:
-        """Strides in the neutral stance regions."""
-        return cls(stance, (NEUTRAL_REGION,) * len(stance.footholds))
-
     def disc(self, leg: int, region: StrideRegion) -> Disc:
         """The usable disc of a stride region of a leg (row)."""
         return usable_disc(self.neutral, leg, region, self.share)

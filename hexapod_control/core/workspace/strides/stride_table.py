@@ -10,6 +10,7 @@ import numpy as np
 from hexapod_control.core.gait.gait_table import Gait
 from hexapod_control.core.kinematics.arrays import Array, ComplexArray
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose, Placement
+from hexapod_control.core.kinematics.leg_batch import StepGeometry
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.robot import Leg, Point, Robot, Vector
 from hexapod_control.core.workspace.stance_regions import (
@@ -18,7 +19,6 @@ from hexapod_control.core.workspace.stance_regions import (
     RegionReach,
     StanceRegions,
     StanceRegionTable,
-    StepGeometry,
     reaches,
     seen_from_hip,
 )
@@ -247,5 +247,5 @@ def _regions(
     # Above all where the feet go: along the motion.
     along = _along(leg, foothold)[:, None]
     around = np.concatenate((along, -along, np.tile([complex(*d) for d in DIRECTIONS], (len(offsets), 1))), axis=1)
-    step, flight = StepGeometry(robot.foot_radius, height, robot.walk.lift_height), flight_shares(around, along)
+    step, flight = StepGeometry.of(robot, height), flight_shares(around, along)
     return RegionReach(seen, step, moved_points(complex(*seen.foothold), outward, angle), around, flight)

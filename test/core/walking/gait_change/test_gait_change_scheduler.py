@@ -1,7 +1,7 @@
 """When a walk changes its gait: as soon as it can, at the latest after a while, and at rest at once."""
 
 import pytest
-from support.drives import DT, robot
+from support.drives import DT, neutral_strides, robot
 
 from hexapod_control.core.gait.gait_clock import GaitChange, GaitClock
 from hexapod_control.core.gait.gait_table import AUTO, GaitSelection
@@ -20,7 +20,7 @@ from hexapod_control.core.walking.gait_change.gait_change_scheduler import (
 from hexapod_control.core.walking.walk_controller import WalkController
 from hexapod_control.core.walking.walk_settings import WalkSettings
 from hexapod_control.core.workspace.capabilities import Capabilities
-from hexapod_control.core.workspace.strides.stride_regions import PolarOffset, StrideRegion, Strides
+from hexapod_control.core.workspace.strides.stride_regions import PolarOffset, StrideRegion
 
 PLAN_TIMEOUT_S, RETRY_S = 1.2, 0.06
 AMPLE_MARGIN = 0.02  # [m]
@@ -40,7 +40,7 @@ def walking(gait=TRIPOD, twist=SLOW):
     motion.twist_is_zero = False
     motion.start()
     for _ in range(30):
-        motion.step(DT, twist, SWING_TIME, Strides.about_neutral(STANCE))
+        motion.step(DT, twist, SWING_TIME, neutral_strides(STANCE))
     return GaitChangeScheduler(CAPABILITIES, gait), motion
 
 
@@ -212,7 +212,7 @@ def test_if_no_direct_change_is_good_the_walk_changes_by_another_gait():
     scheduler.step(DT, motion, conditions(fast))
     assert motion.clock.change is detour
     while motion.clock.change is not None:
-        motion.step(DT, fast, SWING_TIME, Strides.about_neutral(STANCE))
+        motion.step(DT, fast, SWING_TIME, neutral_strides(STANCE))
     assert motion.clock.gait is TRIPOD
     scheduler.step(DT, motion, conditions(fast))
     assert motion.clock.change.gait is TETRAPOD and scheduler.wanted is None

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from support.drives import robot
+from support.drives import neutral_strides, robot
 
 from hexapod_control.core.gait.gait_clock import GaitClock
 from hexapod_control.core.gait.swing_trajectory import smooth_travel
@@ -15,7 +15,6 @@ from hexapod_control.core.walking.foot import Foot, Swing
 from hexapod_control.core.walking.gait_change.transition_legs import transition_legs
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.speed_envelope import swing_loads
-from hexapod_control.core.workspace.strides.stride_regions import Strides
 
 LANDING, FASTER = 0.97, 1.1
 SWING_ENDS = np.linspace(0.0, 1.0, 9)
@@ -34,7 +33,7 @@ def walking(gait, twist, swings):
     motion.twist_is_zero = False
     motion.start()
     for _ in range(round(swings * TICKS)):
-        motion.step(SWING_TIME / TICKS, twist, SWING_TIME, Strides.about_neutral(STANCE)._replace(share=REGION_SHARE))
+        motion.step(SWING_TIME / TICKS, twist, SWING_TIME, neutral_strides(STANCE)._replace(share=REGION_SHARE))
     return motion
 
 
