@@ -79,8 +79,8 @@ class JointMove(StraightMove):
     def advance(self, dt: float, previous: Sequence[LegJoints]) -> WholeBodyPose:
         """Advances by `dt` [s] and returns the pose, without Cartesian foot targets."""
         joints = self._interpolated(dt)
-        found = detect_support(self.robot, joints, self.pose)
-        return WholeBodyPose(joints, None, found.contacts, found.planted, found.placement, None)
+        support = detect_support(self.robot, joints, self.pose)
+        return WholeBodyPose(joints, None, support.contacts, support.planted, support.placement, None)
 
 
 class FeetMove(StraightMove):
@@ -105,8 +105,8 @@ class FeetMove(StraightMove):
         joints: list[LegJoints] = []
         unreached: UnreachableFoot | None = None
         for leg, centre, angles in zip(self.robot.legs, centres, previous, strict=True):
-            found, reason, excess = solve_leg(leg, centre, angles)
-            joints.append(found)
+            solved, reason, excess = solve_leg(leg, centre, angles)
+            joints.append(solved)
             if reason is not None and unreached is None:
                 unreached = UnreachableFoot(leg.name, reason, excess)
         support = detect_support(self.robot, joints, self.pose)

@@ -52,12 +52,12 @@ def take_over(robot: Robot, stances: StanceRegionTable, joints: Sequence[LegJoin
     rest = resting_pose(robot, joints)
     if rest is None or rest.on_belly or not stances.lowest <= rest.height <= stances.highest:
         return None
-    found = detect_support(robot, joints, BodyPose(roll=rest.roll, pitch=rest.pitch))
-    if not any(found.planted):
+    support = detect_support(robot, joints, BodyPose(roll=rest.roll, pitch=rest.pitch))
+    if not any(support.planted):
         return None
-    body = fit_rigid(found.contacts, stances.at(rest.height).footholds)
-    contacts = [body.apply(*contact) for contact in found.contacts]
-    pose = found.pose._replace(x=body.x, y=body.y, yaw=body.yaw)
+    body = fit_rigid(support.contacts, stances.at(rest.height).footholds)
+    contacts = [body.apply(*contact) for contact in support.contacts]
+    pose = support.pose._replace(x=body.x, y=body.y, yaw=body.yaw)
     pose = BodyPose(*(round(value, POSE_DIGITS) + 0.0 for value in pose))
     row = joints_in_pose(robot, contacts, pose)
     return None if row is None else StandingRobot(contacts, pose, row)

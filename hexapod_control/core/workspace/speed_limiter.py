@@ -52,8 +52,8 @@ class SpeedLimiter:
         """Limits a command to what the present gait and `next_gaits` allow, see `SpeedEnvelope.limit`."""
         key = (command, conditions, tuple(next_gaits), limits, tempo)
         if self._last_limit is None or self._last_limit.key != key:
-            found = self._capabilities.envelope.limit(*conditions, clamp_to_limits(command, limits), tempo, next_gaits)
-            self._last_limit = _LimitLookup(key, found)
+            limit = self._capabilities.envelope.limit(*conditions, clamp_to_limits(command, limits), tempo, next_gaits)
+            self._last_limit = _LimitLookup(key, limit)
         return self._last_limit.limit
 
     def maxima(self, conditions: SpeedConditions, limits: TwistLimits) -> Twist:

@@ -132,9 +132,9 @@ class RegionReach(NamedTuple):
             middle = 0.5 * (low + high)
             reached = limited.contains(middle)
             low, high = np.where(reached, middle, low), np.where(reached, high, middle)
-        found = most.copy()
-        found[beyond] = low
-        return found
+        radii = most.copy()
+        radii[beyond] = low
+        return radii
 
     def _only(self, chosen: NDArray[np.bool_]) -> RegionReach:
         """The discs about the chosen centres."""

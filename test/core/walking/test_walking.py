@@ -38,7 +38,7 @@ from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.robot_gaits import gaits
 from hexapod_control.core.workspace.stance_regions import TIBIA_CLEARANCE, reaches
 from hexapod_control.core.workspace.stride_stability import stride_margin
-from hexapod_control.core.workspace.strides.top_speeds import min_margin
+from hexapod_control.core.workspace.strides.top_speeds import LEAST_MARGIN
 from hexapod_control.core.workspace.swing_limits import SPEED_SHARE
 
 FAR = 10.0  # [m] every gap between legs is measured
@@ -94,7 +94,7 @@ def full_stride_margin(planner: Planner, gait: str) -> float:
     center = center_of_mass(machine, joints_at_offset(machine, stance.footholds, 0.0))[:2]
     least = stride_margin((planner.capabilities.gaits[gait],), stance, center, 1.0)
     assert least > 0.0
-    return min(least, min_margin(machine))
+    return min(least, LEAST_MARGIN.of(machine))
 
 
 @pytest.mark.parametrize("name", ROBOTS)

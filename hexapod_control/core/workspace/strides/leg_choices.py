@@ -74,8 +74,8 @@ def stride_choices(robot: Robot, leg: Leg, stance: float) -> StrideChoices:
     seen = seen_from_hip(leg, leg.foothold)
     rest = StepGeometry.of(robot, walk.height), walk.swing_time, stance
     anywhere = _anywhere(_Setting(replace(seen, foothold=(0.0, 0.0)), *rest))
-    found = _joined(anywhere, _of_centres(_Setting(seen, *rest), np.array([complex(*seen.foothold)])))
-    return StrideChoices(found.centres, read_only(found.radii), read_only(found.speeds))
+    choices = _joined(anywhere, _of_centres(_Setting(seen, *rest), np.array([complex(*seen.foothold)])))
+    return StrideChoices(choices.centres, read_only(choices.radii), read_only(choices.speeds))
 
 
 @lru_cache(maxsize=8)
@@ -87,11 +87,11 @@ def _anywhere(setting: _Setting) -> StrideChoices:
     radial = length * np.linspace(MIN_DISTANCE_SHARE, MAX_DISTANCE_SHARE, RADIAL_STEPS)
     symmetric = leg.femur_lateral == 0.0 and lowest == -highest
     angles = np.linspace(0.0 if symmetric else lowest, highest, ANGULAR_STEPS)
-    found = _of_centres(setting, (radial[:, None] * np.exp(1j * angles)).ravel())
+    choices = _of_centres(setting, (radial[:, None] * np.exp(1j * angles)).ravel())
     if symmetric:  # strides on one side of the leg mirror those on the other
-        found = _joined(found, found.mirrored(found.centres.imag > ON_AXIS * length))
-    best = found.speeds.max(axis=(0, 2))[:, None]
-    return found.only((found.speeds.max(axis=0) >= WORTHWHILE * best).any(axis=0))
+        choices = _joined(choices, choices.mirrored(choices.centres.imag > ON_AXIS * length))
+    best = choices.speeds.max(axis=(0, 2))[:, None]
+    return choices.only((choices.speeds.max(axis=0) >= WORTHWHILE * best).any(axis=0))
 
 
 def _length(leg: Leg) -> float:
