@@ -73,7 +73,7 @@ class StrideControl:
         self, regions: Sequence[StrideRegion], demand: StrideDemand, twist: Twist, swing_time: float
     ) -> tuple[StrideRegion, ...]:
         """The regions of the next swings, nearer to the goal by what a swing may cover; sets `speed_share`."""
-        stance, stance_time, next_regions = demand.stance, swing_time * demand.gait.stance, []
+        stance, stance_time, found = demand.stance, swing_time * demand.gait.stance, []
         distances = [math.dist(a.displacement, b.displacement) for a, b in zip(regions, self._goal, strict=True)]
         for leg, (now, goal, distance) in enumerate(zip(regions, self._goal, distances, strict=True)):
             x, y = stance.footholds[leg]
@@ -84,8 +84,8 @@ class StrideControl:
                 self.speed_share = min(self.speed_share, max(longest - distance, MIN_STRIDE_SHARE * usual) / wanted)
             lead = max([distances[other] for other in self._neighbours[leg]]) - distance
             step = max(min(longest - stride, self._capabilities.strides.max_lead - lead), 0.0)
-            next_regions.append(goal if distance <= step else self._towards(leg, stance, now, goal, step / distance))
-        return tuple(next_regions)
+            found.append(goal if distance <= step else self._towards(leg, stance, now, goal, step / distance))
+        return tuple(found)
 
     def _towards(
         self, leg: int, stance: StanceRegions, now: StrideRegion, goal: StrideRegion, part: float
