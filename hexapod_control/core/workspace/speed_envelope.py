@@ -48,6 +48,7 @@ from hexapod_control.core.workspace.swing_limits import (
 
 FULL_DISPLACEMENT_GAIN = 0.05  # relative gain in speed from which the full displacement is used
 EASY_LOAD = 0.95  # share of the possible load: strides move away from the neutral footholds only above it
+LOAD_ROUNDING = 1e-9  # by which the load of a limited twist may exceed 1
 MIN_SPEED = 1e-6  # [m/s] in the tables
 STRIDE_LENGTHS = 8  # lengths of strides, from 0 to the whole region
 MIN_DISTANCE = 1e-6  # [m] of a foot from base_footprint
@@ -246,7 +247,8 @@ class SpeedEnvelope:
             moved = self._moved_share(gait, height, max_moved, radii_share, twist)
             if moved > 0.0:
                 swing, load = self._nearest_swing(gaits, height, moved, radii_share, twist, tempo)
-        return SpeedLimit(twist if load <= 1.0 else twist.scaled(1.0 / load), self._swing[swing], moved)
+        possible = load <= 1.0 + LOAD_ROUNDING
+        return SpeedLimit(twist if possible else twist.scaled(1.0 / load), self._swing[swing], moved)
 
     def _nearest_swing(
         self, gaits: Sequence[Gait], height: float, moved: float, radii_share: float, twist: Twist, tempo: float

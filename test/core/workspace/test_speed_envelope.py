@@ -120,6 +120,14 @@ def test_a_twist_is_scaled_to_the_limit_of_its_direction():
     assert envelope.limit(gait, HEIGHT, 1.0, Twist(0.0, 0.0, 0.0)).twist.is_zero
 
 
+@pytest.mark.parametrize("name", ["ripple", "tetrapod", "wave"])
+def test_a_limited_twist_is_possible_to_the_last_digit_so_that_a_walk_at_its_limit_can_change_its_gait(name):
+    for share in (0.6, 1.0):
+        for twist in directions(30):
+            limited = CAPABILITIES.envelope.limit(CAPABILITIES.gaits[name], HEIGHT, share, twist.scaled(10.0)).twist
+            assert CAPABILITIES.envelope.limit(CAPABILITIES.gaits[name], HEIGHT, share, limited).twist == limited
+
+
 def test_the_limit_is_continuous_in_the_height_and_constant_beyond_the_table():
     envelope, gait, stances = CAPABILITIES.envelope, CAPABILITIES.gaits["tripod"], CAPABILITIES.stances
     twist = Twist(0.1, 0.05, 0.3)
