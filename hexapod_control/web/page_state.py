@@ -7,7 +7,6 @@ planted feet; velocities are (vx, vy, wz) in base_footprint.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +14,7 @@ import numpy as np
 
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.leg_kinematics import forward
+from hexapod_control.core.kinematics.plane_fit import attitude_over_feet
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.statics.static_stability import center_of_mass
 
@@ -43,9 +43,9 @@ class DrawnState:
             return
         feet = np.asarray(forward(robot, self.joints))
         self.planted = tuple(planted(self, feet))
-        pose = level(robot, feet, self.planted)
+        pose = attitude_over_feet(feet[np.array(self.planted, dtype=bool)].tolist(), robot.foot_radius)
         if pose is not None:
-            self.height, self.tilt = pose[0], pose[1:]
+            self.height, self.tilt = pose.z, (pose.roll, pose.pitch)
 
 
 def shape(robot: Robot) -> dict[str, Any]:
@@ -81,27 +81,6 @@ def planted(values: DrawnState, feet: Array) -> list[bool]:
     if values.forces is not None and values.forces.max() > MIN_FORCE:
         return [bool(force > MIN_FORCE) for force in values.forces]
     return [bool(z < feet[:, 2].min() + MAX_HEIGHT) for z in feet[:, 2]]
-
-
-def level(robot: Robot, feet: Array, planted_feet: Sequence[bool]) -> tuple[float, float, float] | None:
-    """Returns height [m], roll and pitch [rad] of base_link above the plane through the planted feet.
-
-    `feet` (n, 3) [m] are ball centres in base_link. None for fewer than three planted feet, or feet in line.
-    """
-    points = feet[np.array(planted_feet, dtype=bool)]
-    if len(points) < 3:
-        return None
-    middle = points.mean(axis=0)
-    offset = points - middle
-    (xx, xy), (_, yy) = offset[:, :2].T @ offset[:, :2]
-    xz, yz = offset[:, :2].T @ offset[:, 2]
-    determinant = xx * yy - xy * xy
-    if determinant < 1e-9:
-        return None
-    a, b = (xz * yy - yz * xy) / determinant, (yz * xx - xz * xy) / determinant
-    norm = math.sqrt(1.0 + a * a + b * b)
-    height = (a * middle[0] + b * middle[1] - middle[2]) / norm + robot.foot_radius
-    return float(height), math.atan2(-b, 1.0), math.asin(a / norm)
 
 
 def drawing(robot: Robot, values: DrawnState) -> dict[str, Any]:

@@ -15,6 +15,8 @@ from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.walking.walk_state import WalkState
 from hexapod_control.core.workspace.robot_gaits import gaits
+from hexapod_control.core.workspace.stance_regions import StanceRegions
+from hexapod_control.core.workspace.strides.stride_regions import NEUTRAL_REGION, Strides
 
 DT = 0.02  # [s] the control period
 ROBOTS = ("article", "phantomx")  # for slow tests; some tests run with all robots of config/robots
@@ -67,6 +69,11 @@ def walk_state(planner: Planner) -> WalkState:
 def fitting(planner: Planner, direction: Twist, share: float, *gaits: str) -> Twist:
     """A twist in a direction at a share of the highest speed that all these gaits allow."""
     return planner.capabilities.fastest(direction, gaits).scaled(share)
+
+
+def neutral_strides(stance: StanceRegions) -> Strides:
+    """Strides in the neutral stance regions."""
+    return Strides(stance, (NEUTRAL_REGION,) * len(stance.footholds))
 
 
 def drive(planner: Planner, twist: Twist, seconds: float, dt: float = DT) -> Iterator[TickPlan]:

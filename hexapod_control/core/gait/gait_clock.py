@@ -1,9 +1,9 @@
 """The gait clock: lift-off time of each leg, and planned changes to another gait.
 
 Times are in units of the swing time, so that the swing time may vary without changing the schedule. Each leg has a
-countdown to its next lift-off, which is advanced by one cycle at lift-off. A change of gait is a plan: leave the old
-gait in `leave` from now, enter the new one at a phase. It is known in advance, so that a landing foot can be aimed for
-its actual stance.
+countdown to its next lift-off, which is advanced by one cycle at lift-off. A change of gait is a plan: after
+`time_to_change` the old gait ends, and the new one begins at a phase. It is known in advance, so that a landing foot
+can be aimed for its actual stance.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class GaitChange:
 
     gait: Gait  # to enter
     phase: float  # at which it is entered
-    leave: float  # time from now [swing times]
+    time_to_change: float  # [swing times] from now
 
 
 class GaitClock:
@@ -44,7 +44,7 @@ class GaitClock:
         return other
 
     def enter(self, gait: Gait, phase: float) -> None:
-        """Switches to a phase of a gait at once."""
+        """Switches to a phase, in [0, 1), of a gait at once."""
         self.gait, self.phase, self.change = gait, phase, None
         self.until = [gait.until_lift_off(leg, phase) for leg in range(len(gait.lift_off))]
 
@@ -54,18 +54,18 @@ class GaitClock:
         `flight` is the time each leg still needs to its touch-down at the start of the step, 0 if planted.
         All times in swing times. A leg that is due in flight, or shortly after touch-down, skips this lift-off.
         """
-        if self.change is not None and self.change.leave <= step:
+        if self.change is not None and self.change.time_to_change <= step:
             change = self.change
-            lifted = self._run(change.leave, flight)
-            left = [max(0.0, f - change.leave) for f in flight]
+            lifted = self._run(change.time_to_change, flight)
+            left = [max(0.0, f - change.time_to_change) for f in flight]
             for leg, since in lifted:
                 left[leg] = 1.0 - since
             self.enter(change.gait, change.phase)
-            rest = step - change.leave
+            rest = step - change.time_to_change
             return [(leg, since + rest) for leg, since in lifted] + self._run(rest, left)
         lifted = self._run(step, flight)
         if self.change is not None:
-            self.change = GaitChange(self.change.gait, self.change.phase, self.change.leave - step)
+            self.change = GaitChange(self.change.gait, self.change.phase, self.change.time_to_change - step)
         return lifted
 
     def _run(self, step: float, flight: list[float]) -> list[tuple[int, float]]:
@@ -90,8 +90,8 @@ class GaitClock:
         lift_off = self.until[leg]
         if lift_off < earliest:
             lift_off += cycle
-        if change is not None and lift_off >= change.leave:
-            lift_off = change.leave + change.gait.until_lift_off(leg, change.phase)
+        if change is not None and lift_off >= change.time_to_change:
+            lift_off = change.time_to_change + change.gait.until_lift_off(leg, change.phase)
             if lift_off < earliest:
                 lift_off += change.gait.cycle
         return lift_off - flight

@@ -68,7 +68,7 @@ class Gait:
 
 
 AUTO = "auto"
-"""Name of the choice of a gait by speed."""
+"""Name that lets the speed choose the gait."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +96,8 @@ class GaitSelection:
 
 ALTERNATING = {6: "tripod", 8: "tetrapod"}  # name of the gait with two alternating groups, by number of legs
 
-NAMES = ("tripod", "tetrapod", "alternating", "ripple", "wave", "crawl", "fastest")
-"""Names of the gaits that follow from the geometry; core/workspace/robot_gaits.py adds `crawl` and `fastest`."""
+RESERVED_NAMES = ("tripod", "tetrapod", "alternating", "ripple", "wave", "crawl", "fastest")
+"""Names that gaits in a robot file may not use: those of `derived_gaits` and of core/workspace/robot_gaits.py."""
 
 Phases = list[list[Fraction]]
 """Lift-off phase of the left and of the right legs, front to rear."""

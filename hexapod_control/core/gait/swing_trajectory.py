@@ -14,7 +14,7 @@ import numpy as np
 
 from hexapod_control.core.kinematics.arrays import Array
 
-PEAK_SHARE_SPEED = 1.875  # maximum d share / du, at u = 1/2
+PEAK_TRAVEL_SPEED = 1.875  # maximum of d smooth_travel / du, at u = 1/2
 AIM_FROZEN = 0.8  # progress from which the aim is fixed in the world, so that it does not jump before touch-down
 
 Progress = TypeVar("Progress", float, Array)
@@ -23,29 +23,34 @@ Progress = TypeVar("Progress", float, Array)
 class SwingTiming(NamedTuple):
     """Progress at which the parts of a swing begin and end; the default is a smooth swing over flat ground."""
 
-    off: float = 0.0  # start of the travel over the ground
-    there: float = 1.0  # end of the travel: the foot is over its aim
-    up: float = 0.5  # highest point; the foot does not stop there, it may still be rising from low ground
-    down: float = 1.0  # end of the descent
+    travel_start: float = 0.0  # start of the travel over the ground
+    travel_end: float = 1.0  # end of the travel: the foot is over its aim
+    top: float = 0.5  # highest point; the foot does not stop there, it may still be rising from low ground
+    descent_end: float = 1.0
+
+    @property
+    def searches_ground(self) -> bool:
+        """True if the travel ends before the swing, so that the foot can search the ground below its aim."""
+        return self.travel_end < 1.0
 
     def towards(self, other: SwingTiming, part: float) -> SwingTiming:
         """Interpolates between this timing (part 0) and another one (part 1)."""
         return SwingTiming(*(a + part * (b - a) for a, b in zip(self, other, strict=True)))
 
-    def travelled(self, u: float) -> float:
+    def travel_share(self, u: float) -> float:
         """Share of the travel over the ground at progress u."""
-        return share(max(0.0, u - self.off) / (self.there - self.off))
+        return smooth_travel(max(0.0, u - self.travel_start) / (self.travel_end - self.travel_start))
 
-    def lifted(self, u: float) -> float:
+    def lift_progress(self, u: float) -> float:
         """Progress of the smooth swing at the same height, on the same side of its top."""
-        return 0.5 * u / self.up if u < self.up else 0.5 + 0.5 * (u - self.up) / (self.down - self.up)
+        return 0.5 * u / self.top if u < self.top else 0.5 + 0.5 * (u - self.top) / (self.descent_end - self.top)
 
 
 SMOOTH = SwingTiming()
 
 
-def share(u: float) -> float:
-    """Share of the travel from lift-off to the aim at progress u; 1 from u = 1 on."""
+def smooth_travel(u: float) -> float:
+    """Share of the travel from rest to rest, as from lift-off to the aim, at progress u; 1 from u = 1 on."""
     return 1.0 if u >= 1.0 else u * u * u * _factor(u)
 
 
@@ -57,8 +62,8 @@ def lift(u: float, height: float) -> float:
     return height * s * s
 
 
-def share_and_lift(u: Array) -> tuple[Array, Array]:
-    """`share` and `lift` of a swing of height 1 for many values of the progress in [0, 1], for tables."""
+def travel_and_lift(u: Array) -> tuple[Array, Array]:
+    """`smooth_travel` and `lift` of a swing of height 1 for many values of the progress in [0, 1], for tables."""
     return u**3 * _factor(u), np.sin(math.pi * u) ** 2
 
 

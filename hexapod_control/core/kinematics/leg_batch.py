@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.leg_kinematics import BENT_LEG, ON_AXIS, base_to_hip
-from hexapod_control.core.robot import Leg
+from hexapod_control.core.robot import Leg, Robot
 
 Mask = NDArray[np.bool_]
 
@@ -23,6 +23,19 @@ Coordinates = tuple[Array, Array, Array]
 """x, y and z [m], or angles of coxa, femur and tibia [rad]."""
 
 BLOCK = 4096  # feet solved together, so that intermediate results fit the cache of a core
+
+
+class StepGeometry(NamedTuple):
+    """What the reach of a step depends on, besides leg and foothold."""
+
+    foot_radius: float  # [m] of the ball
+    height: float  # [m] of base_link above the ground
+    lift: float  # [m]
+
+    @classmethod
+    def of(cls, robot: Robot, height: float) -> StepGeometry:
+        """The steps of a robot at a height [m]."""
+        return cls(robot.foot_radius, height, robot.walk.lift_height)
 
 
 class BatchSolution(NamedTuple):

@@ -20,7 +20,7 @@ from typing import NamedTuple
 from hexapod_control.core.kinematics.leg_kinematics import LegJoints
 from hexapod_control.core.robot import Leg, Robot, Vector
 
-ENOUGH = 0.05  # [m] wider gaps are not computed: no leg moves this far within a tick
+MAX_GAP = 0.05  # [m] wider gaps are not computed: no leg moves this far within a tick
 
 
 class LegClearance(NamedTuple):
@@ -86,13 +86,15 @@ class LegNeighbours:
         before = {b: a for a, b in self.pairs}
         return tuple((before[a], b) for a, b in sorted(self.pairs))
 
-    def gap(self, joints: Sequence[LegJoints], enough: float = ENOUGH) -> LegClearance:
+    def gap(self, joints: Sequence[LegJoints], enough: float = MAX_GAP) -> LegClearance:
         """The narrowest gap for joints (n, 3) [rad]; clipped to `enough` [m]."""
         best = LegClearance(enough, None)
         fronts, backs = self._extents(joints)
-        for number, (span, front) in enumerate(zip(self.spans, fronts, strict=True), 1 - len(fronts)):
-            if backs[number] - front - span.thickness < best.distance:
-                pair = span.row, self.spans[number].row
+        # Each leg with the next one around the body; the last one, with index -1, comes before the first one.
+        for last in range(-1, len(fronts) - 1):
+            span, after = self.spans[last], last + 1
+            if backs[after] - fronts[last] - span.thickness < best.distance:
+                pair = span.row, self.spans[after].row
                 first, second = (capsules(self.robot, row, joints[row]) for row in pair)
                 distance = between(first, second, best.distance)
                 if distance < best.distance:

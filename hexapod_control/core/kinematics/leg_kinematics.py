@@ -36,8 +36,13 @@ class UnreachableReason(Enum):
 
     TOO_FAR = "too far away"
     TOO_NEAR = "too near"
-    ON_AXIS = "on the coxa axis, which has no direction; the coxa keeps its angle"
+    ON_AXIS = "on the coxa axis"  # which has no direction: the coxa keeps its angle
     JOINT_LIMIT = "outside the joint limits"
+
+    def describe(self, excess: float) -> str:
+        """The reason, and by how much: `excess` as in LegSolution. Completes 'the target is ...'."""
+        unit = "mrad" if self is UnreachableReason.JOINT_LIMIT else "mm"
+        return f"{self.value}, by {1000.0 * excess:.1f} {unit}" if excess > 0.0 else self.value
 
 
 class LegSolution(NamedTuple):

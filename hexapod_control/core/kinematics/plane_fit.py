@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
+from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.robot import Vector
 
 MIN_POINTS = 3  # of a plane
@@ -35,3 +37,18 @@ def fit_plane(
         return None
     a, b = (xz * yy - yz * xy) / determinant, (yz * xx - xz * xy) / determinant
     return a, b, mz - a * mx - b * my
+
+
+def attitude_over_feet(centres: Sequence[Vector], foot_radius: float) -> BodyPose | None:
+    """Height z [m], roll and pitch [rad] of base_link over the ground under feet; None as for `fit_plane`.
+
+    `centres` [m] are the ball centres of the standing feet in base_link.
+    """
+    plane = fit_plane(centres)
+    if plane is None:
+        return None
+    a, b, c = plane
+    # The ground's normal in base_link is the last row of the rotation base_link -> base_footprint.
+    length = math.sqrt(a * a + b * b + 1.0)
+    nx, ny, nz = -a / length, -b / length, 1.0 / length
+    return BodyPose(z=foot_radius - c * nz, roll=math.atan2(ny, nz), pitch=math.asin(-nx))

@@ -52,9 +52,9 @@ def whole_body_pose(
     joints, centres, unreached = [], [], None
     preload, radius = robot.walk.preload, robot.foot_radius
     for leg, contact, lift, row in zip(robot.legs, contacts, lifts, previous, strict=True):
-        centre, (found, reason, excess) = ball_centre_and_joints(leg, contact, lift - preload, placement, radius, row)
+        centre, (angles, reason, excess) = ball_centre_and_joints(leg, contact, lift - preload, placement, radius, row)
         centres.append(centre)
-        joints.append(found)
+        joints.append(angles)
         if reason is not None and unreached is None:
             unreached = UnreachableFoot(leg.name, reason, excess)
     return WholeBodyPose(joints, centres, contacts, planted, placement, unreached)
@@ -66,11 +66,11 @@ def joints_in_pose(robot: Robot, contacts: Sequence[Point], pose: BodyPose) -> t
     `contacts` (n, 2) [m] are in base_footprint. None if a foot is out of reach.
     """
     placement = Placement(pose, robot.walk.height)
-    found = [
+    solutions = [
         joints_at_contact(leg, contact, -robot.walk.preload, placement, robot.foot_radius)
         for leg, contact in zip(robot.legs, contacts, strict=True)
     ]
-    return None if any(reason for _, reason, _ in found) else tuple(joints for joints, _, _ in found)
+    return None if any(reason for _, reason, _ in solutions) else tuple(joints for joints, _, _ in solutions)
 
 
 def joints_at_offset(robot: Robot, contacts: Sequence[Point], offset: float) -> tuple[LegJoints, ...] | None:

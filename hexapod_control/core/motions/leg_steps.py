@@ -85,10 +85,10 @@ def execute_feet(context: StepContext, step: FeetStep) -> StepExecution:
     neutral = joints_at_offset(robot, planner.capabilities.stances.at(robot.walk.height).footholds, 0.0)
     assert neutral is not None  # the robot's own stance
     goal = forward(robot, read_only(neutral)) + _by_leg(context, step.offsets, np.zeros((len(robot.legs), 3)))
-    found = inverse(robot, goal, read_only(neutral))
-    for leg, reason, excess in zip(robot.leg_names, found.reasons, found.excess, strict=True):
+    solution = inverse(robot, goal, read_only(neutral))
+    for leg, reason, excess in zip(robot.leg_names, solution.reasons, solution.excess, strict=True):
         if reason is not None:
-            yield f"the foot of {leg} would be {reason.value} there ({1000.0 * excess:.0f} mm or mrad beyond)"
+            yield f"the foot of {leg} would be {reason.describe(excess)}"
             return
     yield from _moved(context, lambda: planner.move_feet(goal, step.duration))
 

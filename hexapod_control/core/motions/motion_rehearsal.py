@@ -101,7 +101,7 @@ def _violation(robot: Robot, player: MotionPlayer, plan: TickPlan) -> str:
     place, planner = player.place, player.planner
     if plan.unreached is not None:
         leg, reason, excess = plan.unreached
-        return f"{place}the foot of {leg} is {reason.value} ({1000.0 * excess:.0f} mm or mrad beyond)"
+        return f"{place}the foot of {leg} is {reason.describe(excess)}"
     if plan.blocked is not None and plan.blocked.legs is not None:
         return f"{place}{_names(robot, plan.blocked.legs)} would touch"
     if plan.margin <= 0.0:

@@ -21,13 +21,17 @@ from hexapod_control.core.motions.motion_player import MotionEnd, MotionOutcome,
 from hexapod_control.core.motions.motion_rehearsal import MotionRehearsal
 from hexapod_control.core.motions.motion_steps import Choreography, MotionError
 from hexapod_control.core.planner.planner import LEG_LOST, Planner
+from hexapod_control.core.posture.walking_legs import WalkingLegs
 from hexapod_control.core.robot import Robot, Vector
 
-CLOSED = "the node ends"
+CLOSED = "the node is shutting down"
 
 
 class OperatorCommands:
-    """Handles requests for one player and its planner. Each returns why it is refused, or an empty text."""
+    """Handles requests for one player and its planner.
+
+    Methods that return a text return why the request is refused, empty if it is accepted.
+    """
 
     def __init__(self, player: MotionPlayer) -> None:
         """Accepts requests until `close`."""
@@ -47,14 +51,14 @@ class OperatorCommands:
     # --- velocity ----------------------------------------------------------------------------------
 
     def velocity(self, twist: Twist) -> str:
-        """Follows a twist."""
+        """Follows a twist. Returns why it is ignored; empty if it is followed, or ignored without a report."""
         view = self._planner.view
         playing = bool(self._player.name)
         if self._closed or (view.lying_down and not playing):
             return ""
         if not (playing or view.on_feet or view.waits_for_command):
             silent = twist.is_zero or view.whole_body_move_active
-            remedy = view.why_unknown or view.held or "call the service stand first"
+            remedy = view.why_unknown or view.held_reason or "call the service stand first"
             return "" if silent else f"ignored while {self._planner.state.value}: {remedy}"
         if not twist.is_zero:
             self._cancel_rehearsal()
@@ -98,9 +102,9 @@ class OperatorCommands:
             return ""
         return _guide(self._planner.copy(), ball_centres) or _guide(self._planner, ball_centres)
 
-    def change_leg(self, leg: str, *, lost: bool) -> str:
-        """Folds a leg and continues on the others, or unfolds a lost leg and continues with it."""
-        return self._take_over() or self._planner.change_leg(leg, lost=lost)
+    def change_leg(self, leg: str, *, lost: bool, remaining: WalkingLegs | None = None) -> str:
+        """Folds a leg and continues on the others, or unfolds a lost leg: `remaining` as in Planner.change_leg."""
+        return self._take_over() or self._planner.change_leg(leg, lost=lost, remaining=remaining)
 
     # --- stops, always accepted --------------------------------------------------------------------
 

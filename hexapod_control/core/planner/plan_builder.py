@@ -87,7 +87,7 @@ def plan_at_rest(context: PlannerContext, state: RobotState) -> TickPlan:
     )
 
 
-def completed(plan: TickPlan, legs: WalkingLegs) -> TickPlan:
+def for_whole_robot(plan: TickPlan, legs: WalkingLegs) -> TickPlan:
     """The plan for the whole robot: lost legs hold their folded pose."""
     if not legs.lost:
         return plan

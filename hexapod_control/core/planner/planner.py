@@ -23,7 +23,7 @@ from hexapod_control.core.planner.faults.leg_change import change_legs
 from hexapod_control.core.planner.faults.mishap_response import recover, respond, rising_refusal
 from hexapod_control.core.planner.faults.unknown_state import Unknown
 from hexapod_control.core.planner.independent_copy import independent_copy
-from hexapod_control.core.planner.plan_builder import build_plan, completed, plan_at_rest
+from hexapod_control.core.planner.plan_builder import build_plan, for_whole_robot, plan_at_rest
 from hexapod_control.core.planner.planner_state import PlannerContext, PlannerState
 from hexapod_control.core.planner.planner_view import PlannerView
 from hexapod_control.core.planner.tick_limiter import MIN_TICK_S
@@ -75,10 +75,13 @@ class Planner:
         return PlannerView(self._context, self._state)
 
     def step(self, dt: float) -> TickPlan:
-        """Advances by `dt` [s] and returns the targets of this tick; with `dt` 0 it repeats the last ones."""
+        """Advances by `dt` [s] and returns the targets of this tick.
+
+        A `dt` that is not finite or below MIN_TICK_S repeats the last targets.
+        """
         context = self._context
         if not MIN_TICK_S <= dt < math.inf:
-            return completed(plan_at_rest(context, self.state), context.legs)
+            return for_whole_robot(plan_at_rest(context, self.state), context.legs)
         context.sensors.step(dt, moving=context.plan is not None and bool(context.plan.joint_velocity.any()))
         dt = min(dt, MAX_TICK_S)
         pose, legs = self._state.advance(dt, context), context.legs
@@ -86,13 +89,13 @@ class Planner:
         if pose is None:
             plan = plan_at_rest(context, self.state)
             self._state = respond(self._state.after_rest(context), plan, dt, context)
-            return completed(plan_at_rest(context, self.state), context.legs)
+            return for_whole_robot(plan_at_rest(context, self.state), context.legs)
         walk = self._state.walk
         plan = build_plan(context, self.state, pose, walk.state if walk is not None else None, dt)
         context.joints, context.plan = tuple(pose.joints), plan
         self._state = respond(self._state.after_tick(plan, dt, context), plan, dt, context)
         self.capabilities = context.capabilities
-        return completed(plan, legs)
+        return for_whole_robot(plan, legs)
 
     # --- pose known or unknown ----------------------------------------------------------------
 
@@ -107,7 +110,7 @@ class Planner:
         self._context.restart_from(())
         self._context.pace = 1.0
 
-    # --- requests; each returns why it is refused, or an empty text ---------------------
+    # --- requests; those that return a text: why the request is refused, empty if it is accepted ---
 
     def stand(self) -> str:
         """Stands up, or sets down the feet that are in the air."""
@@ -118,7 +121,7 @@ class Planner:
         return self._handle(requests.SitRequest())
 
     def recover(self) -> str:
-        """Stands up after a fall, or continues after the robot was lifted."""
+        """Stands up after a fall, or continues after the robot was lifted. Returns why it is refused; else empty."""
         self._state, text = recover(self._state, self._context)
         return text
 
@@ -178,19 +181,24 @@ class Planner:
             return LEG_LOST
         return self._handle(requests.JointMoveRequest(_legs(joints), duration))
 
-    def change_leg(self, leg: str, *, lost: bool) -> str:
-        """Folds a leg and continues on the others, or unfolds a lost leg and continues with it."""
+    def change_leg(self, leg: str, *, lost: bool, remaining: WalkingLegs | None = None) -> str:
+        """Folds a leg and continues on the others, or unfolds a lost leg and continues with it.
+
+        `remaining` are the tables of the legs that walk afterwards, if they have been computed; else that takes about
+        a second.
+        """
         if leg not in self.robot.leg_names:
             return _unusable_leg(leg, self.robot)
         context, row = self._context, frozenset({self.robot.leg_names.index(leg)})
         goal = context.legs.lost | row if lost else context.legs.lost - row
         if goal == context.legs.lost:
             return ""
-        try:
-            legs = WalkingLegs.without(self.robot, goal)
-        except ValueError as error:
-            return str(error)
-        self._state, text = change_legs(self._state, legs, context)
+        if remaining is None or (remaining.whole, remaining.lost) != (self.robot, goal):
+            try:
+                remaining = WalkingLegs.without(self.robot, goal)
+            except ValueError as error:
+                return str(error)
+        self._state, text = change_legs(self._state, remaining, context)
         self.capabilities = context.capabilities
         return text
 

@@ -65,7 +65,7 @@ class PlannerContext:
 
     @property
     def touching(self) -> tuple[bool, ...] | None:
-        """Which feet touch the ground; None if unknown or not used."""
+        """Which feet touch the ground; None if unknown, or if the adaptation is off."""
         touching = self.sensors.touching
         return None if touching is None else self.legs.of_whole(touching)
 
@@ -88,7 +88,7 @@ class PlannerContext:
         self.limiter.reset()
 
     def change_pace(self, goal: float, dt: float) -> float:
-        """Ramps the pace towards a goal (0 to 1), from full pace to rest in PAUSE_TIME_S. Returns the pace."""
+        """Ramps the pace towards a goal (0 to 1) for `dt` [s]: from 1 to 0 in PAUSE_TIME_S. Returns the pace."""
         self.pace = change_towards(self.pace, goal, dt / PAUSE_TIME_S)
         return self.pace
 
@@ -104,7 +104,7 @@ class PoseOrigin(Enum):
     """Origin of the body pose of a standing robot."""
 
     REQUESTED = "requested"
-    FOUND = "found"  # after a take-over or a stopped move; the first velocity moves the body to neutral
+    TAKEN_OVER = "taken over"  # as found, or after a stopped move; the first velocity moves the body to neutral
 
 
 class PlannerState(Protocol):

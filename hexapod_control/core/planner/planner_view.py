@@ -7,7 +7,7 @@ from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose
 from hexapod_control.core.kinematics.leg_clearance import LegClearance
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.planner.faults.frozen_state import Frozen
-from hexapod_control.core.planner.faults.leg_change import LegChange
+from hexapod_control.core.planner.faults.leg_change import LegChange, LyingLegChange
 from hexapod_control.core.planner.faults.mishap_response import present_mishap
 from hexapod_control.core.planner.faults.unknown_state import Unknown
 from hexapod_control.core.planner.planner_state import PlannerContext, PlannerState, PoseOrigin
@@ -26,18 +26,18 @@ class PlannerView:
         """Shows the present state of the planner."""
         self._context = context
         self._state = state
-        self._walk = state.walk
+        self._controller = state.walk
         self.walk = state.walk.state if state.walk is not None else None  # None unless the robot stands or walks
         self.selected_gait = (self.walk or context.settings).selection.name  # or `auto`
         self.lost_legs = context.legs.names_of_lost
         self.mishap = present_mishap(state, context)  # the present one
-        # A lifted robot that stands again continues on a velocity; otherwise `held` is the reason why not.
+        # A lifted robot that stands again continues on a velocity; otherwise `held_reason` says why not.
         self.waits_for_command = isinstance(state, Frozen) and state.waits_for_command(context)
-        self.held = state.mishap.text if isinstance(state, Frozen) and not self.waits_for_command else ""
-        # True in the pose in which the robot was found on its feet, before any pose is requested
-        self.pose_found = isinstance(state, OnFeet | Transition) and state.origin is PoseOrigin.FOUND
+        self.held_reason = state.mishap.text if isinstance(state, Frozen) and not self.waits_for_command else ""
+        # True in the pose in which a robot on its feet was taken over, before any pose is requested
+        self.pose_taken_over = isinstance(state, OnFeet | Transition) and state.origin is PoseOrigin.TAKEN_OVER
         # True while a leg is folded or unfolded, and while the robot comes to rest for it
-        self.changing_legs = isinstance(state, LegChange)
+        self.changing_legs = isinstance(state, LegChange | LyingLegChange)
 
     # --- the robot ---------------------------------------------------------------------------------
 
@@ -132,7 +132,7 @@ class PlannerView:
 
     def pose_reachable(self, pose: BodyPose) -> bool:
         """Returns True if a standing robot can take a body pose without clamping."""
-        return self._walk is not None and self._walk.pose_reachable(pose)
+        return self._controller is not None and self._controller.pose_reachable(pose)
 
     def neutral_footholds(self) -> tuple[Point, ...]:
         """Returns the contact points (n, 2) [m, base_footprint] of the neutral stance at the present height."""
@@ -146,15 +146,15 @@ class PlannerView:
 
     def maxima(self) -> Twist:
         """Returns the present maximum speed along each axis alone; zero while no velocity commands are accepted."""
-        return self._walk.maxima() if self._walk is not None and not self._state.lies_down else ZERO
+        return self._controller.maxima() if self._controller is not None and not self._state.lies_down else ZERO
 
     def speed_limit(self) -> Twist:
         """Returns the possible part of the commanded twist; zero unless the robot stands or walks."""
-        return self._walk.limit().twist if self._walk is not None else ZERO
+        return self._controller.limit().twist if self._controller is not None else ZERO
 
     def braking_time(self) -> float:
         """Returns the time [s] in which the robot can come to rest from its present speed."""
-        return self._walk.braking_time() if self._walk is not None else 0.0
+        return self._controller.braking_time() if self._controller is not None else 0.0
 
     def arc_twist(self, distance: float, curvature: float) -> Twist:
         """Returns the twist for a travel [m] of the outermost foot per stance and a curvature, in the present gait."""

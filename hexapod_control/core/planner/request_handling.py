@@ -87,12 +87,12 @@ def whole_body_move(
             return JointMove.between(robot, joints, goal, attitude, duration)
 
 
-def recover_margin(walk: WalkController, plan: TickPlan, dt: float, least: float) -> None:
-    """Applies recovery measures if the static margin of a tick of `dt` [s] is below `least` [m]; 0 disables them."""
-    if least <= 0.0 or walk.state.guiding or math.isnan(plan.margin):
+def recover_margin(walk: WalkController, plan: TickPlan, dt: float, required_margin: float) -> None:
+    """Applies recovery measures if the static margin of a tick of `dt` [s] is below the required one [m]; 0: none."""
+    if required_margin <= 0.0 or walk.state.guiding or math.isnan(plan.margin):
         return
     edge = (0.0, 0.0)
-    if plan.margin < least:
+    if plan.margin < required_margin:
         standing = [(x, y) for (x, y), down in zip(plan.contacts.tolist(), plan.planted, strict=True) if down]
         edge = direction_inwards(standing, plan.center)
     walk.recover_margin(dt, plan.margin, edge)

@@ -116,7 +116,7 @@ class Transition:
         return self
 
     def advance(self, dt: float, context: PlannerContext) -> WholeBodyPose | None:
-        """Continues the present move, unless it is halted."""
+        """Continues the present move for `dt` [s], unless it is halted."""
         pace = context.change_pace(self.pace_goal, dt)
         if pace <= 0.0:
             return None
@@ -124,7 +124,7 @@ class Transition:
         return pose
 
     def after_tick(self, plan: TickPlan, dt: float, context: PlannerContext) -> PlannerState:
-        """Continues with the next move; after the last one, enters the final state."""
+        """Continues with the next move after a tick of `dt` [s]; after the last one, enters the final state."""
         if not self.moves[0].done:
             return self
         del self.moves[0]
@@ -171,7 +171,7 @@ class OnFeet:
             case StandRequest():
                 self.then = None
                 walk.release()
-                self._leave_found_pose()
+                self._leave_taken_over_pose()
             case SitRequest():
                 self.then = request
                 walk.drive(ZERO)
@@ -181,7 +181,7 @@ class OnFeet:
                 walk.halt()
             case VelocityRequest(twist):
                 if self.then is None:
-                    self._leave_found_pose()
+                    self._leave_taken_over_pose()
                     walk.drive(twist)
             case BodyPoseRequest() | GuidedFootRequest() | GuidedFootOverGroundRequest() if self.then is not None:
                 return StateReply(self, request_handling.not_on_feet(self.robot_state))
@@ -200,8 +200,8 @@ class OnFeet:
                 request_handling.pass_on(request, walk)
         return StateReply(self)
 
-    def _leave_found_pose(self) -> None:
-        if self.origin is PoseOrigin.FOUND:
+    def _leave_taken_over_pose(self) -> None:
+        if self.origin is PoseOrigin.TAKEN_OVER:
             self.origin = PoseOrigin.REQUESTED
             self.walk.settle(NEUTRAL)
 
@@ -213,13 +213,13 @@ class OnFeet:
         return "" if self.walk.state.pose_goal == pose else "out of reach: clamped, see the achieved pose"
 
     def advance(self, dt: float, context: PlannerContext) -> WholeBodyPose | None:
-        """Advances body, feet and gait clock; sensors are used unless the robot is about to sit down."""
+        """Advances body, feet and gait clock by `dt` [s]; sensors are used unless the robot is about to sit down."""
         self.walk.sense(*((context.touching, context.sensors.body_tilt) if self.then is None else (None, None)))
         self.walk, pose = context.limiter.advance(self.walk, context.joints, dt, context.change_pace(1.0, dt))
         return pose
 
     def after_tick(self, plan: TickPlan, dt: float, context: PlannerContext) -> PlannerState:
-        """Sits down at rest if that was requested, else takes measures against a small margin."""
+        """After a tick of `dt` [s]: sits down at rest if requested, else takes measures against a small margin."""
         walk, now = self.walk, self.walk.state
         if now.guiding:
             self.robot_state = RobotState.MOVING
@@ -276,7 +276,7 @@ class WholeBodyMove:
                 return StateReply(self, request_handling.refusal(request, self.robot_state))
 
     def advance(self, dt: float, context: PlannerContext) -> WholeBodyPose | None:
-        """Continues the move, unless it has been stopped."""
+        """Continues the move for `dt` [s], unless it has been stopped."""
         pace = context.change_pace(self.pace_goal, dt)
         if pace <= 0.0:
             return None
@@ -284,14 +284,14 @@ class WholeBodyMove:
         return pose
 
     def after_tick(self, plan: TickPlan, dt: float, context: PlannerContext) -> PlannerState:
-        """Returns the state that follows a finished move."""
+        """Returns the state that follows a move that finished in this tick of `dt` [s]."""
         if not self.move.done:
             return self
         return self._following(context, self.origin).after_tick(plan, dt, context)
 
     def after_rest(self, context: PlannerContext) -> PlannerState:
         """Returns the state that follows a stopped move, which is abandoned."""
-        return self._following(context, PoseOrigin.FOUND)
+        return self._following(context, PoseOrigin.TAKEN_OVER)
 
     def _following(self, context: PlannerContext, origin: PoseOrigin) -> PlannerState:
         """Returns OnFeet with the present footholds, or Lying; then handles a stored request."""

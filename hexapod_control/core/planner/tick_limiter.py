@@ -34,6 +34,13 @@ GAP_TOLERANCE_M = 0.0005  # [m] below MIN_LEG_GAP_M, within which legs still kee
 MAX_BLOCKED_TIME_S = 0.5  # then legs that block each other count as deadlocked
 CLOSING_TIME_S = 0.04  # [s] closing time of the remaining gap, at every instant
 SPIN_UP_TIME_S = 1.0 / 30.0  # [s] rest to no-load speed; takes a quarter of the stall torque with a lifted leg
+# Factors on the share for the next attempt. Speeds are not quite proportional to the share, so it becomes a little
+# smaller than in proportion.
+UNREACHED_FACTOR = 0.5  # a foot was out of reach, by an amount that says little about the share
+SPEED_FACTOR = 0.98  # a joint was too fast
+CLOSING_FACTOR, MIN_CLOSING_FACTOR = 0.95, 0.1  # a gap closed too fast; if it may not close at all, the latter
+ACCELERATION_FACTOR = 0.6  # a joint changed its speed too much, which is not proportional to the share at all
+RETREAT_FACTOR = 0.9  # a joint was too fast in a retreat, which is less linear
 
 AnyMotion = TypeVar("AnyMotion", bound=BodyMotion)
 
@@ -107,24 +114,24 @@ class TickLimiter:
             pose = tried.advance(share * dt, joints)
             if pose.unreached:
                 unreached = pose.unreached
-                share *= 0.5
+                share *= UNREACHED_FACTOR
                 continue
             speeds = _speeds(joints, pose.joints, dt)
             excess = self._speed_ratio(speeds)
             if excess > 1.0:
-                share *= 0.98 / excess
+                share *= SPEED_FACTOR / excess
                 continue
             now = self._neighbours.gap(pose.joints)
             if gap.distance - now.distance > closing + CLOSING_TOLERANCE_M:
                 blocked = now
-                share *= max(0.95 * closing / (gap.distance - now.distance), 0.1)
+                share *= max(CLOSING_FACTOR * closing / (gap.distance - now.distance), MIN_CLOSING_FACTOR)
                 continue
             change = self._acceleration_ratio(speeds, dt)
             if best is None or change < best.change:
                 best = _Attempt(tried, pose, speeds, share, now, change)
             if change <= 1.0:
                 break
-            share *= 0.6
+            share *= ACCELERATION_FACTOR
         return best, unreached, blocked
 
     def _retreat(
@@ -146,7 +153,7 @@ class TickLimiter:
                 feet = forward(self._robot, read_only(pose.joints)).tolist()
                 pose = pose._replace(centres=[(x, y, z) for x, y, z in feet], unreached=unreached)
                 return _Attempt(tried, pose, speeds, 0.0, None, math.inf)
-            share *= 0.9 / excess
+            share *= RETREAT_FACTOR / excess
         return None
 
     def _hold(

@@ -79,12 +79,12 @@ class PostureSequences:
 
         Feet in the air are set straight down; all feet keep their positions until the first command.
         """
-        found = take_over(self.capabilities.robot, self.capabilities.stances, joints)
-        if found is None:
+        standing = take_over(self.capabilities.robot, self.capabilities.stances, joints)
+        if standing is None:
             return None
-        walk = WalkController(self.capabilities, found.contacts, found.pose, gait)
+        walk = WalkController(self.capabilities, standing.contacts, standing.pose, gait)
         walk.stay()
-        return JointMove.between(self.capabilities.robot, joints, found.joints, found.pose), walk
+        return JointMove.between(self.capabilities.robot, joints, standing.joints, standing.pose), walk
 
     def standing_on(self, joints: Sequence[LegJoints], pose: BodyPose, gait: Gait) -> WalkController | None:
         """Returns the walk controller of a robot on its feet with these joint angles [rad]; None if it lies.

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hexapod_control.core.gait.swing_trajectory import PEAK_SHARE_SPEED, share
+from hexapod_control.core.gait.swing_trajectory import PEAK_TRAVEL_SPEED, smooth_travel
 from hexapod_control.core.kinematics.body_pose import BodyPose, Placement
 from hexapod_control.core.kinematics.leg_kinematics import LegJoints
 from hexapod_control.core.kinematics.support_detection import belly_height
@@ -39,7 +39,7 @@ class BodyLift:
     @classmethod
     def between(cls, robot: Robot, contacts: Sequence[Point], start: float, goal: float) -> BodyLift:
         """Returns the motion from one offset [m] to another at a moderate speed."""
-        duration = max(MIN_DURATION_S, PEAK_SHARE_SPEED * abs(goal - start) / RISE_SPEED)
+        duration = max(MIN_DURATION_S, PEAK_TRAVEL_SPEED * abs(goal - start) / RISE_SPEED)
         return cls(robot, tuple(contacts), start, goal, duration)
 
     @property
@@ -50,7 +50,7 @@ class BodyLift:
     @property
     def offset(self) -> float:
         """Present offset from the walk height [m]."""
-        return self.start + share(self.elapsed / self.duration) * (self.goal - self.start)
+        return self.start + smooth_travel(self.elapsed / self.duration) * (self.goal - self.start)
 
     @property
     def progress(self) -> float:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hexapod_control.core.gait.swing_trajectory import PEAK_SHARE_SPEED, share
+from hexapod_control.core.gait.swing_trajectory import PEAK_TRAVEL_SPEED, smooth_travel
 from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.kinematics.leg_kinematics import LegJoints, solve_leg
 from hexapod_control.core.kinematics.support_detection import detect_support
@@ -50,7 +50,7 @@ class StraightMove:
     def _interpolated(self, dt: float) -> list[Vector]:
         """Advances by `dt` [s]. Returns the values of all legs on the straight lines from start to goal."""
         self.elapsed += dt
-        done = share(self.elapsed / self.duration)
+        done = smooth_travel(self.elapsed / self.duration)
         return [interpolated(start, goal, done) for start, goal in zip(self.start, self.goal, strict=True)]
 
 
@@ -65,7 +65,7 @@ class JointMove(StraightMove):
     ) -> JointMove:
         """Returns the move from start to goal (n, 3) [rad] in `duration` [s]; 0: at a moderate speed."""
         moderate = max(
-            PEAK_SHARE_SPEED * abs(b - a) / (SPEED_SHARE * joint.no_load_speed)
+            PEAK_TRAVEL_SPEED * abs(b - a) / (SPEED_SHARE * joint.no_load_speed)
             for leg, before, after in zip(robot.legs, start, goal, strict=True)
             for joint, a, b in zip(leg.joints, before, after, strict=True)
         )
@@ -79,8 +79,8 @@ class JointMove(StraightMove):
     def advance(self, dt: float, previous: Sequence[LegJoints]) -> WholeBodyPose:
         """Advances by `dt` [s] and returns the pose, without Cartesian foot targets."""
         joints = self._interpolated(dt)
-        found = detect_support(self.robot, joints, self.pose)
-        return WholeBodyPose(joints, None, found.contacts, found.planted, found.placement, None)
+        support = detect_support(self.robot, joints, self.pose)
+        return WholeBodyPose(joints, None, support.contacts, support.planted, support.placement, None)
 
 
 class FeetMove(StraightMove):
@@ -96,7 +96,7 @@ class FeetMove(StraightMove):
         distance = max(
             sum((b - a) ** 2 for a, b in zip(p, q, strict=True)) ** 0.5 for p, q in zip(start, goal, strict=True)
         )
-        moderate = PEAK_SHARE_SPEED * distance / FOOT_SPEED_M_S
+        moderate = PEAK_TRAVEL_SPEED * distance / FOOT_SPEED_M_S
         return cls(robot, tuple(start), tuple(goal), pose, duration or max(MIN_DURATION_S, moderate))
 
     def advance(self, dt: float, previous: Sequence[LegJoints]) -> WholeBodyPose:
@@ -105,8 +105,8 @@ class FeetMove(StraightMove):
         joints: list[LegJoints] = []
         unreached: UnreachableFoot | None = None
         for leg, centre, angles in zip(self.robot.legs, centres, previous, strict=True):
-            found, reason, excess = solve_leg(leg, centre, angles)
-            joints.append(found)
+            solved, reason, excess = solve_leg(leg, centre, angles)
+            joints.append(solved)
             if reason is not None and unreached is None:
                 unreached = UnreachableFoot(leg.name, reason, excess)
         support = detect_support(self.robot, joints, self.pose)

@@ -9,7 +9,7 @@ A planner that starts (again) under a standing or walking robot must not drop it
 3. Forward kinematics in that attitude gives the contact points of all feet. A foot above the ground is in the air; its
    contact is the point below it, where it will be set down.
 4. x, y and yaw of the body cannot be measured. They are the rigid displacement that brings the contacts nearest to the
-   neutral footholds, in least squares (planar Procrustes): yaw = atan2(sum of cross, sum of dot products).
+   neutral footholds, in least squares (`kinematics.rigid_fit`).
 5. All feet must reach the ground in that pose; the joints for it are the goal of the move that sets feet down.
 
 See docs/architecture/walking-mathematics.md, "Taking over a standing robot".
@@ -17,13 +17,12 @@ See docs/architecture/walking-mathematics.md, "Taking over a standing robot".
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.kinematics.leg_kinematics import LegJoints, leg_forward, leg_inverse
-from hexapod_control.core.kinematics.se2 import Pose
+from hexapod_control.core.kinematics.rigid_fit import fit_rigid
 from hexapod_control.core.kinematics.support_detection import detect_support
 from hexapod_control.core.kinematics.whole_body import joints_in_pose
 from hexapod_control.core.robot import Leg, Point, Robot
@@ -53,28 +52,15 @@ def take_over(robot: Robot, stances: StanceRegionTable, joints: Sequence[LegJoin
     rest = resting_pose(robot, joints)
     if rest is None or rest.on_belly or not stances.lowest <= rest.height <= stances.highest:
         return None
-    found = detect_support(robot, joints, BodyPose(roll=rest.roll, pitch=rest.pitch))
-    if not any(found.planted):
+    support = detect_support(robot, joints, BodyPose(roll=rest.roll, pitch=rest.pitch))
+    if not any(support.planted):
         return None
-    body = _fit_to_footholds(stances.at(rest.height).footholds, found.contacts)
-    contacts = [body.apply(*contact) for contact in found.contacts]
-    pose = found.pose._replace(x=body.x, y=body.y, yaw=body.yaw)
+    body = fit_rigid(support.contacts, stances.at(rest.height).footholds)
+    contacts = [body.apply(*contact) for contact in support.contacts]
+    pose = support.pose._replace(x=body.x, y=body.y, yaw=body.yaw)
     pose = BodyPose(*(round(value, POSE_DIGITS) + 0.0 for value in pose))
     row = joints_in_pose(robot, contacts, pose)
     return None if row is None else StandingRobot(contacts, pose, row)
-
-
-def _fit_to_footholds(footholds: Sequence[Point], contacts: Sequence[Point]) -> Pose:
-    """Returns the rigid displacement of `contacts` [m] that is the least-squares fit to the footholds [m]."""
-    count = len(contacts)
-    (hx, hy), (cx, cy) = (
-        (math.fsum(axis) / count for axis in zip(*points, strict=True)) for points in (footholds, contacts)
-    )
-    # The deviations of one side sum to zero, so the other side needs no centring.
-    pairs = [(x - cx, y - cy, u, v) for (x, y), (u, v) in zip(contacts, footholds, strict=True)]
-    yaw = math.atan2(math.fsum(x * v - y * u for x, y, u, v in pairs), math.fsum(x * u + y * v for x, y, u, v in pairs))
-    x, y = Pose(0.0, 0.0, yaw).apply(cx, cy)
-    return Pose(hx - x, hy - y, yaw)
 
 
 def _knee_up(leg: Leg, joints: LegJoints) -> bool:

@@ -1,4 +1,4 @@
-"""Walking without lost legs: the remaining legs form a new robot, whose body includes the folded legs.
+"""Walking on the remaining legs: they form a new robot, whose body includes the lost legs, which are folded.
 
 Gaits, stance regions and speeds follow from the hips of the remaining legs as those of any other robot. One thing is
 chosen: where the feet stand under the body. With one of five legs in the air the other four support the robot only if
@@ -48,7 +48,7 @@ class WalkingLegs:
 
     whole: Robot
     rows: tuple[int, ...]  # of the walking legs, in the whole robot
-    folded: tuple[LegJoints, ...]  # [rad] joints of the whole robot with folded lost legs; the other legs are not used
+    folded: tuple[LegJoints, ...]  # [rad] joint angles of all legs; only the rows of lost legs are used
     shift: Point  # [m] of the body over the feet, from that of the whole robot
     capabilities: Capabilities  # of the robot with these legs
     sequences: PostureSequences

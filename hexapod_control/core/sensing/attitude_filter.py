@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from hexapod_control.core.kinematics.body_pose import BodyPose, quaternion_angles
+from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.robot import Vector
 from hexapod_control.core.statics.static_stability import GRAVITY
 
@@ -64,12 +64,6 @@ def from_roll_pitch_yaw(angles: Vector) -> Quaternion:
     roll, pitch, yaw = angles
     x, y, z, w = BodyPose(roll=roll, pitch=pitch, yaw=yaw).quaternion()
     return w, x, y, z
-
-
-def to_roll_pitch_yaw(q: Quaternion) -> Vector:
-    """Roll, pitch and yaw [rad] of a unit quaternion."""
-    w, x, y, z = q
-    return quaternion_angles(x, y, z, w)
 
 
 class AttitudeFilter:

@@ -25,7 +25,8 @@ import numpy as np
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.body_pose import BodyPose, Placement
 from hexapod_control.core.kinematics.leg_kinematics import LegJoints, hip_to_base, leg_forward
-from hexapod_control.core.kinematics.plane_fit import fit_plane
+from hexapod_control.core.kinematics.plane_fit import attitude_over_feet
+from hexapod_control.core.kinematics.rigid_fit import fit_rigid
 from hexapod_control.core.kinematics.rolling_contact import rolling_displacement, rolling_shift
 from hexapod_control.core.kinematics.se2 import ZERO, Pose, exp, log
 from hexapod_control.core.robot import Point, Robot
@@ -77,17 +78,10 @@ def observe(robot: Robot, joints: Array, loads: Sequence[float], last: FootSuppo
     """
     rows: list[LegJoints] = [(a, b, c) for a, b, c in np.asarray(joints, dtype=float).tolist()]
     centres = [hip_to_base(leg, leg_forward(leg, row)[1]) for leg, row in zip(robot.legs, rows, strict=True)]
-    plane = fit_plane([c for c, load in zip(centres, loads, strict=True) if load > 0.0])
-    if plane is not None:
-        a, b, c = plane
-        # The ground's normal in base_link is the last row of the rotation base_link -> base_footprint.
-        length = math.sqrt(a * a + b * b + 1.0)
-        nx, ny, nz = -a / length, -b / length, 1.0 / length
-        attitude = BodyPose(z=robot.foot_radius - c * nz, roll=math.atan2(ny, nz), pitch=math.asin(-nx))
-    elif last is not None:
-        attitude = last.attitude
-    else:
-        attitude = BodyPose(z=robot.walk.height)
+    standing = [centre for centre, load in zip(centres, loads, strict=True) if load > 0.0]
+    attitude = attitude_over_feet(standing, robot.foot_radius)
+    if attitude is None:
+        attitude = last.attitude if last is not None else BodyPose(z=robot.walk.height)
     placement = Placement(attitude, 0.0)
     contacts, balls = [], []
     for leg, row, centre in zip(robot.legs, rows, centres, strict=True):
@@ -151,26 +145,10 @@ def _robust(pairs: list[Pair], turn: float | None) -> OdometryStep:
 
 def _fitted(pairs: Sequence[Pair], turn: float | None) -> tuple[OdometryStep, float]:
     """Returns the rigid fit of all pairs and the maximum residual [m]."""
-    motion = _rigid(pairs, turn)
+    weights, before, after = zip(*pairs, strict=True)
+    motion = fit_rigid(after, before, weights, turn)
     rest = [math.dist(motion.apply(*q), p) for _, p, q in pairs]
     return OdometryStep(motion, math.sqrt(sum(r * r for r in rest) / len(rest)), len(pairs)), max(rest)
-
-
-def _rigid(pairs: Sequence[Pair], turn: float | None) -> Pose:
-    """Returns the motion that maps the second points to the first [m], by weighted least squares."""
-    total = sum(w for w, _, _ in pairs)
-    px, py = (sum(w * p[k] for w, p, _ in pairs) / total for k in (0, 1))
-    qx, qy = (sum(w * q[k] for w, _, q in pairs) / total for k in (0, 1))
-    yaw = turn
-    if yaw is None:
-        dot = cross = 0.0
-        for w, (x0, y0), (x1, y1) in pairs:
-            x0, y0, x1, y1 = x0 - px, y0 - py, x1 - qx, y1 - qy
-            dot += w * (x1 * x0 + y1 * y0)
-            cross += w * (x1 * y0 - y1 * x0)
-        yaw = math.atan2(cross, dot)
-    turned = Pose(0.0, 0.0, yaw).apply(qx, qy)
-    return Pose(px - turned[0], py - turned[1], yaw)
 
 
 class Odometry:

@@ -26,7 +26,7 @@ class SensorSource:
     def __init__(self) -> None:
         """Starts without a sample."""
         self.sample: tuple[float, ...] | None = None
-        self.used = True  # there was a step since the last sample
+        self.stepped = True  # whether there was a step since the last sample
         self._age = math.inf  # [s]
         self._same = 0.0  # [s] of the same sample while joints moved
 
@@ -37,12 +37,12 @@ class SensorSource:
             return
         if values != self.sample:
             self._same = 0.0
-        self.sample, self._age, self.used = values, 0.0, False
+        self.sample, self._age, self.stepped = values, 0.0, False
 
     def step(self, dt: float, moving: bool) -> None:
         """Advances the age by `dt` [s]; `moving`: whether joints moved."""
         self._age += dt
-        self.used = True
+        self.stepped = True
         if moving:
             self._same += dt
 
@@ -125,16 +125,19 @@ class SensorInputs:
 
     @property
     def loaded(self) -> tuple[bool, ...] | None:
-        """Which feet bear load; None if unknown. The same sample for long is valid if no foot does: in the air."""
+        """Which feet bear load; None if unknown.
+
+        A frozen sample is accepted if it shows no load on any foot, as for a lifted robot.
+        """
         fault, feet = self.contacts.fault, self.contacts.feet
         return None if fault == "silent" or (fault and any(feet)) else feet
 
     @property
     def touching(self) -> tuple[bool, ...] | None:
-        """Which feet touch; None if unknown or not to be used."""
+        """Which feet touch; None if unknown, or if the adaptation is off."""
         return self.contacts.feet if self.adaptation.touch_down and not self.contacts.fault else None
 
     @property
     def body_tilt(self) -> tuple[float, float] | None:
-        """Roll and pitch [rad] of the body; None if unknown or not to be used."""
+        """Roll and pitch [rad] of the body; None if unknown, or if the adaptation is off."""
         return self.imu.tilt if self.adaptation.levelling else None

@@ -42,6 +42,11 @@ class Swing:
 
     planted: ClassVar[bool] = False
 
+    @property
+    def begins(self) -> bool:
+        """True in the tick of the lift-off, before the swing advances for the first time."""
+        return self.progress == 0.0
+
 
 @dataclass(slots=True)
 class Dropping:
@@ -98,7 +103,7 @@ class Foot:
 
     @property
     def planted(self) -> bool:
-        """True if the foot is on the ground."""
+        """True if the gait clock counts the foot as standing; it may still sink to find the ground."""
         return self.state.planted
 
     @property

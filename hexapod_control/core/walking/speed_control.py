@@ -73,18 +73,23 @@ class SpeedControl:
 
     def halt(self) -> None:
         """Brings the twist to zero until the next command."""
-        self.command, self.halted = ZERO, True
+        self.command = ZERO
+        self.stay()
+
+    def stay(self) -> None:
+        """Leaves the feet where they are until the next command."""
+        self.halted = True
 
     def limit(
-        self, conditions: SpeedConditions, at_best: SpeedConditions, coming: Sequence[Gait], share: float
+        self, conditions: SpeedConditions, at_best: SpeedConditions, next_gaits: Sequence[Gait], share: float
     ) -> SpeedLimit:
-        """Returns the possible twist and swing time for a share of the command, in the present gait and in `coming`.
+        """Returns the possible twist and swing time for a share of the command, in the present and the next gaits.
 
         Limits that are a share of the robot's speed refer to its speed under the conditions `at_best`.
         """
         command = self.command.scaled(share * (1.0 + min(self._lost, CATCH_UP_SHARE)))
         limits = self._derated_limits(at_best)
-        return self._limiter.limit(command, conditions, coming, limits, self._swing_time_scale)
+        return self._limiter.limit(command, conditions, next_gaits, limits, self._swing_time_scale)
 
     def goal(self, at_best: SpeedConditions, share: float) -> Twist:
         """Returns a share of the command within the limits of the settings, regardless of those of the legs."""

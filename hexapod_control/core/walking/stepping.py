@@ -14,7 +14,7 @@ from hexapod_control.core.robot import Robot
 from hexapod_control.core.statics.static_stability import center_of_mass_in_footprint
 from hexapod_control.core.walking.body.body_control import BodyControl
 from hexapod_control.core.walking.feet.foot_motion import FootMotion
-from hexapod_control.core.walking.gait_change.gait_selector import first_phase
+from hexapod_control.core.walking.gait_change.gait_change_scheduler import first_phase
 from hexapod_control.core.walking.speed_control import SpeedControl
 from hexapod_control.core.workspace.stance_regions import StanceRegions, StanceRegionTable
 

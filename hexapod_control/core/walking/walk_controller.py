@@ -2,7 +2,7 @@
 
 One tick, in the order of `advance`:
 1. `SpeedControl` limits the command to what gait, height, legs and servos allow;
-2. `BodyControl` moves the body, `GaitSelector` plans a change of gait, the gait clock starts or stops;
+2. `BodyControl` moves the body, `GaitChangeScheduler` plans a change of gait, the gait clock starts or stops;
 3. the executed twist ramps towards the limit, slowed down while a lift-off waits, and by the region guard;
 4. `FootMotion` moves the feet by that twist, guided feet follow their paths, planted feet follow the terrain;
 5. contacts and body pose give the joint angles of the whole robot.
@@ -28,7 +28,7 @@ from hexapod_control.core.walking.body.margin_recovery import MarginRecovery
 from hexapod_control.core.walking.feet.foot_motion import FootMotion
 from hexapod_control.core.walking.feet.stride_control import StrideControl, StrideDemand
 from hexapod_control.core.walking.foot import Foot
-from hexapod_control.core.walking.gait_change.gait_selector import GaitSelector, WalkConditions
+from hexapod_control.core.walking.gait_change.gait_change_scheduler import GaitChangeScheduler, WalkConditions
 from hexapod_control.core.walking.guided import guided_legs
 from hexapod_control.core.walking.guided.guided_legs import FootGoal
 from hexapod_control.core.walking.speed_control import SpeedControl, stretched_swing_time
@@ -57,7 +57,7 @@ class WalkController:
         self._motion = FootMotion([Foot(x, y) for x, y in contacts], GaitClock(gait), 0.0)
         self._body = BodyControl(capabilities, pose)
         self._speed = SpeedControl(capabilities)
-        self._gaits = GaitSelector(capabilities, gait)
+        self._gaits = GaitChangeScheduler(capabilities, gait)
         self._recovery = MarginRecovery()
         self._strides = StrideControl(capabilities)
         self.state = WalkState(
@@ -91,14 +91,14 @@ class WalkController:
 
     def stay(self, lifted: Mapping[int, float] = MappingProxyType({})) -> None:
         """Leaves all feet where they are until the next command; `lifted` are the heights [m] of feet in the air."""
-        self._speed.halted = True
+        self._speed.stay()
         guided_legs.hold_lifted_feet(self._motion.feet, lifted)
 
     def change_settings(self, settings: WalkSettings) -> None:
         """Applies all settings except the gait; a new lift height applies from the next swing of each foot."""
         walk = self._capabilities.robot.walk
         self._speed.change_settings(settings)
-        self._recovery.set_least_margin(settings.margin)
+        self._recovery.required_margin = settings.margin
         self._motion.lift_height = settings.lift * walk.lift_height + walk.preload
 
     def select_gait(self, selection: GaitSelection) -> None:
@@ -149,13 +149,14 @@ class WalkController:
     # --- sensors -------------------------------------------------------------------------------------
 
     def sense(self, contacts: Sequence[bool] | None, tilt: Tilt | None) -> None:
-        """Takes the contact of each foot, and roll and pitch [rad] of the body; None if unknown or not to be used."""
+        """Takes the contact of each foot, and roll and pitch [rad] of the body; None if unknown or unused."""
         self._motion.sense(contacts, self._capabilities.robot.walk.height)
         self._body.sense(tilt)
 
     def slow_down(self, share: float, caught: int | None = None) -> None:
         """Limits the speed to a share (0 to 1) from now on; `caught` is the row of a leg that has to lift higher."""
-        self._recovery.most_speed, motion, body = share, self._motion, self._body
+        self._recovery.external_speed_share = share
+        motion, body = self._motion, self._body
         motion.raised = None
         if caught is not None:
             home, robot = self.state.stance.footholds[caught], self._capabilities.robot
@@ -178,8 +179,8 @@ class WalkController:
 
     def limit(self) -> SpeedLimit:
         """Returns the possible twist and swing time for the present command."""
-        coming = self._gaits.coming(self._motion)
-        return self._speed.limit(self._conditions, self._at_best, coming, self._recovery.speed_share)
+        next_gaits = self._gaits.next_gaits(self._motion)
+        return self._speed.limit(self._conditions, self._at_best, next_gaits, self._recovery.speed_share)
 
     def maxima(self) -> Twist:
         """Returns the present maximum speed along each axis alone, in the fastest of the selected gaits."""
@@ -220,7 +221,7 @@ class WalkController:
             )
         start_or_stop(limit.twist, motion, body, speed, stance, robot, previous)
         self._change_speed(dt, limit, strides)
-        motion.resting = speed.command.is_zero and speed.twist.is_zero
+        motion.twist_is_zero = speed.command.is_zero and speed.twist.is_zero
         slope = body.slope if motion.running else LEVEL
         gait = motion.clock.gait
         drift = self._capabilities.drift.get(gait.name, ZERO)

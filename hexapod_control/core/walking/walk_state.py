@@ -11,12 +11,12 @@ from hexapod_control.core.walking.body.margin_recovery import MarginRecovery, Re
 from hexapod_control.core.walking.feet.foot_motion import FootMotion
 from hexapod_control.core.walking.feet.stride_control import StrideControl
 from hexapod_control.core.walking.foot import Foot, Guided
-from hexapod_control.core.walking.gait_change.gait_selector import GaitSelector
+from hexapod_control.core.walking.gait_change.gait_change_scheduler import GaitChangeScheduler
 from hexapod_control.core.walking.speed_control import SpeedControl
 from hexapod_control.core.walking.stepping import NEUTRAL_TOLERANCE
 from hexapod_control.core.walking.terrain.terrain_adaptation import TerrainAdaptation
 from hexapod_control.core.workspace.stance_regions import StanceRegions, StanceRegionTable
-from hexapod_control.core.workspace.strides.stride_regions import Strides, room_parts
+from hexapod_control.core.workspace.strides.stride_regions import Strides, split_region_share
 
 
 class WalkState:
@@ -30,7 +30,7 @@ class WalkState:
         motion: FootMotion,
         body: BodyControl,
         speed: SpeedControl,
-        gaits: GaitSelector,
+        gaits: GaitChangeScheduler,
         strides: StrideControl,
         recovery: MarginRecovery,
     ) -> None:
@@ -61,11 +61,6 @@ class WalkState:
     def gait_phase(self) -> float:
         """Phase of the gait clock in [0, 1)."""
         return self._motion.clock.phase
-
-    @property
-    def clock_running(self) -> bool:
-        """True while the gait clock runs, so that legs lift off."""
-        return self._motion.running
 
     @property
     def swing_time(self) -> float:
@@ -103,11 +98,6 @@ class WalkState:
         return self._body.goal
 
     @property
-    def walking_pose_goal(self) -> BodyPose:
-        """The goal of the body pose while the robot walks."""
-        return self._body.walking_goal
-
-    @property
     def tilt(self) -> Tilt:
         """Roll and pitch [rad] added to the pose to keep the body level."""
         return self._body.levelling.tilt if self._body.levelling else LEVEL
@@ -130,7 +120,7 @@ class WalkState:
     @property
     def strides(self) -> Strides:
         """The present stride regions, with the region share that pose and tilt of the body leave."""
-        return Strides(self.stance, self._strides.regions, room_parts(self._body.region_share)[1])
+        return Strides(self.stance, self._strides.regions, split_region_share(self._body.region_share).radii)
 
     @property
     def measures(self) -> RecoveryMeasures:

@@ -58,12 +58,12 @@ class Capabilities:
     @lru_cache(maxsize=1)
     def of(cls, robot: Robot) -> Capabilities:
         """The capabilities of a robot, stored or computed (about a second). Raises ValueError if it cannot walk."""
-        found = cls._store.read(robot) if cls._store else None
-        if found is None:
-            found = cls._computed(robot)
+        capabilities = cls._store.read(robot) if cls._store else None
+        if capabilities is None:
+            capabilities = cls._computed(robot)
             if cls._store:
-                cls._store.write(found)
-        return found
+                cls._store.write(capabilities)
+        return capabilities
 
     @classmethod
     def _computed(cls, robot: Robot) -> Capabilities:

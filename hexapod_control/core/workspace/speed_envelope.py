@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hexapod_control.core.gait.gait_table import Gait
-from hexapod_control.core.gait.swing_trajectory import share_and_lift
+from hexapod_control.core.gait.swing_trajectory import travel_and_lift
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.leg_batch import joints_at_contacts
 from hexapod_control.core.kinematics.se2 import Twist
@@ -34,7 +34,7 @@ from hexapod_control.core.workspace.strides.stride_regions import (
     HEADINGS,
     Strides,
     StridesByMotion,
-    room_parts,
+    split_region_share,
 )
 from hexapod_control.core.workspace.strides.stride_table import StrideTable, bend_of_path
 from hexapod_control.core.workspace.swing_limits import (
@@ -42,16 +42,19 @@ from hexapod_control.core.workspace.swing_limits import (
     STRIDE_SHARE,
     SWING_TIME_SCALES,
     max_travels,
+    nearest_swing_times,
     shortest_swing,
 )
 
-FULL_DISPLACEMENT_GAIN = 0.05  # of speed, with which stride centres move all the way
+FULL_DISPLACEMENT_GAIN = 0.05  # relative gain in speed from which the full displacement is used
 EASY_LOAD = 0.95  # share of the possible load: strides move away from the neutral footholds only above it
+LOAD_ROUNDING = 1e-9  # by which the load of a limited twist may exceed 1
 MIN_SPEED = 1e-6  # [m/s] in the tables
 STRIDE_LENGTHS = 8  # lengths of strides, from 0 to the whole region
 MIN_DISTANCE = 1e-6  # [m] of a foot from base_footprint
+EXCESSIVE = 100.0  # [m/s, rad/s] a speed that no robot reaches
 BEND_STEP = BENDS[1] - BENDS[0]
-TURNING_HEADING = HEADINGS  # as a heading in the tables
+TURNING_HEADING = HEADINGS  # index in the tables of turning on the spot, after the headings
 NEAR_TURNING = 0.1  # of the speed of a foot: a slower body next to it is between turning on the spot and the rest
 
 
@@ -80,7 +83,7 @@ def _inverse_speeds(leg: Leg, robot: Robot, height: float, strides: StridesByMot
     motion = UnitMotion((heading - 1j * rate * centres)[..., None, None], rate[..., None, None])
     travels = 2.0 * STRIDE_SHARE / stance_time * radii[..., None] * np.linspace(0.0, 1.0, STRIDE_LENGTHS)
     path = foot_positions(motion, travels[..., None], stance_time, centres[..., None, None], PROGRESS)
-    contacts = path.real, path.imag, robot.walk.lift_height * share_and_lift(PROGRESS)[1]
+    contacts = path.real, path.imag, robot.walk.lift_height * travel_and_lift(PROGRESS)[1]
     times = shortest_swing(leg, joints_at_contacts(leg, robot.foot_radius, height, contacts).joints)
     speeds = (max_travels(travels, times, swings) / swings[:, None, None]).swapaxes(0, 1)
     found: Array = 1.0 / np.maximum(speeds, MIN_SPEED)
@@ -94,10 +97,10 @@ def swing_loads(robot: Robot, stance: StanceRegions, leg: int, twist: Twist, swi
     speed = math.hypot(vx, vy)
     stride_travel = speed * swing_time
     behind, ahead = ends[:, None, None], ends[None, :, None]
-    reach = share_and_lift(PROGRESS)[0] * (behind + ahead + stride_travel) - PROGRESS * stride_travel - behind
+    reach = travel_and_lift(PROGRESS)[0] * (behind + ahead + stride_travel) - PROGRESS * stride_travel - behind
     heading = complex(vx, vy) / speed if speed > 0.0 else 1.0 + 0.0j
     path = np.asarray(complex(x, y) + heading * reach)
-    contacts = path.real, path.imag, robot.walk.lift_height * share_and_lift(PROGRESS)[1]
+    contacts = path.real, path.imag, robot.walk.lift_height * travel_and_lift(PROGRESS)[1]
     joints = joints_at_contacts(robot.legs[leg], robot.foot_radius, stance.height, contacts).joints
     found: Array = shortest_swing(robot.legs[leg], joints) / swing_time
     return found
@@ -117,16 +120,16 @@ def _places(angle: float, bend: float, turning: float) -> tuple[tuple[int, int, 
 
     `turning` (0 to 1) is how nearly the body turns on the spot.
     """
-    found = [(len(BENDS) - 1, TURNING_HEADING, turning)] if turning > 0.0 else []
-    place, side = angle * HEADINGS / math.pi, (bend + 1.0) / BEND_STEP
-    a, k = math.floor(place), min(int(side), len(BENDS) - 2)
-    for heading, part in ((a, 1.0 - (place - a)), (a + 1, place - a)):
-        for row, share in ((k, 1.0 - (side - k)), (k + 1, side - k)):
+    places = [(len(BENDS) - 1, TURNING_HEADING, turning)] if turning > 0.0 else []
+    heading_at, bend_at = angle * HEADINGS / math.pi, (bend + 1.0) / BEND_STEP
+    a, k = math.floor(heading_at), min(int(bend_at), len(BENDS) - 2)
+    for heading, heading_weight in ((a, 1.0 - (heading_at - a)), (a + 1, heading_at - a)):
+        for row, bend_weight in ((k, 1.0 - (bend_at - k)), (k + 1, bend_at - k)):
             # In the opposite heading, a path is the reverse of one that bends to the other side.
             mirrored = heading // HEADINGS % 2 == 1
-            weight = (1.0 - turning) * part * share
-            found.append((len(BENDS) - 1 - row if mirrored else row, heading % HEADINGS, weight))
-    return tuple(found)
+            weight = (1.0 - turning) * heading_weight * bend_weight
+            places.append((len(BENDS) - 1 - row if mirrored else row, heading % HEADINGS, weight))
+    return tuple(places)
 
 
 class SpeedEnvelope:
@@ -140,7 +143,6 @@ class SpeedEnvelope:
         rows = stances.rows
         self._heights = sorted({0, len(rows) - 1, *(i for i, r in enumerate(rows) if r.height == robot.walk.height)})
         self._swing = tuple(s * robot.walk.swing_time for s in SWING_TIME_SCALES)
-        self._nearest: dict[float, tuple[int, ...]] = {}  # by tempo: indices of swing times, the nearest first
         self._tables = {
             stance_time: [self._table(robot, h, stance_time) for h in self._heights]
             for stance_time in {gait.stance for gait in gaits.values()}
@@ -182,7 +184,7 @@ class SpeedEnvelope:
 
     def _moving_feet(self, height: float, moved: float, twist: Twist) -> list[_MovingFoot]:
         """The footholds that move at a twist, with a share `moved` of the displacement of their regions."""
-        stance, found = self._stances.at(height), []
+        stance, feet = self._stances.at(height), []
         regions = self._strides.regions(stance, twist, moved)
         strides, body_speed = Strides(stance, regions, 1.0), math.hypot(twist.vx, twist.vy)
         for row, region in enumerate(regions):
@@ -191,21 +193,21 @@ class SpeedEnvelope:
             speed = math.hypot(vx, vy)
             if speed > 0.0:
                 bend, turning = bend_of_path(twist, x, y, speed), max(0.0, 1.0 - body_speed / (NEAR_TURNING * speed))
-                found.append(_MovingFoot(row, speed, _places(math.atan2(vy, vx), bend, turning), speed / radius))
-        return found
+                feet.append(_MovingFoot(row, speed, _places(math.atan2(vy, vx), bend, turning), speed / radius))
+        return feet
 
     def _load(
-        self, gait: Gait, height: float, moved: float, share: float, feet: Sequence[_MovingFoot], swing: int
+        self, gait: Gait, height: float, moved: float, radii_share: float, feet: Sequence[_MovingFoot], swing: int
     ) -> float:
-        """Highest speed of these feet relative to the limit (1) at a swing time (index), in a share of the regions."""
-        low, high, part = self._between(height)
+        """Highest speed of these feet relative to the limit (1) at a swing time (index), in a share of the radii."""
+        low, high, high_weight = self._between(height)
         table = self._tables[gait.stance]
         half_stance = 0.5 * gait.stance * self._swing[swing] / STRIDE_SHARE
-        half_stance /= share * self.stride_shares.get(gait.name, 1.0)
+        half_stance /= radii_share * self.stride_shares.get(gait.name, 1.0)
         weighted = [
             (weight, table[h][m])
-            for h, near in ((low, 1.0 - part), (high, part))
-            for m, weight in ((0, near * (1.0 - moved)), (1, near * moved))
+            for h, height_weight in ((low, 1.0 - high_weight), (high, high_weight))
+            for m, weight in ((0, height_weight * (1.0 - moved)), (1, height_weight * moved))
             if weight > 0.0
         ]
         worst = 0.0
@@ -224,31 +226,32 @@ class SpeedEnvelope:
         region_share: float,
         twist: Twist,
         tempo: float = 1.0,
-        coming: Iterable[Gait] = (),
+        next_gaits: Iterable[Gait] = (),
     ) -> SpeedLimit:
-        """The twist, scaled down to what is possible in a gait and in those in `coming`, and its swing time.
+        """The twist, scaled down to what is possible in a gait and in `next_gaits`, and its swing time.
 
         The swing time is the possible one nearest to `tempo`, a factor on the robot's. `height` is that of base_link
         [m]; `region_share` is what the body pose leaves of the regions (REGION_SHARES). Only the fastest gait moves
         its stride centres.
         """
-        gaits = tuple({gait.stance: gait for gait in (gait, *coming)}.values())
-        most, share = room_parts(region_share)
+        gaits = tuple({gait.stance: gait for gait in (gait, *next_gaits)}.values())
+        max_moved, radii_share = split_region_share(region_share)
         moved = 0.0
-        swing, load = self._nearest_swing(gaits, height, moved, share, twist, tempo)
+        swing, load = self._nearest_swing(gaits, height, moved, radii_share, twist, tempo)
         if (
             self.moves_centres
             and load > EASY_LOAD
-            and most > 0.0
-            and all(each.name == self._strides.gait.name for each in (gait, *coming))
+            and max_moved > 0.0
+            and all(each.name == self._strides.gait.name for each in (gait, *next_gaits))
         ):
-            moved = self._moved_share(gait, height, most, share, twist)
+            moved = self._moved_share(gait, height, max_moved, radii_share, twist)
             if moved > 0.0:
-                swing, load = self._nearest_swing(gaits, height, moved, share, twist, tempo)
-        return SpeedLimit(twist if load <= 1.0 else twist.scaled(1.0 / load), self._swing[swing], moved)
+                swing, load = self._nearest_swing(gaits, height, moved, radii_share, twist, tempo)
+        possible = load <= 1.0 + LOAD_ROUNDING
+        return SpeedLimit(twist if possible else twist.scaled(1.0 / load), self._swing[swing], moved)
 
     def _nearest_swing(
-        self, gaits: Sequence[Gait], height: float, moved: float, share: float, twist: Twist, tempo: float
+        self, gaits: Sequence[Gait], height: float, moved: float, radii_share: float, twist: Twist, tempo: float
     ) -> tuple[int, float]:
         """The swing time (index) nearest to a tempo at which a twist is possible, or that of the least load; its load.
 
@@ -256,43 +259,41 @@ class SpeedEnvelope:
         """
         enough = EASY_LOAD if moved > 0.0 else 1.0
         feet = self._moving_feet(height, moved, twist)
-        if tempo not in self._nearest:
-            indices = sorted(range(len(SWING_TIME_SCALES)), key=lambda k: abs(SWING_TIME_SCALES[k] - tempo))
-            self._nearest[tempo] = tuple(indices)
-        best, best_load = self._nearest[tempo][0], math.inf
-        for swing in self._nearest[tempo]:
-            load = max([self._load(each, height, moved, share, feet, swing) for each in gaits])
+        swings = nearest_swing_times(tempo)
+        best, best_load = swings[0], math.inf
+        for swing in swings:
+            load = max([self._load(each, height, moved, radii_share, feet, swing) for each in gaits])
             if load <= enough:
                 return swing, load
             if load < best_load:
                 best, best_load = swing, load
         return best, best_load
 
-    def _moved_share(self, gait: Gait, height: float, most: float, share: float, twist: Twist) -> float:
-        """How far to move the stride centres, at most a share of the way: as little as the twist needs.
+    def _moved_share(self, gait: Gait, height: float, max_moved: float, radii_share: float, twist: Twist) -> float:
+        """Share of the displacement by which to move the stride centres, at most `max_moved`: what the twist needs.
 
         The nearer the strides are to the neutral footholds, the stiffer are the legs and the greater is the margin.
         Those that moved centres would not make faster stay there.
         """
-        neutral = self._loads(gait, height, 0.0, share, twist)
+        neutral = self._loads(gait, height, 0.0, radii_share, twist)
         if min(neutral) <= EASY_LOAD:
             return 0.0
-        moved = self._loads(gait, height, most, share, twist)
+        moved = self._loads(gait, height, max_moved, radii_share, twist)
         gain = min(max((min(neutral) / min(moved) - 1.0) / FULL_DISPLACEMENT_GAIN, 0.0), 1.0)
         # Between the two, loads are nearly linear.
-        parts = [(a - EASY_LOAD) / (a - b) for a, b in zip(neutral, moved, strict=True) if b <= EASY_LOAD < a]
-        return most * gain * min(parts, default=1.0)
+        enough = [(a - EASY_LOAD) / (a - b) for a, b in zip(neutral, moved, strict=True) if b <= EASY_LOAD < a]
+        return max_moved * gain * min(enough, default=1.0)
 
-    def _loads(self, gait: Gait, height: float, moved: float, share: float, twist: Twist) -> list[float]:
+    def _loads(self, gait: Gait, height: float, moved: float, radii_share: float, twist: Twist) -> list[float]:
         """How far a twist uses what is possible at every swing time; 1 is the limit."""
         feet = self._moving_feet(height, moved, twist)
-        return [self._load(gait, height, moved, share, feet, k) for k in range(len(self._swing))]
+        return [self._load(gait, height, moved, radii_share, feet, k) for k in range(len(self._swing))]
 
     def maxima(self, gait: Gait, height: float, region_share: float) -> Twist:
         """Highest speed along each axis alone [m/s, m/s, rad/s]; arguments as in `limit`."""
         return Twist(
             *(
-                max(abs(v) for v in self.limit(gait, height, region_share, Twist(*unit)).twist)
-                for unit in ((100.0, 0.0, 0.0), (0.0, 100.0, 0.0), (0.0, 0.0, 100.0))
+                max(abs(v) for v in self.limit(gait, height, region_share, Twist(*excessive)).twist)
+                for excessive in ((EXCESSIVE, 0.0, 0.0), (0.0, EXCESSIVE, 0.0), (0.0, 0.0, EXCESSIVE))
             )
         )

@@ -47,13 +47,13 @@ class SpeedLimiter:
         self._last_maxima: _MaximaLookup | None = None
 
     def limit(
-        self, command: Twist, conditions: SpeedConditions, coming: Sequence[Gait], limits: TwistLimits, tempo: float
+        self, command: Twist, conditions: SpeedConditions, next_gaits: Sequence[Gait], limits: TwistLimits, tempo: float
     ) -> SpeedLimit:
-        """Limits a command to what the present gait and those in `coming` allow, see `SpeedEnvelope.limit`."""
-        key = (command, conditions, tuple(coming), limits, tempo)
+        """Limits a command to what the present gait and `next_gaits` allow, see `SpeedEnvelope.limit`."""
+        key = (command, conditions, tuple(next_gaits), limits, tempo)
         if self._last_limit is None or self._last_limit.key != key:
-            found = self._capabilities.envelope.limit(*conditions, clamp_to_limits(command, limits), tempo, coming)
-            self._last_limit = _LimitLookup(key, found)
+            limit = self._capabilities.envelope.limit(*conditions, clamp_to_limits(command, limits), tempo, next_gaits)
+            self._last_limit = _LimitLookup(key, limit)
         return self._last_limit.limit
 
     def maxima(self, conditions: SpeedConditions, limits: TwistLimits) -> Twist:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from hexapod_control.core.kinematics.arrays import Array, ComplexArray
 from hexapod_control.core.kinematics.body_pose import BodyPose, Placement
-from hexapod_control.core.kinematics.leg_batch import joints_at_contacts
+from hexapod_control.core.kinematics.leg_batch import StepGeometry, joints_at_contacts
 from hexapod_control.core.kinematics.leg_kinematics import BENT_LEG
 from hexapod_control.core.kinematics.rolling_contact import ball_centre_and_joints, joints_at_contact
 from hexapod_control.core.robot import Leg, Point, Robot
@@ -70,7 +70,7 @@ def radius_about(leg: Leg, robot: Robot, foothold: Point, height: float, most: f
 
     The body is level, at a height [m], so position and yaw of the hip make no difference.
     """
-    return _radius(seen_from_hip(leg, foothold), robot.foot_radius, height, robot.walk.lift_height, most)
+    return _radius(seen_from_hip(leg, foothold), StepGeometry.of(robot, height), most)
 
 
 def seen_from_hip(leg: Leg, foothold: Point) -> Leg:
@@ -82,14 +82,15 @@ def seen_from_hip(leg: Leg, foothold: Point) -> Leg:
 
 
 @lru_cache(maxsize=4096)
-def _radius(leg: Leg, ball: float, height: float, lift: float, most: float) -> float:
-    """As radius_about, about the leg's own foothold; `ball` is the radius of the foot [m]."""
+def _radius(leg: Leg, step: StepGeometry, most: float) -> float:
+    """As radius_about, about the leg's own foothold."""
     around = np.array([complex(*direction) for direction in _around(leg, leg.foothold)])
-    far, lifts = np.array((FLIGHT_REACH_SHARE, 1.0))[:, None] * around, np.array((0.0, lift))[:, None]
+    far, lifts = np.array((FLIGHT_REACH_SHARE, 1.0))[:, None] * around, np.array((0.0, step.lift))[:, None]
 
     def inside(radius: float) -> bool:
         points = complex(*leg.foothold) + radius * far
-        return bool(joints_at_contacts(leg, ball, height, (points.real, points.imag, lifts)).reached.all())
+        contacts = points.real, points.imag, lifts
+        return bool(joints_at_contacts(leg, step.foot_radius, step.height, contacts).reached.all())
 
     if inside(most):
         return most
@@ -106,14 +107,14 @@ class RegionReach(NamedTuple):
     """Whether a leg reaches ground and lift within discs about centres, in the frame of its hip."""
 
     leg: Leg
-    walk: tuple[float, float, float]  # (radius of the foot, body height, lift height) [m]
+    step: StepGeometry
     centres: ComplexArray  # (N,) x + i y [m]
     around: ComplexArray  # (..., D) directions in which reach is checked
     flight: Array = np.array(FLIGHT_REACH_SHARE)  # (..., D) radii that feet in the air reach in these directions
 
     def contains(self, radii: Array) -> NDArray[np.bool_]:
         """Whether discs of these radii (N,) [m] are reached."""
-        ball, height, lift = self.walk
+        ball, height, lift = self.step
         far = self.flight * self.around
         points = self.centres[:, None, None] + radii[:, None, None] * np.stack((far, far, self.around), axis=-2)
         contacts = (points.real, points.imag, lift * np.array((0.0, FLIGHT_LIFT_SHARE, 1.0))[:, None])
@@ -131,9 +132,9 @@ class RegionReach(NamedTuple):
             middle = 0.5 * (low + high)
             reached = limited.contains(middle)
             low, high = np.where(reached, middle, low), np.where(reached, high, middle)
-        found = most.copy()
-        found[beyond] = low
-        return found
+        radii = most.copy()
+        radii[beyond] = low
+        return radii
 
     def _only(self, chosen: NDArray[np.bool_]) -> RegionReach:
         """The discs about the chosen centres."""
@@ -169,18 +170,16 @@ def _shift(leg: Leg, robot: Robot, height: float, wanted: float, near: float) ->
     span = 0.4 * math.dist(leg.foothold, leg.hip[:2])
     choices = sorted((near + span * k / 12 for k in range(-12, 13)), key=lambda d: abs(d - near))
     seen = seen_from_hip(leg, leg.foothold)
-    return choices[_place_of_radius(seen, robot.foot_radius, height, robot.walk.lift_height, wanted, tuple(choices))]
+    return choices[_place_of_radius(seen, StepGeometry.of(robot, height), wanted, tuple(choices))]
 
 
 @lru_cache(maxsize=4096)
-def _place_of_radius(
-    leg: Leg, ball: float, height: float, lift: float, wanted: float, shifts: tuple[float, ...]
-) -> int:
+def _place_of_radius(leg: Leg, step: StepGeometry, wanted: float, shifts: tuple[float, ...]) -> int:
     """Index of the first of the shifts [m] of the foothold with a region of the radius `wanted` [m], or the largest."""
     centres = np.array([complex(*_moved(leg, d)) for d in shifts])
     around = np.array([complex(*direction) for direction in _around(leg, leg.foothold)])
     most = np.full(len(shifts), max(wanted - 2 * RADIUS_RESOLUTION, 0.0))
-    return int(RegionReach(leg, (ball, height, lift), centres, around).radii(most).argmax())
+    return int(RegionReach(leg, step, centres, around).radii(most).argmax())
 
 
 def nominal_stance(robot: Robot) -> StanceRegions:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from hexapod_control.core.kinematics.arrays import Array
@@ -16,6 +18,12 @@ SWING_SAMPLES = 21  # of a swing
 PROGRESS = np.linspace(0.0, 1.0, SWING_SAMPLES)  # at the samples
 
 
+@lru_cache(maxsize=64)
+def nearest_swing_times(tempo: float) -> tuple[int, ...]:
+    """Indices of SWING_TIME_SCALES, those nearest to a tempo first."""
+    return tuple(sorted(range(len(SWING_TIME_SCALES)), key=lambda k: abs(SWING_TIME_SCALES[k] - tempo)))
+
+
 def max_travels(travels: Array, times: Array, swings: Array) -> Array:
     """Longest travels (T, ...) [m] of swings that last `swings` (T,) [s]; 0 if even the shortest one takes longer.
 
@@ -24,20 +32,20 @@ def max_travels(travels: Array, times: Array, swings: Array) -> Array:
     times = np.maximum.accumulate(times, axis=-1)
     columns = times.shape[-1]
     rows = columns * np.arange(times.size // columns).reshape(times.shape[:-1])
-    found = np.empty((len(swings), *rows.shape))
-    for each, swing in zip(found, swings.tolist(), strict=True):
+    longest = np.empty((len(swings), *rows.shape))
+    for each, swing in zip(longest, swings.tolist(), strict=True):
         low = np.maximum((times <= swing).sum(axis=-1) - 1, 0)
         ends = rows + low, rows + np.minimum(low + 1, columns - 1)
         (below, above), (start, end) = ([values.take(k) for k in ends] for values in (times, travels))
         part = np.clip((swing - below) / np.maximum(above - below, 1e-12), 0.0, 1.0)
         each[...] = np.where(below <= swing, start + part * (end - start), 0.0)
-    return found
+    return longest
 
 
 def shortest_swing(leg: Leg, joints: Coordinates) -> Array:
     """Shortest swing times (...) [s] within the joint speed limits, for joints (..., samples) [rad] over a swing."""
-    found = np.zeros(joints[0].shape[:-1])
+    shortest = np.zeros(joints[0].shape[:-1])
     for angle, joint in zip(joints, leg.joints, strict=True):
         most = SPEED_SHARE * TABLE_SHARE * joint.no_load_speed
-        np.maximum(found, np.abs(np.diff(angle)).max(axis=-1) * (angle.shape[-1] - 1) / most, out=found)
-    return found
+        np.maximum(shortest, np.abs(np.diff(angle)).max(axis=-1) * (angle.shape[-1] - 1) / most, out=shortest)
+    return shortest

@@ -193,7 +193,7 @@ class GaitPlannerNode(GuardedNode):
         return {
             "state": self.planner.state.value,
             "motion": self.player.name or "none",
-            "pose": "found" if self.planner.view.pose_found else "requested",
+            "pose": "found" if self.planner.view.pose_taken_over else "requested",
             "gait": self.planner.view.active_gait,
             "lift scale": f"{self.settings.lift_scale:.2f}",
             "loop Hz": f"{self._rate:.1f}",

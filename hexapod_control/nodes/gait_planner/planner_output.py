@@ -113,7 +113,7 @@ class PlannerOutput:
         """Reports what prevents the robot from moving as commanded."""
         if plan.unreached is not None:
             leg, reason, excess = plan.unreached
-            text = f"foot of {leg}: the target is {reason.value} ({1000 * excess:.1f} mm or mrad beyond); "
+            text = f"foot of {leg}: the target is {reason.describe(excess)}; "
             remedy = "the robot holds; command a smaller motion, or a pose nearer to neutral"
             self._node.report("unreached", ReportLevel.WARNING, text + remedy)
         if plan.blocked is not None and plan.blocked.legs is not None:

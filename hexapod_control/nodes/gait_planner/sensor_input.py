@@ -42,7 +42,7 @@ class SensorInput:
 
     def _imu_needed(self) -> bool:
         """Levelling uses every sample; to detect a fall, one per tick is enough."""
-        return self._sensors.adaptation.levelling or self._sensors.imu.used
+        return self._sensors.adaptation.levelling or self._sensors.imu.stepped
 
     def _subscribe(
         self, topic: str, kind: type, callback: Callable[[Any], None], qos: QoSProfile, *, wanted: bool, **options: Any

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hexapod_control.core.kinematics.arrays import Array
-from hexapod_control.core.kinematics.leg_kinematics import inverse, joint_velocities
+from hexapod_control.core.kinematics.leg_kinematics import UnreachableReason, inverse, joint_velocities
 from hexapod_control.core.names import JOINTS
 from hexapod_control.core.robot import Robot
 
@@ -73,12 +73,11 @@ class JointTargetFilter:
             deviation = f"target of {name} is {target:.4g} rad, its limit {bound:.3f} rad: it stays at the limit"
         return self._limited(inside, velocities, stamp, deviation)
 
-    def _unreachable(self, reasons: Sequence[object], excess: Sequence[float]) -> str:
-        leg = max((i for i, reason in enumerate(reasons) if reason), key=lambda i: excess[i])
-        reason = getattr(reasons[leg], "value", reasons[leg])
-        unit = "mrad" if reason == "outside the joint limits" else "mm"
+    def _unreachable(self, reasons: Sequence[UnreachableReason | None], excess: Sequence[float]) -> str:
+        unreached = [(leg, reason) for leg, reason in enumerate(reasons) if reason is not None]
+        leg, reason = max(unreached, key=lambda row: excess[row[0]])
         name = self._robot.legs[leg].name
-        return f"foot of {name}: the target is {reason}, by {1000 * excess[leg]:.1f} {unit}: the last targets are held"
+        return f"foot of {name}: the target is {reason.describe(excess[leg])}: the last targets are held"
 
     def _hold(self, deviation: str, stamp: float) -> FilteredTargets:
         assert self._last is not None

@@ -10,7 +10,7 @@ from support.drives import ROBOTS, robot
 
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose, Placement
 from hexapod_control.core.kinematics.leg_kinematics import hip_to_base, leg_forward
-from hexapod_control.core.kinematics.plane_fit import fit_plane
+from hexapod_control.core.kinematics.plane_fit import attitude_over_feet, fit_plane
 from hexapod_control.core.kinematics.rolling_contact import (
     ball_centre_and_joints,
     joints_at_contact,
@@ -92,6 +92,15 @@ def test_collinear_or_too_few_points_have_no_plane():
     assert fit_plane([(x, 0.0, z) for x, _, z in line]) is None
     near = [(0.0, 0.0, 0.0), (1.0, 1.01, 0.0), (2.0, 2.0, 0.0)]
     assert fit_plane(near) is None and fit_plane(near, min_spread=1e-6) == pytest.approx((0.0, 0.0, 0.0))
+
+
+@pytest.mark.parametrize(("roll", "pitch"), [(0.0, 0.0), (0.1, 0.0), (0.0, -0.15), (0.12, 0.2)])
+def test_height_and_tilt_follow_from_the_feet_that_stand(roll, pitch):
+    place, radius = Placement(BodyPose(roll=roll, pitch=pitch), 0.1), MACHINE.foot_radius
+    feet = [place.to_base(*leg.foothold, radius) for leg in MACHINE.legs]
+    for standing in (feet, feet[:3], feet[1::2]):
+        assert attitude_over_feet(standing, radius) == pytest.approx((0.0, 0.0, 0.1, roll, pitch, 0.0))
+    assert attitude_over_feet(feet[:2], radius) is None
 
 
 def random_joints(rng: random.Random) -> tuple[float, float, float]:

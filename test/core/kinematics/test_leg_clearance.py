@@ -19,7 +19,7 @@ from hexapod_control.sim.simulation import Simulation
 from hexapod_control.sim.world_settings import WorldSettings
 
 STEPS = [step for step in product((-2, -1, 0, 1, 2), repeat=3) if any(step)]
-ENOUGH = 0.05  # [m] wider gaps are not computed
+MAX_GAP = 0.05  # [m] wider gaps are not computed
 FAR = 10.0  # [m] every gap is measured
 SIX = [
     {"left_front", "left_middle"},
@@ -138,9 +138,9 @@ def test_the_gap_between_legs_matches_brute_force_in_any_pose(name, change):
         assert found.distance == pytest.approx(narrowest, abs=1e-9)
         assert gaps[found.legs] == pytest.approx(narrowest, abs=1e-9)
         short = ring.gap(joints)
-        assert short.distance == pytest.approx(min(narrowest, ENOUGH), abs=1e-9)
-        assert (short.legs is None) == (narrowest >= ENOUGH)
-        near += narrowest < ENOUGH
+        assert short.distance == pytest.approx(min(narrowest, MAX_GAP), abs=1e-9)
+        assert (short.legs is None) == (narrowest >= MAX_GAP)
+        near += narrowest < MAX_GAP
     assert 100 < near < 400  # poses with and without collision were among them
 
 
@@ -213,4 +213,4 @@ def test_the_gap_is_never_wider_than_between_the_links_in_physics_and_narrower_b
 def test_the_legs_of_the_standing_simulated_robot_do_not_touch():
     for name in ROBOTS:
         joints = start_poses.standing_pose(robot(name)).tolist()
-        assert LegNeighbours.of(robot(name)).gap(joints) == (ENOUGH, None)
+        assert LegNeighbours.of(robot(name)).gap(joints) == (MAX_GAP, None)

@@ -214,3 +214,9 @@ def test_a_straight_leg_turns_about_the_coxa_only_and_a_foot_on_its_axis_not_at_
     back = math.acos(-(leg.coxa.length + leg.femur.length) / leg.tibia.length)  # of the tibia, to the coxa axis
     coxa, _, _ = leg_velocity(leg, (0.0, 0.0, -back), (0.0, 0.1, 0.0))
     assert coxa == 0.0
+
+
+def test_a_reason_is_described_with_the_excess_in_its_unit_if_there_is_one():
+    assert UnreachableReason.TOO_FAR.describe(0.012) == "too far away, by 12.0 mm"
+    assert UnreachableReason.JOINT_LIMIT.describe(0.1) == "outside the joint limits, by 100.0 mrad"
+    assert UnreachableReason.ON_AXIS.describe(0.0) == UnreachableReason.ON_AXIS.describe(-1e-10) == "on the coxa axis"

@@ -254,7 +254,7 @@ def test_a_turn_goes_on_at_its_rate_up_to_its_angle(step):
         (PoseStep(y=-0.29, roll=0.5), "pose: out of reach of the legs: a body at (y -0.29, roll 0.5)"),
         (SwayStep(y=0.29), "sway: the body cannot sway as far as ("),
         (LegStep("tail", z=0.03), "leg: unknown leg 'tail'"),
-        (FeetStep({"left_front": (0.3, 0.0, 0.0)}), "feet: the foot of left_front would be too far away there ("),
+        (FeetStep({"left_front": (0.3, 0.0, 0.0)}), "feet: the foot of left_front would be too far away, by "),
     ],
 )
 def test_a_step_that_is_refused_ends_the_motion_with_its_reason(step, message):

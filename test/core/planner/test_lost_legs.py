@@ -112,7 +112,7 @@ def test_on_five_legs_the_feet_stay_planted_in_the_world_and_support_the_robot_a
                     assert np.abs(moved - expected).max() < 2e-4
         before = [(foot.x, foot.y, foot.planted) for foot in now]
     assert laws.least_margin > 0.005
-    assert walk_state(planner).clock_running
+    assert not walk_state(planner).at_rest
 
 
 @pytest.mark.parametrize("name", ROBOTS)
@@ -268,6 +268,17 @@ def test_while_a_leg_moves_velocities_are_stored_and_other_requests_wait_or_are_
     for _ in range(400):
         sits.step(DT)
     assert sits.state is RobotState.SITTING and sits.view.lost_legs == ()
+
+
+def test_tables_of_the_remaining_legs_that_are_handed_over_are_used_if_they_are_those_of_the_request():
+    planner, other = standing_planner("phantomx"), standing_planner("phantomx")
+    first, second = (WalkingLegs.without(robot("phantomx"), frozenset({row})) for row in (0, 1))
+    for each in (planner, other):  # by now, the tables of the second leg are the last computed ones
+        assert each.change_leg("left_front", lost=True, remaining=first if each is planner else second) == ""
+        for _ in ticks_of_change(each):
+            pass
+        assert each.view.lost_legs == ("left_front",)
+    assert planner.capabilities is first.capabilities and other.capabilities is not second.capabilities
 
 
 def test_a_leg_is_not_changed_while_the_pose_is_unknown_or_the_robot_rises():

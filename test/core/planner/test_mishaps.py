@@ -147,7 +147,7 @@ def test_a_frozen_robot_refuses_every_motion_with_its_mishap(state, request):
     frozen = request.getfixturevalue(state)
     planner, text = frozen.planner, frozen.mishap.text
     view = planner.view
-    assert view.held == text and not view.waits_for_command and not view.on_feet and not view.lying_down
+    assert view.held_reason == text and not view.waits_for_command and not view.on_feet and not view.lying_down
     assert (view.progress, view.at_rest) == (0.0, False)
     for refused in (
         planner.request_pose(BodyPose(z=0.01)),
@@ -164,7 +164,7 @@ def test_a_frozen_robot_refuses_every_motion_with_its_mishap(state, request):
 def test_a_robot_that_was_put_down_waits_for_a_command_other_than_zero(carried):
     carried.loaded = True
     carried.run(HALTED)
-    assert carried.planner.view.waits_for_command and carried.planner.view.held == ""
+    assert carried.planner.view.waits_for_command and carried.planner.view.held_reason == ""
     carried.planner.command(ZERO)
     assert carried.state is RobotState.CARRIED
     carried.planner.command(FORWARD)

@@ -10,7 +10,7 @@ from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose
 from hexapod_control.core.kinematics.leg_clearance import LegClearance
 from hexapod_control.core.kinematics.leg_kinematics import forward
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
-from hexapod_control.core.planner.plan_builder import completed
+from hexapod_control.core.planner.plan_builder import for_whole_robot
 from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
 from hexapod_control.core.posture.walking_legs import WalkingLegs
 from hexapod_control.core.statics.static_stability import GRAVITY, static_margin
@@ -37,7 +37,7 @@ def of_five_legs(**more):
 def test_in_a_plan_for_the_whole_robot_lost_legs_hold_their_folded_pose_and_bear_nothing():
     legs, row = WalkingLegs.without(MACHINE, frozenset({1})), 1
     plan = of_five_legs()
-    whole, folded = completed(plan, legs), np.array(legs.folded)
+    whole, folded = for_whole_robot(plan, legs), np.array(legs.folded)
     for name in ("feet", "feet_velocity", "joint_motion", "joint_velocity", "joint_angles", "support", "contacts"):
         values = getattr(whole, name)
         assert np.delete(values, row, axis=0).tolist() == getattr(plan, name).tolist()
@@ -53,11 +53,11 @@ def test_in_a_plan_for_the_whole_robot_lost_legs_hold_their_folded_pose_and_bear
 
 def test_what_a_plan_does_not_contain_stays_unknown_and_without_lost_legs_it_is_complete():
     legs = WalkingLegs.without(MACHINE, frozenset({1}))
-    nothing = completed(of_five_legs(feet=None, joint_motion=None, joint_angles=None, blocked=None), legs)
+    nothing = for_whole_robot(of_five_legs(feet=None, joint_motion=None, joint_angles=None, blocked=None), legs)
     assert nothing.feet is nothing.joint_motion is nothing.joint_angles is nothing.blocked is None
-    assert completed(of_five_legs(blocked=LegClearance(0.05, None)), legs).blocked == LegClearance(0.05, None)
+    assert for_whole_robot(of_five_legs(blocked=LegClearance(0.05, None)), legs).blocked == LegClearance(0.05, None)
     plan = standing_planner(MACHINE).step(DT)
-    assert completed(plan, WalkingLegs.without(MACHINE, frozenset())) is plan
+    assert for_whole_robot(plan, WalkingLegs.without(MACHINE, frozenset())) is plan
 
 
 def test_the_feet_of_a_plan_bear_the_weight_about_its_centre_of_mass_with_its_margin():

@@ -199,13 +199,13 @@ def test_a_pose_in_which_the_robot_was_found_is_kept_until_it_walks_or_stands_up
     for request, kept in (("halt", True), ("walk", False), ("stand", False), ("pose", False)):
         found = Planner(robot(NAME))
         found.set_measured_joints(joints)
-        assert found.view.pose_found
+        assert found.view.pose_taken_over
         run(found, 1.5)
-        assert found.state is STANDING and found.view.pose_found
+        assert found.state is STANDING and found.view.pose_taken_over
         if request == "pose":
             found.request_pose(NEUTRAL)
         else:
             REQUESTS[request](found)
         run(found, 2.0)
-        assert found.view.pose_found == kept
+        assert found.view.pose_taken_over == kept
         assert (found.view.body_pose == NEUTRAL) != kept

@@ -299,7 +299,7 @@ def test_in_a_pose_to_one_side_strides_are_short_enough_for_static_stability(nam
             planner.request_pose(pose)
             plans = list(drive(planner, command, 3.0))
             assert min(plan.margin for plan in plans) > 0.0
-            assert plans[-1].pose == planner.view.walk.walking_pose_goal
+            assert plans[-1].pose == plans[-25].pose  # a pose in which it can walk has been reached
 
 
 @pytest.mark.parametrize("name", ROBOTS)

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hexapod_control.core.kinematics.body_pose import quaternion_angles
 from hexapod_control.core.sensing.attitude_filter import (
     LEVEL,
     AttitudeFilter,
@@ -16,7 +17,6 @@ from hexapod_control.core.sensing.attitude_filter import (
     product,
     rotated,
     rotation,
-    to_roll_pitch_yaw,
 )
 from hexapod_control.core.sensing.imu_estimator import Freshness, ImuEstimator
 from hexapod_control.core.statics.static_stability import GRAVITY
@@ -33,6 +33,11 @@ quick = settings(max_examples=60)
 def felt(attitude):
     """The acceleration of a body at rest."""
     return rotated(inverse(attitude), UP)
+
+
+def to_roll_pitch_yaw(attitude):
+    w, x, y, z = attitude
+    return quaternion_angles(x, y, z, w)
 
 
 def angle(a, b):

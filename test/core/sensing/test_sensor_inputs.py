@@ -63,11 +63,11 @@ def test_a_sample_that_is_not_finite_is_ignored(bad):
 
 def test_a_sample_is_new_until_the_next_step():
     source = SensorSource()
-    assert source.used
+    assert source.stepped
     source.take((1.0,))
-    assert not source.used
+    assert not source.stepped
     source.step(DT, moving=False)
-    assert source.used
+    assert source.stepped
 
 
 def test_an_imu_gives_roll_and_pitch_and_the_rate_about_z():

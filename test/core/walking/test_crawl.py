@@ -10,7 +10,7 @@ from support.robots.other_robots import around, four_legs, in_rows, reordered
 
 from hexapod_control.core.gait.gait_clock import GaitClock
 from hexapod_control.core.gait.leg_sides import leg_sides
-from hexapod_control.core.gait.swing_trajectory import share
+from hexapod_control.core.gait.swing_trajectory import smooth_travel
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose
 from hexapod_control.core.kinematics.se2 import ZERO
 from hexapod_control.core.planner.tick_plan import RobotState
@@ -116,7 +116,7 @@ def test_the_body_sways_from_side_to_side_in_two_swing_times_and_back_once_all_f
         start = sway.offset
         for k in range(1, steps + 1):
             sway.step(2.0 / steps, motion)
-            part = share(k / steps)
+            part = smooth_travel(k / steps)
             assert sway.offset == pytest.approx([a + part * (b - a) for a, b in zip(start, goal, strict=True)])
         sway.step(1.0, motion)
         assert sway.offset == pytest.approx(goal)
@@ -130,7 +130,7 @@ def test_the_body_sways_from_side_to_side_in_two_swing_times_and_back_once_all_f
     sway.step(0.5, motion)  # in the middle of a shift
     motion.running, motion.feet[0].state = False, Swing(0.5, 1.0, 0.03)
     sway.step(0.5, motion)
-    half = share(0.5)
+    half = smooth_travel(0.5)
     assert sway.offset == pytest.approx([(2.0 * half - 1.0) * v for v in gait.sway], abs=1e-12)  # it goes on meanwhile
     motion.feet[0].state = STANCE
     moved((0.0, 0.0))

@@ -4,7 +4,7 @@ import math
 import random
 
 import pytest
-from support.drives import DT, robot
+from support.drives import DT, neutral_strides, robot
 
 from hexapod_control.core.gait.gait_table import GaitSelection
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
@@ -13,7 +13,6 @@ from hexapod_control.core.walking.walk_settings import WalkSettings
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.robot_gaits import gaits
 from hexapod_control.core.workspace.speed_limiter import SpeedConditions
-from hexapod_control.core.workspace.strides.stride_regions import Strides
 from hexapod_control.core.workspace.twist_limits import AxisLimits, TwistLimits
 
 CATCH_UP_SHARE, MOST_LOST_S = 0.1, 1.0
@@ -31,7 +30,7 @@ def test_a_stretched_swing_lasts_as_long_as_requested_or_as_the_longest_stride_a
     for _ in range(100):
         twist = Twist(*(rng.uniform(-1.0, 1.0) * a for a in (0.15, 0.15, 0.6))).scaled(rng.random())
         share, stretch = rng.uniform(0.4, 1.0), rng.uniform(1.0, 1.6)
-        strides = Strides.about_neutral(regions)._replace(share=share)
+        strides = neutral_strides(regions)._replace(share=share)
         found = stretched_swing_time(0.45, stretch, twist, gait, strides)
         fits = min(
             2.0
@@ -45,7 +44,7 @@ def test_a_stretched_swing_lasts_as_long_as_requested_or_as_the_longest_stride_a
         assert found == pytest.approx(max(0.45, min(0.45 * stretch, fits)))
         kinds.add((found == 0.45, found == pytest.approx(0.45 * stretch)))
     assert len(kinds) > 1
-    assert stretched_swing_time(0.45, 1.5, ZERO, gait, Strides.about_neutral(regions)) == pytest.approx(0.675)
+    assert stretched_swing_time(0.45, 1.5, ZERO, gait, neutral_strides(regions)) == pytest.approx(0.675)
 
 
 def test_a_walk_stops_within_its_braking_time_and_keeps_its_direction():

@@ -30,7 +30,7 @@ from hexapod_control.sim.world_settings import WorldSettings
 NAMES = ("phantomx", "article")
 MAX_TILT = math.radians(10.0)
 MAX_LIFT_OFF_DELAY, WAITING_SHARE = 0.15, 0.3  # of a cycle; of the speed
-EARLIEST_TOUCH_DOWN, TERRAIN_TOLERANCE, DEPTH = 0.5, 0.003, 0.4  # progress; [m]; of the walk height
+EARLIEST_TOUCH_DOWN, TERRAIN_TOLERANCE, MAX_OFFSET_SHARE = 0.5, 0.003, 0.4  # progress; [m]; of the walk height
 SEARCH_SPEED, HEIGHT_RATE = 0.15, 0.1  # [m/s]
 FEET = Adaptation(touch_down=True)
 LEVEL = Adaptation(levelling=True)
@@ -230,12 +230,12 @@ def test_a_foot_that_hits_an_edge_rises_over_it_and_then_continues(name):
 def test_on_rough_ground_a_swing_rises_before_it_travels_and_reaches_its_aim_before_it_descends():
     assert SMOOTH.towards(STEEP, 0.0) == SMOOTH
     for u in (0.0, 0.1, 0.3, 0.5, 0.7, 1.0):
-        assert (SMOOTH.travelled(u), SMOOTH.lifted(u)) == (swing_trajectory.share(u), u)
+        assert (SMOOTH.travel_share(u), SMOOTH.lift_progress(u)) == (swing_trajectory.smooth_travel(u), u)
     half = 0.25  # progress at which a smooth swing is half up
-    steep_half = next(k / 1000 for k in range(1001) if STEEP.lifted(k / 1000) >= half)
-    assert STEEP.travelled(steep_half) < swing_trajectory.share(half)
-    assert STEEP.travelled(STEEP.there) == 1.0
-    assert lift(STEEP.lifted(STEEP.there), 1.0) > 0.0
+    steep_half = next(k / 1000 for k in range(1001) if STEEP.lift_progress(k / 1000) >= half)
+    assert STEEP.travel_share(steep_half) < swing_trajectory.smooth_travel(half)
+    assert STEEP.travel_share(STEEP.travel_end) == 1.0
+    assert lift(STEEP.lift_progress(STEEP.travel_end), 1.0) > 0.0
 
 
 def test_a_late_foot_sinks_at_a_bounded_speed_to_a_bounded_depth_while_the_clock_runs_on():
@@ -254,7 +254,7 @@ def test_a_late_foot_sinks_at_a_bounded_speed_to_a_bounded_depth_while_the_clock
         assert planner.view.gait_phase != phase or terrain(planner).waiting
     # The plane follows the feet meanwhile, up or down.
     assert SEARCH_SPEED - HEIGHT_RATE < fastest <= SEARCH_SPEED + HEIGHT_RATE
-    assert -1.1 * DEPTH * robot("phantomx").walk.height <= deepest < -0.02
+    assert -1.1 * MAX_OFFSET_SHARE * robot("phantomx").walk.height <= deepest < -0.02
 
 
 def test_a_lift_off_waits_for_three_feet_at_most_for_its_share_of_the_cycle_and_the_body_slows():

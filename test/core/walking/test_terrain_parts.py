@@ -5,7 +5,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 import pytest
-from support.drives import DT, robot
+from support.drives import DT, neutral_strides, robot
 
 from hexapod_control.core.gait.swing_trajectory import SMOOTH, SwingTiming
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, Placement
@@ -22,18 +22,17 @@ from hexapod_control.core.walking.terrain.lift_off_delay import LiftOffDelay
 from hexapod_control.core.walking.terrain.support_plane import SupportPlane
 from hexapod_control.core.walking.terrain.terrain_adaptation import TerrainAdaptation
 from hexapod_control.core.workspace.capabilities import Capabilities
-from hexapod_control.core.workspace.strides.stride_regions import Strides
 
 RATE = 0.35  # [rad/s]
 CLIMB_SPEED, CLIMB_HEIGHT = 0.2, 0.03  # [m/s, m]
-CLIMB_START, CLIMB_STOP, STOP = 6.0, 3.0, 10.0  # [m/s^2]
+CLIMB_ACCELERATION, CLIMB_DECELERATION, CONTACT_DECELERATION = 6.0, 3.0, 10.0  # [m/s^2]
 SHORTEST_STOP_S, FADE_S, RETREAT_S = 0.02, 0.3, 1.0
 REACH_MARGIN, TERRAIN_TOLERANCE = 0.001, 0.003  # [m]
 RISE_BRAKING, SEARCH_SPEED = 3.0, 0.15  # [m/s^2, m/s]
 HEIGHT_TIME_CONSTANT_S, TILT_TIME_CONSTANT_S = 0.3, 2.0
 HEIGHT_RATE, TILT_RATE = 0.1, 0.15  # [m/s, rad/s]
 HEIGHT_ACCELERATION, TILT_ACCELERATION = 0.5, 2.0  # [m/s^2, rad/s^2]
-STEEP = SwingTiming(off=0.1, there=0.75, up=0.45, down=0.95)
+STEEP = SwingTiming(travel_start=0.1, travel_end=0.75, top=0.45, descent_end=0.95)
 
 MACHINE = robot("phantomx")
 
@@ -41,7 +40,7 @@ MACHINE = robot("phantomx")
 def reach() -> HeightReach:
     stance = Capabilities.of(MACHINE).stances.at(MACHINE.walk.height)
     joints = joints_at_offset(MACHINE, stance.footholds, 0.0)
-    return HeightReach(MACHINE, Placement(NEUTRAL, MACHINE.walk.height), Strides.about_neutral(stance), joints)
+    return HeightReach(MACHINE, Placement(NEUTRAL, MACHINE.walk.height), neutral_strides(stance), joints)
 
 
 def adapted(heights, contacts, ticks=50):
@@ -174,10 +173,12 @@ def test_a_foot_that_meets_the_ground_early_is_stopped_there_within_its_decelera
     assert drop.touched and drop.end == foot.z and drop.height == 0.0 and not foot.planted
     assert (drop.vx, drop.vy, drop.vz) == velocity
     # It begins to slow down by four times its speed over the duration.
-    assert drop.duration == pytest.approx(max(SHORTEST_STOP_S, 4.0 * math.hypot(*velocity) / STOP))
+    assert drop.duration == pytest.approx(max(SHORTEST_STOP_S, 4.0 * math.hypot(*velocity) / CONTACT_DECELERATION))
     before, dt = foot.z, 1e-4 * drop.duration
     advance_drop(foot, drop, (foot.x, foot.y), dt, Pose(0.0, 0.0, 0.0))
-    assert foot.z == pytest.approx(before + velocity[2] * dt, abs=0.001 * abs(velocity[2]) * dt + STOP * dt * dt)
+    assert foot.z == pytest.approx(
+        before + velocity[2] * dt, abs=0.001 * abs(velocity[2]) * dt + CONTACT_DECELERATION * dt * dt
+    )
 
 
 @pytest.mark.parametrize("speed", [0.1, 0.3])
@@ -288,17 +289,17 @@ def climbed(touches, seconds, rise=0.0, lift=0.03, contact=None):
 
 def test_a_foot_that_touches_an_edge_stops_travelling_and_climbs_until_it_is_over_it():
     lift, speed, pace = climbed(True, DT)
-    assert (speed, pace) == pytest.approx((CLIMB_START * DT, 1.0 - CLIMB_START * DT / CLIMB_SPEED))
-    assert lift == pytest.approx(0.03 + CLIMB_START * DT * DT)
+    assert (speed, pace) == pytest.approx((CLIMB_ACCELERATION * DT, 1.0 - CLIMB_ACCELERATION * DT / CLIMB_SPEED))
+    assert lift == pytest.approx(0.03 + CLIMB_ACCELERATION * DT * DT)
     assert climbed(True, 0.1)[1:] == (CLIMB_SPEED, 0.0)
     faster, _, _ = climbed(True, 0.1, rise=0.15)  # the swing itself rises
     assert climbed(True, 0.1)[0] > faster > 0.03 and climbed(True, 0.1, rise=0.5)[0] == 0.03
     highest = climbed(True, 2.0)
-    assert 0.03 + CLIMB_HEIGHT <= highest[0] <= 0.03 + CLIMB_HEIGHT + CLIMB_SPEED**2 / (2.0 * CLIMB_STOP) + 0.01
+    assert 0.03 + CLIMB_HEIGHT <= highest[0] <= 0.03 + CLIMB_HEIGHT + CLIMB_SPEED**2 / (2.0 * CLIMB_DECELERATION) + 0.01
     assert highest[1:] == (0.0, 1.0)
     contact = FootContact()
     climbed(True, 0.1, contact=contact)
-    assert climbed(False, 2 * DT, contact=contact)[1] == pytest.approx(CLIMB_SPEED - 3 * CLIMB_STOP * DT)
+    assert climbed(False, 2 * DT, contact=contact)[1] == pytest.approx(CLIMB_SPEED - 3 * CLIMB_DECELERATION * DT)
     assert climbed(False, 0.5) == (0.03, 0.0, 1.0)
 
 

@@ -15,6 +15,7 @@ from support.drives import (
     ROBOTS,
     drive,
     fitting,
+    neutral_strides,
     random_drive,
     robot,
     standing_planner,
@@ -22,7 +23,7 @@ from support.drives import (
 )
 
 from hexapod_control.core.gait.gait_table import AUTO, Gait
-from hexapod_control.core.gait.swing_trajectory import lift, share
+from hexapod_control.core.gait.swing_trajectory import lift, smooth_travel
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose, Placement
 from hexapod_control.core.kinematics.leg_clearance import LegNeighbours
 from hexapod_control.core.kinematics.leg_kinematics import forward, inverse
@@ -37,8 +38,7 @@ from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.robot_gaits import gaits
 from hexapod_control.core.workspace.stance_regions import TIBIA_CLEARANCE, reaches
 from hexapod_control.core.workspace.stride_stability import stride_margin
-from hexapod_control.core.workspace.strides.stride_regions import Strides
-from hexapod_control.core.workspace.strides.top_speeds import min_margin
+from hexapod_control.core.workspace.strides.top_speeds import LEAST_MARGIN
 from hexapod_control.core.workspace.swing_limits import SPEED_SHARE
 
 FAR = 10.0  # [m] every gap between legs is measured
@@ -94,7 +94,7 @@ def full_stride_margin(planner: Planner, gait: str) -> float:
     center = center_of_mass(machine, joints_at_offset(machine, stance.footholds, 0.0))[:2]
     least = stride_margin((planner.capabilities.gaits[gait],), stance, center, 1.0)
     assert least > 0.0
-    return min(least, min_margin(machine))
+    return min(least, LEAST_MARGIN.of(machine))
 
 
 @pytest.mark.parametrize("name", ROBOTS)
@@ -138,10 +138,10 @@ def test_feet_leave_and_land_at_rest_over_the_ground(name, gait):
 def test_the_swing_is_at_rest_at_both_ends_and_highest_in_the_middle():
     """Article B6: lift over the swing, none in stance; the article's sine is squared here, to land without a bump."""
     step = 1e-5
-    assert share(step) < 1e-12 and 1.0 - share(1.0 - step) < 1e-12
+    assert smooth_travel(step) < 1e-12 and 1.0 - smooth_travel(1.0 - step) < 1e-12
     assert lift(step, 0.03) / step < 1e-4 and lift(1.0 - step, 0.03) / step < 1e-4
     assert lift(0.5, 0.03) == pytest.approx(0.03)
-    assert share(2.0) == 1.0 and lift(1.5, 0.03) == 0.0
+    assert smooth_travel(2.0) == 1.0 and lift(1.5, 0.03) == 0.0
 
 
 @pytest.mark.parametrize("gait", GAITS)
@@ -167,7 +167,7 @@ def test_soak_of_random_joystick_input_keeps_all_limits(name, seed):
         assert plan.unreached is None and plan.margin > 0.0 and sum(plan.planted) >= 3
         assert_feet_follow_the_twist(before, plan, dt)
         walk = walk_state(planner)
-        strides = Strides.about_neutral(walk.stance)
+        strides = neutral_strides(walk.stance)
         for leg, (foot, now) in enumerate(zip(walk.feet, walk.strides.regions, strict=True)):
             discs = [strides.disc(leg, region) for region in (foot.region, now)]
             assert not foot.planted or any(math.dist((foot.x, foot.y), centre) <= radius for centre, radius in discs)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from support.drives import ROBOTS, robot
 
-from hexapod_control.core.gait.swing_trajectory import lift, share
+from hexapod_control.core.gait.swing_trajectory import lift, smooth_travel
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, Placement
 from hexapod_control.core.kinematics.leg_kinematics import BENT_LEG
 from hexapod_control.core.kinematics.rolling_contact import ball_centre_and_joints
@@ -69,7 +69,7 @@ def test_swing_loads_equal_those_from_the_kinematics_of_single_feet(name):
             for j, ahead in enumerate(ends):
                 rows = []
                 for u in np.linspace(0.0, 1.0, SWING_SAMPLES).tolist():
-                    reach = share(u) * (behind + ahead + speed * time) - u * speed * time - behind
+                    reach = smooth_travel(u) * (behind + ahead + speed * time) - u * speed * time - behind
                     contact, z = (x + reach * dx, y + reach * dy), lift(u, machine.walk.lift_height)
                     rows.append(ball_centre_and_joints(leg, contact, z, placement, machine.foot_radius, BENT_LEG)[1][0])
                 expected = max(
@@ -114,10 +114,18 @@ def test_a_twist_is_scaled_to_the_limit_of_its_direction():
         assert found.twist.vy * twist.vx == pytest.approx(found.twist.vx * twist.vy)
         slow = found.twist.scaled(0.99)
         assert envelope.limit(gait, HEIGHT, 1.0, slow).twist == slow
-        both = envelope.limit(gait, HEIGHT, 1.0, twist.scaled(10.0), coming=[CAPABILITIES.gaits["wave"]]).twist
+        both = envelope.limit(gait, HEIGHT, 1.0, twist.scaled(10.0), next_gaits=[CAPABILITIES.gaits["wave"]]).twist
         alone = envelope.limit(CAPABILITIES.gaits["wave"], HEIGHT, 1.0, twist.scaled(10.0)).twist
         assert math.hypot(*both) <= min(math.hypot(*found.twist), math.hypot(*alone)) * (1.0 + 1e-9)
     assert envelope.limit(gait, HEIGHT, 1.0, Twist(0.0, 0.0, 0.0)).twist.is_zero
+
+
+@pytest.mark.parametrize("name", ["ripple", "tetrapod", "wave"])
+def test_a_limited_twist_is_possible_to_the_last_digit_so_that_a_walk_at_its_limit_can_change_its_gait(name):
+    for share in (0.6, 1.0):
+        for twist in directions(30):
+            limited = CAPABILITIES.envelope.limit(CAPABILITIES.gaits[name], HEIGHT, share, twist.scaled(10.0)).twist
+            assert CAPABILITIES.envelope.limit(CAPABILITIES.gaits[name], HEIGHT, share, limited).twist == limited
 
 
 def test_the_limit_is_continuous_in_the_height_and_constant_beyond_the_table():

@@ -10,6 +10,7 @@ import pytest
 from support.drives import ROBOTS, robot
 
 from hexapod_control.core.kinematics.body_pose import BodyPose, Placement
+from hexapod_control.core.kinematics.leg_batch import StepGeometry
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.stance_regions import (
     CHECK_ORDER,
@@ -105,10 +106,10 @@ def test_the_radii_of_many_regions_at_once_are_those_of_single_ones_to_the_resol
     turn, hip, home = complex(*leg.turn), complex(*leg.hip[:2]), complex(*leg.foothold)
     places = [hip + (home - hip) * complex(rng.uniform(0.6, 1.2), rng.uniform(-0.6, 0.6)) for _ in range(10)]
     around = np.array([complex(*direction) for direction in DIRECTIONS])
-    walk = machine.foot_radius, machine.walk.height, machine.walk.lift_height
+    step = StepGeometry.of(machine, machine.walk.height)
     seen = seen_from_hip(leg, leg.foothold)
     centres = np.array([(place - hip) / turn for place in places])
-    found = RegionReach(seen, walk, centres, around).radii(np.full(len(places), most))
+    found = RegionReach(seen, step, centres, around).radii(np.full(len(places), most))
     for place, radius in zip(places, found.tolist(), strict=True):
         alone = radius_about(leg, machine, (place.real, place.imag), machine.walk.height, most)
         assert radius == pytest.approx(alone, abs=most / 2**RADIUS_HALVINGS + RADIUS_RESOLUTION + 0.1 * alone)

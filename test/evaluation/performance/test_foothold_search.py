@@ -10,7 +10,7 @@ import pytest
 from support.drives import ROBOTS, robot
 
 from hexapod_control.cli.main import main
-from hexapod_control.core.gait.swing_trajectory import lift, share
+from hexapod_control.core.gait.swing_trajectory import lift, smooth_travel
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, Placement
 from hexapod_control.core.kinematics.leg_kinematics import BENT_LEG
 from hexapod_control.core.kinematics.rolling_contact import ball_centre_and_joints
@@ -44,7 +44,7 @@ def use(machine, leg, twist, swing_time, stance, centre) -> float:
     aim, worst, rows = ahead.apply(*centre), 0.0, []
     times = [k / 20 for k in range(21)] + [1.0 + stance * k / 10 for k in range(1, 11)]
     for u in times:
-        s = share(u)
+        s = smooth_travel(u)
         world = [a + s * (b - a) for a, b in zip(start, aim, strict=True)]
         contact = exp(twist, -u * swing_time).apply(*world)
         z, placement = lift(u, machine.walk.lift_height), Placement(NEUTRAL, machine.walk.height)

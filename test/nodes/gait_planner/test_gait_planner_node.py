@@ -378,7 +378,7 @@ def test_a_foot_of_the_plan_out_of_reach_is_reported_with_the_remedy(bench):
     node = bench.planner()
     original, unreached = node.planner.step, UnreachableFoot("left_middle", UnreachableReason.TOO_FAR, 0.012)
     node.planner.step = lambda dt: replace(original(dt), unreached=unreached)
-    text = "foot of left_middle: the target is too far away (12.0 mm or mrad beyond); the robot holds; "
+    text = "foot of left_middle: the target is too far away, by 12.0 mm; the robot holds; "
     bench.until(lambda: node.last_report("unreached").startswith(text))
 
 
@@ -646,7 +646,7 @@ def test_a_planner_that_cannot_come_to_rest_waits_for_its_time_and_no_longer(ben
     assert not node.stopped()
     now.now += 0.2
     assert node.stopped() and node.velocity.filter.blocked
-    assert node.commands.stand() == "the node ends"
+    assert node.commands.stand() == "the node is shutting down"
 
 
 def test_a_planner_at_rest_has_stopped_unless_it_has_to_sit_down_first(bench, now):

@@ -15,7 +15,6 @@ import urllib.error
 import urllib.request
 from urllib.parse import unquote
 
-import numpy as np
 import pytest
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
@@ -36,8 +35,6 @@ from support.real_time.ros_bench import overrides, services_ready, subscribed, w
 from support.real_time.web.web_bench import Loop, Visitor
 from visualization_msgs.msg import Marker, MarkerArray
 
-from hexapod_control.core.kinematics.body_pose import BodyPose, Placement
-from hexapod_control.core.kinematics.leg_kinematics import forward
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.nodes.web import camera_feed, page_commands
 from hexapod_control.nodes.web.recordings import page_recorder
@@ -46,7 +43,7 @@ from hexapod_control.ros import messages
 from hexapod_control.ros.parameters import ParameterError
 from hexapod_control.ros.qos import DISPLAY, LATCHED
 from hexapod_control.ros.row_messages import JointLayout
-from hexapod_control.web.page_state import level, shape
+from hexapod_control.web.page_state import shape
 from hexapod_control.web.protocol import DriveMessage
 from hexapod_control.web.sessions.client_sessions import DEAD_MAN_S, Forward
 
@@ -600,15 +597,6 @@ def test_a_robot_that_is_silent_is_shown_as_silent(web):
     web.until(lambda: visitor.received("state"))
     assert visitor.received("state")[-1]["silent"]
     assert visitor.received("state")[-1]["joints"] is None
-
-
-@pytest.mark.parametrize(("roll", "pitch"), [(0.0, 0.0), (0.1, 0.0), (0.0, -0.15), (0.12, 0.2)])
-def test_height_and_tilt_follow_from_the_feet_that_stand(roll, pitch):
-    place = Placement(BodyPose(roll=roll, pitch=pitch), 0.1)
-    stance = forward(robot(), standing_joints()).tolist()
-    feet = np.array([place.to_base(x, y, robot().foot_radius) for x, y, _ in stance])
-    assert level(robot(), feet, [True] * 6) == pytest.approx((0.1, roll, pitch))
-    assert level(robot(), feet, [True, True] + [False] * 4) is None
 
 
 def test_the_shape_has_every_leg():

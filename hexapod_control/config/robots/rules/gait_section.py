@@ -9,7 +9,7 @@ from hexapod_control.config.document import DocumentEntry
 from hexapod_control.config.robots.robot_keys import GAIT, LIFT_OFF
 from hexapod_control.config.robots.rules.checked_values import CheckedValues
 from hexapod_control.config.schema import did_you_mean, known_keys, refuse_unknown, yaml_text
-from hexapod_control.core.gait.gait_table import AUTO, NAMES
+from hexapod_control.core.gait.gait_table import AUTO, RESERVED_NAMES
 from hexapod_control.core.robot import GaitRow, Leg, Robot
 from hexapod_control.core.workspace.robot_gaits import Support, gaits, known_gaits, least_support
 
@@ -31,7 +31,7 @@ def _gait(name: str, entry: DocumentEntry, legs: tuple[Leg, ...]) -> GaitRow:
             "must be lower-case letters, digits and _, starting with a letter",
             "e.g. amble",
         )
-    if name in (*NAMES, AUTO):
+    if name in (*RESERVED_NAMES, AUTO):
         raise entry.error("is a gait already", "must be another name", f"e.g. my_{name}")
     phases = [LIFT_OFF.below(leg.name) for leg in legs]
     rows = (*GAIT, *phases)

@@ -94,7 +94,7 @@ class Frozen:
         return OnFeet(self.motion).handle(request, context)
 
     def advance(self, dt: float, context: PlannerContext) -> WholeBodyPose | None:
-        """Continues the stopped motion until it has come to rest, then joints that are bent too far give way."""
+        """Continues the stopped motion for `dt` [s] until it rests, then joints that are bent too far give way."""
         if self.gives_way:
             self.gives_way = not (isinstance(self.motion, JointMove) and self.motion.done)
         elif context.pace <= 0.0 and self.mishap.kind is MishapKind.FALLEN:
@@ -147,13 +147,13 @@ class Folding:
                 return StateReply(self, request_handling.refusal(request, self.robot_state))
 
     def advance(self, dt: float, context: PlannerContext) -> WholeBodyPose | None:
-        """Continues the present move."""
+        """Continues the present move for `dt` [s]."""
         pace = context.change_pace(1.0, dt)
         self.moves[0], pose = context.limiter.advance(self.moves[0], context.joints, dt, pace)
         return pose
 
     def after_tick(self, plan: TickPlan, dt: float, context: PlannerContext) -> PlannerState:
-        """Rises after the last move, unless the robot is still tilted."""
+        """After a tick of `dt` [s]: rises if the last move is done, unless the robot is still tilted."""
         if not self.moves[0].done:
             return self
         last = self.moves.pop(0)

@@ -46,11 +46,11 @@ def change_legs(state: PlannerState, goal: WalkingLegs, context: PlannerContext)
         case OnFeet(then=None) as on_feet:
             return StateReply(LegChange.beginning(on_feet.walk, goal))
         case Lying() if goal.lost > context.legs.lost:
-            return StateReply(LegChange(None, goal, moves=_folding(context, goal, None)))
+            return StateReply(LyingLegChange(goal, _folding(context, goal, None)))
         case Lying():
             context.change_legs(goal)
             return StateReply(state)
-        case LegChange():
+        case LegChange() | LyingLegChange():
             return StateReply(state, CHANGING)
         case Unknown(reason):
             return StateReply(state, reason)
@@ -62,7 +62,7 @@ def change_legs(state: PlannerState, goal: WalkingLegs, context: PlannerContext)
 class LegChange:
     """The robot comes to rest, one leg is folded or unfolded, and the feet step to their new footholds."""
 
-    walk: WalkController | None  # None: the robot lies
+    walk: WalkController
     goal: WalkingLegs
     command: Twist = ZERO  # followed after the change
     moves: list[JointMove] = field(default_factory=list)  # of the leg, once the robot rests
@@ -83,14 +83,14 @@ class LegChange:
         match request:
             case VelocityRequest(twist):
                 self.command = twist
-            case HaltRequest() | SitRequest() if self.walk is not None and not self.moves:
+            case HaltRequest() | SitRequest() if not self.moves:
                 self.walk.settle(NEUTRAL)
                 return OnFeet.beginning(self.walk, context, PoseOrigin.REQUESTED).handle(request, context)
             case HaltRequest():
                 self.command = ZERO
             case StandRequest() | PoseTrackingRequest():
                 pass
-            case SettingsRequest() if self.walk is not None:
+            case SettingsRequest():
                 self.walk.change_settings(context.settings)
             case SitRequest():
                 return StateReply(self, CHANGING)
@@ -99,23 +99,21 @@ class LegChange:
         return StateReply(self)
 
     def advance(self, dt: float, context: PlannerContext) -> WholeBodyPose | None:
-        """Advances the move of the leg, or the walk until it rests."""
+        """Advances the move of the leg, or the walk until it rests, by `dt` [s]."""
         pace = context.change_pace(1.0, dt)
         if self.moves:
             self.moves[0], pose = context.limiter.advance(self.moves[0], context.joints, dt, pace)
             return pose
-        assert self.walk is not None
         self.walk.sense(None, None)
         self.walk, pose = context.limiter.advance(self.walk, context.joints, dt, pace)
         return pose
 
     def after_tick(self, plan: TickPlan, dt: float, context: PlannerContext) -> PlannerState:
-        """Starts the next part when one is finished."""
+        """Starts the next part when one is finished, after a tick of `dt` [s]."""
         if self.moves:
             if self.moves[0].done:
                 del self.moves[0]
             return self if self.moves else self._after_moves(context)
-        assert self.walk is not None
         if not self.walk.state.in_neutral_stance:
             return self
         if context.legs.lost == self.goal.lost:
@@ -134,15 +132,49 @@ class LegChange:
         return self
 
     def _after_moves(self, context: PlannerContext) -> PlannerState:
-        """Returns the state after the moves: stepping to the new footholds, which allow full strides; or lying."""
-        if self.walk is None:
-            context.change_legs(self.goal)
-            return Lying()
+        """Returns the state after the moves: stepping to the new footholds, which allow full strides."""
         if context.legs.lost != self.goal.lost:
             self.walk = _on_other_legs(self.walk, self.goal, context)
         self.walk.change_settings(context.settings)
         self.walk.settle(NEUTRAL)
         return self
+
+    def after_rest(self, context: PlannerContext) -> PlannerState:
+        """Stays in this state."""
+        return self
+
+
+@dataclass(slots=True)
+class LyingLegChange:
+    """The robot lies, and one leg is folded."""
+
+    goal: WalkingLegs
+    moves: list[JointMove]  # of the leg
+    robot_state: RobotState = RobotState.MOVING
+    walk: None = None
+    progress: float = 0.0
+    lies_down: bool = False
+
+    def handle(self, request: Request, context: PlannerContext) -> StateReply:
+        """Refuses all requests that need a robot at rest."""
+        lying_down = isinstance(request, SitRequest)
+        return StateReply(self, CHANGING if lying_down else request_handling.refusal(request, self.robot_state))
+
+    def advance(self, dt: float, context: PlannerContext) -> WholeBodyPose | None:
+        """Advances the move of the leg by `dt` [s]."""
+        pace = context.change_pace(1.0, dt)
+        self.moves[0], pose = context.limiter.advance(self.moves[0], context.joints, dt, pace)
+        return pose
+
+    def after_tick(self, plan: TickPlan, dt: float, context: PlannerContext) -> PlannerState:
+        """Starts the next move after a tick of `dt` [s]; after the last one, the robot lies without the leg."""
+        if not self.moves[0].done:
+            return self
+        del self.moves[0]
+        if self.moves:
+            return self
+        context.change_legs(self.goal)
+        return Lying()
 
     def after_rest(self, context: PlannerContext) -> PlannerState:
         """Stays in this state."""

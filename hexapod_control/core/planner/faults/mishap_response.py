@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hexapod_control.core.planner.faults.frozen_state import Folding, Frozen, StoppedMotion, folding
-from hexapod_control.core.planner.faults.leg_change import LegChange
+from hexapod_control.core.planner.faults.leg_change import LegChange, LyingLegChange
 from hexapod_control.core.planner.faults.unknown_state import Unknown
 from hexapod_control.core.planner.planner_state import PlannerContext, PlannerState, PoseOrigin, StateReply
 from hexapod_control.core.planner.requests import StandRequest
@@ -84,7 +84,9 @@ def _motion(state: PlannerState) -> StoppedMotion | None:
     match state:
         case OnFeet(walk):
             return walk
-        case Transition(moves=[move, *_]) | LegChange(moves=[move, *_]) | WholeBodyMove(move):
+        case Transition(moves=[move, *_]) | WholeBodyMove(move):
+            return move
+        case LegChange(moves=[move, *_]) | LyingLegChange(moves=[move, *_]):
             return move
         case LegChange(walk):
             return walk
@@ -122,4 +124,4 @@ def _stopped_for_stuck_leg(state: OnFeet, context: PlannerContext) -> PlannerSta
     joints = [*context.joints]
     joints[watch.stuck] = (coxa, femur, tibia)
     move = JointMove.between(context.robot, context.joints, joints, walk.state.body_pose)
-    return WholeBodyMove(move, origin=PoseOrigin.FOUND)
+    return WholeBodyMove(move, origin=PoseOrigin.TAKEN_OVER)

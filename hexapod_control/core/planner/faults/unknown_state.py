@@ -50,10 +50,10 @@ class Unknown(AtRest):
         match request:
             case MeasuredJoints(joints):
                 context.restart_from(joints)
-                found = context.sequences.taking_over(context.joints, context.settings.selection.most_stable)
-                if found is None:
+                taken_over = context.sequences.taking_over(context.joints, context.settings.selection.most_stable)
+                if taken_over is None:
                     return StateReply(Lying())
-                return StateReply(self._found_standing(*found, context))
+                return StateReply(self._found_standing(*taken_over, context))
             case StandRequest() | SitRequest() | FeetMoveRequest() | JointMoveRequest():
                 return StateReply(self, self.reason)
             case BodyPoseRequest() | GuidedFootRequest() | GuidedFootOverGroundRequest():
@@ -65,4 +65,4 @@ class Unknown(AtRest):
         """Returns the transition that sets the feet in the air down, paused if it has to wait for a request."""
         pace_goal = 1.0 if lowering.distance <= SETTLED_RAD else self.pace_goal
         context.pace = pace_goal
-        return Transition(RobotState.RISING, [lowering], walk, pace_goal=pace_goal, origin=PoseOrigin.FOUND)
+        return Transition(RobotState.RISING, [lowering], walk, pace_goal=pace_goal, origin=PoseOrigin.TAKEN_OVER)

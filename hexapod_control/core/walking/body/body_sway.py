@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hexapod_control.core.gait.gait_table import SHIFT_TIME
-from hexapod_control.core.gait.swing_trajectory import share
+from hexapod_control.core.gait.swing_trajectory import smooth_travel
 from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.robot import Point
 from hexapod_control.core.walking.body.pose_feasibility import PoseFeasibility
@@ -42,6 +42,6 @@ class BodySway:
         if goal != self._goal:
             self._start, self._goal, self._progress = self.offset, goal, 0.0
         self._progress += swing_times / SHIFT_TIME
-        part = share(self._progress)
+        part = smooth_travel(self._progress)
         (x0, y0), (x1, y1) = self._start, self._goal
         self.offset = (x0 + part * (x1 - x0), y0 + part * (y1 - y0))

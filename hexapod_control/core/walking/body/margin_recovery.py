@@ -33,7 +33,6 @@ GAIT_CHANGE_INTERVAL_S = 3.0  # between two gait changes because of the margin
 class RecoveryMeasures:
     """The active measures."""
 
-    least: float = 0.0  # [m] required margin; 0 disables all measures
     speed_share: float = 1.0  # of the speed
     shift: Point = (0.0, 0.0)  # [m] shift of the body in base_footprint
     settled: float = 0.0  # [s] for which the margin has been sufficient
@@ -44,10 +43,10 @@ class RecoveryMeasures:
         """True if the walk is slowest and the body shifted farthest."""
         return self.speed_share <= SLOWEST_SHARE and math.hypot(*self.shift) >= MAX_SHIFT - 1e-9
 
-    def after(self, dt: float, margin: float, inward: Point) -> RecoveryMeasures:
+    def after(self, dt: float, margin: float, required_margin: float, inward: Point) -> RecoveryMeasures:
         """Returns the measures `dt` [s] later for a margin [m]; `inward` is a unit vector into the polygon."""
-        if margin >= self.least:
-            return self._relaxed(dt, margin)
+        if margin >= required_margin:
+            return self._relaxed(dt, margin, required_margin)
         if self.speed_share > SLOWEST_SHARE:
             share = max(SLOWEST_SHARE, self.speed_share - SLOWING_RATE * dt)
             return replace(self, speed_share=share, settled=0.0, lowest=math.inf)
@@ -56,12 +55,12 @@ class RecoveryMeasures:
         factor = MAX_SHIFT / size if size > MAX_SHIFT else 1.0
         return replace(self, shift=(factor * x, factor * y), settled=0.0, lowest=math.inf)
 
-    def _relaxed(self, dt: float, margin: float) -> RecoveryMeasures:
+    def _relaxed(self, dt: float, margin: float, required_margin: float) -> RecoveryMeasures:
         """Returns the measures `dt` [s] later if the margin [m] is sufficient."""
         settled, lowest = self.settled + dt, min(self.lowest, margin)
         if settled < SETTLED_TIME_S or (self.speed_share >= 1.0 and self.shift == (0.0, 0.0)):
             return replace(self, settled=settled, lowest=lowest)
-        if lowest < self.least + RELEASE_MARGIN:
+        if lowest < required_margin + RELEASE_MARGIN:
             return replace(self, settled=0.0, lowest=math.inf)
         size = math.hypot(*self.shift)
         if size > 0.0:
@@ -74,27 +73,24 @@ class RecoveryMeasures:
 class MarginRecovery:
     """Updates the measures every tick, and decides when the body has to shift and the gait to change."""
 
-    __slots__ = ("_since_gait_change", "measures", "most_speed", "requested_shift")
+    __slots__ = ("_since_gait_change", "external_speed_share", "measures", "requested_shift", "required_margin")
 
     def __init__(self) -> None:
         """Starts without measures."""
         self.measures = RecoveryMeasures()
-        self.most_speed = 1.0  # share of the speed that is allowed for other reasons
+        self.required_margin = 0.0  # [m]; 0 disables all measures
+        self.external_speed_share = 1.0  # of the speed, allowed for other reasons than the margin
         self.requested_shift: Point = (0.0, 0.0)  # [m] requested from the body
         self._since_gait_change = 0.0  # [s]
 
     @property
     def speed_share(self) -> float:
         """Share (0 to 1) of the speed at which the robot may walk."""
-        return min(self.measures.speed_share, self.most_speed)
-
-    def set_least_margin(self, margin: float) -> None:
-        """Sets the required margin [m]; 0 disables all measures."""
-        self.measures = replace(self.measures, least=margin)
+        return min(self.measures.speed_share, self.external_speed_share)
 
     def update(self, dt: float, margin: float, inward: Point) -> bool:
         """Takes the margin [m] of the last tick. Returns True if `requested_shift` has changed."""
-        self.measures = self.measures.after(dt, margin, inward)
+        self.measures = self.measures.after(dt, margin, self.required_margin, inward)
         shift = self.measures.shift
         if math.dist(shift, self.requested_shift) > SHIFT_STEP or (shift == (0.0, 0.0) != self.requested_shift):
             self.requested_shift = shift
@@ -104,8 +100,8 @@ class MarginRecovery:
     def safer_gait(self, dt: float, margin: float, gait: Gait, gaits: Iterable[Gait]) -> Gait | None:
         """Returns the gait with the next greater duty factor if the other measures are exhausted, else None."""
         self._since_gait_change += dt
-        measures = self.measures
-        if not measures.exhausted or margin >= measures.least or self._since_gait_change <= GAIT_CHANGE_INTERVAL_S:
+        sufficient = margin >= self.required_margin or not self.measures.exhausted
+        if sufficient or self._since_gait_change <= GAIT_CHANGE_INTERVAL_S:
             return None
         self._since_gait_change = 0.0
         safer = (other for other in gaits if other.duty_factor > gait.duty_factor)

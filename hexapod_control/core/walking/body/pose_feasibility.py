@@ -28,7 +28,13 @@ from hexapod_control.core.workspace.stance_regions import (
     reaches,
 )
 from hexapod_control.core.workspace.stride_stability import MIN_STRIDE_MARGIN, STRIDE_DIRECTIONS, stride_margin
-from hexapod_control.core.workspace.strides.stride_regions import NEUTRAL_REGION, Strides, room_parts, usable_disc
+from hexapod_control.core.workspace.strides.stride_regions import (
+    NEUTRAL_REGION,
+    RegionShares,
+    Strides,
+    split_region_share,
+    usable_disc,
+)
 from hexapod_control.core.workspace.strides.stride_table import StrideTable
 
 TILT_REGION_SHARES = (2.0, 1.75, 1.5, 1.25, 1.0, 0.9, 0.8, 0.7, 0.6)  # possible with a tilt that keeps the body level
@@ -97,11 +103,11 @@ class PoseFeasibility:
         if not joints:
             return -math.inf
         center = center_of_mass_in_footprint(self._robot, joints, pose)
-        gaits, (moved, share) = tuple(self.capabilities.gaits.values()), room_parts(share)
-        if moved == 0.0:
-            return stride_margin(gaits, stance, center, share)
-        regions = tuple(self._moved_stance(stance, direction, moved) for direction in STRIDE_DIRECTIONS)
-        return stride_margin(gaits, stance, center, share, regions)
+        gaits, shares = tuple(self.capabilities.gaits.values()), split_region_share(share)
+        if shares.displacement == 0.0:
+            return stride_margin(gaits, stance, center, shares.radii)
+        regions = tuple(self._moved_stance(stance, direction, shares.displacement) for direction in STRIDE_DIRECTIONS)
+        return stride_margin(gaits, stance, center, shares.radii, regions)
 
     def _moved_stance(self, stance: StanceRegions, direction: Point, moved: float) -> StanceRegions:
         """The stride regions for walking in a direction, with a share `moved` of their displacement."""
@@ -109,9 +115,11 @@ class PoseFeasibility:
 
     def within_regions(self, pose: BodyPose, feet: Sequence[Foot], region_share: float) -> bool:
         """Returns True if all feet stand inside this share of their regions."""
-        stance, shares = self.stance_at(pose), room_parts(region_share)
+        stance, shares = self.stance_at(pose), split_region_share(region_share)
         return all(
-            foot.state.planted and foot.region.moved <= shares[0] and _beyond(leg, foot, stance, shares) <= 0.0
+            foot.state.planted
+            and foot.region.moved <= shares.displacement
+            and _beyond(leg, foot, stance, shares) <= 0.0
             for leg, foot in enumerate(feet)
         )
 
@@ -125,7 +133,7 @@ class PoseFeasibility:
 
     def _outside_region(self, pose: BodyPose, feet: Sequence[Foot], region_share: float) -> float:
         """Greatest distance [m] of a foot beyond the share of its region that can be used in a pose."""
-        stance, shares = self.stance_at(pose), room_parts(region_share)
+        stance, shares = self.stance_at(pose), split_region_share(region_share)
         distances = [
             _beyond(leg, foot, stance, shares) for leg, foot in enumerate(feet) if not isinstance(foot.state, Guided)
         ]
@@ -133,7 +141,7 @@ class PoseFeasibility:
 
     def can_step_to_neutral(self, pose: BodyPose, feet: Sequence[Foot], region_share: float) -> bool:
         """Returns True if all feet are in their regions, or in reach on the path from there to neutral, in a pose."""
-        stance, shares = self.stance_at(pose), room_parts(region_share)
+        stance, shares = self.stance_at(pose), split_region_share(region_share)
         outside = [leg for leg, foot in enumerate(feet) if _beyond(leg, foot, stance, shares) > 0.0]
         if not outside:
             return True
@@ -161,15 +169,11 @@ def level_at_height(pose: BodyPose) -> BodyPose:
     return NEUTRAL._replace(z=pose.z)
 
 
-def _beyond(leg: int, foot: Foot, stance: StanceRegions, shares: tuple[float, float]) -> float:
-    """Distance [m] of the foot of a leg (row) beyond the usable part of its region; negative inside.
-
-    `shares` are those of displacement and radius, see `room_parts`.
-    """
-    moved, share = shares
+def _beyond(leg: int, foot: Foot, stance: StanceRegions, shares: RegionShares) -> float:
+    """Distance [m] of the foot of a leg (row) beyond the usable part of its region; negative inside."""
     usable = 1.0 if foot.state.planted else FLIGHT_REACH_SHARE
-    region = foot.region if foot.region.moved <= moved else NEUTRAL_REGION
-    (x, y), radius = usable_disc(stance, leg, region, share)
+    region = foot.region if foot.region.moved <= shares.displacement else NEUTRAL_REGION
+    (x, y), radius = usable_disc(stance, leg, region, shares.radii)
     return math.hypot(foot.x - x, foot.y - y) - usable * radius
 
 

@@ -1,8 +1,9 @@
 """Moves the feet while walking: planted feet stay fixed in the world, swinging feet aim at their next stance.
 
 All points are contact points (x, y) [m] in base_footprint. Each tick every point is moved by the inverse of
-the body's motion, the exact exponential of the twist, so a planted foot stays fixed in the world for any
-sequence of twists. The additional motion of swinging feet is in `swing_motion`, of dropping feet in `drop_motion`.
+the body's motion, the exact exponential of the twist, so a planted foot stays fixed in the world for any sequence of
+twists. That is the compensated twist (`statics.leg_compliance`), with which a body on compliant legs moves at the
+executed one. The additional motion of swinging feet is in `swing_motion`, of dropping feet in `drop_motion`.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ MAX_LIFT_OFF_DELAY = 0.15  # cycles for which a lift-off may wait for other feet
 class FootMotion:
     """The feet of one robot and the gait clock; `step` advances them by one tick."""
 
-    __slots__ = ("clock", "feet", "lift_height", "raised", "resting", "running", "terrain")
+    __slots__ = ("clock", "feet", "lift_height", "raised", "running", "terrain", "twist_is_zero")
 
     def __init__(self, feet: Sequence[Foot], clock: GaitClock, lift_height: float) -> None:
         """Uses these feet and this clock; the lift height is in [m]."""
@@ -37,12 +38,12 @@ class FootMotion:
         self.lift_height = lift_height
         self.raised: tuple[int, float] | None = None  # row of a leg that lifts higher than the others, and its lift [m]
         self.running = False  # whether the gait clock runs
-        self.resting = True  # whether the commanded motion is zero, so that feet at neutral need not step
+        self.twist_is_zero = True  # whether the commanded and the executed twist are: feet at neutral need not step
         self.terrain: TerrainAdaptation | None = None  # None: flat ground
 
     @property
     def all_planted(self) -> bool:
-        """True if every foot stands."""
+        """True if the gait clock counts every foot as standing; some may still sink to find the ground."""
         return all([foot.state.planted for foot in self.feet])
 
     @property
@@ -93,7 +94,7 @@ class FootMotion:
             elif isinstance(state, Dropping):
                 advance_drop(foot, state, ground_fixed, dt, back)
             elif leg in lifted and not (
-                self.resting and math.dist(ground_fixed, strides.neutral.footholds[leg]) <= AT_NEUTRAL
+                self.twist_is_zero and math.dist(ground_fixed, strides.neutral.footholds[leg]) <= AT_NEUTRAL
             ):
                 foot.state = swing = self._lift_off(leg, foot, lifted[leg])
                 advance_swing(foot, swing, ground_fixed, lifted[leg], tick, strides, leg)
@@ -101,7 +102,7 @@ class FootMotion:
                 foot.x, foot.y = ground_fixed
 
     def sense(self, contacts: Sequence[bool] | None, walk_height: float) -> None:
-        """Takes which feet touch the ground; None if unknown or not to be used. `walk_height` is in [m]."""
+        """Takes which feet touch the ground; None if unknown or unused. `walk_height` is in [m]."""
         if contacts is not None and self.terrain is None:
             self.terrain = TerrainAdaptation(len(contacts), walk_height)
         if self.terrain is not None:

@@ -94,10 +94,10 @@ def allowed_share(
         speed = math.hypot(twist.vx - twist.wz * foot.y, twist.vy + twist.wz * foot.x)
         if (stays - inside) * speed <= LIFT_OFF_TOLERANCE_SHARE * disc.radius:
             continue
-        # Slow enough to stay inside until its lift-off, or still able to brake before the edge.
-        brake = 1.0 if clock is None else 1.0 - BRAKING_DECELERATION * dt / speed
-        able_to_stop = min(math.sqrt(2.0 * BRAKING_DECELERATION * inside / speed), inside / dt)
+        # Slow enough to stay inside until its lift-off; or braking, at least so hard that it can stop before the edge.
+        braking_share = 1.0 if clock is None else 1.0 - BRAKING_DECELERATION * dt / speed
+        stopping_share = min(math.sqrt(2.0 * BRAKING_DECELERATION * inside / speed), inside / dt)
         if clock is not None and math.dist((foot.x, foot.y), disc.centre) > disc.radius:
-            able_to_stop = OUTSIDE_SHARE  # it touched down outside its region
-        factor = min(factor, max(inside / stays, min(brake, able_to_stop)))
+            stopping_share = OUTSIDE_SHARE  # it touched down outside its region
+        factor = min(factor, max(inside / stays, min(braking_share, stopping_share)))
     return factor

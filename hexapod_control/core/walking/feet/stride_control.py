@@ -18,7 +18,12 @@ from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.walking.feet.foot_motion import FootMotion
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.stance_regions import StanceRegions
-from hexapod_control.core.workspace.strides.stride_regions import NEUTRAL_REGION, StrideRegion, Strides, room_parts
+from hexapod_control.core.workspace.strides.stride_regions import (
+    NEUTRAL_REGION,
+    StrideRegion,
+    Strides,
+    split_region_share,
+)
 
 MAX_SWING_PER_STRIDE = 1.28  # a swing that moves its region may cover so many steady strides, or ...
 MAX_SWING_PER_RADIUS = 1.9  # ... so many radii of the neutral region
@@ -61,7 +66,7 @@ class StrideControl:
 
     def step(self, demand: StrideDemand, twist: Twist, swing_time: float, motion: FootMotion) -> Strides:
         """Returns the regions for the next swing of each foot at the executed twist and swing time [s]."""
-        share = room_parts(demand.region_share)[1]
+        share = split_region_share(demand.region_share).radii
         if self._demand != demand:
             self._demand, self._goal = demand, self._regions(demand)
         regions = tuple([foot.region for foot in motion.feet])

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from hexapod_control.core.gait.swing_trajectory import AIM_FROZEN, lift, share
+from hexapod_control.core.gait.swing_trajectory import AIM_FROZEN, lift, smooth_travel
 from hexapod_control.core.kinematics.se2 import Pose, Twist, moved_point
 from hexapod_control.core.robot import Point
 from hexapod_control.core.walking.feet.region_guard import clamp_to_disc
@@ -40,29 +40,30 @@ def advance_swing(
     `ground_fixed` is its position at the last tick, in the new base_footprint; `leg` is its row.
     """
     dt, twist, swing_time, back = tick
-    before, timing = swing.progress, swing.timing
+    before, begins, timing = swing.progress, swing.begins, swing.timing
     left = (1.0 - progress) * swing_time
     lag, swing.lag = swing.lag, swing.lag + (1.0 - swing.pace) * (progress - before)
-    if before == 0.0:
+    if begins:
         foot.region = strides.regions[leg]
     disc = strides.disc(leg, foot.region)
-    if progress - lag < AIM_FROZEN * timing.there or before == 0.0:
+    if progress - lag < AIM_FROZEN * timing.travel_end or begins:
         x, y = moved_point(twist, 0.5 * swing.stance * swing_time, *disc.centre)
     else:
         x, y = moved_point(twist, -left, *back.apply(*swing.aim))
     x, y = clamp_to_disc(x, y, disc, LANDING)
     aim = moved_point(twist, left, x, y)
-    if before > 0.0:
+    if not begins:
         aim = _point_towards(back.apply(*swing.aim), aim, AIM_SPEED * dt)
     swing.aim = x, y = aim
-    done = timing.travelled(before - lag)
-    gain = (timing.travelled(progress - swing.lag) - done) / (1.0 - done) if done < 1.0 else 1.0
+    travelled = timing.travel_share(before - lag)
+    gain = (timing.travel_share(progress - swing.lag) - travelled) / (1.0 - travelled) if travelled < 1.0 else 1.0
     dx, dy = gain * (x - ground_fixed[0]), gain * (y - ground_fixed[1])
-    lifted = timing.lifted(progress)
-    height = lift(lifted, swing.lift) + (1.0 - share(lifted)) * swing.base if lifted < LANDED else 0.0
+    lift_progress, height = timing.lift_progress(progress), 0.0
+    if lift_progress < LANDED:
+        height = lift(lift_progress, swing.lift) + (1.0 - smooth_travel(lift_progress)) * swing.base
     foot.velocity = (dx / dt, dy / dt, (height - foot.z) / dt)
     foot.x, foot.y, foot.z = ground_fixed[0] + dx, ground_fixed[1] + dy, height
-    if lifted < LANDED:
+    if lift_progress < LANDED:
         swing.progress = progress
     else:
         foot.state = STANCE

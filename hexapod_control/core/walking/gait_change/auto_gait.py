@@ -20,7 +20,7 @@ MORE_STABLE_DELAY_S = 1.0  # ... after this long
 class AutoGait:
     """Choice of one of the selected gaits by speed; `follow` updates it every tick."""
 
-    __slots__ = ("_conditions", "_envelope", "_places", "_slow_for", "gait", "selection")
+    __slots__ = ("_conditions", "_envelope", "_indices", "_slow_for", "gait", "selection")
 
     def __init__(self, envelope: SpeedEnvelope, selection: GaitSelection, present: Gait) -> None:
         """Starts with the present gait if it is among the selected ones."""
@@ -28,8 +28,8 @@ class AutoGait:
         self.selection = selection
         self.gait = present if present in selection.gaits else selection.most_stable
         self._slow_for = 0.0  # [s] for which a more stable gait has been fast enough
-        self._conditions: tuple[Twist, float, float] | None = None  # for which the places were computed
-        self._places = (0, 0)  # of the most stable gait that is fast enough: with FULL_SHARE, with MORE_STABLE_SHARE
+        self._conditions: tuple[Twist, float, float] | None = None  # for which the indices were computed
+        self._indices = (0, 0)  # of the most stable gait that is fast enough: with FULL_SHARE, with MORE_STABLE_SHARE
 
     def follow(self, dt: float, goal: Twist, height: float, region_share: float, *, walking: bool) -> None:
         """Chooses the gait for a twist at a body height [m] and a region share, `dt` [s] after the last call."""
@@ -39,8 +39,8 @@ class AutoGait:
         if conditions != self._conditions:
             full = self._most_stable(goal.scaled(1.0 / FULL_SHARE), height, region_share)
             slow = self._most_stable(goal.scaled(1.0 / MORE_STABLE_SHARE), height, region_share)
-            self._conditions, self._places = conditions, (full, slow)
-        present, (full, slow) = gaits.index(self.gait), self._places
+            self._conditions, self._indices = conditions, (full, slow)
+        present, (full, slow) = gaits.index(self.gait), self._indices
         self._slow_for = self._slow_for + dt if slow < present else 0.0
         if full > present or not walking:
             self.gait = gaits[full]
@@ -48,8 +48,8 @@ class AutoGait:
             self.gait = gaits[slow]
 
     def _most_stable(self, twist: Twist, height: float, region_share: float) -> int:
-        """Returns the place of the most stable gait that is fast enough for a twist; of the fastest one if none is."""
-        for place, gait in enumerate(self.selection.gaits):
+        """Returns the index of the most stable gait that is fast enough for a twist; of the fastest one if none is."""
+        for index, gait in enumerate(self.selection.gaits):
             if self._envelope.limit(gait, height, region_share, twist).twist == twist:
-                return place
+                return index
         return len(self.selection.gaits) - 1

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hexapod_control.core.gait.gait_table import Gait
-from hexapod_control.core.gait.swing_trajectory import PEAK_SHARE_SPEED
+from hexapod_control.core.gait.swing_trajectory import PEAK_TRAVEL_SPEED
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.se2 import Twist, exp
 from hexapod_control.core.robot import Robot
@@ -51,7 +51,7 @@ def transition_legs(
     """Returns the constraints of all legs for a change to `gait` at this twist, swing time [s] and share of radii."""
     longest = max(gait.cycle, motion.clock.gait.cycle)
     strides = [swing_time * math.hypot(twist.vx - twist.wz * y, twist.vy + twist.wz * x) for x, y in stance.footholds]
-    steady = (PEAK_SHARE_SPEED * longest - 1.0) * max(strides)
+    steady = (PEAK_TRAVEL_SPEED * longest - 1.0) * max(strides)
     legs = []
     for leg, (foot, stride) in enumerate(zip(motion.feet, strides, strict=True)):
         neutral, radius = stance.footholds[leg], region_share * stance.radii[leg]
@@ -63,7 +63,7 @@ def transition_legs(
         ends = SWING_ENDS * radius
         joints = swing_loads(robot, stance, leg, twist, swing_time, ends)
         # Speed relative to the body at mid-swing, compared with the fastest foot of steady walking in either gait.
-        speed = PEAK_SHARE_SPEED * (ends[:, None] + ends[None, :] + stride) - stride
+        speed = PEAK_TRAVEL_SPEED * (ends[:, None] + ends[None, :] + stride) - stride
         feet = speed / (FASTER * steady) if steady > 0.0 else np.zeros_like(joints)
         legs.append(
             TransitionLeg(

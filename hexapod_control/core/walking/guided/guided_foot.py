@@ -77,9 +77,9 @@ def path_between(start: Vector, goal: Vector) -> tuple[Vector, ...]:
 
 def points_along(start: Vector, points: Sequence[Vector], step: float = PATH_STEP) -> list[Vector]:
     """Returns points every `step` [m] on a path, including its ends."""
-    found = [start]
+    passed = [start]
     for end in points:
-        begin = found[-1]
+        begin = passed[-1]
         count = max(1, math.ceil(math.dist(begin, end) / step))
-        found += [interpolated(begin, end, k / count) for k in range(1, count + 1)]
-    return found
+        passed += [interpolated(begin, end, k / count) for k in range(1, count + 1)]
+    return passed

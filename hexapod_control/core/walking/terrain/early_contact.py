@@ -15,9 +15,10 @@ from hexapod_control.core.walking.terrain.foot_contact import EARLIEST_TOUCH_DOW
 
 CLIMB_SPEED = 0.2  # [m/s] at which a foot rises along an edge
 CLIMB_HEIGHT = 0.03  # [m] by which it may rise above its lift height
-CLIMB_START, CLIMB_STOP = 6.0, 3.0  # [m/s^2]
-STOP = 10.0  # [m/s^2] deceleration of a foot that has touched
+CLIMB_ACCELERATION, CLIMB_DECELERATION = 6.0, 3.0  # [m/s^2] while it touches the edge, and after that
+CONTACT_DECELERATION = 10.0  # [m/s^2] of a foot that has touched
 SHORTEST_STOP_S = 0.02
+DROP_PEAK = 4.0  # [speeds per duration] of a drop back to its start: the deceleration of `drop_motion` as it begins
 
 
 def early_touch_down(foot: Foot, touches: bool, depth: float) -> bool:
@@ -37,7 +38,7 @@ def stop_at_contact(foot: Foot) -> None:
 
 def stop_time(velocity: Vector) -> float:
     """Returns the time [s] in which a foot that has touched at this velocity [m/s] is stopped."""
-    return max(SHORTEST_STOP_S, 4.0 * math.hypot(*velocity) / STOP)
+    return max(SHORTEST_STOP_S, DROP_PEAK * math.hypot(*velocity) / CONTACT_DECELERATION)
 
 
 def raise_over_edge(foot: Foot, contact: FootContact, touches: bool, lift_height: float, dt: float) -> None:
@@ -49,7 +50,7 @@ def raise_over_edge(foot: Foot, contact: FootContact, touches: bool, lift_height
     contact.left_ground = contact.left_ground or not touches
     met = touches and contact.left_ground and _rises(foot, swing) and swing.lift < lift_height + CLIMB_HEIGHT
     speed = contact.climbing
-    speed = min(speed + CLIMB_START * dt, CLIMB_SPEED) if met else max(speed - CLIMB_STOP * dt, 0.0)
+    speed = min(speed + CLIMB_ACCELERATION * dt, CLIMB_SPEED) if met else max(speed - CLIMB_DECELERATION * dt, 0.0)
     contact.climbing = speed
     swing.lift += max(0.0, speed - max(0.0, foot.velocity[2])) * dt  # less what the swing itself rises
     swing.pace = 1.0 - speed / CLIMB_SPEED

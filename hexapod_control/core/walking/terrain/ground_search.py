@@ -10,12 +10,12 @@ from __future__ import annotations
 import math
 
 from hexapod_control.core.walking.foot import STANCE, Dropping, Foot, Swing
-from hexapod_control.core.walking.terrain.early_contact import STOP
+from hexapod_control.core.walking.terrain.early_contact import CONTACT_DECELERATION
 from hexapod_control.core.walking.terrain.foot_contact import REACH_MARGIN, FootContact
 from hexapod_control.core.walking.terrain.height_reach import HeightReach
 
 SEARCH_SPEED = 0.15  # [m/s] at which a late foot sinks
-SEARCH_START = 6.0  # [m/s^2] of the foot when the search begins
+SEARCH_ACCELERATION = 6.0  # [m/s^2] of the foot when the search begins
 TOUCH_DOWN_DELAY_S = 0.03  # without contact, after which a foot that has just landed on flat ground searches ...
 LOST_CONTACT_DELAY_S = 0.1  # ... and one that has already had contact
 SEARCH_REACH_MARGIN = 0.008  # [m] from the end of the reach: joint speeds diverge near full extension
@@ -26,9 +26,9 @@ BISECTIONS = 8  # steps to find the greatest height in reach
 def start_search(foot: Foot, contact: FootContact) -> None:
     """Plants a swinging foot that is above its aim and slow enough; from then on it searches the ground."""
     swing, speed = foot.state, -foot.velocity[2]
-    if not isinstance(swing, Swing) or swing.timing.there == 1.0:
+    if not isinstance(swing, Swing) or not swing.timing.searches_ground:
         return
-    if swing.progress - swing.lag < swing.timing.there or speed > SEARCH_SPEED:
+    if swing.progress - swing.lag < swing.timing.travel_end or speed > SEARCH_SPEED:
         return
     foot.state = STANCE
     contact.sinking, contact.search_begun = max(speed, 0.0), True
@@ -62,10 +62,11 @@ def search_ground(
         goal = math.copysign(min(SEARCH_SPEED, abs(foot.z) / dt), foot.z)
     elif not touches and not leaving and (speed or contact.without_contact > delay):
         left = foot.z + depth
-        ahead = SEARCH_REACH_MARGIN + SEARCH_SPEED * (dt + SEARCH_SPEED / (2.0 * STOP))
+        ahead = SEARCH_REACH_MARGIN + SEARCH_SPEED * (dt + SEARCH_SPEED / (2.0 * CONTACT_DECELERATION))
         if left > 0.0 and reach.includes(leg, foot, foot.z - ahead):
-            goal = min(SEARCH_SPEED, math.sqrt(2.0 * STOP * left), left / dt)
-    speed = min(max(goal, speed - STOP * dt), speed + (SEARCH_START if speed >= 0.0 else STOP) * dt)
+            goal = min(SEARCH_SPEED, math.sqrt(2.0 * CONTACT_DECELERATION * left), left / dt)
+    acceleration = SEARCH_ACCELERATION if speed >= 0.0 else CONTACT_DECELERATION
+    speed = min(max(goal, speed - CONTACT_DECELERATION * dt), speed + acceleration * dt)
     contact.sinking = speed
     if speed:
         foot.z -= speed * dt
@@ -79,7 +80,7 @@ def keep_in_reach(leg: int, foot: Foot, contact: FootContact, dt: float, reach: 
         start = foot.z - speed * dt
         if not reach.includes(leg, foot, foot.z + REACH_MARGIN + speed * speed / (2.0 * RISE_BRAKING)):
             speed = min(speed, max(before - RISE_BRAKING * dt, 0.0))
-        speed = min(speed, max(before, 0.0) + STOP * dt)
+        speed = min(speed, max(before, 0.0) + CONTACT_DECELERATION * dt)
         foot.z, foot.velocity = start + speed * dt, (vx, vy, speed)
     contact.rising = speed
     if not reach.includes(leg, foot, foot.z + REACH_MARGIN):

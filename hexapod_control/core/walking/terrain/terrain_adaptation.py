@@ -30,13 +30,13 @@ FADE_S = 0.3  # in which the heights fade to zero without contacts
 SWING_STRETCH = 4.0 / 3.0  # factor on the swing time on rough ground, which leaves time for the search
 # Timing of a swing on rough ground: it rises before it travels, because of edges, and reaches its aim before it
 # descends, so that the foot does not travel any more when it meets the ground.
-STEEP = SwingTiming(off=0.1, there=0.75, up=0.45, down=0.95)
+STEEP = SwingTiming(travel_start=0.1, travel_end=0.75, top=0.45, descent_end=0.95)
 ROUGH_HEIGHT = 0.01  # [m] distance of a touch-down from the plane that means full roughness
 SMOOTHING = 0.1  # by which one touch-down on the plane reduces the roughness
 LIFT_FROM_ABOVE, LIFT_FROM_BELOW = 0.5, 0.25  # share of the height at lift-off by which the lift changes
-DEPTH = 0.4  # share of the walk height by which feet may follow the ground below and above the plane
+MAX_OFFSET_SHARE = 0.4  # of the walk height, by which feet may follow the ground below and above the plane
 RETREAT_S = 1.0  # in which feet return to the plane if they are out of reach
-LEAVING = 0.2  # [swing times] before its lift-off, when a foot no longer searches the ground
+SEARCH_END = 0.2  # [swing times] before its lift-off, from which on a foot no longer searches the ground
 
 
 def ease_out(t: float) -> float:
@@ -49,7 +49,7 @@ class TerrainAdaptation:
 
     def __init__(self, count: int, height: float) -> None:
         """`count` is the number of feet, `height` [m] the walk height."""
-        self.depth = DEPTH * height  # [m] greatest distance of a planted foot from the plane
+        self.depth = MAX_OFFSET_SHARE * height  # [m] greatest distance of a planted foot from the plane
         self.contacts: Sequence[bool] | None = None  # as sensed now; None: unknown
         self.roughness = 0.0  # of the ground, from 0 (flat) to 1
         self.feet = [FootContact() for _ in range(count)]
@@ -120,7 +120,7 @@ class TerrainAdaptation:
                     dt,
                     reach,
                     touches=contacts[leg],
-                    leaving=until[leg] < LEAVING,
+                    leaving=until[leg] < SEARCH_END,
                     roughness=self.roughness,
                     depth=self.depth,
                 )

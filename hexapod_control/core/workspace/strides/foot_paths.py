@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hexapod_control.core.gait.swing_trajectory import share_and_lift
+from hexapod_control.core.gait.swing_trajectory import travel_and_lift
 from hexapod_control.core.kinematics.arrays import Array, ComplexArray
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.robot import Robot
@@ -50,7 +50,7 @@ def foot_positions(motion: UnitMotion, stride_travel: Array, stance: float, cent
     """
     lift_off = displaced(motion, -0.5 * stance * stride_travel, centres)
     aim = displaced(motion, (1.0 + 0.5 * stance) * stride_travel, centres)
-    share = share_and_lift(np.minimum(progress, 1.0))[0]
+    share = travel_and_lift(np.minimum(progress, 1.0))[0]
     swing = displaced(motion, -progress * stride_travel, lift_off + share * (aim - lift_off))
     if (progress <= 1.0).all():
         return swing
@@ -59,5 +59,5 @@ def foot_positions(motion: UnitMotion, stride_travel: Array, stance: float, cent
 
 def lifts(robot: Robot, progress: Array) -> Array:
     """Height [m] of a foot above the ground at a progress [swing times] since its lift-off."""
-    lifted: Array = robot.walk.lift_height * share_and_lift(np.minimum(progress, 1.0))[1]
+    lifted: Array = robot.walk.lift_height * travel_and_lift(np.minimum(progress, 1.0))[1]
     return lifted

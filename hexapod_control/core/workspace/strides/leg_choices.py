@@ -15,9 +15,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hexapod_control.core.gait.swing_trajectory import share_and_lift
+from hexapod_control.core.gait.swing_trajectory import travel_and_lift
 from hexapod_control.core.kinematics.arrays import Array, read_only
-from hexapod_control.core.kinematics.leg_batch import Coordinates, joints_at_contacts
+from hexapod_control.core.kinematics.leg_batch import Coordinates, StepGeometry, joints_at_contacts
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.robot import Leg, Robot
 from hexapod_control.core.workspace.stance_regions import DIRECTIONS, RegionReach, seen_from_hip
@@ -63,9 +63,7 @@ class _Setting(NamedTuple):
     """The inputs of a leg's table of candidates."""
 
     leg: Leg  # seen from its hip
-    ball: float  # [m]
-    height: float  # [m]
-    lift: float  # [m]
+    step: StepGeometry
     swing_time: float  # [s]
     stance: float  # [swing times]
 
@@ -74,10 +72,10 @@ def stride_choices(robot: Robot, leg: Leg, stance: float) -> StrideChoices:
     """The candidate centres of a leg in a gait whose stance lasts `stance` swing times."""
     walk = robot.walk
     seen = seen_from_hip(leg, leg.foothold)
-    rest = robot.foot_radius, walk.height, walk.lift_height, walk.swing_time, stance
+    rest = StepGeometry.of(robot, walk.height), walk.swing_time, stance
     anywhere = _anywhere(_Setting(replace(seen, foothold=(0.0, 0.0)), *rest))
-    found = _joined(anywhere, _of_centres(_Setting(seen, *rest), np.array([complex(*seen.foothold)])))
-    return StrideChoices(found.centres, read_only(found.radii), read_only(found.speeds))
+    choices = _joined(anywhere, _of_centres(_Setting(seen, *rest), np.array([complex(*seen.foothold)])))
+    return StrideChoices(choices.centres, read_only(choices.radii), read_only(choices.speeds))
 
 
 @lru_cache(maxsize=8)
@@ -89,11 +87,11 @@ def _anywhere(setting: _Setting) -> StrideChoices:
     radial = length * np.linspace(MIN_DISTANCE_SHARE, MAX_DISTANCE_SHARE, RADIAL_STEPS)
     symmetric = leg.femur_lateral == 0.0 and lowest == -highest
     angles = np.linspace(0.0 if symmetric else lowest, highest, ANGULAR_STEPS)
-    found = _of_centres(setting, (radial[:, None] * np.exp(1j * angles)).ravel())
+    choices = _of_centres(setting, (radial[:, None] * np.exp(1j * angles)).ravel())
     if symmetric:  # strides on one side of the leg mirror those on the other
-        found = _joined(found, found.mirrored(found.centres.imag > ON_AXIS * length))
-    best = found.speeds.max(axis=(0, 2))[:, None]
-    return found.only((found.speeds.max(axis=0) >= WORTHWHILE * best).any(axis=0))
+        choices = _joined(choices, choices.mirrored(choices.centres.imag > ON_AXIS * length))
+    best = choices.speeds.max(axis=(0, 2))[:, None]
+    return choices.only((choices.speeds.max(axis=0) >= WORTHWHILE * best).any(axis=0))
 
 
 def _length(leg: Leg) -> float:
@@ -105,7 +103,7 @@ def _of_centres(setting: _Setting, grid: Points) -> StrideChoices:
     leg = setting.leg
     most = np.full(len(grid), MAX_RADIUS_SHARE * _length(leg))
     around = np.array([complex(*direction) for direction in DIRECTIONS])
-    radii = RegionReach(leg, setting[1:4], grid, around, ON_GROUND).radii(most)
+    radii = RegionReach(leg, setting.step, grid, around, ON_GROUND).radii(most)
     centres, radii = grid[radii > 0.0], radii[radii > 0.0]
     radii = np.array([_radii_along(setting, centres, radii, heading) for heading in _headings()])
     return StrideChoices(centres, radii, _speeds(setting, centres, radii))
@@ -122,19 +120,19 @@ def _headings() -> Points:
 
 def _radii_along(setting: _Setting, centres: Points, radii: Array, heading: complex) -> Array:
     """Radii (C,) [m], at most these, with which feet in the air stay in reach along a heading."""
-    return RegionReach(setting.leg, setting[1:4], centres, np.array((heading, -heading))).radii(radii)
+    return RegionReach(setting.leg, setting.step, centres, np.array((heading, -heading))).radii(radii)
 
 
 def _speeds(setting: _Setting, centres: Points, radii: Array) -> Array:
     """Highest foot speeds (T, SEARCHED_HEADINGS, C) [m/s] at which no joint exceeds its speed limit in a swing."""
     leg, stance = setting.leg, setting.stance
-    travel, lifted = share_and_lift(PROGRESS)
+    travel, lifted = travel_and_lift(PROGRESS)
     displacement = travel * (1.0 + stance) - PROGRESS - stance / 2  # of the foot in the body's frame, in travels
     travels = 2.0 * STRIDE_SHARE / stance * radii[..., None] * np.arange(TRAVELS + 1) / TRAVELS  # (H, C, V)
     ahead = _headings()[:, None, None, None]
     path = centres[:, None, None] + ahead * (travels[..., None] * displacement)  # (H, C, V, U)
-    contacts = path.real, path.imag, setting.lift * lifted
-    joints = joints_at_contacts(leg, setting.ball, setting.height, contacts).joints
+    contacts = path.real, path.imag, setting.step.lift * lifted
+    joints = joints_at_contacts(leg, setting.step.foot_radius, setting.step.height, contacts).joints
     return _max_speeds(leg, joints, travels, setting.swing_time)
 
 
@@ -146,7 +144,7 @@ def turning_speeds(robot: Robot, leg: Leg, stance: float, radii: Array, centres:
     travels = 2.0 * STRIDE_SHARE / stance * radii[:, None] * np.arange(TRAVELS + 1) / TRAVELS  # (C, V)
     turns = (travels / np.maximum(np.abs(centres), 1e-6)[:, None])[..., None]  # [rad]
     path = foot_positions(UnitMotion.along(Twist(0.0, 0.0, 1.0)), turns, stance, centres[:, None, None], PROGRESS)
-    contacts = path.real, path.imag, robot.walk.lift_height * share_and_lift(PROGRESS)[1]
+    contacts = path.real, path.imag, robot.walk.lift_height * travel_and_lift(PROGRESS)[1]
     joints = joints_at_contacts(leg, robot.foot_radius, robot.walk.height, contacts).joints
     return _max_speeds(leg, joints, travels, robot.walk.swing_time)
 

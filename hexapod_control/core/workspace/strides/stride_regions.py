@@ -77,9 +77,16 @@ class StrideRegion(NamedTuple):
 NEUTRAL_REGION = StrideRegion(PolarOffset(0.0, 0.0), 1.0, 0.0, (0.0, 0.0))
 
 
-def room_parts(room: float) -> tuple[float, float]:
-    """(share of the displacement, share of the radii), 0 to 1 each, for the room that a pose leaves: REGION_SHARES."""
-    return min(max(room - 1.0, 0.0), 1.0), min(room, 1.0)
+class RegionShares(NamedTuple):
+    """The two shares, 0 to 1 each, that one region share stands for."""
+
+    displacement: float  # of the stride regions from the stance regions
+    radii: float
+
+
+def split_region_share(region_share: float) -> RegionShares:
+    """The shares of displacement and radii that a region share (REGION_SHARES) leaves."""
+    return RegionShares(min(max(region_share - 1.0, 0.0), 1.0), min(region_share, 1.0))
 
 
 class Disc(NamedTuple):
@@ -103,11 +110,6 @@ class Strides(NamedTuple):
     neutral: StanceRegions  # at the height of the body
     regions: tuple[StrideRegion, ...]
     share: float = 1.0  # (0 to 1) of the radii that is usable
-
-    @classmethod
-    def about_neutral(cls, stance: StanceRegions) -> Strides:
-        """Strides in the neutral stance regions."""
-        return cls(stance, (NEUTRAL_REGION,) * len(stance.footholds))
 
     def disc(self, leg: int, region: StrideRegion) -> Disc:
         """The usable disc of a stride region of a leg (row)."""

@@ -10,6 +10,7 @@ import numpy as np
 from hexapod_control.core.gait.gait_table import Gait
 from hexapod_control.core.kinematics.arrays import Array, ComplexArray
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose, Placement
+from hexapod_control.core.kinematics.leg_batch import StepGeometry
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.robot import Leg, Point, Robot, Vector
 from hexapod_control.core.workspace.stance_regions import (
@@ -75,7 +76,7 @@ class StrideTable:
         velocities = [(twist.vx - twist.wz * y, twist.vy + twist.wz * x) for x, y in stance.footholds]
         speeds = [math.hypot(vx, vy) for vx, vy in velocities]
         slow = SLOW_FOOT_SHARE * max(speeds)
-        found = []
+        regions = []
         for leg, ((vx, vy), speed) in enumerate(zip(velocities, speeds, strict=True)):
             offsets = self._offsets[leg]
             place = math.atan2(vy, vx) * HEADINGS / math.pi
@@ -91,8 +92,8 @@ class StrideTable:
             weights = ((lower, a), (upper, b), (bend, HEADINGS))
             scale = sum([w * (below[k] + part * (above[k] - below[k])) for w, k in weights])
             offset = PolarOffset(*[share * reach * sum([w * offsets[k][c] for w, k in weights]) for c in (0, 1)])
-            found.append(self.placed(leg, stance, offset, 1.0 + share * (scale - 1.0), share))
-        return tuple(found)
+            regions.append(self.placed(leg, stance, offset, 1.0 + share * (scale - 1.0), share))
+        return tuple(regions)
 
     def placed(self, leg: int, stance: StanceRegions, offset: PolarOffset, scale: float, moved: float) -> StrideRegion:
         """The region of a leg (row) displaced by an offset from its neutral foothold in a stance."""
@@ -100,7 +101,7 @@ class StrideTable:
 
     def at_row(self, row: int, moved: float) -> list[StridesByMotion]:
         """The strides of all legs at a row (height) of the table, with a share `moved` (0 to 1) of the displacement."""
-        stance, found = self._stances.rows[row], []
+        stance, strides = self._stances.rows[row], []
         shape = len(BENDS), HEADINGS
         if not self._offsets:
             return [
@@ -117,8 +118,8 @@ class StrideTable:
             hip = complex(*self._hips[leg])
             arm = complex(*foothold) - hip
             centres = hip + moved_points(arm, length * outward, length * angle)
-            found.append(StridesByMotion(centres, radius * (1.0 + moved * (scale - 1.0))))
-        return found
+            strides.append(StridesByMotion(centres, radius * (1.0 + moved * (scale - 1.0))))
+        return strides
 
     def fits(self, pose: BodyPose, share: float, lift: float) -> bool:
         """True if in a body pose all feet reach a share of their regions, on the ground and lifted [m].
@@ -211,8 +212,8 @@ def _at_height(robot: Robot, row: StanceRegions, legs: Sequence[LegStrides]) -> 
             for leg, foothold, strides in zip(robot.legs, row.footholds, legs, strict=True)
         ]
         if all(each.contains(radii).all() for each, radii in zip(regions, least, strict=True)):
-            found = [each.radii(np.array(s.radii)) for each, s in zip(regions, legs, strict=True)]
-            return share, [(radii / r).tolist() for radii, r in zip(found, row.radii, strict=True)]
+            radii_by_leg = [each.radii(np.array(s.radii)) for each, s in zip(regions, legs, strict=True)]
+            return share, [(radii / r).tolist() for radii, r in zip(radii_by_leg, row.radii, strict=True)]
     return 0.0, [[1.0] * len(strides.radii) for strides in legs]
 
 
@@ -246,5 +247,5 @@ def _regions(
     # Above all where the feet go: along the motion.
     along = _along(leg, foothold)[:, None]
     around = np.concatenate((along, -along, np.tile([complex(*d) for d in DIRECTIONS], (len(offsets), 1))), axis=1)
-    walk, flight = (robot.foot_radius, height, robot.walk.lift_height), flight_shares(around, along)
-    return RegionReach(seen, walk, moved_points(complex(*seen.foothold), outward, angle), around, flight)
+    step, flight = StepGeometry.of(robot, height), flight_shares(around, along)
+    return RegionReach(seen, step, moved_points(complex(*seen.foothold), outward, angle), around, flight)

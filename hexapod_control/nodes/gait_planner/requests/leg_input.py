@@ -1,14 +1,12 @@
 """Lost and returned legs: the topics `lose_leg` and `return_leg`.
 
-The tables of the remaining legs take about a second to compute. A thread computes them before the request is passed on,
-so that no tick waits for them.
+The tables of the remaining legs take about a second to compute. A thread computes them before the request is passed on
+with them, so that no tick waits.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from functools import partial
 
 from std_msgs.msg import String
 
@@ -28,8 +26,7 @@ class LegInput:
         self._node, self._commands, self._planner = node, commands, planner
         self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="walking_legs")
         self._computing: Future[WalkingLegs] | None = None  # for the newest request
-        self._request: Callable[[], str] = str  # the newest one; returns why it is refused
-        self._goal: Callable[[set[str]], set[str]] = set  # from the legs lost now to those lost afterwards
+        self._leg, self._loses = "", False  # the newest request: the leg, and whether it is lost or returns
         self._lost_then: tuple[str, ...] = ()  # legs lost when the computation was started
         self._refusals = node.create_publisher(String, "leg_refused", EVENTS)
         self._lost = node.create_publisher(String, "lost_legs", LATCHED)
@@ -48,19 +45,14 @@ class LegInput:
 
     def _begin(self, leg: str, *, lost: bool) -> None:
         """Computes the tables of the remaining legs; the request is passed on afterwards."""
-        self._request = partial(self._commands.change_leg, leg, lost=lost)
-        known = {leg} & set(self._planner.robot.leg_names)
-
-        def goal(lost_legs: set[str]) -> set[str]:
-            return lost_legs | known if lost else lost_legs - known
-
-        self._goal = goal
+        self._leg, self._loses = leg, lost
         self._compute()
 
     def _compute(self) -> None:
         self._lost_then = self._planner.view.lost_legs
-        robot, goal = self._planner.robot, self._goal({*self._lost_then})
-        rows = frozenset(row for row, name in enumerate(robot.leg_names) if name in goal)
+        robot, others = self._planner.robot, {*self._lost_then} - {self._leg}
+        lost = {*others, self._leg} if self._loses else others
+        rows = frozenset(row for row, name in enumerate(robot.leg_names) if name in lost)
         self._computing = self._pool.submit(WalkingLegs.without, robot, rows)
 
     def watch(self) -> None:
@@ -75,8 +67,12 @@ class LegInput:
 
     def _pass_on(self, tables: Future[WalkingLegs]) -> None:
         self._computing = None
-        error = tables.exception()  # otherwise the planner would compute them again to find it
-        refusal = str(error) if isinstance(error, ValueError) else self._request()
+        try:
+            remaining = tables.result()
+        except ValueError as error:  # no gait is stable on the remaining legs
+            refusal = str(error)
+        else:
+            refusal = self._commands.change_leg(self._leg, lost=self._loses, remaining=remaining)
         if refusal:
             self._node.report("leg", ReportLevel.WARNING, f"lose_leg or return_leg refused: {refusal}")
             self._refusals.publish(messages.text(refusal))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hexapod_control.core.gait.swing_trajectory import PEAK_SHARE_SPEED, share
+from hexapod_control.core.gait.swing_trajectory import PEAK_TRAVEL_SPEED, smooth_travel
 from hexapod_control.core.kinematics.arrays import Array, read_only
 from hexapod_control.core.robot import Robot
 
@@ -53,7 +53,7 @@ class CommandLimiter:
     @staticmethod
     def _shortest_fade(offset: Array, speed: Array) -> Array:
         """Time [s] in which an offset [rad] fades with REJOIN_SPEED_SHARE of the speed [rad/s] as its peak."""
-        time: Array = PEAK_SHARE_SPEED * np.abs(offset) / (REJOIN_SPEED_SHARE * speed)
+        time: Array = PEAK_TRAVEL_SPEED * np.abs(offset) / (REJOIN_SPEED_SHARE * speed)
         return time
 
     @property
@@ -71,7 +71,7 @@ class CommandLimiter:
     def _remaining_offset(self) -> Array:
         if not self._offset.any():
             return self._offset
-        left = [1.0 - share(u) for u in np.ravel(self._faded_s / self._fade_time_s).tolist()]
+        left = [1.0 - smooth_travel(u) for u in np.ravel(self._faded_s / self._fade_time_s).tolist()]
         offset: Array = self._offset * np.reshape(left, self._offset.shape)
         return offset
 

@@ -10,7 +10,7 @@ from enum import Enum
 
 import numpy as np
 
-from hexapod_control.core.gait.swing_trajectory import share
+from hexapod_control.core.gait.swing_trajectory import smooth_travel
 from hexapod_control.core.kinematics.arrays import Array, read_only
 from hexapod_control.core.robot import Robot
 
@@ -71,6 +71,7 @@ class SetpointGenerator:
             setpoint = self._from + (setpoint - self._from) * (self._since / self._period)
         if self._ramp_s < ARMING_RAMP_S:
             self._ramp_s += dt
-            setpoint = self._ramp_from + (setpoint - self._ramp_from) * share(min(1.0, self._ramp_s / ARMING_RAMP_S))
+            part = smooth_travel(min(1.0, self._ramp_s / ARMING_RAMP_S))
+            setpoint = self._ramp_from + (setpoint - self._ramp_from) * part
         self.setpoint = read_only(setpoint)
         return self.setpoint

@@ -5,7 +5,7 @@ import random
 
 import numpy as np
 import pytest
-from support.drives import robot
+from support.drives import neutral_strides, robot
 
 from hexapod_control.core.gait.gait_clock import GaitClock
 from hexapod_control.core.kinematics.se2 import ZERO, Twist, exp
@@ -15,7 +15,7 @@ from hexapod_control.core.walking.feet.swing_motion import BodyTick, advance_swi
 from hexapod_control.core.walking.foot import Dropping, Foot, Guided, Swing
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.robot_gaits import gaits
-from hexapod_control.core.workspace.strides.stride_regions import PolarOffset, StrideRegion, Strides
+from hexapod_control.core.workspace.strides.stride_regions import PolarOffset, StrideRegion
 
 AT_NEUTRAL = 0.001  # [m]
 
@@ -42,7 +42,7 @@ def test_half_a_stance_after_touch_down_a_foot_is_at_its_neutral_foothold_and_it
         while not foot.planted:
             ground_fixed = tick.back.apply(foot.x, foot.y)
             before = foot.z
-            advance_swing(foot, swing, ground_fixed, swing.progress + 0.01, tick, Strides.about_neutral(regions), 0)
+            advance_swing(foot, swing, ground_fixed, swing.progress + 0.01, tick, neutral_strides(regions), 0)
             assert foot.velocity[0] * dt == pytest.approx(foot.x - ground_fixed[0], abs=1e-12)
             assert foot.velocity[1] * dt == pytest.approx(foot.y - ground_fixed[1], abs=1e-12)
             assert foot.velocity[2] * dt == pytest.approx(foot.z - before, abs=1e-12)
@@ -58,10 +58,10 @@ def swinging(progress: float) -> FootMotion:
     """A tripod walk with three feet at this progress of their swing."""
     regions = stance()
     motion = FootMotion([Foot(x, y) for x, y in regions.footholds], GaitClock(TRIPOD), 0.03)
-    motion.resting = False
+    motion.twist_is_zero = False
     motion.start()
     for _ in range(1 + round(progress / 0.01)):
-        motion.step(0.01 * SWING_TIME, Twist(0.08, 0.0, 0.2), SWING_TIME, Strides.about_neutral(regions))
+        motion.step(0.01 * SWING_TIME, Twist(0.08, 0.0, 0.2), SWING_TIME, neutral_strides(regions))
     return motion
 
 
@@ -91,12 +91,12 @@ def test_a_swing_from_a_step_rises_as_high_over_the_plane_as_one_from_the_plane(
     """From a step h above the plane the lift is h / 2 lower, from one below it h / 4 higher."""
     regions = stance()
     motion = FootMotion([Foot(x, y, base) for x, y in regions.footholds], GaitClock(TRIPOD), 0.03)
-    motion.resting = False
+    motion.twist_is_zero = False
     motion.start()
     heights = []
     for _ in range(100):
         motion.sense([foot.planted for foot in motion.feet], robot(NAME).walk.height)
-        motion.step(0.01 * SWING_TIME, ZERO, SWING_TIME, Strides.about_neutral(regions))
+        motion.step(0.01 * SWING_TIME, ZERO, SWING_TIME, neutral_strides(regions))
         heights.append(motion.feet[0].z)
     middle = heights[np.argmin(np.abs(np.linspace(0.01, 1.0, 100) - 0.5))]
     assert middle == pytest.approx(top, abs=1e-4)
@@ -109,11 +109,11 @@ def test_a_foot_of_a_resting_robot_steps_only_if_it_is_off_its_foothold_and_then
     motion = FootMotion([Foot(x, y) for x, y in regions.footholds], GaitClock(TRIPOD), 0.03)
     motion.feet[1].x += away
     assert motion.distance_from_neutral(regions) == pytest.approx(away) and motion.all_planted and not motion.in_swing
-    motion.resting = resting
+    motion.twist_is_zero = resting
     motion.start()
     heights = np.zeros(6)
     for _ in range(200):  # a cycle of two swings
-        motion.step(0.01 * SWING_TIME, ZERO, SWING_TIME, Strides.about_neutral(regions))
+        motion.step(0.01 * SWING_TIME, ZERO, SWING_TIME, neutral_strides(regions))
         heights = np.maximum(heights, [foot.z for foot in motion.feet])
         assert motion.all_planted == (not motion.in_swing) == motion.all_standing
     expected = [0.03 * (not resting or (steps and leg == 1)) for leg in range(6)]
@@ -150,11 +150,11 @@ def test_feet_adapt_to_the_ground_from_the_first_contacts_until_it_is_even_again
 def test_a_raised_leg_lifts_higher_than_the_others():
     regions = stance()
     motion = FootMotion([Foot(x, y) for x, y in regions.footholds], GaitClock(TRIPOD), 0.03)
-    motion.resting, motion.raised = False, (2, 0.045)
+    motion.twist_is_zero, motion.raised = False, (2, 0.045)
     motion.start(0.5)
     heights = np.zeros(6)
     for _ in range(200):
-        motion.step(0.01 * SWING_TIME, ZERO, SWING_TIME, Strides.about_neutral(regions))
+        motion.step(0.01 * SWING_TIME, ZERO, SWING_TIME, neutral_strides(regions))
         heights = np.maximum(heights, [foot.z for foot in motion.feet])
     assert heights == pytest.approx([0.045 if leg == 2 else 0.03 for leg in range(6)], rel=1e-3)
 
@@ -167,7 +167,7 @@ def test_an_aim_moves_at_most_a_metre_per_second_over_the_ground_and_stands_stil
         for k, twist in ((0.0, slow), (progress, slow), (progress + 0.01, Twist(-0.4, 0.1, 0.0))):
             tick, before = BodyTick(dt, twist, SWING_TIME, exp(twist, -dt)), swing.aim
             ground_fixed = tick.back.apply(foot.x, foot.y)
-            advance_swing(foot, swing, ground_fixed, k + 0.001, tick, Strides.about_neutral(regions), 0)
+            advance_swing(foot, swing, ground_fixed, k + 0.001, tick, neutral_strides(regions), 0)
         moved = math.dist(tick.back.apply(*before), swing.aim)
         assert moved == pytest.approx(dt if progress < 0.79 else 0.0, abs=1e-9)
 
@@ -175,7 +175,7 @@ def test_an_aim_moves_at_most_a_metre_per_second_over_the_ground_and_stands_stil
 @pytest.mark.parametrize("share", [1.0, 0.6])
 def test_a_foot_lands_just_inside_of_its_region_however_fast_the_body_is(share):
     regions, dt, twist = stance(), 0.02 * SWING_TIME, Twist(0.4, 0.1, 0.0)
-    foot, swing, strides = Foot(*regions.footholds[0]), Swing(0.0, 1.0, 0.03), Strides.about_neutral(regions)
+    foot, swing, strides = Foot(*regions.footholds[0]), Swing(0.0, 1.0, 0.03), neutral_strides(regions)
     foot.state, tick = swing, BodyTick(dt, twist, SWING_TIME, exp(twist, -dt))
     while not foot.planted:
         ground_fixed = tick.back.apply(foot.x, foot.y)

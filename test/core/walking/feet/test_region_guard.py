@@ -4,7 +4,7 @@ import math
 import random
 
 import pytest
-from support.drives import DT, robot
+from support.drives import DT, neutral_strides, robot
 
 from hexapod_control.core.gait.gait_clock import GaitClock
 from hexapod_control.core.kinematics.se2 import ZERO, Twist, exp
@@ -12,7 +12,7 @@ from hexapod_control.core.walking.feet.region_guard import allowed_share, time_i
 from hexapod_control.core.walking.foot import Dropping, Foot, Swing
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.robot_gaits import gaits
-from hexapod_control.core.workspace.strides.stride_regions import PolarOffset, StrideRegion, Strides
+from hexapod_control.core.workspace.strides.stride_regions import PolarOffset, StrideRegion
 
 NAME = "phantomx"
 TRIPOD = gaits(robot(NAME))["tripod"]
@@ -33,7 +33,7 @@ def test_with_the_guard_no_planted_foot_leaves_its_region_whatever_the_twist(twi
     regions = stance()
     feet = [Foot(x, y) for x, y in regions.footholds]
     for _ in range(150):
-        share = allowed_share(feet, None, twist, DT, SWING_TIME, Strides.about_neutral(regions))
+        share = allowed_share(feet, None, twist, DT, SWING_TIME, neutral_strides(regions))
         assert 0.0 <= share <= 1.0
         back = exp(twist.scaled(share), -DT)
         for foot, home, radius in zip(feet, regions.footholds, regions.radii, strict=True):
@@ -51,7 +51,7 @@ def test_the_guard_slows_the_body_only_for_a_foot_that_would_leave_its_region_be
         for leg, (foot, home, radius) in enumerate(zip(feet, regions.footholds, regions.radii, strict=True))
     )
     if fits:
-        assert allowed_share(feet, clock, twist, DT, SWING_TIME, Strides.about_neutral(regions)) == 1.0
+        assert allowed_share(feet, clock, twist, DT, SWING_TIME, neutral_strides(regions)) == 1.0
 
 
 def test_a_foot_at_the_centre_of_rotation_stays_in_place_and_does_not_slow_the_body():
@@ -59,9 +59,7 @@ def test_a_foot_at_the_centre_of_rotation_stays_in_place_and_does_not_slow_the_b
     x, y = regions.footholds[0]
     for clock in (None, GaitClock(TRIPOD)):
         assert (
-            allowed_share(
-                [Foot(x, y)], clock, Twist(2.0 * y, -2.0 * x, 2.0), DT, SWING_TIME, Strides.about_neutral(regions)
-            )
+            allowed_share([Foot(x, y)], clock, Twist(2.0 * y, -2.0 * x, 2.0), DT, SWING_TIME, neutral_strides(regions))
             == 1.0
         )
 
@@ -104,11 +102,11 @@ def test_a_foot_that_may_leave_its_region_is_braked_at_a_constant_deceleration_u
     for foot, twist in feet_in_regions(200):
         speed = speed_over_body(foot, twist)
         inside = time_inside(foot.x, foot.y, twist, regions.footholds[0], 0.985 * regions.radii[0])
-        share = allowed_share([foot], None, twist, DT, SWING_TIME, Strides.about_neutral(regions))
+        share = allowed_share([foot], None, twist, DT, SWING_TIME, neutral_strides(regions))
         assert share == pytest.approx(min(1.0, math.sqrt(2.0 * 1.5 * inside / speed), inside / DT), rel=1e-6)
         clock.advance(0.013, [0.0] * 6)
         stays = clock.until[0] * SWING_TIME
-        share = allowed_share([foot], clock, twist, DT, SWING_TIME, Strides.about_neutral(regions))
+        share = allowed_share([foot], clock, twist, DT, SWING_TIME, neutral_strides(regions))
         if (stays - inside) * speed <= 0.01 * regions.radii[0]:
             assert share == 1.0
         else:
@@ -128,7 +126,7 @@ BACKWARDS = Twist(-0.1, 0.0, 0.0)
 
 
 def share_of(foot, clock, **strides):
-    about = Strides.about_neutral(stance())._replace(**strides)
+    about = neutral_strides(stance())._replace(**strides)
     return allowed_share([foot], clock, BACKWARDS, DT, SWING_TIME, about)
 
 
@@ -152,7 +150,7 @@ def test_a_foot_that_drops_may_be_somewhat_outside_of_its_region_and_a_swing_nee
 def test_while_regions_move_a_foot_may_use_the_one_in_which_it_landed_and_the_next_one():
     radius = stance().radii[0]
     ahead = StrideRegion(PolarOffset(0.0, 0.0), 1.0, 1.0, (0.5 * radius, 0.0))
-    regions = (ahead, *Strides.about_neutral(stance()).regions[1:])
+    regions = (ahead, *neutral_strides(stance()).regions[1:])
     assert share_of(outside(1.01), None, regions=regions) == share_of(outside(0.51), None)
     assert share_of(outside(1.01, region=ahead), None) == share_of(outside(0.51), None)
     assert share_of(outside(0.51), None) == 1.0

@@ -132,7 +132,7 @@ def test_auto_stays_selected_when_a_leg_is_lost_and_restored():
         list(drive(planner, planner.view.maxima()._replace(vy=0.0, wz=0.0), 1.0))
         assert planner.view.active_gait == fastest
         planner.command(ZERO)
-        while planner.view.walk.clock_running:
+        while not planner.view.walk.at_rest:
             planner.step(DT)
 
 

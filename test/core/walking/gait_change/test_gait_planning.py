@@ -29,14 +29,14 @@ class Rehearsal:
         clock.change = change
         self.lift_offs = [[] for _ in legs]
         flight, now = [leg.flight for leg in legs], 0.0
-        while any(not times or times[-1] < change.leave for times in self.lift_offs):
+        while any(not times or times[-1] < change.time_to_change for times in self.lift_offs):
             for leg, since in clock.advance(STEP, flight):
                 self.lift_offs[leg].append(now + STEP - since)
                 flight[leg] = 1.0 - since + STEP
             flight = [max(0.0, left - STEP) for left in flight]
             now += STEP
-        self.first = [next(time for time in times if time >= change.leave) for times in self.lift_offs]
-        self.last = [max((t for t in times if t < change.leave), default=None) for times in self.lift_offs]
+        self.first = [next(time for time in times if time >= change.time_to_change) for times in self.lift_offs]
+        self.last = [max((t for t in times if t < change.time_to_change), default=None) for times in self.lift_offs]
         self.landing = [leg.flight if t is None else t + 1.0 for leg, t in zip(legs, self.last, strict=True)]
         self.margin = min(MARGINS[self._in_air(leg, time, gait.cycle)] for leg, time in enumerate(self.first))
 
@@ -104,14 +104,15 @@ def test_the_earliest_good_change_is_planned_and_what_it_violates_is_what_the_cl
         legs = list(random_legs(rng, (GAITS[old], GAITS[new]), clock))
         change, violation = plan_gait_change(clock, legs, GAITS[new], MARGINS)
         least = MARGIN_SHARE * min(steady_margin(GAITS[old]), steady_margin(GAITS[new]))
-        assert change.gait is GAITS[new] and 0.0 < change.leave < 2.0 * GAITS[old].cycle and 0.0 <= change.phase < 1.0
+        assert change.gait is GAITS[new] and 0.0 <= change.phase < 1.0
+        assert 0.0 < change.time_to_change < 2.0 * GAITS[old].cycle
         found = Rehearsal(clock, legs, change)
         assert violation == pytest.approx(found.violation(legs, GAITS[old], GAITS[new])) and found.margin >= least
         good = violation <= MAX_VIOLATION
         moment = GAITS[old].cycle / 48
         for _ in range(40):
             leave = (
-                change.leave - moment * rng.randint(0, round(change.leave / moment - 0.5))
+                change.time_to_change - moment * rng.randint(0, round(change.time_to_change / moment - 0.5))
                 if good
                 else moment * (rng.randrange(96) + 0.5)
             )
@@ -119,11 +120,13 @@ def test_the_earliest_good_change_is_planned_and_what_it_violates_is_what_the_cl
             tried = Rehearsal(clock, legs, other)
             if too_short(tried, other):
                 continue
-            limit = violation if not good or leave > change.leave - 0.5 * moment else MAX_VIOLATION
+            limit = violation if not good or leave > change.time_to_change - 0.5 * moment else MAX_VIOLATION
             assert tried.margin < least or tried.violation(legs, GAITS[old], GAITS[new]) >= limit - 1e-9
 
 
 def too_short(rehearsal, change):
     """Whether a leg would be due so soon after its touch-down that it skips this turn: no such change is planned."""
-    dues = [change.leave + change.gait.until_lift_off(leg, change.phase) for leg in range(len(rehearsal.first))]
+    dues = [
+        change.time_to_change + change.gait.until_lift_off(leg, change.phase) for leg in range(len(rehearsal.first))
+    ]
     return any(-1e-9 <= due - landing <= SHORTEST_STANCE for due, landing in zip(dues, rehearsal.landing, strict=True))

@@ -5,17 +5,16 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from support.drives import robot
+from support.drives import neutral_strides, robot
 
 from hexapod_control.core.gait.gait_clock import GaitClock
-from hexapod_control.core.gait.swing_trajectory import share
+from hexapod_control.core.gait.swing_trajectory import smooth_travel
 from hexapod_control.core.kinematics.se2 import ZERO, Twist, exp
 from hexapod_control.core.walking.feet.foot_motion import FootMotion
 from hexapod_control.core.walking.foot import Foot, Swing
 from hexapod_control.core.walking.gait_change.transition_legs import transition_legs
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.speed_envelope import swing_loads
-from hexapod_control.core.workspace.strides.stride_regions import Strides
 
 LANDING, FASTER = 0.97, 1.1
 SWING_ENDS = np.linspace(0.0, 1.0, 9)
@@ -31,16 +30,16 @@ TICKS = 50  # of a swing
 def walking(gait, twist, swings):
     """A walk after a number of swing times."""
     motion = FootMotion([Foot(x, y) for x, y in STANCE.footholds], GaitClock(gait), 0.03)
-    motion.resting = False
+    motion.twist_is_zero = False
     motion.start()
     for _ in range(round(swings * TICKS)):
-        motion.step(SWING_TIME / TICKS, twist, SWING_TIME, Strides.about_neutral(STANCE)._replace(share=REGION_SHARE))
+        motion.step(SWING_TIME / TICKS, twist, SWING_TIME, neutral_strides(STANCE)._replace(share=REGION_SHARE))
     return motion
 
 
 def peak_speed(travel, stride):
     """Greatest speed [m per swing time] relative to the body of a swing over a travel [m] on the ground."""
-    places = [share(u) * travel - u * stride for u in np.linspace(0.0, 1.0, 201)]
+    places = [smooth_travel(u) * travel - u * stride for u in np.linspace(0.0, 1.0, 201)]
     return max(b - a for a, b in pairwise(places)) * 200
 
 

@@ -21,7 +21,7 @@ from hexapod_control.core.workspace.strides.stride_regions import (
     PolarOffset,
     StrideRegion,
     Strides,
-    room_parts,
+    split_region_share,
 )
 from hexapod_control.core.workspace.strides.stride_table import StrideTable
 
@@ -69,7 +69,7 @@ def test_offsets_are_interpolated_and_scaled_in_polar_coordinates():
     ("room", "parts"), [(0.3, (0.0, 0.3)), (1.0, (0.0, 1.0)), (1.5, (0.5, 1.0)), (2.5, (1.0, 1.0))]
 )
 def test_room_is_first_that_of_the_radii_and_beyond_1_that_of_the_displacement(room, parts):
-    assert room_parts(room) == parts
+    assert split_region_share(room) == parts
 
 
 def test_a_disc_is_displaced_and_scaled_with_its_region():
@@ -80,7 +80,7 @@ def test_a_disc_is_displaced_and_scaled_with_its_region():
     assert strides.disc(1, region) == (pytest.approx((0.23, -0.12)), pytest.approx(0.016))
     assert strides.stance.footholds == ((0.2, 0.1), pytest.approx((0.23, -0.12)))
     assert strides.stance.radii == pytest.approx((0.05, 0.02)) and strides.stance.height == 0.1
-    assert Strides.about_neutral(stance) == (stance, (NEUTRAL_REGION,) * 2, 1.0)
+    assert Strides(stance, (NEUTRAL_REGION,) * 2).share == 1.0
 
 
 # --- the table ----------------------------------------------------------------------------------------------

@@ -108,7 +108,7 @@ def test_a_request_is_passed_on_exactly_once_when_the_tables_of_the_remaining_le
     legs.compute()
     for _ in range(3):
         legs.input.watch()
-    assert legs.commands.asked == [("change_leg", leg, ("lost", topic == "lose_leg"))]
+    assert legs.commands.asked == [("change_leg", leg, ("lost", topic == "lose_leg"), ("remaining", "tables"))]
     assert len(legs.tables.rows) == 1 and legs.texts("leg_refused") == []
 
 
@@ -122,7 +122,7 @@ def test_a_request_waits_while_a_leg_is_folded_and_its_tables_are_computed_again
     assert not legs.commands.asked
     assert legs.tables.rows == [{LEGS.index("left_front")}, {LEGS.index("left_front"), LEGS.index("right_rear")}]
     legs.compute()
-    assert legs.commands.asked == [("change_leg", "left_front", ("lost", True))]
+    assert legs.commands.asked == [("change_leg", "left_front", ("lost", True), ("remaining", "tables"))]
 
 
 def test_of_two_requests_the_newer_one_counts(legs):
@@ -130,7 +130,7 @@ def test_of_two_requests_the_newer_one_counts(legs):
     legs.ask("lose_leg", "left_rear")
     legs.compute()
     legs.input.watch()
-    assert legs.commands.asked == [("change_leg", "left_rear", ("lost", True))]
+    assert legs.commands.asked == [("change_leg", "left_rear", ("lost", True), ("remaining", "tables"))]
 
 
 def test_a_refusal_is_reported_and_published_whoever_refuses(legs):

@@ -105,12 +105,12 @@ INWARD = (0.6, -0.8)
 
 def after(measures, seconds, margin, inward=INWARD):
     for _ in range(round(seconds / DT)):
-        measures = measures.after(DT, margin, inward)
+        measures = measures.after(DT, margin, LEAST, inward)
     return measures
 
 
 def test_the_speed_is_reduced_to_its_least_share_before_the_body_shifts_and_both_at_their_rates():
-    measures = RecoveryMeasures(LEAST)
+    measures = RecoveryMeasures()
     slowing = (1.0 - SLOWEST_SHARE) / SLOWING_RATE
     half = after(measures, 0.5 * slowing, 0.0)
     assert half.speed_share == pytest.approx(0.5 * (1.0 + SLOWEST_SHARE), abs=SLOWING_RATE * DT)
@@ -125,11 +125,11 @@ def test_the_speed_is_reduced_to_its_least_share_before_the_body_shifts_and_both
     assert after(far, 0.1, 0.0, (-0.6, 0.8)).shift == pytest.approx(
         [(MAX_SHIFT - 0.1 * SHIFT_SPEED) * v for v in INWARD]
     )
-    assert (far.least, far.settled, far.lowest) == (LEAST, 0.0, math.inf)
+    assert (far.settled, far.lowest) == (0.0, math.inf)
 
 
 def test_measures_are_undone_shift_first_and_slowly_after_a_while_with_margin_to_spare():
-    measures, ample = RecoveryMeasures(LEAST, 0.7, (0.003, -0.004)), LEAST + RELEASE_MARGIN
+    measures, ample = RecoveryMeasures(0.7, (0.003, -0.004)), LEAST + RELEASE_MARGIN
     settled = after(measures, SETTLED_TIME_S - DT, ample)
     assert (settled.speed_share, settled.shift) == (0.7, (0.003, -0.004)) and settled.lowest == ample
     back = 0.005 / (RELEASE_RATE * SHIFT_SPEED)
@@ -152,13 +152,13 @@ def test_measures_are_undone_shift_first_and_slowly_after_a_while_with_margin_to
 
 def test_the_body_is_asked_to_shift_in_steps_and_to_the_middle_at_the_end():
     recovery = MarginRecovery()
-    recovery.set_least_margin(LEAST)
-    recovery.measures = RecoveryMeasures(LEAST, SLOWEST_SHARE)
+    recovery.required_margin = LEAST
+    recovery.measures = RecoveryMeasures(SLOWEST_SHARE)
     asked = [recovery.requested_shift for _ in range(80) if recovery.update(DT, 0.0, (1.0, 0.0))]
     assert len(asked) > 10
     steps = [b[0] - a[0] for a, b in zip([(0.0, 0.0), *asked], asked, strict=False)]
     assert all(SHIFT_STEP < step <= SHIFT_STEP + SHIFT_SPEED * DT + 1e-9 for step in steps)
-    recovery.measures = RecoveryMeasures(LEAST, SLOWEST_SHARE)
+    recovery.measures = RecoveryMeasures(SLOWEST_SHARE)
     assert recovery.update(DT, 1.0, (1.0, 0.0)) and recovery.requested_shift == (0.0, 0.0)
     assert not recovery.update(DT, 1.0, (1.0, 0.0))
 
@@ -166,10 +166,10 @@ def test_the_body_is_asked_to_shift_in_steps_and_to_the_middle_at_the_end():
 def test_the_walk_has_the_least_share_of_the_speed_and_at_most_every_few_seconds_a_gait_with_more_support():
     recovery, gaits = MarginRecovery(), standing_planner("phantomx").capabilities.gaits
     assert (recovery.speed_share, recovery.requested_shift, recovery.measures) == (1.0, (0.0, 0.0), RecoveryMeasures())
-    recovery.most_speed = 0.8
+    recovery.external_speed_share = 0.8
     assert recovery.speed_share == 0.8
-    recovery.set_least_margin(LEAST)
-    recovery.measures = RecoveryMeasures(LEAST, SLOWEST_SHARE, (MAX_SHIFT, 0.0))
+    recovery.required_margin = LEAST
+    recovery.measures = RecoveryMeasures(SLOWEST_SHARE, (MAX_SHIFT, 0.0))
     assert recovery.speed_share == SLOWEST_SHARE
 
     def wait(margin, gait="tripod"):
@@ -184,5 +184,5 @@ def test_the_walk_has_the_least_share_of_the_speed_and_at_most_every_few_seconds
         assert wait(0.0) == (pytest.approx(GAIT_CHANGE_INTERVAL_S, abs=2 * DT), gaits["ripple"].duty_factor)
     assert wait(0.0, "ripple")[1] == gaits["wave"].duty_factor
     assert wait(0.0, "wave") == (math.inf, None) and wait(LEAST) == (math.inf, None)
-    recovery.measures = RecoveryMeasures(LEAST, SLOWEST_SHARE, (0.9 * MAX_SHIFT, 0.0))
+    recovery.measures = RecoveryMeasures(SLOWEST_SHARE, (0.9 * MAX_SHIFT, 0.0))
     assert wait(0.0) == (math.inf, None)

@@ -1,7 +1,7 @@
 """When a walk changes its gait: as soon as it can, at the latest after a while, and at rest at once."""
 
 import pytest
-from support.drives import DT, robot
+from support.drives import DT, neutral_strides, robot
 
 from hexapod_control.core.gait.gait_clock import GaitChange, GaitClock
 from hexapod_control.core.gait.gait_table import AUTO, GaitSelection
@@ -11,12 +11,16 @@ from hexapod_control.core.kinematics.whole_body import joints_at_offset
 from hexapod_control.core.statics.static_stability import static_margin
 from hexapod_control.core.walking.feet.foot_motion import FootMotion
 from hexapod_control.core.walking.foot import Foot
-from hexapod_control.core.walking.gait_change import gait_selector
-from hexapod_control.core.walking.gait_change.gait_selector import GaitSelector, WalkConditions, first_phase
+from hexapod_control.core.walking.gait_change import gait_change_scheduler
+from hexapod_control.core.walking.gait_change.gait_change_scheduler import (
+    GaitChangeScheduler,
+    WalkConditions,
+    first_phase,
+)
 from hexapod_control.core.walking.walk_controller import WalkController
 from hexapod_control.core.walking.walk_settings import WalkSettings
 from hexapod_control.core.workspace.capabilities import Capabilities
-from hexapod_control.core.workspace.strides.stride_regions import PolarOffset, StrideRegion, Strides
+from hexapod_control.core.workspace.strides.stride_regions import PolarOffset, StrideRegion
 
 PLAN_TIMEOUT_S, RETRY_S = 1.2, 0.06
 AMPLE_MARGIN = 0.02  # [m]
@@ -31,13 +35,13 @@ ASIDE = StrideRegion(PolarOffset(0.01, 0.0), 1.0, 1.0, (0.01, 0.0))
 
 
 def walking(gait=TRIPOD, twist=SLOW):
-    """A walk in the middle of a step, and a selector that has asked for nothing yet."""
+    """A walk in the middle of a step, and a scheduler that has asked for nothing yet."""
     motion = FootMotion([Foot(x, y) for x, y in STANCE.footholds], GaitClock(gait), 0.03)
-    motion.resting = False
+    motion.twist_is_zero = False
     motion.start()
     for _ in range(30):
-        motion.step(DT, twist, SWING_TIME, Strides.about_neutral(STANCE))
-    return GaitSelector(CAPABILITIES, gait), motion
+        motion.step(DT, twist, SWING_TIME, neutral_strides(STANCE))
+    return GaitChangeScheduler(CAPABILITIES, gait), motion
 
 
 def conditions(twist=SLOW, swing_time=SWING_TIME):
@@ -45,68 +49,68 @@ def conditions(twist=SLOW, swing_time=SWING_TIME):
 
 
 def test_a_change_is_planned_in_the_next_tick_and_is_coming_until_the_clock_has_made_it():
-    selector, motion = walking()
-    assert selector.wanted is None and selector.coming(motion) == []
-    selector.select(GaitSelection.of(WAVE), motion)
-    assert selector.wanted is WAVE and selector.coming(motion) == [WAVE] and motion.clock.change is None
-    selector.step(DT, motion, conditions())
-    assert selector.wanted is None and motion.clock.change.gait is WAVE and selector.coming(motion) == [WAVE]
-    selector.select(GaitSelection.of(TRIPOD), motion)  # the change that is under way is not the wanted one any more
-    assert selector.wanted is TRIPOD and selector.coming(motion) == [TRIPOD, WAVE]
-    selector, motion = walking()
-    selector.select(GaitSelection.of(TRIPOD), motion)
-    assert selector.wanted is None
+    scheduler, motion = walking()
+    assert scheduler.wanted is None and scheduler.next_gaits(motion) == []
+    scheduler.select(GaitSelection.of(WAVE), motion)
+    assert scheduler.wanted is WAVE and scheduler.next_gaits(motion) == [WAVE] and motion.clock.change is None
+    scheduler.step(DT, motion, conditions())
+    assert scheduler.wanted is None and motion.clock.change.gait is WAVE and scheduler.next_gaits(motion) == [WAVE]
+    scheduler.select(GaitSelection.of(TRIPOD), motion)  # the change that is under way is not the wanted one any more
+    assert scheduler.wanted is TRIPOD and scheduler.next_gaits(motion) == [TRIPOD, WAVE]
+    scheduler, motion = walking()
+    scheduler.select(GaitSelection.of(TRIPOD), motion)
+    assert scheduler.wanted is None
 
 
 def test_a_change_waits_for_strides_about_the_neutral_footholds_and_for_a_speed_of_the_new_gait():
-    selector, motion = walking()
-    selector.select(GaitSelection.of(WAVE), motion)
+    scheduler, motion = walking()
+    scheduler.select(GaitSelection.of(WAVE), motion)
     motion.feet[2].region = ASIDE
-    selector.step(DT, motion, conditions())
+    scheduler.step(DT, motion, conditions())
     assert motion.clock.change is None
     motion.feet[2].region = motion.feet[1].region
     fast = CAPABILITIES.fastest(SLOW, ["wave"]).scaled(1.5)
-    selector.step(DT, motion, conditions(fast))
-    assert motion.clock.change is None and selector.wanted is WAVE
-    selector.step(DT, motion, conditions())
+    scheduler.step(DT, motion, conditions(fast))
+    assert motion.clock.change is None and scheduler.wanted is WAVE
+    scheduler.step(DT, motion, conditions())
     assert motion.clock.change is not None
 
 
 def test_without_a_good_plan_the_best_one_is_used_after_the_timeout_and_plans_are_made_at_intervals():
-    selector, motion = walking()
-    selector.select(GaitSelection.of(WAVE), motion)
+    scheduler, motion = walking()
+    scheduler.select(GaitSelection.of(WAVE), motion)
     long_swings = conditions(swing_time=60.0 * SWING_TIME)  # no stance of them fits into a region
     waited = 0.0
     while motion.clock.change is None:
-        selector.step(DT, motion, long_swings)
+        scheduler.step(DT, motion, long_swings)
         waited += DT
     assert PLAN_TIMEOUT_S - RETRY_S <= waited <= PLAN_TIMEOUT_S + 2.0 * RETRY_S
-    assert motion.clock.change.gait is WAVE and selector.wanted is None
-    selector, motion = walking()
-    selector.select(GaitSelection.of(WAVE), motion)
-    selector.step(DT, motion, long_swings)
+    assert motion.clock.change.gait is WAVE and scheduler.wanted is None
+    scheduler, motion = walking()
+    scheduler.select(GaitSelection.of(WAVE), motion)
+    scheduler.step(DT, motion, long_swings)
     for _ in range(round(RETRY_S / DT) - 1):
-        selector.step(DT, motion, conditions())
+        scheduler.step(DT, motion, conditions())
         assert motion.clock.change is None
-    selector.step(DT, motion, conditions())
+    scheduler.step(DT, motion, conditions())
     assert motion.clock.change is not None
 
 
 def planned(monkeypatch, **violations):
     """A walk in tripod that is asked for wave, with given violations of the plans to some gaits; others have none."""
-    selector, motion = walking()
+    scheduler, motion = walking()
 
     def plan(clock, legs, gait, margins):
         return GaitChange(gait, 0.0, 5.0), violations.get(gait.name, 0.0)
 
-    monkeypatch.setattr(gait_selector, "plan_gait_change", plan)
-    selector.select(GaitSelection.of(WAVE), motion)
-    return selector, motion
+    monkeypatch.setattr(gait_change_scheduler, "plan_gait_change", plan)
+    scheduler.select(GaitSelection.of(WAVE), motion)
+    return scheduler, motion
 
 
-def seconds_until_change(selector, motion):
+def seconds_until_change(scheduler, motion):
     for tick in range(200):
-        selector.step(DT, motion, conditions())
+        scheduler.step(DT, motion, conditions())
         if motion.clock.change is not None:
             return tick * DT
     return float("inf")
@@ -127,46 +131,46 @@ def seconds_until_change(selector, motion):
 def test_a_change_goes_via_another_gait_if_its_plan_is_bad_at_once_or_not_quite_good_after_half_a_second(
     monkeypatch, violations, gait, seconds
 ):
-    selector, motion = planned(monkeypatch, **violations)
-    assert seconds_until_change(selector, motion) == pytest.approx(seconds, abs=DT + RETRY_S * (seconds > 1.0))
+    scheduler, motion = planned(monkeypatch, **violations)
+    assert seconds_until_change(scheduler, motion) == pytest.approx(seconds, abs=DT + RETRY_S * (seconds > 1.0))
     assert motion.clock.change.gait.name == gait
-    assert selector.wanted is (None if gait == "wave" else WAVE)
+    assert scheduler.wanted is (None if gait == "wave" else WAVE)
 
 
 def test_from_an_intermediate_gait_the_change_is_planned_once_it_is_active_and_goes_via_no_other_one(monkeypatch):
-    selector, motion = planned(monkeypatch, wave=2.1)
-    assert seconds_until_change(selector, motion) == 0.0
+    scheduler, motion = planned(monkeypatch, wave=2.1)
+    assert seconds_until_change(scheduler, motion) == 0.0
     first = motion.clock.change
     for _ in range(100):
-        selector.step(DT, motion, conditions())
-    assert motion.clock.change is first and selector.coming(motion) == [WAVE, first.gait]
+        scheduler.step(DT, motion, conditions())
+    assert motion.clock.change is first and scheduler.next_gaits(motion) == [WAVE, first.gait]
     motion.clock.enter(first.gait, first.phase)
-    assert seconds_until_change(selector, motion) == pytest.approx(PLAN_TIMEOUT_S, abs=DT + RETRY_S)
-    assert motion.clock.change.gait is WAVE and selector.wanted is None
+    assert seconds_until_change(scheduler, motion) == pytest.approx(PLAN_TIMEOUT_S, abs=DT + RETRY_S)
+    assert motion.clock.change.gait is WAVE and scheduler.wanted is None
 
 
 def test_a_robot_at_rest_changes_its_gait_at_once_and_one_that_halts_keeps_the_wish_for_the_next_walk():
-    selector, motion = walking()
-    selector.select(GaitSelection.of(WAVE), motion)
-    selector.step(DT, motion, conditions())
+    scheduler, motion = walking()
+    scheduler.select(GaitSelection.of(WAVE), motion)
+    scheduler.step(DT, motion, conditions())
     motion.halt(SWING_TIME)
-    selector.halt(motion)
-    assert selector.wanted is WAVE and motion.clock.change is None
-    selector.step(DT, motion, conditions(ZERO))
-    assert motion.clock.gait is WAVE and motion.clock.phase == 0.0 and selector.wanted is None
-    selector.halt(motion)
-    assert selector.wanted is None
+    scheduler.halt(motion)
+    assert scheduler.wanted is WAVE and motion.clock.change is None
+    scheduler.step(DT, motion, conditions(ZERO))
+    assert motion.clock.gait is WAVE and motion.clock.phase == 0.0 and scheduler.wanted is None
+    scheduler.halt(motion)
+    assert scheduler.wanted is None
 
 
 def test_a_change_that_is_under_way_when_the_robot_comes_to_rest_is_made_there():
-    selector, motion = walking()
-    selector.select(GaitSelection.of(WAVE), motion)
-    selector.step(DT, motion, conditions())
+    scheduler, motion = walking()
+    scheduler.select(GaitSelection.of(WAVE), motion)
+    scheduler.step(DT, motion, conditions())
     assert motion.clock.change is not None
     motion.running = False
-    selector.step(DT, motion, conditions(ZERO))
-    assert motion.clock.gait is WAVE and motion.clock.change is None and selector.coming(motion) == []
-    selector.step(DT, motion, conditions(ZERO))
+    scheduler.step(DT, motion, conditions(ZERO))
+    assert motion.clock.gait is WAVE and motion.clock.change is None and scheduler.next_gaits(motion) == []
+    scheduler.step(DT, motion, conditions(ZERO))
     assert motion.clock.gait is WAVE
 
 
@@ -190,28 +194,28 @@ def test_a_robot_starts_at_the_start_of_its_gait_unless_other_legs_leave_it_more
 
 
 def test_with_several_gaits_the_fastest_one_sets_the_limits_and_with_one_the_active_gait():
-    selector, motion = walking()
-    assert selector.fastest(motion) is TRIPOD and selector.selection == GaitSelection.of(TRIPOD)
-    selector.select(GaitSelection.of(WAVE), motion)
-    assert selector.fastest(motion) is TRIPOD
-    selector.select(CAPABILITIES.selection(AUTO), motion)
-    assert selector.fastest(motion) is CAPABILITIES.selection(AUTO).fastest and selector.selection.name == AUTO
+    scheduler, motion = walking()
+    assert scheduler.fastest(motion) is TRIPOD and scheduler.selection == GaitSelection.of(TRIPOD)
+    scheduler.select(GaitSelection.of(WAVE), motion)
+    assert scheduler.fastest(motion) is TRIPOD
+    scheduler.select(CAPABILITIES.selection(AUTO), motion)
+    assert scheduler.fastest(motion) is CAPABILITIES.selection(AUTO).fastest and scheduler.selection.name == AUTO
 
 
 def test_if_no_direct_change_is_good_the_walk_changes_by_another_gait():
     fast = CAPABILITIES.fastest(Twist(1.0, 0.3, 1.0), ["ripple", "tetrapod"]).scaled(0.95)
-    selector, motion = walking(RIPPLE, fast)
-    selector.select(GaitSelection.of(TETRAPOD), motion)
-    selector.step(DT, motion, conditions(fast))
+    scheduler, motion = walking(RIPPLE, fast)
+    scheduler.select(GaitSelection.of(TETRAPOD), motion)
+    scheduler.step(DT, motion, conditions(fast))
     detour = motion.clock.change
-    assert detour.gait is TRIPOD and selector.wanted is TETRAPOD and selector.coming(motion) == [TETRAPOD, TRIPOD]
-    selector.step(DT, motion, conditions(fast))
+    assert detour.gait is TRIPOD and scheduler.wanted is TETRAPOD and scheduler.next_gaits(motion) == [TETRAPOD, TRIPOD]
+    scheduler.step(DT, motion, conditions(fast))
     assert motion.clock.change is detour
     while motion.clock.change is not None:
-        motion.step(DT, fast, SWING_TIME, Strides.about_neutral(STANCE))
+        motion.step(DT, fast, SWING_TIME, neutral_strides(STANCE))
     assert motion.clock.gait is TRIPOD
-    selector.step(DT, motion, conditions(fast))
-    assert motion.clock.change.gait is TETRAPOD and selector.wanted is None
+    scheduler.step(DT, motion, conditions(fast))
+    assert motion.clock.change.gait is TETRAPOD and scheduler.wanted is None
 
 
 @pytest.mark.parametrize("ticks", [132, 140, 165])

@@ -55,8 +55,8 @@ def first_phase(gait: Gait, contacts: Sequence[Point], center: Point) -> float:
     return first if first > 0.0 or margin(first) >= AMPLE_MARGIN else max(gait.lift_off, key=margin)
 
 
-class GaitSelector:
-    """The requested gait and the progress of the change to it."""
+class GaitChangeScheduler:
+    """Schedules the change to the requested gait: the request, and the progress of the change."""
 
     __slots__ = ("_auto", "_capabilities", "_on_detour", "_requested", "_until_retry", "_waited", "wanted")
 
@@ -99,7 +99,7 @@ class GaitSelector:
         """Stops a gait change with the walk; the requested gait is used when the walk restarts."""
         self.wanted = None if self._requested is motion.clock.gait else self._requested
 
-    def coming(self, motion: FootMotion) -> list[Gait]:
+    def next_gaits(self, motion: FootMotion) -> list[Gait]:
         """Returns the gaits to which the walk will change; their speed limits apply already."""
         change = motion.clock.change
         return [gait for gait in (self.wanted, change.gait if change else None) if gait is not None]
@@ -108,7 +108,7 @@ class GaitSelector:
         """Plans the change as soon as possible and passes it to the gait clock; at rest the gait changes at once."""
         gait, clock = self.wanted, motion.clock
         if not motion.running:
-            for first in self.coming(motion)[:1]:
+            for first in self.next_gaits(motion)[:1]:
                 self.wanted = None
                 clock.enter(first, 0.0)
             return
