@@ -143,6 +143,14 @@ def test_a_horn_that_sits_one_tooth_off_is_found(row):
     assert [(k, pytest.approx(-math.degrees(TOOTH))) for k, _ in found] == [(row, pytest.approx(found[0][1]))]
 
 
+def test_horns_that_all_sit_mirrored_at_another_angle_are_no_mistake():
+    joints = [replace(joint, q_center=REST_POSE[k % 3]) for k, joint in enumerate(Kit().mounted)]
+    for leg, side in (("left_front", 1.0), ("left_rear", -1.0), ("right_front", -1.0), ("right_rear", 1.0)):
+        row = 3 * LEGS.index(leg)
+        joints[row] = replace(joints[row], q_center=joints[row].q_center + side * TOOTH)
+    assert horns_off(robot(), joints, Kit().world.scale) == []
+
+
 @pytest.mark.parametrize(("answer", "found"), [("n", TOOTH), ("", TOOTH), ("y", 0.0)])
 def test_a_horn_one_tooth_off_is_reported_after_the_rest_pose(answer, found):
     start = [REST_POSE[k % 3] for k in range(18)]
@@ -152,6 +160,18 @@ def test_a_horn_one_tooth_off_is_reported_after_the_rest_pose(answer, found):
     joints = run(kit, user, ["rest"])
     assert joints[4].angle(kit.mounted[4].raw(REST_POSE[1])) == pytest.approx(-found, abs=0.01)
     assert [line for line in user.said if "its horn is one tooth off" in line and "left_middle_femur" in line]
+
+
+@pytest.mark.parametrize(
+    ("turn", "words"), [(0.6, "one tooth"), (1.4, "one tooth"), (1.6, "2 teeth"), (3.0, "3 teeth")]
+)
+def test_the_teeth_by_which_a_horn_is_off_are_counted(turn, words):
+    start = [REST_POSE[k % 3] for k in range(18)]
+    start[4] -= turn * TOOTH
+    user = User(Kit(start=start))
+    run(user.kit, user, ["rest"])
+    assert user.shown(f"  left_middle_femur is {-math.degrees(turn * TOOTH):+.0f} deg from the same joint")
+    assert user.shown(f"its horn is {words} off")
 
 
 @pytest.mark.parametrize("word", ["?", "help", "Help"])
