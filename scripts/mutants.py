@@ -203,7 +203,8 @@ def _removed(node: ast.stmt) -> Iterator[ast.AST]:
 
 
 def _returned(node: ast.Return) -> Iterator[ast.AST]:
-    if node.value is not None and not (isinstance(node.value, ast.Constant) and node.value.value is None):
+    known = isinstance(node.value, ast.Constant) and (node.value.value is None or isinstance(node.value.value, bool))
+    if node.value is not None and not known:  # a constant True or False is changed into the other
         yield ast.Return(ast.Constant(None))
 
 
