@@ -32,7 +32,7 @@ FOLDERS = tuple(f"hexapod_control/{name}" for name in ("core", "servos", "nodes"
 NOT_COPIED = shutil.ignore_patterns(
     *(".git", ".venv*", ".*_cache", ".hypothesis", "__pycache__", "build", "install", "log", "*.egg-info")
 )
-SURVIVED = "SURVIVED"
+SURVIVED, TIME_LIMIT = "SURVIVED", "the time limit"
 COMPUTING, WAITING = "not waits", "waits and not heavy and not netns and not browser"
 DOCUMENTATION = "test/package/test_docs.py"  # its tables are those of the code, its messages occur there
 MAX_PROCESSOR_S, MAX_TEST_S = 60.0, 300.0  # of one test: a mutant may loop or wait for ever
@@ -115,7 +115,7 @@ def failed_test(tree: Path, files: list[str], marks: str) -> str:
     if ended[0] == 0:
         os.killpg(child, signal.SIGKILL)
         os.waitpid(child, 0)
-        return "the time limit"
+        return TIME_LIMIT
     if os.waitstatus_to_exitcode(ended[1]) in (0, 5):  # passed, or no test has these marks
         return ""
     failed = [line for line in log.read_text(errors="replace").splitlines() if line.startswith(("FAILED ", "ERROR "))]
@@ -140,12 +140,20 @@ def killer(mutant: Mutant, tree: Path, suite: Suite) -> str:
     change(target, mutant.apply(original))
     try:
         computed = failed_test(tree, near, COMPUTING) or failed_test(tree, suite.far(mutant.path), COMPUTING)
-        waited = "" if computed else failed_test(tree, near, WAITING)
-        # A test that waits may fail for lack of time: then it passes when it is repeated, or fails without the mutant.
-        repeated = waited and failed_test(tree, [waited], WAITING)
+        waited = "" if computed else failed_twice(tree, near)
     finally:
         change(target, original)
-    return computed or ("" if repeated and failed_test(tree, [waited], WAITING) else repeated)
+    return computed or ("" if waited and waited != TIME_LIMIT and failed_test(tree, [waited], WAITING) else waited)
+
+
+def failed_twice(tree: Path, files: list[str]) -> str:
+    """Returns the first of the tests that wait that fails again when it is repeated: others failed for lack of time."""
+    late: list[str] = []
+    while failed := failed_test(tree, [*files, *(f"--deselect={test}" for test in late)], WAITING):
+        if failed == TIME_LIMIT or failed_test(tree, [failed], WAITING):
+            return failed
+        late.append(failed)
+    return ""
 
 
 def change(source: Path, text: bytes) -> None:
