@@ -10,11 +10,13 @@ from support.kits.calibrating_user import User, run
 from support.kits.memory_wire import Kit
 from support.phantomx import LEGS, lying, robot
 
+from hexapod_control.config.robots.robot_file import load
 from hexapod_control.core.names import JOINTS
 from hexapod_control.servos.bus.bus_interface import BusError
 from hexapod_control.servos.calibration.calibration_state import REST_POSE, CalibrationState
 from hexapod_control.servos.calibration.dialog import Abandoned, command
 from hexapod_control.servos.calibration.guide import CalibrationGuide
+from hexapod_control.servos.calibration.session import CalibrationSession
 from hexapod_control.servos.calibration.steps.identify_joints import identify
 from hexapod_control.servos.calibration.steps.rest_pose import horns_off
 from hexapod_control.servos.settings.servo_section import standard
@@ -311,3 +313,16 @@ def test_a_servo_that_is_identified_alone_takes_the_joint_and_gives_its_own_in_e
         identify(work, servo)
         changed = {k: pair for k, pair in enumerate(mounts(work.joints)) if pair != mounts(kit.settings.joints)[k]}
         assert changed == expected
+
+
+@pytest.mark.parametrize(
+    ("section", "kept"), [(None, False), ({"protocol": "dynamixel2"}, False), ({"protocol": "feetech_st"}, True)]
+)
+def test_a_calibration_begins_with_the_nominal_scale_unless_the_file_has_one_of_the_same_protocol(section, kept):
+    kit, file = Kit(), load("phantomx")
+    scaled = tuple(replace(joint, units_per_rad=600.0, units_per_rad_neg=610.0) for joint in kit.settings.joints)
+    settings, file = replace(kit.settings, joints=scaled), replace(file, servos=section)
+    begun = CalibrationSession(kit.bus(), {1: "STS3215"}, settings, file, User(kit), 50.0).settings.joints
+    nominal = kit.settings.joints[0].units_per_rad
+    expected = (600.0, 610.0) if kept else (nominal, nominal)
+    assert {(joint.units_per_rad, joint.units_per_rad_neg) for joint in begun} == {expected}

@@ -55,6 +55,14 @@ def test_a_duplicate_id_is_reported_among_servos_that_answer():
     assert "as new servos do" not in shared_text([5])
 
 
+@pytest.mark.parametrize("protocol", ["feetech_st", "ssc32"])
+def test_every_port_that_is_opened_is_closed(protocol):
+    kit, closed = Kit(protocol), []
+    kit.port.close = lambda: closed.append(True)
+    _, tried = swept(kit, 115_200)
+    assert len(closed) == len(tried) > 2
+
+
 def test_every_id_is_asked_only_once():
     bus, asked = Kit().bus(), []
     ping = bus.ping
