@@ -2,7 +2,7 @@
 
 Changed are comparisons, arithmetic, constants, conditions, statements, return values and the order of arguments. Types,
 decorators, error messages and formatted texts are not, nor is what cannot change results beyond rounding:
-tolerances, the order of arguments of max or hypot, `strict` of zip, and < or <= between measured values, which are
+tolerances, the order of arguments of max or clip, `strict` of zip, and < or <= between measured values, which are
 never equal.
 """
 
@@ -41,6 +41,7 @@ SYMMETRIC_FUNCTIONS = {
     "minimum",
     "hypot",
     "dist",
+    "clip",  # of a value and its lower bound
 }  # the order of their arguments does not matter
 MAX_TOLERANCE = 1e-6  # a smaller constant stands for rounding errors
 UNTOUCHED = {  # fields that hold types, decorators or messages
@@ -203,7 +204,8 @@ def _removed(node: ast.stmt) -> Iterator[ast.AST]:
 
 
 def _returned(node: ast.Return) -> Iterator[ast.AST]:
-    if node.value is not None and not (isinstance(node.value, ast.Constant) and node.value.value is None):
+    known = isinstance(node.value, ast.Constant) and (node.value.value is None or isinstance(node.value.value, bool))
+    if node.value is not None and not known:  # a constant True or False is changed into the other
         yield ast.Return(ast.Constant(None))
 
 

@@ -5,6 +5,7 @@ They follow a quintic, at rest at both ends. The feet that support the robot mea
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -93,10 +94,7 @@ class FeetMove(StraightMove):
         cls, robot: Robot, start: Sequence[Vector], goal: Sequence[Vector], pose: BodyPose, duration: float = 0.0
     ) -> FeetMove:
         """Returns the move from start to goal (n, 3) [m] in `duration` [s]; 0: at a moderate speed."""
-        distance = max(
-            sum((b - a) ** 2 for a, b in zip(p, q, strict=True)) ** 0.5 for p, q in zip(start, goal, strict=True)
-        )
-        moderate = PEAK_TRAVEL_SPEED * distance / FOOT_SPEED_M_S
+        moderate = PEAK_TRAVEL_SPEED * max(map(math.dist, start, goal)) / FOOT_SPEED_M_S
         return cls(robot, tuple(start), tuple(goal), pose, duration or max(MIN_DURATION_S, moderate))
 
     def advance(self, dt: float, previous: Sequence[LegJoints]) -> WholeBodyPose:

@@ -163,6 +163,23 @@ def test_feet_are_weighted_by_the_smaller_load_and_at_a_tripod_change_by_the_lar
     assert abs(fit_change(before, after).motion.x - motion.x) > 2e-5
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "known"), [((0, 1), (4, 5), True), ((0,), (4, 5), False), ((0, 1), (4,), False)]
+)
+def test_if_all_standing_feet_change_two_before_and_two_after_show_the_motion(before, after, known):
+    feet = [(0.25, 0.15), (-0.02, -0.24), (-0.22, 0.17), (0.2, -0.2), (-0.24, -0.16), (0.03, 0.26)]
+    motion = exp(Twist(0.1, -0.05, 0.4), 0.3)
+    found = fit_change(
+        FootSupport(BodyPose(), tuple(feet), tuple(float(foot in before) for foot in range(6))),
+        FootSupport(
+            BodyPose(),
+            tuple(motion.inverse().apply(*foot) for foot in feet),
+            tuple(float(foot in after) for foot in range(6)),
+        ),
+    )
+    assert (tuple(found.motion) == pytest.approx(tuple(motion))) if known else (found is None)
+
+
 @pytest.mark.parametrize("turn", [None, 0.12])
 @pytest.mark.parametrize("count", [3, 4, 6])
 @pytest.mark.parametrize("slipping", [0, 1, 2])

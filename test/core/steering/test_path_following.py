@@ -166,7 +166,7 @@ def test_it_stops_when_surrounded():
     cage = ring(0.0, 0.0, RADIUS + 0.05)
     order = Pursuit([Waypoint(2.0, 0.0)], PursuitSettings(radius=RADIUS)).step(ORIGIN, LIMITS, cage, DT)
     assert order.phase is PursuitPhase.BLOCKED
-    assert order.twist.vx == order.twist.vy == 0.0
+    assert order.twist == ZERO
 
 
 @given(st.floats(-math.pi, math.pi), st.floats(0.0, 0.03), st.lists(st.tuples(places, places), max_size=20))

@@ -117,6 +117,9 @@ def test_a_silent_board_is_listened_to_for_a_time_and_the_rest_of_a_reply_draine
     assert isinstance(wire.refusal(b"ab", [b"ab", b"abab"], "no board"), NoAnswerError)
     assert line.reads[-1] == (4, pytest.approx(begin + DRAIN_TIME_S + 6 * BYTE + REPLY_TIMEOUT_S))
     assert wire.counters.echoes == 0
+    line.send_later(b"ab", *[line.now + DRAIN_TIME_S + 0.5 * BYTE] * 2)
+    assert "the line echoes what is sent at 10000 baud" in str(wire.refusal(b"ab", [b"ab", b"abab"], "no board"))
+    assert wire.counters.echoes == 1
 
 
 def test_readings_of_servos_are_good_or_missing_together():

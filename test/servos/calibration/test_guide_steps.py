@@ -10,11 +10,13 @@ from support.kits.calibrating_user import User, run
 from support.kits.memory_wire import Kit
 from support.phantomx import LEGS, lying, robot
 
+from hexapod_control.config.robots.robot_file import load
 from hexapod_control.core.names import JOINTS
 from hexapod_control.servos.bus.bus_interface import BusError
 from hexapod_control.servos.calibration.calibration_state import REST_POSE, CalibrationState
 from hexapod_control.servos.calibration.dialog import Abandoned, command
 from hexapod_control.servos.calibration.guide import CalibrationGuide
+from hexapod_control.servos.calibration.session import CalibrationSession
 from hexapod_control.servos.calibration.steps.identify_joints import identify
 from hexapod_control.servos.calibration.steps.rest_pose import horns_off
 from hexapod_control.servos.settings.servo_section import standard
@@ -143,6 +145,14 @@ def test_a_horn_that_sits_one_tooth_off_is_found(row):
     assert [(k, pytest.approx(-math.degrees(TOOTH))) for k, _ in found] == [(row, pytest.approx(found[0][1]))]
 
 
+def test_horns_that_all_sit_mirrored_at_another_angle_are_no_mistake():
+    joints = [replace(joint, q_center=REST_POSE[k % 3]) for k, joint in enumerate(Kit().mounted)]
+    for leg, side in (("left_front", 1.0), ("left_rear", -1.0), ("right_front", -1.0), ("right_rear", 1.0)):
+        row = 3 * LEGS.index(leg)
+        joints[row] = replace(joints[row], q_center=joints[row].q_center + side * TOOTH)
+    assert horns_off(robot(), joints, Kit().world.scale) == []
+
+
 @pytest.mark.parametrize(("answer", "found"), [("n", TOOTH), ("", TOOTH), ("y", 0.0)])
 def test_a_horn_one_tooth_off_is_reported_after_the_rest_pose(answer, found):
     start = [REST_POSE[k % 3] for k in range(18)]
@@ -152,6 +162,18 @@ def test_a_horn_one_tooth_off_is_reported_after_the_rest_pose(answer, found):
     joints = run(kit, user, ["rest"])
     assert joints[4].angle(kit.mounted[4].raw(REST_POSE[1])) == pytest.approx(-found, abs=0.01)
     assert [line for line in user.said if "its horn is one tooth off" in line and "left_middle_femur" in line]
+
+
+@pytest.mark.parametrize(
+    ("turn", "words"), [(0.6, "one tooth"), (1.4, "one tooth"), (1.6, "2 teeth"), (3.0, "3 teeth")]
+)
+def test_the_teeth_by_which_a_horn_is_off_are_counted(turn, words):
+    start = [REST_POSE[k % 3] for k in range(18)]
+    start[4] -= turn * TOOTH
+    user = User(Kit(start=start))
+    run(user.kit, user, ["rest"])
+    assert user.shown(f"  left_middle_femur is {-math.degrees(turn * TOOTH):+.0f} deg from the same joint")
+    assert user.shown(f"its horn is {words} off")
 
 
 @pytest.mark.parametrize("word", ["?", "help", "Help"])
@@ -291,3 +313,16 @@ def test_a_servo_that_is_identified_alone_takes_the_joint_and_gives_its_own_in_e
         identify(work, servo)
         changed = {k: pair for k, pair in enumerate(mounts(work.joints)) if pair != mounts(kit.settings.joints)[k]}
         assert changed == expected
+
+
+@pytest.mark.parametrize(
+    ("section", "kept"), [(None, False), ({"protocol": "dynamixel2"}, False), ({"protocol": "feetech_st"}, True)]
+)
+def test_a_calibration_begins_with_the_nominal_scale_unless_the_file_has_one_of_the_same_protocol(section, kept):
+    kit, file = Kit(), load("phantomx")
+    scaled = tuple(replace(joint, units_per_rad=600.0, units_per_rad_neg=610.0) for joint in kit.settings.joints)
+    settings, file = replace(kit.settings, joints=scaled), replace(file, servos=section)
+    begun = CalibrationSession(kit.bus(), {1: "STS3215"}, settings, file, User(kit), 50.0).settings.joints
+    nominal = kit.settings.joints[0].units_per_rad
+    expected = (600.0, 610.0) if kept else (nominal, nominal)
+    assert {(joint.units_per_rad, joint.units_per_rad_neg) for joint in begun} == {expected}

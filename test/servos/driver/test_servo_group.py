@@ -21,6 +21,7 @@ from hexapod_control.servos.bus.bus_interface import (
 from hexapod_control.servos.bus.bus_timing import TURNAROUND_S, BusBudget
 from hexapod_control.servos.driver.group.board_loss import BoardLoss
 from hexapod_control.servos.driver.group.board_watch import MIN_SILENCE_S, QUERY_PERIOD_S, BoardWatch
+from hexapod_control.servos.driver.group.handshake import check_presence
 from hexapod_control.servos.driver.group.presence import FIRST_PING_S, PING_PERIOD_S, Presence
 from hexapod_control.servos.driver.group.read_schedule import SUPPLY_PERIOD_S, ReadSchedule
 from hexapod_control.servos.driver.group.servo_clock import ServoClock
@@ -101,6 +102,19 @@ def test_nothing_is_read_where_no_servo_answers():
     turns, presence = schedule(4)
     away(presence, *range(COUNT))
     assert turns.motion() == []
+
+
+# --- the start ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("answers", [[range(1, 7)], [range(1, 6), [6]]], ids=["all at once", "one later"])
+def test_all_are_identified_again_if_a_servo_has_not_answered(answers):
+    """One corrupt reply does not mean a missing servo."""
+    rest = iter([dict.fromkeys(ids, "model") for ids in answers])
+    bus = ScriptedBus(range(1, 7), {}, ManualClock())
+    bus.identify = lambda: next(rest)
+    assert check_presence(bus, JOINTS) == dict.fromkeys(range(1, 7), "model")
+    assert list(rest) == []
 
 
 # --- pings --------------------------------------------------------------------------------------------------

@@ -110,7 +110,7 @@ def test_a_brown_out_is_over_when_no_servo_is_silent_any_more(rig):
 
 
 @pytest.mark.parametrize(
-    ("policy", "request_", "armed", "reaction"),
+    ("policy", "request_", "on", "reaction"),
     [
         (OnLost.LEG, PlannerRequest.STOP, True, "the robot stops, and folds its leg away after 3 s: check"),
         (OnLost.HOLD, PlannerRequest.STOP, True, "the robot stops: check"),
@@ -118,14 +118,14 @@ def test_a_brown_out_is_over_when_no_servo_is_silent_any_more(rig):
         (OnLost.OFF, PlannerRequest.NOTHING, False, "torque off: check"),
     ],
 )
-def test_a_lost_servo_leads_to_the_policy_of_the_robot_file(policy, request_, armed, reaction):
+def test_a_lost_servo_leads_to_the_policy_of_the_robot_file(policy, request_, on, reaction):
     rig = ScriptedDriver(on_lost=policy).armed()
     rig.bus.silent = {rig.settings.ids[4]}
     rig.run(rig.settings.lost_after - 0.1)
     assert rig.driver.snapshot.planner_request is PlannerRequest.NOTHING
     rig.run(0.3)
     assert rig.driver.snapshot.planner_request is request_
-    assert rig.driver.armed == armed
+    assert rig.driver.armed == on
     assert any(f" s, {reaction}" in text for text in rig.texts())
 
 
@@ -162,8 +162,8 @@ def test_an_overloaded_servo_is_restarted_where_it_is(rig):
     assert rig.driver.armed
 
 
-@pytest.mark.parametrize(("policy", "armed"), [(OnSilence.HOLD, True), (OnSilence.OFF, False)])
-def test_missing_targets_switch_the_torque_off_only_with_that_policy(policy, armed):
+@pytest.mark.parametrize(("policy", "on"), [(OnSilence.HOLD, True), (OnSilence.OFF, False)])
+def test_missing_targets_switch_the_torque_off_only_with_that_policy(policy, on):
     rig = ScriptedDriver(on_silence=policy, silence_time=0.5).armed()
     for tick in range(10):
         rig.driver.take(lying() - 0.01 * tick, None, rig.clock())
@@ -174,10 +174,10 @@ def test_missing_targets_switch_the_torque_off_only_with_that_policy(policy, arm
     rig.run(0.3)
     assert rig.driver.armed  # half a second after the watchdog, not before
     rig.run(0.3)
-    assert rig.driver.armed == armed
+    assert rig.driver.armed == on
     events = [(event.kind, event.text) for event in rig.driver.events if event.kind == "silence"]
-    assert len(events) == (1 if armed else 2)
-    assert armed or events[1] == ("silence", "no joint_targets for 0.5 s: torque off; call arm")
+    assert len(events) == (1 if on else 2)
+    assert on or events[1] == ("silence", "no joint_targets for 0.5 s: torque off; call arm")
 
 
 def test_a_hot_servo_slows_the_joints_and_at_its_limit_the_robot_sits(rig):

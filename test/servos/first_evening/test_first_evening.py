@@ -175,6 +175,17 @@ def test_a_leg_that_looks_wrong_sends_to_the_stage_that_corrects_it(path):
     assert len(evening.user.shown("look like the picture?")) == 2
 
 
+@pytest.mark.parametrize("jammed", [False, True])
+def test_after_the_pose_in_the_air_the_torque_is_off_also_if_it_was_not_reached(path, jammed):
+    kit, seen = lying_kit(), []
+    if jammed:
+        kit.world.goal = lambda index, raw, duration: None
+    after = ("Enter begins", lambda: seen.append(kit.world.torques.any()) or "quit")
+    evening = FirstEvening(kit, path, [("Enter begins", None), after], only=["pose", "step"]).run()
+    assert bool(evening.user.shown("deg from its goal")) == jammed
+    assert seen == [False]
+
+
 def test_a_joint_that_does_not_reach_its_goal_in_the_air_is_named_with_how_far_it_is_off(path):
     kit = lying_kit()
     goal = kit.world.goal
@@ -377,7 +388,8 @@ def test_progress_comes_back_from_its_file(tmp_path_factory, done, voltage):
 def test_an_unusable_file_of_progress_is_a_new_beginning(tmp_path, text):
     file = FirstProgressFile(tmp_path / "mine.yaml")
     file.path.write_text(text)
-    assert file.read() == FirstProgress()
+    found = file.read()
+    assert (found.done, found.wire, found.voltage) == ({}, {}, 0.0)
 
 
 # --- the weight -----------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ import pytest
 
 from hexapod_control.servos.i2c import adapter_port
 from hexapod_control.servos.i2c.adapter_frames import REPLY, REQUEST, AdapterDecoder, decoded, frame
-from hexapod_control.servos.i2c.adapter_port import AdapterPort, TerminalLock
+from hexapod_control.servos.i2c.adapter_port import AdapterPort, TerminalLock, open_terminal
 from hexapod_control.servos.i2c.i2c_port import BusStuckError, I2cRead, I2cWrite, NoAcknowledgeError
 
 ASKED = (I2cWrite(0x41, b"\x02"), I2cRead(0x41, 3))
@@ -37,12 +37,25 @@ class Terminal:
         pass
 
 
+@pytest.fixture
+def path():
+    """A terminal."""
+    master, slave = os.openpty()
+    yield os.ttyname(slave)
+    os.close(master)
+    os.close(slave)
+
+
 @pytest.fixture(autouse=True)
 def steady(monkeypatch):
     """Steady time that passes only in sleeps."""
-    clock = SimpleNamespace(now=100.0)
-    clock.sleep = lambda seconds: setattr(clock, "now", clock.now + seconds)
-    monkeypatch.setattr(adapter_port, "time", SimpleNamespace(monotonic=lambda: clock.now, sleep=clock.sleep))
+    clock = SimpleNamespace(now=100.0, sleeps=[])
+
+    def sleep(seconds):
+        clock.now += seconds
+        clock.sleeps.append(seconds)
+
+    monkeypatch.setattr(adapter_port, "time", SimpleNamespace(monotonic=lambda: clock.now, sleep=sleep))
     return clock
 
 
@@ -97,17 +110,20 @@ def test_an_error_number_in_the_reply_is_that_of_the_first_message():
         AdapterPort(line, BUS).transfer(I2cWrite(0x41, b"\x02"), I2cRead(0x42, 3))
 
 
-def test_a_program_waits_a_fifth_of_a_second_for_its_turn_and_gets_it_when_the_other_has_finished(steady):
-    master, slave = os.openpty()
-    path = os.ttyname(slave)
+def test_a_program_waits_a_fifth_of_a_second_for_its_turn_and_gets_it_when_the_other_has_finished(steady, path):
     one, other = TerminalLock(path), TerminalLock(path)
     with one.held():
         with pytest.raises(BusStuckError, match=f"^{path}: "), other.held():
             pass
         assert 0.2 <= steady.now - 100.0 < 0.21
+    assert max(steady.sleeps) < 0.0006  # so long after the end of the other its turn begins at the latest
     with other.held():
         assert steady.now - 100.0 < 0.21
     for each in (one, other, other):
         each.close()
-    os.close(master)
-    os.close(slave)
+
+
+def test_several_programs_may_have_the_terminal_open(path):
+    for port in [open_terminal(path, 115_200) for _ in range(2)]:
+        assert (port.path, port.baud) == (path, 115_200)
+        port.close()

@@ -55,6 +55,22 @@ def test_a_duplicate_id_is_reported_among_servos_that_answer():
     assert "as new servos do" not in shared_text([5])
 
 
+@pytest.mark.parametrize("protocol", ["feetech_st", "ssc32"])
+def test_every_port_that_is_opened_is_closed(protocol):
+    kit, closed = Kit(protocol), []
+    kit.port.close = lambda: closed.append(True)
+    _, tried = swept(kit, 115_200)
+    assert len(closed) == len(tried) > 2
+
+
+def test_every_id_is_asked_only_once():
+    bus, asked = Kit().bus(), []
+    ping = bus.ping
+    bus.ping = lambda servo, tries: asked.append((servo, tries)) or ping(servo, tries)
+    assert len(listen(bus, IDS)[0]) == 18
+    assert asked == [(servo, 1) for servo in IDS]
+
+
 def test_the_limits_of_a_sweep_leave_out_the_rest():
     found, tried = swept(Kit(), 500_000, protocols=("dynamixel1",), bauds=(500_000,))
     assert [each.protocol for each in found] == ["feetech_st"]  # frames are the same: it says what it is

@@ -86,6 +86,15 @@ def test_a_servo_without_a_wire_goes_evenly_to_its_goal_no_faster_than_it_can_an
         assert found[7].speed == pytest.approx(math.copysign((moved - before) / step, end - 1000.0), abs=1e-6)
 
 
+def test_a_servo_without_a_wire_turns_by_6_radians_per_second():
+    clock = Clock()
+    bus = LoopbackBus((1,), positions={1: 0.0}, clock=clock)
+    bus.torque((1,), True)
+    bus.write_goals({1: 4095}, 0.0)
+    clock.now += 0.5
+    assert bus.read((1,), ServoQuantity.POSITION)[1].position == round(3.0 * STEPS_4096.per_rad)
+
+
 def test_a_bus_without_a_wire_counts_frames_and_refuses_what_no_bus_has():
     bus = LoopbackBus((1, 2), clock=Clock())
     assert set(bus.identify()) == {1, 2}

@@ -100,6 +100,20 @@ def test_writing_the_default_of_the_reference_changes_nothing(read, key):
     assert read(written) == read(f"{{{part}: {{{DEFAULTS[key]}}}}}")
 
 
+ADDRESSES = {  # with the address pins on ground, as on most boards
+    **dict.fromkeys(["imu: mpu6050", "imu: mpu9250", "imu: icm20948"], 0x68),
+    "imu: bno055": 0x28,
+    **dict.fromkeys(["battery: ina219", "battery: ina226"], 0x40),
+    **dict.fromkeys(["battery: ads1115", "battery: ads7830"], 0x48),
+}
+
+
+@pytest.mark.parametrize("given", ADDRESSES)
+def test_without_an_address_a_chip_has_that_of_its_data_sheet(read, given):
+    part, chip = given.split(": ")
+    assert getattr(read(f"{{{part}: {{chip: {chip}}}}}"), part).address == ADDRESSES[given]
+
+
 def test_a_battery_has_the_options_of_its_chip_only(read):
     found = read("{battery: {chip: ina219, address: 0x45, shunt: 0.01}}").battery
     assert (found.address, found.shunt, found.divider) == (0x45, 0.01, 1.0)

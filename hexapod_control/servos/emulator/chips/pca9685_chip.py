@@ -111,7 +111,7 @@ class Pca9685Chip:
             for channel in range(CHANNELS):
                 self._set(LED0 + 4 * channel + register - ALL_LED, value)
         elif LED0 <= register <= LED15_OFF_H:
-            self.registers[register] = value & (LED_MASK if (register - LED0) % 2 else 0xFF)
+            self.registers[register] = value & (LED_MASK if register % 2 else 0xFF)  # high bytes are odd
         elif register == MODE2:
             self.registers[register] = value & 0x1F
         elif SUBADR1 <= register <= ALLCALLADR:

@@ -76,6 +76,13 @@ def test_a_target_counts_for_three_to_four_and_a_half_tenths_of_a_second(ticks):
     assert watched(watch, 0.24, [1.0] * 18, STILL).latest is not None
 
 
+@pytest.mark.parametrize("ticks", range(8))
+def test_a_joint_that_reaches_a_short_lived_target_late_follows(ticks):
+    watch = watched(JointWatch(), ticks * DT, STILL, STILL)
+    watched(watch, 0.04, [1.0] * 18, STILL)
+    assert watched(watch, 0.26, STILL, [1.0] * 18).latest is None
+
+
 def test_unknown_joints_and_another_number_of_legs_start_over():
     watch = watched(JointWatch(), 1.0, STILL, off((7, 0.3)))
     watch.step(DT, STILL, None)
