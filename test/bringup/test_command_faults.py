@@ -114,8 +114,8 @@ def test_only_the_newest_command_of_a_flood_is_used(bench):
 def test_a_step_of_the_wall_clock_while_walking_is_no_stop_and_no_jump(bench, monkeypatch, stamped, step):
     """A time server steps all clocks of the machine but the steady one."""
     node = bench.planner(enable_stamped_cmd_vel=stamped)
-    rows, original = [], node.output.targets
-    node.output.targets = lambda plan, *rest, **more: (rows.append(plan.joint_angles), original(plan, *rest, **more))
+    rows, original = [], node.output.publish_targets
+    node.output.publish_targets = lambda plan, *rest, **more: (rows.append(plan.joint_angles), original(plan, *rest, **more))
 
     def command():
         if not stamped:

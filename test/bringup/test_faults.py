@@ -181,8 +181,8 @@ def test_simulated_time_without_a_clock_is_an_error_within_two_seconds_and_the_w
 def test_a_jump_of_simulated_time_is_neither_a_jump_of_the_robot_nor_a_stuck_command(bench, jump):
     node = bench.planner(use_sim_time=True, enable_stamped_cmd_vel=True)
     rows = []
-    original = node.output.targets
-    node.output.targets = lambda plan, *rest, **more: (rows.append(plan.joint_angles), original(plan, *rest, **more))
+    original = node.output.publish_targets
+    node.output.publish_targets = lambda plan, *rest, **more: (rows.append(plan.joint_angles), original(plan, *rest, **more))
     publisher = bench.publisher(TwistStamped, "cmd_vel")
 
     def advance(count):

@@ -22,7 +22,7 @@ def test_answers_in_a_terminal_survive_quit_and_become_a_robot_file(tmp_path):
             window.until(lambda: window.text.endswith(f"[{proposal}]: "), f"the proposal {proposal}")  # noqa: B023
             window.type(f"{text}\n")
         window.until(lambda: window.process.poll() is not None, "the end")
-        window.until(lambda: "goes on" in window.text, "the last line")
+        window.until(lambda: "to continue" in window.text, "the last line")
         assert window.process.returncode == 1 and "must differ" in " ".join(window.text.split())
         assert (
             "one of: 6 rows, 4 rows" in window.text

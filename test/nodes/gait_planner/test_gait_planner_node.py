@@ -595,7 +595,7 @@ def test_every_message_of_a_tick_has_the_stamp_of_its_begin(bench):
 def test_a_failed_tick_is_a_fault_and_repeats_the_last_targets_at_rest_other_failures_are_a_stop(bench):
     ticks = Ticks(bench)
     node, sent = ticks.node, []
-    node.output.targets = lambda plan, stamp, moving=True: sent.append((plan, moving))
+    node.output.publish_targets = lambda plan, stamp, moving=True: sent.append((plan, moving))
     ticks.tick(0.0)
     ticks.tick(0.02)
     plan = node.output.last

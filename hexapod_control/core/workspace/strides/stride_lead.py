@@ -26,7 +26,7 @@ from hexapod_control.core.workspace.strides.stride_regions import HEADINGS, LegS
 from hexapod_control.core.workspace.swing_limits import STRIDE_SHARE
 
 ENOUGH = 0.005  # [m] between neighbouring legs: at less than 3 mm the walk stops
-LEAD_SHARES = (1.0, 0.4, 0.3, 0.2, 0.1)  # of the displacement of the centres, tried in turn; the last one if all fail
+LEAD_SHARES = (1.0, 0.4, 0.3, 0.2)  # of the displacement of the centres, tried in turn; the last one if all fail
 
 
 def max_lead(robot: Robot, gait: Gait, strides: Sequence[LegStrides]) -> float:
