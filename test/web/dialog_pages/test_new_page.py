@@ -118,7 +118,7 @@ def keep_an_implausible_answer(desk):
 def restart(desk):
     """A restart continues at the open question with all answers."""
     output, code = desk.stop()
-    assert code == 130 and "goes on" in output and not (desk.folder / "mine.yaml").exists()
+    assert code == 130 and "to continue" in output and not (desk.folder / "mine.yaml").exists()
     desk.start()
     desk.page.js("globalThis.old = true")
     desk.page.call("Page.navigate", url=desk.url)

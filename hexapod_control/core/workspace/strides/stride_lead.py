@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from hexapod_control.core.gait.gait_table import Gait
 from hexapod_control.core.kinematics.arrays import Array
+from hexapod_control.core.kinematics.leg_batch import joints_at_contacts
 from hexapod_control.core.kinematics.leg_clearance import LegNeighbours
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.robot import Robot
@@ -26,15 +27,30 @@ from hexapod_control.core.workspace.strides.stride_regions import HEADINGS, LegS
 from hexapod_control.core.workspace.swing_limits import STRIDE_SHARE
 
 ENOUGH = 0.005  # [m] between neighbouring legs: at less than 3 mm the walk stops
+MAX_KNEE_OVERHANG = 0.02  # [m] horizontally, of a knee over its foot
 LEAD_SHARES = (1.0, 0.4, 0.3, 0.2)  # of the displacement of the centres, tried in turn; the last one if all fail
 
 
 def max_lead(robot: Robot, gait: Gait, strides: Sequence[LegStrides]) -> float:
-    """The share of its displacement by which a leg may be ahead of its neighbours; infinite if legs never meet."""
-    if not strides:
+    """The share of its displacement by which a leg may be ahead of its neighbours; infinite if legs never meet.
+
+    Also infinite for legs whose knees are far outside of their feet: seen from above, these are no lines to their feet.
+    """
+    if not strides or _knee_overhang(robot) > MAX_KNEE_OVERHANG:
         return math.inf
     share = next((each for each in LEAD_SHARES if _keeps_apart(robot, gait, strides, each)), LEAD_SHARES[-1])
     return share if share < 1.0 else math.inf
+
+
+def _knee_overhang(robot: Robot) -> float:
+    """How much farther than its foot a knee is from the hip in the neutral stance [m], for the most bent leg."""
+    most = -math.inf
+    for leg in robot.legs:
+        contact = np.array(leg.foothold[0]), np.array(leg.foothold[1]), np.array(0.0)
+        femur = joints_at_contacts(leg, robot.foot_radius, robot.walk.height, contact).joints[1].item()
+        knee = leg.coxa.length + leg.femur.length * math.cos(femur)
+        most = max(most, knee - math.dist(leg.foothold, leg.hip[:2]))
+    return most
 
 
 def _keeps_apart(robot: Robot, gait: Gait, strides: Sequence[LegStrides], lead: float) -> bool:

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.drives import DT, robot, standing_planner
+from support.paths import DATA
 
 from hexapod_control.config.robots.rules.foothold_choice import with_footholds
 from hexapod_control.core.kinematics.leg_clearance import LegNeighbours
@@ -98,3 +99,7 @@ def test_close_legs_move_their_centres_in_step_with_their_neighbours():
         plan = planner.step(DT)
         assert plan.blocked is None
     assert plan.twist == ZERO and all(plan.planted)
+
+
+def test_legs_with_knees_far_outside_of_their_feet_are_no_lines_from_above_and_move_their_centres_at_once():
+    assert Capabilities.of(robot(str(DATA / "robots" / "rows_6.yaml"))).strides.max_lead == math.inf
