@@ -115,7 +115,12 @@ def test_a_step_of_the_wall_clock_while_walking_is_no_stop_and_no_jump(bench, mo
     """A time server steps all clocks of the machine but the steady one."""
     node = bench.planner(enable_stamped_cmd_vel=stamped)
     rows, original = [], node.output.publish_targets
-    node.output.publish_targets = lambda plan, *rest, **more: (rows.append(plan.joint_angles), original(plan, *rest, **more))
+
+    def publish(plan, *rest, **more):
+        rows.append(plan.joint_angles)
+        original(plan, *rest, **more)
+
+    node.output.publish_targets = publish
 
     def command():
         if not stamped:

@@ -182,7 +182,12 @@ def test_a_jump_of_simulated_time_is_neither_a_jump_of_the_robot_nor_a_stuck_com
     node = bench.planner(use_sim_time=True, enable_stamped_cmd_vel=True)
     rows = []
     original = node.output.publish_targets
-    node.output.publish_targets = lambda plan, *rest, **more: (rows.append(plan.joint_angles), original(plan, *rest, **more))
+
+    def publish(plan, *rest, **more):
+        rows.append(plan.joint_angles)
+        original(plan, *rest, **more)
+
+    node.output.publish_targets = publish
     publisher = bench.publisher(TwistStamped, "cmd_vel")
 
     def advance(count):
