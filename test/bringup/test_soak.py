@@ -45,6 +45,8 @@ KILL_PERIOD_S = 20.0 if SOAK else 9.0  # a node that crashes three times within 
 CALM_S = 10.0  # [s] of the robot's time without crashes at the end, in which restarted nodes are discovered
 WARM_UP_S = 20.0 if SOAK else 9.0  # from the start of a process, after which its memory must not grow
 MAX_GROWTH = 5e6  # [bytes] of the resident memory of a node
+# In half a minute gait_planner may compute its first tables for lost legs: 15 MB once, 18 MB after six, more for pairs.
+MAX_PLANNER_GROWTH = MAX_GROWTH if SOAK else 50e6  # [bytes]
 KILLED = ("inverse_kinematics", "odometry", "gait_planner", "odometry")
 WORDS = (*joint_names(LEGS), *LEGS, *gaits(robot()), *known_motions())
 DEFECT = re.compile(r"report (it|this)|Traceback")
@@ -228,7 +230,9 @@ class SoakedGraph:
     def assert_sound(self):
         """Fails if a callback has failed or the memory of a node has grown."""
         assert not [line for line in self.log.read_text().splitlines() if DEFECT.search(line)]
-        assert {name: growth for name, growth in self.memory.growth.items() if growth > MAX_GROWTH} == {}
+        growth = self.memory.growth
+        assert growth.pop("gait_planner", 0) <= MAX_PLANNER_GROWTH
+        assert {name: grown for name, grown in growth.items() if grown > MAX_GROWTH} == {}
 
 
 def test_a_robot_on_emulated_servos_walks_after_random_input_on_everything(bench, wire, tmp_path):
