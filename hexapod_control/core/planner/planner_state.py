@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import NamedTuple, Protocol, Self
+from typing import NamedTuple, Protocol, Self, TypeVar
 
 from hexapod_control.core.gait.gait_table import AUTO
 from hexapod_control.core.kinematics.leg_kinematics import LegJoints
@@ -12,7 +12,7 @@ from hexapod_control.core.kinematics.whole_body import WholeBodyPose
 from hexapod_control.core.planner.requests import Request
 from hexapod_control.core.planner.tick_limiter import TickLimiter
 from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
-from hexapod_control.core.posture.posture_sequences import PostureSequences
+from hexapod_control.core.posture.posture_sequences import PostureMove, PostureSequences
 from hexapod_control.core.posture.walking_legs import WalkingLegs
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.sensing.mishaps.mishap_watch import MishapWatch
@@ -22,6 +22,7 @@ from hexapod_control.core.walking.walk_settings import WalkSettings
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.twist_limits import change_towards
 
+AnyMove = TypeVar("AnyMove", bound=PostureMove)
 PAUSE_TIME_S = 0.25  # [s] in which a stopped posture move comes to rest
 NO_POSE = "the pose is not known yet: no joint_states have arrived; start or arm the driver"
 TORQUE_OFF = "the torque is off: call arm, after an emergency stop first estop with false and reset_fault, then stand"
@@ -91,6 +92,22 @@ class PlannerContext:
         """Ramps the pace towards a goal (0 to 1) for `dt` [s]: from 1 to 0 in PAUSE_TIME_S. Returns the pace."""
         self.pace = change_towards(self.pace, goal, dt / PAUSE_TIME_S)
         return self.pace
+
+    def advance_first(self, moves: list[AnyMove], dt: float, pace_goal: float = 1.0) -> WholeBodyPose | None:
+        """Advances the first of some moves by `dt` [s] at a pace that goes to `pace_goal`. Returns None at pace 0."""
+        pace = self.change_pace(pace_goal, dt)
+        if pace <= 0.0:
+            return None
+        moves[0], pose = self.limiter.advance(moves[0], self.joints, dt, pace)
+        return pose
+
+
+def remove_finished(moves: list[AnyMove]) -> AnyMove | None:
+    """Removes the first of some moves if it is done. Returns it if it was the last one."""
+    if not moves[0].done:
+        return None
+    finished = moves.pop(0)
+    return None if moves else finished
 
 
 class StateReply(NamedTuple):

@@ -17,7 +17,14 @@ from hexapod_control.core.kinematics.leg_kinematics import LegJoints
 from hexapod_control.core.kinematics.se2 import ZERO
 from hexapod_control.core.kinematics.whole_body import WholeBodyPose
 from hexapod_control.core.planner import request_handling
-from hexapod_control.core.planner.planner_state import AtRest, PlannerContext, PlannerState, PoseOrigin, StateReply
+from hexapod_control.core.planner.planner_state import (
+    AtRest,
+    PlannerContext,
+    PlannerState,
+    PoseOrigin,
+    StateReply,
+    remove_finished,
+)
 from hexapod_control.core.planner.requests import (
     BodyPoseRequest,
     FeetMoveRequest,
@@ -117,18 +124,11 @@ class Transition:
 
     def advance(self, dt: float, context: PlannerContext) -> WholeBodyPose | None:
         """Continues the present move for `dt` [s], unless it is halted."""
-        pace = context.change_pace(self.pace_goal, dt)
-        if pace <= 0.0:
-            return None
-        self.moves[0], pose = context.limiter.advance(self.moves[0], context.joints, dt, pace)
-        return pose
+        return context.advance_first(self.moves, dt, self.pace_goal)
 
     def after_tick(self, plan: TickPlan, dt: float, context: PlannerContext) -> PlannerState:
         """Continues with the next move after a tick of `dt` [s]; after the last one, enters the final state."""
-        if not self.moves[0].done:
-            return self
-        del self.moves[0]
-        if self.moves:
+        if not remove_finished(self.moves):
             return self
         if self.goal is None:
             return Lying()

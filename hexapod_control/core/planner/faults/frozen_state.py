@@ -10,7 +10,7 @@ from hexapod_control.core.kinematics.body_pose import NEUTRAL
 from hexapod_control.core.kinematics.whole_body import WholeBodyPose
 from hexapod_control.core.planner import request_handling
 from hexapod_control.core.planner.faults.joint_relief import relief
-from hexapod_control.core.planner.planner_state import PlannerContext, PlannerState, StateReply
+from hexapod_control.core.planner.planner_state import PlannerContext, PlannerState, StateReply, remove_finished
 from hexapod_control.core.planner.requests import (
     BodyPoseRequest,
     FeetMoveRequest,
@@ -148,16 +148,12 @@ class Folding:
 
     def advance(self, dt: float, context: PlannerContext) -> WholeBodyPose | None:
         """Continues the present move for `dt` [s]."""
-        pace = context.change_pace(1.0, dt)
-        self.moves[0], pose = context.limiter.advance(self.moves[0], context.joints, dt, pace)
-        return pose
+        return context.advance_first(self.moves, dt)
 
     def after_tick(self, plan: TickPlan, dt: float, context: PlannerContext) -> PlannerState:
         """After a tick of `dt` [s]: rises if the last move is done, unless the robot is still tilted."""
-        if not self.moves[0].done:
-            return self
-        last = self.moves.pop(0)
-        if self.moves:
+        last = remove_finished(self.moves)
+        if last is None:
             return self
         if not self.rises:
             return Lying()

@@ -19,7 +19,13 @@ from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.kinematics.whole_body import WholeBodyPose
 from hexapod_control.core.planner import request_handling
 from hexapod_control.core.planner.faults.unknown_state import Unknown
-from hexapod_control.core.planner.planner_state import PlannerContext, PlannerState, PoseOrigin, StateReply
+from hexapod_control.core.planner.planner_state import (
+    PlannerContext,
+    PlannerState,
+    PoseOrigin,
+    StateReply,
+    remove_finished,
+)
 from hexapod_control.core.planner.requests import (
     HaltRequest,
     PoseTrackingRequest,
@@ -100,20 +106,16 @@ class LegChange:
 
     def advance(self, dt: float, context: PlannerContext) -> WholeBodyPose | None:
         """Advances the move of the leg, or the walk until it rests, by `dt` [s]."""
-        pace = context.change_pace(1.0, dt)
         if self.moves:
-            self.moves[0], pose = context.limiter.advance(self.moves[0], context.joints, dt, pace)
-            return pose
+            return context.advance_first(self.moves, dt)
         self.walk.sense(None, None)
-        self.walk, pose = context.limiter.advance(self.walk, context.joints, dt, pace)
+        self.walk, pose = context.limiter.advance(self.walk, context.joints, dt, context.change_pace(1.0, dt))
         return pose
 
     def after_tick(self, plan: TickPlan, dt: float, context: PlannerContext) -> PlannerState:
         """Starts the next part when one is finished, after a tick of `dt` [s]."""
         if self.moves:
-            if self.moves[0].done:
-                del self.moves[0]
-            return self if self.moves else self._after_moves(context)
+            return self._after_moves(context) if remove_finished(self.moves) else self
         if not self.walk.state.in_neutral_stance:
             return self
         if context.legs.lost == self.goal.lost:
@@ -162,16 +164,11 @@ class LyingLegChange:
 
     def advance(self, dt: float, context: PlannerContext) -> WholeBodyPose | None:
         """Advances the move of the leg by `dt` [s]."""
-        pace = context.change_pace(1.0, dt)
-        self.moves[0], pose = context.limiter.advance(self.moves[0], context.joints, dt, pace)
-        return pose
+        return context.advance_first(self.moves, dt)
 
     def after_tick(self, plan: TickPlan, dt: float, context: PlannerContext) -> PlannerState:
         """Starts the next move after a tick of `dt` [s]; after the last one, the robot lies without the leg."""
-        if not self.moves[0].done:
-            return self
-        del self.moves[0]
-        if self.moves:
+        if not remove_finished(self.moves):
             return self
         context.change_legs(self.goal)
         return Lying()
