@@ -1,8 +1,8 @@
 """Turns the commanded twist into the executed one: limited, ramped, and slowed down if the feet need it.
 
 This is the only place in the core where a command is limited: `SpeedLimiter` scales it uniformly to what settings, legs
-and servos allow, which keeps the curvature of the path, and returns the required swing time. Executed twist and swing
-time then follow with bounded rates. Twists are in base_footprint.
+and servos allow, which keeps the curvature of the path, and returns the required swing time and lift. Executed twist,
+swing time and lift then follow with bounded rates. Twists are in base_footprint.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from hexapod_control.core.workspace.twist_limits import (
 )
 
 SWING_TIME_RATE = 0.5  # [s/s] by which the swing time may change
+LIFT_RATE = 1.0  # [1/s] by which the share of the lift height may rise, as the robot slows down
 ROUGH_ACCELERATION = 3.0  # factor on the acceleration on rough ground, where feet slow the walk down repeatedly
 CATCH_UP_SHARE = 0.1  # of the command, by which the robot walks faster at most to regain lost time
 MOST_LOST_S = 1.0  # time that it regains at most
@@ -36,7 +37,7 @@ ROUGH_STRIDE_SHARE = 0.85  # length of strides on rough ground, relative to stea
 
 
 class SpeedControl:
-    """Command, executed twist and swing time of a walk; `ramp` and `change_swing_time` advance them by one tick."""
+    """Command, executed twist, swing time and lift of a walk; `ramp` and `change_swing` advance them by one tick."""
 
     __slots__ = (
         "_limiter",
@@ -46,6 +47,7 @@ class SpeedControl:
         "_swing_time_scale",
         "command",
         "halted",
+        "lift_share",
         "swing_time",
         "twist",
     )
@@ -61,6 +63,7 @@ class SpeedControl:
         self.halted = False  # feet stay where they are until the next command
         self.twist = ZERO  # executed
         self.swing_time = capabilities.robot.walk.swing_time  # [s]
+        self.lift_share = 1.0  # of the lift height that the settings allow
 
     def change_settings(self, settings: WalkSettings) -> None:
         """Applies limits, tempo and speed share."""
@@ -83,7 +86,7 @@ class SpeedControl:
     def limit(
         self, conditions: SpeedConditions, at_best: SpeedConditions, next_gaits: Sequence[Gait], share: float
     ) -> SpeedLimit:
-        """Returns the possible twist and swing time for a share of the command, in the present and the next gaits.
+        """Returns the possible twist and its strides for a share of the command, in the present and the next gaits.
 
         Limits that are a share of the robot's speed refer to its speed under the conditions `at_best`.
         """
@@ -116,9 +119,13 @@ class SpeedControl:
             limits = self._limiter.accelerations(conditions, self.swing_time, self._limits, scale)
             self.twist = ramp_towards(self.twist, goal, *limits, dt)
 
-    def change_swing_time(self, dt: float, goal: float) -> None:
-        """Ramps the swing time towards a goal [s] for `dt` [s]."""
-        self.swing_time = change_towards(self.swing_time, goal, SWING_TIME_RATE * dt)
+    def change_swing(self, dt: float, swing_time: float, lift_share: float) -> None:
+        """Ramps the swing time [s] and the share of the lift height towards goals for `dt` [s].
+
+        A lift becomes lower at once, as the robot speeds up, and higher as it slows down.
+        """
+        self.swing_time = change_towards(self.swing_time, swing_time, SWING_TIME_RATE * dt)
+        self.lift_share = min(lift_share, self.lift_share + LIFT_RATE * dt)
 
     def slow_down(self, share: float) -> None:
         """Scales the executed twist by a share (0 to 1) at once."""

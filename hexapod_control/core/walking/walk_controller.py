@@ -178,7 +178,7 @@ class WalkController:
     # --- speed limits --------------------------------------------------------------------------------
 
     def limit(self) -> SpeedLimit:
-        """Returns the possible twist and swing time for the present command."""
+        """Returns the possible twist and its strides for the present command."""
         next_gaits = self._gaits.next_gaits(self._motion)
         return self._speed.limit(self._conditions, self._at_best, next_gaits, self._recovery.speed_share)
 
@@ -212,7 +212,7 @@ class WalkController:
         body.sway.prepare(body.walking_goal, motion.clock.gait.sway)
         body.sway.step(dt / speed.swing_time, motion)
         stance = stances.at(body.height)
-        demand = StrideDemand(stance, motion.clock.gait, body.region_share, limit.moved, limit.twist)
+        demand = StrideDemand(stance, motion.clock.gait, body.region_share, limit.adaptation.moved, limit.twist)
         strides = self._strides.step(demand, speed.twist, speed.swing_time, motion)
         guided_legs.prepare_feet(robot, motion.feet, body, previous)
         if not motion.running or speed.swing_time >= limit.swing_time - 1e-9:  # a rising swing time prolongs stances
@@ -243,7 +243,7 @@ class WalkController:
         return self._whole_body_pose(previous)
 
     def _change_speed(self, dt: float, limit: SpeedLimit, strides: Strides) -> None:
-        """Ramps twist and swing time towards the limit, slowed by the region guard and by waiting lift-offs."""
+        """Ramps twist and swings towards the limit, slowed by the region guard and by waiting lift-offs."""
         motion, speed = self._motion, self._speed
         goal = limit.twist.scaled(self._strides.speed_share) if motion.running or speed.halted else ZERO
         swing_time, roughness = limit.swing_time, 0.0
@@ -255,7 +255,8 @@ class WalkController:
         if motion.terrain is not None:
             gait = motion.clock.gait
             swing_time = stretched_swing_time(swing_time, motion.terrain.stretch, speed.twist, gait, strides)
-        speed.change_swing_time(dt, swing_time)
+        speed.change_swing(dt, swing_time, limit.adaptation.lift_share)
+        motion.lift_share = speed.lift_share
         if not speed.twist.is_zero:
             speed.slow_down(motion.allowed_share(speed.twist, dt, speed.swing_time, strides))
             speed.note_lost_time(dt, roughness)

@@ -2,11 +2,12 @@
 
 Two limits apply to every leg: in a swing no joint may exceed a share of its no-load speed, and half a stride must stay
 inside the stride region. Both limit the speed of the foothold over the ground, and depend on its heading, the bend of
-its path, the swing time, the duty factor and the body height. Two polar tables per leg hold the limit, for strides
-about the neutral foothold and about the moved centre; half a turn is enough, as a backward stride is a forward stride
-reversed. Joint speed is not monotone in the swing time (a longer swing lifts slower but strides farther), so the swing
-time is searched: the one nearest to the nominal at which the whole twist is possible. If there is none, the twist is
-scaled down at the best one, which keeps its curvature.
+its path, the swing time, the duty factor and the body height. Polar tables per leg hold the limit, for strides about
+the neutral foothold and about the moved centre, with the full and the least lift; half a turn is enough, as a backward
+stride is a forward stride reversed. Joint speed is not monotone in the swing time (a longer swing lifts slower but
+strides farther), so the swing time is searched: the one nearest to the nominal at which the whole twist is possible. If
+there is none, the stride centres move as far as needed, and then the swings become lower. If that is not enough, the
+twist is scaled down at the best swing time, which keeps its curvature.
 See docs/architecture/walking-mathematics.md, "Speed envelope".
 """
 
@@ -27,11 +28,14 @@ from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.leg_batch import joints_at_contacts
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.robot import Leg, Robot
-from hexapod_control.core.workspace.stance_regions import StanceRegions, StanceRegionTable
+from hexapod_control.core.workspace.stance_regions import StanceRegionTable
 from hexapod_control.core.workspace.strides.foot_paths import UnitMotion, foot_positions
 from hexapod_control.core.workspace.strides.stride_regions import (
     BENDS,
+    CORNERS,
     HEADINGS,
+    USUAL,
+    Adaptation,
     Strides,
     StridesByMotion,
     split_region_share,
@@ -46,8 +50,8 @@ from hexapod_control.core.workspace.swing_limits import (
     shortest_swing,
 )
 
-FULL_DISPLACEMENT_GAIN = 0.05  # relative gain in speed from which the full displacement is used
-EASY_LOAD = 0.95  # share of the possible load: strides move away from the neutral footholds only above it
+FULL_GAIN = 0.05  # relative gain in speed from which strides adapt as far as needed
+EASY_LOAD = 0.95  # share of the possible load: strides adapt to the speed only above it
 LOAD_ROUNDING = 1e-9  # by which the load of a limited twist may exceed 1
 MIN_SPEED = 1e-6  # [m/s] in the tables
 STRIDE_LENGTHS = 8  # lengths of strides, from 0 to the whole region
@@ -64,13 +68,15 @@ class SpeedLimit:
 
     twist: Twist
     swing_time: float  # [s]
-    moved: float = 0.0  # share (0 to 1) of the displacement of the stride centres
+    adaptation: Adaptation = USUAL  # of the strides
 
 
-def _inverse_speeds(leg: Leg, robot: Robot, height: float, strides: StridesByMotion, stance_time: float) -> Array:
+def _inverse_speeds(
+    leg: Leg, robot: Robot, height: float, strides: StridesByMotion, stance: float, lift: float
+) -> Array:
     """The least time per path [s/m] of a foot with every joint under its limit, by (bend, swing time, heading).
 
-    `stance_time` is in swing times. The last heading is that of turning on the spot, in the last bend.
+    `stance` is in swing times, `lift` in [m]. The last heading is that of turning on the spot, in the last bend.
     """
     swings = np.array(SWING_TIME_SCALES) * robot.walk.swing_time
     # The body's motion past a foot of unit speed: straight, or about a centre of rotation as far as the body's.
@@ -81,28 +87,12 @@ def _inverse_speeds(leg: Leg, robot: Robot, height: float, strides: StridesByMot
     heading[:, TURNING_HEADING] = 1j * centres[:, TURNING_HEADING] / distance[:, TURNING_HEADING]
     rate = np.array(BENDS)[:, None] / distance
     motion = UnitMotion((heading - 1j * rate * centres)[..., None, None], rate[..., None, None])
-    travels = 2.0 * STRIDE_SHARE / stance_time * radii[..., None] * np.linspace(0.0, 1.0, STRIDE_LENGTHS)
-    path = foot_positions(motion, travels[..., None], stance_time, centres[..., None, None], PROGRESS)
-    contacts = path.real, path.imag, robot.walk.lift_height * travel_and_lift(PROGRESS)[1]
+    travels = 2.0 * STRIDE_SHARE / stance * radii[..., None] * np.linspace(0.0, 1.0, STRIDE_LENGTHS)
+    path = foot_positions(motion, travels[..., None], stance, centres[..., None, None], PROGRESS)
+    contacts = path.real, path.imag, lift * travel_and_lift(PROGRESS)[1]
     times = shortest_swing(leg, joints_at_contacts(leg, robot.foot_radius, height, contacts).joints)
     speeds = (max_travels(travels, times, swings) / swings[:, None, None]).swapaxes(0, 1)
     found: Array = 1.0 / np.maximum(speeds, MIN_SPEED)
-    return found
-
-
-def swing_loads(robot: Robot, stance: StanceRegions, leg: int, twist: Twist, swing_time: float, ends: Array) -> Array:
-    """Joint speeds (K, K) over their limit, in swings from `ends` (K,) [m] behind the foothold to `ends` ahead."""
-    x, y = stance.footholds[leg]
-    vx, vy = twist.vx - twist.wz * y, twist.vy + twist.wz * x
-    speed = math.hypot(vx, vy)
-    stride_travel = speed * swing_time
-    behind, ahead = ends[:, None, None], ends[None, :, None]
-    reach = travel_and_lift(PROGRESS)[0] * (behind + ahead + stride_travel) - PROGRESS * stride_travel - behind
-    heading = complex(vx, vy) / speed if speed > 0.0 else 1.0 + 0.0j
-    path = np.asarray(complex(x, y) + heading * reach)
-    contacts = path.real, path.imag, robot.walk.lift_height * travel_and_lift(PROGRESS)[1]
-    joints = joints_at_contacts(robot.legs[leg], robot.foot_radius, stance.height, contacts).joints
-    found: Array = shortest_swing(robot.legs[leg], joints) / swing_time
     return found
 
 
@@ -147,30 +137,30 @@ class SpeedEnvelope:
             stance_time: [self._table(robot, h, stance_time) for h in self._heights]
             for stance_time in {gait.stance for gait in gaits.values()}
         }
-        self.moves_centres = True  # in the fastest gait
+        self.adapts_strides = True  # in the fastest gait
         self.stride_shares: Mapping[str, float] = {}  # by gait: share of the regions that strides use; 1 if absent
 
     def _table(self, robot: Robot, row: int, stance_time: float) -> list[list[list[list[array[float]]]]]:
         """Inverse speeds [s/m] by leg, bend, swing time and heading, for a stance time [swing times].
 
-        First about the neutral footholds; then, for the stance time of the gait that moves them, about moved centres.
+        For all CORNERS with the stance time of the gait that adapts its strides, else only for usual strides.
         """
-        height = self._stances.rows[row].height
+        height, lift = self._stances.rows[row].height, robot.walk.lift_height
         return [
             [
                 [
                     [array("d", headings) for headings in bend]
-                    for bend in _inverse_speeds(leg, robot, height, strides, stance_time)
+                    for bend in _inverse_speeds(leg, robot, height, strides, stance_time, corner.lift_share * lift)
                 ]
-                for leg, strides in zip(robot.legs, self._strides.at_row(row, moved), strict=True)
+                for leg, strides in zip(robot.legs, self._strides.at_row(row, corner.moved), strict=True)
             ]
-            for moved in ((0.0, 1.0) if stance_time == self._strides.gait.stance else (0.0,))
+            for corner in (CORNERS if stance_time == self._strides.gait.stance else (USUAL,))
         ]
 
     def with_stride_shares(self, shares: Mapping[str, float]) -> SpeedEnvelope:
         """The same tables for strides that use only a share of the regions, by name of the gait."""
         shorter = copy(self)
-        shorter.stride_shares, shorter.moves_centres = shares, False
+        shorter.stride_shares, shorter.adapts_strides = shares, False
         return shorter
 
     def _between(self, height: float) -> tuple[int, int, float]:
@@ -197,7 +187,7 @@ class SpeedEnvelope:
         return feet
 
     def _load(
-        self, gait: Gait, height: float, moved: float, radii_share: float, feet: Sequence[_MovingFoot], swing: int
+        self, gait: Gait, height: float, how: Adaptation, radii_share: float, feet: Sequence[_MovingFoot], swing: int
     ) -> float:
         """Highest speed of these feet relative to the limit (1) at a swing time (index), in a share of the radii."""
         low, high, high_weight = self._between(height)
@@ -205,10 +195,10 @@ class SpeedEnvelope:
         half_stance = 0.5 * gait.stance * self._swing[swing] / STRIDE_SHARE
         half_stance /= radii_share * self.stride_shares.get(gait.name, 1.0)
         weighted = [
-            (weight, table[h][m])
+            (weight, table[h][corner])
             for h, height_weight in ((low, 1.0 - high_weight), (high, high_weight))
-            for m, weight in ((0, height_weight * (1.0 - moved)), (1, height_weight * moved))
-            if weight > 0.0
+            for corner, corner_weight in enumerate(how.weights())
+            if (weight := height_weight * corner_weight) > 0.0
         ]
         worst = 0.0
         for row, speed, places, stretch in feet:
@@ -231,63 +221,70 @@ class SpeedEnvelope:
         """The twist, scaled down to what is possible in a gait and in `next_gaits`, and its swing time.
 
         The swing time is the possible one nearest to `tempo`, a factor on the robot's. `height` is that of base_link
-        [m]; `region_share` is what the body pose leaves of the regions (REGION_SHARES). Only the fastest gait moves
-        its stride centres.
+        [m]; `region_share` is what the body pose leaves of the regions (REGION_SHARES). Only the fastest gait adapts
+        its strides.
         """
         gaits = tuple({gait.stance: gait for gait in (gait, *next_gaits)}.values())
         max_moved, radii_share = split_region_share(region_share)
-        moved = 0.0
-        swing, load = self._nearest_swing(gaits, height, moved, radii_share, twist, tempo)
-        if (
-            self.moves_centres
-            and load > EASY_LOAD
-            and max_moved > 0.0
-            and all(each.name == self._strides.gait.name for each in (gait, *next_gaits))
-        ):
-            moved = self._moved_share(gait, height, max_moved, radii_share, twist)
-            if moved > 0.0:
-                swing, load = self._nearest_swing(gaits, height, moved, radii_share, twist, tempo)
-        possible = load <= 1.0 + LOAD_ROUNDING
-        return SpeedLimit(twist if possible else twist.scaled(1.0 / load), self._swing[swing], moved)
+        adaptation = USUAL
+        swing, load = self._nearest_swing(gaits, height, adaptation, radii_share, twist, tempo)
+        fastest = self._strides.gait.name
+        if self.adapts_strides and load > EASY_LOAD and all(each.name == fastest for each in (gait, *next_gaits)):
+            adaptation = self._adapted(gait, height, USUAL, Adaptation(max_moved), radii_share, twist)
+            most = adaptation._replace(lowered=1.0)
+            adaptation = self._adapted(gait, height, adaptation, most, radii_share, twist)
+            if adaptation != USUAL:
+                swing, load = self._nearest_swing(gaits, height, adaptation, radii_share, twist, tempo)
+        limited = twist if load <= 1.0 + LOAD_ROUNDING else twist.scaled(1.0 / load)
+        return SpeedLimit(limited, self._swing[swing], adaptation)
 
     def _nearest_swing(
-        self, gaits: Sequence[Gait], height: float, moved: float, radii_share: float, twist: Twist, tempo: float
+        self,
+        gaits: Sequence[Gait],
+        height: float,
+        adaptation: Adaptation,
+        radii_share: float,
+        twist: Twist,
+        tempo: float,
     ) -> tuple[int, float]:
         """The swing time (index) nearest to a tempo at which a twist is possible, or that of the least load; its load.
 
-        With moved centres it is at most EASY_LOAD: at the limit, all joints of a leg reach their speeds at once.
+        With adapted strides it is at most EASY_LOAD: at the limit, all joints of a leg reach their speeds at once.
         """
-        enough = EASY_LOAD if moved > 0.0 else 1.0
-        feet = self._moving_feet(height, moved, twist)
+        enough = 1.0 if adaptation == USUAL else EASY_LOAD
+        feet = self._moving_feet(height, adaptation.moved, twist)
         swings = nearest_swing_times(tempo)
         best, best_load = swings[0], math.inf
         for swing in swings:
-            load = max([self._load(each, height, moved, radii_share, feet, swing) for each in gaits])
+            load = max([self._load(each, height, adaptation, radii_share, feet, swing) for each in gaits])
             if load <= enough:
                 return swing, load
             if load < best_load:
                 best, best_load = swing, load
         return best, best_load
 
-    def _moved_share(self, gait: Gait, height: float, max_moved: float, radii_share: float, twist: Twist) -> float:
-        """Share of the displacement by which to move the stride centres, at most `max_moved`: what the twist needs.
+    def _adapted(
+        self, gait: Gait, height: float, now: Adaptation, most: Adaptation, radii_share: float, twist: Twist
+    ) -> Adaptation:
+        """Strides that adapt no farther than the twist needs: as far as `most` only if that gains enough speed.
 
-        The nearer the strides are to the neutral footholds, the stiffer are the legs and the greater is the margin.
-        Those that moved centres would not make faster stay there.
+        Near the neutral footholds, legs are stiffer and the margin is greater; higher swings catch on less.
         """
-        neutral = self._loads(gait, height, 0.0, radii_share, twist)
-        if min(neutral) <= EASY_LOAD:
-            return 0.0
-        moved = self._loads(gait, height, max_moved, radii_share, twist)
-        gain = min(max((min(neutral) / min(moved) - 1.0) / FULL_DISPLACEMENT_GAIN, 0.0), 1.0)
+        usual = self._loads(gait, height, now, radii_share, twist)
+        if min(usual) <= EASY_LOAD or now == most:
+            return now
+        adapted = self._loads(gait, height, most, radii_share, twist)
+        gain = min(max((min(usual) / min(adapted) - 1.0) / FULL_GAIN, 0.0), 1.0)
         # Between the two, loads are nearly linear.
-        enough = [(a - EASY_LOAD) / (a - b) for a, b in zip(neutral, moved, strict=True) if b <= EASY_LOAD < a]
-        return max_moved * gain * min(enough, default=1.0)
+        enough = [(a - EASY_LOAD) / (a - b) for a, b in zip(usual, adapted, strict=True) if b <= EASY_LOAD < a]
+        return now.towards(most, gain * min(enough, default=1.0))
 
-    def _loads(self, gait: Gait, height: float, moved: float, radii_share: float, twist: Twist) -> list[float]:
+    def _loads(
+        self, gait: Gait, height: float, adaptation: Adaptation, radii_share: float, twist: Twist
+    ) -> list[float]:
         """How far a twist uses what is possible at every swing time; 1 is the limit."""
-        feet = self._moving_feet(height, moved, twist)
-        return [self._load(gait, height, moved, radii_share, feet, k) for k in range(len(self._swing))]
+        feet = self._moving_feet(height, adaptation.moved, twist)
+        return [self._load(gait, height, adaptation, radii_share, feet, k) for k in range(len(self._swing))]
 
     def maxima(self, gait: Gait, height: float, region_share: float) -> Twist:
         """Highest speed along each axis alone [m/s, m/s, rad/s]; arguments as in `limit`."""

@@ -44,7 +44,7 @@ def test_strides_on_fewer_legs_are_as_long_as_the_static_margin_allows(case):
         fitting = [share for share in STRIDE_SHARES if least_margin(machine, gait, share * region) >= least]
         assert shares[gait_name] == pytest.approx(max(fitting)) == fitting[0]
     fastest = max(capabilities.gaits.values(), key=lambda gait: shares[gait.name] / gait.stance)
-    assert capabilities.robot.walk.gait == fastest.name and not capabilities.envelope.moves_centres
+    assert capabilities.robot.walk.gait == fastest.name and not capabilities.envelope.adapts_strides
     assert set(capabilities.drift) == set(capabilities.gaits)
 
 

@@ -100,11 +100,11 @@ def test_a_command_is_followed_without_its_tiny_axes_until_a_halt():
 
 def test_the_swing_time_follows_at_half_a_second_per_second_and_a_slow_down_is_immediate():
     control, nominal = SpeedControl(Capabilities.of(MACHINE)), MACHINE.walk.swing_time
-    control.change_swing_time(0.1, nominal + 1.0)
+    control.change_swing(0.1, nominal + 1.0, 1.0)
     assert control.swing_time == pytest.approx(nominal + 0.05)
-    control.change_swing_time(0.1, nominal + 0.06)
+    control.change_swing(0.1, nominal + 0.06, 1.0)
     assert control.swing_time == pytest.approx(nominal + 0.06)
-    control.change_swing_time(0.04, nominal)
+    control.change_swing(0.04, nominal, 1.0)
     assert control.swing_time == pytest.approx(nominal + 0.04)
     control.twist = Twist(0.1, -0.2, 0.3)
     for share, expected in ((1.0, 1.0), (0.5, 0.5), (0.5, 0.25)):

@@ -15,8 +15,8 @@ from hexapod_control.core.kinematics.rolling_contact import ball_centre_and_join
 from hexapod_control.core.kinematics.se2 import Twist, exp
 from hexapod_control.core.walking.feet.swing_motion import BodyTick, advance_swing
 from hexapod_control.core.walking.foot import Foot, Swing
+from hexapod_control.core.walking.gait_change.transition_legs import swing_loads
 from hexapod_control.core.workspace.capabilities import Capabilities
-from hexapod_control.core.workspace.speed_envelope import swing_loads
 from hexapod_control.core.workspace.strides.stride_regions import Strides
 
 SPEED_SHARE, TABLE_SHARE, SWING_SAMPLES = 0.7, 0.99, 21
@@ -196,8 +196,10 @@ def test_phantomx_has_its_known_speeds_in_slower_gaits(name, direction, speeds):
 def test_stride_centres_move_as_far_as_a_speed_needs_above_95_percent_of_what_neutral_strides_allow(direction):
     envelope, gait = CAPABILITIES.envelope, CAPABILITIES.gaits["tripod"]
     top = envelope.limit(gait, HEIGHT, 1.0, direction.scaled(100.0)).twist
-    moves = [envelope.limit(gait, HEIGHT, 2.0, top.scaled(k)).moved for k in (0.5, 0.949, 0.951, 1.0, 1.05, 1.1)]
+    moves = [
+        envelope.limit(gait, HEIGHT, 2.0, top.scaled(k)).adaptation.moved for k in (0.5, 0.949, 0.951, 1.0, 1.05, 1.1)
+    ]
     assert moves[:2] == [0.0, 0.0] and moves[2] > 0.0 and moves == sorted(moves)
-    assert 0.0 < envelope.limit(gait, HEIGHT, 1.5, top.scaled(1.1)).moved <= 0.5
+    assert 0.0 < envelope.limit(gait, HEIGHT, 1.5, top.scaled(1.1)).adaptation.moved <= 0.5
     fixed = envelope.with_stride_shares({"tripod": 0.5})
-    assert fixed.limit(gait, HEIGHT, 2.0, top.scaled(1.1)).moved == 0.0
+    assert fixed.limit(gait, HEIGHT, 2.0, top.scaled(1.1)).adaptation.moved == 0.0

@@ -29,13 +29,14 @@ MAX_LIFT_OFF_DELAY = 0.15  # cycles for which a lift-off may wait for other feet
 class FootMotion:
     """The feet of one robot and the gait clock; `step` advances them by one tick."""
 
-    __slots__ = ("clock", "feet", "lift_height", "raised", "running", "terrain", "twist_is_zero")
+    __slots__ = ("clock", "feet", "lift_height", "lift_share", "raised", "running", "terrain", "twist_is_zero")
 
     def __init__(self, feet: Sequence[Foot], clock: GaitClock, lift_height: float) -> None:
         """Uses these feet and this clock; the lift height is in [m]."""
         self.feet = list(feet)
         self.clock = clock
         self.lift_height = lift_height
+        self.lift_share = 1.0  # of it, at the present speed
         self.raised: tuple[int, float] | None = None  # row of a leg that lifts higher than the others, and its lift [m]
         self.running = False  # whether the gait clock runs
         self.twist_is_zero = True  # whether the commanded and the executed twist are: feet at neutral need not step
@@ -132,7 +133,9 @@ class FootMotion:
     def _lift_off(self, leg: int, foot: Foot, since: float) -> Swing:
         """Returns the swing of a foot that lifted off `since` [swing times] ago."""
         stance = self.clock.stance(leg, 1.0 - since)
-        height = self.raised[1] if self.raised is not None and leg == self.raised[0] else self.lift_height
+        height = self.lift_share * self.lift_height
+        if self.raised is not None and leg == self.raised[0]:
+            height = self.raised[1]
         if self.terrain is None:
             return Swing(0.0, stance, height)
         return Swing(0.0, stance, self.terrain.lift(height, foot.z), foot.z, self.terrain.timing)

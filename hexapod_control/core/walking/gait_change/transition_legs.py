@@ -11,17 +11,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from hexapod_control.core.gait.gait_table import Gait
-from hexapod_control.core.gait.swing_trajectory import PEAK_TRAVEL_SPEED
+from hexapod_control.core.gait.swing_trajectory import PEAK_TRAVEL_SPEED, travel_and_lift
 from hexapod_control.core.kinematics.arrays import Array
+from hexapod_control.core.kinematics.leg_batch import joints_at_contacts
 from hexapod_control.core.kinematics.se2 import Twist, exp
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.walking.feet.foot_motion import FootMotion, time_to_touch_down
 from hexapod_control.core.walking.feet.region_guard import MAX_STANCE_RADIUS_SHARE, clamp_to_disc, time_inside
 from hexapod_control.core.walking.feet.swing_motion import LANDING
 from hexapod_control.core.walking.foot import Swing
-from hexapod_control.core.workspace.speed_envelope import swing_loads
 from hexapod_control.core.workspace.stance_regions import StanceRegions
 from hexapod_control.core.workspace.strides.stride_regions import Disc
+from hexapod_control.core.workspace.swing_limits import PROGRESS, shortest_swing
 
 SWING_ENDS = np.linspace(0.0, 1.0, 9)  # grid of the ends of swings, as shares of the radius of a stance region
 FASTER = 1.1  # allowed speed of swings during a change, relative to steady walking
@@ -76,3 +77,19 @@ def transition_legs(
             )
         )
     return legs
+
+
+def swing_loads(robot: Robot, stance: StanceRegions, leg: int, twist: Twist, swing_time: float, ends: Array) -> Array:
+    """Joint speeds (K, K) over their limit, in swings from `ends` (K,) [m] behind the foothold to `ends` ahead."""
+    x, y = stance.footholds[leg]
+    vx, vy = twist.vx - twist.wz * y, twist.vy + twist.wz * x
+    speed = math.hypot(vx, vy)
+    stride_travel = speed * swing_time
+    behind, ahead = ends[:, None, None], ends[None, :, None]
+    reach = travel_and_lift(PROGRESS)[0] * (behind + ahead + stride_travel) - PROGRESS * stride_travel - behind
+    heading = complex(vx, vy) / speed if speed > 0.0 else 1.0 + 0.0j
+    path = np.asarray(complex(x, y) + heading * reach)
+    contacts = path.real, path.imag, robot.walk.lift_height * travel_and_lift(PROGRESS)[1]
+    joints = joints_at_contacts(robot.legs[leg], robot.foot_radius, stance.height, contacts).joints
+    found: Array = shortest_swing(robot.legs[leg], joints) / swing_time
+    return found

@@ -14,6 +14,7 @@ import numpy as np
 from hexapod_control.core.kinematics.arrays import Array, ComplexArray
 from hexapod_control.core.robot import Point
 from hexapod_control.core.workspace.stance_regions import StanceRegions
+from hexapod_control.core.workspace.swing_limits import MIN_LIFT_SHARE
 
 HEADINGS = 32  # in the tables, over half a turn: a backward stride is a forward stride reversed
 FAR_RAD = 0.5  # between the centres of two headings, about the hip: from here on there is no interpolation
@@ -63,6 +64,32 @@ class StridesByMotion(NamedTuple):
 
     centres: ComplexArray  # (bends, HEADINGS) [m] in base_footprint, as complex numbers
     radii: Array  # (bends, HEADINGS) [m]
+
+
+class Adaptation(NamedTuple):
+    """How far strides adapt to a speed (0 to 1): by moved centres, and by a lift from the full one to the least."""
+
+    moved: float = 0.0
+    lowered: float = 0.0
+
+    @property
+    def lift_share(self) -> float:
+        """Share of the lift height."""
+        return 1.0 - self.lowered * (1.0 - MIN_LIFT_SHARE)
+
+    def weights(self) -> tuple[float, ...]:
+        """Weights of the tables of all CORNERS."""
+        return tuple(
+            abs(1.0 - corner.moved - self.moved) * abs(1.0 - corner.lowered - self.lowered) for corner in CORNERS
+        )
+
+    def towards(self, other: Adaptation, share: float) -> Adaptation:
+        """A share (0 to 1) of the way to another one."""
+        return Adaptation(*(a + share * (b - a) for a, b in zip(self, other, strict=True)))
+
+
+USUAL = Adaptation()
+CORNERS = (USUAL, Adaptation(1.0, 0.0), Adaptation(0.0, 1.0), Adaptation(1.0, 1.0))
 
 
 class StrideRegion(NamedTuple):

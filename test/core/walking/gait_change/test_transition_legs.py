@@ -12,9 +12,8 @@ from hexapod_control.core.gait.swing_trajectory import smooth_travel
 from hexapod_control.core.kinematics.se2 import ZERO, Twist, exp
 from hexapod_control.core.walking.feet.foot_motion import FootMotion
 from hexapod_control.core.walking.foot import Foot, Swing
-from hexapod_control.core.walking.gait_change.transition_legs import transition_legs
+from hexapod_control.core.walking.gait_change.transition_legs import swing_loads, transition_legs
 from hexapod_control.core.workspace.capabilities import Capabilities
-from hexapod_control.core.workspace.speed_envelope import swing_loads
 
 LANDING, FASTER = 0.97, 1.1
 SWING_ENDS = np.linspace(0.0, 1.0, 9)
