@@ -52,9 +52,10 @@ from hexapod_control.core.workspace.swing_limits import (
 
 FULL_GAIN = 0.05  # relative gain in speed from which strides adapt as far as needed
 EASY_LOAD = 0.95  # share of the possible load: strides adapt to the speed only above it
+INTERPOLATED_LOAD = 1.02 * EASY_LOAD  # the same with moved centres, whose loads are not quite linear in between
 LOAD_ROUNDING = 1e-9  # by which the load of a limited twist may exceed 1
 MIN_SPEED = 1e-6  # [m/s] in the tables
-STRIDE_LENGTHS = 8  # lengths of strides, from 0 to the whole region
+STRIDE_LENGTHS = np.sqrt(np.linspace(0.0, 1.0, 6))  # as shares of the longest
 MIN_DISTANCE = 1e-6  # [m] of a foot from base_footprint
 EXCESSIVE = 100.0  # [m/s, rad/s] a speed that no robot reaches
 BEND_STEP = BENDS[1] - BENDS[0]
@@ -87,7 +88,7 @@ def _inverse_speeds(
     heading[:, TURNING_HEADING] = 1j * centres[:, TURNING_HEADING] / distance[:, TURNING_HEADING]
     rate = np.array(BENDS)[:, None] / distance
     motion = UnitMotion((heading - 1j * rate * centres)[..., None, None], rate[..., None, None])
-    travels = 2.0 * STRIDE_SHARE / stance * radii[..., None] * np.linspace(0.0, 1.0, STRIDE_LENGTHS)
+    travels = 2.0 * STRIDE_SHARE / stance * radii[..., None] * STRIDE_LENGTHS
     path = foot_positions(motion, travels[..., None], stance, centres[..., None, None], PROGRESS)
     contacts = path.real, path.imag, lift * travel_and_lift(PROGRESS)[1]
     times = shortest_swing(leg, joints_at_contacts(leg, robot.foot_radius, height, contacts).joints)
@@ -271,7 +272,7 @@ class SpeedEnvelope:
         Near the neutral footholds, legs are stiffer and the margin is greater; higher swings catch on less.
         """
         usual = self._loads(gait, height, now, radii_share, twist)
-        if min(usual) <= EASY_LOAD or now == most:
+        if min(usual) <= (EASY_LOAD if now == USUAL else INTERPOLATED_LOAD) or now == most:
             return now
         adapted = self._loads(gait, height, most, radii_share, twist)
         gain = min(max((min(usual) / min(adapted) - 1.0) / FULL_GAIN, 0.0), 1.0)

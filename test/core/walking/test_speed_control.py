@@ -114,6 +114,14 @@ def test_the_swing_time_follows_at_half_a_second_per_second_and_a_slow_down_is_i
     assert control.twist == ZERO
 
 
+def test_the_lift_becomes_lower_at_once_and_higher_by_its_height_in_a_second():
+    control, swing_time = SpeedControl(Capabilities.of(MACHINE)), MACHINE.walk.swing_time
+    assert control.lift_share == 1.0
+    for goal, expected in ((0.75, 0.75), (1.0, 0.85), (0.9, 0.9), (0.8, 0.8), (1.0, 0.9), (1.0, 1.0), (1.0, 1.0)):
+        control.change_swing(0.1, swing_time, goal)
+        assert control.lift_share == pytest.approx(expected)
+
+
 @pytest.mark.parametrize("roughness", [0.0, 0.5, 1.0])
 def test_a_walk_speeds_up_faster_on_rough_ground_and_brakes_as_on_flat_ground(roughness):
     flat, rough = (SpeedControl(Capabilities.of(MACHINE)) for _ in range(2))

@@ -50,10 +50,10 @@ def leg_centres(robot: Robot, row: int, gait: Gait) -> LegCentres:
     centres = complex(*leg.hip[:2]) + cmath.rect(1.0, leg.hip_yaw) * choices.centres
     place = (np.arange(SEARCHED_HEADINGS) - leg.hip_yaw * SEARCHED_HEADINGS / math.pi) % SEARCHED_HEADINGS
     nearest = np.round(place)
-    below = np.where(np.abs(place - nearest) < 1e-6, nearest, np.floor(place)).astype(int)
-    above = np.where(np.abs(place - nearest) < 1e-6, nearest, np.ceil(place)).astype(int)
-    below, above = below % SEARCHED_HEADINGS, above % SEARCHED_HEADINGS
-    speeds = np.minimum(choices.speeds[:, below], choices.speeds[:, above])
+    place = np.where(np.abs(place - nearest) < 1e-6, nearest, place)  # rounding errors of the yaw
+    share = (place - np.floor(place))[:, None]
+    below, above = (np.array(k, dtype=int) % SEARCHED_HEADINGS for k in (np.floor(place), np.ceil(place)))
+    speeds = (1.0 - share) * choices.speeds[:, below] + share * choices.speeds[:, above]
     radii = np.minimum(choices.radii[below], choices.radii[above])
     foothold = complex(*leg.foothold)
     tangent = np.round((np.angle(centres) / math.pi + 0.5) * SEARCHED_HEADINGS).astype(int) % SEARCHED_HEADINGS
