@@ -39,7 +39,7 @@ from hexapod_control.core.workspace.robot_gaits import gaits
 from hexapod_control.core.workspace.stance_regions import TIBIA_CLEARANCE, reaches
 from hexapod_control.core.workspace.stride_stability import stride_margin
 from hexapod_control.core.workspace.strides.top_speeds import LEAST_MARGIN
-from hexapod_control.core.workspace.swing_limits import SPEED_SHARE
+from hexapod_control.core.workspace.swing_limits import MIN_LIFT_SHARE, SPEED_SHARE
 
 FAR = 10.0  # [m] every gap between legs is measured
 # [m] narrowest gap at full speed. The article's hips are 7 cm apart and its strides as long as stance regions allow
@@ -370,6 +370,20 @@ def test_a_touch_down_preload_presses_planted_feet_below_the_ground_and_keeps_th
             heights.append(z)
             assert not down or z == pytest.approx(-0.004, abs=1e-9)
     assert max(heights) == pytest.approx(pressed.walk.lift_height, abs=5e-4)
+
+
+def test_swings_reach_the_lift_height_except_near_the_top_speed_and_again_when_the_robot_slows_down():
+    machine = robot("phantomx")
+    planner = standing_planner(machine, "tripod")
+    top, placement = (
+        planner.capabilities.fastest(Twist(0.0, 1.0, 0.0), ["tripod"]),
+        Placement(BodyPose(), machine.walk.height),
+    )
+    for share, lift_share in ((0.5, 1.0), (1.0, MIN_LIFT_SHARE), (0.5, 1.0)):
+        plans = list(drive(planner, top.scaled(share), 6.0))
+        steady = plans[len(plans) // 2 :]
+        heights = [placement.to_footprint(*centre)[2] - machine.foot_radius for plan in steady for centre in plan.feet]
+        assert max(heights) == pytest.approx(lift_share * machine.walk.lift_height, rel=0.02)
 
 
 @pytest.mark.parametrize("name", ROBOTS)
