@@ -15,9 +15,9 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -106,6 +106,17 @@ class _MovingFoot(NamedTuple):
     stretch: float  # [1/s] its speed relative to the radius of its region
 
 
+@dataclass(frozen=True, slots=True)
+class _Demand:
+    """A twist and the conditions under which it has to be possible."""
+
+    gaits: tuple[Gait, ...]  # one of each stance time
+    height: float  # [m]
+    radii_share: float
+    twist: Twist
+    feet: dict[float, list[_MovingFoot]] = field(default_factory=dict)  # by share of the displacement, once computed
+
+
 def _places(angle: float, bend: float, turning: float) -> tuple[tuple[int, int, float], ...]:
     """Bend, heading and weight of the values in a table next to a motion in a direction [rad].
 
@@ -173,9 +184,12 @@ class SpeedEnvelope:
                 return k, k + 1, max(0.0, (height - heights[k]) / (heights[k + 1] - heights[k]))
         return len(heights) - 1, len(heights) - 1, 0.0
 
-    def _moving_feet(self, height: float, moved: float, twist: Twist) -> list[_MovingFoot]:
+    def _moving_feet(self, demand: _Demand, moved: float) -> list[_MovingFoot]:
         """The footholds that move at a twist, with a share `moved` of the displacement of their regions."""
-        stance, feet = self._stances.at(height), []
+        if moved in demand.feet:
+            return demand.feet[moved]
+        stance, twist = self._stances.at(demand.height), demand.twist
+        feet = demand.feet[moved] = []
         regions = self._strides.regions(stance, twist, moved)
         strides, body_speed = Strides(stance, regions, 1.0), math.hypot(twist.vx, twist.vy)
         for row, region in enumerate(regions):
@@ -187,28 +201,27 @@ class SpeedEnvelope:
                 feet.append(_MovingFoot(row, speed, _places(math.atan2(vy, vx), bend, turning), speed / radius))
         return feet
 
-    def _load(
-        self, gait: Gait, height: float, how: Adaptation, radii_share: float, feet: Sequence[_MovingFoot], swing: int
-    ) -> float:
-        """Highest speed of these feet relative to the limit (1) at a swing time (index), in a share of the radii."""
-        low, high, high_weight = self._between(height)
+    def _loads(self, demand: _Demand, gait: Gait, how: Adaptation, swings: Sequence[int]) -> Iterator[float]:
+        """How far a twist uses what is possible in a gait at swing times (indices); 1 is the limit."""
+        feet = self._moving_feet(demand, how.moved)
+        low, high, high_weight = self._between(demand.height)
         table = self._tables[gait.stance]
-        half_stance = 0.5 * gait.stance * self._swing[swing] / STRIDE_SHARE
-        half_stance /= radii_share * self.stride_shares.get(gait.name, 1.0)
         weighted = [
             (weight, table[h][corner])
             for h, height_weight in ((low, 1.0 - high_weight), (high, high_weight))
             for corner, corner_weight in enumerate(how.weights())
             if (weight := height_weight * corner_weight) > 0.0
         ]
-        worst = 0.0
-        for row, speed, places, stretch in feet:
-            slow = 0.0
-            for weight, tables in weighted:
-                values = tables[row]
-                slow += weight * sum([part * values[bend][swing][heading] for bend, heading, part in places])
-            worst = max(worst, speed * slow, stretch * half_stance)
-        return worst
+        half_stance = 0.5 * gait.stance / STRIDE_SHARE / (demand.radii_share * self.stride_shares.get(gait.name, 1.0))
+        for swing in swings:
+            worst = 0.0
+            for row, speed, places, stretch in feet:
+                slow = 0.0
+                for weight, tables in weighted:
+                    values = tables[row]
+                    slow += weight * sum([part * values[bend][swing][heading] for bend, heading, part in places])
+                worst = max(worst, speed * slow, stretch * half_stance * self._swing[swing])
+            yield worst
 
     def limit(
         self,
@@ -227,65 +240,47 @@ class SpeedEnvelope:
         """
         gaits = tuple({gait.stance: gait for gait in (gait, *next_gaits)}.values())
         max_moved, radii_share = split_region_share(region_share)
-        adaptation = USUAL
-        swing, load = self._nearest_swing(gaits, height, adaptation, radii_share, twist, tempo)
+        demand, adaptation = _Demand(gaits, height, radii_share, twist), USUAL
+        swing, load = self._nearest_swing(demand, adaptation, tempo)
         fastest = self._strides.gait.name
         if self.adapts_strides and load > EASY_LOAD and all(each.name == fastest for each in (gait, *next_gaits)):
-            adaptation = self._adapted(gait, height, USUAL, Adaptation(max_moved), radii_share, twist)
-            most = adaptation._replace(lowered=1.0)
-            adaptation = self._adapted(gait, height, adaptation, most, radii_share, twist)
+            adaptation = self._adapted(demand, USUAL, Adaptation(max_moved))
+            adaptation = self._adapted(demand, adaptation, adaptation._replace(lowered=1.0))
             if adaptation != USUAL:
-                swing, load = self._nearest_swing(gaits, height, adaptation, radii_share, twist, tempo)
+                swing, load = self._nearest_swing(demand, adaptation, tempo)
         limited = twist if load <= 1.0 + LOAD_ROUNDING else twist.scaled(1.0 / load)
         return SpeedLimit(limited, self._swing[swing], adaptation)
 
-    def _nearest_swing(
-        self,
-        gaits: Sequence[Gait],
-        height: float,
-        adaptation: Adaptation,
-        radii_share: float,
-        twist: Twist,
-        tempo: float,
-    ) -> tuple[int, float]:
+    def _nearest_swing(self, demand: _Demand, adaptation: Adaptation, tempo: float) -> tuple[int, float]:
         """The swing time (index) nearest to a tempo at which a twist is possible, or that of the least load; its load.
 
         With adapted strides it is at most EASY_LOAD: at the limit, all joints of a leg reach their speeds at once.
         """
         enough = 1.0 if adaptation == USUAL else EASY_LOAD
-        feet = self._moving_feet(height, adaptation.moved, twist)
         swings = nearest_swing_times(tempo)
+        loads = zip(*(self._loads(demand, gait, adaptation, swings) for gait in demand.gaits), strict=True)
         best, best_load = swings[0], math.inf
-        for swing in swings:
-            load = max([self._load(each, height, adaptation, radii_share, feet, swing) for each in gaits])
+        for swing, load in zip(swings, map(max, loads), strict=False):
             if load <= enough:
                 return swing, load
             if load < best_load:
                 best, best_load = swing, load
         return best, best_load
 
-    def _adapted(
-        self, gait: Gait, height: float, now: Adaptation, most: Adaptation, radii_share: float, twist: Twist
-    ) -> Adaptation:
+    def _adapted(self, demand: _Demand, now: Adaptation, most: Adaptation) -> Adaptation:
         """Strides that adapt no farther than the twist needs: as far as `most` only if that gains enough speed.
 
         Near the neutral footholds, legs are stiffer and the margin is greater; higher swings catch on less.
         """
-        usual = self._loads(gait, height, now, radii_share, twist)
+        swings = range(len(self._swing))
+        usual = list(self._loads(demand, self._strides.gait, now, swings))
         if min(usual) <= (EASY_LOAD if now == USUAL else INTERPOLATED_LOAD) or now == most:
             return now
-        adapted = self._loads(gait, height, most, radii_share, twist)
+        adapted = list(self._loads(demand, self._strides.gait, most, swings))
         gain = min(max((min(usual) / min(adapted) - 1.0) / FULL_GAIN, 0.0), 1.0)
         # Between the two, loads are nearly linear.
         enough = [(a - EASY_LOAD) / (a - b) for a, b in zip(usual, adapted, strict=True) if b <= EASY_LOAD < a]
         return now.towards(most, gain * min(enough, default=1.0))
-
-    def _loads(
-        self, gait: Gait, height: float, adaptation: Adaptation, radii_share: float, twist: Twist
-    ) -> list[float]:
-        """How far a twist uses what is possible at every swing time; 1 is the limit."""
-        feet = self._moving_feet(height, adaptation.moved, twist)
-        return [self._load(gait, height, adaptation, radii_share, feet, k) for k in range(len(self._swing))]
 
     def maxima(self, gait: Gait, height: float, region_share: float) -> Twist:
         """Highest speed along each axis alone [m/s, m/s, rad/s]; arguments as in `limit`."""
