@@ -107,10 +107,11 @@ class RobotClient(ClientNode):
     def missing(self) -> list[str]:
         """Topics and services of the robot that are not available yet."""
         count = self._node.count_subscribers
+        all_read = count("joint_states") >= MIN_READERS
         available = {
             "reader of joint_targets": count("joint_targets") > 0,
             "joint_targets": self._node.count_publishers("joint_targets") > 0,
-            "reader of joint_states in every node": count("joint_states") >= MIN_READERS,
+            "full set of joint_states readers (gait_planner, inverse_kinematics, odometry)": all_read,
             "gait_state": self.state not in ("", "unknown"),
             "cmd_vel's subscriber": self.has_listener,
             "gait's subscriber": self._gait.get_subscription_count() > 0,

@@ -121,7 +121,7 @@ class StageActions:
 
     def _missing(self, bus: NamedServos, settings: ServoSettings) -> list[str]:
         found = bus.scan(settings.ids, 3)
-        return [f"{j.joint.removesuffix('_joint')} (id {j.id})" for j in settings.joints if j.id not in found]
+        return [f"{j.short_name} (id {j.id})" for j in settings.joints if j.id not in found]
 
     # --- calibration ------------------------------------------------------------------------------------
 
@@ -170,9 +170,7 @@ class StageActions:
         return "all legs reach the standing pose"
 
     def _check_places(self, settings: ServoSettings, goals: Mapping[int, float], places: Mapping[int, float]) -> None:
-        off = {
-            j.joint.removesuffix("_joint"): abs(j.angle(places[j.id]) - j.angle(goals[j.id])) for j in settings.joints
-        }
+        off = {j.short_name: abs(j.angle(places[j.id]) - j.angle(goals[j.id])) for j in settings.joints}
         worst = max(off, key=lambda name: off[name])
         if off[worst] > MAX_OFF:
             raise StageError(
@@ -185,7 +183,7 @@ class StageActions:
         if not answer or words.yes(answer, False):
             return
         try:
-            name = settings.joints[joint_row(answer, legs)].joint.removesuffix("_joint")
+            name = settings.joints[joint_row(answer, legs)].short_name
         except JointWordsError as error:
             raise StageError(f"{error}; or type joints or calibration to repeat that stage") from None
         raise StageError(

@@ -130,4 +130,4 @@ def standing(robot: Robot, joints: Sequence[JointCalibration]) -> dict[int, floa
 
 
 def _name(joint: JointCalibration) -> str:
-    return joint.joint.removesuffix("_joint")
+    return joint.short_name
