@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
+DELIVERY_TIME_S = 0.3  # at the end of a program, for its last message to arrive
 COMMAND = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE)
 """Commands, targets and measured states, for all who use only the newest; their publishers keep no more."""
 LATCHED = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL)

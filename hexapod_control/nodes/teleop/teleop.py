@@ -28,13 +28,12 @@ from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.node_process import run
 from hexapod_control.ros.parameters import declare
-from hexapod_control.ros.qos import COMMAND, EVENTS, LATCHED
+from hexapod_control.ros.qos import COMMAND, DELIVERY_TIME_S, EVENTS, LATCHED
 from hexapod_control.ros.row_messages import MessageError
 
 SOURCE = "joystick"
 WATCH_PERIOD_S = 0.02  # between two checks of the gamepad's silence
 MAX_LIMIT = 100.0  # [m/s, rad/s]
-DELIVERY_TIME_S = 0.3  # for the last zero
 SERVICES = ("stand", "sit", "stop")
 
 
