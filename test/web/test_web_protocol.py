@@ -322,7 +322,11 @@ def test_a_wrong_token_closes_the_connection(page):
 
 def test_nothing_is_forwarded_before_the_hello(page):
     number = page.sessions.connect("192.0.2.1", page.now)
-    for kind, fields in (("drive", {"on": True, "vx": 1.0}), ("request", {"what": "stop"}), ("query", {"what": "invite"})):
+    for kind, fields in (
+        ("drive", {"on": True, "vx": 1.0}),
+        ("request", {"what": "stop"}),
+        ("query", {"what": "invite"}),
+    ):
         actions = page.send(number, kind, **fields)
         assert commands(actions) == []
         assert codes(actions) == [401]

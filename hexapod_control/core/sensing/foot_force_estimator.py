@@ -58,7 +58,7 @@ class ServoTorqueModel:
         self._known, self._learned = np.zeros((2, 3, 3)), np.zeros((2, 3))
 
     def learn(self, motion: Array, torques: Array) -> None:
-        """Takes torques (k, 2) [N m] of legs with the foot in the air, caused only by their `motion` (k, 2, 3)."""
+        """Learns from torques (k, 2) [N m] of legs in the air, caused only by their `motion` (k, 2, 3)."""
         scaled = motion / self._noise[:, None]
         self._known = FORGETTING_FACTOR * self._known + np.einsum("kij,kil->ijl", scaled, scaled)
         self._learned = FORGETTING_FACTOR * self._learned + np.einsum("kij,ki->ij", scaled, torques / self._noise)

@@ -55,11 +55,11 @@ class SensorInput:
             self._node.destroy_subscription(self._subscriptions.pop(topic))
 
     def on_foot_states(self, message: MultiDOFJointState) -> None:
-        """Takes the forces on the feet."""
+        """Passes on the forces of the feet."""
         self._sensors.contacts.take(self._feet.forces(message).tolist())
 
     def on_imu(self, message: Imu) -> None:
-        """Takes roll and pitch of the body, and rates and accelerations, which show that the IMU is alive."""
+        """Passes on roll and pitch of the body, and rates and accelerations, which show that the IMU is alive."""
         reading = messages.inertial(message)
         if reading.orientation is not None:
             self._sensors.imu.take_reading(reading.orientation[:2], reading.angular_velocity, reading.acceleration)

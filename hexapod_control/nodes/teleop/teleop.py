@@ -138,26 +138,26 @@ class TeleopNode(GuardedNode):
     # --- robot ------------------------------------------------------------------------------------------
 
     def on_velocity_limits(self, message: TwistMessage) -> None:
-        """Takes the velocity limits, to which full deflection is scaled."""
+        """Stores the velocity limits, to which full deflection is scaled."""
         limits = messages.twist(message)
         if not all(0.0 <= limit <= MAX_LIMIT for limit in limits):
             raise MessageError(f"{tuple(limits)} are not velocity limits; send numbers from 0 to {MAX_LIMIT:g}")
         self.teleop.robot.maxima = limits
 
     def on_gaits(self, message: String) -> None:
-        """Takes the names of all gaits."""
+        """Stores the names of all gaits."""
         self.teleop.robot.gaits = tuple(name.strip() for name in message.data.split(",") if name.strip())
 
     def on_gait_selected(self, message: String) -> None:
-        """Takes the selected gait."""
+        """Stores the selected gait."""
         self.teleop.robot.gait = message.data
 
     def on_gait_state(self, message: String) -> None:
-        """Takes the state of the robot."""
+        """Stores the state of the robot."""
         self.teleop.robot.state, self.teleop.robot.upright = message.data, message.data in UPRIGHT
 
     def on_body_pose_achieved(self, message: Pose) -> None:
-        """Takes the body pose that the robot has reached."""
+        """Stores the body pose that the robot has reached."""
         self.teleop.robot.pose = messages.body_pose(message)
 
     # --- changes and end ---------------------------------------------------------------------------------

@@ -267,4 +267,4 @@ class StageActions:
     def _confirm(self, question: str) -> None:
         """Raises StageError if the answer is no."""
         if not self._agrees(question):
-            raise StageError("the stage begins when that is so")
+            raise StageError("this stage starts once you confirm")

@@ -34,7 +34,7 @@ class LoadWatch:
     worst: str = ""  # joint of the highest load
 
     def refusal(self, readings: Mapping[int, ServoReading], supply: float | None) -> str:
-        """Takes a reading. Returns why the weight must come off again, or an empty text."""
+        """Processes a reading. Returns why the weight must come off again, or an empty text."""
         silent = [joint for joint in self.joints if joint.id not in readings]
         volts = [r.voltage for r in readings.values() if r.voltage is not None] + ([supply] if supply else [])
         for joint in self.joints:

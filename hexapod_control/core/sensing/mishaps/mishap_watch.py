@@ -82,7 +82,7 @@ class MishapWatch:
         return self._caught if self._slow > 0.0 else None
 
     def step(self, dt: float, sensors: SensorInputs, tick: WatchedTick) -> None:
-        """Takes the sensors and the plan of a tick of `dt` [s]."""
+        """Processes the sensors and the plan of a tick of `dt` [s]."""
         mishap_detection = sensors.mishap_detection
         self.tilt = sensors.imu.tilt if mishap_detection.falls else None
         angle = tilt_angle(*self.tilt) if self.tilt is not None else 0.0

@@ -28,7 +28,7 @@ class SupportWatch:
         self.known = False  # which feet bear load
 
     def step(self, dt: float, loaded: Sequence[bool] | None, *, on_feet: bool) -> None:
-        """Takes which feet bear load, `dt` [s] after the last time; None if unknown."""
+        """Processes which feet bear load, `dt` [s] after the last time; None if unknown."""
         self.known = loaded is not None
         if loaded is None:
             self._loaded = self._unloaded = self._shortage = 0.0
