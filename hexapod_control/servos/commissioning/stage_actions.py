@@ -18,10 +18,10 @@ from hexapod_control.servos.calibration.assign_ids import USUAL_IDS, IdAssignmen
 from hexapod_control.servos.calibration.hand_positioning import HandPositioning
 from hexapod_control.servos.calibration.progress_file import ProgressFile
 from hexapod_control.servos.calibration.session import CalibrationSession, check_ranges
-from hexapod_control.servos.first_evening.hardware import Hardware
-from hexapod_control.servos.first_evening.pictured_dialog import PicturedDialog
-from hexapod_control.servos.first_evening.stages import BY_KEY, FirstProgress, StageError
-from hexapod_control.servos.first_evening.weight_test import MIN_SHARE, LoadWatch, lying, rise, standing
+from hexapod_control.servos.commissioning.hardware import Hardware
+from hexapod_control.servos.commissioning.pictured_dialog import PicturedDialog
+from hexapod_control.servos.commissioning.stages import BY_KEY, FirstProgress, StageError
+from hexapod_control.servos.commissioning.weight_test import MIN_SHARE, LoadWatch, lying, rise, standing
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.joint_words import JointWordsError, joint_row
 from hexapod_control.servos.settings.servo_section import LOOPBACK, ServoSettings, servo_settings

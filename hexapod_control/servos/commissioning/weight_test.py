@@ -12,7 +12,7 @@ from hexapod_control.core.posture import stand_up
 from hexapod_control.core.robot import Robot
 from hexapod_control.servos.bus.bus_interface import Bus, ServoQuantity, ServoReading
 from hexapod_control.servos.calibration.hand_positioning import HandPositioning
-from hexapod_control.servos.first_evening.stages import StageError
+from hexapod_control.servos.commissioning.stages import StageError
 from hexapod_control.servos.settings.joint_calibration import JointCalibration
 
 STEPS = 24
