@@ -88,7 +88,7 @@ LAYERS: tuple[tuple[tuple[str, str, str], ...], ...] = (
     ),
     (
         ("config", "YAML files: robots, motions, waypoints", "note"),
-        ("sim", "MuJoCo model and world", "hardware"),
+        ("sim", "model and world in MuJoCo", "hardware"),
         ("web", "page, server, sessions", "input"),
         ("bags", "recorded runs", "note"),
     ),
