@@ -10,6 +10,7 @@ import numpy as np
 
 from hexapod_control.bags.recorded_run import hold_last
 from hexapod_control.bags.run_comparison import COMMAND_TIMEOUT_S, RunComparison
+from hexapod_control.core.names import short_joint_name
 
 matplotlib.use("Agg")  # no screen
 
@@ -59,6 +60,6 @@ def _joints(axes: Any, found: RunComparison) -> None:
         rms = np.degrees(np.sqrt(np.nanmean(found.joint_difference**2, axis=0)))
         places = np.arange(len(rms))
         axes.bar(places, rms, color="tab:gray")
-        names = [name.removesuffix("_joint").replace("_", " ") for name in found.joint_names]
+        names = [short_joint_name(name).replace("_", " ") for name in found.joint_names]
         axes.set_xticks(places, names, rotation=90, fontsize="x-small")
     axes.set(title="joint differences", ylabel="rms [deg]")

@@ -19,8 +19,8 @@ from types import FrameType, TracebackType
 
 from hexapod_control.bringup import restart_plan
 from hexapod_control.bringup.command_line import command_line
-from hexapod_control.bringup.graph_identity import VARIABLE, new_graph, remove_state
 from hexapod_control.bringup.node_graph import PACKAGE, NodeSpec
+from hexapod_control.ros.monitoring.graph_identity import VARIABLE, new_graph, remove_state
 
 STOP_TIMEOUT_S = 8.0  # after SIGINT: the gait planner first sets the feet down
 TERMINATE_TIMEOUT_S = 1.0  # after SIGTERM, before SIGKILL

@@ -46,7 +46,7 @@ COMMANDS = {
         "servos.calibrate",
         "calibrate the servos of a robot step by step and write the result into its robot file",
     ),
-    "first": ("first_evening.first", "lead through the first evening with a robot, from the stand to a slow walk"),
+    "first": ("commissioning.first", "lead through the first evening with a robot, from the stand to a slow walk"),
     "patrol": ("drive.patrol", "walk a running robot from waypoint to waypoint and around obstacles"),
     "check": ("robot_files.check", "report problems in a robot file and how to fix them"),
     "urdf": (

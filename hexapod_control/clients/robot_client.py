@@ -26,12 +26,11 @@ from hexapod_control.nodes.announcements.drive_announcement import DriveAnnounce
 from hexapod_control.nodes.announcements.graph_presence import TOPIC, NodePresence
 from hexapod_control.ros import messages
 from hexapod_control.ros.client_node import ClientNode
-from hexapod_control.ros.qos import COMMAND, LATCHED, LATCHED_HISTORY
+from hexapod_control.ros.qos import COMMAND, DELIVERY_TIME_S, LATCHED, LATCHED_HISTORY
 
 NAME = "keyboard"  # in core.steering.command_priorities.SOURCES
 COMMAND_PERIOD_S = 0.05
 ZERO_REPEAT_S = 0.5  # a zero command is repeated for this long after driving
-DELIVERY_S = 0.3  # time limit for the last zero command to arrive
 MIN_READERS = 3  # subscribers of joint_states: gait_planner, inverse_kinematics, odometry
 PRESENT_S = 2.0  # a node counts as running for this long after its last announcement
 SERVICES = ("stand", "sit", "stop")
@@ -107,10 +106,11 @@ class RobotClient(ClientNode):
     def missing(self) -> list[str]:
         """Topics and services of the robot that are not available yet."""
         count = self._node.count_subscribers
+        all_read = count("joint_states") >= MIN_READERS
         available = {
             "reader of joint_targets": count("joint_targets") > 0,
             "joint_targets": self._node.count_publishers("joint_targets") > 0,
-            "reader of joint_states in every node": count("joint_states") >= MIN_READERS,
+            "full set of joint_states readers (gait_planner, inverse_kinematics, odometry)": all_read,
             "gait_state": self.state not in ("", "unknown"),
             "cmd_vel's subscriber": self.has_listener,
             "gait's subscriber": self._gait.get_subscription_count() > 0,
@@ -153,7 +153,7 @@ class RobotClient(ClientNode):
         self.twist = ZERO
         if time.monotonic() - self._last_driven <= ZERO_REPEAT_S:
             self.send()
-            self._cmd_vel.wait_for_all_acked(Duration(seconds=DELIVERY_S))
+            self._cmd_vel.wait_for_all_acked(Duration(seconds=DELIVERY_TIME_S))
 
     def request_pose(self, pose: BodyPose) -> None:
         """Publishes a body pose."""

@@ -18,6 +18,11 @@ def joint_name(leg: str, joint: str) -> str:
     return f"{leg}_{joint}_joint"
 
 
+def short_joint_name(joint: str) -> str:
+    """Returns the name of a joint for a person, e.g. `left_front_coxa`."""
+    return joint.removesuffix("_joint")
+
+
 def foot_name(leg: str) -> str:
     """Returns the name of a foot in URDF and foot_targets, e.g. `left_front_foot`."""
     return f"{leg}_foot"

@@ -115,7 +115,7 @@ class GuardedNode(ReportingNode):
             where = where.tb_next
         place = f" ({where.tb_frame.f_code.co_filename}:{where.tb_lineno})" if where else ""
         name, kind = self.get_fully_qualified_name(), type(error).__name__
-        text = f"{name}: callback {callback} failed with {kind}: {error}{place}; stopped safely; please report this"
+        text = f"{name}: callback {callback} failed with {kind}: {error}{place}; stopping safely; please report this"
         self.report(f"failed {callback}", ReportLevel.ERROR, text)
         for partner in self.partners:
             partner.run_in_executor(partial(partner.safe_stop, f"{callback} of {self.get_name()}"))

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
+DELIVERY_TIME_S = 0.3  # at the end of a program, for its last message to arrive
 COMMAND = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE)
-"""Commands, targets and measured states: only the newest counts."""
+"""Commands, targets and measured states, for all who use only the newest; their publishers keep no more."""
 LATCHED = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 """State that a subscriber needs even if it starts later: the last message is delivered to it."""
 EVENTS = QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE)
 """Events, none of which should be lost: button presses, announcements, calibration answers, diagnostics."""
 SAMPLES = QoSProfile(depth=100, reliability=ReliabilityPolicy.RELIABLE)
-"""Measurements, none of which may be lost: two seconds of joint and foot states, for dead reckoning; /tf."""
+"""For subscribers that need every sample of a topic: odometry, two seconds of joint and foot states; /tf."""
 SCANS = QoSProfile(depth=5, reliability=ReliabilityPolicy.RELIABLE)
 """Laser scans as a simulator publishes them."""
 SENSOR = QoSProfile(depth=5, reliability=ReliabilityPolicy.BEST_EFFORT)
 """Third-party sensors: matches reliable and best-effort publishers."""
+NEWEST_SENSOR = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
+"""The same, where only the newest sample counts."""
 DISPLAY = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 """Topics for display only: the newest message, best effort, so that a slow subscriber cannot block the publisher."""
 LATCHED_HISTORY = QoSProfile(

@@ -235,7 +235,7 @@ class FootStates:
         self._velocities = np.zeros_like(self._feet)
 
     def update(self, joints: Array, time: float) -> None:
-        """Takes the joint angles (n, 3) [rad] measured at `time` [s]; velocities are the mean since the last call."""
+        """Stores the joint angles (n, 3) [rad] measured at `time` [s]; velocities are the mean since the last call."""
         feet = forward(self._robot, joints)
         known = time > self._time
         self._velocities = (feet - self._feet) / (time - self._time) if known else np.zeros_like(feet)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-VERSION = 1
+VERSION = 2
 MAX_MESSAGE_BYTES = 4096
 MAX_INTEGER = 2**53  # larger ones are not exact in JavaScript
 REQUESTS = ("stand", "sit", "stop", "estop", "rearm", "reset_world", "cancel_motion", "arm")
@@ -225,15 +225,15 @@ KINDS: Mapping[str, tuple[Any, Mapping[str, FieldCheck]]] = {
     "play": (PlayMessage, {"name": _text(60)}),
     "lift": (LiftMessage, {"share": _number(0.2, 1.0)}),
     "speed": (SpeedMessage, {"share": _number(0.1, 1.0)}),
-    "ask": (RequestMessage, {"what": _one_of(*REQUESTS)}),
-    "seat": (ControlMessage, {"act": _one_of(*CONTROL_ACTS), "to": _integer}),
-    "beat": (HeartbeatMessage, {"echo": _integer}),
-    "wish": (QueryMessage, {"what": _one_of(*QUERIES)}),
+    "request": (RequestMessage, {"what": _one_of(*REQUESTS)}),
+    "control": (ControlMessage, {"act": _one_of(*CONTROL_ACTS), "to": _integer}),
+    "heartbeat": (HeartbeatMessage, {"echo": _integer}),
+    "query": (QueryMessage, {"what": _one_of(*QUERIES)}),
     "recording": (RecordingMessage, {"act": _one_of(*RECORDING_ACTS), "name": _text(80)}),
     "push": (PushMessage, {"x": _FORCE, "y": _FORCE}),
     "world": (WorldMessage, _WORLD),
 }
-DRIVEN = ("drive", "pose", "gait", "play", "lift", "speed", "ask", "leg", "push", "world")
+DRIVEN = ("drive", "pose", "gait", "play", "lift", "speed", "request", "leg", "push", "world")
 DRIVER_MESSAGES = tuple(KINDS[kind][0] for kind in DRIVEN)
 """Messages that only the driver may send, except ALWAYS_ALLOWED; see `needs_control`."""
 

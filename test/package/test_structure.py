@@ -187,7 +187,7 @@ def test_no_import_is_hidden_from_the_import_contracts():
 def test_the_import_contracts_cover_every_folder():
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
     contracts = {contract["type"]: contract for contract in settings["contracts"]}
-    layers = {part for layer in contracts["layers"]["layers"] for part in layer.replace(" ", "").split(":")}
+    layers = {part for layer in contracts["layers"]["layers"] for part in layer.split(" | ")}
     assert layers == {path.name for path in PACKAGE.iterdir() if path.is_dir() and path.name not in IGNORED_ENTRIES}
     assert contracts["acyclic_siblings"]["ancestors"] == [PACKAGE.name, f"{PACKAGE.name}.**"]
     assert not [contract["name"] for contract in settings["contracts"] if "ignore_imports" in contract]

@@ -34,7 +34,7 @@ MESSAGES = st.one_of(
     st.text(max_size=60),
     JSON.map(json.dumps),
     st.builds(
-        lambda kind, sequence, fields: json.dumps({"v": 1, "n": sequence, "t": kind, **fields}),
+        lambda kind, sequence, fields: json.dumps({"v": 2, "n": sequence, "t": kind, **fields}),
         st.sampled_from(list(protocol.KINDS)),
         st.integers(0, 50) | JSON,
         st.dictionaries(st.sampled_from(FIELDS), st.sampled_from(VALUES) | JSON, max_size=4),

@@ -116,15 +116,16 @@ class ScriptedBus(LoopbackBus):
 class ScriptedDriver:
     """A driver without a thread on a scripted bus: `run` lets time pass."""
 
-    def __init__(self, start=None, **changes):
-        settings = standard(robot(), "feetech_st", "/dev/none")
+    def __init__(self, start=None, machine=None, **changes):
+        machine = machine or robot()
+        settings = standard(machine, "feetech_st", "/dev/none")
         fields = {name: getattr(settings, name) for name in settings.__dataclass_fields__}
         self.settings = ServoSettings(**{**fields, **changes})
         self.clock, self.start = ManualClock(), lying() if start is None else start
         self.buses = []
         self.refuses = False  # to open the port
         self.model, self.max_voltage, self.volts = "loopback", None, 11.1
-        self.driver = Driver(robot(), self.settings, self._open, self.start, self.clock)
+        self.driver = Driver(machine, self.settings, self._open, self.start, self.clock)
 
     def _open(self):
         if self.refuses:

@@ -60,7 +60,7 @@ class Sessions:
 
     def send(self, number, kind, **fields):
         self.count += 1
-        return self.sessions.receive(number, json.dumps({"v": 1, "n": self.count, "t": kind, **fields}), self.now)
+        return self.sessions.receive(number, json.dumps({"v": 2, "n": self.count, "t": kind, **fields}), self.now)
 
     def drive(self, number, vx=1.0):
         return self.send(number, "drive", on=True, vx=vx)
@@ -83,7 +83,7 @@ def codes(actions):
 
 
 def text(**fields):
-    return json.dumps({"v": 1, "n": 1, **fields})
+    return json.dumps({"v": 2, "n": 1, **fields})
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def text(**fields):
         (text(t="leg", name="left_front", lost=True), LegMessage("left_front", True)),
         (text(t="play", name="bow"), PlayMessage("bow")),
         (text(t="play", name=""), PlayMessage("")),
-        (text(t="ask", what="estop"), RequestMessage("estop")),
+        (text(t="request", what="estop"), RequestMessage("estop")),
     ],
 )
 def test_a_valid_message_is_decoded(message, body):
@@ -109,11 +109,11 @@ def test_a_valid_message_is_decoded(message, body):
         "[]",
         "null",
         "{",
-        '{"v":1,"n":1,"t":"drive","on":true,"vx":NaN}',
-        '{"v":1,"n":1,"t":"drive","on":true,"vx":Infinity}',
-        '{"v":1,"n":1,"t":"drive","on":true,"vx":1e999}',
-        '{"v":1,"n":1,"t":"drive","on":true,"vx":1' + 400 * "0" + "}",
-        '{"v":1,"n":1,"t":"drive","on":true,"vx":' + 5000 * "9" + "}",
+        '{"v":2,"n":1,"t":"drive","on":true,"vx":NaN}',
+        '{"v":2,"n":1,"t":"drive","on":true,"vx":Infinity}',
+        '{"v":2,"n":1,"t":"drive","on":true,"vx":1e999}',
+        '{"v":2,"n":1,"t":"drive","on":true,"vx":1' + 400 * "0" + "}",
+        '{"v":2,"n":1,"t":"drive","on":true,"vx":' + 5000 * "9" + "}",
         4000 * "[",
         text(t="drive", on=True, vx=1.01),
         text(t="drive", on=1, vx=0.5),
@@ -124,15 +124,15 @@ def test_a_valid_message_is_decoded(message, body):
         text(t="drive", on=True, speed=1),
         text(t="fly"),
         text(t=["drive"]),
-        text(t="ask", what="dance"),
+        text(t="request", what="dance"),
         text(t="gait", name="a\nb"),
         text(t="pose", z=2.0),
         text(t="push", x=1e6, y=0),
         text(t="world", friction=0.0),
-        json.dumps({"v": 1, "n": -1, "t": "beat"}),
-        json.dumps({"v": 1, "n": 1.5, "t": "beat"}),
-        json.dumps({"v": 1, "n": True, "t": "beat"}),
-        json.dumps({"v": 2, "n": 1, "t": "beat"}),
+        json.dumps({"v": 2, "n": -1, "t": "heartbeat"}),
+        json.dumps({"v": 2, "n": 1.5, "t": "heartbeat"}),
+        json.dumps({"v": 2, "n": True, "t": "heartbeat"}),
+        json.dumps({"v": 3, "n": 1, "t": "heartbeat"}),
     ],
     ids=lambda message: message[:40],
 )
@@ -149,7 +149,7 @@ def test_the_worlds_of_the_page_are_those_of_the_simulator():
 
 def test_numbers_that_are_not_finite_become_null_for_the_page():
     sent = json.loads(protocol.encode("state", 7, a=math.nan, b=[math.inf, 1.0], c={"d": -math.inf}))
-    assert sent == {"v": 1, "n": 7, "t": "state", "a": None, "b": [None, 1.0], "c": {"d": None}}
+    assert sent == {"v": 2, "n": 7, "t": "state", "a": None, "b": [None, 1.0], "c": {"d": None}}
 
 
 # --- access control -----------------------------------------------------------------------------------------------
@@ -322,7 +322,11 @@ def test_a_wrong_token_closes_the_connection(page):
 
 def test_nothing_is_forwarded_before_the_hello(page):
     number = page.sessions.connect("192.0.2.1", page.now)
-    for kind, fields in (("drive", {"on": True, "vx": 1.0}), ("ask", {"what": "stop"}), ("wish", {"what": "invite"})):
+    for kind, fields in (
+        ("drive", {"on": True, "vx": 1.0}),
+        ("request", {"what": "stop"}),
+        ("query", {"what": "invite"}),
+    ):
         actions = page.send(number, kind, **fields)
         assert commands(actions) == []
         assert codes(actions) == [401]
@@ -360,7 +364,7 @@ def test_a_second_client_watches(page):
 def test_every_client_can_stop_and_the_driver_must_release_the_dead_man_first(page, what):
     first, second = page.client(), page.client()
     page.drive(first)
-    assert commands(page.send(second, "ask", what=what)) == [DriveMessage(False), RequestMessage(what)]
+    assert commands(page.send(second, "request", what=what)) == [DriveMessage(False), RequestMessage(what)]
     assert commands(page.drive(first)) == []
     page.send(first, "drive", on=False)
     assert commands(page.drive(first)) == [DriveMessage(True, 1.0)]
@@ -369,7 +373,7 @@ def test_every_client_can_stop_and_the_driver_must_release_the_dead_man_first(pa
 def test_after_a_stop_and_a_silence_the_driver_can_drive_again(page):
     number = page.client()
     page.drive(number)
-    page.send(number, "ask", what="stop")
+    page.send(number, "request", what="stop")
     for _ in range(20):
         page.now += 0.05
         assert commands(page.drive(number)) == []
@@ -381,16 +385,16 @@ def test_after_a_stop_and_a_silence_the_driver_can_drive_again(page):
 def test_only_the_driver_may_send_other_requests(page, what):
     first, second = page.client(), page.client()
     page.drive(first)
-    assert commands(page.send(second, "ask", what=what)) == []
-    assert commands(page.send(first, "ask", what=what)) == [RequestMessage(what)]
+    assert commands(page.send(second, "request", what=what)) == []
+    assert commands(page.send(first, "request", what=what)) == [RequestMessage(what)]
 
 
 def test_control_is_handed_over_and_the_robot_stops(page):
     first, second = page.client(), page.client()
     page.drive(first)
-    page.send(second, "seat", act="take")
+    page.send(second, "control", act="take")
     assert page.sessions.driver == first
-    assert commands(page.send(first, "seat", act="give", to=second)) == [DriveMessage(False)]
+    assert commands(page.send(first, "control", act="give", to=second)) == [DriveMessage(False)]
     assert page.sessions.driver == second
     assert commands(page.drive(first)) == []
     assert commands(page.drive(second)) == [DriveMessage(True, 1.0)]
@@ -399,14 +403,14 @@ def test_control_is_handed_over_and_the_robot_stops(page):
 def test_only_the_driver_hands_over_control(page):
     first, second = page.client(), page.client()
     page.drive(first)
-    assert codes(page.send(second, "seat", act="give", to=second)) == [403]
+    assert codes(page.send(second, "control", act="give", to=second)) == [403]
     assert page.sessions.driver == first
 
 
 def test_an_idle_driver_loses_control_to_a_client_that_requests_it(page):
     first, second = page.client(), page.client()
     page.drive(first)
-    page.send(second, "seat", act="take")
+    page.send(second, "control", act="take")
     page.now += MAX_IDLE_S - 0.5
     page.sessions.tick(page.now)
     assert page.sessions.driver == first
@@ -435,7 +439,7 @@ def test_a_client_that_sends_too_much_is_throttled_but_can_stop(page):
     assert sum(len(commands(actions)) for actions in answers) <= 2 * MAX_RATE
     refusals = [action.fields["text"] for actions in answers for action in actions if codes([action]) == [429]]
     assert refusals == [f"more than {MAX_RATE:g} messages/s: dropped"]
-    assert RequestMessage("stop") in commands(page.send(number, "ask", what="stop"))
+    assert RequestMessage("stop") in commands(page.send(number, "request", what="stop"))
 
 
 def test_a_client_that_floods_is_disconnected(page):

@@ -133,7 +133,7 @@ def test_a_connection_without_the_token_is_closed_with_401(site, token):
 
 def test_a_visitor_with_a_token_is_welcome_and_comes_back_with_a_key(site):
     visitor = site.visit()
-    visitor.wait(lambda: visitor.received("seats"))
+    visitor.wait(lambda: visitor.received("control"))
     again = site.visit(token="", key=visitor.received("welcome")[0]["key"])
     again.wait(lambda: again.received("welcome"))
     assert site.people == 2
@@ -148,7 +148,7 @@ def test_a_message_that_is_too_long_ends_the_connection_with_1009(site):
 
 def test_nan_is_refused_and_a_finite_velocity_goes_on(site):
     visitor = site.visit()
-    visitor.text('{"v":1,"n":7,"t":"drive","on":true,"vx":NaN}')
+    visitor.text('{"v":2,"n":7,"t":"drive","on":true,"vx":NaN}')
     visitor.wait(lambda: visitor.received("refused"))
     assert visitor.received("refused")[0]["text"] == "a message is one JSON object with finite numbers"
     visitor.send("drive", n=8, on=True, vx=0.5)
@@ -185,8 +185,8 @@ def test_every_client_sees_the_name_of_the_driver(site):
     first, second = site.visit(name="Ada"), site.visit(name="Bob")
     second.wait(lambda: second.received("welcome"))
     first.send("drive", on=True, vx=0.1)
-    second.wait(lambda: second.received("seats") and second.received("seats")[-1]["driver"] == 1)
-    assert {person["name"] for person in second.received("seats")[-1]["people"]} == {"Ada", "Bob"}
+    second.wait(lambda: second.received("control") and second.received("control")[-1]["driver"] == 1)
+    assert {person["name"] for person in second.received("control")[-1]["people"]} == {"Ada", "Bob"}
 
 
 def test_sequence_numbers_of_messages_only_increase(site):

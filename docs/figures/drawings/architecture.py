@@ -88,10 +88,11 @@ LAYERS: tuple[tuple[tuple[str, str, str], ...], ...] = (
     ),
     (
         ("config", "YAML files: robots, motions, waypoints", "note"),
-        ("sim", "MuJoCo model and world", "hardware"),
+        ("sim", "model and world in MuJoCo", "hardware"),
         ("web", "page, server, sessions", "input"),
+        ("bags", "recorded runs", "note"),
     ),
-    (("core", "the mathematics: no ROS, no I/O, no clock", "core"), ("bags", "recorded runs", "note")),
+    (("core", "the mathematics: no ROS, no I/O, no clock", "core"),),
 )
 CORE = (
     ("motions", "motion files, step by step"),

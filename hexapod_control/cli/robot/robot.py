@@ -8,8 +8,8 @@ import sys
 
 from hexapod_control.bringup import node_graph, shared_process
 from hexapod_control.bringup.command_line import ros_arguments
-from hexapod_control.bringup.graph_identity import VARIABLE, new_graph, remove_state
 from hexapod_control.cli.input_error import InputError
+from hexapod_control.ros.monitoring.graph_identity import VARIABLE, new_graph, remove_state
 
 GRAPH = "bringup"
 

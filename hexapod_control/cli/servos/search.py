@@ -207,7 +207,7 @@ def identify(action: ServoAction) -> int:
         print("no change from the robot file")
         return FOUND
     for joint in changed:
-        print(f"{joint.joint.removesuffix('_joint')}: servo {joint.id}, direction {joint.direction:+d}")
+        print(f"{joint.short_name}: servo {joint.id}, direction {joint.direction:+d}")
     path = own_file(action.args.robot)
     if not work.agrees(f"save into {path}?", True):
         return NOTHING

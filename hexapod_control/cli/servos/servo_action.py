@@ -24,4 +24,4 @@ class ServoAction:
     @property
     def names(self) -> dict[int, str]:
         """Names of the joints by id."""
-        return {joint.id: joint.joint.removesuffix("_joint") for joint in self.settings.joints}
+        return {joint.id: joint.short_name for joint in self.settings.joints}

@@ -46,7 +46,7 @@ def telemetry_table(bus: Bus, settings: ServoSettings) -> list[str]:
 
 def _row(joint: JointCalibration, reading: ServoReading | None) -> str:
     """The row of one servo; a dash stands for a value that it does not report."""
-    name = joint.joint.removesuffix("_joint")
+    name = joint.short_name
     if reading is None:
         return f"{name:22s} {joint.id:3d}      -"
     raw = reading.position

@@ -47,7 +47,7 @@ class SimulationRun:
         world: WorldSettings,
         given: Mapping[str, object],
     ) -> None:
-        """Takes checked arguments; `given` are the settings of the world that the user typed."""
+        """Accepts checked arguments; `given` are the settings of the world that the user typed."""
         self._args, self._robot_file, self._gait, self._world, self._given = args, robot_file, gait, world, given
         self._interactive = sys.stdin.isatty() and not (args.demo or args.stay)
         self._page = ""  # its address

@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from hexapod_control.config.schema import ChoiceRow, KeyRow, NumberRow, TextRow
-from hexapod_control.core.gait.gait_table import AUTO
 from hexapod_control.core.motions.motion_steps import LENGTH_UNITS, Choreography, MotionStep
 from hexapod_control.core.robot import Robot
-from hexapod_control.core.workspace.robot_gaits import gaits
+from hexapod_control.core.workspace.robot_gaits import gait_names
 
 FOR_HEIGHT = NumberRow("for_height", 1, 0.01, 2.0, "m", "metres, not millimetres?")
 FOR_HEIGHT_DOCUMENTATION = (
@@ -55,7 +54,7 @@ class MotionKey:
         if self.bounds is not None:
             hint = HINTS.get(self.unit, "")
             return NumberRow(self.name, len(self.columns) or 1, *self.bounds, self.unit, hint, self.whole)
-        known = {"legs": robot.leg_names, "gaits": (*gaits(robot), AUTO), "": self.choices}[self.names]
+        known = {"legs": robot.leg_names, "gaits": gait_names(robot), "": self.choices}[self.names]
         if known:
             return ChoiceRow(self.name, known, "choose one of them")
         return TextRow(self.name, r"(?s).*\S.*", "a text", "write any text")

@@ -175,9 +175,10 @@ def _joint(values: CheckedValues, name: str) -> Joint:
         entry = values.entries[lower]
         what = f"is {values.number(lower):g}, upper_deg is {values.number(upper):g}"
         raise entry.error(what, "must be below upper_deg", "are the two swapped?")
-    if values.number(upper) - values.number(lower) < 10.0:
+    if values.number(upper) - values.number(lower) < robot_keys.MIN_RANGE_DEG:
         what = f"is {values.number(lower):g}, upper_deg is {values.number(upper):g}"
-        raise values.entries[lower].error(what, "must leave the joint at least 10 deg", "degrees, not radians?")
+        bound = f"must leave the joint at least {robot_keys.MIN_RANGE_DEG:g} deg"
+        raise values.entries[lower].error(what, bound, "degrees, not radians?")
     return Joint(
         math.radians(values.number(lower)),
         math.radians(values.number(upper)),

@@ -15,6 +15,7 @@ _NAME = r"[A-Za-z][A-Za-z0-9_]*"
 _A_NAME = "a name of letters, digits and _"
 
 MAX_ANGLE_DEG = 180.0  # of a joint to either side
+MIN_RANGE_DEG = 10.0  # of a joint, between its limits
 MIN_COXA_M = 1e-7  # stands for 0: the shapes of a link need a length
 MIN_MASS_KG = 1e-4  # of a part of a leg
 SERVO_MODEL = TextRow(

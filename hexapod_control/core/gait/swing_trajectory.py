@@ -15,6 +15,7 @@ import numpy as np
 from hexapod_control.core.kinematics.arrays import Array
 
 PEAK_TRAVEL_SPEED = 1.875  # maximum of d smooth_travel / du, at u = 1/2
+PEAK_LIFT_SPEED = math.pi  # maximum of d lift / du for a height of 1, at u = 1/4
 AIM_FROZEN = 0.8  # progress from which the aim is fixed in the world, so that it does not jump before touch-down
 
 Progress = TypeVar("Progress", float, Array)

@@ -118,7 +118,7 @@ class RotateStep(MotionStep):
 
 @dataclass(frozen=True, slots=True)
 class PoseStep(MotionStep):
-    """Takes a body pose relative to the neutral stance."""
+    """Moves the body to a pose relative to the neutral stance."""
 
     x: float = quantity(0.0, "m", -0.3, 0.3, "forward")
     y: float = quantity(0.0, "m", -0.3, 0.3, "to the left")
@@ -131,7 +131,7 @@ class PoseStep(MotionStep):
 
 @dataclass(frozen=True, slots=True)
 class HeightStep(MotionStep):
-    """Takes a height of the body relative to the neutral stance; the rest of the pose stays."""
+    """Moves the body to a height relative to the neutral stance; the rest of the pose stays."""
 
     z: float = quantity(0.0, "m", -0.3, 0.3, "up")
     duration: float = time(0.0, "of the move; 0: chosen for a moderate speed")

@@ -34,7 +34,7 @@ from hexapod_control.core.sensing.sensor_inputs import SensorInputs
 from hexapod_control.core.walking.walk_settings import WalkSettings
 from hexapod_control.core.workspace.twist_limits import TwistLimits
 
-LEG_LOST = "refused while a leg is lost: call it back first"
+LEG_LOST = "refused while a leg is lost: unfold it first (hexapod leg back LEG, or topic return_leg)"
 MAX_TICK_S = 0.1  # [s] longer ticks count as this: a pause is not made up for
 
 
@@ -100,7 +100,7 @@ class Planner:
     # --- pose known or unknown ----------------------------------------------------------------
 
     def set_measured_joints(self, joints: Array) -> None:
-        """Takes measured joint angles (n, 3) [rad]. The first ones end `unknown`, later ones are used while lying."""
+        """Accepts measured joint angles (n, 3) [rad]. The first ones end `unknown`, later ones are used while lying."""
         if np.isfinite(joints[list(self._context.legs.rows)]).all():
             self._handle(requests.MeasuredJoints(_legs(joints)))
 
@@ -224,7 +224,7 @@ class Planner:
 
 def _unusable_leg(leg: str, robot: Robot) -> str:
     if leg in robot.leg_names:
-        return f"leg {leg} is lost: call it back first"
+        return f"leg {leg} is lost: unfold it first (hexapod leg back {leg}, or topic return_leg)"
     return f"unknown leg {quoted(leg)}; known: {', '.join(robot.leg_names)}"
 
 

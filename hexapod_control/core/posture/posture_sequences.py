@@ -24,11 +24,11 @@ from hexapod_control.core.posture.stand_up import BodyLift
 from hexapod_control.core.posture.straight_moves import JointMove
 from hexapod_control.core.posture.takeover import take_over
 from hexapod_control.core.robot import Point
+from hexapod_control.core.statics.static_stability import MIN_SUPPORTING_FEET
 from hexapod_control.core.walking.walk_controller import WalkController
 from hexapod_control.core.workspace.capabilities import Capabilities
 
 PostureMove = JointMove | BodyLift
-MIN_PLANTED_FEET = 3  # to support a robot
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ class PostureSequences:
         found = detect_support(self.capabilities.robot, joints, pose)
         height = self.capabilities.robot.walk.height + found.pose.z
         stances = self.capabilities.stances
-        if not stances.lowest <= height <= stances.highest or sum(found.planted) < MIN_PLANTED_FEET:
+        if not stances.lowest <= height <= stances.highest or sum(found.planted) < MIN_SUPPORTING_FEET:
             return None
         walk = WalkController(self.capabilities, found.contacts, found.pose, gait)
         walk.stay({leg: lift for leg, lift in enumerate(found.lifts) if not found.planted[leg]})

@@ -141,7 +141,7 @@ class StillWindow:
         return x / self._count, y / self._count, z / self._count
 
     def take(self, rate: Vector, acceleration: Vector, dt: float) -> bool:
-        """Takes a sample `dt` [s] after the last one. Returns whether nothing has moved since the start."""
+        """Processes a sample `dt` [s] after the last one. Returns whether nothing has moved since the start."""
         sample = (*rate, *acceleration)
         self._low = tuple(map(min, self._low, sample)) if self._count else sample
         self._high = tuple(map(max, self._high, sample)) if self._count else sample

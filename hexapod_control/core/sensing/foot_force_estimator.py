@@ -20,15 +20,14 @@ from numpy.typing import NDArray
 
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.robot import Joint, Robot
-from hexapod_control.core.statics.static_stability import GRAVITY
+from hexapod_control.core.statics.static_stability import GRAVITY, MIN_SUPPORTING_FEET
 
 ESTIMATED_CONTACT_SHARE = 0.5  # of an even share of the weight: a foot with more load touches the ground ...
 RELEASE_SHARE = 0.4  # ... until its load is below this; the touch threshold is raised by ...
 INERTIAL_UNCERTAINTY_SHARE = 0.1  # ... this share of the force equivalent to the torque of the leg's own motion
 MIN_TIBIA_SINE = 0.1  # of the tibia's angle: in a straight leg femur and tibia torques are linearly dependent
 FLIGHT_SPEED = 0.12  # [m/s] vertical, relative to the body: a faster foot is in the air ...
-STANDING_SPEED = 0.05  # [m/s] ... if others are slower than this ...
-MIN_STANDING_FEET = 3  # ... at least so many
+STANDING_SPEED = 0.05  # [m/s] ... if MIN_SUPPORTING_FEET are slower than this
 MAX_SAMPLE_INTERVAL_S = 0.05  # between two samples; longer intervals give no acceleration
 MOTOR_TIME_CONSTANT_S = 0.02  # mechanical time constant of small motors: 10 to 30 ms
 FRICTION_SHARE = 0.02  # dry friction as a share of the stall torque
@@ -59,7 +58,7 @@ class ServoTorqueModel:
         self._known, self._learned = np.zeros((2, 3, 3)), np.zeros((2, 3))
 
     def learn(self, motion: Array, torques: Array) -> None:
-        """Takes torques (k, 2) [N m] of legs with the foot in the air, caused only by their `motion` (k, 2, 3)."""
+        """Learns from torques (k, 2) [N m] of legs in the air, caused only by their `motion` (k, 2, 3)."""
         scaled = motion / self._noise[:, None]
         self._known = FORGETTING_FACTOR * self._known + np.einsum("kij,kil->ijl", scaled, scaled)
         self._learned = FORGETTING_FACTOR * self._learned + np.einsum("kij,ki->ij", scaled, torques / self._noise)
@@ -154,7 +153,7 @@ class FootForceEstimator:
         """Learns from feet in the air at both samples. Returns which; `rising` [m/s] is their vertical speed."""
         was, self._flying = self._flying, rising > FLIGHT_SPEED
         sure = self._flying & was & follows
-        if np.count_nonzero(rising < STANDING_SPEED) < MIN_STANDING_FEET:
+        if np.count_nonzero(rising < STANDING_SPEED) < MIN_SUPPORTING_FEET:
             sure[:] = False
         if sure.any():
             motion = _motion(0.5 * (now.speeds + last.speeds), now.changes)

@@ -38,7 +38,7 @@ class HeadingFusion:
         self._unchanged = 0.0  # [rad] turn of the feet since the IMU's heading last changed
 
     def take(self, time: float, yaw: float) -> None:
-        """Takes a heading [rad] of the IMU with its time [s]."""
+        """Processes a heading [rad] of the IMU with its time [s]."""
         self.newest = HeadingSample(time, yaw)
 
     def change(self, now: float) -> float | None:
@@ -49,7 +49,7 @@ class HeadingFusion:
         return change
 
     def add_fitted_turn(self, turn: float) -> None:
-        """Takes the turn [rad] of the feet in the joint sample of the last call of `change`."""
+        """Processes the turn [rad] of the feet in the joint sample of the last call of `change`."""
         self._fitted_turn = turn
         if not self._used_now:
             self._by_feet += turn

@@ -40,7 +40,7 @@ class ImuEstimator:
     def update(
         self, acceleration: Vector, rate: Vector, orientation: Quaternion | None, dt: float, at_rest: bool
     ) -> BodyReading:
-        """Takes readings of the chip `dt` [s] after the last ones; `orientation` if it estimates its own."""
+        """Processes readings of the chip `dt` [s] after the last ones; `orientation` if it estimates its own."""
         turned, felt = rate, acceleration
         if self._mounting != LEVEL:
             turned, felt = rotated(self._mounting, rate), rotated(self._mounting, acceleration)
@@ -60,7 +60,7 @@ class Freshness:
         self._raw, self._same = b"", 0.0  # [s] since the last change of the readings
 
     def take(self, raw: bytes, dt: float) -> None:
-        """Takes a reading `dt` [s] after the last one."""
+        """Processes a reading `dt` [s] after the last one."""
         self.late += dt > self._limit
         self._same = self._same + dt if raw == self._raw else 0.0
         self._raw = raw

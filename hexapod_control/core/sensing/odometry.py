@@ -193,7 +193,7 @@ class Odometry:
         return self._last.attitude if self._last else BodyPose(z=self._robot.walk.height)
 
     def update(self, joints: Array, loads: Sequence[float], dt: float, turn: float | None = None) -> FootSupport:
-        """Takes joints (n, 3) [rad] measured `dt` [s] after the last ones, and the loads (n,) [N] of the feet.
+        """Processes joints (n, 3) [rad] measured `dt` [s] after the last ones, and the loads (n,) [N] of the feet.
 
         `turn` [rad] is the change of heading that an IMU measured since then.
         """

@@ -31,7 +31,7 @@ class SensorSource:
         self._same = 0.0  # [s] of the same sample while joints moved
 
     def take(self, sample: Sequence[float]) -> None:
-        """Takes a new sample; one that is not finite is ignored."""
+        """Stores a new sample; one that is not finite is ignored."""
         values = tuple(sample)
         if not all(map(math.isfinite, values)):
             return
@@ -58,7 +58,7 @@ class ImuSource(SensorSource):
     """Samples of an IMU; all values change while it works."""
 
     def take_reading(self, tilt: Sequence[float], rates: Sequence[float], acceleration: Sequence[float]) -> None:
-        """Takes roll and pitch [rad] of base_link in the world, rates [rad/s] and acceleration [m/s^2] by axis."""
+        """Stores roll and pitch [rad] of base_link in the world, rates [rad/s] and acceleration [m/s^2] by axis."""
         self.take((*tilt, *rates, *acceleration))
 
     @property
@@ -83,7 +83,7 @@ class Contacts(SensorSource):
         self.feet: tuple[bool, ...] = (False,) * len(robot.legs)
 
     def take(self, sample: Sequence[float]) -> None:
-        """Takes the loads (n,) [N] of all feet."""
+        """Stores the loads (n,) [N] of all feet."""
         super().take(sample)
         if self.sample is not None:
             pairs = zip(self.sample, self.feet, strict=True)

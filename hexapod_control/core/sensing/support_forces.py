@@ -28,7 +28,7 @@ class SupportForces:
         return self._plans > 1
 
     def plan(self, forces: Sequence[float]) -> None:
-        """Takes the planned forces [N]; 0 for a foot in the air."""
+        """Stores the planned forces [N]; 0 for a foot in the air."""
         self._planned = list(forces)
 
     def plan_none(self) -> None:
@@ -36,7 +36,7 @@ class SupportForces:
         self._planned = [0.0] * len(self._planned)
 
     def measure(self, forces: Sequence[float], time: float) -> None:
-        """Takes the forces [N] measured at `time` [s]."""
+        """Stores the forces [N] measured at `time` [s]."""
         self._measured = [force if force > self._min_load else 0.0 for force in forces]
         self._measured_at, self._plans = time, 0
 

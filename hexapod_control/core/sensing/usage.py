@@ -62,7 +62,7 @@ class UsageMeter:
         self._last: Array | None = None  # [rad]
 
     def voltage(self, volts: float) -> None:
-        """Takes the voltage [V] of the supply."""
+        """Processes the voltage [V] of the supply."""
         lowest = self.usage.lowest_voltage
         if lowest is None or volts < lowest:
             self.usage = replace(self.usage, lowest_voltage=volts)
@@ -70,7 +70,7 @@ class UsageMeter:
     def step(
         self, dt: float, joints: Array, moved: float, power: float | None = None, torques: Array | None = None
     ) -> None:
-        """Takes measured joints (n, 3) [rad] `dt` [s] after the last ones, and how far the robot has moved [m].
+        """Processes measured joints (n, 3) [rad] `dt` [s] after the last ones, and how far the robot has moved [m].
 
         `power` [W] of the supply; without it, the work is computed from the servo torques (n, 3) [N m].
         """

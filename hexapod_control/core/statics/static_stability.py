@@ -11,6 +11,7 @@ from hexapod_control.core.kinematics.leg_kinematics import LegJoints
 from hexapod_control.core.robot import Point, Robot, Vector
 
 GRAVITY = 9.81  # [m/s^2]
+MIN_SUPPORTING_FEET = 3  # on the ground: fewer have no support polygon
 
 
 def convex_hull(points: Sequence[Point]) -> list[Point]:

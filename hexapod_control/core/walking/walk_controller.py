@@ -149,7 +149,7 @@ class WalkController:
     # --- sensors -------------------------------------------------------------------------------------
 
     def sense(self, contacts: Sequence[bool] | None, tilt: Tilt | None) -> None:
-        """Takes the contact of each foot, and roll and pitch [rad] of the body; None if unknown or unused."""
+        """Processes the contact of each foot, and roll and pitch [rad] of the body; None if unknown or unused."""
         self._motion.sense(contacts, self._capabilities.robot.walk.height)
         self._body.sense(tilt)
 

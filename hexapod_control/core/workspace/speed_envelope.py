@@ -60,7 +60,7 @@ MIN_DISTANCE = 1e-6  # [m] of a foot from base_footprint
 EXCESSIVE = 100.0  # [m/s, rad/s] a speed that no robot reaches
 BEND_STEP = BENDS[1] - BENDS[0]
 TURNING_HEADING = HEADINGS  # index in the tables of turning on the spot, after the headings
-NEAR_TURNING = 0.1  # of the speed of a foot: a slower body next to it is between turning on the spot and the rest
+NEAR_TURNING = 0.1  # body speed over foot speed below which the tables blend into turning on the spot
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ STRIDE_SHARE = 0.95  # of the radius of a region, for steady strides: a reserve 
 MIN_LIFT_SHARE = 0.75  # of the lift height, at the highest speeds: a lower swing takes less time
 SWING_TIME_SCALES = (0.8, 0.9, 1.0, 1.1, 1.2, 1.35, 1.5, 1.75, 2.0)  # factors on the nominal swing time
 SWING_SAMPLES = 21  # of a swing
-PROGRESS = np.linspace(0.0, 1.0, SWING_SAMPLES)  # at the samples
+PROGRESS = np.linspace(0.0, 1.0, SWING_SAMPLES)  # progress of the swing at each sample
 
 
 @lru_cache(maxsize=64)

@@ -11,8 +11,8 @@ MIN_COMMAND = Twist(1e-3, 1e-3, 1e-3)
 """[m/s, rad/s] Axes of an operator's command below this count as zero, else the robot would step on the spot."""
 
 MIN_TWIST = Twist(1e-7, 1e-7, 1e-7)
-"""[m/s, rad/s] Axes of any twist below this count as zero, as their inverse could overflow. A motion that steps on the
-spot uses a little more."""
+"""[m/s, rad/s] Axes of any twist below this count as zero, as their inverse could overflow. Motions that step on the
+spot command slightly more than this."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,9 +21,9 @@ from typing import NamedTuple, TypeVar
 from rclpy.node import Node
 from std_msgs.msg import String
 
-from hexapod_control.bringup.graph_identity import machine, started_at, started_graph
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
+from hexapod_control.ros.monitoring.graph_identity import machine, started_at, started_graph
 from hexapod_control.ros.node_process import EndedEarly, StopRequest
 from hexapod_control.ros.parameters import ParameterError
 from hexapod_control.ros.qos import LATCHED, LATCHED_HISTORY

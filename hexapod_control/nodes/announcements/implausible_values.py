@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from hexapod_control.bringup.graph_identity import started_graph
 from hexapod_control.config.robots.robot_file import RobotFile, plausibility_warning
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
+from hexapod_control.ros.monitoring.graph_identity import started_graph
 
 REPORTING_NODE = "gait_planner"  # part of every graph that moves a robot
 

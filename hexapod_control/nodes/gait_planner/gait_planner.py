@@ -122,7 +122,7 @@ class GaitPlannerNode(GuardedNode):
     # --- messages -------------------------------------------------------------------------------------------
 
     def on_measured_joints(self, sample: MeasuredSample) -> None:
-        """Takes measured joints: the pose until the robot stands, afterwards for comparison with the planned joints."""
+        """Uses measured joints: the pose until the robot stands, afterwards for comparison with the planned joints."""
         if self.settings.stuck_detection:
             self.planner.sensors.joints.take(sample.joints.ravel().tolist())
         if self._torque_off or self.planner.state not in (RobotState.UNKNOWN, RobotState.SITTING):
@@ -142,7 +142,7 @@ class GaitPlannerNode(GuardedNode):
             self.report("unheard", ReportLevel.WARNING, f"{text}inverse_kinematics")
 
     def on_armed(self, message: Bool) -> None:
-        """Takes whether the torque is on; after torque-off the pose is unknown until the robot is armed again."""
+        """Notes whether the torque is on; after torque-off the pose is unknown until the robot is armed again."""
         self._torque_off = not message.data
         if self._torque_off:
             self._stands_up &= self.planner.state is RobotState.UNKNOWN

@@ -13,12 +13,12 @@ from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.sensing.sensor_inputs import Adaptation, MishapDetection
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
-from hexapod_control.ros.qos import COMMAND, DISPLAY
+from hexapod_control.ros.qos import COMMAND, NEWEST_SENSOR
 from hexapod_control.ros.row_messages import FootLayout
 
-EFFECT_OF_LOSS = {  # by topic: how the robot walks without it, and what to check
-    "foot_states": "the feet come down as on flat ground; does a contact sensor, servo_driver or mujoco_sim send it?",
-    "imu/data": "the body is not kept level; is the IMU's driver running, and does it publish an orientation?",
+REMEDIES = {  # by topic: what to check when it is lost
+    "foot_states": "does a contact sensor, servo_driver or mujoco_sim send it?",
+    "imu/data": "is the IMU's driver running, and does it publish an orientation?",
 }
 
 
@@ -38,7 +38,7 @@ class SensorInput:
         imu = adaptation.levelling or mishap_detection.falls or mishap_detection.legs
         decode = messages.forces_decoder()
         self._subscribe("foot_states", MultiDOFJointState, self.on_foot_states, COMMAND, wanted=feet, decode=decode)
-        self._subscribe("imu/data", Imu, self.on_imu, DISPLAY, wanted=imu, needed=self._imu_needed)
+        self._subscribe("imu/data", Imu, self.on_imu, NEWEST_SENSOR, wanted=imu, needed=self._imu_needed)
 
     def _imu_needed(self) -> bool:
         """Levelling uses every sample; to detect a fall, one per tick is enough."""
@@ -55,33 +55,40 @@ class SensorInput:
             self._node.destroy_subscription(self._subscriptions.pop(topic))
 
     def on_foot_states(self, message: MultiDOFJointState) -> None:
-        """Takes the forces on the feet."""
+        """Passes on the forces of the feet."""
         self._sensors.contacts.take(self._feet.forces(message).tolist())
 
     def on_imu(self, message: Imu) -> None:
-        """Takes roll and pitch of the body, and rates and accelerations, which show that the IMU is alive."""
+        """Passes on roll and pitch of the body, and rates and accelerations, which show that the IMU is alive."""
         reading = messages.inertial(message)
         if reading.orientation is not None:
             self._sensors.imu.take_reading(reading.orientation[:2], reading.angular_velocity, reading.acceleration)
 
     @property
-    def _used(self) -> dict[str, bool]:
-        """Whether an adaptation uses a topic."""
-        adaptation = self._sensors.adaptation
-        return {"foot_states": adaptation.touch_down, "imu/data": adaptation.levelling}
+    def _effects(self) -> dict[str, str]:
+        """What is missing without each topic that is used; empty: it is not used.
+
+        A robot may have no IMU, so its detection of falls counts as a use only after a first sample.
+        """
+        adaptation, sensors = self._sensors.adaptation, self._sensors
+        feet = "the feet come down as on flat ground" if adaptation.touch_down else ""
+        level = ("the body is not kept level",) if adaptation.levelling else ()
+        falls = ("falls are not detected",) if sensors.mishap_detection.falls and sensors.imu.sample else ()
+        return {"foot_states": feet, "imu/data": " and ".join(level + falls)}
 
     @property
     def _faults(self) -> dict[str, str]:
-        """Faults of the topics that an adaptation uses."""
+        """Faults of the topics that are used."""
         sources = {"foot_states": self._sensors.contacts.fault, "imu/data": self._sensors.imu.fault}
-        return {topic: fault for topic, fault in sources.items() if fault and self._used[topic]}
+        return {topic: fault for topic, fault in sources.items() if fault and self._effects[topic]}
 
     def watch(self) -> None:
         """Reports faults of sensors in use."""
+        effects = self._effects
         for topic, fault in self._faults.items():
-            self._node.report(topic, ReportLevel.WARNING, f"{topic} is {fault}: {EFFECT_OF_LOSS[topic]}")
+            self._node.report(topic, ReportLevel.WARNING, f"{topic} is {fault}: {effects[topic]}; {REMEDIES[topic]}")
 
     def status(self) -> Mapping[str, object]:
         """Values for /diagnostics."""
-        faults, used = self._faults, self._used
-        return {topic: faults.get(topic, "used") if used[topic] else "off" for topic in EFFECT_OF_LOSS}
+        faults = self._faults
+        return {topic: faults.get(topic, "used") if effect else "off" for topic, effect in self._effects.items()}

@@ -25,7 +25,9 @@ from hexapod_control.ros.row_messages import xyz
 
 WATCH_PERIOD_S = 0.05  # between two checks of the timeout
 SOURCES_AGE_S = 1.0  # after which the names of the publishers are looked up again
-MAX_WATCH_GAP_S = 0.2  # after a longer gap, this process was paused and not the sender
+# After a longer gap between two checks this process was paused, and commands that arrived meanwhile may still wait to
+# be read: that check is skipped. The next one is not, so that commands also expire in a process that is always late.
+MAX_WATCH_GAP_S = 0.2
 TOPIC, ARC = "cmd_vel", "arc"
 DRIVING = "driving"  # on which sources announce that they are in use
 REPORTED_ONCE = ("no stamp", "non_planar")  # kinds of reports
@@ -50,6 +52,7 @@ class VelocityInput:
         self.last_refusal = ""
         self._warned: set[str] = set()
         self._watched = time.monotonic()
+        self._skipped = False  # whether the last check was
         self._sources: list[str] = []
         # Topic, number of publishers and steady time [s] for which the sources were found.
         self._sources_of: tuple[str, int, float] = ("", 0, -math.inf)
@@ -113,7 +116,8 @@ class VelocityInput:
         """Checks for a timeout of the command; after a pause of this process, waiting messages are read first."""
         now, last = time.monotonic(), self._watched
         self._watched = now
-        if now - last <= MAX_WATCH_GAP_S and self.filter.expire(now):
+        self._skipped = now - last > MAX_WATCH_GAP_S and not self._skipped
+        if not self._skipped and self.filter.expire(now):
             seconds, topic = self.filter.timeout, self._topic
             cause = self._node.clock_monitor.cause("is its sender running?", now)
             text = f"{topic}: nothing usable for {seconds:g} s while walking: stopping; {cause}"

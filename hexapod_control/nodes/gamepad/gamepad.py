@@ -26,11 +26,10 @@ from hexapod_control.nodes.gamepad.settings import GamepadSettings
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.node_process import run
 from hexapod_control.ros.parameters import ParameterError, declare
-from hexapod_control.ros.qos import EVENTS
+from hexapod_control.ros.qos import DELIVERY_TIME_S, EVENTS
 
 POLL_PERIOD_S = 0.01  # between two reads of the device
 SEARCH_PERIOD_S = 1.0  # between two searches for a device
-DELIVERY_TIME_S = 0.3  # for the last message
 AT_REST = GamepadState([0.0] * COUNT_AXES, [0] * COUNT_BUTTONS)
 
 

@@ -118,7 +118,7 @@ class InverseKinematicsNode(GuardedNode):
             self.report("targets", ReportLevel.WARNING, f"{topic}: {targets.deviation}")
 
     def watch(self) -> None:
-        """Takes measured joints, and reports targets that are late while the robot moves."""
+        """Processes measured joints, and reports targets that are late while the robot moves."""
         self.take_polled()
         if self._moving and self._silence() > TARGET_TIMEOUT_S:
             self._moving = False

@@ -14,7 +14,7 @@ import numpy as np
 
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.leg_kinematics import UnreachableReason, inverse, joint_velocities
-from hexapod_control.core.names import JOINTS
+from hexapod_control.core.names import JOINTS, joint_name
 from hexapod_control.core.robot import Robot
 
 MIN_PERIOD_S, MAX_PERIOD_S = 0.005, 0.1  # between two targets; a time outside of it is clamped
@@ -68,7 +68,7 @@ class JointTargetFilter:
         deviation = ""
         if beyond.max() > LIMIT_TOLERANCE:
             leg, joint = np.unravel_index(int(beyond.argmax()), beyond.shape)
-            name = f"{self._robot.legs[leg].name}_{JOINTS[joint]}_joint"
+            name = joint_name(self._robot.legs[leg].name, JOINTS[joint])
             target, bound = joints[leg, joint], inside[leg, joint]
             deviation = f"target of {name} is {target:.4g} rad, its limit {bound:.3f} rad: it stays at the limit"
         return self._limited(inside, velocities, stamp, deviation)
@@ -93,7 +93,7 @@ class JointTargetFilter:
         change = joints - self._last
         if (np.abs(change) > most).any():
             leg, joint = np.unravel_index(int((np.abs(change) / most).argmax()), change.shape)
-            name = f"{self._robot.legs[leg].name}_{JOINTS[joint]}_joint"
+            name = joint_name(self._robot.legs[leg].name, JOINTS[joint])
             deviation = deviation or (
                 f"target of {name} jumps by {change[leg, joint]:.3f} rad in {1000 * dt:.0f} ms, it can move by "
                 f"{most[leg, joint]:.3f} rad: all joints go there at no-load speed"

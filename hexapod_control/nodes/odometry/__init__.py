@@ -1,1 +1,1 @@
-"""The node odometry: joint_states, foot_targets and imu/data in, odom and TF out."""
+"""The node odometry: joint_states or joint_targets, forces on the feet, imu/data in; odom, TF and usage out."""

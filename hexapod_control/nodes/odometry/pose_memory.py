@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hexapod_control.bringup.graph_identity import started_graph, state_folder
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.se2 import Pose
+from hexapod_control.ros.monitoring.graph_identity import started_graph, state_folder
 
 PERIOD_S = 0.1  # between two writes
 LENGTH = 512  # of the text in the file; spaces fill it up

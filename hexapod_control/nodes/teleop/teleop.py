@@ -28,13 +28,12 @@ from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.node_process import run
 from hexapod_control.ros.parameters import declare
-from hexapod_control.ros.qos import COMMAND, EVENTS, LATCHED
+from hexapod_control.ros.qos import COMMAND, DELIVERY_TIME_S, EVENTS, LATCHED
 from hexapod_control.ros.row_messages import MessageError
 
 SOURCE = "joystick"
 WATCH_PERIOD_S = 0.02  # between two checks of the gamepad's silence
 MAX_LIMIT = 100.0  # [m/s, rad/s]
-DELIVERY_TIME_S = 0.3  # for the last zero
 SERVICES = ("stand", "sit", "stop")
 
 
@@ -139,26 +138,26 @@ class TeleopNode(GuardedNode):
     # --- robot ------------------------------------------------------------------------------------------
 
     def on_velocity_limits(self, message: TwistMessage) -> None:
-        """Takes the velocity limits, to which full deflection is scaled."""
+        """Stores the velocity limits, to which full deflection is scaled."""
         limits = messages.twist(message)
         if not all(0.0 <= limit <= MAX_LIMIT for limit in limits):
             raise MessageError(f"{tuple(limits)} are not velocity limits; send numbers from 0 to {MAX_LIMIT:g}")
         self.teleop.robot.maxima = limits
 
     def on_gaits(self, message: String) -> None:
-        """Takes the names of all gaits."""
+        """Stores the names of all gaits."""
         self.teleop.robot.gaits = tuple(name.strip() for name in message.data.split(",") if name.strip())
 
     def on_gait_selected(self, message: String) -> None:
-        """Takes the selected gait."""
+        """Stores the selected gait."""
         self.teleop.robot.gait = message.data
 
     def on_gait_state(self, message: String) -> None:
-        """Takes the state of the robot."""
+        """Stores the state of the robot."""
         self.teleop.robot.state, self.teleop.robot.upright = message.data, message.data in UPRIGHT
 
     def on_body_pose_achieved(self, message: Pose) -> None:
-        """Takes the body pose that the robot has reached."""
+        """Stores the body pose that the robot has reached."""
         self.teleop.robot.pose = messages.body_pose(message)
 
     # --- changes and end ---------------------------------------------------------------------------------

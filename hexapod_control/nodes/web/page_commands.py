@@ -28,7 +28,7 @@ from hexapod_control.nodes.announcements.drive_announcement import DriveAnnounce
 from hexapod_control.nodes.web.robot_feed import RobotFeed
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode
-from hexapod_control.ros.qos import COMMAND, EVENTS
+from hexapod_control.ros.qos import COMMAND, DELIVERY_TIME_S, EVENTS
 from hexapod_control.web.protocol import (
     DriveMessage,
     GaitMessage,
@@ -46,7 +46,6 @@ from hexapod_control.web.sessions.client_sessions import Forward
 START_SPEED = 0.5  # share of the maximum
 PERIOD_S = 0.05  # between two velocities
 FINAL_ZEROS = 10  # zero velocities after the last motion; then other sources may drive
-DELIVERY_TIME_S = 0.3  # for the last zero
 MAX_RESPONSE_TIME_S = 3.0  # of a service
 SIMULATOR, PLANNER = "mujoco_sim", "gait_planner"
 SERVICE_OWNERS = {

@@ -1,1 +1,1 @@
-"""Monitors that every node runs: QoS compatibility of its topics, and /clock."""
+"""Monitors that every node runs: QoS compatibility of its topics, and /clock; the identity of its node graph."""

@@ -33,7 +33,7 @@ class LocalSubscription:
         self._sent: deque[bytes] = deque(maxlen=MARGIN)  # by this process, in the order in which they come back
 
     def follow(self, qos: QoSProfile) -> None:
-        """Takes the QoS of the subscription in the middleware."""
+        """Adopts the QoS of the subscription in the middleware."""
         self.qos, self._sent = qos, deque(maxlen=qos.depth + MARGIN)
 
     def fits(self, kind: Any, qos: QoSProfile) -> bool:

@@ -61,7 +61,7 @@ class IdAssignment:
     def _asked(self, row: int, index: int) -> int:
         """Asks for the servo of a row. Returns the number of rows to advance."""
         joint = self._joints[row]
-        name = joint.joint.removesuffix("_joint")
+        name = joint.short_name
         picture = self._draw(row)
         if picture != self._shown:
             self._dialog.say(picture)

@@ -103,7 +103,7 @@ class CalibrationState:
 
     def label(self, row: int) -> str:
         """Name of a joint, for texts."""
-        return self.joints[row].joint.removesuffix("_joint")
+        return self.joints[row].short_name
 
     def warn_of_reach(self, row: int) -> None:
         """Warns if a servo cannot turn its joint to the limits in the robot file."""

@@ -42,7 +42,7 @@ class EmulatedLine:
         self._held = b""
 
     def sent(self, data: bytes, now: float) -> float:
-        """Takes bytes that the host sends. Returns when the device has received the last one."""
+        """Receives bytes that the host sends. Returns when the device has received the last one."""
         self._received_at = max(now, self._received_at) + len(data) * self._byte
         return self._received_at
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from hexapod_control.core.names import JOINTS
+from hexapod_control.core.names import JOINTS, joint_name
 from hexapod_control.servos.bus.bus_interface import ServoFault
 from hexapod_control.servos.emulator.chips.i2c_adapter import I2cAdapter
 from hexapod_control.servos.emulator.chips.i2c_wire import I2cWire
@@ -143,7 +143,7 @@ def _alone(world: LagWorld, index: int) -> None:
 def _turn(emulation: Emulation, value: str) -> None:
     """Turns one joint, or the three of a leg, to angles [deg]; a servo with torque resists."""
     name, *angles = value.split(",")
-    legs = [joint.joint.removesuffix(f"_{JOINTS[0]}_joint") for joint in emulation.joints[:: len(JOINTS)]]
+    legs = [joint.joint.removesuffix(joint_name("", JOINTS[0])) for joint in emulation.joints[:: len(JOINTS)]]
     leg = leg_row(name, legs) if len(angles) == len(JOINTS) else None
     if len(angles) != 1 and leg is None:
         raise ValueError(f"must be a joint and its angle, or a leg and three angles, is {value!r}")

@@ -33,7 +33,7 @@ def repairable(report: PreflightReport) -> tuple[RegisterProblem, ...]:
 
 def describe(problem: RegisterProblem) -> str:
     """One line: joint, register, present and restored value."""
-    name, register = problem.joint.joint.removesuffix("_joint"), problem.check.register.name
+    name, register = problem.joint.short_name, problem.check.register.name
     return f"{name:22s} id {problem.joint.id:3d}  {register:24s} {problem.value:6d} -> {problem.wanted}"
 
 

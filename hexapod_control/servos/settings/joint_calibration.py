@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hexapod_control.core.kinematics.arrays import Array, read_only
-from hexapod_control.core.names import JOINTS
+from hexapod_control.core.names import JOINTS, short_joint_name
 
 SERVOS_PER_LEG = len(JOINTS)  # neighbours in row order
 ROUNDING = 1e-6  # [rad] beyond a limit: rounding, not counted as a clamp
@@ -35,6 +35,11 @@ class JointCalibration:
     lower: float  # [rad] limits of the joint
     upper: float
     offset: int | None = None  # [raw] offset register of the servo at the calibration; None: unknown
+
+    @property
+    def short_name(self) -> str:
+        """Name of the joint for a person, e.g. `left_front_coxa`."""
+        return short_joint_name(self.joint)
 
     def raw(self, angle: float) -> float:
         """Raw position, not clamped, of an angle [rad]."""

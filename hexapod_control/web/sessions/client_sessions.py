@@ -162,7 +162,7 @@ class ClientSessions:
         if not client.admitted:
             raise RefusedMessageError(401, "send hello with a valid token first")
         if isinstance(body, HeartbeatMessage):
-            return [Send(client.number, "beat", {"echo": body.echo})]
+            return [Send(client.number, "heartbeat", {"echo": body.echo})]
         if isinstance(body, ControlMessage):
             return self._change_control(client, body, now)
         if isinstance(body, RequestMessage) and body.what in ALWAYS_ALLOWED:
@@ -239,7 +239,7 @@ class ClientSessions:
 
     def _keep_control(self, driver: PageClient, now: float) -> list[Action]:
         """Refuses all requests for control; the driver counts as active."""
-        refused = {"what": "seat", "ok": False, "text": f"{driver.name} keeps control"}
+        refused = {"what": "control", "ok": False, "text": f"{driver.name} keeps control"}
         told: list[Action] = [Send(number, "answer", refused) for number in self.waiting]
         self._last_command, self.waiting = now, []
         return [*told, self._control_state()]
@@ -252,7 +252,7 @@ class ClientSessions:
 
     def _control_state(self) -> Send:
         people = [{"id": c.number, "name": c.name} for c in self.clients.values() if c.admitted]
-        return Send(0, "seats", {"driver": self.driver, "asking": list(self.waiting), "people": people})
+        return Send(0, "control", {"driver": self.driver, "asking": list(self.waiting), "people": people})
 
     def _name(self, number: int) -> str:
         client = self.clients.get(number)

@@ -1,6 +1,6 @@
 // WebSocket connection to the robot: hello with the token from the URL, numbered messages, reconnection, round-trip time.
 
-const VERSION = 1;
+const VERSION = 2;
 const MAX_SILENCE = 2000; // [ms] without a message, after which the connection counts as lost
 const HEARTBEAT_PERIOD = 500; // [ms]
 const RETRY_DELAYS = [300, 600, 1200, 2000]; // [ms]
@@ -60,7 +60,7 @@ export class Connection extends EventTarget {
       this.setState("open");
     } else if (message.t === "refused") {
       this.reason = message.text;
-    } else if (message.t === "beat") {
+    } else if (message.t === "heartbeat") {
       const sent = this.sentHeartbeats.get(message.echo);
       if (sent !== undefined) this.roundTrip = performance.now() - sent;
       this.sentHeartbeats.clear();
@@ -98,7 +98,7 @@ export class Connection extends EventTarget {
       this.open();
       return;
     }
-    const n = this.send("beat", { echo: this.sequence });
+    const n = this.send("heartbeat", { echo: this.sequence });
     if (n) this.sentHeartbeats.set(n - 1, performance.now());
   }
 

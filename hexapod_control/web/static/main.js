@@ -40,7 +40,7 @@ const path = (projections.path = new Path());
 let scene = null;
 let notice = ""; // why the robot stopped while this page was not connected
 
-const request = (/** @type {string} */ what) => connection.send("ask", { what });
+const request = (/** @type {string} */ what) => connection.send("request", { what });
 const header = new Header(document, { stand: () => request("stand"), sit: () => request("sit"), arm: () => confirmTorque("arm"), rearm: () => confirmTorque("rearm"), "": () => {} });
 const sheets = new Sheets(document, () => {
   projections.stale = true;
@@ -181,7 +181,7 @@ connection.on("welcome", (detail) => {
   settings.welcome(detail);
   restyle();
   put($("robot"), detail.shape.name);
-  connection.send("wish", { what: "urdf" });
+  connection.send("query", { what: "urdf" });
 });
 connection.on("state", (detail) => {
   const margin = NO_MARGIN.includes(detail.now.why) ? null : detail.margin;
@@ -201,7 +201,7 @@ connection.on("state", (detail) => {
   if (could && header.why("drive")) releaseInputs();
 });
 connection.on("status", (detail) => status(detail));
-connection.on("seats", (detail) => {
+connection.on("control", (detail) => {
   const drove = people.drives;
   people.update(detail);
   if (drove && !people.drives) releaseInputs();

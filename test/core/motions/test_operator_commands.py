@@ -171,12 +171,17 @@ def test_without_a_leg_no_motion_is_played_and_a_velocity_timeout_does_not_end_t
     assert changes.planner.view.lost_legs == ("left_front",)
     changes.run(1.0)
     assert changes.planner.state is RobotState.STANDING  # the velocity from before the change has timed out
-    assert changes.commands.playing_refusal() == "refused while a leg is lost: call it back first"
+    assert (
+        changes.commands.playing_refusal()
+        == "refused while a leg is lost: unfold it first (hexapod leg back LEG, or topic return_leg)"
+    )
     joints = Choreography("move", "", (JointsStep({"all": (0.0, 0.5, -1.5)}, place="f.yaml:3"),))
     changes.player.execute(RehearsedMotion(joints, 1.0))
     changes.run(2 * DT)
     (outcome,) = changes.commands.take_outcomes()
-    reason = "f.yaml:3: joints: refused while a leg is lost: call it back first"
+    reason = (
+        "f.yaml:3: joints: refused while a leg is lost: unfold it first (hexapod leg back LEG, or topic return_leg)"
+    )
     assert (outcome.end, outcome.reason, changes.player.refusal) == (MotionEnd.REFUSED, reason, reason)
 
 

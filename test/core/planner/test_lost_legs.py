@@ -145,8 +145,10 @@ def test_lost_legs_that_leave_no_stable_gait_are_refused_with_reason_and_remedy(
 
 def test_a_lost_leg_takes_no_other_commands_and_gaits_are_those_of_the_other_legs():
     planner = on_five("phantomx", "left_front")
-    assert planner.guide_foot("left_front", (0.2, 0.2, 0.0)) == "leg left_front is lost: call it back first"
-    assert planner.move_joints(planner.view.joint_angles) == "refused while a leg is lost: call it back first"
+    remedy = "unfold it first (hexapod leg back {}, or topic return_leg)"
+    text = f"leg left_front is lost: {remedy.format('left_front')}"
+    assert planner.guide_foot("left_front", (0.2, 0.2, 0.0)) == text
+    assert planner.move_joints(planner.view.joint_angles) == f"refused while a leg is lost: {remedy.format('LEG')}"
     assert planner.change_gait("tripod") == "unknown gait 'tripod'; known: ripple, wave, fastest, auto"
     assert planner.change_gait("wave") == ""
     assert planner.view.active_gait == "fastest"

@@ -82,17 +82,47 @@ def test_levelling_needs_every_sample_of_the_imu_and_the_detection_of_mishaps_on
     assert needed()
 
 
+def test_an_imu_that_detects_falls_is_reported_once_it_is_lost_and_not_before_it_was_there():
+    node, planner, sensors = adapted(falls=True)
+    planner.step(DT)
+    sensors.watch()
+    assert not node.reports and sensors.status() == {FEET: "off", IMU: "off"}
+    node.deliver(IMU, tilted(0.0, 0.0))
+    sensors.watch()
+    assert not node.reports and sensors.status()[IMU] == "used"
+    for _ in range(8):
+        planner.step(DT)
+    sensors.watch()
+    text = (
+        "imu/data is silent: falls are not detected; is the IMU's driver running, and does it publish an orientation?"
+    )
+    assert node.report_of(IMU) == (ReportLevel.WARNING, text) and sensors.status()[IMU] == "silent"
+    sensors.adapt(Adaptation(False, True), MishapDetection(True, False))
+    sensors.watch()
+    assert node.report_of(IMU)[1].startswith(
+        "imu/data is silent: the body is not kept level and falls are not detected;"
+    )
+    sensors.adapt(Adaptation(False, False), MishapDetection(False, True))
+    assert sensors.status()[IMU] == "off"
+
+
 def test_the_fault_of_a_sensor_is_reported_with_its_effect_if_an_adaptation_uses_it():
     node, planner, sensors = adapted(touch_down=True, falls=True)
     assert sensors.status() == {FEET: "silent", IMU: "off"}
     sensors.watch()
     assert set(node.reports) == {FEET}
     level, text = node.report_of(FEET)
-    assert level is ReportLevel.WARNING and text.startswith("foot_states is silent: the feet come down as on flat")
+    assert level is ReportLevel.WARNING
+    effect, remedy = (
+        "the feet come down as on flat ground",
+        "does a contact sensor, servo_driver or mujoco_sim send it?",
+    )
+    assert text == f"foot_states is silent: {effect}; {remedy}"
     sensors.adapt(Adaptation(False, True), MishapDetection(True, True))
     node.reports.clear()
     sensors.watch()
-    assert set(node.reports) == {IMU} and node.report_of(IMU)[1].startswith("imu/data is silent: the body is not kept")
+    remedy = "is the IMU's driver running, and does it publish an orientation?"
+    assert set(node.reports) == {IMU} and node.report_of(IMU)[1].endswith(f"the body is not kept level; {remedy}")
     node.deliver(IMU, tilted(0.0, 0.0))
     planner.step(DT)
     node.reports.clear()

@@ -5,6 +5,8 @@ from types import SimpleNamespace
 
 import pytest
 from geometry_msgs.msg import TwistStamped, Vector3
+from hypothesis import given
+from hypothesis import strategies as st
 from rclpy.qos import ReliabilityPolicy
 from std_msgs.msg import String
 from support.drives import standing_planner
@@ -95,6 +97,19 @@ def test_after_a_pause_of_this_process_waiting_commands_are_read_first(made, pau
     assert made.commands.timeouts == late
     made.pass_time(0.05)
     assert made.commands.timeouts == 1
+
+
+@given(gaps=st.lists(st.floats(0.01, 3.0), min_size=2, max_size=20))
+def test_with_any_gaps_between_checks_at_most_one_check_after_the_timeout_is_skipped(gaps):
+    with pytest.MonkeyPatch.context() as patch:
+        made = Input(patch)
+        made.send()
+        start, checks = made.time.now, 0
+        for gap in gaps:
+            made.pass_time(gap, gap)
+            checks += made.time.now - start > TIMEOUT
+            assert made.commands.timeouts <= (checks > 0)
+            assert made.commands.timeouts == 1 or checks < 2
 
 
 def test_a_command_that_the_robot_cannot_follow_now_is_explained(made):

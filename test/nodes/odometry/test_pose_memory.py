@@ -10,12 +10,12 @@ from nav_msgs.msg import Odometry
 from sensor_msgs.msg import JointState
 from support.phantomx import robot, standing_joints
 
-from hexapod_control.bringup.graph_identity import VARIABLE, new_graph, remove_state, started_graph
 from hexapod_control.core.kinematics.se2 import Pose
 from hexapod_control.nodes.odometry import pose_memory
 from hexapod_control.nodes.odometry.odometry import OdometryNode
 from hexapod_control.nodes.odometry.pose_memory import UNSEEN_SPEED, PoseMemory
 from hexapod_control.ros import messages
+from hexapod_control.ros.monitoring.graph_identity import VARIABLE, new_graph, remove_state, started_graph
 from hexapod_control.ros.row_messages import JointLayout
 
 NAME = "/one/odometry"

@@ -167,7 +167,7 @@ def test_on_a_network_an_invitation_is_for_one_client_and_the_next_one_is_printe
     assert token not in first and fresh == ""
     admit = page.server.sessions
     client = admit.connect("visitor", 0.0)
-    admit.receive(client, f'{{"v": 1, "n": 1, "t": "hello", "token": "{token}"}}', 0.0)
+    admit.receive(client, f'{{"v": 2, "n": 1, "t": "hello", "token": "{token}"}}', 0.0)
     assert capsys.readouterr().out.count("#") >= 1
     page.server.forward(Forward(client, QueryMessage("invite")))
     ((to, kind, fields),) = page.sent()
@@ -177,7 +177,7 @@ def test_on_a_network_an_invitation_is_for_one_client_and_the_next_one_is_printe
 
 def test_with_a_token_of_the_user_the_invitation_stays_the_same(page, capsys):
     client = page.server.sessions.connect("visitor", 0.0)
-    page.server.sessions.receive(client, f'{{"v": 1, "n": 1, "t": "hello", "token": "{TOKEN}"}}', 0.0)
+    page.server.sessions.receive(client, f'{{"v": 2, "n": 1, "t": "hello", "token": "{TOKEN}"}}', 0.0)
     capsys.readouterr()
     assert page.node.invitations() == page.node.invitations()
     page.server.forward(Forward(client, QueryMessage("invite")))

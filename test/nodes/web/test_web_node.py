@@ -177,7 +177,7 @@ def test_a_stream_of_nan_is_a_stop(web):
 
     def nan():
         count[0] += 1
-        visitor.text(f'{{"v":1,"n":{count[0] + 10},"t":"drive","on":true,"vx":NaN}}')
+        visitor.text(f'{{"v":2,"n":{count[0] + 10},"t":"drive","on":true,"vx":NaN}}')
 
     web.bench.probe.create_timer(0.05, nan)
     web.until(lambda: web.speed == 0.0, DEAD_MAN_S + LATE)
@@ -286,7 +286,7 @@ def test_buttons_call_services_and_refusals_come_back(web):
     web.until(lambda: services_ready(web.node, "stand", "sit", "estop"))
     visitor = web.visit()
     for what in ("stand", "sit"):
-        visitor.send("ask", what=what)
+        visitor.send("request", what=what)
     web.until(lambda: len(visitor.received("answer")) == 2)
     assert sorted(services.called) == ["sit", "stand"]
     assert {a["what"]: a["ok"] for a in visitor.received("answer")} == {"stand": True, "sit": False}
@@ -294,20 +294,20 @@ def test_buttons_call_services_and_refusals_come_back(web):
     for name in needed:
         diagnostics.publish(messages.diagnostics(f"/{name}", "", 0, "ok", {}, stamp))
     web.until(lambda: needed <= {row["name"] for row in visitor.received("status")[-1]["diagnostics"]})
-    visitor.send("ask", what="estop")
+    visitor.send("request", what="estop")
     web.until(lambda: visitor.received("state")[-1]["now"]["say"] == "estop_by")
     assert visitor.received("state")[-1]["now"]["values"]["by"] == "visitor 2"
     web.until(lambda: len(services.called) == 4)
     assert set(services.called[2:]) == {"stop", "estop True"}
-    visitor.send("ask", what="rearm")
+    visitor.send("request", what="rearm")
     web.until(lambda: len(services.called) == 7)
     assert services.called[4:] == ["estop False", "reset_fault", "arm"]
     web.until(lambda: visitor.received("answer")[-1]["what"] == "arm")
     assert stops(visitor) == [("log_estop", 2, "visitor 2")]
     services.refused.add("reset_fault")  # the fault persists
-    visitor.send("ask", what="rearm")
+    visitor.send("request", what="rearm")
     web.until(lambda: visitor.received("answer")[-1]["what"] == "reset_fault")
-    visitor.send("ask", what="arm")
+    visitor.send("request", what="arm")
     web.until(lambda: len(services.called) == 10)
     assert services.called[7:] == ["estop False", "reset_fault", "arm"]
     late = web.visit()
@@ -359,8 +359,8 @@ def test_a_service_that_does_not_respond_is_reported_and_asked_once_meanwhile(we
     owner.create_service(Trigger, "mujoco_sim/reset_world", lambda request, response: calls.append(request) or response)
     web.until(lambda: services_ready(web.node, "mujoco_sim/reset_world"))
     visitor = web.visit()
-    visitor.send("ask", what="reset_world")
-    visitor.send("ask", what="reset_world")
+    visitor.send("request", what="reset_world")
+    visitor.send("request", what="reset_world")
     web.until(lambda: visitor.received("answer"))
     assert [answer["text"] for answer in visitor.received("answer")] == ["mujoco_sim does not respond"]
     assert visitor.received("answer")[0]["what"] == "reset_world"
@@ -385,7 +385,7 @@ def test_a_node_that_is_asked_to_end_stops_the_robot_and_closes_the_page(web):
 
 def test_a_missing_service_is_reported(web):
     visitor = web.visit()
-    visitor.send("ask", what="stand")
+    visitor.send("request", what="stand")
     web.until(lambda: visitor.received("answer"))
     assert visitor.received("answer")[0]["text"] == "gait_planner is not running"
 
@@ -406,7 +406,7 @@ def test_a_watcher_stops_the_driver(web):
     driver, watcher = web.visit(), web.visit()
     driver.send("drive", on=True, vx=1.0)
     web.until(lambda: web.speed > 0.0)
-    watcher.send("ask", what="stop")
+    watcher.send("request", what="stop")
     web.until(lambda: web.speed == 0.0, 0.4)
     web.until(lambda: services.called == ["stop"])
     web.until(lambda: driver.received("stopped") and stops(driver))
@@ -457,7 +457,7 @@ def test_a_page_gets_the_model_of_the_robot_and_an_invitation_for_others_when_it
     web.until(lambda: visitor.received("terrain") and other.received("terrain") and other.received("recordings"))
     before = len(other.messages), len(visitor.received("terrain"))
     for what in ("urdf", "invite", "terrain"):
-        visitor.send("wish", what=what)
+        visitor.send("query", what=what)
     web.until(lambda: visitor.received("urdf") and visitor.received("invitation"))
     web.until(lambda: len(visitor.received("terrain")) > before[1])
     assert visitor.received("terrain")[before[1] :] == [{**visitor.received("terrain")[-1], "boxes": []}]
@@ -480,7 +480,7 @@ def test_an_image_goes_to_the_page_that_asks_for_it_and_what_no_page_needs_is_re
     camera = bench.probe.create_publisher(CompressedImage, "image_raw/compressed", DISPLAY)
     visitor, other = web.visit(), web.visit()
     web.until(lambda: visitor.received("status") and visitor.received("status")[-1]["camera"])
-    visitor.send("wish", what="camera")
+    visitor.send("query", what="camera")
     web.until(camera.get_subscription_count)
     camera.publish(CompressedImage(format="jpeg", data=b"image"))
     web.until(lambda: visitor.received("image"))
@@ -499,7 +499,7 @@ def test_recordings_of_the_folder_are_listed_and_deleted_and_a_refusal_is_logged
     web.until(lambda: visitor.received("recordings"))
     assert visitor.received("recordings")[0]["list"] == [{"name": "a", "size": 7, "seconds": None}]
     visitor.send("recording", act="bag", name="b")
-    visitor.send("seat", act="take")
+    visitor.send("control", act="take")
     visitor.send("recording", act="delete", name="a")
     web.until(lambda: visitor.received("recordings")[-1]["list"] == [] and visitor.received("event"))
     assert not list(tmp_path.iterdir())
@@ -552,7 +552,7 @@ def test_on_a_network_each_invitation_admits_one_device_and_the_next_one_is_prin
     assert second.code == 4401 and web.node.public
     printed += re.findall(r"invitation for one person: http://\S+/#(\S+)", capfd.readouterr().out)
     assert len(set(printed)) == 2
-    first.send("wish", what="invite")
+    first.send("query", what="invite")
     web.until(lambda: first.received("invitation"))
     invitation = first.received("invitation")[0]
     assert invitation["once"] and invitation["url"] == invitation["urls"][0]
@@ -565,7 +565,7 @@ def test_diagnostics_show_who_drives_and_how_many_pages_are_open(web):
     assert web.node.status() == {"pages": 0, "driver": "none", "port": port}
     visitor = web.visit(name="Ada")
     web.visit()
-    visitor.send("seat", act="take")
+    visitor.send("control", act="take")
     web.until(lambda: web.node.status() == {"pages": 2, "driver": "Ada", "port": port})
 
 

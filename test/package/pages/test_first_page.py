@@ -8,8 +8,8 @@ from support.paths import ROOT
 from hexapod_control.cli.main import parser
 from hexapod_control.config.robots.draft.questions.drawings import drawing
 from hexapod_control.config.robots.robot_file import load
+from hexapod_control.servos.commissioning.stages import STAGES
 from hexapod_control.servos.emulator.fault_injection import parse_fault
-from hexapod_control.servos.first_evening.stages import STAGES
 
 PAGE = (ROOT / "docs" / "first-robot.md").read_text(encoding="utf-8")
 PLAIN = " ".join(PAGE.split())

@@ -4,11 +4,13 @@ import math
 import re
 from itertools import pairwise
 
+import numpy as np
 import pytest
 from support import scripted_bus
 from support.phantomx import lying
 from support.scripted_bus import ScriptedBus, ScriptedDriver
 
+from hexapod_control.config.robots.robot_file import load
 from hexapod_control.servos.bus.bus_interface import BusCounters, BusTiming, ServoFault, ServoQuantity
 from hexapod_control.servos.bus.model_numbers import KnownModel, ModelCheck
 from hexapod_control.servos.driver.health.battery_monitor import BatteryMonitor
@@ -149,6 +151,18 @@ def test_the_leg_of_a_servo_that_stays_away_is_lost_and_not_missed_once_the_robo
     assert rig.driver.snapshot.planner_request is PlannerRequest.STOP
     assert rig.driver.armed
     assert any("(id 8) has been silent" in text and "s, the robot stops: check" in text for text in rig.texts())
+
+
+@pytest.mark.parametrize(("name", "spare"), [("quadruped", 0), ("phantomx", 2), ("octopod", 4)])
+def test_as_many_legs_may_be_lost_as_are_more_than_four(name, spare):
+    machine = load(name).robot
+    rig = ScriptedDriver(np.zeros((len(machine.legs), 3)), machine, on_lost=OnLost.LEG).armed()
+    rig.bus.silent = {rig.settings.ids[3 * leg] for leg in range(spare)}
+    rig.run(LEG_LOST_S + 0.5)
+    assert rig.driver.snapshot.lost_leg == (0 if spare else None)
+    rig.bus.silent |= {rig.settings.ids[3 * spare]}
+    rig.run(LEG_LOST_S + 0.5)
+    assert (rig.driver.snapshot.planner_request, rig.driver.snapshot.lost_leg) == (PlannerRequest.STOP, None)
 
 
 def test_an_overloaded_servo_is_restarted_where_it_is(rig):

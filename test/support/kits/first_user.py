@@ -12,12 +12,12 @@ from hexapod_control.config.robots.robot_file import load
 from hexapod_control.core.names import JOINTS
 from hexapod_control.servos.calibration.calibration_state import REST_POSE
 from hexapod_control.servos.calibration.dialog import Abandoned
-from hexapod_control.servos.first_evening.first_progress_file import FirstProgressFile
-from hexapod_control.servos.first_evening.first_session import FirstSession
-from hexapod_control.servos.first_evening.front_end import TextFrontEnd
-from hexapod_control.servos.first_evening.pictured_dialog import PicturedDialog
-from hexapod_control.servos.first_evening.stage_actions import StageActions
-from hexapod_control.servos.first_evening.stages import BY_KEY, FirstProgress, StageMachine
+from hexapod_control.servos.commissioning.first_progress_file import FirstProgressFile
+from hexapod_control.servos.commissioning.first_session import FirstSession
+from hexapod_control.servos.commissioning.front_end import TextFrontEnd
+from hexapod_control.servos.commissioning.pictured_dialog import PicturedDialog
+from hexapod_control.servos.commissioning.stage_actions import StageActions
+from hexapod_control.servos.commissioning.stages import BY_KEY, FirstProgress, StageMachine
 from hexapod_control.servos.line_search.line_sweep import LineFinding
 
 PACE = 50.0

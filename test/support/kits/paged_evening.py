@@ -5,8 +5,8 @@ import threading
 from support.kits.first_user import FirstEvening
 from support.phantomx import LEGS
 
-from hexapod_control.cli.first_evening.first_page import FirstPage
-from hexapod_control.cli.first_evening.page_dialog import PageDialog
+from hexapod_control.cli.commissioning.first_page import FirstPage
+from hexapod_control.cli.commissioning.page_dialog import PageDialog
 from hexapod_control.web.dialog_pages.request_server import RequestServer
 
 BOUND_S = 20.0

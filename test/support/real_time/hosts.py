@@ -138,14 +138,14 @@ async def visit(address: str, hello: dict[str, str]) -> str:
                 key = content.get("key", key)
 
         reader = asyncio.ensure_future(read())
-        await client.send_str(json.dumps({"v": 1, "n": 1, "t": "hello", **hello}))
+        await client.send_str(json.dumps({"v": 2, "n": 1, "t": "hello", **hello}))
         number, asked = 1, 0.0
         while not reader.done() and time.monotonic() - received_at < SILENT:
             number += 1
             what = {"t": "drive", "on": True, "vx": 0.5}
             if time.monotonic() - asked > 8.0:
-                asked, what = time.monotonic(), {"t": "ask", "what": "stand"}
-            await client.send_str(json.dumps({"v": 1, "n": number, **what}))
+                asked, what = time.monotonic(), {"t": "request", "what": "stand"}
+            await client.send_str(json.dumps({"v": 2, "n": number, **what}))
             await asyncio.wait({reader}, timeout=STEP)
         reader.cancel()
         client.get_extra_info("socket").shutdown(socket.SHUT_RDWR)  # no closing handshake over a line that may be dead

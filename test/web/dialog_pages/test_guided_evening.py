@@ -11,7 +11,7 @@ from support.real_time.programs import until
 
 from hexapod_control.config.robots.robot_file import load, resolve
 from hexapod_control.evaluation.performance.page.chromium import Browser
-from hexapod_control.servos.first_evening.stages import STAGES
+from hexapod_control.servos.commissioning.stages import STAGES
 from hexapod_control.servos.settings.servo_section import servo_settings
 
 pytestmark = [pytest.mark.heavy, pytest.mark.browser]

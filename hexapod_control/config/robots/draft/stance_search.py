@@ -13,6 +13,7 @@ from hexapod_control.config.robots.draft.leg_draft import LegGeometry
 from hexapod_control.config.robots.draft.robot_draft import DraftBody, DraftServo, DraftStance, RobotDraft, SourcedValue
 from hexapod_control.config.robots.robot_keys import MIN_COXA_M
 from hexapod_control.config.robots.rules.stance_score import ScoredStance, best_stance, reach
+from hexapod_control.core.gait.swing_trajectory import PEAK_LIFT_SPEED
 from hexapod_control.core.names import JOINTS
 from hexapod_control.core.robot import Body, Joint, Leg, Robot, Segment, WalkDefaults
 from hexapod_control.core.workspace.robot_gaits import gaits
@@ -74,9 +75,10 @@ def draft_robot(draft: RobotDraft) -> Robot:
 
 
 def _swing_time(robot: Robot, servo: DraftServo) -> float:
-    """Time [s] in which the femurs can lift and lower the feet, whose height follows half a cosine each way."""
+    """Time [s] in which the femurs can lift and lower the feet."""
     lever = min(reach(robot), robot.legs[0].tibia.length)
-    return max(SWING_TIME, round(math.pi * robot.walk.lift_height / (lever * LIFT_SHARE * servo.speed.value), 2))
+    peak = PEAK_LIFT_SPEED * robot.walk.lift_height  # [m per swing]
+    return max(SWING_TIME, round(peak / (lever * LIFT_SHARE * servo.speed.value), 2))
 
 
 def _gaits(robot: Robot) -> tuple[str, ...]:

@@ -58,7 +58,7 @@ def body_mass(case: CheckedRobot) -> Iterator[Finding]:
     yield Finding(
         "body.mass",
         f"is {body.mass:g}",
-        f"in body.size that is {density:.0f} kg/m3, robots have 300 to 1200",
+        f"with body.size it gives a density of {density:.0f} kg/m3, robots have 300 to 1200",
         f"too {wrong}",
     )
 

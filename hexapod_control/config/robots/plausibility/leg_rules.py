@@ -57,14 +57,14 @@ def thickness(case: CheckedRobot) -> Iterator[Finding]:
             if link.radius <= THICKEST[name] * link.length and link.radius >= usual / 5.0:
                 continue
             if link.radius > 3.0 * usual or link.radius < usual / 5.0:
-                what = f"the links of this leg have about {usual:g} m"
+                what = f"the links of this leg have a radius of about {usual:g} m"
                 yield Finding(f"{name}.radius", f"is {link.radius:g}", what, "half of the thickness", leg.name)
             else:
                 what = f"its thickness is twice {link.radius:g} m"
                 yield Finding(f"{name}.length", f"is {link.length:g}", what, "is a digit missing?", leg.name)
         smallest, largest = MIN_FOOT * leg.tibia.radius, MAX_FOOT * leg.tibia.length
         if not smallest <= case.robot.foot_radius <= largest:
-            what = f"the foot of such a tibia has {smallest:.2g} to {largest:.2g} m"
+            what = f"the foot of such a tibia has a radius of {smallest:.2g} to {largest:.2g} m"
             yield Finding("foot.radius", f"is {case.robot.foot_radius:g}", what, "the radius of the ball, in metres")
 
 
@@ -80,7 +80,7 @@ def link_masses(case: CheckedRobot) -> Iterator[Finding]:
                 wrong = "is a digit missing?"
             else:
                 continue
-            what = f"in its length and radius that is {density:.0f} kg/m3, usual are 1000 to 4000"
+            what = f"with its length and radius it gives a density of {density:.0f} kg/m3, usual are 1000 to 4000"
             yield Finding(f"{name}.mass", f"is {link.mass:g}", what, wrong, leg.name)
 
 

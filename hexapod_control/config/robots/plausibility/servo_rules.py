@@ -45,7 +45,7 @@ def speed(case: CheckedRobot) -> Iterator[Finding]:
             continue
         conversions = {"rpm": value * RPM, "seconds per 60 deg": SECONDS_PER_60_DEG / value}
         hints = [f"looks like {unit}: {each:.3g} rad/s" for unit, each in conversions.items() if lower <= each <= upper]
-        what = f"{_servo(case, row)} turns with {lower:.2g} to {upper:.2g} rad/s"
+        what = f"{_servo(case, row)} turns at {lower:.2g} to {upper:.2g} rad/s"
         yield Finding("servo.no_load_speed", f"is {value:g}", what, hints[0] if hints else "in rad/s", leg.name)
 
 

@@ -14,9 +14,8 @@ from dataclasses import replace
 import numpy as np
 
 from hexapod_control.config.robots.rules.stance_score import best_stance
-from hexapod_control.core.gait.gait_table import AUTO
 from hexapod_control.core.robot import Leg, Robot
-from hexapod_control.core.workspace.robot_gaits import gaits
+from hexapod_control.core.workspace.robot_gaits import gait_names
 
 SHARES = tuple(np.linspace(0.1, 1.0, 37).tolist())  # of femur plus tibia, between femur axis and foothold
 DIGITS = 4  # [m]
@@ -33,7 +32,7 @@ def with_footholds(robot: Robot, rows: Collection[int]) -> Robot:
 def _walks(robot: Robot) -> bool:
     """Whether the robot is statically stable in the gait of its file."""
     try:
-        return robot.walk.gait in (*gaits(robot), AUTO)
+        return robot.walk.gait in gait_names(robot)
     except ValueError:
         return False
 

@@ -11,7 +11,7 @@ from hexapod_control.config.robots.rules.checked_values import CheckedValues
 from hexapod_control.config.schema import did_you_mean, known_keys, refuse_unknown, yaml_text
 from hexapod_control.core.gait.gait_table import AUTO, RESERVED_NAMES
 from hexapod_control.core.robot import GaitRow, Leg, Robot
-from hexapod_control.core.workspace.robot_gaits import Support, gaits, known_gaits, least_support
+from hexapod_control.core.workspace.robot_gaits import Support, gait_names, known_gaits, least_support
 
 
 def read_gaits(root: DocumentEntry, legs: tuple[Leg, ...]) -> tuple[GaitRow, ...]:
@@ -53,7 +53,7 @@ def check_gaits(robot: Robot, root: DocumentEntry, whole: CheckedValues, legs: S
         x, y = robot.legs[leg].foothold
         hint = "move the footholds apart, or the centre of mass between them"
         raise legs[leg].entries["foothold"].error(f"is [{x:g}, {y:g}]", *_margin(robot, best), hint)
-    names, gait = (*gaits(robot), AUTO), robot.walk.gait
+    names, gait = gait_names(robot), robot.walk.gait
     if gait not in names:
         bound = f"must be one of {', '.join(names)}"
         raise whole.entries["walk.gait"].error(f'is "{gait}"', bound, did_you_mean(gait, names))

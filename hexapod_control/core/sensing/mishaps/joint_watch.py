@@ -42,7 +42,7 @@ class JointWatch:
         self._errors: list[float] = []  # [rad]
 
     def step(self, dt: float, planned: Sequence[float], measured: Sequence[float] | None) -> None:
-        """Takes planned and measured angles [rad] of all joints, `dt` [s] after the last time; None if unknown."""
+        """Compares planned and measured angles [rad] of all joints, `dt` [s] after the last time; None if unknown."""
         if measured is None or len(self._times) != len(planned):
             self.reset()
             self._times = [0.0] * len(planned)

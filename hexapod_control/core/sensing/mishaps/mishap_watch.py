@@ -15,8 +15,9 @@ from hexapod_control.core.sensing.mishaps.attitude import standing_limit, tilt_a
 from hexapod_control.core.sensing.mishaps.joint_watch import STUCK_TIME_S, JointWatch
 from hexapod_control.core.sensing.mishaps.mishap import Mishap, MishapKind
 from hexapod_control.core.sensing.mishaps.slip_watch import SlipWatch
-from hexapod_control.core.sensing.mishaps.support_watch import MIN_LOADED_FEET, SupportWatch
+from hexapod_control.core.sensing.mishaps.support_watch import SupportWatch
 from hexapod_control.core.sensing.sensor_inputs import SensorInputs
+from hexapod_control.core.statics.static_stability import MIN_SUPPORTING_FEET
 
 FALLEN_TIME_S = 0.1  # beyond the maximum tilt
 HANGING_TILT_RAD = math.radians(18.0)  # with too few feet on the ground: the body rests on an edge; slopes are less
@@ -81,7 +82,7 @@ class MishapWatch:
         return self._caught if self._slow > 0.0 else None
 
     def step(self, dt: float, sensors: SensorInputs, tick: WatchedTick) -> None:
-        """Takes the sensors and the plan of a tick of `dt` [s]."""
+        """Processes the sensors and the plan of a tick of `dt` [s]."""
         mishap_detection = sensors.mishap_detection
         self.tilt = sensors.imu.tilt if mishap_detection.falls else None
         angle = tilt_angle(*self.tilt) if self.tilt is not None else 0.0
@@ -140,7 +141,7 @@ class MishapWatch:
 
     def hanging_mishap(self) -> Mishap:
         """The mishap of a robot whose body rests on an edge."""
-        text = f"the robot hangs ({self.attitude}, fewer than {MIN_LOADED_FEET} feet bear load): its joints hold"
+        text = f"the robot hangs ({self.attitude}, fewer than {MIN_SUPPORTING_FEET} feet bear load): its joints hold"
         return Mishap(MishapKind.FALLEN, f"{text}; put it on level ground, then call recover")
 
     def carried_mishap(self) -> Mishap:

@@ -27,7 +27,7 @@ class SlipWatch:
         self._stood: tuple[float, ...] = ()  # mean difference while each leg stood
 
     def step(self, dt: float, planned: float, measured: float | None, planted: Sequence[bool]) -> None:
-        """Takes planned and measured yaw rate [rad/s], `dt` [s] after the last time; None if unknown."""
+        """Compares planned and measured yaw rate [rad/s], `dt` [s] after the last time; None if unknown."""
         if measured is None:
             self.reset()
             return

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from hexapod_control.core.statics.static_stability import MIN_SUPPORTING_FEET
+
 CARRIED_TIME_S = 0.4  # without load on any foot: longer than a hop after a push
-LOADED_TIME_S = 0.2  # with load on MIN_LOADED_FEET: the robot stands again
-MIN_LOADED_FEET = 3
+LOADED_TIME_S = 0.2  # with load on MIN_SUPPORTING_FEET: the robot stands again
 AVERAGING_TIME_S = 2.0  # longer than a gait cycle
-MAX_SHORTAGE = 0.6  # mean share of time without MIN_LOADED_FEET: the body rests on something else
+MAX_SHORTAGE = 0.6  # mean share of time without MIN_SUPPORTING_FEET: the body rests on something else
 
 
 class SupportWatch:
@@ -27,12 +28,12 @@ class SupportWatch:
         self.known = False  # which feet bear load
 
     def step(self, dt: float, loaded: Sequence[bool] | None, *, on_feet: bool) -> None:
-        """Takes which feet bear load, `dt` [s] after the last time; None if unknown."""
+        """Processes which feet bear load, `dt` [s] after the last time; None if unknown."""
         self.known = loaded is not None
         if loaded is None:
             self._loaded = self._unloaded = self._shortage = 0.0
             return
-        enough = sum(loaded) >= MIN_LOADED_FEET
+        enough = sum(loaded) >= MIN_SUPPORTING_FEET
         self._loaded = self._loaded + dt if enough else 0.0
         self._worked = on_feet and (self._worked or enough)
         self._unloaded = self._unloaded + dt if self._worked and not any(loaded) else 0.0

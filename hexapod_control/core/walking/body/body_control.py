@@ -147,7 +147,7 @@ class BodyControl:
         self._pose.track(pose)
 
     def sense(self, tilt: Tilt | None) -> None:
-        """Takes the measured roll and pitch [rad] of the body; None if unknown or levelling is off."""
+        """Processes the measured roll and pitch [rad] of the body; None if unknown or levelling is off."""
         if tilt is not None and self.levelling is None:
             self.levelling = BodyLevelling()
         if self.levelling is not None:

@@ -89,7 +89,7 @@ class MarginRecovery:
         return min(self.measures.speed_share, self.external_speed_share)
 
     def update(self, dt: float, margin: float, inward: Point) -> bool:
-        """Takes the margin [m] of the last tick. Returns True if `requested_shift` has changed."""
+        """Processes the margin [m] of the last tick. Returns True if `requested_shift` has changed."""
         self.measures = self.measures.after(dt, margin, self.required_margin, inward)
         shift = self.measures.shift
         if math.dist(shift, self.requested_shift) > SHIFT_STEP or (shift == (0.0, 0.0) != self.requested_shift):

@@ -103,7 +103,7 @@ class FootMotion:
                 foot.x, foot.y = ground_fixed
 
     def sense(self, contacts: Sequence[bool] | None, walk_height: float) -> None:
-        """Takes which feet touch the ground; None if unknown or unused. `walk_height` is in [m]."""
+        """Processes which feet touch the ground; None if unknown or unused. `walk_height` is in [m]."""
         if contacts is not None and self.terrain is None:
             self.terrain = TerrainAdaptation(len(contacts), walk_height)
         if self.terrain is not None:

@@ -30,7 +30,7 @@ PHASES = 48  # grid of phases for entering the new gait
 CYCLES = 2.0  # of the old gait for which a change may wait
 MAX_SLOWDOWN = 0.018  # share of the speed that the region guard may take for a moment
 MAX_OVERLOAD = 0.03  # share by which swings may be faster
-MAX_VIOLATION = 1.0  # of a good plan
+MAX_VIOLATION = 1.0  # violation up to which a plan counts as good
 MARGIN_SHARE = 0.5  # of the smaller steady margin of both gaits that a change must keep
 
 

@@ -25,7 +25,11 @@ from hexapod_control.core.kinematics.rolling_contact import (
     rolling_shift,
 )
 from hexapod_control.core.robot import Leg, Point, Robot, Vector
-from hexapod_control.core.statics.static_stability import center_of_mass_in_footprint, static_margin
+from hexapod_control.core.statics.static_stability import (
+    MIN_SUPPORTING_FEET,
+    center_of_mass_in_footprint,
+    static_margin,
+)
 from hexapod_control.core.walking.body.body_control import BodyControl
 from hexapod_control.core.walking.foot import STANCE, ZERO_VELOCITY, Foot, Guided, stopping_point
 from hexapod_control.core.walking.guided.guided_foot import (
@@ -39,7 +43,7 @@ from hexapod_control.core.workspace.stance_regions import StanceRegions, reaches
 MIN_MARGIN = 0.02  # [m] static margin over the feet that support the robot
 LIFT_OFF_MARGIN = 0.8 * MIN_MARGIN  # [m] static margin at which a waiting foot lifts off
 MIN_CLEARANCE = 0.006  # [m] between neighbouring legs along the path, unless they are closer already
-MASS_SHARE = 0.8  # of the body's shift by which the centre of mass moves, as the feet stay
+MASS_SHARE = 0.8  # of the body's shift by which the centre of mass surely moves, as the feet stay
 SEPARATION = 0.03  # [m] by which feet of legs that block each other move apart
 SEPARATION_SHARES = (1.0, 0.75, 0.5, 0.25)  # of it, tried in turn
 SHIFTS = tuple(0.005 * k for k in range(13))  # [m] possible shifts of the body
@@ -79,7 +83,7 @@ def shift_away(others: Sequence[Point], mass: Point) -> tuple[float, float] | No
 
     `others` (n, 2) [m] are their contact points, `mass` (x, y) [m] is the centre of mass.
     """
-    if len(others) < 3:
+    if len(others) < MIN_SUPPORTING_FEET:
         return None
     x = math.fsum(p[0] for p in others) / len(others) - mass[0]
     y = math.fsum(p[1] for p in others) / len(others) - mass[1]
@@ -94,7 +98,8 @@ def shift_away(others: Sequence[Point], mass: Point) -> tuple[float, float] | No
 def would_tip(robot: Robot, feet: Sequence[Foot], now: BodyPose, goal: BodyPose, joints: Sequence[LegJoints]) -> bool:
     """Returns True if a foot is guided and the others would not support the robot in the body pose `goal`.
 
-    `now` is the present pose, `joints` (n, 3) [rad] the present joint angles.
+    `now` is the present pose, `joints` (n, 3) [rad] the present joint angles. The centre of mass counts as moved by all
+    of the body's shift, which is the cautious estimate here; where a shift is to gain margin, it is MASS_SHARE.
     """
     if not any(isinstance(foot.state, Guided) for foot in feet):
         return False

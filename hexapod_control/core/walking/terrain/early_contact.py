@@ -18,7 +18,7 @@ CLIMB_HEIGHT = 0.03  # [m] by which it may rise above its lift height
 CLIMB_ACCELERATION, CLIMB_DECELERATION = 6.0, 3.0  # [m/s^2] while it touches the edge, and after that
 CONTACT_DECELERATION = 10.0  # [m/s^2] of a foot that has touched
 SHORTEST_STOP_S = 0.02
-DROP_PEAK = 4.0  # [speeds per duration] of a drop back to its start: the deceleration of `drop_motion` as it begins
+STOP_DECELERATION = 4.0  # [initial speeds per duration] as a stop begins: the second derivative of t (1 - t)^2 at 0
 
 
 def early_touch_down(foot: Foot, touches: bool, depth: float) -> bool:
@@ -38,7 +38,7 @@ def stop_at_contact(foot: Foot) -> None:
 
 def stop_time(velocity: Vector) -> float:
     """Returns the time [s] in which a foot that has touched at this velocity [m/s] is stopped."""
-    return max(SHORTEST_STOP_S, DROP_PEAK * math.hypot(*velocity) / CONTACT_DECELERATION)
+    return max(SHORTEST_STOP_S, STOP_DECELERATION * math.hypot(*velocity) / CONTACT_DECELERATION)
 
 
 def raise_over_edge(foot: Foot, contact: FootContact, touches: bool, lift_height: float, dt: float) -> None:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+from hexapod_control.core.statics.static_stability import MIN_SUPPORTING_FEET
 from hexapod_control.core.walking.foot import Dropping, Foot, Swing
 from hexapod_control.core.walking.terrain.foot_contact import EARLIEST_TOUCH_DOWN
-
-CARRYING_FEET = 3  # feet that must touch when others lift off
 
 
 @dataclass(slots=True)
@@ -34,14 +33,14 @@ class LiftOffDelay:
             return False
         if any(isinstance(foot.state, Dropping) for foot in feet):
             standing = sum(foot.state.planted and leg not in lifted for leg, foot in enumerate(feet))
-            self.waiting = standing < CARRYING_FEET
+            self.waiting = standing < MIN_SUPPORTING_FEET
         if contacts is None or self.waiting:
             return self.waiting
         carrying = sum(
             touches and leg not in lifted and not _early_in_swing(foot)
             for leg, (foot, touches) in enumerate(zip(feet, contacts, strict=True))
         )
-        if carrying >= CARRYING_FEET or self.waited >= most:
+        if carrying >= MIN_SUPPORTING_FEET or self.waited >= most:
             self.waited = 0.0
             return False
         self.waited += dt

@@ -18,12 +18,13 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from hexapod_control.core.gait.swing_trajectory import SMOOTH, SwingTiming
+from hexapod_control.core.statics.static_stability import MIN_SUPPORTING_FEET
 from hexapod_control.core.walking.foot import Dropping, Foot, Swing
 from hexapod_control.core.walking.terrain.early_contact import early_touch_down, raise_over_edge, stop_at_contact
 from hexapod_control.core.walking.terrain.foot_contact import TERRAIN_TOLERANCE, FootContact
 from hexapod_control.core.walking.terrain.ground_search import keep_in_reach, search_ground, start_search
 from hexapod_control.core.walking.terrain.height_reach import HeightReach
-from hexapod_control.core.walking.terrain.lift_off_delay import CARRYING_FEET, LiftOffDelay
+from hexapod_control.core.walking.terrain.lift_off_delay import LiftOffDelay
 from hexapod_control.core.walking.terrain.support_plane import SupportPlane
 
 FADE_S = 0.3  # in which the heights fade to zero without contacts
@@ -127,7 +128,7 @@ class TerrainAdaptation:
             contact.search_begun = False
             self._note_touch_down(foot, contact, contacts[leg])
         standing = [foot for foot, touches in zip(feet, contacts, strict=True) if foot.state.planted and touches]
-        if len(standing) < CARRYING_FEET:
+        if len(standing) < MIN_SUPPORTING_FEET:
             standing = [foot for foot in feet if foot.state.planted]
         self._plane.follow(standing, feet, dt)
         for leg, (foot, contact) in enumerate(zip(feet, self.feet, strict=True)):

@@ -28,7 +28,7 @@ class ServoReadings:
         self.faults = [ServoFault.NONE] * count
 
     def take_motion(self, index: int, reading: ServoReading, position: int, now: float) -> None:
-        """Takes the position [raw] at a steady time [s], with speed and load where the servo reports them.
+        """Stores the position [raw] at a steady time [s], with speed and load where the servo reports them.
 
         A servo without a speed register gets the mean speed since its last position.
         """
@@ -44,7 +44,7 @@ class ServoReadings:
         self.faults[index] |= reading.fault
 
     def take_health(self, index: int, reading: ServoReading) -> None:
-        """Takes voltage, temperature and faults."""
+        """Stores voltage, temperature and faults."""
         self.faults[index] = reading.fault
         if reading.voltage is not None:
             self.voltages[index] = reading.voltage

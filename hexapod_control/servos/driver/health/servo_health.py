@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
+from hexapod_control.core.gait.gait_table import MIN_LEGS
 from hexapod_control.servos.driver.group.read_schedule import BROWN_OUT_SHARE
 from hexapod_control.servos.driver.group.servo_group import ServoGroup
 from hexapod_control.servos.driver.health.battery_monitor import BatteryMonitor
@@ -23,7 +24,6 @@ MANY_SILENT_S = 0.15  # of many servos: the robot stops
 ALL_SILENT_S = 0.2  # of all servos: the robot stops
 SILENCE_LIMIT_S = 3.0  # of many servos: their torque counts as off
 LEG_LOST_S = 3.0  # of silence of a servo, several pings included: its leg counts as lost
-MAX_LOST_LEGS = 2  # the robot cannot walk with fewer legs
 MAX_LISTED_SERVOS = 3  # silent servos reported individually
 MIN_GARBLED_PINGS = 3  # with a corrupt reply: two servos share an id
 REACTION_TEXTS = {
@@ -47,6 +47,7 @@ class ServoHealth:
         self._battery = BatteryMonitor(settings.battery)
         self._heat = HeatMonitor(settings.max_temperature)
         self._recoveries: dict[int, RetryBudget] = {}
+        self._max_lost_legs = len(settings.joints) // SERVOS_PER_LEG - MIN_LEGS
         self._given_up: set[int] = set()  # overloaded too often: no more restarts
         self._lost_since = math.nan
         self._folded: frozenset[int] = frozenset()  # rows of the legs that the robot walks without
@@ -86,7 +87,7 @@ class ServoHealth:
         """Row of a leg with lost servos, if each has been lost for LEG_LOST_S and not too many legs are affected."""
         since = [self._lost_since if i in self._given_up else group.presence.last_answer[i] for i in lost]
         legs = {i // SERVOS_PER_LEG for i in lost}
-        if not legs or len(legs | self._folded) > MAX_LOST_LEGS or now - max(since) < LEG_LOST_S:
+        if not legs or len(legs | self._folded) > self._max_lost_legs or now - max(since) < LEG_LOST_S:
             return None
         return min(legs)
 
@@ -245,9 +246,8 @@ class ServoHealth:
         legs, policy = {i // SERVOS_PER_LEG for i in lost}, self._settings.on_lost
         if legs <= self._folded:
             return "the robot walks without its leg"
-        return REACTION_TEXTS[
-            OnLost.HOLD if policy is OnLost.LEG and len(legs | self._folded) > MAX_LOST_LEGS else policy
-        ]
+        too_many = len(legs | self._folded) > self._max_lost_legs
+        return REACTION_TEXTS[OnLost.HOLD if policy is OnLost.LEG and too_many else policy]
 
     def _many_silent(self, group: ServoGroup, now: float) -> Diagnosis:
         away = [i for i in range(len(group.ids)) if now - group.presence.last_answer[i] >= MANY_SILENT_S]

@@ -58,7 +58,7 @@ class SetpointGenerator:
         return np.clip(target, self._lower, self._upper)
 
     def aim(self, target: Array, since_last: float) -> None:
-        """Takes targets inside the joint limits, `since_last` [s] after the last ones (NaN: the first)."""
+        """Accepts targets inside the joint limits, `since_last` [s] after the last ones (NaN: the first)."""
         if self._linear and not math.isnan(since_last):
             self._period = min(max(since_last, PERIOD_BOUNDS_S[0]), PERIOD_BOUNDS_S[1])
         self._from, self.target, self._since = self.setpoint, target, 0.0

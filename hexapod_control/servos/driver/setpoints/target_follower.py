@@ -74,7 +74,7 @@ class TargetFollower:
         self._watchdog.rest()
 
     def take(self, target: Array, velocity: Array | None, now: float) -> str:
-        """Takes targets (n, 3) [rad] and their speeds [rad/s] at a steady time [s]. Returns a warning, or ""."""
+        """Accepts targets (n, 3) [rad] and their speeds [rad/s] at a steady time [s]. Returns a warning, or ""."""
         if not np.isfinite(target).all():
             return f"joint_targets contains NaN or infinity: the message is ignored; {OTHER_SENDER}"
         clamped = self._generator.clamp(target)

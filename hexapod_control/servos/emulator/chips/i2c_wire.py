@@ -19,7 +19,7 @@ class I2cChip(Protocol):
         """Whether the chip acknowledges this address: its own, or a group address."""
 
     def write(self, address: int, data: bytes) -> None:
-        """Takes the bytes of one message."""
+        """Receives the bytes of one message."""
 
     def read(self, count: int) -> bytes:
         """The bytes for one message."""

@@ -30,7 +30,7 @@ class RegisterChip:
         return address == self.address
 
     def write(self, address: int, data: bytes) -> None:
-        """Takes a register number, then values, high byte first."""
+        """Receives a register number, then values, high byte first."""
         if not data:
             return
         self._pointer = data[0]
@@ -39,7 +39,7 @@ class RegisterChip:
             self._pointer += 1
 
     def set(self, register: int, value: int) -> None:
-        """Takes a value."""
+        """Stores a value."""
         self.registers[register] = value
 
     def read(self, count: int) -> bytes:

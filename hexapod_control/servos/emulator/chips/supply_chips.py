@@ -68,7 +68,7 @@ class EmulatedAds7830:
         return address == self.address
 
     def write(self, address: int, data: bytes) -> None:
-        """Takes the command."""
+        """Stores the command."""
         self._command = data[-1] if data else self._command
 
     def read(self, count: int) -> bytes:

@@ -1,7 +1,16 @@
 // Inputs of the page: dragging on views, virtual sticks (multi-touch), keys, gamepads.
 
 const DEAD_ZONE = 0.06; // share of the travel around the centre that counts as zero
-const TURBO = 5; // R1
+// Buttons of a gamepad in the standard mapping of browsers, with the functions and steps of core/steering/gamepad_map.py and
+// gamepad_teleop.py.
+const BUTTON = {
+  enable: 4, enableTurbo: 5, stop: 1, walk: 0, pose: 3, stand: 9, resetPose: 8, raise: 12, lower: 13, previousGait: 14, nextGait: 15,
+  liftLess: 6, liftMore: 7,
+};
+const PULLED = 0.5; // a trigger above this value counts as pulled
+const HEIGHT_STEP = 0.005; // [m] of the body
+const LIFT_SHARE_STEP = 0.1; // of the step height
+const NORMAL_SHARE = 0.5; // of the maximum speed without turbo
 const SWIPE = { time: 300, way: 60 }; // [ms] at most, [px] at least
 /** @type {Record<string, [number, number, number]>} */
 const KEYS = {
@@ -271,7 +280,7 @@ export class Gamepads {
   }
 
   get held() {
-    return Boolean(this.lastPressed[4]);
+    return Boolean(this.lastPressed[BUTTON.enable]);
   }
 
   lost() {
@@ -285,38 +294,40 @@ export class Gamepads {
   }
 
   poll() {
-    const pad = [...(navigator.getGamepads?.() ?? [])].find((p) => p?.connected && p.buttons.length >= 10);
+    const pad = [...(navigator.getGamepads?.() ?? [])].find((p) => p?.connected && p.buttons.length > BUTTON.stand);
     if (!pad) return this.lost();
     if (!this.name) {
       this.name = pad.id;
       this.actions.tell("pad_found");
     }
-    const held = pad.buttons.map((button) => button.pressed || button.value > 0.5);
+    const held = pad.buttons.map((button) => button.pressed || button.value > PULLED);
     const pressed = held.map((value, i) => value && !this.lastPressed[i] && this.lastPressed.length > 0);
     this.lastPressed = held;
-    if (pressed[1]) {
+    if (pressed[BUTTON.stop]) {
       this.ready = false;
       this.actions.stop();
     }
-    if (!held[4]) this.ready = true;
-    if (!held[4] || !this.ready) return this.velocity.release("pad");
+    if (!held[BUTTON.enable]) this.ready = true;
+    if (!held[BUTTON.enable] || !this.ready) return this.velocity.release("pad");
     this.press(pressed);
     const [lx, ly, rx, ry] = pad.axes.map(applyDeadZone);
-    this.sticks([lx, ly, rx, ry], held[TURBO]);
+    this.sticks([lx, ly, rx, ry], held[BUTTON.enableTurbo]);
   }
 
   /** @param {boolean[]} pressed */
   press(pressed) {
     const { actions, body } = this;
-    if (pressed[0] || pressed[3]) {
-      this.mode = pressed[0] ? "walk" : "pose";
+    if (pressed[BUTTON.walk] || pressed[BUTTON.pose]) {
+      this.mode = pressed[BUTTON.walk] ? "walk" : "pose";
       actions.tell(`pad_mode_${this.mode}`);
     }
-    if (pressed[8]) body.neutral();
-    if (pressed[9]) actions.standOrSit();
-    if (pressed[12] || pressed[13]) body.set({ z: body.target.z + (pressed[12] ? 0.005 : -0.005) });
-    if (pressed[14] || pressed[15]) actions.nextGait(pressed[15] ? 1 : -1);
-    if (pressed[6] || pressed[7]) actions.lift(pressed[7] ? 0.1 : -0.1);
+    if (pressed[BUTTON.resetPose]) body.neutral();
+    if (pressed[BUTTON.stand]) actions.standOrSit();
+    const step = (/** @type {number} */ less, /** @type {number} */ more) => (pressed[more] ? 1 : pressed[less] ? -1 : 0);
+    const [height, gait, lift] = [step(BUTTON.lower, BUTTON.raise), step(BUTTON.previousGait, BUTTON.nextGait), step(BUTTON.liftLess, BUTTON.liftMore)];
+    if (height) body.set({ z: body.target.z + height * HEIGHT_STEP });
+    if (gait) actions.nextGait(gait);
+    if (lift) actions.lift(lift * LIFT_SHARE_STEP);
   }
 
   /**
@@ -325,8 +336,8 @@ export class Gamepads {
    */
   sticks([lx, ly, rx, ry], turbo) {
     if (this.mode === "walk") {
-      const moving = lx || ly || rx;
-      if (moving) this.velocity.set("pad", -ly * (turbo ? 1 : 0.5), -lx * (turbo ? 1 : 0.5), -rx * (turbo ? 1 : 0.5), true);
+      const share = turbo ? 1 : NORMAL_SHARE;
+      if (lx || ly || rx) this.velocity.set("pad", -ly * share, -lx * share, -rx * share, true);
       else this.velocity.release("pad");
       return;
     }

@@ -45,7 +45,7 @@ export class Camera {
     clearTimeout(this.timer);
     if (!this.on) return;
     this.timer = setTimeout(() => {
-      this.connection.send("wish", { what: "camera" });
+      this.connection.send("query", { what: "camera" });
       this.ask(PATIENCE);
     }, delay);
   }

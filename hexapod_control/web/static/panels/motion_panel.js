@@ -28,7 +28,7 @@ export class MotionPanel {
     this.gap = this.margin.querySelector("small");
     this.level = this.margin.querySelector("i");
     find("finish").onclick = () => connection.send("play", { name: "" });
-    find("cancel").onclick = () => connection.send("ask", { what: "cancel_motion" });
+    find("cancel").onclick = () => connection.send("request", { what: "cancel_motion" });
   }
 
   /**

@@ -20,7 +20,7 @@ export class PeoplePanel {
     this.connection = connection;
     this.button = /** @type {HTMLElement} */ (root.getElementById("seat"));
     this.list = /** @type {HTMLElement} */ (root.getElementById("people"));
-    this.button.onclick = () => connection.send("seat", { act: this.drives || this.asking.includes(this.me) ? "leave" : "take" });
+    this.button.onclick = () => connection.send("control", { act: this.drives || this.asking.includes(this.me) ? "leave" : "take" });
   }
 
   get drives() {
@@ -48,11 +48,11 @@ export class PeoplePanel {
   }
 
   handOver() {
-    this.connection.send("seat", { act: "give", to: this.asking[0] });
+    this.connection.send("control", { act: "give", to: this.asking[0] });
   }
 
   keep() {
-    this.connection.send("seat", { act: "keep" });
+    this.connection.send("control", { act: "keep" });
   }
 
   show() {
@@ -70,7 +70,7 @@ export class PeoplePanel {
       const give = document.createElement("button");
       give.type = "button";
       give.textContent = t("hand_over");
-      give.onclick = () => this.connection.send("seat", { act: "give", to: id });
+      give.onclick = () => this.connection.send("control", { act: "give", to: id });
       item.append(give);
     }
     return item;

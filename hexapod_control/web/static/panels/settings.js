@@ -33,9 +33,9 @@ export class Settings {
     this.sliders(root);
     find("leg").onchange = () => this.leg();
     find("lose-leg").onclick = () => connection.send("leg", { name: find("leg").value, lost: !this.lost });
-    find("reset").onclick = () => connection.send("ask", { what: "reset_world" });
+    find("reset").onclick = () => connection.send("request", { what: "reset_world" });
     find("world").onchange = () => connection.send("world", { world: find("world").value });
-    find("share").onclick = find("share-too").onclick = () => connection.send("wish", { what: "invite" });
+    find("share").onclick = find("share-too").onclick = () => connection.send("query", { what: "invite" });
     find("theme").onclick = find("theme-too").onclick = () => this.setTheme(document.documentElement.dataset.theme === "dark" ? "light" : "dark");
     for (const button of all(".push", root)) button.onclick = () => this.push(Number(button.dataset.push));
     this.dark = matchMedia("(prefers-color-scheme: dark)");

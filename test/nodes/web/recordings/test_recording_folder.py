@@ -76,10 +76,10 @@ def test_a_watcher_may_record_and_replay_but_only_the_driver_deletes():
     sessions = ClientSessions(lambda *_: "key", dict)
     driver, watcher = (sessions.connect("x", 0.0) for _ in range(2))
     for client in (driver, watcher):
-        sessions.receive(client, '{"v": 1, "n": 1, "t": "hello"}', 0.0)
-    sessions.receive(driver, '{"v": 1, "n": 2, "t": "seat", "act": "take"}', 0.0)
+        sessions.receive(client, '{"v": 2, "n": 1, "t": "hello"}', 0.0)
+    sessions.receive(driver, '{"v": 2, "n": 2, "t": "control", "act": "take"}', 0.0)
     forwarded = {}
     for n, act in enumerate(("start", "keep", "bag", "delete"), 2):
-        text = f'{{"v": 1, "n": {n}, "t": "recording", "act": "{act}", "name": "a"}}'
+        text = f'{{"v": 2, "n": {n}, "t": "recording", "act": "{act}", "name": "a"}}'
         forwarded[act] = any(isinstance(action, Forward) for action in sessions.receive(watcher, text, 1.0))
     assert forwarded == {"start": True, "keep": True, "bag": True, "delete": False}

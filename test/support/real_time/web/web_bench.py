@@ -57,7 +57,7 @@ class Visitor:
             self.messages.append(json.loads(message.data))
         self.code = self.socket.close_code
 
-    def send(self, kind, n=None, v=1, **fields):
+    def send(self, kind, n=None, v=2, **fields):
         self.sequence = self.sequence + 1 if n is None else n
         self.text(json.dumps({"v": v, "n": self.sequence, "t": kind, **fields}))
 
@@ -98,7 +98,7 @@ def deaf(port, token=TOKEN):
         f"Connection: Upgrade\r\nSec-WebSocket-Key: {key}\r\nSec-WebSocket-Version: 13\r\n\r\n".encode()
     )
     assert b"101" in raw.recv(64)
-    text = json.dumps({"v": 1, "n": 1, "t": "hello", "token": token}).encode()
+    text = json.dumps({"v": 2, "n": 1, "t": "hello", "token": token}).encode()
     mask = bytes(4)
     raw.sendall(bytes([0x81, 0x80 | len(text)]) + mask + text)
     return raw

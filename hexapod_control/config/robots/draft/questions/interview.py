@@ -60,7 +60,7 @@ class Interview:
         return draft_robot(draft(self.name, complete))
 
     def answer(self, text: str) -> None:
-        """Takes an answer and moves on to the next question. Raises AnswerError for an impossible one."""
+        """Accepts an answer and moves on to the next question. Raises AnswerError for an impossible one."""
         text = text.strip() or self.default()
         self.check(text)
         self._before.append((self._position, dict(self.answers)))

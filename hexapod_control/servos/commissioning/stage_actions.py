@@ -18,10 +18,10 @@ from hexapod_control.servos.calibration.assign_ids import USUAL_IDS, IdAssignmen
 from hexapod_control.servos.calibration.hand_positioning import HandPositioning
 from hexapod_control.servos.calibration.progress_file import ProgressFile
 from hexapod_control.servos.calibration.session import CalibrationSession, check_ranges
-from hexapod_control.servos.first_evening.hardware import Hardware
-from hexapod_control.servos.first_evening.pictured_dialog import PicturedDialog
-from hexapod_control.servos.first_evening.stages import BY_KEY, FirstProgress, StageError
-from hexapod_control.servos.first_evening.weight_test import MIN_SHARE, LoadWatch, lying, rise, standing
+from hexapod_control.servos.commissioning.hardware import Hardware
+from hexapod_control.servos.commissioning.pictured_dialog import PicturedDialog
+from hexapod_control.servos.commissioning.stages import BY_KEY, FirstProgress, StageError
+from hexapod_control.servos.commissioning.weight_test import MIN_SHARE, LoadWatch, lying, rise, standing
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.joint_words import JointWordsError, joint_row
 from hexapod_control.servos.settings.servo_section import LOOPBACK, ServoSettings, servo_settings
@@ -121,7 +121,7 @@ class StageActions:
 
     def _missing(self, bus: NamedServos, settings: ServoSettings) -> list[str]:
         found = bus.scan(settings.ids, 3)
-        return [f"{j.joint.removesuffix('_joint')} (id {j.id})" for j in settings.joints if j.id not in found]
+        return [f"{j.short_name} (id {j.id})" for j in settings.joints if j.id not in found]
 
     # --- calibration ------------------------------------------------------------------------------------
 
@@ -170,9 +170,7 @@ class StageActions:
         return "all legs reach the standing pose"
 
     def _check_places(self, settings: ServoSettings, goals: Mapping[int, float], places: Mapping[int, float]) -> None:
-        off = {
-            j.joint.removesuffix("_joint"): abs(j.angle(places[j.id]) - j.angle(goals[j.id])) for j in settings.joints
-        }
+        off = {j.short_name: abs(j.angle(places[j.id]) - j.angle(goals[j.id])) for j in settings.joints}
         worst = max(off, key=lambda name: off[name])
         if off[worst] > MAX_OFF:
             raise StageError(
@@ -185,7 +183,7 @@ class StageActions:
         if not answer or words.yes(answer, False):
             return
         try:
-            name = settings.joints[joint_row(answer, legs)].joint.removesuffix("_joint")
+            name = settings.joints[joint_row(answer, legs)].short_name
         except JointWordsError as error:
             raise StageError(f"{error}; or type joints or calibration to repeat that stage") from None
         raise StageError(
@@ -269,4 +267,4 @@ class StageActions:
     def _confirm(self, question: str) -> None:
         """Raises StageError if the answer is no."""
         if not self._agrees(question):
-            raise StageError("the stage begins when that is so")
+            raise StageError("this stage starts once you confirm")

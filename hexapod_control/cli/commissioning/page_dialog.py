@@ -11,7 +11,7 @@ from hexapod_control.config.robots.draft.questions.drawings import svg_drawing
 from hexapod_control.core.robot import Robot
 from hexapod_control.servos.calibration.dialog import TorqueStop
 from hexapod_control.servos.calibration.remote_dialog import RemoteDialog
-from hexapod_control.servos.first_evening.stages import Stage
+from hexapod_control.servos.commissioning.stages import Stage
 
 MAX_LINES = 200  # of the record
 SAID, ASKED, ANSWERED = "said", "asked", "answered"

@@ -6,12 +6,12 @@ import time
 
 import pytest
 
-from hexapod_control.cli.first_evening.first_drive import drive
+from hexapod_control.cli.commissioning.first_drive import drive
 from hexapod_control.cli.main import main
 from hexapod_control.config.robots.robot_file import load, resolve
 from hexapod_control.servos.calibration.dialog import TorqueStop
+from hexapod_control.servos.commissioning.first_progress_file import FirstProgressFile
 from hexapod_control.servos.emulator.robot_emulator import emulate
-from hexapod_control.servos.first_evening.first_progress_file import FirstProgressFile
 from hexapod_control.servos.settings.servo_section import servo_settings
 
 LATE_S = 5.0  # in which the torque is off and all nodes have ended, also on a busy machine

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 from hexapod_control.config.file_replacement import replace_file
-from hexapod_control.servos.first_evening.stages import BY_KEY, FirstProgress
+from hexapod_control.servos.commissioning.stages import BY_KEY, FirstProgress
 
 SUFFIX = ".first.json"  # after the name of the robot file
 

@@ -9,9 +9,9 @@ from hexapod_control.config.robots.draft.questions.units import AnswerError
 from hexapod_control.servos.bus.bus_interface import BusError
 from hexapod_control.servos.calibration import dialog as words
 from hexapod_control.servos.calibration.dialog import Abandoned, Back, TorqueStop
-from hexapod_control.servos.first_evening.first_progress_file import FirstProgressFile
-from hexapod_control.servos.first_evening.pictured_dialog import PicturedDialog
-from hexapod_control.servos.first_evening.stages import BY_KEY, SKIPPED, StageError, StageMachine
+from hexapod_control.servos.commissioning.first_progress_file import FirstProgressFile
+from hexapod_control.servos.commissioning.pictured_dialog import PicturedDialog
+from hexapod_control.servos.commissioning.stages import BY_KEY, SKIPPED, StageError, StageMachine
 
 FAULTS = (
     StageError,

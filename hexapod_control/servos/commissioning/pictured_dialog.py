@@ -7,8 +7,8 @@ from collections.abc import Callable, Collection
 
 from hexapod_control.core.names import JOINTS
 from hexapod_control.core.robot import Robot
-from hexapod_control.servos.first_evening.front_end import FrontEnd
-from hexapod_control.servos.first_evening.stages import Stage
+from hexapod_control.servos.commissioning.front_end import FrontEnd
+from hexapod_control.servos.commissioning.stages import Stage
 
 
 class PicturedDialog:

@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from hexapod_control.cli.first_evening.page_dialog import PageDialog
+from hexapod_control.cli.commissioning.page_dialog import PageDialog
 from hexapod_control.core.names import JOINTS
-from hexapod_control.servos.first_evening.first_session import BEGIN
-from hexapod_control.servos.first_evening.stages import STAGES, StageMachine
-from hexapod_control.servos.first_evening.usual_answers import answer_form
+from hexapod_control.servos.commissioning.first_session import BEGIN
+from hexapod_control.servos.commissioning.stages import STAGES, StageMachine
+from hexapod_control.servos.commissioning.usual_answers import answer_form
 from hexapod_control.web.dialog_pages.request_server import Reply
 
 ACTS = ("show", "answer", "stop", "lead")

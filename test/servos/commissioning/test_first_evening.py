@@ -18,10 +18,10 @@ from hexapod_control.core.posture import stand_up
 from hexapod_control.servos.bus.bus_interface import PortGoneError, ServoReading
 from hexapod_control.servos.calibration.dialog import TorqueStop
 from hexapod_control.servos.calibration.hand_positioning import HandPositioning
-from hexapod_control.servos.first_evening.first_progress_file import FirstProgressFile
-from hexapod_control.servos.first_evening.front_end import TextFrontEnd
-from hexapod_control.servos.first_evening.pictured_dialog import PicturedDialog
-from hexapod_control.servos.first_evening.stages import (
+from hexapod_control.servos.commissioning.first_progress_file import FirstProgressFile
+from hexapod_control.servos.commissioning.front_end import TextFrontEnd
+from hexapod_control.servos.commissioning.pictured_dialog import PicturedDialog
+from hexapod_control.servos.commissioning.stages import (
     BY_KEY,
     STAGES,
     FirstProgress,
@@ -29,7 +29,7 @@ from hexapod_control.servos.first_evening.stages import (
     StageMachine,
     report,
 )
-from hexapod_control.servos.first_evening.weight_test import LoadWatch, rise
+from hexapod_control.servos.commissioning.weight_test import LoadWatch, rise
 from hexapod_control.servos.line_search.line_sweep import LineFinding
 from hexapod_control.servos.settings.servo_section import servo_settings
 

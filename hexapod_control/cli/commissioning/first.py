@@ -20,12 +20,12 @@ from hexapod_control.servos.bus.bus_interface import Bus, BusError, PortGoneErro
 from hexapod_control.servos.bus.serial_port import SerialPort
 from hexapod_control.servos.calibration.assign_ids import USUAL_IDS
 from hexapod_control.servos.calibration.dialog import Abandoned
-from hexapod_control.servos.first_evening.first_progress_file import FirstProgressFile
-from hexapod_control.servos.first_evening.first_session import FirstSession
-from hexapod_control.servos.first_evening.front_end import FrontEnd, TextFrontEnd
-from hexapod_control.servos.first_evening.pictured_dialog import PicturedDialog
-from hexapod_control.servos.first_evening.stage_actions import StageActions
-from hexapod_control.servos.first_evening.stages import BY_KEY, StageMachine, report
+from hexapod_control.servos.commissioning.first_progress_file import FirstProgressFile
+from hexapod_control.servos.commissioning.first_session import FirstSession
+from hexapod_control.servos.commissioning.front_end import FrontEnd, TextFrontEnd
+from hexapod_control.servos.commissioning.pictured_dialog import PicturedDialog
+from hexapod_control.servos.commissioning.stage_actions import StageActions
+from hexapod_control.servos.commissioning.stages import BY_KEY, StageMachine, report
 from hexapod_control.servos.line_search.line_sweep import LineFinding, sweep
 from hexapod_control.servos.settings.servo_section import ServoSettings
 
@@ -62,8 +62,8 @@ class Evening:
 
     def on_page(self, lan: bool) -> int:
         """Serves the page and runs the dialog for it. Returns the exit code. Raises OSError if no port is free."""
-        from hexapod_control.cli.first_evening.first_page import FirstPage
-        from hexapod_control.cli.first_evening.page_dialog import PageDialog
+        from hexapod_control.cli.commissioning.first_page import FirstPage
+        from hexapod_control.cli.commissioning.page_dialog import PageDialog
         from hexapod_control.web.dialog_pages.request_server import PORT, RequestServer
 
         dialog = PageDialog()
@@ -138,7 +138,7 @@ class RobotHardware:
     def drive(self, settings: ServoSettings, what: str) -> str:
         """Starts the nodes; ROS is imported only here."""
         os.environ.setdefault("AMENT_PREFIX_PATH", sys.prefix)  # nothing else sets it in a venv
-        from hexapod_control.cli.first_evening.first_drive import drive
+        from hexapod_control.cli.commissioning.first_drive import drive
 
         file: RobotFile = load(self._path)
         return drive(file, settings, what, check=self._check)

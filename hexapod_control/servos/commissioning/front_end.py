@@ -8,7 +8,7 @@ from typing import Protocol
 from hexapod_control.config.robots.draft.questions.drawings import drawing
 from hexapod_control.core.robot import Robot
 from hexapod_control.servos.calibration.dialog import Dialog
-from hexapod_control.servos.first_evening.stages import Stage
+from hexapod_control.servos.commissioning.stages import Stage
 
 
 class FrontEnd(Dialog, Protocol):

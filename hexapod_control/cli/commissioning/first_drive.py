@@ -18,7 +18,7 @@ from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.ros.distribution import stamped_by_default
 from hexapod_control.servos.calibration.dialog import TorqueStop
-from hexapod_control.servos.first_evening.stages import StageError
+from hexapod_control.servos.commissioning.stages import StageError
 from hexapod_control.servos.settings.servo_section import ServoSettings
 
 READY_S, POSTURE_S, ARM_S = 40.0, 30.0, 20.0  # [s] that starting, rising and arming may take

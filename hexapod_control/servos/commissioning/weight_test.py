@@ -12,7 +12,7 @@ from hexapod_control.core.posture import stand_up
 from hexapod_control.core.robot import Robot
 from hexapod_control.servos.bus.bus_interface import Bus, ServoQuantity, ServoReading
 from hexapod_control.servos.calibration.hand_positioning import HandPositioning
-from hexapod_control.servos.first_evening.stages import StageError
+from hexapod_control.servos.commissioning.stages import StageError
 from hexapod_control.servos.settings.joint_calibration import JointCalibration
 
 STEPS = 24
@@ -34,7 +34,7 @@ class LoadWatch:
     worst: str = ""  # joint of the highest load
 
     def refusal(self, readings: Mapping[int, ServoReading], supply: float | None) -> str:
-        """Takes a reading. Returns why the weight must come off again, or an empty text."""
+        """Processes a reading. Returns why the weight must come off again, or an empty text."""
         silent = [joint for joint in self.joints if joint.id not in readings]
         volts = [r.voltage for r in readings.values() if r.voltage is not None] + ([supply] if supply else [])
         for joint in self.joints:
@@ -130,4 +130,4 @@ def standing(robot: Robot, joints: Sequence[JointCalibration]) -> dict[int, floa
 
 
 def _name(joint: JointCalibration) -> str:
-    return joint.joint.removesuffix("_joint")
+    return joint.short_name

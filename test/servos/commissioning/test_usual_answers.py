@@ -3,8 +3,8 @@
 import pytest
 
 from hexapod_control.servos.calibration.dialog import jog, question, yes
-from hexapod_control.servos.first_evening.first_session import BEGIN
-from hexapod_control.servos.first_evening.usual_answers import answer_form
+from hexapod_control.servos.commissioning.first_session import BEGIN
+from hexapod_control.servos.commissioning.usual_answers import answer_form
 
 # question -> the answers of its buttons, and whether it takes a joint, a direction, or often something else
 QUESTIONS = {

@@ -13,11 +13,11 @@ from support.kits.paged_evening import BOUND_S, PagedEvening
 from support.page_messages import not_in_german
 from support.phantomx import LEGS, lying
 
-from hexapod_control.cli.first_evening.first_page import FirstPage
-from hexapod_control.cli.first_evening.page_dialog import PageDialog
+from hexapod_control.cli.commissioning.first_page import FirstPage
+from hexapod_control.cli.commissioning.page_dialog import PageDialog
 from hexapod_control.config.robots.robot_file import load, resolve
-from hexapod_control.servos.first_evening.stages import STAGES, FirstProgress, StageMachine
-from hexapod_control.servos.first_evening.usual_answers import FORMS
+from hexapod_control.servos.commissioning.stages import STAGES, FirstProgress, StageMachine
+from hexapod_control.servos.commissioning.usual_answers import FORMS
 from hexapod_control.servos.settings.servo_section import servo_settings
 
 ONLY = ["supply", "joints", "calibration", "limits", "pose"]

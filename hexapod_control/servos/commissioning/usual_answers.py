@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from hexapod_control.servos.first_evening.first_session import BEGIN
+from hexapod_control.servos.commissioning.first_session import BEGIN
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,1 @@
+"""`hexapod first`: the commissioning of a robot, its first evening."""

@@ -1,1 +1,0 @@
-"""`hexapod first`: the first evening with a robot."""
