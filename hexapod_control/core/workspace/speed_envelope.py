@@ -35,7 +35,7 @@ from hexapod_control.core.workspace.strides.stride_regions import (
     CORNERS,
     HEADINGS,
     USUAL,
-    Adaptation,
+    StrideAdaptation,
     Strides,
     StridesByMotion,
     split_region_share,
@@ -69,7 +69,7 @@ class SpeedLimit:
 
     twist: Twist
     swing_time: float  # [s]
-    adaptation: Adaptation = USUAL  # of the strides
+    adaptation: StrideAdaptation = USUAL  # of the strides
 
 
 def _inverse_speeds(
@@ -201,7 +201,7 @@ class SpeedEnvelope:
                 feet.append(_MovingFoot(row, speed, _places(math.atan2(vy, vx), bend, turning), speed / radius))
         return feet
 
-    def _loads(self, demand: _Demand, gait: Gait, how: Adaptation, swings: Sequence[int]) -> Iterator[float]:
+    def _loads(self, demand: _Demand, gait: Gait, how: StrideAdaptation, swings: Sequence[int]) -> Iterator[float]:
         """How far a twist uses what is possible in a gait at swing times (indices); 1 is the limit."""
         feet = self._moving_feet(demand, how.moved)
         low, high, high_weight = self._between(demand.height)
@@ -244,14 +244,14 @@ class SpeedEnvelope:
         swing, load = self._nearest_swing(demand, adaptation, tempo)
         fastest = self._strides.gait.name
         if self.adapts_strides and load > EASY_LOAD and all(each.name == fastest for each in (gait, *next_gaits)):
-            adaptation = self._adapted(demand, USUAL, Adaptation(max_moved))
+            adaptation = self._adapted(demand, USUAL, StrideAdaptation(max_moved))
             adaptation = self._adapted(demand, adaptation, adaptation._replace(lowered=1.0))
             if adaptation != USUAL:
                 swing, load = self._nearest_swing(demand, adaptation, tempo)
         limited = twist if load <= 1.0 + LOAD_ROUNDING else twist.scaled(1.0 / load)
         return SpeedLimit(limited, self._swing[swing], adaptation)
 
-    def _nearest_swing(self, demand: _Demand, adaptation: Adaptation, tempo: float) -> tuple[int, float]:
+    def _nearest_swing(self, demand: _Demand, adaptation: StrideAdaptation, tempo: float) -> tuple[int, float]:
         """The swing time (index) nearest to a tempo at which a twist is possible, or that of the least load; its load.
 
         With adapted strides it is at most EASY_LOAD: at the limit, all joints of a leg reach their speeds at once.
@@ -267,7 +267,7 @@ class SpeedEnvelope:
                 best, best_load = swing, load
         return best, best_load
 
-    def _adapted(self, demand: _Demand, now: Adaptation, most: Adaptation) -> Adaptation:
+    def _adapted(self, demand: _Demand, now: StrideAdaptation, most: StrideAdaptation) -> StrideAdaptation:
         """Strides that adapt no farther than the twist needs: as far as `most` only if that gains enough speed.
 
         Near the neutral footholds, legs are stiffer and the margin is greater; higher swings catch on less.

@@ -167,7 +167,7 @@ def test_a_jammed_leg_is_named_and_relieved_and_the_robot_walks_once_it_is_free(
 
 def test_a_foot_caught_under_an_obstacle_slows_the_walk_and_comes_free():
     walk = Walk()
-    walk.run(1.2, FORWARD)
+    walk.run(1.14, FORWARD)  # the foot is at the top of its swing
     data, foot = walk.simulation.data, walk.simulation.world.feet[0]
     place = data.xpos[foot].copy()
 

@@ -66,7 +66,7 @@ class StridesByMotion(NamedTuple):
     radii: Array  # (bends, HEADINGS) [m]
 
 
-class Adaptation(NamedTuple):
+class StrideAdaptation(NamedTuple):
     """How far strides adapt to a speed (0 to 1): by moved centres, and by a lift from the full one to the least."""
 
     moved: float = 0.0
@@ -83,13 +83,13 @@ class Adaptation(NamedTuple):
             abs(1.0 - corner.moved - self.moved) * abs(1.0 - corner.lowered - self.lowered) for corner in CORNERS
         )
 
-    def towards(self, other: Adaptation, share: float) -> Adaptation:
+    def towards(self, other: StrideAdaptation, share: float) -> StrideAdaptation:
         """A share (0 to 1) of the way to another one."""
-        return Adaptation(*(a + share * (b - a) for a, b in zip(self, other, strict=True)))
+        return StrideAdaptation(*(a + share * (b - a) for a, b in zip(self, other, strict=True)))
 
 
-USUAL = Adaptation()
-CORNERS = (USUAL, Adaptation(1.0, 0.0), Adaptation(0.0, 1.0), Adaptation(1.0, 1.0))
+USUAL = StrideAdaptation()
+CORNERS = (USUAL, StrideAdaptation(1.0, 0.0), StrideAdaptation(0.0, 1.0), StrideAdaptation(1.0, 1.0))
 
 
 class StrideRegion(NamedTuple):
