@@ -218,9 +218,7 @@ def reported(path: Path) -> tuple[str, ...]:
         return (error.key,)
 
 
-def test_every_human_mistake_is_refused_or_reported_at_its_key(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_human_mistake_is_refused_or_reported_at_its_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, missed, count, every = tmp_path / "robot.yaml", [], 0, list(cases())
     # Hundreds of files in JSON, on which the parser of YAML would spend nine tenths of the time.
     monkeypatch.setattr(document, "parse", lambda text, _: commented(json.loads(text)))
