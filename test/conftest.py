@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import gc
 import inspect
 import itertools
 import os
@@ -43,6 +44,10 @@ def take_session() -> None:
 
 
 take_session()
+
+# Collection and the syntax trees of the sources make so many objects that looking for garbage would take a tenth of the
+# processor time of the tests that only compute.
+gc.set_threshold(50_000, 20, 20)
 
 # A loaded machine may take longer for an example than Hypothesis allows. `make soak` draws other examples each time.
 hypothesis.settings.register_profile("patient", deadline=None, derandomize="HEXAPOD_SOAK" not in os.environ)
@@ -92,6 +97,10 @@ def pytest_collection_modifyitems(items):
             item.add_marker("waits")
         if item.get_closest_marker("waits") and not may_wait(item.path):
             raise pytest.UsageError(f"{item.nodeid} waits, but nothing in its file matches MAY_WAIT in {__file__}")
+
+
+def pytest_collection_finish():
+    gc.freeze()  # what was collected lives until the end
 
 
 def in_real_time(item):

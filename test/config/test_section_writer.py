@@ -150,10 +150,10 @@ def test_a_file_that_is_missing_or_read_only_is_refused(file, monkeypatch):
 
 @pytest.mark.physics
 def test_the_factors_of_the_simulation_make_odometry_better(file, capsys):
-    assert main(["odom-calibrate", "--robot", str(file), "--simulate", "--turn", "180"]) == 0
+    assert main(["odom-calibrate", "--robot", str(file), "--simulate", "--distance", "0.6", "--turn", "120"]) == 0
     message = capsys.readouterr().out
     assert "walked" in message and "written to" in message
-    way, turn = measure(load(file).robot, urdf(load(file)), WorldSettings(seed=1), 0.8, math.radians(120.0))
+    way, turn = measure(load(file).robot, urdf(load(file)), WorldSettings(seed=1), 0.6, math.radians(90.0))
     for factor, found in zip(odometry_scale(load(file).path), (way, turn), strict=True):
         assert 0.95 < factor < 1.05
         assert abs(factor * found.estimate - found.truth) < max(

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from support.paths import ROOT, test_file
+from support.paths import ROOT, SOURCES, syntax_nodes, syntax_tree, test_file
 
 from hexapod_control.bringup import node_graph
 from hexapod_control.clients import keyboard_map as keyboard
@@ -143,10 +143,9 @@ def test_the_system_packages_of_the_readme_are_those_of_the_build():
 @cache
 def docstrings(file: str) -> dict[str, str]:
     """Docstrings of the tests of a file, which is found by its name wherever it is below test/."""
-    tree = ast.parse(test_file(file).read_text(encoding="utf-8"))
     return {
         node.name: ast.get_docstring(node) or ""
-        for node in tree.body
+        for node in syntax_tree(test_file(file)).body
         if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
     }
 
@@ -198,8 +197,8 @@ def test_links_and_pictures_lead_to_files_and_headings(page):
 def citations() -> list[tuple[str, str, str]]:
     """(file, page, section or nothing) of every page that a docstring of the package cites."""
     found = []
-    for file in sorted((ROOT / "hexapod_control").rglob("*.py")):
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+    for file in SOURCES:
+        for node in syntax_nodes(file):
             if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)):
                 words = " ".join((ast.get_docstring(node) or "").split())
                 cited_here = re.findall(r'(docs/[\w/-]+\.md)(?:, "([^"]+)")?', words)
@@ -220,13 +219,12 @@ def test_docstrings_cite_pages_and_sections_that_exist():
 def messages() -> tuple[str, ...]:
     """All texts of the package and the scripts, adjacent literals joined, with ... for the values of f-strings."""
     found = []
-    for folder in ("hexapod_control", "scripts"):
-        for path in sorted((ROOT / folder).rglob("*.py")):
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-                if isinstance(node, ast.JoinedStr):
-                    found.append("".join(str(p.value) if isinstance(p, ast.Constant) else "..." for p in node.values))
-                elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-                    found.append(node.value)
+    for path in (*SOURCES, *sorted((ROOT / "scripts").rglob("*.py"))):
+        for node in syntax_nodes(path):
+            if isinstance(node, ast.JoinedStr):
+                found.append("".join(str(p.value) if isinstance(p, ast.Constant) else "..." for p in node.values))
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                found.append(node.value)
     return tuple(found)
 
 

@@ -10,7 +10,7 @@ from difflib import SequenceMatcher
 from functools import cache
 
 import pytest
-from support.paths import ROOT, test_file
+from support.paths import ROOT, SOURCES, syntax_nodes, syntax_tree, test_file
 
 PAGE = (ROOT / "docs" / "faults.md").read_text(encoding="utf-8")
 COLUMNS = ["fault", "detected by", "within", "robot does", "reported", "recovers by", "test"]
@@ -28,32 +28,30 @@ ROWS = [dict(zip(COLUMNS, line, strict=False)) for line in LINES if line != COLU
 NAMES = [row["fault"][:60] for row in ROWS]
 
 
-def texts(*trees):
+def texts(nodes):
     """Texts in code without docstrings, with ... for the values of f-strings; regular expressions as plain text."""
-    for tree in trees:
-        docstrings = {node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-        for node in ast.walk(tree):
-            if isinstance(node, ast.JoinedStr):
-                yield "".join(str(p.value) if isinstance(p, ast.Constant) else "..." for p in node.values)
-            elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in docstrings:
-                yield re.sub(r"\\(?=\W)", "", node.value)
+    docstrings = {node.value for node in nodes if isinstance(node, ast.Expr)}
+    for node in nodes:
+        if isinstance(node, ast.JoinedStr):
+            yield "".join(str(p.value) if isinstance(p, ast.Constant) else "..." for p in node.values)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in docstrings:
+            yield re.sub(r"\\(?=\W)", "", node.value)
 
 
 @cache
 def messages():
     """All texts of the package, one per line."""
-    sources = sorted((ROOT / "hexapod_control").rglob("*.py"))
-    found = texts(*(ast.parse(path.read_text(encoding="utf-8")) for path in sources))
-    return "\n".join(text.replace("\n", " ") for text in found)
+    return "\n".join(text.replace("\n", " ") for path in SOURCES for text in texts(syntax_nodes(path)))
 
 
 @cache
 def parts(file):
     """The texts of the tests of a file by name, and of all that they share."""
-    tree = ast.parse(test_file(file).read_text(encoding="utf-8"))
-    tests = {node.name: node for node in tree.body if isinstance(node, FUNCTIONS) and node.name.startswith("test_")}
-    shared = [node for node in tree.body if node not in tests.values()]
-    return {name: set(texts(node)) for name, node in tests.items()}, set(texts(*shared))
+    body = syntax_tree(test_file(file)).body
+    tests = {node.name: node for node in body if isinstance(node, FUNCTIONS) and node.name.startswith("test_")}
+    shared = [node for node in body if node not in tests.values()]
+    found = {name: set(texts(list(ast.walk(node)))) for name, node in tests.items()}
+    return found, {text for node in shared for text in texts(list(ast.walk(node)))}
 
 
 def pattern(message):

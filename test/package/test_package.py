@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from ruamel.yaml import YAML
-from support.paths import ROOT
+from support.paths import ROOT, SOURCES, syntax_nodes
 
 import hexapod_control
 from hexapod_control.bringup.node_graph import GRAPHS, PACKAGE
@@ -57,8 +57,8 @@ def dependencies(*kinds):
 def imported():
     """Top-level modules that the package's sources import."""
     found = set()
-    for path in (ROOT / "hexapod_control").rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
+    for path in SOURCES:
+        for node in syntax_nodes(path):
             if isinstance(node, ast.Import):
                 found |= {alias.name.split(".")[0] for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.module and not node.level:

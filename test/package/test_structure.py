@@ -7,12 +7,13 @@ by import-linter, both in `make style`.
 import ast
 import tomllib
 from collections import defaultdict
-from functools import cache
 
 import pytest
-from support.paths import ROOT, TEST
+from support.paths import PACKAGE, ROOT, SOURCES, TEST
+from support.paths import source_text as text
+from support.paths import syntax_nodes as nodes
+from support.paths import syntax_tree as tree
 
-PACKAGE = ROOT / "hexapod_control"
 MAX_ENTRIES, MAX_TEST_ENTRIES = 12, 16  # in a folder; in test/ itself
 MAX_FILE_LINES, MAX_CLASS_LINES, MAX_FUNCTION_LINES = 300, 250, 40
 MAX_METHODS = 25
@@ -23,7 +24,6 @@ PUBLIC_IN_STANDARD_LIBRARY = {"os._exit", "argparse._ActionsContainer"}  # no pu
 UNITLESS_NAMES = {"MOST", "LEAST", "FAR", "NEAR", "LATE", "EARLY", "SOON", "ENOUGH", "MANY", "SILENT", "FRESH", "SLOW"}
 NO_SUPERLATIVES = {"REQUEST", "REST", "TEST"}
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-SOURCES = sorted(PACKAGE.rglob("*.py"))
 TESTS = sorted(TEST.rglob("*.py"))
 
 
@@ -32,21 +32,6 @@ def check(rule, faults):
     lines = sorted(faults)
     if lines:
         pytest.fail("\n".join([f"{rule} ({len(lines)}):", *lines]), pytrace=False)
-
-
-@cache
-def text(path):
-    return path.read_text(encoding="utf-8")
-
-
-@cache
-def tree(path):
-    return ast.parse(text(path))
-
-
-@cache
-def nodes(path):
-    return list(ast.walk(tree(path)))
 
 
 def name(path):

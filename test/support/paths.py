@@ -1,12 +1,33 @@
-"""Where the tests find the repository and their data."""
+"""Where the tests find the repository and their data; sources are read and parsed once for all checks of the code."""
 
+import ast
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 TEST = ROOT / "test"
 DATA = TEST / "data"
+PACKAGE = ROOT / "hexapod_control"
+SOURCES = sorted(PACKAGE.rglob("*.py"))
 
 
+@cache
+def source_text(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+@cache
+def syntax_tree(path: Path) -> ast.Module:
+    return ast.parse(source_text(path))
+
+
+@cache
+def syntax_nodes(path: Path) -> tuple[ast.AST, ...]:
+    """All nodes of the syntax tree of a file."""
+    return tuple(ast.walk(syntax_tree(path)))
+
+
+@cache
 def test_file(name: str) -> Path:
     """A file of tests by its name, which occurs once below test/."""
     (path,) = TEST.rglob(name)

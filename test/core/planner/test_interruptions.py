@@ -37,7 +37,7 @@ from hexapod_control.core.planner.tick_limiter import MIN_LEG_GAP_M, SPIN_UP_TIM
 from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
 from hexapod_control.core.workspace.swing_limits import SPEED_SHARE
 
-EXAMPLES = 1000 if os.environ.get("HEXAPOD_SOAK") else 15  # per robot, of ten interruptions each
+EXAMPLES = 1000 if os.environ.get("HEXAPOD_SOAK") else 7  # per robot, of ten interruptions each
 ON_FEET = (RobotState.STANDING, RobotState.WALKING, RobotState.MOVING)
 LONGEST = 60.0  # [s] until the last command is fulfilled
 

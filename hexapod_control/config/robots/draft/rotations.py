@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 
-from hexapod_control.core.kinematics.arrays import Array
+from hexapod_control.core.kinematics.arrays import Array, read_only
 
 
 def rotation_about(axis: Array, angle: float) -> Array:
@@ -16,10 +17,11 @@ def rotation_about(axis: Array, angle: float) -> Array:
     return np.asarray(np.eye(3) + math.sin(angle) * skew + (1.0 - math.cos(angle)) * (skew @ skew))
 
 
+@lru_cache(maxsize=256)  # the search for a stance turns the same hips by the same angles again and again
 def rotation_from_angles(roll: float, pitch: float, yaw: float) -> Array:
-    """Rotation (3, 3) of fixed-axis roll, pitch and yaw [rad], as in URDF."""
+    """Rotation (3, 3) of fixed-axis roll, pitch and yaw [rad], as in URDF; read-only."""
     x, y, z = np.eye(3)
-    return np.asarray(rotation_about(z, yaw) @ rotation_about(y, pitch) @ rotation_about(x, roll))
+    return read_only(rotation_about(z, yaw) @ rotation_about(y, pitch) @ rotation_about(x, roll))
 
 
 def angles_of_rotation(rotation: Array) -> tuple[float, float, float]:

@@ -24,12 +24,12 @@ from hexapod_control.core.workspace.robot_gaits import gaits
 
 SOAK = bool(os.environ.get("HEXAPOD_SOAK"))
 PHASES = 100 if SOAK else 4
-CHANGES = [  # every pair of gaits, there and back, in all directions or (a slice) in two of the four
+CHANGES = [  # every pair of gaits, there and back, in all directions or (a slice) each change in one of them
     (direction, *change)
     for row, pair in enumerate(itertools.combinations(GAITS, 2))
     for column, direction in enumerate(("straight", "strafe", "arc", "on the spot"))
-    for change in (pair, pair[::-1])
-    if SOAK or (row + column) % 2 == 0
+    for back, change in enumerate((pair, pair[::-1]))
+    if SOAK or column == (row + 2 * back) % 4
 ]
 STEADY = 0.98  # share of the commanded speed that must remain, in the worst pair of gaits and phase
 MAX_CHANGE_S = 2.5  # until the new gait is reached

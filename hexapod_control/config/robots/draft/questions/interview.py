@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 
 from hexapod_control.config.errors import RobotFileError
@@ -169,13 +170,23 @@ def _read(answered: Answers, question: Question, text: str | None) -> None:
 
 
 def _refuse_inconsistent(question: Question, drafted: RobotDraft) -> None:
+    fault = _inconsistency(robot_text(drafted, NOTES))
+    if fault is None:
+        return
+    key, text = fault
+    asked = [f"legs.{leg}.{name}" for leg in question.legs for name in question.findings]
+    if any(name in text for name in asked) if asked else key.endswith(question.findings):
+        raise AnswerError(text)
+
+
+@lru_cache(maxsize=64)  # a proposed answer is checked again when it is given, and answers often repeat usual values
+def _inconsistency(text: str) -> tuple[str, str] | None:
+    """Key and message of the fault for which a robot file with this text is refused; None for a valid one."""
     try:
-        from_text(Path("answers"), robot_text(drafted, NOTES))
+        from_text(Path("answers"), text)
     except RobotFileError as error:
-        text = f"{error.key}: {error.text}"
-        asked = [f"legs.{leg}.{key}" for leg in question.legs for key in question.findings]
-        if any(key in text for key in asked) if asked else error.key.endswith(question.findings):
-            raise AnswerError(text) from None
+        return error.key, f"{error.key}: {error.text}"
+    return None
 
 
 def _refuse_implausible(question: Question, drafted: RobotDraft, mirrored: bool) -> None:
