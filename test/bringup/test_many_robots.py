@@ -1,8 +1,8 @@
 """Two robots in namespaces of one graph, each simulated on its own: commands to one do not reach the other.
 
 Robot a runs on simulated time: its world waits for its controller, so that a busy machine makes it slower in real time,
-but does not change how far it walks in simulated time. Robot b runs in real time, with all nodes
-in one process.
+but does not change how far it walks in simulated time. Its planner and its page are a process apart from its world.
+Robot b runs in real time, with all nodes in one process.
 """
 
 import math
@@ -48,7 +48,8 @@ class Robots:
 
     def __init__(self, stack):
         self.lines = []
-        graphs = (specs("a", use_sim_time=True), (merged(specs("b")),))
+        *first, planner, web = specs("a", use_sim_time=True)
+        graphs = ((merged(first), merged((planner, web))), (merged(specs("b")),))
         self.supervisors = [stack.enter_context(Supervisor(graph, self.lines.append)) for graph in graphs]
         stamped = stamped_by_default()
         self.operators = [stack.enter_context(SimulationClient(ConnectionOptions(name, stamped))) for name in NAMES]

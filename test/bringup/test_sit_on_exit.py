@@ -23,16 +23,16 @@ def assert_sat_down(robot_, angles, text):
 
 
 @pytest.mark.parametrize(
-    ("start", "doing", "number"),
+    ("start", "doing", "number", "together"),
     [
-        (lying(), Launched.stand, signal.SIGTERM),
-        (standing_joints(), Launched.walk, signal.SIGINT),
-        (lying(), Launched.begin_to_stand, signal.SIGINT),
+        (lying(), Launched.stand, signal.SIGTERM, "true"),
+        (standing_joints(), Launched.walk, signal.SIGINT, "false"),
+        (lying(), Launched.begin_to_stand, signal.SIGINT, "true"),
     ],
     ids=["stands", "walks", "stands up"],
 )
-def test_the_robot_sits_down_before_its_torque_is_switched_off_at_the_end(launched, start, doing, number):
-    robot_ = launched(start)
+def test_the_robot_sits_down_before_its_torque_is_switched_off_at_the_end(launched, start, doing, number, together):
+    robot_ = launched(start, one_process=together)
     doing(robot_)
     angles, text = robot_.end(number)
     assert_sat_down(robot_, angles, text)
@@ -65,7 +65,7 @@ def test_a_walking_robot_sits_down_when_all_processes_are_signalled_at_once_as_b
 
 
 def test_without_sit_on_exit_the_feet_come_down_and_the_torque_is_switched_off(launched):
-    robot_ = launched(standing_joints(), sit_on_exit="false")
+    robot_ = launched(standing_joints(), sit_on_exit="false", one_process="true")
     robot_.walk()
     angles, text = robot_.end(signal.SIGTERM)
     assert robot_.height(angles) > 0.9 * robot_.height(standing_joints())

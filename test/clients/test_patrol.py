@@ -1,4 +1,4 @@
-"""`hexapod patrol`: the file of waypoints, and a walk with the real graph, one process per node."""
+"""`hexapod patrol`: the file of waypoints, and a walk with the real graph."""
 
 import math
 import os
@@ -12,6 +12,7 @@ from support.real_time.programs import PROGRAM
 
 from hexapod_control.bringup import node_graph
 from hexapod_control.bringup.process_supervisor import Supervisor
+from hexapod_control.bringup.shared_process import merged
 from hexapod_control.cli.main import main
 from hexapod_control.clients.patrol.patrol_map import PatrolResult, draw
 from hexapod_control.config.errors import WaypointFileError
@@ -119,7 +120,7 @@ def test_two_goals_in_the_obstacle_world_are_reached_with_the_real_graph(file, t
     lines = []
     simulator, *others = node_graph.specs("sim", given)
     simulator = replace(simulator, parameters={**simulator.parameters, "sim_speed_factor": 2.0})
-    with Supervisor((simulator, *others), lines.append):
+    with Supervisor((merged((simulator, *others)),), lines.append):
         done = subprocess.run(
             [sys.executable, "-c", PROGRAM, *arguments],
             capture_output=True,

@@ -1,6 +1,6 @@
 """Decodes feet, joints and IMU of a topic with one call of `struct`, as long as frame, names and counts stay the same.
 
-rclpy converts a message field by field, which takes several times as long. The other direction: foot_encoding.py.
+rclpy converts a message field by field, which takes several times as long. The other direction: encoding.py.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ from builtin_interfaces.msg import Time
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import Imu, JointState, MultiDOFJointState
 
-from hexapod_control.ros.transport.foot_encoding import (
+from hexapod_control.ros.transport.encoding import (
     ENCAPSULATION,
+    SINGLE,
     STAMP,
     START,
     WIDTHS,
@@ -142,7 +143,7 @@ class JointDecoder(_Sequences):
     """Decodes sensor_msgs/JointState."""
 
     kind = JointState
-    widths = (1, 1, 1)
+    widths = SINGLE
 
     def _head_of(self, message: JointState) -> bytes:
         return head_of_names(message.header.frame_id, tuple(message.name))

@@ -11,7 +11,7 @@ from typing import Any
 
 from rclpy.node import Node
 
-from hexapod_control.ros.transport.foot_encoding import ENCAPSULATION, STAMP, START
+from hexapod_control.ros.transport.encoding import ENCAPSULATION, STAMP, START
 
 MAX_LEAD_NS = 500_000_000  # of a stamp over the present one; later stamps are wrong
 

@@ -7,9 +7,8 @@ from typing import Any
 from rclpy.publisher import Publisher
 from rclpy.qos import DurabilityPolicy
 from rclpy.serialization import serialize_message
-from sensor_msgs.msg import MultiDOFJointState
 
-from hexapod_control.ros.transport.foot_encoding import encode
+from hexapod_control.ros.transport.encoding import encode
 from hexapod_control.ros.transport.handover import Handover, LocalSubscription
 
 
@@ -35,7 +34,7 @@ class TopicPublisher(Publisher):
         if not count:
             return
         if self._handover is None or isinstance(msg, bytes) or not self._handover.possible:
-            super().publish(encode(msg) if isinstance(msg, MultiDOFJointState) else msg)
+            super().publish(encode(msg) or msg)
         else:
             self._hand_over(self._handover, msg, count)
 
@@ -48,7 +47,7 @@ class TopicPublisher(Publisher):
         others = count > len(receivers)
         data = None
         if others or any(each.raw for each in receivers):
-            data = encode(msg) if isinstance(msg, MultiDOFJointState) else serialize_message(msg)
+            data = encode(msg) or serialize_message(msg)
         if others and data is not None:
             for each in receivers:
                 each.expect(data)

@@ -22,7 +22,7 @@ from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.robot_gaits import gaits
 
 LIMIT = 90.0  # [s] for anything
-NODES = {"mujoco_sim", "inverse_kinematics", "odometry", "gait_planner", "web"}
+NODES = {"mujoco_sim", "inverse_kinematics", "odometry", "gait_planner"}  # without the page
 
 
 def processes():
@@ -32,7 +32,7 @@ def processes():
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
             with open(f"/proc/{pid}/cmdline", "rb") as command, open(f"/proc/{pid}/environ", "rb") as environment:
-                name = re.search(rb"hexapod_control\.nodes\.\w+\.(\w+)", command.read())
+                name = re.search(rb"hexapod_control\.(?:nodes\.\w+|cli\.robot)\.(\w+)", command.read())
                 if name and domain in environment.read().split(b"\0"):
                     found[name[1].decode()] = int(pid)
         except (FileNotFoundError, ProcessLookupError, PermissionError):
@@ -119,7 +119,7 @@ def test_the_demonstration_follows_its_commands_and_leaves_no_process(start, tmp
 @pytest.mark.heavy
 @pytest.mark.physics
 def test_a_signal_during_the_drive_stops_the_robot_with_exit_code_zero(start):
-    command = start("--demo", "--segment", "60")
+    command = start("--demo", "--no-web", "--segment", "60")
     command.wait_for(lambda: set(processes()) == NODES, "nodes")
     seen = motion(lambda state: state == "walking")
     assert "walking" in seen
@@ -134,7 +134,7 @@ def test_a_signal_during_the_drive_stops_the_robot_with_exit_code_zero(start):
 @pytest.mark.heavy
 @pytest.mark.physics
 def test_a_signal_while_the_nodes_start_ends_them(start):
-    command = start("--demo")
+    command = start("--demo", "--no-web")
     command.wait_for(processes, "the first node")
     command.process.send_signal(signal.SIGTERM)
     assert command.end() == 0, command.text
@@ -144,7 +144,7 @@ def test_a_signal_while_the_nodes_start_ends_them(start):
 @pytest.mark.heavy
 @pytest.mark.physics
 def test_a_killed_simulator_is_named_and_all_processes_end_with_code_one(start):
-    command = start("--demo", "--segment", "60")
+    command = start("--demo", "--no-web", "--segment", "60")
     command.wait_for(lambda: set(processes()) == NODES, "nodes")
     motion(lambda state: state == "walking")
     os.kill(processes()["mujoco_sim"], signal.SIGKILL)
@@ -165,7 +165,7 @@ def test_with_a_terminal_the_keys_drive_and_after_ctrl_c_the_robot_sits_and_the_
     master, slave = pty.openpty()
     before = termios.tcgetattr(slave)
     try:
-        command = start(keys=slave)
+        command = start("--one-process", keys=slave)
         command.wait_for(lambda: "sitting: press t to stand up" in command.text, "the status line")
         assert re.search(r"In the browser: +http://\S+\r?\n", command.text)
         os.write(master, b"t")

@@ -16,6 +16,7 @@ from support.real_time.ros_bench import assert_sound
 
 from hexapod_control.bringup import node_graph
 from hexapod_control.bringup.process_supervisor import Supervisor
+from hexapod_control.bringup.shared_process import SIMULATION, merged
 from hexapod_control.ros.qos import LATCHED
 
 pytestmark = [pytest.mark.heavy, pytest.mark.physics]
@@ -29,7 +30,8 @@ REFUSAL = re.compile(
 
 def test_a_second_robot_in_the_same_domain_and_namespace_refuses_to_drive_and_leaves_the_first_alone(bench):
     lines = []
-    with Supervisor(node_graph.specs("sim", {"web": False, "stand_on_start": True}), lines.append) as first:
+    specs = node_graph.specs("sim", {"web": False, "stand_on_start": True})
+    with Supervisor((merged(specs),), lines.append) as first:
         states = bench.listen(String, "gait_state", LATCHED)
         bench.until(lambda: states and states[-1].data == "standing", LIMIT, "standing")
         rows, seen = bench.listen(JointState, "joint_targets", QoSProfile(depth=50)), len(states)
@@ -42,7 +44,8 @@ def test_a_second_robot_in_the_same_domain_and_namespace_refuses_to_drive_and_le
         assert second.returncode == 1
         found = REFUSAL.search(text)
         assert found, text
-        assert found.groups()[1:] == (os.environ["ROS_DOMAIN_ID"], socket.gethostname(), str(first.pids[found[1]]))
+        assert found.groups()[1:] == (os.environ["ROS_DOMAIN_ID"], socket.gethostname(), str(first.pids[SIMULATION]))
+        assert found[1] in {spec.executable for spec in specs}
         assert re.search("refused to start for the reason above|did not start alone in its ROS_DOMAIN_ID", text)
         assert "Traceback" not in text
         assert time.monotonic() - began < 20.0

@@ -1,5 +1,6 @@
 """The fast encoding and decoding of messages against rclpy's own."""
 
+import itertools
 import random
 
 import pytest
@@ -7,8 +8,9 @@ from geometry_msgs.msg import Quaternion, Transform, Twist, Vector3, Wrench
 from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import Imu, JointState, MultiDOFJointState
 
+from hexapod_control.bags.bag_file import TYPES
 from hexapod_control.ros.transport.decoding import FootDecoder, ImuDecoder, JointDecoder
-from hexapod_control.ros.transport.foot_encoding import encode
+from hexapod_control.ros.transport.encoding import encode
 
 FRAMES = ("", "a", "base", "base_link", "füße")
 COUNTS = ((0, 0, 0, 0), (1, 1, 1, 1), (6, 6, 6, 6), (3, 0, 2, 1), (2, 5, 0, 0), (0, 1, 0, 3))
@@ -109,6 +111,18 @@ def test_joints_and_imu_are_decoded_as_by_rclpy_in_messages_of_changing_layout(k
                 decode(change)
         else:
             assert decode(change) == expected
+
+
+@pytest.mark.parametrize("present", itertools.product((0, 18), repeat=3))
+def test_a_bag_holds_joints_as_they_were_encoded_whatever_is_unknown(present):
+    """A reader of bags refuses bytes after the end of a message."""
+    sent = joint_state(5)
+    for part, count in zip(("position", "velocity", "effort"), present, strict=True):
+        setattr(sent, part, [0.5] * count)
+    data = encode(sent)
+    assert deserialize_message(data, JointState) == sent
+    read = TYPES.deserialize_cdr(data, "sensor_msgs/msg/JointState")
+    assert tuple(map(len, (read.position, read.velocity, read.effort))) == present and read.name == sent.name
 
 
 def test_a_decoder_of_forces_follows_the_forces():

@@ -96,8 +96,10 @@ def robot() -> int:
     """The simulated robot with its page, open to the network."""
     from hexapod_control.bringup import node_graph
     from hexapod_control.bringup.process_supervisor import run
+    from hexapod_control.bringup.shared_process import merged
 
-    return run(node_graph.specs("sim", {"enable_stamped_cmd_vel": "false", "web_lan": "true", "web_port": "0"}))
+    given = {"enable_stamped_cmd_vel": "false", "web_lan": "true", "web_port": "0"}
+    return run((merged(node_graph.specs("sim", given)),))
 
 
 def witness(path: str) -> int:
