@@ -37,7 +37,15 @@ ROBOT: tuple[KeyRow, ...] = (
     TextRow("walk.gait", _NAME, "the name of a gait, or auto", "tripod is the usual one", meaning="gait to start with"),
     NumberRow("walk.height", 1, 0.001, 2.0, "m", _METRES, meaning="base_link above the ground"),
     NumberRow("walk.swing_time", 1, 0.05, 10.0, "s", _SECONDS, meaning="from lift-off to touch-down"),
-    NumberRow("walk.lift_height", 1, 0.001, 1.0, "m", _METRES, meaning="top of the swing above the ground"),
+    NumberRow(
+        "walk.lift_height",
+        1,
+        0.001,
+        1.0,
+        "m",
+        _METRES,
+        meaning="top of the swing above the ground; lower near the top speed",
+    ),
     NumberRow(
         *("walk.preload", 1, 0.0, 0.02, "m", "0 unless the feet of a soft robot must press"),
         meaning="planted feet are commanded this far below the ground",
