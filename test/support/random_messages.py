@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 import random
 import re
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 FLOATS = (0.0, -0.0, 1e-320, -1e-200, 0.05, -1.0, 100.0, -1e5, 1e154, -1e308, float("nan"), float("inf"), -float("inf"))
@@ -26,12 +28,38 @@ NAMES = (
     "{'a': 1}",
     "nan",
 )
+Maker = tuple[Callable[..., Any], Any]
 
 
 def interface(name: str) -> Any:
     """The class of a message or service, e.g. "std_msgs/msg/String". Raises ImportError or AttributeError."""
     package, kind, title = name.split("/")
     return getattr(importlib.import_module(f"{package}.{kind}"), title)
+
+
+@cache
+def _fields(kind: Any) -> tuple[tuple[str, Maker], ...]:
+    """Name of each field of a class of messages, and what makes its values."""
+    return tuple((field, _maker(name)) for field, name in kind.get_fields_and_field_types().items())
+
+
+@cache
+def _maker(type_name: str) -> Maker:
+    """The method that makes values of a type, and its argument."""
+    if array := ARRAY.fullmatch(type_name):
+        return RandomMessages._array, array
+    if type_name.startswith(("string", "wstring")):
+        return RandomMessages.text, None
+    if type_name == "boolean":
+        return RandomMessages._boolean, None
+    if type_name in ("double", "float"):
+        return RandomMessages._float, type_name
+    if bits := INTEGER_BITS.fullmatch(type_name):
+        return RandomMessages._integer, (int(bits[1]), not type_name.startswith("u"))
+    if type_name in ("octet", "char"):
+        return RandomMessages._byte, type_name
+    package, title = type_name.split("/")
+    return RandomMessages._filled, interface(f"{package}/msg/{title}")
 
 
 class RandomMessages:
@@ -49,11 +77,11 @@ class RandomMessages:
 
     def _filled(self, kind: Any) -> Any:
         made = kind()
-        for field, type_name in kind.get_fields_and_field_types().items():
-            setattr(made, field, self._value(type_name))
+        for field, (make, details) in _fields(kind):
+            setattr(made, field, make(self, details))
         return made
 
-    def text(self) -> str:
+    def text(self, details: None = None) -> str:
         """A word that the robot knows, a wrong one, or a very long one."""
         if self._long_text:
             self._long_text = False
@@ -61,22 +89,15 @@ class RandomMessages:
         return self._rng.choice(self._words if self._words and self._rng.random() < 0.5 else NAMES)
 
     def _value(self, type_name: str) -> Any:
-        array = ARRAY.fullmatch(type_name)
-        if array is not None:
-            return self._array(array)
-        if type_name.startswith(("string", "wstring")):
-            return self.text()
-        if type_name == "boolean":
-            return self._rng.random() < 0.5
-        if type_name in ("double", "float"):
-            return self._float(type_name)
-        bits = INTEGER_BITS.fullmatch(type_name)
-        if bits is not None:
-            return self._integer(int(bits[1]), signed=not type_name.startswith("u"))
-        if type_name in ("octet", "char"):
-            return bytes([self._rng.randrange(256)]) if type_name == "octet" else self._rng.randrange(256)
-        package, title = type_name.split("/")
-        return self._filled(interface(f"{package}/msg/{title}"))
+        make, details = _maker(type_name)
+        return make(self, details)
+
+    def _boolean(self, details: None) -> bool:
+        return self._rng.random() < 0.5
+
+    def _byte(self, type_name: str) -> bytes | int:
+        value = self._rng.randrange(256)
+        return bytes([value]) if type_name == "octet" else value
 
     def _array(self, array: re.Match[str]) -> list[Any]:
         if array["fixed"]:
@@ -86,7 +107,8 @@ class RandomMessages:
         if array["item"] == "string" and self._rng.random() < 0.7:
             return list(self._words[:length])  # names in the right order
         self._depth += 1
-        items = [self._value(array["item"]) for _ in range(length)]
+        make, details = _maker(array["item"])
+        items = [make(self, details) for _ in range(length)]
         self._depth -= 1
         return items
 
@@ -94,6 +116,7 @@ class RandomMessages:
         value = self._rng.choice(FLOATS) if self._rng.random() < 0.7 else self._rng.gauss(0.0, 1.0)
         return value if type_name == "double" or not MAX_FLOAT32 < abs(value) < float("inf") else MAX_FLOAT32
 
-    def _integer(self, bits: int, *, signed: bool) -> int:
+    def _integer(self, size: tuple[int, bool]) -> int:
+        bits, signed = size
         least, most = (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if signed else (0, 2**bits - 1)
         return self._rng.choice((least, most, 0, 1, self._rng.randint(least, most)))

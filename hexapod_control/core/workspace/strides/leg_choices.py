@@ -124,13 +124,21 @@ def _radii_along(setting: _Setting, centres: Points, radii: Array, heading: comp
 
 
 def _speeds(setting: _Setting, centres: Points, radii: Array) -> Array:
-    """Highest foot speeds (T, SEARCHED_HEADINGS, C) [m/s] at which no joint exceeds its speed limit in a swing."""
+    """Highest foot speeds (T, SEARCHED_HEADINGS, C) [m/s] at which no joint exceeds its speed limit in a swing.
+
+    One heading at a time: the arrays of all together would be the most memory that a process of the planner ever uses.
+    """
+    along = [_speeds_along(setting, centres, *each) for each in zip(radii, _headings(), strict=True)]
+    return np.stack(along, axis=1)
+
+
+def _speeds_along(setting: _Setting, centres: Points, radii: Array, heading: complex) -> Array:
+    """The foot speeds (T, C) [m/s] in strides along a heading, with these radii (C,) [m]."""
     leg, stance = setting.leg, setting.stance
     travel, lifted = travel_and_lift(PROGRESS)
     displacement = travel * (1.0 + stance) - PROGRESS - stance / 2  # of the foot in the body's frame, in travels
-    travels = 2.0 * STRIDE_SHARE / stance * radii[..., None] * np.arange(TRAVELS + 1) / TRAVELS  # (H, C, V)
-    ahead = _headings()[:, None, None, None]
-    path = centres[:, None, None] + ahead * (travels[..., None] * displacement)  # (H, C, V, U)
+    travels = 2.0 * STRIDE_SHARE / stance * radii[:, None] * np.arange(TRAVELS + 1) / TRAVELS  # (C, V)
+    path = centres[:, None, None] + heading * (travels[..., None] * displacement)  # (C, V, U)
     contacts = path.real, path.imag, setting.step.lift * lifted
     joints = joints_at_contacts(leg, setting.step.foot_radius, setting.step.height, contacts).joints
     return _max_speeds(leg, joints, travels, setting.swing_time)

@@ -68,12 +68,14 @@ class TravelReach(NamedTuple):
     travel: Travel
     speeds: list[Array]  # [m/s] or [rad/s] by leg: (swing times, centres)
     bounds: Array  # (swing times,) the highest with the best centre of every leg
+    distances: list[Array]  # see `_distances_to_spread`, by leg; megabytes, so only of one direction at a time
 
     @classmethod
     def of(cls, travel: Travel, legs: Sequence[LegCentres]) -> TravelReach:
         """From the candidate centres of all legs."""
         speeds = [leg.speeds[:, travel.heading] / factor for leg, factor in zip(legs, travel.speeds, strict=True)]
-        return cls(travel, speeds, np.min([each.max(axis=-1) for each in speeds], axis=0))
+        distances = [_distances_to_spread(leg, travel.heading) for leg in legs]
+        return cls(travel, speeds, np.min([each.max(axis=-1) for each in speeds], axis=0), distances)
 
 
 def min_gap(robot: Robot, gait: Gait) -> float:
@@ -90,7 +92,6 @@ class TopSpeedSearch:
         self._mass = MovingMass.of(robot)
         self._usual_margin, self._least_margin = USUAL_MARGIN.of(robot), LEAST_MARGIN.of(robot)
         self._gap = min_gap(robot, gait)
-        self._distances: dict[int, list[Array]] = {}  # by heading: see `_distances_to_spread`, by leg
 
     def tops(self, travels: Sequence[Travel]) -> list[TopSpeed]:
         """The highest speeds in all directions of travel; headings next to a body axis use the centres of that axis."""
@@ -163,12 +164,9 @@ class TopSpeedSearch:
     def _stable(self, reach: TravelReach, speed: float, swing: int, margin: float) -> TopSpeed | None:
         """The stiffest centres that allow a speed and keep a static margin [m] and the legs apart, or None."""
         travel = reach.travel
-        if travel.heading not in self._distances:
-            self._distances[travel.heading] = [_distances_to_spread(leg, travel.heading) for leg in self._legs]
-        distances = self._distances[travel.heading]
         near = [
             np.where(each[swing] >= speed, away, math.inf).argmin(axis=-1)
-            for each, away in zip(reach.speeds, distances, strict=True)
+            for each, away in zip(reach.speeds, reach.distances, strict=True)
         ]
         centres = np.stack([leg.centres[each] for leg, each in zip(self._legs, near, strict=True)], axis=-1)
         swing_time = SWING_TIME_SCALES[swing] * self._robot.walk.swing_time
