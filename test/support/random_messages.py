@@ -47,19 +47,19 @@ def _fields(kind: Any) -> tuple[tuple[str, Maker], ...]:
 def _maker(type_name: str) -> Maker:
     """The method that makes values of a type, and its argument."""
     if array := ARRAY.fullmatch(type_name):
-        return RandomMessages._array, array
+        return RandomMessages.array, array
     if type_name.startswith(("string", "wstring")):
         return RandomMessages.text, None
     if type_name == "boolean":
-        return RandomMessages._boolean, None
+        return RandomMessages.boolean, None
     if type_name in ("double", "float"):
-        return RandomMessages._float, type_name
+        return RandomMessages.number, type_name
     if bits := INTEGER_BITS.fullmatch(type_name):
-        return RandomMessages._integer, (int(bits[1]), not type_name.startswith("u"))
+        return RandomMessages.integer, (int(bits[1]), not type_name.startswith("u"))
     if type_name in ("octet", "char"):
-        return RandomMessages._byte, type_name
+        return RandomMessages.byte, type_name
     package, title = type_name.split("/")
-    return RandomMessages._filled, interface(f"{package}/msg/{title}")
+    return RandomMessages.filled, interface(f"{package}/msg/{title}")
 
 
 class RandomMessages:
@@ -73,9 +73,9 @@ class RandomMessages:
     def message(self, kind: Any, long_text_share: float = LONG_TEXT_SHARE) -> Any:
         """A message of a class with random values in all fields; one text in it may be very long."""
         self._long_text = self._rng.random() < long_text_share
-        return self._filled(kind)
+        return self.filled(kind)
 
-    def _filled(self, kind: Any) -> Any:
+    def filled(self, kind: Any) -> Any:
         made = kind()
         for field, (make, details) in _fields(kind):
             setattr(made, field, make(self, details))
@@ -92,14 +92,14 @@ class RandomMessages:
         make, details = _maker(type_name)
         return make(self, details)
 
-    def _boolean(self, details: None) -> bool:
+    def boolean(self, details: None) -> bool:
         return self._rng.random() < 0.5
 
-    def _byte(self, type_name: str) -> bytes | int:
+    def byte(self, type_name: str) -> bytes | int:
         value = self._rng.randrange(256)
         return bytes([value]) if type_name == "octet" else value
 
-    def _array(self, array: re.Match[str]) -> list[Any]:
+    def array(self, array: re.Match[str]) -> list[Any]:
         if array["fixed"]:
             return [self._value(array["fixed"]) for _ in range(int(array["count"]))]
         length = self._rng.choice(INNER_LENGTHS if self._depth else LENGTHS)
@@ -112,11 +112,11 @@ class RandomMessages:
         self._depth -= 1
         return items
 
-    def _float(self, type_name: str) -> float:
+    def number(self, type_name: str) -> float:
         value = self._rng.choice(FLOATS) if self._rng.random() < 0.7 else self._rng.gauss(0.0, 1.0)
         return value if type_name == "double" or not MAX_FLOAT32 < abs(value) < float("inf") else MAX_FLOAT32
 
-    def _integer(self, size: tuple[int, bool]) -> int:
+    def integer(self, size: tuple[int, bool]) -> int:
         bits, signed = size
         least, most = (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if signed else (0, 2**bits - 1)
         return self._rng.choice((least, most, 0, 1, self._rng.randint(least, most)))

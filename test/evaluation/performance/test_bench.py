@@ -160,11 +160,11 @@ def test_the_graph_is_compared_with_bare_relays_of_the_same_messages(monkeypatch
 def test_several_robots_walk_at_the_same_time_and_each_is_measured(monkeypatch):
     from hexapod_control.evaluation.performance.graph import many_robots
 
-    specs = many_robots._specs
+    group = many_robots.group
     for name, value in (("WINDOW_S", 1.0), ("SETTLE_S", 0.2), ("RATES_HZ", (50.0,))):
         monkeypatch.setattr(many_robots, name, value)
     # Of the figures only the form is checked here: one process per robot starts in half of the time of four.
-    monkeypatch.setattr(many_robots, "_specs", lambda *args: (merged(specs(*args)),))
+    monkeypatch.setattr(many_robots, "group", lambda specs, progress: group((merged(specs),), progress))
     found = many_robots.measure(load("phantomx"), lambda line: None, counts=(1, 2))["robots"]
     assert [row["robots"] for row in found["rows"]] == [1, 2]
     for row in found["rows"]:
