@@ -84,7 +84,7 @@ def test_marks_on_both_sides_give_the_scale_of_each_side_and_mirrored_legs_copy_
     kit = Kit(changes=changes)
     user = Measurer(kit, [("measure the scale of left_front", "y")])
     joints = run(kit, user, ["marks"])
-    assert not user.shown("left_middle_coxa at ")
+    assert user.shown("measure the scale of left_front?") and not user.shown("left_middle_coxa at ")
     for row in (0, 1):
         assert joints[row].units_per_rad == pytest.approx(700.0, abs=2.0)
         assert joints[row].units_per_rad_neg == pytest.approx(600.0, abs=2.0)
@@ -137,6 +137,20 @@ def test_goals_stay_three_degrees_from_the_stops_and_other_legs_copy_them_by_ang
         assert high - inside <= joint.high <= high + 0.51
     assert len(user.shown("copy scale and limits of ")) == 5
     assert len(user.shown("by hand from stop to stop")) == 3  # only of the first leg
+
+
+def test_limits_of_hobby_servos_lie_inside_of_the_ends_to_which_the_operator_jogs_them():
+    kit = Kit("ssc32")
+    jogs = (("one", "-300"), ("one", ""), ("other", "+700"), ("other", ""))
+    answers = [(f"left_front_{joint} to its {end} end (", jog) for joint in JOINTS for end, jog in jogs]
+    user = Measurer(kit, [("measure the limits of left_front?", "y"), *answers])
+    found = run(kit, user, ["limits"])
+    assert not user.answers
+    for joint in found[:3]:
+        begin, margin = kit.bus().scale.center, MARGIN * joint.units_per_rad
+        assert joint.low == pytest.approx(begin - 300.0 + margin, abs=1.01)
+        assert joint.high == pytest.approx(begin + 400.0 - margin, abs=1.01)
+        assert kit.world.goals[kit.index(joint.id)] == pytest.approx(begin, abs=1.01)  # back where it was
 
 
 def test_limits_that_leave_out_the_rest_pose_are_not_used_and_nothing_is_copied_without_consent(monkeypatch):

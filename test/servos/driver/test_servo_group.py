@@ -294,6 +294,18 @@ def test_a_board_whose_replies_are_all_late_is_not_given_up():
         watch.check()
 
 
+def test_a_servo_clock_leaves_out_pauses_beyond_two_cycles_but_not_waits_for_replies():
+    now, counters = [0.0], Board().counters
+    clock = ServoClock(lambda: now[0])
+    clock.follow(counters, 0.02)
+    passed = 0.0
+    for pause, waited in ((0.03, 0.0), (0.5, 0.47), (0.04, 0.0), (0.6, 0.4), (0.02, 0.01)):
+        now[0] += pause
+        counters.waited += waited
+        passed += min(pause, waited + 0.04)
+        assert clock() == pytest.approx(passed)
+
+
 class LosingBus:
     """A bus of which some boards are lost."""
 
