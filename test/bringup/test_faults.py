@@ -30,6 +30,7 @@ from support.real_time.ros_bench import (
     wait_for_stop,
     walking,
 )
+from support.real_time.wires import RISING
 
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.nodes.inverse_kinematics.inverse_kinematics import InverseKinematicsNode
@@ -70,7 +71,7 @@ def test_the_robot_stops_with_its_feet_in_place_when_the_publisher_dies(bench):
     assert np.abs(np.array(contacts) - home).max() > 1e-3
     assert "while walking: stopping; is its sender running?" in node.last_report("cmd_vel timeout")
     bench.velocity_publisher().publish(twist())  # an ordinary zero brings them back to neutral
-    bench.until(lambda: np.abs(np.array(node.output.last.contacts) - home).max() < 2e-3)
+    bench.until(lambda: np.abs(np.array(node.output.last.contacts) - home).max() < 2e-3, RISING, "feet at neutral")
 
 
 def test_stale_future_and_empty_stamps_have_different_messages(bench):

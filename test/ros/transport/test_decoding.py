@@ -113,7 +113,7 @@ def test_joints_and_imu_are_decoded_as_by_rclpy_in_messages_of_changing_layout(k
             assert decode(change) == expected
 
 
-@pytest.mark.parametrize("present", itertools.product((0, 18), repeat=3))
+@pytest.mark.parametrize("present", list(itertools.product((0, 18), repeat=3)))
 def test_a_bag_holds_joints_as_they_were_encoded_whatever_is_unknown(present):
     """A reader of bags refuses bytes after the end of a message."""
     sent = joint_state(5)
