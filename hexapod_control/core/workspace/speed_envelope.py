@@ -256,7 +256,7 @@ class SpeedEnvelope:
 
         With adapted strides it is at most EASY_LOAD: at the limit, all joints of a leg reach their speeds at once.
         """
-        # Strides that only just fit are avoided where another swing time makes them shorter: the region guard slows them.
+        # The region guard slows strides that only just fit: another swing time makes them shorter.
         enough = 1.0 - LOAD_ROUNDING if adaptation == USUAL else EASY_LOAD
         swings = nearest_swing_times(tempo)
         loads = zip(*(self._loads(demand, gait, adaptation, swings) for gait in demand.gaits), strict=True)
