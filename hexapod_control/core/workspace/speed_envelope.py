@@ -34,7 +34,7 @@ from hexapod_control.core.workspace.strides.stride_regions import (
     BENDS,
     CORNERS,
     HEADINGS,
-    USUAL,
+    UNADAPTED,
     StrideAdaptation,
     Strides,
     StridesByMotion,
@@ -53,7 +53,7 @@ from hexapod_control.core.workspace.swing_limits import (
 FULL_GAIN = 0.05  # relative gain in speed from which strides adapt as far as needed
 EASY_LOAD = 0.95  # share of the possible load: strides adapt to the speed only above it
 INTERPOLATED_LOAD = 1.02 * EASY_LOAD  # the same with moved centres, whose loads are not quite linear in between
-LOAD_ROUNDING = 1e-9  # by which the load of a limited twist may exceed 1
+LOAD_ROUNDING = 1e-9  # of a load: closer to 1, a twist is just possible
 MIN_SPEED = 1e-6  # [m/s] in the tables
 STRIDE_LENGTHS = np.sqrt(np.linspace(0.0, 1.0, 6))  # as shares of the longest
 MIN_DISTANCE = 1e-6  # [m] of a foot from base_footprint
@@ -69,7 +69,7 @@ class SpeedLimit:
 
     twist: Twist
     swing_time: float  # [s]
-    adaptation: StrideAdaptation = USUAL  # of the strides
+    adaptation: StrideAdaptation = UNADAPTED  # of the strides
 
 
 def _inverse_speeds(
@@ -140,7 +140,7 @@ class SpeedEnvelope:
     def __init__(
         self, robot: Robot, stances: StanceRegionTable, strides: StrideTable, gaits: Mapping[str, Gait]
     ) -> None:
-        """Tabulates the speeds of all gaits over a few heights (tens of milliseconds)."""
+        """Tabulates the speeds of all gaits over a few heights: a third of the time to load a robot."""
         self._stances, self._strides = stances, strides
         rows = stances.rows
         self._heights = sorted({0, len(rows) - 1, *(i for i, r in enumerate(rows) if r.height == robot.walk.height)})
@@ -166,7 +166,7 @@ class SpeedEnvelope:
                 ]
                 for leg, strides in zip(robot.legs, self._strides.at_row(row, corner.moved), strict=True)
             ]
-            for corner in (CORNERS if stance_time == self._strides.gait.stance else (USUAL,))
+            for corner in (CORNERS if stance_time == self._strides.gait.stance else (UNADAPTED,))
         ]
 
     def with_stride_shares(self, shares: Mapping[str, float]) -> SpeedEnvelope:
@@ -201,15 +201,17 @@ class SpeedEnvelope:
                 feet.append(_MovingFoot(row, speed, _places(math.atan2(vy, vx), bend, turning), speed / radius))
         return feet
 
-    def _loads(self, demand: _Demand, gait: Gait, how: StrideAdaptation, swings: Sequence[int]) -> Iterator[float]:
+    def _loads(
+        self, demand: _Demand, gait: Gait, adaptation: StrideAdaptation, swings: Sequence[int]
+    ) -> Iterator[float]:
         """How far a twist uses what is possible in a gait at swing times (indices); 1 is the limit."""
-        feet = self._moving_feet(demand, how.moved)
+        feet = self._moving_feet(demand, adaptation.moved)
         low, high, high_weight = self._between(demand.height)
         table = self._tables[gait.stance]
         weighted = [
             (weight, table[h][corner])
             for h, height_weight in ((low, 1.0 - high_weight), (high, high_weight))
-            for corner, corner_weight in enumerate(how.weights())
+            for corner, corner_weight in enumerate(adaptation.weights())
             if (weight := height_weight * corner_weight) > 0.0
         ]
         half_stance = 0.5 * gait.stance / STRIDE_SHARE / (demand.radii_share * self.stride_shares.get(gait.name, 1.0))
@@ -240,13 +242,13 @@ class SpeedEnvelope:
         """
         gaits = tuple({gait.stance: gait for gait in (gait, *next_gaits)}.values())
         max_moved, radii_share = split_region_share(region_share)
-        demand, adaptation = _Demand(gaits, height, radii_share, twist), USUAL
+        demand, adaptation = _Demand(gaits, height, radii_share, twist), UNADAPTED
         swing, load = self._nearest_swing(demand, adaptation, tempo)
         fastest = self._strides.gait.name
         if self.adapts_strides and load > EASY_LOAD and all(each.name == fastest for each in (gait, *next_gaits)):
-            adaptation = self._adapted(demand, USUAL, StrideAdaptation(max_moved))
+            adaptation = self._adapted(demand, UNADAPTED, StrideAdaptation(max_moved))
             adaptation = self._adapted(demand, adaptation, adaptation._replace(lowered=1.0))
-            if adaptation != USUAL:
+            if adaptation != UNADAPTED:
                 swing, load = self._nearest_swing(demand, adaptation, tempo)
         limited = twist if load <= 1.0 + LOAD_ROUNDING else twist.scaled(1.0 / load)
         return SpeedLimit(limited, self._swing[swing], adaptation)
@@ -257,7 +259,7 @@ class SpeedEnvelope:
         With adapted strides it is at most EASY_LOAD: at the limit, all joints of a leg reach their speeds at once.
         """
         # The region guard slows strides that only just fit: another swing time makes them shorter.
-        enough = 1.0 - LOAD_ROUNDING if adaptation == USUAL else EASY_LOAD
+        enough = 1.0 - LOAD_ROUNDING if adaptation == UNADAPTED else EASY_LOAD
         swings = nearest_swing_times(tempo)
         loads = zip(*(self._loads(demand, gait, adaptation, swings) for gait in demand.gaits), strict=True)
         best, best_load = swings[0], math.inf
@@ -275,7 +277,7 @@ class SpeedEnvelope:
         """
         swings = range(len(self._swing))
         usual = list(self._loads(demand, self._strides.gait, now, swings))
-        if min(usual) <= (EASY_LOAD if now == USUAL else INTERPOLATED_LOAD) or now == most:
+        if min(usual) <= (EASY_LOAD if now == UNADAPTED else INTERPOLATED_LOAD) or now == most:
             return now
         adapted = list(self._loads(demand, self._strides.gait, most, swings))
         gain = min(max((min(usual) / min(adapted) - 1.0) / FULL_GAIN, 0.0), 1.0)

@@ -18,7 +18,7 @@ from hexapod_control.core.walking.foot import Foot, Swing
 from hexapod_control.core.walking.gait_change.transition_legs import swing_loads
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.speed_envelope import SpeedLimit
-from hexapod_control.core.workspace.strides.stride_regions import USUAL, Strides
+from hexapod_control.core.workspace.strides.stride_regions import UNADAPTED, Strides
 
 SPEED_SHARE, TABLE_SHARE, SWING_SAMPLES = 0.7, 0.99, 21
 
@@ -199,7 +199,7 @@ def test_with_the_speed_first_the_stride_centres_move_and_then_the_lift_becomes_
     envelope, gait = CAPABILITIES.envelope, CAPABILITIES.gaits["tripod"]
     top = envelope.limit(gait, HEIGHT, 2.0, direction.scaled(100.0)).twist
     found = [envelope.limit(gait, HEIGHT, 2.0, top.scaled(k / 50)).adaptation for k in range(20, 51)]
-    assert found[0] == USUAL and found[-1].moved == 1.0 and found[-1].lift_share < 1.0
+    assert found[0] == UNADAPTED and found[-1].moved == 1.0 and found[-1].lift_share < 1.0
     assert all(a.moved <= b.moved and a.lowered <= b.lowered for a, b in pairwise(found))
     assert any(0.0 < each.moved < 1.0 for each in found)
     assert all(each.lowered == 0.0 or each.moved == 1.0 for each in found)
@@ -211,6 +211,6 @@ def test_strides_move_no_farther_than_the_pose_allows_and_never_with_shorter_str
     far = direction.scaled(100.0)
     assert envelope.limit(gait, HEIGHT, 1.0, far).adaptation.moved == 0.0
     assert 0.0 < envelope.limit(gait, HEIGHT, 1.5, far).adaptation.moved <= 0.5
-    assert envelope.with_stride_shares({"tripod": 0.5}).limit(gait, HEIGHT, 2.0, far).adaptation == USUAL
+    assert envelope.with_stride_shares({"tripod": 0.5}).limit(gait, HEIGHT, 2.0, far).adaptation == UNADAPTED
     with_wave = envelope.limit(gait, HEIGHT, 2.0, far, next_gaits=[CAPABILITIES.gaits["wave"]])
-    assert with_wave.adaptation == USUAL
+    assert with_wave.adaptation == UNADAPTED

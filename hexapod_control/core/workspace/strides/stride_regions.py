@@ -78,18 +78,17 @@ class StrideAdaptation(NamedTuple):
         return 1.0 - self.lowered * (1.0 - MIN_LIFT_SHARE)
 
     def weights(self) -> tuple[float, ...]:
-        """Weights of the tables of all CORNERS."""
-        return tuple(
-            abs(1.0 - corner.moved - self.moved) * abs(1.0 - corner.lowered - self.lowered) for corner in CORNERS
-        )
+        """Weights with which the values of CORNERS are interpolated."""
+        moved, lowered = (1.0 - self.moved, self.moved), (1.0 - self.lowered, self.lowered)
+        return tuple(moved[round(corner.moved)] * lowered[round(corner.lowered)] for corner in CORNERS)
 
     def towards(self, other: StrideAdaptation, share: float) -> StrideAdaptation:
         """A share (0 to 1) of the way to another one."""
         return StrideAdaptation(*(a + share * (b - a) for a, b in zip(self, other, strict=True)))
 
 
-USUAL = StrideAdaptation()
-CORNERS = (USUAL, StrideAdaptation(1.0, 0.0), StrideAdaptation(0.0, 1.0), StrideAdaptation(1.0, 1.0))
+UNADAPTED = StrideAdaptation()
+CORNERS = (UNADAPTED, StrideAdaptation(1.0, 0.0), StrideAdaptation(0.0, 1.0), StrideAdaptation(1.0, 1.0))
 
 
 class StrideRegion(NamedTuple):
