@@ -3,7 +3,8 @@
 For each swing time, the centres that allow a speed and are nearest to the neutral footholds are compared, and those
 nearest to footholds that are spread outwards, for a greater static margin. A foot far from its hip is fast, but the leg
 is soft, as the servo of the coxa holds the foot by a long lever. Where the body would swing on soft legs in time with
-the steps, feet slip; a walk that is a little slower and stiffer is preferred there.
+the steps, feet slip; a walk that is a little slower and stiffer is preferred there. The less slower it is, the
+softer it may be.
 """
 
 from __future__ import annotations
@@ -47,7 +48,8 @@ SPREADS = tuple(sorted(product((1.0, 1.3, 1.7), (1.0, 1.15, 1.3, 1.7), (1.0, 1.1
 """Factors on the neutral footholds, for a greater margin: along the travel, across it, and across for middle legs."""
 SPEED_STEPS, SPEED_RESOLUTION = 9, 1.003  # of the bisection for the speed; it ends at a smaller factor between bounds
 MAX_SOFTNESS = 0.485  # of a walk, see `_softness`: above, the feet slip ...
-SLOWER = (0.97, 0.95, 0.925, 0.9)  # ... so these shares of the speed that the legs alone allow are tried
+SLOWER = {0.985: 0.54, **dict.fromkeys((0.97, 0.95, 0.925, 0.9), MAX_SOFTNESS)}
+"""... so these shares of the speed that the legs alone allow are tried, each with a bound of its softness."""
 NEAR_AXIS = 0.9  # of the speed along a body axis: with the same centres, in the headings next to it
 
 
@@ -116,11 +118,11 @@ class TopSpeedSearch:
             best, margin = faster, self._least_margin
         if travel.heading == TURNING or best.softness <= MAX_SOFTNESS:
             return best
-        for share in SLOWER:
+        for share, max_softness in SLOWER.items():
             speed = share * float(reach.bounds.max())
             usable = np.flatnonzero(reach.bounds >= speed).tolist() if speed < best.speed else []
             tops = [self._stable(reach, speed, k, margin) for k in usable]
-            stiff = [top for top in tops if top is not None and top.softness <= MAX_SOFTNESS]
+            stiff = [top for top in tops if top is not None and top.softness < min(max_softness, best.softness)]
             if stiff:
                 return min(stiff, key=lambda top: top.softness)
         return best

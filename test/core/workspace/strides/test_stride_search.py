@@ -29,7 +29,8 @@ SMALLER, STRIDE_RESERVE, STRIDE_SHARE, NEAR_AXIS = 0.9, 1.03, 0.95, 0.9
 MARGINS = {USUAL_MARGIN: (0.024, 0.13), LEAST_MARGIN: (0.021, 0.105)}  # [m], and share of the width of the stance
 MIN_GAIN = 1.02
 MIN_RADIUS, TIBIA_CLEARANCE = 0.002, 0.0112  # [m]
-MAX_SOFTNESS, SLOWER = 0.485, (0.97, 0.95, 0.925, 0.9)
+MAX_SOFTNESS = 0.485
+SLOWER = {0.985: 0.54, 0.97: 0.485, 0.95: 0.485, 0.925: 0.485, 0.9: 0.485}  # bounds by share of the speed
 SEARCHED_HEADINGS, FAR_RAD = 16, 0.5
 
 AXES = {0: 0, 1: 0, 7: 8, 8: 8, 9: 8, 15: 0}  # the axis of each heading that is one or next to one
@@ -136,16 +137,26 @@ def check_top_speed(searched, travel, top, margin):
     assert found.stable[place] and tuple(found.chosen[place]) == top.chosen and top.heading == travel.heading
     assert top.softness == pytest.approx(found.softness[place])
     share = top.speed / searched.bound(travel)
-    steps = [each for each in SLOWER if each > share + 1e-9]
-    if any(share == pytest.approx(each) for each in SLOWER):
-        assert top.softness == pytest.approx(stiffest(top.speed)) and top.softness <= MAX_SOFTNESS
+    steps = {each: limit for each, limit in SLOWER.items() if each > share + 1e-9}
+    limits = [limit for each, limit in SLOWER.items() if share == pytest.approx(each)]
+    if limits:
+        assert top.softness == pytest.approx(stiffest(top.speed)) and top.softness < limits[0]
     else:
         assert top.softness == pytest.approx(found.stiffest) and stiffest(1.006 * top.speed) == math.inf
         if travel.heading == TURNING or top.softness <= MAX_SOFTNESS:
             return
         steps = SLOWER
-    for each in steps:
-        assert each * searched.bound(travel) >= top.speed or stiffest(each * searched.bound(travel)) > MAX_SOFTNESS
+    for each, limit in steps.items():
+        assert each * searched.bound(travel) >= top.speed or stiffest(each * searched.bound(travel)) >= limit
+
+
+def test_a_slower_walk_that_is_no_stiffer_is_not_used():
+    searched = search("phantomx")
+    travel, bound = searched.travels[2], searched.bound(searched.travels[2])
+    hardly_slower = [Arrangements(searched, travel, 0.985 * bound, k) for k in SWINGS]
+    fastest = [Arrangements(searched, travel, 0.999 * bound, k) for k in SWINGS]
+    assert MAX_SOFTNESS < min(each.stiffest for each in fastest) == min(each.stiffest for each in hardly_slower) < 0.54
+    assert searched.tops[2].speed == pytest.approx(0.95 * bound) and searched.tops[2].softness < MAX_SOFTNESS
 
 
 def wide(width):
