@@ -74,7 +74,7 @@ class Measured:
 
 
 def measured(robot: str) -> Measured:
-    """One walk: a cycle at the claimed twist, then several at the claimed top speed, in which the body swings as well."""
+    """One walk: a cycle at the claimed twist, then some at the claimed top speed, in which the body swings as well."""
     claimed, world, found = subject(robot), simulation(robot), Measured()
     world.reset(sitting_pose(world.robot))
     run = Lockstep(world, Planner(world.robot, claimed.walk.gait))
