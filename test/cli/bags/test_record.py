@@ -249,6 +249,8 @@ def bag(tmp_path):
 
 def published_by(bench, name):
     """Topics that a node has announced so far, without those of every node."""
+    if (name, "/") not in bench.probe.get_node_names_and_namespaces():
+        return set()
     topics = {topic for topic, _ in bench.probe.get_publisher_names_and_types_by_node(name, "/")}
     return topics - {"/rosout", "/parameter_events"}
 

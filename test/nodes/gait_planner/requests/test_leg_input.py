@@ -35,5 +35,5 @@ def test_a_leg_is_folded_while_walking_and_comes_back_by_the_command_and_the_lim
     assert not node.output.last.planted[0]
     back = subprocess.Popen([*HEXAPOD, "leg", "back", "left_front"], stdout=subprocess.PIPE, text=True)
     bench.until(lambda: back.poll() is not None, LONGEST, "the end of hexapod leg")
-    assert back.returncode == 0 and back.stdout.read() == "left_front: unfolded\n"
+    assert back.returncode == 0 and back.stdout.read().endswith("left_front: unfolded\n")
     assert lost[-1].data == "" and "tripod" in gaits[-1].data
