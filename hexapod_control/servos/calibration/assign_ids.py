@@ -10,7 +10,8 @@ from hexapod_control.servos.calibration import dialog as words
 from hexapod_control.servos.calibration.dialog import Abandoned, Dialog
 from hexapod_control.servos.settings.joint_calibration import JointCalibration
 
-USUAL_IDS = range(33)  # searched first: robots use small ids
+USUAL_IDS = range(33)  # searched first: robots use small ids ...
+USUAL_TRIES = 2  # ... each that often: on a busy computer a reply may be late
 HELP = (
     "Each servo gets the id of its joint, the highest id first, so that a new servo, which has id 1, can be connected\n"
     "beside those that have their ids already. Connecting one servo alone is just as good. s skips a servo."
@@ -106,5 +107,5 @@ class IdAssignment:
     def _new(self, wanted: int, done: set[int]) -> dict[int, str]:
         """Models of the servos without an id of this assignment."""
         usual = [i for i in self._ids if (i in USUAL_IDS or i == wanted) and i not in done]
-        found = self._bus.scan(usual, 1)
+        found = self._bus.scan(usual, USUAL_TRIES)
         return found or self._bus.scan([i for i in self._ids if i not in usual and i not in done], 1)
