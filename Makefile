@@ -85,7 +85,7 @@ test: $(VENV)/.package $(VENV)/.test
 real_time: $(VENV)/.package $(VENV)/.test
 	@$(MAKE) --no-print-directory waiting && $(MAKE) --no-print-directory starting
 
-# Prints its output in one piece when it ends. What uses one core comes first and at once, while the others wait.
+# Prints its output in one piece when it ends. What uses one core comes first, side by side, while the others wait.
 aside:
 	@log=$$(mktemp); trap 'cat "$$log"; rm "$$log"' EXIT; \
 	chrt --idle 0 $(MAKE) --no-print-directory -j 2 style colcon computing >"$$log" 2>&1

@@ -36,8 +36,7 @@ def test_a_loop_is_compared_with_the_transfer_time_of_its_bytes(found, line):
     assert entry["limit_ms"] == pytest.approx(LIMITS[line], abs=0.07)
     assert entry["loops"] >= bus_load.MIN_LOOPS
     assert entry["quickest_ms"] <= entry["median_ms"] <= entry["slowest_ms"]
-    # No servo is faster than its wire; only a loop after a late one can be, whose replies wait in the computer.
-    assert entry["median_ms"] > entry["limit_ms"]
+    assert entry["quickest_ms"] > entry["limit_ms"]  # no servo is faster than its wire
     assert 0.0 < entry["cpu_ms"] < entry["slowest_ms"]
     assert entry["kept"] is (entry["median_ms"] <= bus_load.MAX_RATIO * entry["limit_ms"])
 

@@ -40,7 +40,7 @@ def test_a_brown_out_is_detected_and_the_servos_stay_off_until_armed_leg_by_leg(
             energised.setdefault(index // 3, now)
             assert abs(goal - where) < 0.01
     times = [energised[leg] for leg in range(6)]
-    assert min(np.diff(times)) > 0.0 and np.median(np.diff(times)) > 0.03  # received late, one may seem to be early
+    assert min(np.diff(times)) > 0.03
     bench.during(1.2)
     bench.assert_no_leap()
 

@@ -3,8 +3,8 @@
 For each swing time, the centres that allow a speed and are nearest to the neutral footholds are compared, and those
 nearest to footholds that are spread outwards, for a greater static margin. A foot far from its hip is fast, but the leg
 is soft, as the servo of the coxa holds the foot by a long lever. Where the body would swing on soft legs in time with
-the steps, feet slip; a walk that is a little slower and stiffer is preferred there. The less slower it is, the
-softer it may be.
+the steps, feet slip; a walk that is a little slower and stiffer is preferred there. The smaller the loss of
+speed, the softer it may be.
 """
 
 from __future__ import annotations
