@@ -23,7 +23,8 @@ from hexapod_control.clients.trajectory_log import TrajectoryLog, TrajectorySamp
 from hexapod_control.core.kinematics.body_pose import BodyPose, quaternion_angles
 from hexapod_control.core.kinematics.se2 import ZERO, Pose
 from hexapod_control.nodes.announcements.drive_announcement import DriveAnnouncement
-from hexapod_control.nodes.announcements.graph_presence import TOPIC, NodePresence
+from hexapod_control.nodes.announcements.graph_presence import TOPIC
+from hexapod_control.nodes.announcements.node_presence import NodePresence
 from hexapod_control.ros import messages
 from hexapod_control.ros.client_node import ClientNode
 from hexapod_control.ros.qos import COMMAND, DELIVERY_TIME_S, LATCHED, LATCHED_HISTORY

@@ -1,105 +1,41 @@
 """One robot per domain and namespace: nodes announce themselves on `robot_nodes`; of two graphs the older one drives.
 
-A node refuses to start while an older graph runs (`create_exclusive_node`). If two graphs discover each other later,
-for example when networks are joined, each node of the younger one is deactivated (GuardedNode.deactivate): its servos
-hold, and it ends without a request to the planner, which might belong to the other robot. rclpy does not report the
-publisher of a message, so a subscriber cannot select one of several publishers. The younger graph therefore stops
-publishing, and any other second publisher is reported.
+A node refuses to start while an older graph runs (`create_exclusive_node`). Discovery may take longer than a node
+listens at its start, so nodes on the same computer are also found without it (local_announcement.py). If two graphs
+discover each other later, for example when networks are joined, each node of the younger one is deactivated
+(GuardedNode.deactivate): its servos hold, and it ends without a request to the planner, which might belong to the other
+robot. rclpy does not report the publisher of a message, so a subscriber cannot select one of several publishers. The
+younger graph therefore stops publishing, and any other second publisher is reported.
 """
 
 from __future__ import annotations
 
-import json
-import math
-import os
-import socket
 import time
 from collections import Counter
-from collections.abc import Callable
-from typing import NamedTuple, TypeVar
+from collections.abc import Callable, Iterable
+from typing import TypeVar
 
 from rclpy.node import Node
 from std_msgs.msg import String
 
+from hexapod_control.nodes.announcements import local_announcement
+from hexapod_control.nodes.announcements.node_presence import NodePresence
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
-from hexapod_control.ros.monitoring.graph_identity import machine, started_at, started_graph
 from hexapod_control.ros.node_process import EndedEarly, StopRequest
 from hexapod_control.ros.parameters import ParameterError
 from hexapod_control.ros.qos import LATCHED, LATCHED_HISTORY
 from hexapod_control.ros.transport.executor import Spinner
 
 TOPIC = "robot_nodes"
-LISTENING_TIME_S = 1.0  # at start-up, for announcements of running nodes
+LISTENING_TIME_S = 1.0  # at start-up, for announcements of running nodes ...
+READING_TIME_S = 0.1  # ... and at least for this long after whatever else was done meanwhile
 MIN_ANNOUNCEMENTS = 2  # of an older node before a node is deactivated: one may be left from a killed node
-SIMULTANEOUS_S = 2.0  # starts on different machines that are closer together cannot be ordered
 MAX_COMPANIONS = 100  # nodes of one robot
 UNKNOWN_NAME = "_NODE_NAME_UNKNOWN_"  # of a publisher whose node has not been discovered yet
 SINGLE_PUBLISHER_TOPICS = ("foot_targets", "joint_motion", "joint_targets", "joint_states")
 
 SomeNode = TypeVar("SomeNode", bound=GuardedNode)
-
-
-class NodePresence(NamedTuple):
-    """A running node of a robot."""
-
-    node: str  # fully qualified name
-    graph: str  # id of the nodes started together; empty: started by hand
-    host: str
-    machine: str  # boot id: host names are not unique
-    process: int
-    started: float  # [s] steady time of that machine at which the graph was started
-    age: float  # [s] of the graph
-
-    @classmethod
-    def of(cls, node: Node) -> NodePresence:
-        """The presence of a node of this process, with its present age."""
-        started, name = started_at(), node.get_fully_qualified_name()
-        age = time.monotonic() - started
-        return cls(name, started_graph(), socket.gethostname(), machine(), os.getpid(), started, age)
-
-    @classmethod
-    def parsed(cls, text: str) -> NodePresence | None:
-        """Decodes an announcement; None for any other text."""
-        try:
-            found = cls(**json.loads(text))
-        except (ValueError, TypeError, RecursionError):
-            return None
-        texts = all(isinstance(value, str) for value in (found.node, found.graph, found.host, found.machine))
-        numbers = all(isinstance(value, float) and math.isfinite(value) for value in (found.started, found.age))
-        return found if texts and numbers and isinstance(found.process, int) else None
-
-    @property
-    def text(self) -> str:
-        """The announcement as JSON."""
-        return json.dumps(self._asdict())
-
-    def excludes(self, other: NodePresence) -> bool:
-        """Whether two nodes in one namespace cannot belong to one robot."""
-        if (self.machine, self.process) == (other.machine, other.process):
-            return False
-        return self.node == other.node or bool(self.graph and other.graph and self.graph != other.graph)
-
-    def older_than(self, other: NodePresence) -> bool:
-        """Whether this node's graph was started before another's; both nodes reach the same verdict.
-
-        Steady clocks of two machines differ, so ages are compared across machines, with a tolerance of SIMULTANEOUS_S.
-        """
-        if self.machine != other.machine and abs(self.age - other.age) > SIMULTANEOUS_S:
-            return self.age > other.age
-        started = (self.started, other.started) if self.machine == other.machine else (0.0, 0.0)
-        own, others = (self.graph, self.machine, self.process), (other.graph, other.machine, other.process)
-        return (started[0], own) < (started[1], others)
-
-    @property
-    def refusal(self) -> str:
-        """Why a younger graph may not drive."""
-        domain = os.environ.get("ROS_DOMAIN_ID", "0")
-        return (
-            f"refuses to drive: {self.node} of another robot runs in this namespace and in ROS_DOMAIN_ID {domain}, "
-            f"on host {self.host!r:.80}, process {self.process}: stop that one, or start this one with another "
-            "ROS_DOMAIN_ID or with namespace:=NAME (hexapod sim: --namespace NAME)"
-        )
 
 
 class GraphPresence:
@@ -112,6 +48,7 @@ class GraphPresence:
         self._publisher = node.create_publisher(String, TOPIC, LATCHED)
         node.create_subscription(String, TOPIC, self.on_presence, LATCHED_HISTORY)
         node.duties.append(self.announce)
+        node.closing.enter_context(local_announcement.announce(NodePresence.of(node)))
         self.announce()
 
     def announce(self) -> None:
@@ -168,10 +105,11 @@ class OlderGraphSearch:
 
     def finish(self) -> None:
         """Listens for the rest of LISTENING_TIME_S. Raises ParameterError if an older graph runs, EndedEarly."""
-        refusal = ""
-        while not (refusal or StopRequest.received) and (left := self._deadline - time.monotonic()) > 0.0:
+        refusal = self._refusal(local_announcement.running(self._probe.get_namespace()))
+        deadline = max(self._deadline, time.monotonic() + READING_TIME_S)
+        while not (refusal or StopRequest.received) and (left := deadline - time.monotonic()) > 0.0:
             self._spinner.spin_once(timeout_sec=left)
-            refusal = self._refusal()
+            refusal = self._refusal(map(NodePresence.parsed, (message.data for message in self._heard)))
         self._spinner.shutdown(timeout_sec=0.0)
         self._probe.destroy_node()
         if refusal:
@@ -179,9 +117,8 @@ class OlderGraphSearch:
         if StopRequest.received:
             raise EndedEarly
 
-    def _refusal(self) -> str:
+    def _refusal(self, others: Iterable[NodePresence | None]) -> str:
         own = NodePresence.of(self._probe)
-        others = (NodePresence.parsed(message.data) for message in self._heard)
         return next((o.refusal for o in others if o is not None and own.excludes(o) and o.older_than(own)), "")
 
 

@@ -10,7 +10,8 @@ from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
 from support.real_time.ros_bench import overrides
 
-from hexapod_control.nodes.announcements.graph_presence import GraphPresence, NodePresence, create_exclusive_node
+from hexapod_control.nodes.announcements.graph_presence import GraphPresence, create_exclusive_node
+from hexapod_control.nodes.announcements.node_presence import NodePresence
 from hexapod_control.nodes.inverse_kinematics.inverse_kinematics import InverseKinematicsNode
 from hexapod_control.nodes.mujoco_sim.mujoco_sim import MujocoSimNode
 from hexapod_control.ros.parameters import ParameterError

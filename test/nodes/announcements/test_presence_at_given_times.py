@@ -7,14 +7,15 @@ import pytest
 from std_msgs.msg import String
 from support.kits.plain_node import Moment, PlainNode
 
-from hexapod_control.nodes.announcements import graph_presence
+from hexapod_control.nodes.announcements import graph_presence, local_announcement, node_presence
 from hexapod_control.nodes.announcements.graph_presence import (
     LISTENING_TIME_S,
     MAX_COMPANIONS,
+    READING_TIME_S,
     GraphPresence,
-    NodePresence,
     OlderGraphSearch,
 )
+from hexapod_control.nodes.announcements.node_presence import NodePresence
 from hexapod_control.ros.guarded_node import ReportLevel
 from hexapod_control.ros.node_process import EndedEarly
 from hexapod_control.ros.parameters import ParameterError
@@ -26,9 +27,10 @@ OWN = ("ours", "our machine", STARTED)
 @pytest.fixture(autouse=True)
 def time(monkeypatch):
     moment = Moment()
-    monkeypatch.setattr(graph_presence, "time", moment)
+    for module in (graph_presence, node_presence):
+        monkeypatch.setattr(module, "time", moment)
     for name, value in zip(("started_graph", "machine", "started_at"), OWN, strict=True):
-        monkeypatch.setattr(graph_presence, name, lambda value=value: value)
+        monkeypatch.setattr(node_presence, name, lambda value=value: value)
     monkeypatch.setenv("ROS_DOMAIN_ID", "7")
     return moment
 
@@ -42,9 +44,9 @@ def other(node="/gait_planner", process=1, started=STARTED - 1.0, **fields):
 class Announced:
     """A node that announces itself."""
 
-    def __init__(self):
-        self.node = PlainNode("gait_planner")
-        self.presence = GraphPresence(self.node)
+    def __init__(self, node):
+        self.node = node
+        self.presence = GraphPresence(node)
 
     def hear(self, *presences):
         for presence in presences:
@@ -54,7 +56,9 @@ class Announced:
 
 @pytest.fixture
 def announced():
-    return Announced()
+    node = PlainNode("gait_planner")
+    with node.closing:
+        yield Announced(node)
 
 
 def test_a_node_announces_its_graph_with_its_age_at_once_and_whenever_it_is_due(announced, time):
@@ -161,9 +165,9 @@ def test_an_announcement_with_a_wrong_field_is_none(name, value):
 
 
 class Search:
-    """A search for older graphs, with what is heard at which time."""
+    """A search for older graphs: what is heard at which time, and which nodes run on this computer."""
 
-    def __init__(self, monkeypatch, time, *heard):
+    def __init__(self, monkeypatch, time, *heard, local=()):
         self.time, self.heard, self.ended, self.waits = time, list(heard), [], []
         probe = PlainNode("gait_planner")
         probe.destroy_node = lambda: self.ended.append("probe")
@@ -172,6 +176,7 @@ class Search:
             spin_once=lambda timeout_sec: self._spin(probe, timeout_sec),
             shutdown=lambda timeout_sec: self.ended.append("spinner"),
         )
+        monkeypatch.setattr(local_announcement, "running", lambda namespace: list(local))
         monkeypatch.setattr(graph_presence, "Node", lambda name, **options: probe)
         monkeypatch.setattr(graph_presence, "Spinner", lambda: spinner)
         self.search = OlderGraphSearch("gait_planner")
@@ -196,6 +201,30 @@ def test_a_start_next_to_an_older_graph_is_refused_as_soon_as_that_is_heard(monk
     with pytest.raises(ParameterError, match=r"^gait_planner refuses to drive: /gait_planner of another robot runs"):
         made.search.finish()
     assert len(made.waits) == 2 and made.ended == ["added", "spinner", "probe"]
+
+
+def test_a_start_next_to_an_older_graph_on_the_same_computer_is_refused_without_listening(monkeypatch, time):
+    made = Search(monkeypatch, time, local=(other(started=STARTED + 1.0), other(age=0.0)))
+    with pytest.raises(ParameterError, match=r"^gait_planner refuses to drive: /gait_planner of another robot runs"):
+        made.search.finish()
+    assert not made.waits and made.ended == ["added", "spinner", "probe"]
+
+
+def test_what_arrived_while_the_modules_of_the_nodes_were_imported_is_read(monkeypatch, time):
+    made = Search(monkeypatch, time, other().text)
+    time.now += LISTENING_TIME_S + 1.0
+    with pytest.raises(ParameterError, match="refuses to drive"):
+        made.search.finish()
+    assert made.waits == pytest.approx([READING_TIME_S])
+
+
+def test_a_node_is_announced_to_the_nodes_of_its_computer_until_it_is_destroyed(monkeypatch):
+    monkeypatch.setenv("ROS_DOMAIN_ID", "a domain of this test")
+    node = PlainNode("gait_planner")
+    with node.closing:
+        GraphPresence(node)
+        assert [found.node for found in local_announcement.running("/")] == ["/gait_planner"]
+    assert not local_announcement.running("/")
 
 
 def test_a_start_that_is_interrupted_ends_early(monkeypatch, time):

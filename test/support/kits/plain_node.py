@@ -3,6 +3,7 @@
 Classes that only need a node to publish on and to subscribe with are tested on it at once, at times that the test sets.
 """
 
+from contextlib import ExitStack
 from copy import deepcopy
 from types import SimpleNamespace
 
@@ -90,6 +91,7 @@ class PlainNode:
         self.service_clients, self.plain_timers, self.reports, self.publishers_of = {}, [], {}, {}
         self.clock_monitor = SimpleNamespace(cause=lambda question, now: question)
         self.duties, self.all_subscriptions, self.deactivated, self.namespace = [], [], [], ""
+        self.closing = ExitStack()
 
     # --- for the test ---------------------------------------------------------------------------------------------
 

@@ -1,0 +1,59 @@
+"""Announcements among the nodes of one computer, known at once: DDS may take seconds to discover a node.
+
+An announcement is the name of an abstract Unix socket. The kernel lists these names per network namespace, whose nodes
+can also reach each other by DDS, and removes a name with its process, however that ends.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from hexapod_control.nodes.announcements.node_presence import NodePresence
+from hexapod_control.ros.monitoring.graph_identity import machine
+
+SOCKETS = Path("/proc/net/unix")
+PREFIX = "hexapod_node"
+SEPARATOR = ";"
+PATH_COLUMN = 7  # of SOCKETS; abstract names begin with @ there
+
+
+@contextmanager
+def announce(node: NodePresence) -> Iterator[None]:
+    """Announces a node for as long as the context lasts.
+
+    A node whose name is too long for a socket, about 50 characters with its namespace, is left to DDS.
+    """
+    fields = (PREFIX, _domain(), str(node.process), repr(node.started), node.graph, node.node)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as announcement:
+        with suppress(OSError):  # the name is too long, or taken by another node object of this process
+            announcement.bind("\0" + SEPARATOR.join(fields))
+        yield
+
+
+def running(namespace: str) -> list[NodePresence]:
+    """Nodes of this computer in a namespace and the present ROS_DOMAIN_ID. Their age is not known: 0 s."""
+    try:
+        lines = SOCKETS.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return []
+    found = (_parsed(line.split(None, PATH_COLUMN)[-1]) for line in lines if PREFIX in line)
+    return [node for node in found if node is not None and node.node.rpartition("/")[0] == namespace.rstrip("/")]
+
+
+def _domain() -> str:
+    return os.environ.get("ROS_DOMAIN_ID", "0")
+
+
+def _parsed(name: str) -> NodePresence | None:
+    """A node of this domain from the name of its socket; None for any other name."""
+    prefix, *fields = name.lstrip("@").split(SEPARATOR)
+    try:
+        domain, process, started, graph, node = fields
+        found = NodePresence(node, graph, socket.gethostname(), machine(), int(process), float(started), 0.0)
+    except ValueError:
+        return None
+    return found if prefix == PREFIX and domain == _domain() else None

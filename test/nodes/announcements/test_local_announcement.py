@@ -1,0 +1,87 @@
+"""Announcements among the nodes of one computer."""
+
+import socket
+import subprocess
+import sys
+from itertools import chain
+
+import pytest
+
+from hexapod_control.nodes.announcements.local_announcement import announce, running
+from hexapod_control.nodes.announcements.node_presence import NodePresence
+from hexapod_control.ros.monitoring.graph_identity import machine
+
+PLANNER = NodePresence("/gait_planner", "0123456789ab@900.125", "any host", machine(), 7, 900.125, 5.0)
+
+
+@pytest.fixture(autouse=True)
+def domain(monkeypatch):
+    monkeypatch.setenv("ROS_DOMAIN_ID", "a domain of this file")
+
+
+def found(*namespaces):
+    """Node, graph, machine, process and start of the nodes in these namespaces."""
+    return {
+        (node.node, node.graph, node.machine, node.process, node.started) for node in chain(*map(running, namespaces))
+    }
+
+
+def announced(*nodes):
+    return {(node.node, node.graph, node.machine, node.process, node.started) for node in nodes}
+
+
+@pytest.mark.parametrize("graph", [PLANNER.graph, ""])
+def test_a_node_is_found_as_long_as_it_is_announced(graph):
+    planner = PLANNER._replace(graph=graph)
+    odometry = planner._replace(node="/odometry", started=0.1 + 0.2)
+    assert not running("/")
+    with announce(planner):
+        with announce(odometry):
+            assert found("/") == announced(planner, odometry)
+        assert found("/") == announced(planner)
+    assert not running("/")
+
+
+def test_only_nodes_of_the_same_domain_and_namespace_are_found(monkeypatch):
+    left, deeper = PLANNER._replace(node="/left/gait_planner"), PLANNER._replace(node="/left/arm/gait_planner")
+    with announce(PLANNER), announce(left), announce(deeper):
+        assert (found("/"), found("/left"), found("/left/arm")) == tuple(map(announced, (PLANNER, left, deeper)))
+        assert not running("/arm")
+        monkeypatch.setenv("ROS_DOMAIN_ID", "another one")
+        assert not running("/")
+
+
+def test_without_a_domain_it_is_domain_0(monkeypatch):
+    monkeypatch.setenv("ROS_DOMAIN_ID", "0")
+    planner = PLANNER._replace(node="/no_robot_has_this_name/gait_planner")
+    with announce(planner):
+        monkeypatch.delenv("ROS_DOMAIN_ID")
+        assert found("/no_robot_has_this_name") == announced(planner)
+
+
+def test_the_announcement_of_a_killed_process_ends_with_it():
+    code = f"""
+from hexapod_control.nodes.announcements.local_announcement import announce
+from hexapod_control.nodes.announcements.node_presence import NodePresence
+with announce(NodePresence(*{tuple(PLANNER)!r})):
+    print("announced", flush=True)
+    input()
+"""
+    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout.readline() == b"announced\n"
+        assert found("/") == announced(PLANNER)
+        process.kill()
+    assert not running("/")
+
+
+def test_two_announcements_with_one_name_and_names_that_are_too_long_do_no_harm():
+    long = PLANNER._replace(node=f"/{'n' * 100}")
+    with announce(PLANNER), announce(PLANNER), announce(long):
+        assert found("/") == announced(PLANNER)
+
+
+@pytest.mark.parametrize("name", ["hexapod_node", "hexapod_node;a domain of this file;x;1.0;;/a", "other;1;2;3.0;4;/a"])
+def test_other_sockets_are_ignored(name):
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as other:
+        other.bind(f"\0{name}")
+        assert not running("/")
