@@ -130,7 +130,7 @@ class FFBus:
 
     def registers(self, servo: int, address: int, length: int) -> bytes | None:
         """Registers of a servo, None if it does not answer."""
-        answer = self._ask(ff_frames.read(servo, address, length), [servo], length).get(servo)
+        answer = self._ask_patiently(servo, ff_frames.read(servo, address, length), length)
         return answer.data if answer else None
 
     def write_registers(self, servo: int, address: int, data: bytes) -> None:
@@ -236,17 +236,26 @@ class FFBus:
 
     def _send_and_confirm(self, servo: int, frame: bytes) -> None:
         """Sends a write to one servo and waits for its status, so that no other frame collides with it."""
-        self._ask(frame, [servo], 0)
+        self._ask_patiently(servo, frame, 0)
 
     def _registers(self, ids: Sequence[int], address: int, length: int) -> dict[int, ff_frames.FFPacket]:
-        """The same registers of several servos, in one transaction if the servos support it."""
+        """The same registers of several servos, in one transaction if the servos support it.
+
+        Otherwise no servo is asked after one whose reply is late: it is `awaited`.
+        """
         if self.dialect.sync_read:
             return self._ask(ff_frames.sync_read(address, length, ids), ids, length)
         answers: dict[int, ff_frames.FFPacket] = {}
         for servo in ids:
             answers.update(self._ask(ff_frames.read(servo, address, length), [servo], length))
+            if self.exchange.awaited:
+                break
         return answers
 
     def _ask(self, frame: bytes, ids: Sequence[int], length: int) -> dict[int, ff_frames.FFPacket]:
         decoder = ff_frames.FFDecoder(ids, length, echo=frame)
         return self.exchange.ask(frame, ids, length + ff_frames.OVERHEAD, decoder)
+
+    def _ask_patiently(self, servo: int, frame: bytes, length: int) -> ff_frames.FFPacket | None:
+        decoder = ff_frames.FFDecoder([servo], length, echo=frame)
+        return self.exchange.ask_patiently(frame, [servo], length + ff_frames.OVERHEAD, decoder).get(servo)

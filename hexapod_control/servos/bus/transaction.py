@@ -6,20 +6,15 @@ import threading
 import time
 from collections import deque
 from collections.abc import Collection
-from dataclasses import dataclass, field
-from typing import Protocol
+from dataclasses import dataclass
 
 from hexapod_control.servos.bus.bus_interface import BusCounters, NoAnswerError
 from hexapod_control.servos.bus.ff_frames import BROADCAST, FFPacket
+from hexapod_control.servos.bus.late_replies import LATE_MEMORY_S, FrameDecoder, LateReplies, OpenRequest
 from hexapod_control.servos.bus.serial_port import Port
 
 BITS_PER_BYTE = 10  # on the wire per byte: 8N1
 FLUSH_BYTES = 4096
-LATE_MEMORY_S = 1.0  # after a late reply, further late replies are expected
-MAX_LATE_WAIT_S = 0.25  # to wait for the next late reply
-LATE_PROBE_WAIT_S = 0.04  # to wait for late replies when servos suddenly stop responding
-LATE_PROBE_WINDOW_S = 1.0  # after the last reply, in which replies may be late; afterwards they are missing
-MIN_UNANSWERED = 3  # consecutive requests, before their replies may all be late
 MAX_WAIT_S = 0.1  # in one call, for late replies
 URGENT_CHECK_S = 0.005  # between checks for urgent requests while waiting for late replies
 MAX_GIVEN_UP = 20  # stored requests whose late replies are recognised
@@ -33,76 +28,6 @@ class ReplyTiming:
     return_delay: float = 0.0  # [s] of a servo between request and reply, as configured
     turnaround: float = 0.001  # [s] of the adapter between the last byte in and the first byte out
     margin: float = 0.008  # [s] for the scheduler of this machine
-
-
-class FrameDecoder(Protocol):
-    """Decodes bytes to packets; each protocol has one."""
-
-    bad: int
-
-    def feed(self, data: bytes) -> list[FFPacket]:
-        """The packets that these bytes complete."""
-
-
-@dataclass(slots=True)
-class OpenRequest:
-    """A request with outstanding replies."""
-
-    frame: bytes
-    ids: frozenset[int]
-    size: int  # bytes of each reply
-    decoder: FrameDecoder
-    due: float  # [s] steady time until which replies are in time
-    last_reply: float  # [s] steady time of the last late reply, at least `due`
-    checked: float  # [s] steady time of the last check for replies, at least `due`
-    missing: set[int]
-    received: bytes = b""
-    answers: dict[int, FFPacket] = field(default_factory=dict)  # not returned to the caller yet
-    over: bool = False  # no more reply is expected
-
-    def take(self) -> dict[int, FFPacket]:
-        """The answers since the last call."""
-        answers, self.answers = self.answers, {}
-        return answers
-
-
-class LateReplies:
-    """Estimates how late replies are at present, and how long to wait for a missing one. Times are steady [s]."""
-
-    def __init__(self) -> None:
-        self.lateness = 0.0  # [s] maximum of the replies that are late at present; 0 if none is
-        self._gap = 0.0  # [s] maximum time without a byte before a late reply
-        self._last_late = self._last_reply = float("-inf")  # [s] of the last late reply, and of the last reply
-        self._unanswered = 0  # consecutive requests
-        self._known: set[int] = set()  # ids that have responded
-
-    def record_reply(self, servo: int, now: float) -> None:
-        """Records an answer of a servo."""
-        self._forget(now)
-        self._last_reply, self._unanswered = now, 0
-        self._known.add(servo)
-
-    def record_late(self, lateness: float, gap: float, now: float) -> None:
-        """Records a reply that was late by `lateness` [s], after `gap` [s] without a reply."""
-        self.lateness, self._gap, self._last_late = max(self.lateness, lateness), max(self._gap, gap), now
-
-    def record_missing(self, request: OpenRequest) -> None:
-        """Records a request that has ended with missing replies."""
-        if request.missing == request.ids and request.ids <= self._known:
-            self._unanswered += 1
-
-    def wait_time(self, request: OpenRequest, now: float) -> float:
-        """Time [s] after the last reply in which the next reply to a request is still expected."""
-        self._forget(now)
-        if self._gap:
-            return min(max(2.0 * self._gap, LATE_PROBE_WAIT_S), MAX_LATE_WAIT_S)
-        sudden = request.missing == request.ids <= self._known and now - self._last_reply < LATE_PROBE_WINDOW_S
-        several = len(request.ids) > 1 or self._unanswered >= MIN_UNANSWERED - 1
-        return LATE_PROBE_WAIT_S if sudden and several else 0.0
-
-    def _forget(self, now: float) -> None:
-        if now - self._last_late > LATE_MEMORY_S:
-            self.lateness = self._gap = 0.0
 
 
 class Transaction:
@@ -123,7 +48,7 @@ class Transaction:
         self._late = LateReplies()
         self._open: OpenRequest | None = None  # its late replies are waited for
         self._given_up: deque[OpenRequest] = deque(maxlen=MAX_GIVEN_UP)  # with missing replies
-        self._finished: OpenRequest | None = None  # its late answers arrived during another request
+        self._finished: dict[bytes, OpenRequest] = {}  # by frame; their late answers arrived during other requests
         self._busy_until = 0.0  # when the last byte sent has been transmitted (time.monotonic() [s])
 
     def send(self, frame: bytes, count: int = 1) -> None:
@@ -144,19 +69,29 @@ class Transaction:
         request, self._open = self._open, None
         if request is not None:
             self._collect(request)
-            if request.frame != frame and not self._ended(request):
-                self._open, self.awaited = request, frozenset(ids)
-                return {}
             if request.frame != frame:
-                self._finished, request = request, None
+                self._finish(request)
+                request = None
         if request is None and (answers := self._finished_before(frame)):
             return answers
+        if self._open is not None:  # the line may still be busy with the replies to another request
+            self.awaited = frozenset(ids)
+            return {}
         if request is None:
             request = self._begin(frame, ids, size, decoder)
             self._collect(request)
         if not self._ended(request):
             self._open, self.awaited = request, frozenset(request.missing)
         return request.take()
+
+    def ask_patiently(
+        self, frame: bytes, ids: Collection[int], size: int, decoder: FrameDecoder
+    ) -> dict[int, FFPacket]:
+        """As `ask`, but waits for late answers too, unless something is urgent."""
+        answers = self.ask(frame, ids, size, decoder)
+        while self.awaited and not self.urgent.is_set():
+            answers |= self.ask(frame, ids, size, decoder)
+        return answers
 
     def ask_once(self, frame: bytes, size: int, decoder: FrameDecoder) -> FFPacket | None:
         """Sends a request that one packet of `size` bytes with the broadcast id answers; None if it is missing."""
@@ -189,12 +124,18 @@ class Transaction:
 
     # --- one request --------------------------------------------------------------------------------
 
+    def _finish(self, request: OpenRequest) -> None:
+        """Stores the answers to a request that has ended before another one; one that has not stays open."""
+        if not self._ended(request):
+            self._open = request
+            return
+        recent = (each for each in self._finished.values() if _is_recent(each))
+        self._finished = {each.frame: each for each in (*recent, request)}
+
     def _finished_before(self, frame: bytes) -> dict[int, FFPacket]:
         """Recent late answers to an earlier request with the same frame."""
-        if self._finished is None or self._finished.frame != frame:
-            return {}
-        request, self._finished = self._finished, None
-        return request.take() if time.monotonic() - request.checked < MAX_AGE_S else {}
+        request = self._finished.pop(frame, None)
+        return request.take() if request is not None and _is_recent(request) else {}
 
     def _begin(self, frame: bytes, ids: Collection[int], size: int, decoder: FrameDecoder) -> OpenRequest:
         self._clear()
@@ -291,3 +232,8 @@ class Transaction:
         if request.missing:
             self._given_up.append(request)
         return True
+
+
+def _is_recent(request: OpenRequest) -> bool:
+    """Whether the answers to a request are new enough to be used."""
+    return time.monotonic() - request.checked < MAX_AGE_S

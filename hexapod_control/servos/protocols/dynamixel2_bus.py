@@ -92,19 +92,19 @@ class Dynamixel2Bus:
         """The model of a servo, None if it does not answer. Raises WrongModelError if a board answers instead."""
         self._probe.check()
         for _ in range(tries):
-            rows = self._ask(codec.build(servo, codec.Dynamixel2Instruction.PING), [servo], 3)
-            if servo in rows:
-                return self.models.note(servo, robotis_model(int.from_bytes(rows[servo][1:3], "little")))
+            row = self._ask_patiently(servo, codec.build(servo, codec.Dynamixel2Instruction.PING), 3)
+            if row is not None:
+                return self.models.note(servo, robotis_model(int.from_bytes(row[1:3], "little")))
         return None
 
     def registers(self, servo: int, address: int, length: int) -> bytes | None:
         """Registers of a servo, None if it does not answer."""
-        row = self._ask(codec.read(servo, address, length), [servo], length).get(servo)
+        row = self._ask_patiently(servo, codec.read(servo, address, length), length)
         return None if row is None else row[1:]
 
     def write_registers(self, servo: int, address: int, data: bytes) -> None:
         """Writes registers of a servo, also in its EEPROM; the torque should be off."""
-        self._ask(codec.write(servo, address, data), [servo], 0)
+        self._ask_patiently(servo, codec.write(servo, address, data), 0)
 
     def write_goals(self, goals: Mapping[int, int], duration: float) -> None:
         """Sends goals in one frame, preceded by the duration if the profiles are time-based and it has changed."""
@@ -181,16 +181,14 @@ class Dynamixel2Bus:
         """Writes a new id into the EEPROM of a servo, which should be alone on the line. Raises BusError."""
 
         def write() -> None:
-            self._ask(
-                codec.write(old, Dynamixel2Register.TORQUE, b"\x00"), [old], 0
-            )  # the EEPROM is locked under torque
-            self._ask(codec.write(old, Dynamixel2Register.ID, bytes((new,))), [old], 0)
+            self.write_registers(old, Dynamixel2Register.TORQUE, b"\x00")  # the EEPROM is locked under torque
+            self.write_registers(old, Dynamixel2Register.ID, bytes((new,)))
 
         change_id(self.ping, write, old, new, codec.LAST_ID)
 
     def recover(self, servo: int) -> None:
         """Reboots a servo, which clears a latched fault; its torque is off and its profile reset afterwards."""
-        self._ask(codec.build(servo, codec.Dynamixel2Instruction.REBOOT), [servo], 0)
+        self._ask_patiently(servo, codec.build(servo, codec.Dynamixel2Instruction.REBOOT), 0)
         self._duration = -1
 
     def close(self) -> None:
@@ -220,6 +218,11 @@ class Dynamixel2Bus:
         decoder = codec.Dynamixel2Decoder(ids, length + 1)
         answers = self.exchange.ask(frame, ids, length + codec.OVERHEAD, decoder)
         return {servo: packet.data for servo, packet in answers.items()}
+
+    def _ask_patiently(self, servo: int, frame: bytes, length: int) -> bytes | None:
+        decoder = codec.Dynamixel2Decoder([servo], length + 1)
+        packet = self.exchange.ask_patiently(frame, [servo], length + codec.OVERHEAD, decoder).get(servo)
+        return None if packet is None else packet.data
 
 
 def _motion_block(what: ServoQuantity) -> tuple[int, int]:

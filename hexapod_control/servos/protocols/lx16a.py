@@ -158,13 +158,16 @@ class Lx16aBus:
         """A name if the servo answers, else None. Raises WrongModelError if a board answers instead."""
         self._probe.check()
         for _ in range(tries):
-            if self._ask(servo, Lx16aCommand.ID_READ, 1) is not None:
+            if self.registers(servo, Lx16aCommand.ID_READ, 1) is not None:
                 return MODEL
         return None
 
     def registers(self, servo: int, address: int, length: int) -> bytes | None:
         """The answer to a read command, here called address; None if the servo does not answer."""
-        return self._ask(servo, Lx16aCommand(address), length)
+        command = Lx16aCommand(address)
+        decoder = Lx16aDecoder(servo, command, length)
+        answer = self.exchange.ask_patiently(build(servo, command), [servo], OVERHEAD + length, decoder).get(servo)
+        return answer.data if answer else None
 
     def write_registers(self, servo: int, address: int, data: bytes) -> None:
         """Writes the setting of a read command: the write command is one less; an offset is also saved."""
@@ -188,13 +191,12 @@ class Lx16aBus:
 
     def received_goals(self, ids: Sequence[int]) -> dict[int, int]:
         """Raw goals as the servos have received them; silent servos are missing from the result."""
-        answers = {servo: self._ask(servo, Lx16aCommand.MOVE_READ, 4) for servo in ids}
-        return {servo: int.from_bytes(data[:2], "little") for servo, data in answers.items() if data is not None}
+        answers = self._ask_all(ids, Lx16aCommand.MOVE_READ, 4)
+        return {servo: int.from_bytes(data[:2], "little") for servo, data in answers.items()}
 
     def torques(self, ids: Sequence[int]) -> dict[int, bool]:
         """Whether the torque of these servos is on; silent servos are missing from the result."""
-        answers = {servo: self._ask(servo, Lx16aCommand.TORQUE_READ, 1) for servo in ids}
-        return {servo: bool(data[0]) for servo, data in answers.items() if data is not None}
+        return {servo: bool(data[0]) for servo, data in self._ask_all(ids, Lx16aCommand.TORQUE_READ, 1).items()}
 
     def relax(self) -> None:
         """Switches the torque of all servos off by broadcast."""
@@ -249,6 +251,17 @@ class Lx16aBus:
     def close(self) -> None:
         """Closes the port."""
         self.exchange.port.close()
+
+    def _ask_all(self, ids: Sequence[int], command: Lx16aCommand, size: int) -> dict[int, bytes]:
+        """Answers by servo. No servo is asked after one whose reply is late: it is `awaited`."""
+        answers: dict[int, bytes] = {}
+        for servo in ids:
+            data = self._ask(servo, command, size)
+            if data is not None:
+                answers[servo] = data
+            if self.exchange.awaited:
+                break
+        return answers
 
     def _ask(self, servo: int, command: Lx16aCommand, size: int) -> bytes | None:
         decoder = Lx16aDecoder(servo, command, size)

@@ -8,7 +8,8 @@ from support.scripted_bus import TimedLine
 
 from hexapod_control.servos.bus import transaction
 from hexapod_control.servos.bus.ff_frames import HEADER, FFDecoder, build, sync_read
-from hexapod_control.servos.bus.transaction import LATE_PROBE_WAIT_S, MAX_WAIT_S, ReplyTiming, Transaction
+from hexapod_control.servos.bus.late_replies import LATE_PROBE_WAIT_S
+from hexapod_control.servos.bus.transaction import MAX_WAIT_S, ReplyTiming, Transaction
 
 IDS, BYTE, SIZE = (1, 2, 3), 1e-5, 8  # time of a byte at 1 Mbit/s; bytes of a reply
 TIMING = ReplyTiming(return_delay=0.0001, turnaround=0.001, margin=0.004)
@@ -43,10 +44,11 @@ class Rig:
         self.line, self.exchange = line, Transaction(line, TIMING)
         self.counters = self.exchange.counters
 
-    def ask(self, address=POSITIONS, ids=IDS):
+    def ask(self, address=POSITIONS, ids=IDS, patiently=False):
         """The ids that have answered."""
         frame = sync_read(address, 2, ids)
-        packets = self.exchange.ask(frame, ids, SIZE, FFDecoder(ids, 2, echo=frame))
+        ask = self.exchange.ask_patiently if patiently else self.exchange.ask
+        packets = ask(frame, ids, SIZE, FFDecoder(ids, 2, echo=frame))
         assert all(packet.data == bytes((address, servo)) for servo, packet in packets.items())
         return list(packets)
 
@@ -157,6 +159,63 @@ def test_another_request_is_not_sent_before_the_late_replies_have_come_and_they_
         assert rig.ask() == [1, 2, 3]
         assert len(rig.line.written) == sent + (1 if kept else 2)
         rig.line.now += 5.0
+
+
+def late_by(rig, seconds):
+    """Lets all replies be late by `seconds`, more than MAX_WAIT_S, as the exchange knows by now."""
+    rig.ask()
+    learn_gap(rig, 0.03, 0.05, 0.09, 0.15)
+    rig.line.late = seconds
+
+
+def test_late_replies_to_several_requests_are_all_kept_until_they_are_asked_for_again(rig):
+    late_by(rig, 0.12)
+    sent = len(rig.line.written)
+    for ids in ((1,), (2,), (3,)):
+        assert rig.ask(ids=ids) == []
+        assert rig.exchange.awaited == frozenset(ids)
+    assert len(rig.line.written) == sent + 3
+    assert (rig.ask(ids=(1,)), rig.ask(ids=(2,)), rig.ask(ids=(3,))) == ([1], [2], [3])
+    assert len(rig.line.written) == sent + 3
+    assert (rig.counters.timeouts, rig.exchange.awaited) == (0, frozenset())
+
+
+def test_a_kept_reply_is_returned_while_another_request_is_still_awaited(rig):
+    late_by(rig, 0.12)
+    assert rig.ask(ids=(1,)) == []
+    rig.line.late = 0.24
+    assert rig.ask(GOALS) == []  # the reply before has arrived meanwhile
+    sent = len(rig.line.written)
+    assert rig.ask(ids=(1,)) == [1]
+    assert rig.exchange.awaited == frozenset()
+    assert rig.ask(GOALS) == [1, 2, 3]
+    assert len(rig.line.written) == sent
+
+
+def test_a_patient_request_waits_for_its_late_replies_and_those_to_the_request_before(rig):
+    late_by(rig, 0.16)
+    assert rig.ask() == []
+    assert rig.ask(GOALS, patiently=True) == [1, 2, 3]
+    assert rig.exchange.awaited == frozenset()
+    sent = len(rig.line.written)
+    assert rig.ask() == [1, 2, 3]
+    assert len(rig.line.written) == sent
+
+
+def test_a_patient_request_waits_for_silent_servos_no_longer_than_for_the_next_late_reply(rig):
+    late_by(rig, 0.12)
+    rig.line.silent, due = set(IDS), rig.due(GOALS)
+    assert rig.ask(GOALS, patiently=True) == []
+    assert rig.line.now < due + 0.3  # more than MAX_LATE_WAIT_S, and less than two of them
+    assert rig.counters.timeouts == len(IDS)
+
+
+def test_a_patient_request_ends_at_once_when_something_is_urgent(rig):
+    late_by(rig, 0.16)
+    rig.exchange.urgent.set()
+    begin = rig.line.now
+    assert rig.ask(patiently=True) == []
+    assert rig.line.now == begin
 
 
 def test_a_reply_that_comes_after_it_was_given_up_counts_as_late_and_not_as_missing(rig):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hexapod_control.servos.bus import pulse_board, transaction
+from hexapod_control.servos.bus import late_replies, pulse_board, transaction
 from hexapod_control.servos.driver import arming, bus_connection, bus_thread, driver, driver_cycle, snapshot_builder
 from hexapod_control.servos.driver.group import (
     board_loss,
@@ -23,10 +23,10 @@ from hexapod_control.servos.driver.setpoints import (
 
 DECIDED = {
     pulse_board: "REPLY_TIMEOUT_S=0.03 TRY_TIMEOUT_S=0.25 LATE_WINDOW_S=0.3 DRAIN_TIME_S=0.1",
-    transaction: """
-        LATE_MEMORY_S=1.0 MAX_LATE_WAIT_S=0.25 LATE_PROBE_WAIT_S=0.04 LATE_PROBE_WINDOW_S=1.0
-        MIN_UNANSWERED=3 MAX_WAIT_S=0.1 URGENT_CHECK_S=0.005 MAX_GIVEN_UP=20 MAX_AGE_S=0.5
+    late_replies: """
+        LATE_MEMORY_S=1.0 MAX_LATE_WAIT_S=0.25 LATE_PROBE_WAIT_S=0.04 LATE_PROBE_WINDOW_S=1.0 MIN_UNANSWERED=3
     """,
+    transaction: "MAX_WAIT_S=0.1 URGENT_CHECK_S=0.005 MAX_GIVEN_UP=20 MAX_AGE_S=0.5",
     arming: "HOLDING_LEG_PAUSE_S=0.05 MOVING_LEG_PAUSE_S=0.2",
     bus_connection: "MIN_BACK_OFF_S=0.02 MAX_BACK_OFF_S=2.0",
     driver_cycle: "GOAL_CYCLES=1.25 READ_SHARE=0.8 MAX_EVENTS=64",

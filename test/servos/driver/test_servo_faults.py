@@ -175,6 +175,23 @@ def test_a_dead_line_is_reported_at_once_and_the_torque_stays_on_if_it_returns(a
     bench.assert_no_leap()
 
 
+@pytest.mark.parametrize("protocol", ["feetech_st", "dynamixel1", "lx16a"])
+def test_servos_that_were_silent_answer_again_on_a_line_on_which_all_replies_are_late(armed, protocol):
+    """Later than a cycle waits for them: each is used in a later cycle. No goal is sent before all have answered."""
+    bench = armed(protocol)
+    bench.pty.faults.mute = True
+    bench.until(lambda: bench.troubles("silent"), HOLD + SLACK, "silence")
+    bench.during(0.3)
+    bench.pty.faults.mute, bench.pty.faults.late = False, 0.15
+    bench.until(lambda: not bench.troubles("silent"), 9.0, "all answer")  # 18 servos, some in three reads of 0.15 s
+    assert bench.driver.armed
+    assert bench.world.torques.all()
+    bench.until(lambda: bench.driver.snapshot.counters.lateness > 0.1, SLACK, "lateness")
+    bench.pty.faults.late = 0.0
+    bench.until(lambda: bench.driver.snapshot.planner_request is PlannerRequest.NOTHING, 6.0, "walks again")
+    bench.assert_no_leap()
+
+
 # --- a silent servo -----------------------------------------------------------------------------------------
 
 

@@ -120,22 +120,40 @@ def test_all_are_identified_again_if_a_servo_has_not_answered(answers):
 # --- pings --------------------------------------------------------------------------------------------------
 
 
+def pinged(turns, now):
+    """The servos that are pinged; their replies are in time, or missing."""
+    chosen = turns.pings(now)
+    turns.was_pinged()
+    return chosen
+
+
 def test_one_silent_servo_a_second_is_pinged_while_fewer_than_half_are_silent():
     turns, presence = schedule(4)
     away(presence, 3, 7)
-    assert [turns.pings(now) for now in (0.0, 0.1, 0.2, 1.0, 1.1)] == [[3], [7], [], [3], [7]]
+    assert [pinged(turns, now) for now in (0.0, 0.1, 0.2, 1.0, 1.1)] == [[3], [7], [], [3], [7]]
 
 
 def test_all_silent_servos_are_pinged_in_every_cycle_if_they_are_half_of_all():
     """The line may be bad, and then no servo may be given up because of its turn."""
     at_once, presence = schedule(4)
     away(presence, *range(9))
-    assert [at_once.pings(0.0), at_once.pings(0.01)] == [list(range(9))] * 2
+    assert [pinged(at_once, 0.0), pinged(at_once, 0.01)] == [list(range(9))] * 2
     singly, presence = schedule(4, one_by_one=True)
     away(presence, *range(9))
-    pinged = [singly.pings(0.0) for _ in range(18)]
-    assert all(len(each) == 1 for each in pinged)
-    assert sorted(index for each in pinged for index in each) == sorted(2 * list(range(9)))
+    pings = [pinged(singly, 0.0) for _ in range(18)]
+    assert all(len(each) == 1 for each in pings)
+    assert sorted(index for each in pings for index in each) == sorted(2 * list(range(9)))
+
+
+@pytest.mark.parametrize("silent", [(3, 7), tuple(range(9))])
+def test_a_servo_whose_reply_is_late_is_pinged_until_it_has_come(silent):
+    turns, presence = schedule(4, one_by_one=True)
+    away(presence, *silent)
+    first = turns.pings(0.0)
+    assert len(first) == 1
+    assert turns.pings(0.5) == turns.pings(0.9) == first
+    turns.was_pinged()
+    assert turns.pings(0.9) not in ([], first)
 
 
 def test_a_servo_that_restarts_is_pinged_a_fifth_of_a_second_later_and_then_once_a_second():

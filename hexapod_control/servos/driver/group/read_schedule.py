@@ -27,6 +27,7 @@ class ReadSchedule:
         busy = health.read + health.turnarounds * TURNAROUND_S
         self._health_period = max(1.0 / (MAX_HEALTH_RATE_HZ * count), busy / MAX_HEALTH_SHARE)  # [s] between servos
         self._turn = self._health = self._ping = 0
+        self._pinged: list[int] = []  # their answer may still come
         self._health_due = self._supply_due = -math.inf
 
     def motion(self) -> list[list[int]]:
@@ -45,7 +46,19 @@ class ReadSchedule:
         self._turn = index + 1
 
     def pings(self, now: float) -> list[int]:
-        """Quarantined servos to ping now: one per second; all if half of the servos are silent (a bad line)."""
+        """Quarantined servos to ping now: one per second; all if half of the servos are silent (a bad line).
+
+        They stay the same until `was_pinged`.
+        """
+        if not self._pinged:
+            self._pinged = self._next_pings(now)
+        return self._pinged
+
+    def was_pinged(self) -> None:
+        """Records that the servos of `pings` have answered or not: no answer is awaited any more."""
+        self._pinged = []
+
+    def _next_pings(self, now: float) -> list[int]:
         away = [i for i in range(self._count) if self._presence.quarantined(i)]
         if len(away) >= BROWN_OUT_SHARE * self._count:
             if not self._one_by_one:

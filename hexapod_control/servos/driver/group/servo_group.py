@@ -32,7 +32,7 @@ from hexapod_control.servos.settings.joint_calibration import UnitConverter
 from hexapod_control.servos.settings.servo_section import ServoSettings
 
 READ_TRIES = 3  # of a complete read
-MAX_ROUNDS = 10  # of a complete read, while replies are late
+MAX_ROUNDS = 10  # of a complete read without a new answer, while replies are late
 QUIET_CYCLES = 3.0  # without any answer, after which goals are withheld
 MIN_QUIET_S = 0.1  # at least
 SCHEDULING_SLACK_S = 0.02  # between the last answers of servos that lose power together
@@ -204,13 +204,13 @@ class ServoGroup:
     def read_all(self) -> list[int]:
         """Reads all positions, again where one is missing. Returns the indices of servos that did not answer."""
         missing = list(range(len(self.ids)))
-        tries = 0
-        for _ in range(MAX_ROUNDS):
+        tries = rounds = 0
+        while missing and tries < READ_TRIES and rounds < MAX_ROUNDS:
+            before = len(missing)
             answers = self._bus.read([self.ids[i] for i in missing], self._bus.can_read & MOTION)
             missing = [i for i in missing if not self._take(i, answers.get(self.ids[i]))]
             tries += not self._bus.awaited
-            if not missing or tries == READ_TRIES:
-                break
+            rounds = rounds + 1 if len(missing) == before else 0
         return missing
 
     def poll(self, deadline: float) -> list[int]:
@@ -249,6 +249,8 @@ class ServoGroup:
             return []
         bad = self._bus.counters.bad
         returned = self._read_motion(chosen)
+        if not self._bus.awaited:
+            self._schedule.was_pinged()
         if len(chosen) == 1:
             index = chosen[0]
             self.garbled_pings[index] = 0 if returned else self.garbled_pings[index] + (self._bus.counters.bad > bad)
