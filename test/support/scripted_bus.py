@@ -83,9 +83,9 @@ class ScriptedBus(LoopbackBus):
     def torques(self, ids):
         return {i: i in self._on for i in ids if i not in self.silent}
 
-    def restart(self):
-        """Restarts servos, as after a short loss of power."""
-        self._on.clear()
+    def restart(self, ids=None):
+        """Restarts these servos, by default all, as after a short loss of power; all answer again."""
+        self._on.difference_update(self.ids if ids is None else ids)
         self.silent = set()
 
     def relax(self):

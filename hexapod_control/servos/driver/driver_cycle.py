@@ -14,6 +14,7 @@ from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.servos.bus.bus_interface import BoardSilentError, BusError, PortGoneError, ServoFault
 from hexapod_control.servos.driver.bus_connection import BusConnection
 from hexapod_control.servos.driver.bus_thread import BusRequest
+from hexapod_control.servos.driver.group.read_schedule import BROWN_OUT_SHARE
 from hexapod_control.servos.driver.group.restart_watch import RestartWatch
 from hexapod_control.servos.driver.group.servo_group import ServoGroup
 from hexapod_control.servos.driver.group.torque_watch import TorqueWatch
@@ -112,8 +113,7 @@ class DriverCycle:
             self._keep_off(group)
         for index in group.poll(now + READ_SHARE * self._connection.period):
             if self._torque.state is TorqueState.ON and not self._restarts.may_have_restarted(index):
-                self._follower.rejoin(index, group.readings.angle(index))  # it starts at its present position
-                group.resume(index)
+                self._resume(group, index)
         self._supervise(group, group.servo_clock())
 
     def _keep_off(self, group: ServoGroup) -> None:
@@ -125,14 +125,23 @@ class DriverCycle:
             self.note("torque", text + "end other programs that use the bus, check its cables")
 
     def _check_restarts(self, group: ServoGroup) -> None:
-        """Continues at the servos' positions once all report that their torque is still on."""
-        if self._restarts.check(group):
+        """Continues at the servos' positions once most report that their torque is still on."""
+        without_torque = self._restarts.check(group)
+        if len(without_torque) >= BROWN_OUT_SHARE * len(group.ids):
             self._health.power_lost("the servos have restarted without torque")
         elif not self._restarts.update(group):
             group.read_all()
             joints = group.readings.joint_angles()
             if joints is not None:
                 self._follower.start(joints)
+            for index in without_torque:
+                self._resume(group, index)
+            self._restarts.forget()
+
+    def _resume(self, group: ServoGroup, index: int) -> None:
+        """Switches the torque of a servo on again, at its present position."""
+        self._follower.rejoin(index, group.readings.angle(index))
+        group.resume(index)
 
     def _take_targets(self, now: float) -> None:
         targets, self._targets = self._targets, None

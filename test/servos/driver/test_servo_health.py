@@ -79,6 +79,22 @@ def test_servos_that_have_restarted_without_torque_are_a_brown_out_and_get_no_go
     assert rig.driver.arm() == ""
 
 
+@pytest.mark.parametrize(("count", "brown_out"), [(1, False), (8, False), (9, True)])
+def test_a_few_servos_that_have_restarted_get_their_torque_again_where_they_are(rig, count, brown_out):
+    """While the line was silent: a few have lost a plug, half of all the supply."""
+    ids = rig.settings.ids
+    rig.bus.silent = set(ids)
+    rig.run(0.3)
+    sent = len(rig.bus.sent)
+    rig.bus.restart(ids[:count])
+    rig.run(1.5)
+    assert rig.driver.armed is not brown_out
+    assert any("restarted without torque" in text for text in rig.texts()) is brown_out
+    energised = [servos for what, servos in rig.bus.sent[sent:] if what == "on"]
+    assert sorted(energised) == ([] if brown_out else [(servo,) for servo in ids[:count]])
+    assert not brown_out or {what for what, _ in rig.bus.sent[sent:]} == {"relax"}
+
+
 @pytest.mark.parametrize("count", [1, 18])
 def test_a_servo_is_not_silent_while_the_computer_does_not_run_the_driver(rig, count):
     rig.bus.silent = set(rig.settings.ids[:count])

@@ -9,10 +9,14 @@ from hexapod_control.servos.driver.group.servo_group import ServoGroup
 
 
 class RestartWatch:
-    """Servos that may have restarted, by index. Life cycle: `update` every cycle, `check` while goals are withheld."""
+    """Servos that may have restarted, by index.
+
+    Life cycle: `update` every cycle, `check` while goals are withheld, `forget` afterwards.
+    """
 
     def __init__(self) -> None:
         self._doubtful: set[int] = set()
+        self._without_torque: set[int] = set()
 
     def update(self, group: ServoGroup) -> bool:
         """Updates the set of servos that may have restarted.
@@ -28,16 +32,18 @@ class RestartWatch:
         return index in self._doubtful
 
     def check(self, group: ServoGroup) -> list[int]:
-        """Reads the torque of servos that may have restarted and respond again. Returns those without torque."""
+        """Reads the torque of servos that may have restarted and respond again. Returns those found without torque."""
         if group.quiet:
-            return []
+            return sorted(self._without_torque)
         present = [i for i in sorted(self._doubtful) if not group.presence.quarantined(i)]
         states = group.torques(present)
         self._doubtful -= states.keys()
         if not set(present) - states.keys():
             self._doubtful.clear()  # missing servos start at their position when they are back
-        return [index for index, on in states.items() if not on]
+        self._without_torque |= {index for index, on in states.items() if not on}
+        return sorted(self._without_torque)
 
     def forget(self) -> None:
-        """Clears the set when the torque is off."""
+        """Forgets all servos: their torque is off, or on again."""
         self._doubtful.clear()
+        self._without_torque.clear()
