@@ -118,14 +118,13 @@ def test_the_demonstration_follows_its_commands_and_leaves_no_process(start, tmp
 
 @pytest.mark.heavy
 @pytest.mark.physics
-def test_a_signal_during_the_drive_stops_the_robot_with_exit_code_zero(start):
+def test_a_signal_during_the_drive_stops_the_robot_with_exit_code_zero(start, bench):
     command = start("--demo", "--no-web", "--segment", "60")
+    states = gait_states(bench)
     command.wait_for(lambda: set(processes()) == NODES, "nodes")
-    seen = motion(lambda state: state == "walking")
-    assert "walking" in seen
+    bench.until(lambda: states and states[-1].data == "walking", LIMIT, "walking")
     command.process.send_signal(signal.SIGTERM)
-    seen = motion(lambda state: state == "sitting")
-    assert seen[-1] == "sitting"
+    bench.until(lambda: states[-1].data == "sitting", LIMIT, "sitting")
     assert command.end() == 0, command.text
     assert "Traceback" not in command.text
     assert not processes()
@@ -143,10 +142,11 @@ def test_a_signal_while_the_nodes_start_ends_them(start):
 
 @pytest.mark.heavy
 @pytest.mark.physics
-def test_a_killed_simulator_is_named_and_all_processes_end_with_code_one(start):
+def test_a_killed_simulator_is_named_and_all_processes_end_with_code_one(start, bench):
     command = start("--demo", "--no-web", "--segment", "60")
+    states = gait_states(bench)
     command.wait_for(lambda: set(processes()) == NODES, "nodes")
-    motion(lambda state: state == "walking")
+    bench.until(lambda: states and states[-1].data == "walking", LIMIT, "walking")
     os.kill(processes()["mujoco_sim"], signal.SIGKILL)
     assert command.end() == 1
     assert "mujoco_sim died with exit code -9 (SIGKILL)" in command.text
@@ -157,11 +157,7 @@ def test_a_killed_simulator_is_named_and_all_processes_end_with_code_one(start):
 @pytest.mark.heavy
 @pytest.mark.physics
 def test_with_a_terminal_the_keys_drive_and_after_ctrl_c_the_robot_sits_and_the_terminal_is_as_before(start, bench):
-    from std_msgs.msg import String
-
-    from hexapod_control.ros.qos import LATCHED
-
-    states = bench.listen(String, "gait_state", LATCHED)
+    states = gait_states(bench)
     master, slave = pty.openpty()
     before = termios.tcgetattr(slave)
     try:
@@ -184,20 +180,13 @@ def test_with_a_terminal_the_keys_drive_and_after_ctrl_c_the_robot_sits_and_the_
     assert not processes()
 
 
-def motion(until):
-    """The states the robot goes through until the condition holds."""
+def gait_states(bench):
+    """Every gait_state from now on, and the last one before."""
     from std_msgs.msg import String
-    from support.real_time.ros_bench import Bench
 
     from hexapod_control.ros.qos import LATCHED
 
-    bench = Bench()
-    try:
-        received = bench.listen(String, "gait_state", LATCHED)
-        bench.until(lambda: received and until(received[-1].data), seconds=LIMIT, what="gait_state")
-        return [message.data for message in received]
-    finally:
-        bench.close()
+    return bench.listen(String, "gait_state", LATCHED)
 
 
 @pytest.mark.parametrize(

@@ -165,7 +165,7 @@ def written(protocol, frames_sent):
 @pytest.mark.parametrize("protocol", EEPROM)
 def test_the_driver_writes_to_no_eeprom_whatever_happens(armed, protocol):
     bench = armed(protocol)
-    sent = []
+    sent, goals = [], len(bench.world.received_goals)
     bench.pty.listener = sent.append
     bench.world.latch(4, ServoFault.OVERLOAD)
     bench.until(lambda: bench.world.torques[4] and not bench.world.faults[4], 3.0, "recovery")
@@ -178,7 +178,7 @@ def test_the_driver_writes_to_no_eeprom_whatever_happens(armed, protocol):
     bench.pty.come_back()
     bench.until(lambda: bench.driver.snapshot.power is TorqueState.OFF, MAX_BACK_OFF_S + 2.0, "reconnected")
     bench.arm()
-    bench.during(0.3)
+    bench.until(lambda: len(bench.world.received_goals) - goals > 60 * 18, 5.0, "sixty frames of goals")
     bench.driver.press_estop()
     addresses = written(protocol, b"".join(sent))
     first, lock = EEPROM[protocol]
