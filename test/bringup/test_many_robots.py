@@ -40,6 +40,7 @@ LIMIT = 60.0  # [s] for anything
 RAMP = 1.5  # [s] until a twist is reached
 DRIVE = 1.8  # [s] measured, whole cycles of a tripod
 NAMES = ("a", "b")
+ROUNDS = 3  # at most, to measure the pace of a recorded robot: other programs may slow it down
 MIN_PACE = 0.5  # of a recorded robot, as a share of its pace without a recording: no publisher waits for a recorder
 
 
@@ -182,6 +183,9 @@ def test_a_recording_of_one_robot_has_no_messages_of_the_other_and_does_not_dist
         robots.until(lambda: all(count(topic) >= n + 2 for topic, n in readers.items()), "the recorders")
         bad.send_signal(signal.SIGINT)
         speed, pace = robots.walk(DRIVE)
+        for _ in range(ROUNDS - 1):
+            if pace <= MIN_PACE * before:  # a publisher that waits does so in every round
+                pace = robots.walk(DRIVE)[1]
         robots.until(lambda: bad.poll() is not None, "the end of the recorder")
         assert bad.returncode == 1 and "no bag can be written there" in (tmp_path / "bad.txt").read_text()
         good.send_signal(signal.SIGINT)

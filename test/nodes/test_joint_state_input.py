@@ -37,5 +37,5 @@ def test_planner_kinematics_and_page_use_no_foreign_joint_states(bench):
         assert not [kind for kind in node.sent_reports if kind.startswith("failed")]
     assert planner.planner.state.value == "unknown"
     assert not targets
-    joints.publish(layout.message(standing_joints(), None, messages.time(0)))
+    bench.probe.create_timer(0.02, lambda: joints.publish(layout.message(standing_joints(), None, messages.time(0))))
     bench.until(lambda: planner.planner.state.value != "unknown")

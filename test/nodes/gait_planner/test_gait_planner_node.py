@@ -30,7 +30,8 @@ from hexapod_control.core.planner.tick_plan import RobotState
 from hexapod_control.core.sensing.sensor_inputs import Adaptation, MishapDetection
 from hexapod_control.nodes.gait_planner import gait_planner
 from hexapod_control.nodes.gait_planner.gait_planner import GaitPlannerNode
-from hexapod_control.nodes.gait_planner.planner_output import PlannerOutput
+from hexapod_control.nodes.gait_planner.output.planner_output import PlannerOutput
+from hexapod_control.nodes.gait_planner.output.target_echo import TargetEcho
 from hexapod_control.nodes.inverse_kinematics.inverse_kinematics import InverseKinematicsNode
 from hexapod_control.nodes.joint_state_input import MeasuredSample
 from hexapod_control.nodes.servo_driver.servo_driver import ServoDriverNode
@@ -452,8 +453,9 @@ def measured(joints):
 
 @pytest.fixture
 def heard(monkeypatch):
-    """There is somebody who follows the targets."""
+    """The targets are followed."""
     monkeypatch.setattr(PlannerOutput, "has_target_subscribers", True)
+    monkeypatch.setattr(TargetEcho, "arrives", lambda echo, joints: True)
 
 
 def test_measured_joints_are_compared_with_the_planned_ones_if_stuck_legs_are_to_be_found(bench, heard):

@@ -91,7 +91,7 @@ class PlainNode:
         self.service_clients, self.plain_timers, self.reports, self.publishers_of = {}, [], {}, {}
         self.clock_monitor = SimpleNamespace(cause=lambda question, now: question)
         self.duties, self.all_subscriptions, self.deactivated, self.namespace = [], [], [], ""
-        self.closing = ExitStack()
+        self.closing, self.subscribers_of = ExitStack(), {}
 
     # --- for the test ---------------------------------------------------------------------------------------------
 
@@ -179,6 +179,9 @@ class PlainNode:
 
     def get_publishers_info_by_topic(self, topic):
         return self.publishers_of.get(topic, [])
+
+    def get_subscriptions_info_by_topic(self, topic):
+        return self.subscribers_of.get(topic, [])
 
     def count_publishers(self, topic):
         return len(self.publishers_of.get(topic, []))

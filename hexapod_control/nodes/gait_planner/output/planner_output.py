@@ -14,11 +14,12 @@ from sensor_msgs.msg import JointState, MultiDOFJointState
 from std_msgs.msg import Float64, String
 from visualization_msgs.msg import MarkerArray
 
+from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.motions.motion_state import own_activity, percent_in_steps
 from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
-from hexapod_control.nodes.gait_planner.foot_markers import foot_markers
+from hexapod_control.nodes.gait_planner.output.foot_markers import foot_markers
 from hexapod_control.nodes.gait_planner.settings import PlannerSettings
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
@@ -89,6 +90,10 @@ class PlannerOutput:
         elif plan.joint_motion is not None:
             velocity = plan.joint_velocity if moving else still
             self._joint_motion.publish(self._joints.message(plan.joint_motion, velocity, stamp))
+
+    def publish_joint_motion(self, joints: Array, stamp: Time) -> None:
+        """Publishes joint angles (n, 3) [rad] of a robot at rest as targets."""
+        self._joint_motion.publish(self._joints.message(joints, np.zeros_like(joints), stamp))
 
     def publish(self, plan: TickPlan, stamp: Time, motion: str = "") -> None:
         """Publishes everything about one tick; `motion` is the state of the motion being played."""

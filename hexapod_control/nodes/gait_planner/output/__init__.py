@@ -1,0 +1,1 @@
+"""What gait_planner publishes: targets, states, markers."""
