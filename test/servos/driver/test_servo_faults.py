@@ -69,7 +69,8 @@ def test_disturbed_replies_are_counted_and_neither_stop_the_loop_nor_move_a_join
         assert counters.timeouts > 0
         assert sum(bench.driver.snapshot.misses) > 0
     bench.assert_no_leap()
-    assert np.abs(bench.driver.snapshot.joints - bench.world.angles()).max() < 0.1
+    # A snapshot is as old as its cycle, which other programs may delay.
+    bench.until(lambda: np.abs(bench.driver.snapshot.joints - bench.world.angles()).max() < 0.1, SLACK, "joints")
 
 
 def test_a_line_recovers_completely_after_a_minute_of_disturbances(armed):
