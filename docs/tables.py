@@ -74,7 +74,7 @@ TOPICS: Mapping[str, str] = {  # in the order of the table
     "joint_motion": "targets of all joints, for motions that Cartesian foot targets cannot describe: standing up from "
     "any pose. Never in the same tick as `foot_targets`",
     "joint_targets": "targets of the servos, with the stamp of the message they follow from. Odometry subscribes to it "
-    "in `mode` commanded, gait_planner at its start, until its targets arrive",
+    "in `mode` commanded, gait_planner at its start, until one of its targets is answered",
     "joint_states": "measured joint angles",
     "foot_states": "measured foot positions, `wrench.force.z` is the contact force",
     "imu/data": "in `imu_link`",

@@ -204,7 +204,7 @@ class SpeedEnvelope:
     def _loads(
         self, demand: _Demand, gait: Gait, adaptation: StrideAdaptation, swings: Sequence[int]
     ) -> Iterator[float]:
-        """How far a twist uses what is possible in a gait at swing times (indices); 1 is the limit."""
+        """Load of a twist in a gait, for each swing time (index): 1 means that it is just possible."""
         feet = self._moving_feet(demand, adaptation.moved)
         low, high, high_weight = self._between(demand.height)
         table = self._tables[gait.stance]

@@ -35,7 +35,7 @@ def announce(node: NodePresence) -> Iterator[None]:
 
 
 def running(namespace: str) -> list[NodePresence]:
-    """Nodes of this computer in a namespace and the present ROS_DOMAIN_ID. Their age is not known: 0 s."""
+    """Nodes of this computer in a namespace and the present ROS_DOMAIN_ID. The field `age` is not used and 0."""
     try:
         lines = SOCKETS.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:

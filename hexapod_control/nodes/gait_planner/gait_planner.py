@@ -23,7 +23,7 @@ from hexapod_control.nodes.announcements.implausible_values import report_implau
 from hexapod_control.nodes.gait_planner.command_source_display import CommandSourceDisplay
 from hexapod_control.nodes.gait_planner.motions.motion_input import MotionInput
 from hexapod_control.nodes.gait_planner.output.planner_output import PlannerOutput
-from hexapod_control.nodes.gait_planner.output.target_echo import TargetEcho
+from hexapod_control.nodes.gait_planner.output.start_permission import StartPermission
 from hexapod_control.nodes.gait_planner.requests.leg_input import LegInput
 from hexapod_control.nodes.gait_planner.requests.mishap_reports import MishapReports
 from hexapod_control.nodes.gait_planner.requests.pose_gait_foot_input import PoseGaitFootInput
@@ -73,7 +73,7 @@ class GaitPlannerNode(GuardedNode):
         self._lies_down = False  # sits down before the process ends
         self._ending: float | None = None  # [s] steady time at which the process was asked to end
         self.output = PlannerOutput(self, self.planner, settings)
-        self._echo = TargetEcho(self, self.output)
+        self._start_permission = StartPermission(self, self.output)
         self.sensors = SensorInput(self, self.planner)
         self.sensors.adapt(settings.adaptation, settings.mishap_detection)
         self.motions = MotionInput(self, self.player, self.commands)
@@ -133,7 +133,7 @@ class GaitPlannerNode(GuardedNode):
         if unknown and not self.output.has_target_subscribers:  # the first targets of a motion would be lost
             self._report_no_subscriber()
             return
-        if unknown and not self._echo.arrives(sample.joints):
+        if unknown and not self._start_permission.is_granted(sample.joints):
             return
         self.planner.set_measured_joints(sample.joints)
         if unknown and self._stands_up:

@@ -11,7 +11,7 @@ LATE_MEMORY_S = 1.0  # after a late reply, further late replies are expected
 MAX_LATE_WAIT_S = 0.25  # to wait for the next late reply
 LATE_PROBE_WAIT_S = 0.04  # to wait for late replies when servos suddenly stop responding
 LATE_PROBE_WINDOW_S = 1.0  # after the last reply, in which replies may be late; afterwards they are missing
-MIN_UNANSWERED = 3  # consecutive requests, before their replies may all be late
+MIN_UNANSWERED = 3  # requests in a row, including the present one, after which all replies may be late
 
 
 class FrameDecoder(Protocol):
@@ -32,7 +32,7 @@ class OpenRequest:
     size: int  # bytes of each reply
     decoder: FrameDecoder
     due: float  # [s] steady time until which replies are in time
-    last_reply: float  # [s] steady time of the last late reply, at least `due`
+    last_late_reply: float  # [s] steady time, at least `due`
     checked: float  # [s] steady time of the last check for replies, at least `due`
     missing: set[int]
     received: bytes = b""

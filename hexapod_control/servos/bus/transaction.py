@@ -80,7 +80,7 @@ class Transaction:
         if request is None:
             request = self._begin(frame, ids, size, decoder)
             self._collect(request)
-        if not self._ended(request):
+        if not self._end(request):
             self._open, self.awaited = request, frozenset(request.missing)
         return request.take()
 
@@ -126,7 +126,7 @@ class Transaction:
 
     def _finish(self, request: OpenRequest) -> None:
         """Stores the answers to a request that has ended before another one; one that has not stays open."""
-        if not self._ended(request):
+        if not self._end(request):
             self._open = request
             return
         recent = (each for each in self._finished.values() if _is_recent(each))
@@ -179,7 +179,7 @@ class Transaction:
         more = True
         while request.missing and more and not self.urgent.is_set():
             begin = time.monotonic()
-            limit = request.last_reply + self._late.wait_time(request, begin)
+            limit = request.last_late_reply + self._late.wait_time(request, begin)
             data = self._read(1, min(limit, latest, begin + URGENT_CHECK_S))
             arrival = request.checked + time.monotonic() - begin  # excluding the time without checks
             data += self._read(request.size * len(request.missing), time.monotonic()) if data else b""
@@ -210,14 +210,14 @@ class Transaction:
             if arrival is not None:
                 counters.late += 1
                 lateness = arrival - request.due + self.wait.margin
-                self._late.record_late(lateness, time.monotonic() - request.last_reply, time.monotonic())
-                request.last_reply = max(request.last_reply, arrival)
+                self._late.record_late(lateness, time.monotonic() - request.last_late_reply, time.monotonic())
+                request.last_late_reply = max(request.last_late_reply, arrival)
         request.checked = max(request.checked, time.monotonic())
         counters.lateness = self._late.lateness
         return len(request.missing) < missing
 
-    def _ended(self, request: OpenRequest) -> bool:
-        """Whether no more replies are expected; the missing ones are then counted."""
+    def _end(self, request: OpenRequest) -> bool:
+        """Ends a request if no more replies are expected, and counts the missing ones. Returns whether it has ended."""
         if request.missing and not request.over:
             return False
         echoed = request.frame in request.received

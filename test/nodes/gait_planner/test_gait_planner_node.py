@@ -31,7 +31,7 @@ from hexapod_control.core.sensing.sensor_inputs import Adaptation, MishapDetecti
 from hexapod_control.nodes.gait_planner import gait_planner
 from hexapod_control.nodes.gait_planner.gait_planner import GaitPlannerNode
 from hexapod_control.nodes.gait_planner.output.planner_output import PlannerOutput
-from hexapod_control.nodes.gait_planner.output.target_echo import TargetEcho
+from hexapod_control.nodes.gait_planner.output.start_permission import StartPermission
 from hexapod_control.nodes.inverse_kinematics.inverse_kinematics import InverseKinematicsNode
 from hexapod_control.nodes.joint_state_input import MeasuredSample
 from hexapod_control.nodes.servo_driver.servo_driver import ServoDriverNode
@@ -455,7 +455,7 @@ def measured(joints):
 def heard(monkeypatch):
     """The targets are followed."""
     monkeypatch.setattr(PlannerOutput, "has_target_subscribers", True)
-    monkeypatch.setattr(TargetEcho, "arrives", lambda echo, joints: True)
+    monkeypatch.setattr(StartPermission, "is_granted", lambda permission, joints: True)
 
 
 def test_measured_joints_are_compared_with_the_planned_ones_if_stuck_legs_are_to_be_found(bench, heard):

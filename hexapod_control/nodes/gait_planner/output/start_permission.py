@@ -1,7 +1,8 @@
-"""Checks that the targets of the planner arrive, before it moves the robot: joint_targets repeats their stamps.
+"""Decides when a planner that has just started may move the robot: once inverse_kinematics has answered a target.
 
-DDS shows a subscription for many seconds after its node was killed, and before it delivers messages to it. A planner
-that walked meanwhile would be ahead of the robot, which would then jump after it.
+The answer is a message on joint_targets with the stamp of that target. Subscribers alone say little: odometry is one
+too, and DDS shows a subscription before it delivers messages to it. A planner that walked meanwhile would be ahead of
+the robot, which would then jump after it.
 """
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ from hexapod_control.ros.qos import COMMAND
 
 TOPIC = "joint_targets"
 KINEMATICS = "inverse_kinematics"  # the node that publishes TOPIC
-REPEATING = {KINEMATICS, UNKNOWN_NAME}  # nodes that repeat the stamps, or are not discovered completely yet
+ANSWERING = {KINEMATICS, UNKNOWN_NAME}  # nodes that answer, or are not discovered completely yet
 OBSERVERS = {"odometry", "recorder", "rosbag2_recorder", "web"}  # nodes that receive targets without moving the robot
-MAX_WAIT_S = 10.0  # for an echo: another node in place of KINEMATICS may not repeat the stamps
+MAX_WAIT_S = 10.0  # for an answer: another node in place of KINEMATICS may not repeat the stamps
 
 
-class TargetEcho:
-    """Life cycle: `arrives` with every sample of a robot at rest, until it is True."""
+class StartPermission:
+    """Life cycle: the planner asks `is_granted` with every measured sample until its pose is known."""
 
     def __init__(self, node: GuardedNode, output: PlannerOutput) -> None:
         """Subscribes to joint_targets."""
@@ -32,20 +33,21 @@ class TargetEcho:
         self._joints: Array | None = None  # (n, 3) [rad] the target
         self._stamps: set[tuple[int, int]] = set()  # of the target, each time it was sent
         self._first = 0.0  # [s] steady time at which it was sent first
-        self._arrived = False
+        self._is_answered = False
         self._subscription = node.create_subscription(JointState, TOPIC, self._on_joint_targets, COMMAND)
 
-    def arrives(self, joints: Array) -> bool:
-        """Whether targets arrive. Until one has, publishes the first measured joints (n, 3) [rad] as a target.
+    def is_granted(self, joints: Array) -> bool:
+        """Whether the planner may move the robot: a target was answered, or nothing that moves it would answer.
 
-        Not the newest ones: a robot that follows its measured joints under load sinks.
+        Until then, publishes the first measured joints (n, 3) [rad] as a target. Not the newest ones: a robot that
+        follows its measured joints under load sinks.
         """
         if self._subscription is None:
             return True
         now = time.monotonic()
         if self._joints is None:
             self._joints, self._first = joints, now
-        if self._arrived or now - self._first > MAX_WAIT_S or not self._is_expected():
+        if self._is_answered or not self._awaits_answer(now - self._first):
             self._node.destroy_subscription(self._subscription)
             self._subscription = None
             return True
@@ -57,12 +59,12 @@ class TargetEcho:
         self._output.publish_joint_motion(self._joints, stamp)
         return False
 
-    def _is_expected(self) -> bool:
-        """Whether a node publishes joint_targets, or soon may; otherwise another program moves the robot."""
-        receivers = {info.node_name for info in self._node.get_subscriptions_info_by_topic("foot_targets")}
-        others = receivers - OBSERVERS
-        return self._node.count_publishers(TOPIC) > 0 or not others or not others.isdisjoint(REPEATING)
+    def _awaits_answer(self, waited: float) -> bool:
+        """Whether a node may still answer, after `waited` [s]; if not, another program moves the robot."""
+        receivers = {info.node_name for info in self._node.get_subscriptions_info_by_topic("foot_targets")} - OBSERVERS
+        may_answer = self._node.count_publishers(TOPIC) > 0 or not receivers.isdisjoint(ANSWERING)
+        return not receivers or (may_answer and waited <= MAX_WAIT_S)
 
     def _on_joint_targets(self, message: JointState) -> None:
         stamp = message.header.stamp
-        self._arrived = self._arrived or (stamp.sec, stamp.nanosec) in self._stamps
+        self._is_answered = self._is_answered or (stamp.sec, stamp.nanosec) in self._stamps

@@ -9,9 +9,9 @@ from support.drives import standing_planner
 from support.kits.plain_node import Moment, PlainNode
 from support.phantomx import standing_joints
 
-from hexapod_control.nodes.gait_planner.output import target_echo
+from hexapod_control.nodes.gait_planner.output import start_permission
 from hexapod_control.nodes.gait_planner.output.planner_output import PlannerOutput
-from hexapod_control.nodes.gait_planner.output.target_echo import MAX_WAIT_S, OBSERVERS, TargetEcho
+from hexapod_control.nodes.gait_planner.output.start_permission import MAX_WAIT_S, OBSERVERS, StartPermission
 from hexapod_control.nodes.gait_planner.settings import PlannerSettings
 from hexapod_control.ros.guarded_node import ReportLevel
 from hexapod_control.ros.row_messages import JointLayout
@@ -20,26 +20,26 @@ STANDING = standing_joints()
 
 
 class Rig:
-    """An echo whose targets these nodes receive; `publishers` of joint_targets."""
+    """A planner whose targets these nodes receive; `publishers` of joint_targets."""
 
     def __init__(self, monkeypatch, receivers=("inverse_kinematics", "odometry"), publishers=0):
         self.moment = Moment()
-        monkeypatch.setattr(target_echo, "time", self.moment)
+        monkeypatch.setattr(start_permission, "time", self.moment)
         self.node, planner = PlainNode(moment=self.moment), standing_planner("phantomx", "tripod")
         self.layout = JointLayout(planner.robot)
         self.node.subscribers_of["foot_targets"] = [SimpleNamespace(node_name=name) for name in receivers]
         self.node.publishers_of["joint_targets"] = [SimpleNamespace(node_name="any")] * publishers
-        self.echo = TargetEcho(self.node, PlannerOutput(self.node, planner, PlannerSettings()))
+        self.permission = StartPermission(self.node, PlannerOutput(self.node, planner, PlannerSettings()))
 
     @property
     def sent(self):
         return self.node.sent("joint_motion")
 
-    def arrives(self, joints=STANDING, after=0.02):
+    def is_granted(self, joints=STANDING, after=0.02):
         self.moment.now += after
-        return self.echo.arrives(joints)
+        return self.permission.is_granted(joints)
 
-    def repeat(self, stamp):
+    def answer(self, stamp):
         message = JointState()
         message.header.stamp = stamp
         self.node.deliver("joint_targets", message)
@@ -51,28 +51,28 @@ def rig(monkeypatch):
 
 
 def test_the_first_measured_joints_are_sent_at_rest_with_new_stamps_until_one_of_these_comes_back(rig):
-    assert not rig.arrives(STANDING)
-    assert not rig.arrives(STANDING + 0.1)  # the robot has sunk: it must not follow itself
-    assert not rig.arrives(STANDING + 0.2)
+    assert not rig.is_granted(STANDING)
+    assert not rig.is_granted(STANDING + 0.1)  # the robot has sunk: it must not follow itself
+    assert not rig.is_granted(STANDING + 0.2)
     assert len({(m.header.stamp.sec, m.header.stamp.nanosec) for m in rig.sent}) == 3
     for message in rig.sent:
         assert rig.layout.joints(message) == pytest.approx(STANDING)
         assert not np.any(message.velocity)
-    rig.repeat(rig.sent[1].header.stamp)
-    assert rig.arrives() and rig.arrives()
+    rig.answer(rig.sent[1].header.stamp)
+    assert rig.is_granted() and rig.is_granted()
     assert len(rig.sent) == 3
     assert "joint_targets" not in rig.node.callbacks  # it costs nothing from now on
     assert not rig.node.reports
 
 
-def test_targets_of_another_planner_are_no_echo(rig):
-    rig.arrives()
+def test_answers_to_targets_of_another_planner_do_not_count(rig):
+    rig.is_granted()
     stamp = rig.sent[0].header.stamp
-    rig.repeat(type(stamp)(sec=stamp.sec, nanosec=stamp.nanosec + 1))
-    assert not rig.arrives()
-    rig.repeat(stamp)
-    rig.repeat(type(stamp)())
-    assert rig.arrives()
+    rig.answer(type(stamp)(sec=stamp.sec, nanosec=stamp.nanosec + 1))
+    assert not rig.is_granted()
+    rig.answer(stamp)
+    rig.answer(type(stamp)())
+    assert rig.is_granted()
 
 
 @pytest.mark.parametrize(
@@ -85,21 +85,28 @@ def test_targets_of_another_planner_are_no_echo(rig):
         (["own_kinematics", "odometry"], 0, False),  # moves the robot without joint_targets
     ],
 )
-def test_an_echo_is_awaited_from_inverse_kinematics_and_whoever_publishes_joint_targets(
+def test_an_answer_is_awaited_from_inverse_kinematics_and_whoever_publishes_joint_targets(
     monkeypatch, receivers, publishers, waits
 ):
     rig = Rig(monkeypatch, receivers, publishers)
-    assert rig.arrives() is not waits
+    assert rig.is_granted() is not waits
     assert len(rig.sent) == waits
 
 
 def test_a_robot_whose_targets_do_not_arrive_is_reported_after_two_seconds_and_moved_after_ten(rig):
     for _ in range(20):
-        assert not rig.arrives(after=0.1)
+        assert not rig.is_granted(after=0.1)
     assert not rig.node.reports
-    assert not rig.arrives(after=0.2)
+    assert not rig.is_granted(after=0.2)
     level, text = rig.node.report_of("unheard")
     assert level is ReportLevel.WARNING
     assert text == "no joint_targets follow joint_motion, so the robot stays as it is: start inverse_kinematics"
-    assert not rig.arrives(after=MAX_WAIT_S - 2.3)
-    assert rig.arrives(after=0.3) and MAX_WAIT_S == 10.0
+    assert not rig.is_granted(after=MAX_WAIT_S - 2.3)
+    assert rig.is_granted(after=0.3) and MAX_WAIT_S == 10.0
+
+
+def test_without_a_node_that_moves_it_the_robot_stays_as_it_is(monkeypatch):
+    rig = Rig(monkeypatch, ["odometry"])
+    assert not rig.is_granted() and not rig.is_granted(after=MAX_WAIT_S + 1.0)
+    rig.node.subscribers_of["foot_targets"].append(SimpleNamespace(node_name="own_kinematics"))
+    assert rig.is_granted()
