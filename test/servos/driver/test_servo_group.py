@@ -1,18 +1,20 @@
 """The read schedule, known values of servos, and how long a board may be silent."""
 
 import math
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.phantomx import robot
+from support.phantomx import lying, robot
 from support.scripted_bus import ManualClock, ScriptedBus
 
 from hexapod_control.servos.bus.bus_interface import (
     BoardSilentError,
     BusCounters,
+    BusError,
     BusTiming,
     ServoFault,
     ServoQuantity,
@@ -115,6 +117,17 @@ def test_all_are_identified_again_if_a_servo_has_not_answered(answers):
     bus.identify = lambda: next(rest)
     assert check_presence(bus, JOINTS) == dict.fromkeys(range(1, 7), "model")
     assert list(rest) == []
+
+
+def test_servos_that_do_not_answer_at_all_are_named_with_those_that_do():
+    bus = ScriptedBus(range(1, 7), {}, ManualClock())
+    bus.identify = lambda: dict.fromkeys((1, 2, 3, 5), "model")
+    with pytest.raises(BusError) as error:
+        check_presence(bus, JOINTS)
+    assert str(error.value) == (
+        "no answer from 2 of 6 servos: joint_3 (id 4), joint_5 (id 6); ids found: 1, 2, 3, 5; "
+        "check cables, power and the ids in servos.joints"
+    )
 
 
 # --- pings --------------------------------------------------------------------------------------------------
@@ -431,6 +444,28 @@ def test_a_servo_that_reports_its_health_is_not_silent():
     cycle()
     (heard,) = np.flatnonzero(np.isfinite(group.readings.temperatures))
     assert [index for index, misses in enumerate(group.presence.misses) if not misses] == [heard]
+
+
+def test_staged_goals_are_sent_without_a_duration_and_goals_of_a_cycle_with_theirs():
+    group, bus, _ = group_on()
+    bus.duration = 9.0
+    group.stage({1: 2000})
+    assert (bus.goals, bus.duration) == ({1: 2000}, 0.0)
+    group.send(lying(), np.zeros_like(lying()), 0.02)
+    assert (len(bus.goals), bus.duration) == (len(group.ids), 0.02)
+
+
+def test_servos_with_a_new_calibration_keep_bus_and_rated_voltage_and_are_read_again():
+    group, bus, _ = group_on()
+    group.rated_voltage = 7.4
+    settings = standard(robot(), "feetech_st", "/dev/none")
+    joints = tuple(replace(joint, center=joint.center + 100.0) for joint in settings.joints)
+    new = group.recalibrated(replace(settings, joints=joints))
+    assert (new.rated_voltage, new.ids) == (7.4, group.ids)
+    expected = [joint.angle(2048) for joint in joints]
+    assert np.ravel(new.readings.joint_angles()) == pytest.approx(expected)
+    new.stage({2: 1000})
+    assert bus.goals[2] == 1000
 
 
 class DeafBus(ScriptedBus):
