@@ -51,6 +51,7 @@ class InverseKinematicsNode(GuardedNode):
         self._measured = np.zeros((len(robot.legs), 3))  # [rad] of the newest joint_states
         self._measured_at = -math.inf  # [s] steady time
         self._last_targets_at = time.monotonic()  # [s] steady time
+        self._unseeded_since = math.inf  # [s] steady time of the first targets
         self._last_targets_time = 0.0  # [s] of the node's clock, which stops with a simulation
         self._moving = False  # by the last targets
         self._sent = self._changed = 0  # messages
@@ -98,12 +99,14 @@ class InverseKinematicsNode(GuardedNode):
         self._last_targets_at, self._last_targets_time = now, self.control_time
         if self._filter.seeded:
             self._input.restart()  # measured joints are skipped from now on
-        elif now - self.started > DISCOVERY_TIME_S:
+            return True
+        self._unseeded_since = min(self._unseeded_since, now)
+        if now - self._unseeded_since > DISCOVERY_TIME_S:
             text = (
                 "no joint_states yet, so no joint_targets are published: start the driver or the simulator, or arm it"
             )
             self.report("seed", ReportLevel.WARNING, text)
-        return self._filter.seeded
+        return False
 
     def _silence(self) -> float:
         """Time [s] since the last targets, the smaller one of both clocks; it stands still in a paused simulation."""

@@ -21,6 +21,7 @@ TOPIC = "joint_targets"
 KINEMATICS = "inverse_kinematics"  # the node that publishes TOPIC
 ANSWERING = {KINEMATICS, UNKNOWN_NAME}  # nodes that answer, or are not discovered completely yet
 OBSERVERS = {"odometry", "recorder", "rosbag2_recorder", "web"}  # nodes that receive targets without moving the robot
+REPORT_AFTER_S = 2.0 * DISCOVERY_TIME_S  # without an answer
 MAX_WAIT_S = 10.0  # for an answer: another node in place of KINEMATICS may not repeat the stamps
 
 
@@ -51,7 +52,7 @@ class StartPermission:
             self._node.destroy_subscription(self._subscription)
             self._subscription = None
             return True
-        if now - self._first > DISCOVERY_TIME_S:
+        if now - self._first > REPORT_AFTER_S:
             text = f"no joint_targets follow joint_motion, so the robot stays as it is: start {KINEMATICS}"
             self._node.report("unheard", ReportLevel.WARNING, text)
         stamp = self._node.get_clock().now().to_msg()

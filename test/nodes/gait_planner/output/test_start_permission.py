@@ -93,15 +93,15 @@ def test_an_answer_is_awaited_from_inverse_kinematics_and_whoever_publishes_join
     assert len(rig.sent) == waits
 
 
-def test_a_robot_whose_targets_do_not_arrive_is_reported_after_two_seconds_and_moved_after_ten(rig):
-    for _ in range(20):
+def test_targets_without_an_answer_are_reported_after_four_seconds_and_the_robot_moves_after_ten(rig):
+    for _ in range(40):
         assert not rig.is_granted(after=0.1)
     assert not rig.node.reports
     assert not rig.is_granted(after=0.2)
     level, text = rig.node.report_of("unheard")
     assert level is ReportLevel.WARNING
     assert text == "no joint_targets follow joint_motion, so the robot stays as it is: start inverse_kinematics"
-    assert not rig.is_granted(after=MAX_WAIT_S - 2.3)
+    assert not rig.is_granted(after=MAX_WAIT_S - 4.3)
     assert rig.is_granted(after=0.3) and MAX_WAIT_S == 10.0
 
 
