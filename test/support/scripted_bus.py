@@ -56,6 +56,8 @@ class ScriptedBus(LoopbackBus):
         self.sent = []  # (what, ids): goals, on, off, relax, recover
         self.goals, self.duration = {}, 0.0  # servo id -> last raw goal; [s] of the last goals
         self.silent, self.garbled, self.gone = set(), set(), False
+        self.unread = {}  # servo id -> number of reads that it does not answer
+        self.energised = []  # (servo id, raw goal, raw position) where torque came on
         self.temperature, self.volts, self.faults = 30.0, 11.1, {}
         self.model, self.limit = "loopback", None
 
@@ -72,6 +74,7 @@ class ScriptedBus(LoopbackBus):
 
     def torque(self, ids, on):
         self._send("on" if on else "off", ids)
+        self.energised += [(i, self.goals.get(i), self._positions[i]) for i in ids if on]
         super().torque(ids, on)
 
     def identify(self):
@@ -82,6 +85,10 @@ class ScriptedBus(LoopbackBus):
 
     def torques(self, ids):
         return {i: i in self._on for i in ids if i not in self.silent}
+
+    def move(self, servo, raw):
+        """Moves a servo without torque by hand, by raw units."""
+        self._positions[servo] += raw
 
     def restart(self, ids=None):
         """Restarts these servos, by default all, as after a short loss of power; all answer again."""
@@ -100,7 +107,9 @@ class ScriptedBus(LoopbackBus):
         if self.gone:
             raise PortGoneError("the port is gone")
         self.counters.bad += bool(self.garbled.intersection(ids))
-        motion = super().read([i for i in ids if i not in self.silent], what)
+        unread = {i for i in ids if self.unread.get(i)}
+        self.unread.update({i: self.unread[i] - 1 for i in unread})
+        motion = super().read([i for i in ids if i not in self.silent | unread], what)
         if not what & ServoQuantity.TEMPERATURE:
             return motion
         fault = ServoFault.NONE

@@ -29,7 +29,7 @@ from hexapod_control.ros.transport.executor import Spinner
 
 TOPIC = "robot_nodes"
 LISTENING_TIME_S = 1.0  # at start-up, for announcements of running nodes ...
-READING_TIME_S = 0.1  # ... and at least for this long after whatever else was done meanwhile
+READING_TIME_S = 0.1  # ... and at least for this long after the imports
 MIN_ANNOUNCEMENTS = 2  # of an older node before a node is deactivated: one may be left from a killed node
 MAX_COMPANIONS = 100  # nodes of one robot
 UNKNOWN_NAME = "_NODE_NAME_UNKNOWN_"  # of a publisher whose node has not been discovered yet

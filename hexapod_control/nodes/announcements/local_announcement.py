@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from hexapod_control.nodes.announcements.node_presence import NodePresence
@@ -28,8 +28,9 @@ def announce(node: NodePresence) -> Iterator[None]:
     A node whose name is too long for a socket, about 50 characters with its namespace, is left to DDS.
     """
     fields = (PREFIX, _domain(), str(node.process), repr(node.started), node.graph, node.node)
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as announcement:
-        with suppress(OSError):  # the name is too long, or taken by another node object of this process
+    with ExitStack() as stack:
+        with suppress(OSError):  # no sockets here, or the name is too long or taken by another object of this process
+            announcement = stack.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM))
             announcement.bind("\0" + SEPARATOR.join(fields))
         yield
 
@@ -45,7 +46,7 @@ def running(namespace: str) -> list[NodePresence]:
 
 
 def _domain() -> str:
-    return os.environ.get("ROS_DOMAIN_ID", "0")
+    return os.environ.get("ROS_DOMAIN_ID") or "0"
 
 
 def _parsed(name: str) -> NodePresence | None:

@@ -151,6 +151,7 @@ class GaitPlannerNode(GuardedNode):
         if self._torque_off:
             self._stands_up &= self.planner.state is RobotState.UNKNOWN
             self.commands.forget_pose()
+            self._start_permission.reset()
             self.velocity.filter.block()
 
     def on_stop(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:

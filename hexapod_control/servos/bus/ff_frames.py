@@ -130,8 +130,8 @@ class FFDecoder:
         """Accepts only statuses of these ids with `size` bytes of data (None: any), and drops copies of `echo`."""
         self._ids = frozenset(range(BROADCAST + 1) if ids is None else ids)
         self._length = None if size is None else size + 2
-        self._start_permission_head = echo[2:4]  # id and length
-        self._start_permission = _packet(echo) if echo else None
+        self._echo_head = echo[2:4]  # id and length
+        self._echo = _packet(echo) if echo else None
         self._buffer = b""
         self.bad = 0  # headers without a good frame
         self.echoes = 0
@@ -139,7 +139,7 @@ class FFDecoder:
     def feed(self, data: bytes) -> list[FFPacket]:
         """The packets that these bytes complete."""
         found, self._buffer = find_packets(self._buffer + data, HEADER, 4, self._size, self._decode)
-        packets = [packet for packet in found if packet != self._start_permission]
+        packets = [packet for packet in found if packet != self._echo]
         self.echoes += len(found) - len(packets)
         return packets
 
@@ -150,7 +150,7 @@ class FFDecoder:
     def _size(self, head: bytes) -> int:
         servo, length = head[2], head[3]
         plausible = servo in self._ids and length >= 2 and self._length in (None, length)
-        return 4 + length if plausible or head[2:4] == self._start_permission_head else 0
+        return 4 + length if plausible or head[2:4] == self._echo_head else 0
 
     def _decode(self, frame: bytes) -> FFPacket | None:
         if checksum(frame[2:-1]) == frame[-1]:

@@ -5,6 +5,7 @@ Only the newest joint targets are used; an emergency stop is served before all o
 
 from __future__ import annotations
 
+import threading
 import time
 from collections import deque
 from collections.abc import Callable
@@ -110,10 +111,22 @@ class Driver:
 
     def arm(self) -> str:
         """Switches the torque on at the present joint angles. Returns why it is not on, or an empty text."""
-        request = BusRequest(lambda request: self._torque.begin_arming(request, self._health.begin_arming()))
+        begun = threading.Event()
+
+        def begin(request: BusRequest) -> None:
+            if not self._torque.engaged:
+                begun.set()
+            self._torque.begin_arming(request, self._health.begin_arming())
+
+        def give_up(request: BusRequest) -> None:
+            if begun.is_set() and self._torque.engaged:
+                self._torque.stop(request, "arming took too long")
+
+        request = BusRequest(begin)
         answer = self._ask(request)
-        if not request.done.is_set():
-            self._thread.withdraw(request)  # no torque after the caller has given up
+        if not request.done.is_set():  # no torque after the caller has given up
+            self._thread.withdraw(request)
+            self._thread.post(BusRequest(give_up))
         return answer
 
     def disarm(self) -> str:

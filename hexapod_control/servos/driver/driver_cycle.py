@@ -112,7 +112,8 @@ class DriverCycle:
         elif self._connection.relaxed:
             self._keep_off(group)
         for index in group.poll(now + READ_SHARE * self._connection.period):
-            if self._torque.state is TorqueState.ON and not self._restarts.may_have_restarted(index):
+            holds = self._torque.state is TorqueState.ON and not self._health.brown_out
+            if holds and not self._restarts.may_have_restarted(index):
                 self._resume(group, index)
         self._supervise(group, group.servo_clock())
 
@@ -125,18 +126,28 @@ class DriverCycle:
             self.note("torque", text + "end other programs that use the bus, check its cables")
 
     def _check_restarts(self, group: ServoGroup) -> None:
-        """Continues at the servos' positions once most report that their torque is still on."""
+        """Continues at the servos' positions once all that answer have reported; fewer than half may lack torque."""
         without_torque = self._restarts.check(group)
         if len(without_torque) >= BROWN_OUT_SHARE * len(group.ids):
             self._health.power_lost("the servos have restarted without torque")
         elif not self._restarts.update(group):
-            group.read_all()
+            unread = group.read_all()
             joints = group.readings.joint_angles()
             if joints is not None:
                 self._follower.start(joints)
-            for index in without_torque:
-                self._resume(group, index)
+            self._restart(group, without_torque, unread)
             self._restarts.forget()
+
+    def _restart(self, group: ServoGroup, without_torque: list[int], unread: list[int]) -> None:
+        """Switches the torque of a few servos on again; those whose position is not known once they answer a ping."""
+        for index in without_torque:
+            if index in unread:
+                group.presence.quarantine(index, group.servo_clock())
+            else:
+                self._resume(group, index)
+        if without_torque:
+            text = f"{group.describe(without_torque)} had lost the torque: it is on again; check cables and plugs"
+            self.note("restart", text)
 
     def _resume(self, group: ServoGroup, index: int) -> None:
         """Switches the torque of a servo on again, at its present position."""
@@ -163,6 +174,7 @@ class DriverCycle:
         joints = self._torque.continue_arming(now)
         if joints is not None:
             self._targets = None
+            self._restarts.forget()
             self._follower.start(joints)
 
     def _supervise(self, group: ServoGroup, now: float) -> None:

@@ -204,7 +204,10 @@ class Lx16aBus:
             self.exchange.send(torque(BROADCAST, 0))
 
     def read(self, ids: Sequence[int], what: ServoQuantity) -> dict[int, ServoReading]:
-        """Reads servo by servo, a transaction per quantity; after a missing reply the servo is skipped."""
+        """Reads servo by servo, a transaction per quantity; after a missing reply the servo is skipped.
+
+        No servo is read after one whose reply is late: it is `awaited`.
+        """
         readings: dict[int, ServoReading] = {}
         for servo in ids:
             values: dict[ServoQuantity, int] = {}
@@ -222,6 +225,8 @@ class Lx16aBus:
                     voltage=None if millivolts is None else millivolts / 1000,
                     temperature=values.get(ServoQuantity.TEMPERATURE),
                 )
+            if self.exchange.awaited:
+                break
         return readings
 
     def supply(self) -> tuple[float | None, float | None]:

@@ -22,6 +22,7 @@ from support.real_time.servo_bench import (
 from hexapod_control.servos.bus import ff_frames
 from hexapod_control.servos.bus.bus_interface import PortGoneError
 from hexapod_control.servos.bus.serial_port import SerialPort
+from hexapod_control.servos.driver import driver
 from hexapod_control.servos.driver.bus_connection import MAX_BACK_OFF_S
 from hexapod_control.servos.driver.group.presence import PING_PERIOD_S
 from hexapod_control.servos.driver.telemetry import PlannerRequest, TorqueState
@@ -191,6 +192,30 @@ def test_servos_that_were_silent_answer_again_on_a_line_on_which_all_replies_are
     bench.pty.faults.late = 0.0
     bench.until(lambda: bench.driver.snapshot.planner_request is PlannerRequest.NOTHING, 6.0, "walks again")
     bench.assert_no_leap()
+
+
+@pytest.mark.parametrize(("protocol", "late"), [("dynamixel1", 0.04), ("lx16a", 0.03), ("feetech_st", 0.1)])
+def test_servos_are_armed_where_they_are_on_a_line_on_which_all_replies_are_late(armed, protocol, late):
+    bench = armed(protocol)
+    assert bench.driver.disarm() == ""
+    bench.pty.faults.late = late
+    bench.until(lambda: bench.driver.snapshot.counters.lateness > late, 4.0, "late replies")
+    assert bench.driver.arm() == ""
+    bench.until(bench.world.torques.all, SLACK, "torque on")
+
+
+def test_an_arming_that_took_too_long_does_not_switch_the_torque_on_afterwards(armed, monkeypatch):
+    bench = armed("lx16a")
+    assert bench.driver.disarm() == ""
+    monkeypatch.setattr(driver, "ANSWER_TIMEOUT_S", 0.3)
+    bench.pty.faults.late = 0.12
+    bench.until(lambda: bench.driver.snapshot.counters.lateness > 0.05, 4.0, "late replies")
+    assert "does not answer" in bench.driver.arm()
+    bench.during(3.0)  # longer than it takes
+    assert not bench.world.torques.any()
+    bench.pty.faults.late = 0.0
+    monkeypatch.undo()
+    bench.until(lambda: bench.driver.arm() == "", 4.0, "arming")
 
 
 # --- a silent servo -----------------------------------------------------------------------------------------

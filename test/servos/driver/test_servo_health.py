@@ -13,6 +13,7 @@ from support.scripted_bus import ScriptedBus, ScriptedDriver
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.servos.bus.bus_interface import BusCounters, BusTiming, ServoFault, ServoQuantity
 from hexapod_control.servos.bus.model_numbers import KnownModel, ModelCheck
+from hexapod_control.servos.driver.group.servo_group import READ_TRIES
 from hexapod_control.servos.driver.health.battery_monitor import BatteryMonitor
 from hexapod_control.servos.driver.health.escalation import SIT_TIMEOUT_S
 from hexapod_control.servos.driver.health.line_health import LineHealth
@@ -90,9 +91,47 @@ def test_a_few_servos_that_have_restarted_get_their_torque_again_where_they_are(
     rig.run(1.5)
     assert rig.driver.armed is not brown_out
     assert any("restarted without torque" in text for text in rig.texts()) is brown_out
+    assert any("had lost the torque: it is on again; check cables and plugs" in t for t in rig.texts()) is not brown_out
     energised = [servos for what, servos in rig.bus.sent[sent:] if what == "on"]
     assert sorted(energised) == ([] if brown_out else [(servo,) for servo in ids[:count]])
     assert not brown_out or {what for what, _ in rig.bus.sent[sent:]} == {"relax"}
+
+
+@pytest.mark.parametrize("outage", [0.3, 1.5])
+@pytest.mark.parametrize("cycles", [1, 3])
+def test_servos_that_come_back_without_torque_one_after_the_other_are_a_brown_out(rig, outage, cycles):
+    rig.bus.silent = set(rig.settings.ids)
+    rig.run(outage)
+    rig.bus.restart()
+    rig.bus.silent = set(rig.settings.ids)
+    sent = len(rig.bus.sent)
+    for servo in rig.settings.ids:
+        rig.bus.silent.discard(servo)
+        rig.run(0.02 * cycles)
+    rig.run(1.5)
+    assert not rig.driver.armed
+    assert any("as in a brown-out" in text for text in rig.texts())
+    assert {what for what, _ in rig.bus.sent[sent:]} == {"relax"}
+
+
+def test_a_servo_that_has_lost_its_torque_gets_it_only_where_its_position_is_known(rig):
+    """It sinks, and does not answer the reads before its torque would come on: it waits for its next ping."""
+    servo = rig.settings.ids[4]
+    rig.bus.silent = set(rig.settings.ids)
+    rig.run(0.3)
+    rig.bus.restart([servo])
+    torques, before = rig.bus.torques, len(rig.bus.energised)
+
+    def sinks_afterwards(ids):
+        rig.bus.unread = {servo: READ_TRIES}
+        rig.bus.move(servo, 200)
+        return torques(ids)
+
+    rig.bus.torques = sinks_afterwards
+    rig.run(2.5)
+    ((energised, goal, position),) = rig.bus.energised[before:]
+    assert (energised, goal) == (servo, pytest.approx(position, abs=1.0))
+    assert rig.driver.armed
 
 
 @pytest.mark.parametrize("count", [1, 18])

@@ -45,11 +45,12 @@ def test_a_brown_out_is_detected_and_the_servos_stay_off_until_armed_leg_by_leg(
     bench.assert_no_leap()
 
 
+@pytest.mark.parametrize("outage", [0.4, 1.5])
 @kinds
-def test_after_a_short_brown_out_no_goal_switches_the_torque_on_again(armed, protocol):
+def test_after_a_short_brown_out_no_goal_switches_the_torque_on_again(armed, protocol, outage):
     bench = armed(protocol)
     bench.world.power(4.0)
-    bench.during(0.4)
+    bench.during(outage)
     switched = len(bench.world.switched)
     bench.world.positions -= 0.3 * bench.world.scale.per_rad  # the robot sinks
     bench.world.power(11.1)

@@ -29,7 +29,7 @@ class ReceiverSide:
         self._node = node
         self._layout = JointLayout(robot)
         self._start = start
-        self._start_permission = echo
+        self._echo = echo
         self.twist = ZERO
         self.state = ""
         self.received = 0

@@ -8,6 +8,8 @@ the robot, which would then jump after it.
 from __future__ import annotations
 
 import time
+from collections import deque
+from typing import Any
 
 from sensor_msgs.msg import JointState
 
@@ -20,7 +22,10 @@ from hexapod_control.ros.qos import COMMAND
 TOPIC = "joint_targets"
 KINEMATICS = "inverse_kinematics"  # the node that publishes TOPIC
 ANSWERING = {KINEMATICS, UNKNOWN_NAME}  # nodes that answer, or are not discovered completely yet
-OBSERVERS = {"odometry", "recorder", "rosbag2_recorder", "web"}  # nodes that receive targets without moving the robot
+# Nodes that receive targets without moving the robot: of this package, recorders, displays, and the command ros2.
+OBSERVERS = {"odometry", "recorder", "web", "rosbag2_recorder", "rosbag2_transport", "foxglove_bridge", "rviz", "rviz2"}
+COMMAND_LINE = "_ros2cli"
+MAX_STAMPS = 1000  # that are remembered: 20 s
 REPORT_AFTER_S = 2.0 * DISCOVERY_TIME_S  # without an answer
 MAX_WAIT_S = 10.0  # for an answer: another node in place of KINEMATICS may not repeat the stamps
 
@@ -31,11 +36,17 @@ class StartPermission:
     def __init__(self, node: GuardedNode, output: PlannerOutput) -> None:
         """Subscribes to joint_targets."""
         self._node, self._output = node, output
+        self._subscription: Any = None  # Any: rclpy's subscriptions have no types
+        self.reset()
+
+    def reset(self) -> None:
+        """Withdraws the permission, as the torque is off: nodes may end meanwhile, and the robot be moved by hand."""
         self._joints: Array | None = None  # (n, 3) [rad] the target
-        self._stamps: set[tuple[int, int]] = set()  # of the target, each time it was sent
+        self._stamps: deque[tuple[int, int]] = deque(maxlen=MAX_STAMPS)  # of the target, each time it was sent
         self._first = 0.0  # [s] steady time at which it was sent first
-        self._is_answered = False
-        self._subscription = node.create_subscription(JointState, TOPIC, self._on_joint_targets, COMMAND)
+        self._is_answered = self._is_final = False
+        if self._subscription is None:
+            self._subscription = self._node.create_subscription(JointState, TOPIC, self._on_joint_targets, COMMAND)
 
     def is_granted(self, joints: Array) -> bool:
         """Whether the planner may move the robot: a target was answered, or nothing that moves it would answer.
@@ -43,27 +54,28 @@ class StartPermission:
         Until then, publishes the first measured joints (n, 3) [rad] as a target. Not the newest ones: a robot that
         follows its measured joints under load sinks.
         """
-        if self._subscription is None:
+        if self._is_final:
             return True
         now = time.monotonic()
         if self._joints is None:
             self._joints, self._first = joints, now
         if self._is_answered or not self._awaits_answer(now - self._first):
             self._node.destroy_subscription(self._subscription)
-            self._subscription = None
+            self._subscription, self._is_final = None, True
             return True
         if now - self._first > REPORT_AFTER_S:
             text = f"no joint_targets follow joint_motion, so the robot stays as it is: start {KINEMATICS}"
             self._node.report("unheard", ReportLevel.WARNING, text)
         stamp = self._node.get_clock().now().to_msg()
-        self._stamps.add((stamp.sec, stamp.nanosec))
+        self._stamps.append((stamp.sec, stamp.nanosec))
         self._output.publish_joint_motion(self._joints, stamp)
         return False
 
     def _awaits_answer(self, waited: float) -> bool:
         """Whether a node may still answer, after `waited` [s]; if not, another program moves the robot."""
-        receivers = {info.node_name for info in self._node.get_subscriptions_info_by_topic("foot_targets")} - OBSERVERS
-        may_answer = self._node.count_publishers(TOPIC) > 0 or not receivers.isdisjoint(ANSWERING)
+        names = {info.node_name for info in self._node.get_subscriptions_info_by_topic("foot_targets")}
+        receivers = {name for name in names - OBSERVERS if not name.startswith(COMMAND_LINE)}
+        may_answer = self._subscription.get_publisher_count() > 0 or not receivers.isdisjoint(ANSWERING)
         return not receivers or (may_answer and waited <= MAX_WAIT_S)
 
     def _on_joint_targets(self, message: JointState) -> None:

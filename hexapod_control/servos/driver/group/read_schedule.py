@@ -27,7 +27,7 @@ class ReadSchedule:
         busy = health.read + health.turnarounds * TURNAROUND_S
         self._health_period = max(1.0 / (MAX_HEALTH_RATE_HZ * count), busy / MAX_HEALTH_SHARE)  # [s] between servos
         self._turn = self._health = self._ping = 0
-        self._pinged: list[int] = []  # their answer may still come
+        self._pinged: list[int] = []  # servos whose reply to a ping may still come
         self._health_due = self._supply_due = -math.inf
 
     def motion(self) -> list[list[int]]:
@@ -55,7 +55,7 @@ class ReadSchedule:
         return self._pinged
 
     def was_pinged(self) -> None:
-        """Records that the servos of `pings` have answered or not: no answer is awaited any more."""
+        """Ends a ping: no reply to it is awaited any more."""
         self._pinged = []
 
     def _next_pings(self, now: float) -> list[int]:

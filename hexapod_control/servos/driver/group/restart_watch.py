@@ -1,4 +1,4 @@
-"""Withholds goals from servos that were silent at the same time, until they report that their torque is still on.
+"""Withholds goals from servos that were silent at the same time, until they have reported whether their torque is on.
 
 After a short loss of power, a goal would switch the torque of many servos on at any position.
 """
@@ -6,6 +6,8 @@ After a short loss of power, a goal would switch the torque of many servos on at
 from __future__ import annotations
 
 from hexapod_control.servos.driver.group.servo_group import ServoGroup
+
+MAX_MISSING_SHARE = 0.5  # of the servos, that have not reported: more may all have lost their power
 
 
 class RestartWatch:
@@ -32,14 +34,18 @@ class RestartWatch:
         return index in self._doubtful
 
     def check(self, group: ServoGroup) -> list[int]:
-        """Reads the torque of servos that may have restarted and respond again. Returns those found without torque."""
+        """Reads the torque of servos that may have restarted and respond again.
+
+        Returns those found without torque since the last `forget`. Servos that are still silent do not delay the end
+        once at least half of all have reported: they start at their position when they are back.
+        """
         if group.quiet:
             return sorted(self._without_torque)
         present = [i for i in sorted(self._doubtful) if not group.presence.quarantined(i)]
         states = group.torques(present)
         self._doubtful -= states.keys()
-        if not set(present) - states.keys():
-            self._doubtful.clear()  # missing servos start at their position when they are back
+        if not set(present) - states.keys() and len(self._doubtful) <= MAX_MISSING_SHARE * len(group.ids):
+            self._doubtful.clear()
         self._without_torque |= {index for index, on in states.items() if not on}
         return sorted(self._without_torque)
 

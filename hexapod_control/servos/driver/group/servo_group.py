@@ -32,7 +32,7 @@ from hexapod_control.servos.settings.joint_calibration import UnitConverter
 from hexapod_control.servos.settings.servo_section import ServoSettings
 
 READ_TRIES = 3  # of a complete read
-MAX_ROUNDS = 10  # of a complete read without a new answer, while replies are late
+MAX_ROUNDS = 10  # in a row without a new answer, while replies are late
 QUIET_CYCLES = 3.0  # without any answer, after which goals are withheld
 MIN_QUIET_S = 0.1  # at least
 SCHEDULING_SLACK_S = 0.02  # between the last answers of servos that lose power together
@@ -231,7 +231,8 @@ class ServoGroup:
                 break
         return returned
 
-    def _read_motion(self, indices: list[int]) -> list[int]:
+    def _read_motion(self, indices: list[int], *, pinging: bool = False) -> list[int]:
+        """Reads servos. Returns those that came back; a servo that did so in the same ping before is not missed."""
         answers = self._bus.read([self.ids[i] for i in indices], self._bus.can_read & MOTION)
         returned = []
         for i in indices:
@@ -239,7 +240,7 @@ class ServoGroup:
             if self._take(i, answers.get(self.ids[i])):
                 if was_away:
                     returned.append(i)
-            elif self.ids[i] not in self._bus.awaited:
+            elif self.ids[i] not in self._bus.awaited and (was_away or not pinging):
                 self.presence.missed(i)
         return returned
 
@@ -248,7 +249,7 @@ class ServoGroup:
         if not chosen:
             return []
         bad = self._bus.counters.bad
-        returned = self._read_motion(chosen)
+        returned = self._read_motion(chosen, pinging=True)
         if not self._bus.awaited:
             self._schedule.was_pinged()
         if len(chosen) == 1:

@@ -81,6 +81,7 @@ def test_answers_to_targets_of_another_planner_do_not_count(rig):
         (["inverse_kinematics"], 0, True),
         (["_NODE_NAME_UNKNOWN_", "own_kinematics"], 0, True),  # its name is not discovered yet
         (sorted(OBSERVERS), 0, True),  # the others are not discovered yet
+        (["foxglove_bridge", "rosbag2_recorder", "_ros2cli_77"], 0, True),
         (["own_kinematics"], 1, True),
         (["own_kinematics", "odometry"], 0, False),  # moves the robot without joint_targets
     ],
@@ -103,6 +104,21 @@ def test_targets_without_an_answer_are_reported_after_four_seconds_and_the_robot
     assert text == "no joint_targets follow joint_motion, so the robot stays as it is: start inverse_kinematics"
     assert not rig.is_granted(after=MAX_WAIT_S - 4.3)
     assert rig.is_granted(after=0.3) and MAX_WAIT_S == 10.0
+
+
+def test_after_torque_off_the_permission_is_given_anew_for_the_pose_then(rig):
+    rig.is_granted(STANDING)
+    rig.permission.reset()
+    rig.is_granted(STANDING + 0.1)
+    assert rig.layout.joints(rig.sent[-1]) == pytest.approx(STANDING + 0.1)
+    rig.answer(rig.sent[0].header.stamp)  # of the pose before
+    assert not rig.is_granted()
+    rig.answer(rig.sent[-1].header.stamp)
+    assert rig.is_granted()
+    rig.permission.reset()
+    assert not rig.is_granted()
+    rig.answer(rig.sent[-1].header.stamp)
+    assert rig.is_granted()
 
 
 def test_without_a_node_that_moves_it_the_robot_stays_as_it_is(monkeypatch):
