@@ -6,13 +6,12 @@ can also reach each other by DDS, and removes a name with its process, however t
 
 from __future__ import annotations
 
-import os
 import socket
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-from hexapod_control.nodes.announcements.node_presence import NodePresence
+from hexapod_control.nodes.announcements.node_presence import NodePresence, domain
 from hexapod_control.ros.monitoring.graph_identity import machine
 
 SOCKETS = Path("/proc/net/unix")
@@ -27,7 +26,7 @@ def announce(node: NodePresence) -> Iterator[None]:
 
     A node whose name is too long for a socket, about 50 characters with its namespace, is left to DDS.
     """
-    fields = (PREFIX, _domain(), str(node.process), repr(node.started), node.graph, node.node)
+    fields = (PREFIX, domain(), str(node.process), repr(node.started), node.graph, node.node)
     with ExitStack() as stack:
         with suppress(OSError):  # no sockets here, or the name is too long or taken by another object of this process
             announcement = stack.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM))
@@ -45,16 +44,12 @@ def running(namespace: str) -> list[NodePresence]:
     return [node for node in found if node is not None and node.node.rpartition("/")[0] == namespace.rstrip("/")]
 
 
-def _domain() -> str:
-    return os.environ.get("ROS_DOMAIN_ID") or "0"
-
-
 def _parsed(name: str) -> NodePresence | None:
     """A node of this domain from the name of its socket; None for any other name."""
     prefix, *fields = name.lstrip("@").split(SEPARATOR)
     try:
-        domain, process, started, graph, node = fields
+        its_domain, process, started, graph, node = fields
         found = NodePresence(node, graph, socket.gethostname(), machine(), int(process), float(started), 0.0)
     except ValueError:
         return None
-    return found if prefix == PREFIX and domain == _domain() else None
+    return found if prefix == PREFIX and its_domain == domain() else None

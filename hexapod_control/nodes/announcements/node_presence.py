@@ -16,6 +16,11 @@ from hexapod_control.ros.monitoring.graph_identity import machine, started_at, s
 SIMULTANEOUS_S = 2.0  # starts on different machines that are closer together cannot be ordered
 
 
+def domain() -> str:
+    """Returns the ROS domain of this process."""
+    return os.environ.get("ROS_DOMAIN_ID") or "0"
+
+
 class NodePresence(NamedTuple):
     """A running node of a robot."""
 
@@ -70,9 +75,8 @@ class NodePresence(NamedTuple):
     @property
     def refusal(self) -> str:
         """Why a younger graph may not drive."""
-        domain = os.environ.get("ROS_DOMAIN_ID", "0")
         return (
-            f"refuses to drive: {self.node} of another robot runs in this namespace and in ROS_DOMAIN_ID {domain}, "
+            f"refuses to drive: {self.node} of another robot runs in this namespace and in ROS_DOMAIN_ID {domain()}, "
             f"on host {self.host!r:.80}, process {self.process}: stop that one, or start this one with another "
             "ROS_DOMAIN_ID or with namespace:=NAME (hexapod sim: --namespace NAME)"
         )

@@ -135,10 +135,10 @@ class DriverCycle:
             joints = group.readings.joint_angles()
             if joints is not None:
                 self._follower.start(joints)
-            self._restart(group, without_torque, unread)
+            self._resume_all(group, without_torque, unread)
             self._restarts.forget()
 
-    def _restart(self, group: ServoGroup, without_torque: list[int], unread: list[int]) -> None:
+    def _resume_all(self, group: ServoGroup, without_torque: list[int], unread: list[int]) -> None:
         """Switches the torque of a few servos on again; those whose position is not known once they answer a ping."""
         for index in without_torque:
             if index in unread:
@@ -146,7 +146,9 @@ class DriverCycle:
             else:
                 self._resume(group, index)
         if without_torque:
-            text = f"{group.describe(without_torque)} had lost the torque: it is on again; check cables and plugs"
+            text = (
+                f"{group.describe(without_torque)} had lost the torque: it is switched on again; check cables and plugs"
+            )
             self.note("restart", text)
 
     def _resume(self, group: ServoGroup, index: int) -> None:

@@ -36,7 +36,7 @@ class StartPermission:
     def __init__(self, node: GuardedNode, output: PlannerOutput) -> None:
         """Subscribes to joint_targets."""
         self._node, self._output = node, output
-        self._subscription: Any = None  # Any: rclpy's subscriptions have no types
+        self._subscription: Any = None  # None: the permission is granted. Any: rclpy's subscriptions have no types
         self.reset()
 
     def reset(self) -> None:
@@ -44,7 +44,7 @@ class StartPermission:
         self._joints: Array | None = None  # (n, 3) [rad] the target
         self._stamps: deque[tuple[int, int]] = deque(maxlen=MAX_STAMPS)  # of the target, each time it was sent
         self._first = 0.0  # [s] steady time at which it was sent first
-        self._is_answered = self._is_final = False
+        self._is_answered = False
         if self._subscription is None:
             self._subscription = self._node.create_subscription(JointState, TOPIC, self._on_joint_targets, COMMAND)
 
@@ -54,14 +54,14 @@ class StartPermission:
         Until then, publishes the first measured joints (n, 3) [rad] as a target. Not the newest ones: a robot that
         follows its measured joints under load sinks.
         """
-        if self._is_final:
+        if self._subscription is None:
             return True
         now = time.monotonic()
         if self._joints is None:
             self._joints, self._first = joints, now
         if self._is_answered or not self._awaits_answer(now - self._first):
             self._node.destroy_subscription(self._subscription)
-            self._subscription, self._is_final = None, True
+            self._subscription = None
             return True
         if now - self._first > REPORT_AFTER_S:
             text = f"no joint_targets follow joint_motion, so the robot stays as it is: start {KINEMATICS}"

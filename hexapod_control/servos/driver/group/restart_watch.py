@@ -5,9 +5,8 @@ After a short loss of power, a goal would switch the torque of many servos on at
 
 from __future__ import annotations
 
+from hexapod_control.servos.driver.group.read_schedule import BROWN_OUT_SHARE
 from hexapod_control.servos.driver.group.servo_group import ServoGroup
-
-MAX_MISSING_SHARE = 0.5  # of the servos, that have not reported: more may all have lost their power
 
 
 class RestartWatch:
@@ -36,17 +35,18 @@ class RestartWatch:
     def check(self, group: ServoGroup) -> list[int]:
         """Reads the torque of servos that may have restarted and respond again.
 
-        Returns those found without torque since the last `forget`. Servos that are still silent do not delay the end
-        once at least half of all have reported: they start at their position when they are back.
+        Returns those found without torque since the last `forget`. Servos that are still silent delay the end only as
+        long as with them so many may be without torque that it is a brown-out; later they start at their position.
         """
         if group.quiet:
             return sorted(self._without_torque)
         present = [i for i in sorted(self._doubtful) if not group.presence.quarantined(i)]
         states = group.torques(present)
         self._doubtful -= states.keys()
-        if not set(present) - states.keys() and len(self._doubtful) <= MAX_MISSING_SHARE * len(group.ids):
-            self._doubtful.clear()
         self._without_torque |= {index for index, on in states.items() if not on}
+        may_lack_torque = len(self._doubtful | self._without_torque)
+        if not set(present) - states.keys() and may_lack_torque < BROWN_OUT_SHARE * len(group.ids):
+            self._doubtful.clear()
         return sorted(self._without_torque)
 
     def forget(self) -> None:
