@@ -103,14 +103,19 @@ def robot() -> int:
 
 
 def witness(path: str) -> int:
-    """Writes a line with steady time [s], x, y [m], yaw [rad] of the truth and gait_state, 20 times a second."""
+    """Writes a line with steady time [s], x, y [m], yaw [rad] of the truth and gait_state, 20 times a second.
+
+    Nothing is written while no truth arrives: a simulation without processor time is not a robot that stands still.
+    """
     from hexapod_control.clients.connection_options import ConnectionOptions
     from hexapod_control.clients.robot_client import SimulationClient
 
     with SimulationClient(ConnectionOptions()) as watcher, Path(path).open("w") as file:
+        written = 0
         while True:
             watcher.spin(STEP)
-            if len(watcher.truth):
+            if len(watcher.truth) > written:
+                written = len(watcher.truth)
                 file.write(json.dumps([time.monotonic(), *watcher.truth.last.pose, watcher.state]) + "\n")
                 file.flush()
 
