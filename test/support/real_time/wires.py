@@ -105,8 +105,9 @@ class Launched:
         self.bench.until(lambda: self.bench.call(Trigger, service).success, START, service)
 
     def stand(self):
+        """Stands up; with a stream of commands from before, the robot walks at once."""
         self._begin()
-        self.bench.until(lambda: self._is_in_state("standing"), RISING, "standing")
+        self.bench.until(lambda: self._is_in_state("standing", "walking"), RISING, "standing")
 
     def _begin(self):
         """Repeats the request until the planner accepts: it may learn later than the test that the servos are armed."""
