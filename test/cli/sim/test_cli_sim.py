@@ -102,7 +102,7 @@ def ratios(text):
 @pytest.mark.physics
 @pytest.mark.gl
 def test_the_demonstration_follows_its_commands_and_leaves_no_process(start, tmp_path):
-    """Twice as fast as real time: the world waits for its controller, so that a busy machine changes no figure."""
+    """Twice as fast as real time. The world waits for its controller, but not for the operator, who can be late."""
     film = tmp_path / "run.png"
     command = start("--demo", "--segment", "2", "--speed", "2", "--record", str(film))
     assert command.end() == 0, command.text
