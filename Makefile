@@ -20,10 +20,9 @@ SHELL := /bin/bash
 
 PYTHON ?= python3
 WORKERS ?= 2
-# Tests that wait take a fifth of a core each, heavy ones half of one: more at once are not faster on two cores, but come
-# late more often. test/conftest.py has ROS domains for six workers.
-WAITERS ?= 5
-STARTERS ?= 3
+# Tests that wait take a fifth of a core each, heavy ones half of one; test/conftest.py has ROS domains for six workers.
+WAITERS ?= 6
+STARTERS ?= 4
 ARGS ?=
 REQUIRE_ALL ?=
 export REQUIRE_ALL
