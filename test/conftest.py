@@ -17,7 +17,7 @@ import pytest
 
 from hexapod_control.config.robots import saved_capabilities
 
-pytest_plugins = ["support.repetition"]
+pytest_plugins = ["support.suite.repetition"]
 
 MAX_WORKERS, DOMAINS = 6, 16  # workers that never share a domain, and domains of each; Linux supports ids up to 101
 RUN = int(os.environ.get("PYTEST_XDIST_TESTRUNUID", "0"), 16) or random.SystemRandom().randrange(DOMAINS)

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.drives import ROBOTS as SUITE_ROBOTS
 from support.paths import ROOT
+from support.suite.soak import cases
 
 from hexapod_control.config.motions.motion_keys import EVERY, keys
 from hexapod_control.config.motions.motion_library import MotionFileError, known_motions, load_motion, request
@@ -45,13 +46,12 @@ def steps(*lines):
 # --- those that come with the package -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("robot", ROBOTS.values(), ids=lambda robot: robot.name)
-@pytest.mark.parametrize("name", known_motions())
+@pytest.mark.parametrize(("name", "robot"), cases(known_motions(), ROBOTS))
 def test_every_shipped_motion_passes_its_rehearsal_on_every_robot(name, robot):
-    motion = load_motion(name, robot)
+    motion = load_motion(name, ROBOTS[robot])
     assert motion.name == name
     assert motion.description.endswith(".")
-    assert MotionRehearsal(robot, motion).finish().duration > 0.5
+    assert MotionRehearsal(ROBOTS[robot], motion).finish().duration > 0.5
 
 
 def test_the_standard_motions_are_shipped():

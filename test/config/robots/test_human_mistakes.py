@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import json
 import math
-import os
 import random
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.suite.soak import SOAK
 
 from hexapod_control.config.document import plain, read
 from hexapod_control.config.errors import RobotFileError
@@ -22,7 +22,6 @@ Data = dict[str, Any]
 Mutation = tuple[str, Callable[[Data], None], tuple[str, ...]]
 """What is wrong, how it gets into the data of a file, and the ends of keys of which one must be named."""
 
-SOAK = bool(os.environ.get("HEXAPOD_SOAK"))
 # Robots with all of them, and mistakes of each other robot.
 ALL_MISTAKES, SAMPLE = (("article", "phantomx"), 15) if SOAK else (("phantomx",), 8)
 LENGTHS = ("coxa.length", "femur.length", "tibia.length")

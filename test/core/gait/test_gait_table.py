@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 from support.drives import DIRECTIONS, GAITS, ROBOTS, drive, fitting, robot, standing_planner
 from support.robots.other_robots import around, in_rows, mirrored, reordered
+from support.suite.soak import cases
 
 from hexapod_control.core.gait.gait_table import Gait, derived_gaits
 from hexapod_control.core.gait.leg_sides import leg_sides
@@ -84,8 +85,7 @@ def test_the_mirror_image_of_a_robot_has_mirrored_gaits(counts):
             assert image[name].lift_off == pytest.approx([(phase + by) % 1.0 for phase in row.lift_off], abs=1e-12)
 
 
-@pytest.mark.parametrize("name", ROBOTS)
-@pytest.mark.parametrize("gait", GAITS)
+@pytest.mark.parametrize(("name", "gait"), cases(ROBOTS, GAITS))
 def test_names_and_order_of_the_legs_change_no_foot_trajectory(name, gait):
     machine = robot(name)
     order = shuffled(6, 2)

@@ -1,7 +1,6 @@
 """Any command or motion at any time: joint limits, support, clearances, and the last command is reached."""
 
 import math
-import os
 from dataclasses import replace
 
 import numpy as np
@@ -9,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.drives import DT, GAITS, ROBOTS, robot, standing_planner
+from support.suite.soak import SOAK
 
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
@@ -37,7 +37,7 @@ from hexapod_control.core.planner.tick_limiter import MIN_LEG_GAP_M, SPIN_UP_TIM
 from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
 from hexapod_control.core.workspace.swing_limits import SPEED_SHARE
 
-EXAMPLES = 1000 if os.environ.get("HEXAPOD_SOAK") else 7  # per robot, of ten interruptions each
+EXAMPLES = 1000 if SOAK else 5  # per robot, of ten interruptions each
 ON_FEET = (RobotState.STANDING, RobotState.WALKING, RobotState.MOVING)
 LONGEST = 60.0  # [s] until the last command is fulfilled
 

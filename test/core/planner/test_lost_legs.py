@@ -7,6 +7,7 @@ from functools import cache
 import numpy as np
 import pytest
 from support.drives import DT, ROBOTS, drive, robot, standing_planner, walk_state
+from support.suite.soak import cases
 
 from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.kinematics.leg_clearance import LegNeighbours
@@ -19,8 +20,8 @@ from hexapod_control.core.posture.walking_legs import WalkingLegs
 from hexapod_control.core.statics.static_stability import center_of_mass
 from hexapod_control.core.workspace.swing_limits import SPEED_SHARE
 
+PAIRS = (("left_middle", "right_middle"), ("left_rear", "right_front"))
 LONGEST = 600  # ticks until a leg is folded or back
-LEGS = [(name, leg) for name in ROBOTS for leg in ("left_front", "right_middle", "left_rear")]
 
 
 def ticks_of_change(planner):
@@ -64,7 +65,7 @@ class Laws:
         self.least_margin = min(self.least_margin, plan.margin)
 
 
-@pytest.mark.parametrize(("name", "leg"), LEGS)
+@pytest.mark.parametrize(("name", "leg"), cases(ROBOTS, ("left_front", "right_middle", "left_rear")))
 def test_a_walking_robot_folds_any_leg_continues_and_restores_it_without_tipping_or_a_jump(name, leg):
     planner = standing_planner(name)
     row, usual, gait = planner.robot.leg_names.index(leg), planner.view.maxima(), planner.view.active_gait
@@ -92,8 +93,7 @@ def test_a_walking_robot_folds_any_leg_continues_and_restores_it_without_tipping
     assert laws.least_margin > 0.002
 
 
-@pytest.mark.parametrize("name", ROBOTS)
-@pytest.mark.parametrize("direction", [(1, 0, 0), (0, -1, 0), (-1, 0, 0), (0, 0, 1)])
+@pytest.mark.parametrize(("name", "direction"), cases(ROBOTS, [(1, 0, 0), (0, -1, 0), (-1, 0, 0), (0, 0, 1)]))
 def test_on_five_legs_the_feet_stay_planted_in_the_world_and_support_the_robot_at_top_speed(name, direction):
     planner = on_five(name, "left_front")
     laws, top = Laws(planner), planner.view.maxima()
@@ -115,8 +115,7 @@ def test_on_five_legs_the_feet_stay_planted_in_the_world_and_support_the_robot_a
     assert not walk_state(planner).at_rest
 
 
-@pytest.mark.parametrize("name", ROBOTS)
-@pytest.mark.parametrize("pair", [("left_middle", "right_middle"), ("left_rear", "right_front")])
+@pytest.mark.parametrize(("name", "pair"), cases(ROBOTS, PAIRS))
 def test_without_two_opposite_legs_the_robot_crawls_and_then_restores_them_one_after_the_other(name, pair):
     planner = standing_planner(name)
     laws = Laws(planner)

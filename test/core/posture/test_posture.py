@@ -13,6 +13,7 @@ from support.drives import (
     robot,
     standing_planner,
 )
+from support.suite.soak import cases
 
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose, Placement
 from hexapod_control.core.kinematics.leg_kinematics import forward
@@ -76,8 +77,7 @@ def test_standing_up_from_every_in_limit_pose_has_no_joint_step(name):
         assert planner.step(DT).margin > 0.0
 
 
-@pytest.mark.parametrize("gait", GAITS)
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize(("name", "gait"), cases(ROBOTS, GAITS))
 def test_sitting_down_from_walking_comes_to_rest_first_and_ends_on_the_belly(name, gait):
     planner = standing_planner(name, gait)
     plans = list(drive(planner, Twist(0.02, 0.01, 0.05), 4.0))
@@ -287,8 +287,7 @@ def test_the_body_takes_poses_while_feet_stay_and_while_walking(name):
             assert placement.to_footprint(*centre)[2] == pytest.approx(robot(name).foot_radius, abs=1e-9)
 
 
-@pytest.mark.parametrize("gait", GAITS)
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize(("name", "gait"), cases(ROBOTS, GAITS))
 def test_in_a_pose_to_one_side_strides_are_short_enough_for_static_stability(name, gait):
     """Every gait meets every pose and every command twice; together the gaits meet every pair of them."""
     poses = (BodyPose(x=0.03), BodyPose(x=-0.03), BodyPose(y=0.03), BodyPose(x=0.02, y=0.02))

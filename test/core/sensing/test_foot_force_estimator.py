@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from support.drives import robot
+from support.suite.soak import cases
 
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.robots.urdf import urdf
@@ -93,8 +94,7 @@ def guess(name):
     return joint.stall_torque / joint.no_load_speed, 0.02 * joint.stall_torque / joint.no_load_speed
 
 
-@pytest.mark.parametrize("factors", [(1.0, 1.0), (0.0, 1.0), (1.6, 0.5), (0.7, 3.0)])
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(("name", "factors"), cases(NAMES, [(1.0, 1.0), (0.0, 1.0), (1.6, 0.5), (0.7, 3.0)]))
 def test_the_foot_forces_are_estimated_for_any_torque_coefficients(name, factors):
     damping, inertia = guess(name)
     legs = Legs(name, factors[0] * damping, factors[1] * inertia)

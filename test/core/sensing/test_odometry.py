@@ -15,6 +15,7 @@ from support.drives import (
     robot,
     standing_planner,
 )
+from support.suite.soak import cases
 
 from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.kinematics.leg_kinematics import forward, inverse
@@ -50,17 +51,14 @@ def walked(machine, gait, direction):
     return truth, odometry.pose, math.hypot(truth.x, truth.y) + 0.3 * abs(truth.yaw) + 0.05, spun
 
 
-@pytest.mark.parametrize("direction", DIRECTIONS)
-@pytest.mark.parametrize("gait", GAITS)
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize(("name", "gait", "direction"), cases(ROBOTS, GAITS, DIRECTIONS))
 def test_odometry_from_planned_joints_with_point_feet_is_the_commanded_pose(name, gait, direction):
     truth, estimate, distance, _ = walked(replace(robot(name), foot_radius=0.0), gait, direction)
     assert math.dist(estimate[:2], truth[:2]) < 0.002 * distance
     assert abs(wrap(estimate.yaw - truth.yaw)) < 0.006  # after more than half a turn
 
 
-@pytest.mark.parametrize("direction", DIRECTIONS)
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize(("name", "direction"), cases(ROBOTS, DIRECTIONS))
 def test_on_ball_feet_the_error_is_at_most_the_rolling_that_the_plan_neglects(name, direction):
     truth, estimate, distance, spun = walked(robot(name), "tripod", direction)
     assert math.dist(estimate[:2], truth[:2]) < spun + 0.002 * distance
@@ -85,9 +83,7 @@ def turned(axis, angle):
     return matrix
 
 
-@pytest.mark.parametrize("lean", [0.0, 0.06])
-@pytest.mark.parametrize("direction", DIRECTIONS)
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize(("name", "direction", "lean"), cases(ROBOTS, DIRECTIONS, [0.0, 0.06]))
 def test_odometry_on_rolling_ball_feet_is_accurate_to_a_thousandth(name, direction, lean):
     """The ball is at rest where it touches: its centre moves with the tibia's angular velocity x (0, 0, radius)."""
     machine, odometry, steps = robot(name), Odometry(robot(name)), 200

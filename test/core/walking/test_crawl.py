@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from support.drives import DIRECTIONS, DT, drive, fitting, random_drive, standing_planner, walk_state
 from support.robots.other_robots import around, four_legs, in_rows, reordered
+from support.suite.soak import cases
 
 from hexapod_control.core.gait.gait_clock import GaitClock
 from hexapod_control.core.gait.leg_sides import leg_sides
@@ -49,8 +50,7 @@ def test_the_crawl_does_not_depend_on_names_and_order_of_the_legs():
     assert again.lift_off == tuple(row.lift_off[old] for old in order) and again.sway == pytest.approx(row.sway)
 
 
-@machines
-@pytest.mark.parametrize("direction", DIRECTIONS)
+@pytest.mark.parametrize(("machine", "direction"), cases(MACHINES.values(), DIRECTIONS))
 def test_at_full_speed_three_feet_always_support_the_robot_with_margin(machine, direction):
     planner = standing_planner(machine)
     limits = np.array([[joint.no_load_speed for joint in leg.joints] for leg in machine.legs])

@@ -1,18 +1,18 @@
 """Robots of other builds than the shipped ones, from test/data/robots: top speeds, and legs that keep apart."""
 
 import math
-import os
 
 import pytest
 from support.drives import DT, robot, standing_planner
 from support.paths import DATA
+from support.suite.soak import some
 
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.planner.tick_plan import RobotState
 from hexapod_control.core.workspace.capabilities import Capabilities
 
 FILES = {path.stem: path for path in sorted((DATA / "robots").glob("*.yaml"))}
-CHECKED = FILES if os.environ.get("HEXAPOD_SOAK") else ("rows_12", "wide_6")  # two that blocked themselves before
+CHECKED = some(FILES, "rows_12", "wide_6")  # two that blocked themselves before
 AXES = (Twist(1.0, 0.0, 0.0), Twist(0.0, 1.0, 0.0), Twist(0.0, 0.0, 1.0))
 SECONDS = 8.0  # to reach a top speed, or to stand on all feet after legs have blocked each other
 REST_S = 20.0  # to return all feet to their neutral footholds: long legs stride far from them

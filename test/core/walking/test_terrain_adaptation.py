@@ -1,7 +1,6 @@
 """Feet that follow uneven ground and a body kept level: in pure kinematics, then in physics."""
 
 import math
-import os
 import random
 from functools import cache
 from itertools import combinations
@@ -9,6 +8,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 from support.drives import DT, robot, standing_planner, walk_state
+from support.suite.soak import SOAK, cases
 
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.robots.urdf import urdf
@@ -29,7 +29,7 @@ from hexapod_control.sim.simulation import Simulation
 from hexapod_control.sim.world_settings import WorldSettings
 
 NAMES = ("phantomx", "article")
-SEEDS = range(5 if os.environ.get("HEXAPOD_SOAK") else 2)  # of random contacts
+SEEDS = range(5 if SOAK else 2)  # of random contacts
 MAX_TILT = math.radians(10.0)
 MAX_LIFT_OFF_DELAY, WAITING_SHARE = 0.15, 0.3  # of a cycle; of the speed
 EARLIEST_TOUCH_DOWN, TERRAIN_TOLERANCE, MAX_OFFSET_SHARE = 0.5, 0.003, 0.4  # progress; [m]; of the walk height
@@ -89,8 +89,7 @@ def walk(planner, seconds, heights=(0.0,) * 6, command=FORWARD):
         yield step(planner, on_plane(planner, heights), command, sensor)
 
 
-@pytest.mark.parametrize("adaptation", [FEET, LEVEL, Adaptation(True, True)])
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(("name", "adaptation"), cases(NAMES, [FEET, LEVEL, Adaptation(True, True)]))
 def test_without_a_sensor_the_walk_is_bit_identical_to_the_one_without_adaptation(name, adaptation):
     plain, other = standing_planner(name), adaptive_planner(name, adaptation)
     for k in range(400):
@@ -118,8 +117,7 @@ def assert_planted_feet_are_one_rigid_body(planner, before, twist):
         assert abs(math.dist(p, r) - math.dist(q, s)) < 1e-5
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(("seed", "name"), cases(SEEDS, NAMES))
 def test_soak_of_any_contacts_with_which_no_joint_is_too_fast_and_three_feet_stand(name, seed):
     """Contacts at random: speed and acceleration of every joint, planned support, reach, planted feet."""
     planner, rng = adaptive_planner(name), random.Random(seed)
@@ -328,9 +326,9 @@ def level(planner, slope, seconds, command=FORWARD):
     return tilts
 
 
-@pytest.mark.parametrize("command", [ZERO, FORWARD], ids=["standing", "walking"])
-@pytest.mark.parametrize("slope", [(0.05, 0.0), (0.0, -0.06), (-0.04, 0.04)])
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    ("name", "slope", "command"), cases(NAMES, [(0.05, 0.0), (0.0, -0.06), (-0.04, 0.04)], [ZERO, FORWARD])
+)
 def test_the_body_becomes_level_on_a_tilted_plane(name, slope, command):
     planner = adaptive_planner(name, LEVEL)
     assert math.hypot(*level(planner, slope, 8.0, command)[-1]) < math.radians(0.3)

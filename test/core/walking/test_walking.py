@@ -1,7 +1,6 @@
 """The kinematic contract of walking, for every robot file, gait and kind of motion."""
 
 import math
-import os
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
@@ -21,6 +20,7 @@ from support.drives import (
     standing_planner,
     walk_state,
 )
+from support.suite.soak import SOAK, cases
 
 from hexapod_control.core.gait.gait_table import AUTO, Gait
 from hexapod_control.core.gait.swing_trajectory import lift, smooth_travel
@@ -45,7 +45,6 @@ FAR = 10.0  # [m] every gap between legs is measured
 # [m] narrowest gap at full speed. The article's hips are 7 cm apart and its strides as long as stance regions allow
 # that come within 1 cm of each other.
 FLOOR = {"phantomx": TIBIA_CLEARANCE, "article": 0.008}
-SOAK = bool(os.environ.get("HEXAPOD_SOAK"))
 SEEDS, TICKS = (24, 10_000) if SOAK else (2, 1_500)
 
 
@@ -69,9 +68,7 @@ def assert_feet_follow_the_twist(before: TickPlan, after: TickPlan, dt: float) -
         assert step.residual < 1e-9
 
 
-@pytest.mark.parametrize("direction", DIRECTIONS)
-@pytest.mark.parametrize("gait", GAITS)
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize(("name", "gait", "direction"), cases(ROBOTS, GAITS, DIRECTIONS))
 def test_at_full_speed_planted_feet_stay_fixed_in_the_world_legs_apart_and_the_robot_in_balance(name, gait, direction):
     planner = standing_planner(name, gait)
     command = fitting(planner, DIRECTIONS[direction], 1.0, gait)
@@ -110,8 +107,7 @@ def test_the_changing_twist_of_an_operator_moves_no_planted_foot(name):
         assert_feet_follow_the_twist(before, after, DT)
 
 
-@pytest.mark.parametrize("gait", GAITS)
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize(("name", "gait"), cases(ROBOTS, GAITS))
 def test_feet_leave_and_land_at_rest_over_the_ground(name, gait):
     """At touch-down and lift-off: vertical speed x swing time / lift <= 0.05, horizontal mismatch <= 0.05."""
     planner = standing_planner(name, gait)
@@ -155,8 +151,7 @@ def test_a_gait_is_a_row_of_phases_and_neighbours_never_swing_together(gait):
     assert row.cycle == pytest.approx(1.0 + row.stance)
 
 
-@pytest.mark.parametrize("name", ROBOTS)
-@pytest.mark.parametrize("seed", range(SEEDS))
+@pytest.mark.parametrize(("seed", "name"), cases(range(SEEDS), ROBOTS))
 def test_soak_of_random_joystick_input_keeps_all_limits(name, seed):
     """Reversals, jumps, releases and jittered ticks: regions, joint speeds, reach, stability, fixed feet."""
     planner = standing_planner(name, ("", AUTO)[seed % 2])
@@ -174,8 +169,7 @@ def test_soak_of_random_joystick_input_keeps_all_limits(name, seed):
         before = plan
 
 
-@pytest.mark.parametrize("name", ROBOTS)
-@pytest.mark.parametrize("seed", range(100, 100 + SEEDS))
+@pytest.mark.parametrize(("seed", "name"), cases(range(100, 100 + SEEDS), ROBOTS))
 def test_soak_of_random_poses_and_gaits_keeps_speed_limits_support_and_fixed_feet(name, seed):
     planner = standing_planner(name)
     limits = top_speeds(name)
@@ -277,8 +271,7 @@ def test_turning_on_the_spot_moves_every_foot_tangentially(name):
                 assert math.hypot(*p) == pytest.approx(math.hypot(*q), abs=1e-9)
 
 
-@pytest.mark.parametrize("name", ROBOTS)
-@pytest.mark.parametrize("angle_deg", range(0, 360, 45))
+@pytest.mark.parametrize(("name", "angle_deg"), cases(ROBOTS, range(0, 360, 45)))
 def test_the_body_walks_in_any_direction_without_turning(name, angle_deg):
     """Article D9."""
     planner = standing_planner(name)

@@ -1,9 +1,8 @@
 """The shipped motions in physics: player and MuJoCo in lock step."""
 
-import os
-
 import pytest
 from support.drives import ROBOTS
+from support.suite.soak import SOAK
 
 from hexapod_control.config.motions.motion_library import known_motions
 from hexapod_control.config.robots.robot_file import load
@@ -14,7 +13,6 @@ from hexapod_control.sim.world_settings import WorldSettings
 pytestmark = pytest.mark.physics
 
 FILES = {name: load(name) for name in ROBOTS}
-SOAK = bool(os.environ.get("HEXAPOD_SOAK"))
 LONG = () if SOAK else ("dance", "sit_and_look_around", "stretch", "twist")  # rehearsed by test_motion_files.py
 NAMES = [name for name in (*(posture.name for posture in figures.POSTURES), *known_motions()) if name not in LONG]
 

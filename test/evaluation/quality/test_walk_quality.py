@@ -2,10 +2,10 @@
 
 import itertools
 import math
-import os
 from functools import cache
 
 import pytest
+from support.suite.soak import SOAK
 
 from hexapod_control.config.robots.robot_file import known_robots, load
 from hexapod_control.config.robots.urdf import urdf
@@ -26,7 +26,7 @@ OTHERS = [case for case in flat_ground.CASES if case.servo]
 # Each of the other servos walks in one direction.
 COUNT = len(flat_ground.TWISTS)
 SLICE = [case for number, case in enumerate(OTHERS) if number % COUNT == 2 * (number // COUNT)]
-CASES = flat_ground.CASES if os.environ.get("HEXAPOD_SOAK") else (*OWN, *SLICE)
+CASES = flat_ground.CASES if SOAK else (*OWN, *SLICE)
 
 
 @cache
@@ -88,7 +88,8 @@ PAIRS = list(itertools.combinations(("tripod", "ripple", "tetrapod", "wave"), 2)
 CHANGES = [(*pair, direction) for pair, direction in zip(PAIRS, itertools.cycle(gait_changes.DIRECTIONS))]
 
 
-@pytest.mark.parametrize(("old", "new", "direction"), CHANGES)
+@pytest.mark.soak
+@pytest.mark.parametrize(("old", "new", "direction"), CHANGES if SOAK else CHANGES[1::2])
 def test_changes_of_the_gait_at_any_phase_keep_the_speed(old, new, direction, phantomx):
     lockstep = standing_lockstep(*phantomx, WorldSettings())
     found = gait_changes.measure(lockstep, (old, new), gait_changes.DIRECTIONS[direction], phases=1)

@@ -1,11 +1,11 @@
 """`auto`: the gait follows the speed, fast enough for every command, without needless changes or loss of speed."""
 
 import itertools
-import os
 import random
 
 import pytest
 from support.drives import DT, ROBOTS, drive, fitting, robot, standing_planner
+from support.suite.soak import cases
 
 from hexapod_control.core.gait.gait_table import AUTO
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
@@ -20,12 +20,7 @@ MORE_STABLE_DELAY_S = 1.0
 
 SWEEP_TICKS = 400
 FORWARD = Twist(1.0, 0.0, 0.0)
-SWEEPS = [  # of all robots in all directions, or (a slice) of one robot in each direction
-    (direction, name)
-    for row, direction in enumerate((FORWARD, Twist(0.3, -1.0, 0.5), Twist(0.0, 0.0, 1.0)))
-    for column, name in enumerate(ROBOTS)
-    if os.environ.get("HEXAPOD_SOAK") or column == row % 2
-]
+SWEEPS = cases((FORWARD, Twist(0.3, -1.0, 0.5), Twist(0.0, 0.0, 1.0)), ROBOTS)
 FAST_TICK_S = 0.04  # a longer tick, where a test only waits for a change
 
 
@@ -36,8 +31,7 @@ def chosen_by(capabilities):
     return choice, (capabilities.robot.walk.height, capabilities.region_share(selection.fastest))
 
 
-@pytest.mark.parametrize("name", ROBOTS)
-@pytest.mark.parametrize("lost", [(), (0,), (1,)])
+@pytest.mark.parametrize(("lost", "name"), cases([(), (0,), (1,)], ROBOTS))
 def test_each_selected_gait_is_faster_and_less_stable_than_the_one_before(name, lost):
     capabilities = WalkingLegs.without(robot(name), frozenset(lost)).capabilities
     stance, center = capabilities.stances.at(capabilities.robot.walk.height), neutral_center(capabilities.robot)

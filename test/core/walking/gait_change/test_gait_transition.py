@@ -2,7 +2,6 @@
 
 import itertools
 import math
-import os
 from functools import cache
 
 import numpy as np
@@ -16,14 +15,14 @@ from support.drives import (
     robot,
     standing_planner,
 )
+from support.suite.soak import SOAK
 
 from hexapod_control.core.gait.gait_clock import GaitClock
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.workspace.robot_gaits import gaits
 
-SOAK = bool(os.environ.get("HEXAPOD_SOAK"))
-PHASES = 100 if SOAK else 4
+PHASES = 100 if SOAK else 2
 CHANGES = [  # every pair of gaits, there and back, in all directions or (a slice) each change in one of them
     (direction, *change)
     for row, pair in enumerate(itertools.combinations(GAITS, 2))

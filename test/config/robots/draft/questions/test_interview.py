@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 from support.robots.robot_answers import answers_of
+from support.suite.soak import some
 
 from hexapod_control.cli.robot_files.question_view import question_view, typed_view
 from hexapod_control.config.robots.draft.questions.answered_robot import NOTES
@@ -67,7 +68,11 @@ def test_answers_with_the_dimensions_of_a_robot_reproduce_that_robot(name, tmp_p
             assert getattr(ours, part).length == pytest.approx(getattr(theirs, part).length, abs=EXACT)
             assert (mine.lower, mine.upper) == pytest.approx((other.lower, other.upper), abs=EXACT)
     assert not implausible(file)
-    subject = Subject(file, 0.0)
+
+
+@pytest.mark.parametrize("name", some(known_robots(), "article", "octopod", "quadruped"))
+def test_the_check_of_a_robot_from_answers_finds_no_problem(name, tmp_path):
+    subject = Subject(written(answered(answers_of(load(name)), name), tmp_path / "robot.yaml"), 0.0)
     found = [remark for check in QUICK_CHECKS for remark in CHECKS[check](subject)]
     assert found and max(remark.seriousness for remark in found) < Seriousness.PROBLEM
 
