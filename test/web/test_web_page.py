@@ -13,6 +13,7 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 from support.phantomx import robot
 from support.real_time.ros_bench import Bench
+from support.real_time.web.page_checks import FEWER_FRAMES
 
 from hexapod_control.bringup import node_graph
 from hexapod_control.bringup.process_supervisor import Supervisor
@@ -24,10 +25,6 @@ pytestmark = [pytest.mark.browser, pytest.mark.heavy, pytest.mark.physics]
 
 SHOTS = os.environ.get("HEXAPOD_SHOTS", "")  # folder for the screenshots, to look at them
 PLAIN, SHIFT = 0, 8
-FEWER_FRAMES = """{  // drawn without a GPU, which takes a whole core
-  const soon = requestAnimationFrame;
-  globalThis.requestAnimationFrame = (draw) => setTimeout(() => soon(draw), 200);
-}"""
 HEIGHT = robot().walk.height
 SPY = """for (const name of ["drawLeg", "drawTraces", "drawSupport", "drawMass", "drawTurn"]) {
   const draw = hexapod.projections[name];

@@ -1,4 +1,4 @@
-"""What to look for on a page in a browser, as JavaScript expressions, at which sizes [px]."""
+"""What to look for on a page in a browser, as JavaScript expressions, at which sizes [px], and how often it draws."""
 
 import struct
 import zlib
@@ -21,6 +21,11 @@ HEADINGS = "[...document.querySelectorAll('h1, h2, h3')].map((e) => [Number(e.ta
 UNFOCUSABLE = """[...document.querySelectorAll('*')].filter((e) => e.scrollHeight > e.clientHeight + 1 &&
   ['auto', 'scroll'].includes(getComputedStyle(e).overflowY) && e.tabIndex < 0 &&
   ![...e.querySelectorAll('button, input, select, [tabindex="0"]')].some((f) => f.offsetParent)).map((e) => e.id)"""
+
+FEWER_FRAMES = """{  // to be run on a page: drawing without a GPU takes a whole core
+  const soon = requestAnimationFrame;
+  globalThis.requestAnimationFrame = (draw) => setTimeout(() => soon(draw), 200);
+}"""
 
 
 def png(width, height):

@@ -11,6 +11,7 @@ from std_srvs.srv import SetBool, Trigger
 from support.page_messages import TOKEN
 from support.phantomx import robot, standing_joints
 from support.real_time.ros_bench import Bench, overrides, services_ready
+from support.real_time.web.page_checks import FEWER_FRAMES
 from visualization_msgs.msg import MarkerArray
 
 from hexapod_control.core.kinematics.body_pose import NEUTRAL
@@ -95,6 +96,7 @@ class ScriptedRobot:
     def open(self, width, height, touch=False):
         """Another page on the robot, each in a browser context of its own."""
         page = self.browser.page(self.url, width, height, touch=touch)
+        page.js(FEWER_FRAMES)
         self.bench.until(lambda: page.js("globalThis.hexapod?.connection.state") == "open", 15.0, "an open page")
         return page
 
