@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 from support.drives import DT, robot, standing_planner, walk_state
-from support.suite.soak import SOAK, cases
+from support.suite.soak import SOAK, cases, some
 
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.robots.urdf import urdf
@@ -466,7 +466,7 @@ def test_up_a_slope_a_levelled_robot_covers_the_commanded_distance():
 
 
 @pytest.mark.physics
-@pytest.mark.parametrize("number", [0, 4, 7])
+@pytest.mark.parametrize("number", some([0, 4, 7], 4))
 def test_on_flat_ground_both_adaptations_keep_the_limits_of_the_walk(number):
     robot_file, case = load("phantomx"), flat_ground.CASES[number]
     simulation = Simulation(robot_file.robot, urdf(robot_file), WorldSettings())
