@@ -295,8 +295,8 @@ def test_a_servo_that_returns_at_another_angle_moves_back_without_a_jump(armed, 
     bench.world.positions[4] -= 0.45 * bench.world.scale.per_rad  # it hung down meanwhile
     bench.world.plug(4)
     bench.until(lambda: bench.world.torques[4], PING_PERIOD_S + SLACK, "torque of the servo")
-    goals = [goal for *_, index, goal, where, torque in bench.world.received_goals if index == 4 and not torque]
-    assert abs(goals[-1] - bench.driver.snapshot.joints[1, 1]) < 0.02
+    index, goal, position = bench.world.switched[-1]
+    assert index == 4 and abs(goal - position) < 0.02
     bench.until(lambda: abs(bench.driver.snapshot.joints - bench.driver.snapshot.joints[0])[1, 1] < 0.02, 4.0)
     assert not [trouble for trouble in bench.driver.snapshot.diagnoses if trouble.kind != "budget"]
     bench.assert_no_leap()
