@@ -20,6 +20,8 @@ CAPABILITIES = Capabilities.of(MACHINE)
 TRIPOD, SWING_TIME = CAPABILITIES.gaits["tripod"], MACHINE.walk.swing_time
 STANCE = CAPABILITIES.stances.at(MACHINE.walk.height)
 FORWARD, ASIDE, TURN = (CAPABILITIES.fastest(Twist(*axis), ["tripod"]) for axis in ((1, 0, 0), (0, 1, 0), (0, 0, 1)))
+CURVE = CAPABILITIES.fastest(Twist(0.0, ASIDE.vy, TURN.wz), ["tripod"])  # front feet move fast, rear ones hardly
+CHANGES = [(ZERO, FORWARD), (FORWARD, FORWARD), (FORWARD, ASIDE), (ASIDE, TURN), (CURVE, ASIDE), (FORWARD, CURVE)]
 
 
 def standing():
@@ -41,7 +43,7 @@ def stride(twist, home, swing_time):
 
 
 @pytest.mark.parametrize("swing_time", [0.8 * SWING_TIME, SWING_TIME, 2.0 * SWING_TIME])
-@pytest.mark.parametrize(("before", "twist"), [(ZERO, FORWARD), (FORWARD, FORWARD), (FORWARD, ASIDE), (ASIDE, TURN)])
+@pytest.mark.parametrize(("before", "twist"), CHANGES)
 def test_per_swing_a_region_moves_as_far_as_a_swing_may_be_longer_than_a_stride(before, twist, swing_time):
     control, motion = StrideControl(CAPABILITIES), standing()
     for foot, region in zip(motion.feet, goals(ASIDE), strict=True):
