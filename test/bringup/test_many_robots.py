@@ -40,7 +40,7 @@ LIMIT = 60.0  # [s] for anything
 RAMP = 1.5  # [s] until a twist is reached
 DRIVE = 1.8  # [s] measured, whole cycles of a tripod
 NAMES = ("a", "b")
-ROUNDS = 3  # at most, to measure a robot that other programs may slow down
+ROUNDS = 6  # at most, to measure a robot that other programs may slow down
 MIN_PACE = 0.5  # of a recorded robot, as a share of its pace without a recording: no publisher waits for a recorder
 
 
