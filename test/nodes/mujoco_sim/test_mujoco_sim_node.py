@@ -98,9 +98,9 @@ def test_a_jump_of_the_targets_moves_no_joint_faster_than_it_can(rig):
     seen = len(rig.states)
     rig.send(before + 1.0)
     rig.wait(20)
-    positions = np.array([rig.layout.joints(state) for state in rig.states[seen:]])
-    times = np.array([seconds(state) for state in rig.states[seen:]])
-    assert (np.abs(np.diff(positions, axis=0)).max(axis=(1, 2)) / np.diff(times)).max() <= 1.1 * SPEED
+    speeds = np.abs([state.velocity for state in rig.states[seen:]])  # not from stamps, which a busy machine delays
+    assert 0.5 * SPEED < speeds.max() <= 1.1 * SPEED
+    assert np.abs(rig.joints - before).max() > 0.5
 
 
 def test_the_emergency_stop_cuts_the_torque_and_latches(rig):
