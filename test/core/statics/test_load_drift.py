@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 from support.drives import ROBOTS, robot
-from support.suite.soak import cases
+from support.suite.soak import some
 
 from hexapod_control.core.posture.walking_legs import WalkingLegs
 from hexapod_control.core.statics.load_drift import load_drift
@@ -16,7 +16,7 @@ def drift(machine, gait):
     return load_drift(machine, gait, neutral_center(machine))
 
 
-@pytest.mark.parametrize("name", cases(ROBOTS))
+@pytest.mark.parametrize("name", some(ROBOTS, "article"))
 def test_a_robot_without_a_leg_drifts_opposite_to_its_mirror_image(name):
     left, right = (WalkingLegs.without(robot(name), frozenset({row})).capabilities for row in (0, 3))
     here = drift(left.robot, left.gaits["wave"])

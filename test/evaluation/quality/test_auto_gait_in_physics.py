@@ -4,7 +4,7 @@ import math
 
 import pytest
 from support.drives import ROBOTS
-from support.suite.soak import cases
+from support.suite.soak import some
 
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.robots.urdf import urdf
@@ -21,7 +21,7 @@ DEVIATION = 0.02  # of the distance from the commanded one
 
 
 @pytest.mark.physics
-@pytest.mark.parametrize("name", cases(ROBOTS))
+@pytest.mark.parametrize("name", some(ROBOTS, "article"))
 def test_a_sweep_up_and_down_is_walked_at_its_speed_through_every_gait(name):
     robot_file = load(name)
     lockstep = standing_lockstep(robot_file.robot, urdf(robot_file), WorldSettings())

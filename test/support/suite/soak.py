@@ -11,8 +11,8 @@ SOAK = bool(os.environ.get("HEXAPOD_SOAK"))
 def cases(*parameters):
     """All combinations of values of the parameters, for pytest's parametrize.
 
-    In the slice, the values of the parameter with the fewest take turns with the combinations of the others. Of three
-    parameters, every pair of values is then tested together; of a single parameter, only the first value is tested.
+    In the slice, the values of the parameter with the fewest take turns with the combinations of the others: of three
+    parameters, every two values of different ones are still tested together.
     """
     values = [list(each) for each in parameters]
     turning = min(range(len(values)), key=lambda place: len(values[place]))
