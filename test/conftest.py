@@ -142,6 +142,16 @@ def wire(tmp_path):
 
 
 @pytest.fixture
+def memory_time(monkeypatch):
+    """Servos on a port in memory that do not answer cost no real time."""
+    from support.kits.memory_wire import MEMORY_CLOCK
+
+    from hexapod_control.servos.bus import transaction
+
+    monkeypatch.setattr(transaction, "time", MEMORY_CLOCK)
+
+
+@pytest.fixture
 def launched(bench, wire):
     """Starts all nodes of a real robot, in processes of their own, on emulated servos."""
     from support.real_time.wires import Launched

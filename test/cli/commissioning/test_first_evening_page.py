@@ -20,6 +20,8 @@ from hexapod_control.servos.commissioning.stages import STAGES, FirstProgress, S
 from hexapod_control.servos.commissioning.usual_answers import FORMS
 from hexapod_control.servos.settings.servo_section import servo_settings
 
+pytestmark = pytest.mark.usefixtures("memory_time")
+
 ONLY = ["supply", "joints", "calibration", "limits", "pose"]
 
 

@@ -104,7 +104,7 @@ def ratios(text):
 def test_the_demonstration_follows_its_commands_and_leaves_no_process(start, tmp_path):
     """Twice as fast as real time. The world waits for its controller, but not for the operator, who can be late."""
     film = tmp_path / "run.png"
-    command = start("--demo", "--segment", "2", "--speed", "2", "--record", str(film))
+    command = start("--demo", "--segment", "1.4", "--speed", "2", "--record", str(film))
     assert command.end() == 0, command.text
     table = ratios(command.text)
     assert list(table) == ["forward", "arc", "strafe", "turn on the spot"]

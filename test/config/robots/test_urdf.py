@@ -19,6 +19,7 @@ import xacro
 from numpy.typing import NDArray
 from ruamel.yaml import YAML
 from support.drives import ROBOTS
+from support.suite.soak import some
 
 from hexapod_control.config.robots.robot_file import RobotFile, known_robots, load
 from hexapod_control.config.robots.ros2_controllers import controllers
@@ -63,7 +64,9 @@ def four_legs(folder: Path) -> Path:
 
 
 @pytest.fixture(
-    scope="module", params=[*known_robots(), asymmetric, four_legs], ids=lambda p: getattr(p, "__name__", p)
+    scope="module",
+    params=[*some(known_robots(), "article_offset", "heavy", "phantomx", "quadruped"), asymmetric, four_legs],
+    ids=lambda p: getattr(p, "__name__", p),
 )
 def robot_file(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> RobotFile:
     """Every robot that comes with the package, and two made here."""

@@ -10,6 +10,7 @@ import math
 import numpy as np
 import pytest
 from support.drives import DT, ROBOTS, robot, standing_planner
+from support.suite.soak import some
 
 from hexapod_control.core.kinematics.body_pose import NEUTRAL
 from hexapod_control.core.kinematics.leg_clearance import LegNeighbours
@@ -297,7 +298,7 @@ def test_folded_for_transport_the_robot_is_smaller_and_unfolds_again(name):
     assert player.planner.state is RobotState.STANDING
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", some(ROBOTS, "article"))
 def test_a_twist_ends_a_motion_and_is_followed_and_a_zero_leaves_it_alone(name):
     player = MotionPlayer(standing_planner(name))
     player.execute(rehearsed(name, LegStep("left_front", z=0.04), WaitStep(20.0)))
@@ -311,7 +312,7 @@ def test_a_twist_ends_a_motion_and_is_followed_and_a_zero_leaves_it_alone(name):
     assert plans[-1].twist.vx == pytest.approx(0.02) and all(plan.margin > 0.0 for plan in plans)
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", some(ROBOTS, "phantomx"))
 def test_the_height_is_changed_while_walking_and_every_foothold_stays_in_reach(name):
     """Article A6: the neutral foothold moves with the height so that the leg stays in reach."""
     size = robot(name).walk.height / 0.1

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.drives import DT, GAITS, ROBOTS, robot, standing_planner
-from support.suite.soak import SOAK
+from support.suite.soak import SOAK, some
 
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
@@ -159,7 +159,7 @@ class Stage:
         return False
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", some(ROBOTS, "phantomx"))
 def test_soak_of_random_interruptions_keeps_all_limits_and_ends_where_it_was_commanded(name):
     """Article D10: feet move in statically stable groups, and no motion is abrupt."""
     stage_of = Stage(name)

@@ -5,6 +5,7 @@ from itertools import pairwise
 
 import pytest
 from support.drives import ROBOTS, random_joints, robot
+from support.suite.soak import some
 
 from hexapod_control.core.kinematics.leg_clearance import LegNeighbours
 from hexapod_control.core.posture.joint_paths import find_path
@@ -28,7 +29,7 @@ def apart(machine, rng):
     return next(row for row in iter(lambda: random_joints(machine, rng), None) if ring.gap(row).distance > PATH_GAP_M)
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", some(ROBOTS, "phantomx"))
 def test_a_path_ends_at_its_goal_and_keeps_legs_apart_that_are_apart_at_its_ends(name):
     machine, rng, lengths, gaps = robot(name), random.Random(1), [], []
     for _ in range(100):

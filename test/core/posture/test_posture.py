@@ -13,7 +13,7 @@ from support.drives import (
     robot,
     standing_planner,
 )
-from support.suite.soak import cases
+from support.suite.soak import cases, some
 
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose, Placement
 from hexapod_control.core.kinematics.leg_kinematics import forward
@@ -65,7 +65,7 @@ def assert_smooth(name: str, start: np.ndarray, plans: list[TickPlan]) -> None:
         assert plan.unreached is None
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", some(ROBOTS, "article"))
 def test_standing_up_from_every_in_limit_pose_has_no_joint_step(name):
     rng = random.Random(6)
     for _ in range(POSES):
@@ -177,7 +177,7 @@ def test_without_joint_states_standing_is_refused_with_the_remedy(name):
     assert planner.state is RobotState.UNKNOWN and plan.feet is None and plan.joint_motion is None
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", some(ROBOTS, "phantomx"))
 def test_a_planner_started_on_a_walking_robot_takes_over_its_current_pose(name):
     """Fault: respawn of the planner while walking; no jump, no fall; swinging feet are lowered vertically."""
     walking = standing_planner(name)
@@ -236,7 +236,7 @@ def test_a_body_close_to_the_ground_counts_as_lying(name):
     assert planner.state is RobotState.SITTING
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", some(ROBOTS, "article"))
 def test_a_planner_started_on_a_robot_in_any_pose_keeps_its_feet_and_its_tilt(name):
     rng = random.Random(10)
     for _ in range(POSES // 4):
@@ -256,7 +256,7 @@ def test_a_planner_started_on_a_robot_in_any_pose_keeps_its_feet_and_its_tilt(na
         assert all(sum(there.planted) >= 3 and there.margin > 0.0 for there in back)
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", some(ROBOTS, "phantomx"))
 def test_a_planner_started_on_a_posed_robot_finds_the_whole_body_pose(name):
     """The next requested pose is relative to the footholds, so an error in the found pose would be added to it."""
     rng = random.Random(11)
@@ -312,7 +312,7 @@ def test_a_body_pose_out_of_reach_is_clamped_to_the_last_reachable_one_towards_i
     assert list(drive(planner, ZERO, 4.0))[-1].pose == NEUTRAL
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", some(ROBOTS, "article"))
 def test_at_every_height_the_footholds_move_so_that_the_legs_stay_in_reach(name):
     """Article A6: the idle foot position moves inwards or outwards with the height; heights change while walking."""
     planner = standing_planner(name)
@@ -331,7 +331,7 @@ def test_at_every_height_the_footholds_move_so_that_the_legs_stay_in_reach(name)
     assert distances[0] > distances[-1]  # lower body: feet farther out
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", some(ROBOTS, "article"))
 def test_a_height_step_from_lowest_to_highest_is_ramped(name):
     planner = standing_planner(name)
     stances, nominal = planner.capabilities.stances, robot(name).walk.height

@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from support.drives import DT, ROBOTS, robot, standing_planner, walk_state
+from support.suite.soak import some
 
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose, Placement
 from hexapod_control.core.kinematics.leg_clearance import LegNeighbours
@@ -74,7 +75,7 @@ def test_a_guided_foot_waits_before_a_point_out_of_reach_and_continues_once_it_i
     assert foot.arrived and math.dist((x, y, z), GOALS[0]) <= ARRIVAL_DISTANCE
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", some(ROBOTS, "article"))
 def test_a_foot_that_returns_at_any_time_does_not_rise_above_its_height(name):
     planner = standing_planner(name)
     leg = robot(name).leg_names.index("left_rear")

@@ -5,7 +5,7 @@ import math
 from functools import cache
 
 import pytest
-from support.suite.soak import SOAK
+from support.suite.soak import SOAK, some
 
 from hexapod_control.config.robots.robot_file import known_robots, load
 from hexapod_control.config.robots.urdf import urdf
@@ -55,7 +55,7 @@ def test_the_same_walk_gives_the_same_figures(phantomx):
     assert flat_ground.measure(*phantomx, CASES[4]) == measured(CASES[4])
 
 
-@pytest.mark.parametrize("name", known_robots())
+@pytest.mark.parametrize("name", some(known_robots(), "article_offset", "heavy", "inline", "octopod", "quadruped"))
 def test_every_robot_of_the_package_walks_at_70_percent_of_its_top_speed(name):
     robot_file = load(name)
     robot, gait = robot_file.robot, robot_file.robot.walk.gait

@@ -6,6 +6,8 @@ from support.kits.memory_wire import Kit
 from hexapod_control.servos.calibration.assign_ids import IdAssignment
 from hexapod_control.servos.calibration.dialog import Abandoned
 
+pytestmark = pytest.mark.usefixtures("memory_time")
+
 
 class Builder:
     """Connects the requested servo in addition to the earlier ones; `mistakes` replace the action at a question."""

@@ -21,6 +21,8 @@ from hexapod_control.servos.calibration.steps.identify_joints import identify
 from hexapod_control.servos.calibration.steps.rest_pose import horns_off
 from hexapod_control.servos.settings.servo_section import standard
 
+pytestmark = pytest.mark.usefixtures("memory_time")
+
 NAMES = [f"{leg} {joint}" for leg in LEGS for joint in JOINTS]
 TOOTH = math.radians(360.0 / 25.0)
 

@@ -5,6 +5,8 @@ from support.kits.memory_wire import AT_ONCE, Kit
 
 from hexapod_control.servos.line_search.line_sweep import LineFinding, listen, shared_text, sweep
 
+pytestmark = pytest.mark.usefixtures("memory_time")
+
 IDS = range(20)
 
 

@@ -1,4 +1,7 @@
-"""Emulated servos on a port without a wire: replies are there at once, and time passes with every frame sent."""
+"""Emulated servos on a port without a wire: replies are there at once, and time passes with every frame sent.
+
+With the fixture `memory_time`, a bus waits for missing replies on MEMORY_CLOCK, which takes no real time.
+"""
 
 from dataclasses import replace
 
@@ -16,6 +19,22 @@ from hexapod_control.servos.settings.servo_section import standard
 
 AT_ONCE = ReplyTiming(turnaround=0.0, margin=0.0)  # replies that are not there at once are missing
 STEP_S = 0.02  # that passes with every frame
+
+
+class MemoryClock:
+    """Steady time [s], which a port in memory advances to the deadline of a read that finds too few bytes."""
+
+    def __init__(self):
+        self.now = 100.0
+
+    def monotonic(self):
+        return self.now
+
+    def advance_to(self, time):
+        self.now = max(self.now, time)
+
+
+MEMORY_CLOCK = MemoryClock()
 
 
 class MemoryPort:
@@ -37,6 +56,8 @@ class MemoryPort:
         if self.gone:
             raise PortGoneError("/dev/hexapod: gone while reading: unplugged? check the cable and the adapter")
         data, self._received = self._received[:count], self._received[count:]
+        if len(data) < count:
+            MEMORY_CLOCK.advance_to(deadline)
         return data
 
     def clear(self):

@@ -5,7 +5,7 @@ import random
 
 import pytest
 from support.drives import DT, ROBOTS, drive, fitting, robot, standing_planner
-from support.suite.soak import cases
+from support.suite.soak import cases, some
 
 from hexapod_control.core.gait.gait_table import AUTO
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
@@ -44,7 +44,7 @@ def test_each_selected_gait_is_faster_and_less_stable_than_the_one_before(name, 
     assert margins[gaits[0].name] > max(margins.values()) - 0.002
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", some(ROBOTS, "phantomx"))
 def test_the_chosen_gait_reaches_every_speed_that_any_gait_reaches(name):
     capabilities = Capabilities.of(robot(name))
     choice, conditions = chosen_by(capabilities)
@@ -96,7 +96,7 @@ def test_a_low_speed_has_to_last_before_a_more_stable_gait_is_chosen_except_at_t
     assert choice.gait.name == "wave"
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", some(ROBOTS, "article"))
 def test_a_walk_keeps_its_speed_through_every_change_of_auto(name):
     planner = standing_planner(name, AUTO)
     gaits = planner.capabilities.selection(AUTO).gaits

@@ -51,7 +51,7 @@ def at(key, answers=None):
     return interview
 
 
-@pytest.mark.parametrize("name", known_robots())
+@pytest.mark.parametrize("name", some(known_robots(), "heavy", "octopod", "phantomx", "quadruped"))
 def test_answers_with_the_dimensions_of_a_robot_reproduce_that_robot(name, tmp_path):
     own = load(name)
     file = written(answered(answers_of(own), name), tmp_path / "robot.yaml")
