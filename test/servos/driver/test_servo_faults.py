@@ -58,11 +58,11 @@ def test_disturbed_replies_are_counted_and_neither_stop_the_loop_nor_move_a_join
     for name, value in faults.items():
         setattr(bench.pty.faults, name, value)
     bench.during(1.5)
-    rate = bench.driver.snapshot.rate
+    # The rate of one run: how fast the machine is does not matter, but other programs may delay some cycles.
+    bench.until(lambda: bench.driver.snapshot.rate > 0.6 * before, SLACK, "most of the rate")
     assert bench.driver.armed
     assert bench.driver.snapshot.power is TorqueState.ON
     assert not bench.troubles("brown-out")
-    assert rate > 0.6 * before  # of one run: how fast the machine is does not matter
     counters = bench.driver.snapshot.counters
     if set(faults) & {"flip", "truncate"}:
         assert counters.bad + counters.timeouts > 0
@@ -298,7 +298,7 @@ def test_a_servo_that_returns_at_another_angle_moves_back_without_a_jump(armed, 
     index, goal, position = bench.world.switched[-1]
     assert index == 4 and abs(goal - position) < 0.02
     bench.until(lambda: abs(bench.driver.snapshot.joints - bench.driver.snapshot.joints[0])[1, 1] < 0.02, 4.0)
-    assert not [trouble for trouble in bench.driver.snapshot.diagnoses if trouble.kind != "budget"]
+    bench.until(lambda: not [each for each in bench.driver.snapshot.diagnoses if each.kind != "budget"], SLACK, "end")
     bench.assert_no_leap()
 
 
