@@ -42,9 +42,7 @@ LONG_TEXT_PERIOD_S = 0.02
 RETRY_PERIOD_S = 2.0  # between two calls of a service that does not respond
 RECOVERY_PERIOD_S = 10.0 if SOAK else 4.0  # of steady time between two attempts of an operator to get the robot walking
 KILL_PERIOD_S = 20.0 if SOAK else 2.5  # a node that crashes three times within a minute ends the graph
-CALM_S = (
-    10.0 if SOAK else 6.0
-)  # [s] of the robot's time without crashes at the end, in which restarted nodes are discovered
+CALM_S = 10.0 if SOAK else 6.0  # of the robot's time at the end without crashes; restarted nodes are discovered in it
 WARM_UP_S = 20.0 if SOAK else 8.0  # from the start of a process, after which its memory must not grow
 MAX_GROWTH = 5e6  # [bytes] of the resident memory of a node
 # In the short slice gait_planner may compute its first tables for lost legs: 5 MB for one leg, 8 MB for all of them.

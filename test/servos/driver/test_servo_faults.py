@@ -76,7 +76,7 @@ def test_disturbed_replies_are_counted_and_neither_stop_the_loop_nor_move_a_join
         assert counters.timeouts > 0
         assert sum(bench.driver.snapshot.misses) > 0
     bench.assert_no_leap()
-    # A snapshot is as old as its cycle, which other programs may delay, and without angles where no servo answered in it.
+    # A snapshot is as old as its cycle, which other programs may delay, and without angles if no servo answered in it.
     bench.until(lambda: _error(bench.driver.snapshot.joints, bench.world.angles()) < 0.1, SLACK, "joints")
     assert bench.driver.armed
 
