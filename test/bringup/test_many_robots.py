@@ -1,8 +1,8 @@
 """Two robots in namespaces of one graph, each simulated on its own: commands to one do not reach the other.
 
-Both run on simulated time: a world waits for its controller, so that a busy machine makes a robot slower in real time,
-but does not change how far it walks in simulated time. The planner and the page of robot a are a process apart from its
-world; all nodes of robot b are in one process.
+Robot a runs on simulated time: its world waits for its controller, so that a busy machine makes it slower in real time,
+but does not change how far it walks in simulated time. Its planner and its page are a process apart from its world.
+Robot b runs in real time, with all nodes in one process: a graph has one /clock.
 """
 
 import math
@@ -40,7 +40,7 @@ LIMIT = 60.0  # [s] for anything
 RAMP = 1.5  # [s] until a twist is reached
 DRIVE = 1.8  # [s] measured, whole cycles of a tripod
 NAMES = ("a", "b")
-ROUNDS = 6  # at most, to measure the pace of a robot that other programs may slow down
+ROUNDS = 6  # at most, to measure a robot that other programs may slow down
 MIN_PACE = 0.5  # of a recorded robot, as a share of its pace without a recording: no publisher waits for a recorder
 
 
@@ -50,7 +50,7 @@ class Robots:
     def __init__(self, stack):
         self.lines = []
         *first, planner, web = specs("a", use_sim_time=True)
-        graphs = ((merged(first), merged((planner, web))), (merged(specs("b", use_sim_time=True)),))
+        graphs = ((merged(first), merged((planner, web))), (merged(specs("b")),))
         self.supervisors = [stack.enter_context(Supervisor(graph, self.lines.append)) for graph in graphs]
         stamped = stamped_by_default()
         self.operators = [stack.enter_context(SimulationClient(ConnectionOptions(name, stamped))) for name in NAMES]
@@ -116,14 +116,17 @@ def test_a_namespace_gives_a_prefix_to_the_frames():
 @pytest.mark.physics
 def test_two_robots_follow_different_commands_at_the_same_time(robots):
     robots.stand()
-    ahead, turned = robots.drive(Twist(0.08, 0.0, 0.0), Twist(0.0, 0.0, 0.4))
-    assert ahead.x / DRIVE == pytest.approx(0.08, rel=0.1)
-    assert abs(ahead.y) < 0.02 and abs(wrap(ahead.yaw)) < 0.05
-    assert wrap(turned.yaw) / DRIVE == pytest.approx(0.4, rel=0.1)
-    assert math.hypot(turned.x, turned.y) < 0.02
-    still, aside = robots.drive(ZERO, Twist(0.0, -0.08, 0.0))
-    assert math.hypot(still.x, still.y) < 0.01
-    assert aside.y / DRIVE == pytest.approx(-0.08, rel=0.1)
+    for _ in range(ROUNDS):  # at most: robot b walks less far where the machine makes it miss ticks
+        ahead, turned = robots.drive(Twist(0.08, 0.0, 0.0), Twist(0.0, 0.0, 0.4))
+        assert ahead.x / DRIVE == pytest.approx(0.08, rel=0.1)
+        assert abs(ahead.y) < 0.02 and abs(wrap(ahead.yaw)) < 0.05
+        assert math.hypot(turned.x, turned.y) < 0.02
+        still, aside = robots.drive(ZERO, Twist(0.0, -0.08, 0.0))
+        assert math.hypot(still.x, still.y) < 0.01
+        speeds = wrap(turned.yaw) / DRIVE / 0.4, aside.y / DRIVE / -0.08
+        if speeds == pytest.approx((1.0, 1.0), abs=0.1):
+            return
+    raise AssertionError(f"achieved / commanded speed of robot b: {speeds}")
 
 
 @pytest.mark.heavy
