@@ -21,7 +21,7 @@ from std_msgs.msg import String
 from hexapod_control.nodes.announcements import local_announcement
 from hexapod_control.nodes.announcements.node_presence import NodePresence
 from hexapod_control.ros import messages
-from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
+from hexapod_control.ros.guarded_node import CLOCK, GuardedNode, ReportLevel
 from hexapod_control.ros.node_process import EndedEarly, StopRequest
 from hexapod_control.ros.parameters import ParameterError
 from hexapod_control.ros.qos import LATCHED, LATCHED_HISTORY
@@ -33,7 +33,7 @@ READING_TIME_S = 0.1  # ... and at least for this long after the imports
 MIN_ANNOUNCEMENTS = 2  # of an older node before a node is deactivated: one may be left from a killed node
 MAX_COMPANIONS = 100  # nodes of one robot
 UNKNOWN_NAME = "_NODE_NAME_UNKNOWN_"  # of a publisher whose node has not been discovered yet
-SINGLE_PUBLISHER_TOPICS = ("foot_targets", "joint_motion", "joint_targets", "joint_states")
+SINGLE_PUBLISHER_TOPICS = ("foot_targets", "joint_motion", "joint_targets", "joint_states", CLOCK)
 
 SomeNode = TypeVar("SomeNode", bound=GuardedNode)
 
@@ -52,7 +52,7 @@ class GraphPresence:
         self.announce()
 
     def announce(self) -> None:
-        """Publishes the announcement, and reports programs that publish on topics of the control chain."""
+        """Publishes the announcement, and reports programs that publish on topics of the control chain or on /clock."""
         self._publisher.publish(messages.text(NodePresence.of(self._node).text))
         for subscription in self._node.all_subscriptions:
             if subscription.topic in SINGLE_PUBLISHER_TOPICS and subscription.get_publisher_count() > 1:
@@ -88,7 +88,8 @@ class GraphPresence:
         names = sorted({f"{info.node_namespace.rstrip('/')}/{info.node_name}" for info in known})
         if len(names) > 1:
             text = f"{' and '.join(names)} publish {topic} at once, which must have one publisher: stop the others"
-            self._node.report(f"publishers of {topic}", ReportLevel.ERROR, text)
+            remedy = f"{text}, or start them in another ROS_DOMAIN_ID"
+            self._node.report(f"publishers of {topic}", ReportLevel.ERROR, remedy)
 
 
 class OlderGraphSearch:

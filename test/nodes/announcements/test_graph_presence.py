@@ -3,8 +3,10 @@
 import json
 
 import pytest
+import rclpy
 from hypothesis import given
 from hypothesis import strategies as st
+from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState, MultiDOFJointState
 from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
@@ -126,3 +128,15 @@ def test_a_second_program_that_publishes_targets_is_named(bench):
     assert "/gait_planner and /probe publish foot_targets at once, which must have one publisher: " in node.last_report(
         "publishers of foot_targets"
     )
+
+
+def test_two_simulations_on_one_clock_are_named(bench):
+    """A namespace does not separate them: a robot that hears both clocks would walk at another speed than commanded."""
+    node = bench.planner(use_sim_time=True)
+    GraphPresence(node)
+    for name in ("a", "b"):
+        bench.publisher(Clock, "/clock", node=bench.add(rclpy.create_node("mujoco_sim", namespace=name)))
+    bench.until(lambda: node.last_report("publishers of /clock"), 2.0)
+    text = node.last_report("publishers of /clock")
+    assert "/a/mujoco_sim and /b/mujoco_sim publish /clock at once, which must have one publisher: " in text
+    assert "another ROS_DOMAIN_ID" in text

@@ -133,7 +133,10 @@ def test_a_second_publisher_of_a_topic_of_the_control_chain_is_an_error(announce
         assert not node.reports
     node.publishers_of[topic] = [publisher("b", "/r"), publisher("a")]
     node.duties[0]()
-    text = f"/a and /r/b publish {topic} at once, which must have one publisher: stop the others"
+    text = (
+        f"/a and /r/b publish {topic} at once, which must have one publisher: "
+        "stop the others, or start them in another ROS_DOMAIN_ID"
+    )
     assert node.reports == {f"publishers of {topic}": [(ReportLevel.ERROR, text)]}
 
 
