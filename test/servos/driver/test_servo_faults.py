@@ -150,15 +150,22 @@ def write_goal(receive, protocol, servo):
 )
 def test_late_replies_are_counted_and_reported_and_the_robot_stops_with_its_torque_on(armed, protocol, fault):
     bench = armed(protocol)
-    before = bench.driver.snapshot.counters.late
     setattr(bench.pty.faults, fault, 0.02)
     bench.until(lambda: reported(bench, "replies are ", " ms late: computer or adapter too slow: the robot stops"), 2.0)
     assert bench.driver.snapshot.planner_request is PlannerRequest.STOP
-    received, lost = bench.driver.snapshot.counters.received, bench.driver.snapshot.counters.timeouts
-    bench.during(0.6)
-    counters = bench.driver.snapshot.counters
-    assert counters.late - before > 0.9 * (counters.received - received) > 2
-    assert counters.timeouts - lost < 0.1 * (counters.received - received)
+
+    def counted():
+        counters = bench.driver.snapshot.counters
+        return np.array((counters.late, counters.received, counters.timeouts))
+
+    for _ in range(MAX_ROUNDS):  # other programs may delay replies so much more that they count as lost
+        before = counted()
+        bench.during(0.6)
+        late, received, lost = counted() - before
+        if late > 0.9 * received > 2 and lost < 0.1 * received:
+            break
+    else:
+        raise AssertionError(f"of {received} replies {late} were late, and {lost} were lost")
     assert bench.driver.armed
     assert bench.world.torques.all()
     assert not bench.troubles("brown-out")
