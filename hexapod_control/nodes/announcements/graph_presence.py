@@ -5,7 +5,8 @@ listens at its start, so nodes on the same computer are also found without it (l
 discover each other later, for example when networks are joined, each node of the younger one is deactivated
 (GuardedNode.deactivate): its servos hold, and it ends without a request to the planner, which might belong to the other
 robot. rclpy does not report the publisher of a message, so a subscriber cannot select one of several publishers. The
-younger graph therefore stops publishing, and any other second publisher is reported.
+younger graph therefore stops publishing, and any other second publisher is reported, also that of /clock, which all
+namespaces of a domain share.
 """
 
 from __future__ import annotations
@@ -87,9 +88,11 @@ class GraphPresence:
         known = (info for info in found if info.node_name != UNKNOWN_NAME)
         names = sorted({f"{info.node_namespace.rstrip('/')}/{info.node_name}" for info in known})
         if len(names) > 1:
-            text = f"{' and '.join(names)} publish {topic} at once, which must have one publisher: stop the others"
-            remedy = f"{text}, or start them in another ROS_DOMAIN_ID"
-            self._node.report(f"publishers of {topic}", ReportLevel.ERROR, remedy)
+            text = (
+                f"{' and '.join(names)} publish {topic} at once, which must have one publisher: "
+                "stop the others, or start them in another ROS_DOMAIN_ID"
+            )
+            self._node.report(f"publishers of {topic}", ReportLevel.ERROR, text)
 
 
 class OlderGraphSearch:

@@ -117,8 +117,8 @@ def publisher(name, namespace="/"):
     return SimpleNamespace(node_name=name, node_namespace=namespace)
 
 
-@pytest.mark.parametrize("topic", ["foot_targets", "joint_motion", "joint_targets", "joint_states"])
-def test_a_second_publisher_of_a_topic_of_the_control_chain_is_an_error(announced, topic):
+@pytest.mark.parametrize("topic", ["foot_targets", "joint_motion", "joint_targets", "joint_states", "/clock"])
+def test_a_second_publisher_of_a_topic_that_must_have_one_is_an_error(announced, topic):
     node = announced.node
     node.create_subscription(String, topic, print, None)
     node.create_subscription(String, "cmd_vel", print, None)
