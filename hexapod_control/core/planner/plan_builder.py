@@ -89,7 +89,7 @@ def plan_at_rest(context: PlannerContext, state: RobotState) -> TickPlan:
 
 def for_whole_robot(plan: TickPlan, legs: WalkingLegs) -> TickPlan:
     """The plan for the whole robot: lost legs hold their folded pose."""
-    if not legs.lost:
+    if legs.complete:
         return plan
     folded = read_only(legs.folded)
     centres, still = forward(legs.whole, folded), read_only(np.zeros_like(folded))

@@ -13,6 +13,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import chain
+from operator import sub, truediv
 from typing import Generic, NamedTuple, TypeVar
 
 from hexapod_control.core.kinematics.arrays import read_only
@@ -50,7 +52,7 @@ class _Attempt(NamedTuple, Generic[AnyMotion]):
 
     motion: AnyMotion
     pose: WholeBodyPose
-    speeds: list[LegJoints]  # [rad/s] of the joints
+    speeds: list[float]  # [rad/s] of the joints, leg by leg
     share: float  # of the tick's time
     gap: LegClearance | None  # between neighbouring legs afterwards, if known
     change: float  # maximum change of a joint's speed over its limit
@@ -62,9 +64,9 @@ class TickLimiter:
     def __init__(self, robot: Robot) -> None:
         """Starts at rest: the full share is possible at once, but joints accelerate from zero."""
         self._robot = robot
-        self._max_speeds = [[SPEED_SHARE * joint.no_load_speed for joint in leg.joints] for leg in robot.legs]  # rad/s
+        self._max_speeds = [SPEED_SHARE * joint.no_load_speed for leg in robot.legs for joint in leg.joints]  # [rad/s]
         self._neighbours = LegNeighbours.of(robot)
-        self._speeds: list[LegJoints] = []  # [rad/s] of the last tick; empty: at rest
+        self._speeds: list[float] = []  # [rad/s] of the last tick; empty: at rest
         self._last: WholeBodyPose | None = None
         self.gap: LegClearance | None = None  # smallest gap between neighbouring legs after the last tick
         self.blocked: LegClearance | None = None  # the two legs that blocked the last tick
@@ -162,22 +164,16 @@ class TickLimiter:
         """Returns an attempt in which nothing moves."""
         last = self._last if self._last is not None else independent_copy(motion).advance(MIN_TICK_S, joints)
         pose = last._replace(joints=list(joints), unreached=unreached)
-        return _Attempt(motion, pose, [(0.0, 0.0, 0.0)] * len(joints), 0.0, None, math.inf)
+        return _Attempt(motion, pose, [0.0] * len(self._max_speeds), 0.0, None, math.inf)
 
-    def _speed_ratio(self, speeds: Sequence[LegJoints]) -> float:
+    def _speed_ratio(self, speeds: Sequence[float]) -> float:
         """Maximum joint speed [rad/s] over its limit."""
-        worst = 0.0
-        for (a, b, c), (t0, t1, t2) in zip(speeds, self._max_speeds, strict=True):
-            worst = max(worst, abs(a) / t0, abs(b) / t1, abs(c) / t2)
-        return worst
+        return max(map(truediv, map(abs, speeds), self._max_speeds))
 
-    def _acceleration_ratio(self, speeds: Sequence[LegJoints], dt: float) -> float:
+    def _acceleration_ratio(self, speeds: Sequence[float], dt: float) -> float:
         """Maximum change of a joint's speed [rad/s] in a tick over its limit."""
-        before = self._speeds or [(0.0, 0.0, 0.0)] * len(speeds)
-        worst = 0.0
-        for (a0, b0, c0), (a1, b1, c1), (t0, t1, t2) in zip(before, speeds, self._max_speeds, strict=True):
-            worst = max(worst, abs(a1 - a0) / t0, abs(b1 - b0) / t1, abs(c1 - c0) / t2)
-        return worst * SPEED_SHARE * SPIN_UP_TIME_S / dt
+        changes = map(sub, speeds, self._speeds) if self._speeds else speeds
+        return self._speed_ratio(list(changes)) * SPEED_SHARE * SPIN_UP_TIME_S / dt
 
 
 def _max_closing(gap: LegClearance, dt: float) -> float:
@@ -187,9 +183,7 @@ def _max_closing(gap: LegClearance, dt: float) -> float:
     return max(gap.distance - MIN_LEG_GAP_M, 0.0) * min(1.0, dt / CLOSING_TIME_S)
 
 
-def _speeds(before: Sequence[LegJoints], after: Sequence[LegJoints], dt: float) -> list[LegJoints]:
-    """Joint speeds [rad/s] between two sets of joint angles."""
-    return [
-        ((b0 - a0) / dt, (b1 - a1) / dt, (b2 - a2) / dt)
-        for (a0, a1, a2), (b0, b1, b2) in zip(before, after, strict=True)
-    ]
+def _speeds(before: Sequence[LegJoints], after: Sequence[LegJoints], dt: float) -> list[float]:
+    """Joint speeds [rad/s], leg by leg, between two sets of joint angles (n, 3) [rad]."""
+    angles = zip(chain.from_iterable(before), chain.from_iterable(after), strict=True)
+    return [(b - a) / dt for a, b in angles]

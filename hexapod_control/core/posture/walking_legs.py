@@ -75,20 +75,25 @@ class WalkingLegs:
         return frozenset(range(len(self.whole.legs))) - frozenset(self.rows)
 
     @property
+    def complete(self) -> bool:
+        """True if no leg is lost."""
+        return len(self.rows) == len(self.whole.legs)
+
+    @property
     def names_of_lost(self) -> tuple[str, ...]:
         """Names of the lost legs."""
         return tuple(self.whole.leg_names[row] for row in sorted(self.lost))
 
     def holding(self, joints: Sequence[LegJoints]) -> WalkingLegs:
         """The same legs, with the lost legs held at joints (n, 3) [rad] of the whole robot."""
-        if not self.lost:
+        if self.complete:
             return self
         known = (new if all(map(math.isfinite, new)) else old for new, old in zip(joints, self.folded, strict=True))
         return replace(self, folded=tuple(known))
 
     def of_whole(self, values: Sequence[Row]) -> tuple[Row, ...]:
         """Selects the values of the walking legs from values for the whole robot."""
-        return tuple(values[row] for row in self.rows) if self.lost else tuple(values)
+        return tuple(values) if self.complete else tuple(values[row] for row in self.rows)
 
     def completed(self, values: Sequence[Row], of_lost: Sequence[Row]) -> tuple[Row, ...]:
         """Values for the whole robot: `values` for the walking legs, `of_lost` for the lost ones."""

@@ -114,10 +114,9 @@ class SpeedControl:
 
     def ramp(self, dt: float, goal: Twist, conditions: SpeedConditions, roughness: float) -> None:
         """Ramps the executed twist towards a goal for `dt` [s], faster on rough ground (roughness 0 to 1)."""
-        if self.twist != goal:
-            scale = 1.0 + roughness * (ROUGH_ACCELERATION - 1.0)
-            limits = self._limiter.accelerations(conditions, self.swing_time, self._limits, scale)
-            self.twist = ramp_towards(self.twist, goal, *limits, dt)
+        scale = 1.0 + roughness * (ROUGH_ACCELERATION - 1.0)
+        limits = self._limiter.accelerations(conditions, self.swing_time, self._limits, scale)
+        self.twist = ramp_towards(self.twist, goal, *limits, dt)
 
     def change_swing(self, dt: float, swing_time: float, lift_share: float) -> None:
         """Ramps the swing time [s] and the share of the lift height towards goals for `dt` [s].

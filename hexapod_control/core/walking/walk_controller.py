@@ -179,8 +179,11 @@ class WalkController:
 
     def limit(self) -> SpeedLimit:
         """Returns the possible twist and its strides for the present command."""
+        return self._limit(self._at_best)
+
+    def _limit(self, at_best: SpeedConditions) -> SpeedLimit:
         next_gaits = self._gaits.next_gaits(self._motion)
-        return self._speed.limit(self._conditions, self._at_best, next_gaits, self._recovery.speed_share)
+        return self._speed.limit(self._conditions, at_best, next_gaits, self._recovery.speed_share)
 
     def maxima(self) -> Twist:
         """Returns the present maximum speed along each axis alone, in the fastest of the selected gaits."""
@@ -197,7 +200,7 @@ class WalkController:
     @property
     def _at_best(self) -> SpeedConditions:
         """The conditions in the fastest of the selected gaits."""
-        return self._conditions._replace(gait=self._gaits.fastest(self._motion))
+        return SpeedConditions(self._gaits.fastest(self._motion), self._body.height, self._body.region_share)
 
     # --- one tick ------------------------------------------------------------------------------------
 
@@ -205,9 +208,11 @@ class WalkController:
         """Advances body, feet and clock by `dt` [s]; `previous` (n, 3) [rad] are the joint angles of the last tick."""
         motion, body, speed, robot = self._motion, self._body, self._speed, self._capabilities.robot
         stances = self._capabilities.stances
-        goal = speed.goal(self._at_best, self._recovery.speed_share)
-        self._gaits.choose(dt, goal, motion, body.height, body.region_share)
-        limit = self.limit()
+        at_best = self._at_best
+        if self._gaits.automatic:
+            goal = speed.goal(at_best, self._recovery.speed_share)
+            self._gaits.choose(dt, goal, motion, at_best.height, at_best.region_share)
+        limit = self._limit(at_best)
         body.step(dt, is_stepping(limit.twist, motion, body, speed, stances), motion.feet)
         body.sway.prepare(body.walking_goal, motion.clock.gait.sway)
         body.sway.step(dt / speed.swing_time, motion)
@@ -251,7 +256,8 @@ class WalkController:
             roughness = motion.terrain.roughness if motion.running else 0.0
             if motion.terrain.waiting:
                 goal = goal.scaled(WAITING_SHARE)
-        speed.ramp(dt, goal, self._conditions, roughness)
+        if speed.twist != goal:
+            speed.ramp(dt, goal, self._conditions, roughness)
         if motion.terrain is not None:
             gait = motion.clock.gait
             swing_time = stretched_swing_time(swing_time, motion.terrain.stretch, speed.twist, gait, strides)

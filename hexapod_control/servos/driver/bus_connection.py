@@ -50,7 +50,7 @@ class BusConnection:
         self._battery = battery
         self.bus: Bus | None = None
         self.group: ServoGroup | None = None
-        self.lost_reason = "not connected yet"
+        self.lost_reason = "the port is not open yet"
         self.reconnections = 0
         self.relaxed = False  # torque-off was sent, and no torque-on since
         self.servo_clock = ServoClock(clock)

@@ -147,6 +147,13 @@ def test_a_horn_that_sits_one_tooth_off_is_found(row):
     assert [(k, pytest.approx(-math.degrees(TOOTH))) for k, _ in found] == [(row, pytest.approx(found[0][1]))]
 
 
+def test_of_two_joints_that_differ_and_no_third_to_compare_neither_is_said_to_be_off():
+    joints = [replace(joint, q_center=REST_POSE[k % 3]) for k, joint in enumerate(Kit().mounted)]
+    row = 3 * LEGS.index("left_middle")  # only the other middle coxa is mounted at the same angle to the body
+    joints[row] = replace(joints[row], q_center=joints[row].q_center + TOOTH)
+    assert horns_off(robot(), joints, Kit().world.scale) == []
+
+
 def test_horns_that_all_sit_mirrored_at_another_angle_are_no_mistake():
     joints = [replace(joint, q_center=REST_POSE[k % 3]) for k, joint in enumerate(Kit().mounted)]
     for leg, side in (("left_front", 1.0), ("left_rear", -1.0), ("right_front", -1.0), ("right_rear", 1.0)):

@@ -30,7 +30,7 @@ from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.protocols import dynamixel2_frames, lx16a
 from hexapod_control.servos.settings.servo_section import OnLost
 
-MAX_ROUNDS = 6  # until neither of the best seconds is disturbed
+MAX_ROUNDS = 15  # until neither of the best seconds is disturbed
 UNNOTICED_S = 0.6  # until a servo is quarantined after three misses, where servos are read in turn
 
 

@@ -54,7 +54,7 @@ def test_a_driver_without_a_port_counts_as_unplugged_and_refuses_torque(rig):
     assert {name: value for name, value in known.items() if value} == {"speed_share": 1.0}
     assert not rig.driver.armed
     rig.refuses = True
-    assert rig.driver.arm().startswith("the servos are not connected")
+    assert rig.driver.arm() == "the servos are not connected: the port is not open yet"
 
 
 def test_arming_goes_leg_by_leg_with_every_servo_in_place(rig):

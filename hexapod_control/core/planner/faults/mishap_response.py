@@ -97,13 +97,11 @@ def _motion(state: PlannerState) -> StoppedMotion | None:
 def _watched(state: PlannerState, plan: TickPlan, context: PlannerContext) -> WatchedTick:
     source, legs = context.sensors.joints, context.legs
     measured = source.sample if not source.fault else None
-    if measured is not None and legs.lost:
+    if measured is not None and not legs.complete:
         measured = tuple(angle for row in legs.rows for angle in measured[3 * row : 3 * row + 3])
-    planned = plan.joint_angles.ravel().tolist() if plan.joint_angles is not None else None
     on_feet = isinstance(state, OnFeet)
     walking = on_feet and state.robot_state is RobotState.WALKING
-    names = context.robot.leg_names
-    return WatchedTick(names, planned, measured, plan.planted, plan.twist.wz, on_feet, walking)
+    return WatchedTick(context.robot, plan.joint_angles, measured, plan.planted, plan.twist.wz, on_feet, walking)
 
 
 def _stopped_for_stuck_leg(state: OnFeet, context: PlannerContext) -> PlannerState:

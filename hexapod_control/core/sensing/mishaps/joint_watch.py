@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.names import JOINTS
 
 LAG_S = 0.3  # of a servo with a slow bus
@@ -41,18 +42,22 @@ class JointWatch:
         self._times: list[float] = []  # [s] by joint
         self._errors: list[float] = []  # [rad]
 
-    def step(self, dt: float, planned: Sequence[float], measured: Sequence[float] | None) -> None:
-        """Compares planned and measured angles [rad] of all joints, `dt` [s] after the last time; None if unknown."""
-        if measured is None or len(self._times) != len(planned):
+    def step(self, dt: float, planned: Array, measured: Sequence[float] | None) -> None:
+        """Compares planned (n, 3) and measured (3 n) joint angles [rad], `dt` [s] after the last time.
+
+        `measured` is None if they are unknown.
+        """
+        if measured is None or len(self._times) != planned.size:
             self.reset()
-            self._times = [0.0] * len(planned)
+            self._times = [0.0] * planned.size
         if measured is None:
             return
         self._age += dt
+        targets = planned.ravel().tolist()
         if not self._windows or self._age > LAG_S / 2.0:
-            self._windows, self._age = [*self._windows[-2:], (list(planned), list(planned))], 0.0
+            self._windows, self._age = [*self._windows[-2:], (targets, targets)], 0.0
         low, high = self._windows[-1]
-        self._windows[-1] = list(map(min, low, planned)), list(map(max, high, planned))
+        self._windows[-1] = list(map(min, low, targets)), list(map(max, high, targets))
         lows, highs = zip(*self._windows, strict=True)
         ends = zip(map(min, *lows, lows[0]), map(max, *highs, highs[0]), measured, strict=True)
         self._errors = [max(lowest - angle, angle - highest) for lowest, highest, angle in ends]

@@ -9,6 +9,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.names import JOINTS
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.sensing.mishaps.attitude import standing_limit, tilt_angle
@@ -28,9 +29,9 @@ CAUTIOUS_TIME_S = 3.0  # ... and for this long afterwards
 class WatchedTick(NamedTuple):
     """Planned and measured state of the walking legs in one tick."""
 
-    legs: tuple[str, ...]  # names
-    planned: Sequence[float] | None  # [rad] of all joints
-    measured: Sequence[float] | None  # [rad]
+    robot: Robot  # with the walking legs
+    planned: Array | None  # (n, 3) [rad]
+    measured: Sequence[float] | None  # (3 n) [rad]
     planted: tuple[bool, ...]
     turn: float  # [rad/s] planned yaw rate
     on_feet: bool
@@ -109,7 +110,8 @@ class MishapWatch:
         self.stuck = late.leg if late is not None and late.time > STUCK_TIME_S else None
         if late is not None and tick.walking:
             self._caught = late.leg
-            name, error = tick.legs[late.leg], f"its {JOINTS[late.joint]} is {late.error:.2f} rad from its target"
+            name = tick.robot.leg_names[late.leg]
+            error = f"its {JOINTS[late.joint]} is {late.error:.2f} rad from its target"
             if self.stuck is None:
                 text = f"{name} lags behind, {error}: the robot walks slowly and lifts this leg higher; "
                 self._slow_down(MishapKind.SLOWED, f"{text}look for what holds it")
@@ -117,7 +119,7 @@ class MishapWatch:
                 text = f"{name} is stuck, {error}: the robot stops; free the leg, then send a new command"
                 self._slow_down(MishapKind.STUCK, text)
         elif slipping:
-            names = " and ".join(tick.legs[row] for row in slipping)
+            names = " and ".join(tick.robot.leg_names[row] for row in slipping)
             text = f"{names} slip: the robot turns by {self._slip.difference:.2f} rad/s more than its feet; "
             self._slow_down(MishapKind.SLOWED, f"{text}it walks slowly; look for slippery ground")
 

@@ -31,6 +31,7 @@ class BodyControl:
         "sway",
         "temporary",
     )
+    _shift: Point  # [m] added to the requested pose
 
     def __init__(self, capabilities: Capabilities, pose: BodyPose) -> None:
         """Starts at rest in a pose."""
@@ -38,7 +39,7 @@ class BodyControl:
         self._feasibility = PoseFeasibility(capabilities)
         self._pose = BodyPoseControl(self._feasibility, pose)
         self._requested = pose  # by the operator
-        self._shift: Point = (0.0, 0.0)  # [m] added to it
+        self._shift = (0.0, 0.0)
         self.sway = BodySway(self._feasibility)
         self.temporary = False  # whether the body takes another pose than the requested one
         self.levelling: BodyLevelling | None = None  # None: the body is parallel to the ground

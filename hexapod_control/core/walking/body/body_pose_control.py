@@ -39,14 +39,15 @@ class BodyPoseControl:
         "walkable",
         "walking_goal",
     )
+    _accelerations: tuple[float, ...]
+    _speed: tuple[float, ...]
+    _top: tuple[float, ...]
 
     def __init__(self, feasibility: PoseFeasibility, pose: BodyPose) -> None:
         """Starts at rest in a pose."""
         self._feasibility = feasibility
         self.pose = pose
-        self._speed: tuple[float, ...] = STANDSTILL
-        self._top: tuple[float, ...] = SPEED
-        self._accelerations: tuple[float, ...] = ACCELERATION
+        self._speed, self._top, self._accelerations = STANDSTILL, SPEED, ACCELERATION
         self.standing_goal = self.walking_goal = pose
         self._goal_share = REGION_SHARES[0]
         self.region_share = REGION_SHARES[0]  # share of the stance regions that can be used in the pose
@@ -122,11 +123,14 @@ class BodyPoseControl:
 
     def stepping_goal(self, feet: Sequence[Foot]) -> BodyPose:
         """Returns the goal while walking: the walking goal, or a pose in which all feet can step to neutral."""
-        if self._can_step_to_neutral(self.walking_goal, feet):
-            return self.walking_goal
+        goal = self.walking_goal
+        if self.pose == goal and self.still and goal == level_at_height(goal):
+            return goal  # all three are the same
+        if self._can_step_to_neutral(goal, feet):
+            return goal
         if self.walkable and self._can_step_to_neutral(self.rest, feet):
             return self.rest
-        return level_at_height(self.walking_goal)
+        return level_at_height(goal)
 
     def can_start_walking(self, feet: Sequence[Foot]) -> bool:
         """Returns True if the robot can walk in the present pose and the feet can step to their neutral footholds."""

@@ -17,13 +17,17 @@ class BodySway:
     """Offset of the body from its pose; every shift from one side to the other begins and ends at rest."""
 
     __slots__ = ("_feasibility", "_goal", "_prepared_for", "_progress", "_start", "offset", "region_share")
+    _start: Point
+    _goal: Point
+    _prepared_for: tuple[BodyPose, Point] | None
+    offset: Point  # [m] in base_footprint
 
     def __init__(self, feasibility: PoseFeasibility) -> None:
         """Starts without an offset."""
         self._feasibility = feasibility
-        self.offset = self._goal = self._start = CENTRED  # [m] in base_footprint
+        self.offset = self._goal = self._start = CENTRED
         self._progress = 1.0  # of the shift from start to goal, which it reaches at 1
-        self._prepared_for: tuple[BodyPose, Point] | None = None
+        self._prepared_for = None
         self.region_share = REGION_SHARES[0]  # that the sway leaves for walking
 
     def prepare(self, pose: BodyPose, sway: Point) -> None:

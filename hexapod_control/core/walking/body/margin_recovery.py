@@ -74,13 +74,14 @@ class MarginRecovery:
     """Updates the measures every tick, and decides when the body has to shift and the gait to change."""
 
     __slots__ = ("_since_gait_change", "external_speed_share", "measures", "requested_shift", "required_margin")
+    requested_shift: Point  # [m] requested from the body
 
     def __init__(self) -> None:
         """Starts without measures."""
         self.measures = RecoveryMeasures()
         self.required_margin = 0.0  # [m]; 0 disables all measures
         self.external_speed_share = 1.0  # of the speed, allowed for other reasons than the margin
-        self.requested_shift: Point = (0.0, 0.0)  # [m] requested from the body
+        self.requested_shift = (0.0, 0.0)
         self._since_gait_change = 0.0  # [s]
 
     @property

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose, Placement
+from hexapod_control.core.kinematics.body_pose import BodyPose, Placement
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.kinematics.whole_body import joints_in_pose
 from hexapod_control.core.robot import Point, Robot
@@ -166,7 +166,7 @@ class PoseFeasibility:
 
 def level_at_height(pose: BodyPose) -> BodyPose:
     """Returns the level pose at the same height, centred over the neutral stance."""
-    return NEUTRAL._replace(z=pose.z)
+    return BodyPose(z=pose.z)
 
 
 def _beyond(leg: int, foot: Foot, stance: StanceRegions, shares: RegionShares) -> float:

@@ -53,16 +53,21 @@ class StrideControl:
         "regions",
         "speed_share",
     )
+    _demand: StrideDemand | None
+    _goal: tuple[StrideRegion, ...]  # for the demanded twist
+    _lengths: tuple[float, ...]  # [m] largest displacements of centres that move; empty: they rest
+    _neighbours: tuple[tuple[int, int], ...]  # by leg
+    regions: tuple[StrideRegion, ...]  # for the next swings
 
     def __init__(self, capabilities: Capabilities) -> None:
         """Starts with the neutral regions."""
         self._capabilities = capabilities
         self._neighbours = LegNeighbours.of(capabilities.robot).by_row
-        self.regions = (NEUTRAL_REGION,) * len(capabilities.robot.legs)  # for the next swings
-        self._goal = self.regions  # for the demanded twist
-        self._lengths: tuple[float, ...] = ()  # [m] largest displacements of centres that move; empty: they rest
+        self.regions = (NEUTRAL_REGION,) * len(capabilities.robot.legs)
+        self._goal = self.regions
+        self._lengths = ()
         self.speed_share = 1.0  # of the demanded twist, so that swings are short enough to move their regions
-        self._demand: StrideDemand | None = None
+        self._demand = None
 
     def step(self, demand: StrideDemand, twist: Twist, swing_time: float, motion: FootMotion) -> Strides:
         """Returns the regions for the next swing of each foot at the executed twist and swing time [s]."""

@@ -21,6 +21,8 @@ class AutoGait:
     """Choice of one of the selected gaits by speed; `follow` updates it every tick."""
 
     __slots__ = ("_conditions", "_envelope", "_indices", "_slow_for", "gait", "selection")
+    _conditions: tuple[Twist, float, float] | None  # for which the indices were computed
+    _indices: tuple[int, int]  # of the most stable gait that is fast enough: with FULL_SHARE, with MORE_STABLE_SHARE
 
     def __init__(self, envelope: SpeedEnvelope, selection: GaitSelection, present: Gait) -> None:
         """Starts with the present gait if it is among the selected ones."""
@@ -28,12 +30,12 @@ class AutoGait:
         self.selection = selection
         self.gait = present if present in selection.gaits else selection.most_stable
         self._slow_for = 0.0  # [s] for which a more stable gait has been fast enough
-        self._conditions: tuple[Twist, float, float] | None = None  # for which the indices were computed
-        self._indices = (0, 0)  # of the most stable gait that is fast enough: with FULL_SHARE, with MORE_STABLE_SHARE
+        self._conditions = None
+        self._indices = (0, 0)
 
     def follow(self, dt: float, goal: Twist, height: float, region_share: float, *, walking: bool) -> None:
         """Chooses the gait for a twist at a body height [m] and a region share, `dt` [s] after the last call."""
-        if len(self.selection.gaits) == 1 or goal.is_zero:
+        if goal.is_zero:
             return
         gaits, conditions = self.selection.gaits, (goal, height, region_share)
         if conditions != self._conditions:

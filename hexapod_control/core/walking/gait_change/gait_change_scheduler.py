@@ -74,10 +74,14 @@ class GaitChangeScheduler:
         """The selected gait, or the gaits between which the speed decides."""
         return self._auto.selection
 
+    @property
+    def automatic(self) -> bool:
+        """True if several gaits are selected, between which the speed decides."""
+        return len(self._auto.selection.gaits) > 1
+
     def fastest(self, motion: FootMotion) -> Gait:
         """Returns the fastest of the selected gaits; the active one if only one is selected."""
-        selection = self._auto.selection
-        return selection.fastest if len(selection.gaits) > 1 else motion.clock.gait
+        return self._auto.selection.fastest if self.automatic else motion.clock.gait
 
     def select(self, selection: GaitSelection, motion: FootMotion) -> None:
         """Requests a change to the selected gait, or to that of the selected ones that suits the speed."""

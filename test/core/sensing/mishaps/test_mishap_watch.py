@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 from support.drives import DT, robot
 
@@ -33,7 +34,7 @@ class Watched:
             if loads is not None:
                 self.sensors.contacts.take(loads)
             planted = (True,) * COUNT
-            tick = WatchedTick(MACHINE.leg_names, STILL, measured, planted, turn, on_feet, walking)
+            tick = WatchedTick(MACHINE, np.zeros((COUNT, 3)), measured, planted, turn, on_feet, walking)
             self.watch.step(DT, self.sensors, tick)
         return self.watch
 

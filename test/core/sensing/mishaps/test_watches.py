@@ -37,24 +37,28 @@ def watched(watch, seconds, *values, **options):
 # --- joints -------------------------------------------------------------------------------------------------
 
 
+def compared(watch, seconds, planned, measured):
+    return watched(watch, seconds, np.reshape(planned, (-1, 3)), measured)
+
+
 @pytest.mark.parametrize("error", [0.25, -0.25])
 def test_a_joint_far_from_its_target_lags_after_a_fifth_of_a_second(error):
-    watch = watched(JointWatch(), 0.18, STILL, off((7, error)))
+    watch = compared(JointWatch(), 0.18, STILL, off((7, error)))
     assert watch.latest is None
-    late = watched(watch, 0.06, STILL, off((7, error))).latest
+    late = compared(watch, 0.06, STILL, off((7, error))).latest
     assert (late.leg, late.joint) == (2, 1)
     assert (late.error, late.time) == pytest.approx((0.25, 0.24))
 
 
 def test_a_joint_deflected_by_its_load_follows():
-    assert watched(JointWatch(), 2.0, STILL, off((7, 0.19), (8, -0.19))).latest is None
+    assert compared(JointWatch(), 2.0, STILL, off((7, 0.19), (8, -0.19))).latest is None
 
 
 def test_the_joint_that_is_off_for_longest_is_named():
-    watch = watched(JointWatch(), 0.1, STILL, off((4, 0.3)))
-    late = watched(watch, 0.3, STILL, off((4, 0.3), (9, 0.9))).latest
+    watch = compared(JointWatch(), 0.1, STILL, off((4, 0.3)))
+    late = compared(watch, 0.3, STILL, off((4, 0.3), (9, 0.9))).latest
     assert (late.leg, late.joint) == (1, 1)
-    late = watched(watched(watch, DT, STILL, off((9, 0.9))), 0.1, STILL, off((4, 0.3), (9, 0.9))).latest
+    late = compared(compared(watch, DT, STILL, off((9, 0.9))), 0.1, STILL, off((4, 0.3), (9, 0.9))).latest
     assert (late.leg, late.joint) == (3, 0)  # the other was back for a moment
 
 
@@ -64,32 +68,32 @@ def test_a_servo_with_a_slow_bus_follows_and_one_much_later_does_not(lag, follow
     watch = JointWatch()
     for tick in range(150):
         now = tick * DT
-        watch.step(DT, [speed * now] * 18, [speed * max(0.0, now - lag)] * 18)
+        compared(watch, DT, [speed * now] * 18, [speed * max(0.0, now - lag)] * 18)
     assert (watch.latest is None) == follows
 
 
 @pytest.mark.parametrize("ticks", range(10, 18))
 def test_a_target_counts_for_three_to_four_and_a_half_tenths_of_a_second(ticks):
     """A joint does not follow a step of its target: it lags a fifth of a second after the old target has expired."""
-    watch = watched(JointWatch(), ticks * DT, STILL, STILL)
-    assert watched(watch, 0.46, [1.0] * 18, STILL).latest is None
-    assert watched(watch, 0.24, [1.0] * 18, STILL).latest is not None
+    watch = compared(JointWatch(), ticks * DT, STILL, STILL)
+    assert compared(watch, 0.46, [1.0] * 18, STILL).latest is None
+    assert compared(watch, 0.24, [1.0] * 18, STILL).latest is not None
 
 
 @pytest.mark.parametrize("ticks", range(8))
 def test_a_joint_that_reaches_a_short_lived_target_late_follows(ticks):
-    watch = watched(JointWatch(), ticks * DT, STILL, STILL)
-    watched(watch, 0.04, [1.0] * 18, STILL)
-    assert watched(watch, 0.26, STILL, [1.0] * 18).latest is None
+    watch = compared(JointWatch(), ticks * DT, STILL, STILL)
+    compared(watch, 0.04, [1.0] * 18, STILL)
+    assert compared(watch, 0.26, STILL, [1.0] * 18).latest is None
 
 
 def test_unknown_joints_and_another_number_of_legs_start_over():
-    watch = watched(JointWatch(), 1.0, STILL, off((7, 0.3)))
-    watch.step(DT, STILL, None)
-    assert watch.latest is None and watched(watch, 0.18, STILL, off((7, 0.3))).latest is None
-    watched(watch, 1.0, STILL, off((7, 0.3)))
-    assert watched(watch, 0.18, STILL[:15], off((7, 0.3))[:15]).latest is None
-    watched(watch, 1.0, STILL[:15], off((7, 0.3))[:15])
+    watch = compared(JointWatch(), 1.0, STILL, off((7, 0.3)))
+    compared(watch, DT, STILL, None)
+    assert watch.latest is None and compared(watch, 0.18, STILL, off((7, 0.3))).latest is None
+    compared(watch, 1.0, STILL, off((7, 0.3)))
+    assert compared(watch, 0.18, STILL[:15], off((7, 0.3))[:15]).latest is None
+    compared(watch, 1.0, STILL[:15], off((7, 0.3))[:15])
     watch.reset()
     assert watch.latest is None
 
