@@ -28,13 +28,13 @@ class GaitClock:
     """Lift-off times of all legs."""
 
     __slots__ = ("change", "gait", "phase", "until")
+    change: GaitChange | None
+    gait: Gait
+    phase: float
+    until: list[float]  # per leg: time to its next lift-off in this gait [swing times]
 
     def __init__(self, gait: Gait) -> None:
         """Starts at phase 0 of the gait."""
-        self.gait = gait
-        self.change: GaitChange | None = None
-        self.phase = 0.0
-        self.until: list[float] = []  # per leg: time to its next lift-off in this gait [swing times]
         self.enter(gait, 0.0)
 
     def copy(self) -> GaitClock:

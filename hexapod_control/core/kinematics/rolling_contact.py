@@ -30,8 +30,12 @@ def rolling_shift(leg: Leg, joints: LegJoints, placement: Placement, radius: flo
     coxa, femur, tibia = joints
     angle = femur + tibia
     radial = -cos(angle)
-    along_x, along_y, up = _in_base(leg, coxa, radial, -sin(angle))
-    (a, b, c), (d, e, f), (g, h, i) = placement.rotation  # Placement.turn inlined for speed
+    if leg.rotation is None:  # _in_base and Placement.turn inlined for speed
+        heading = leg.hip_yaw + coxa
+        along_x, along_y, up = radial * cos(heading), radial * sin(heading), -sin(angle)
+    else:
+        along_x, along_y, up = _in_base(leg, coxa, radial, -sin(angle))
+    (a, b, c), (d, e, f), (g, h, i) = placement.rotation
     x, y, z = a * along_x + b * along_y + c * up, d * along_x + e * along_y + f * up, g * along_x + h * along_y + i * up
     across = hypot(x, y)
     if across < 1e-12:

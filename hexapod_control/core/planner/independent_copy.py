@@ -101,9 +101,10 @@ def _once(copy: Copier) -> Copier:
     """Wraps a copier so that an object that is referenced twice is copied only once."""
 
     def copy_once(value: Any, memo: Memo) -> Any:
-        if id(value) not in memo:
-            memo[id(value)] = copy(value, memo)
-        return memo[id(value)]
+        key = id(value)
+        if key not in memo:
+            memo[key] = copy(value, memo)
+        return memo[key]
 
     return copy_once
 
@@ -136,9 +137,10 @@ def _object_copier(kind: type) -> Copier:
     slots = [name for base in kind.__mro__ for name in getattr(base, "__slots__", ()) if name != "__weakref__"]
     lines = [
         "def copy_object(value, memo):",
-        "    if id(value) in memo:",
-        "        return memo[id(value)]",
-        "    memo[id(value)] = copied = new(kind)",
+        "    key = id(value)",
+        "    if key in memo:",
+        "        return memo[key]",
+        "    memo[key] = copied = new(kind)",
     ]
     hints = get_type_hints(kind)
     for name in slots:

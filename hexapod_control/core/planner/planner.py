@@ -82,7 +82,9 @@ class Planner:
         context = self._context
         if not MIN_TICK_S <= dt < math.inf:
             return for_whole_robot(plan_at_rest(context, self.state), context.legs)
-        context.sensors.step(dt, moving=context.plan is not None and np.count_nonzero(context.plan.joint_velocity) > 0)
+        context.sensors.step(
+            dt, moving=context.plan is not None and bool(np.count_nonzero(context.plan.joint_velocity))
+        )
         dt = min(dt, MAX_TICK_S)
         pose, legs = self._state.advance(dt, context), context.legs
         self._failed = False

@@ -51,6 +51,15 @@ class SpeedControl:
         "swing_time",
         "twist",
     )
+    _limits: TwistLimits
+    _lost: float  # [s] by which the walk is behind its command, on rough ground
+    _speed_share: float
+    _swing_time_scale: float
+    command: Twist
+    halted: bool  # feet stay where they are until the next command
+    lift_share: float  # of the lift height that the settings allow
+    swing_time: float  # [s]
+    twist: Twist  # executed
 
     def __init__(self, capabilities: Capabilities) -> None:
         """Starts at rest, without a command."""
@@ -58,12 +67,11 @@ class SpeedControl:
         self._limits = TwistLimits()
         self._swing_time_scale = 1.0
         self._speed_share = 1.0
-        self._lost = 0.0  # [s] by which the walk is behind its command, on rough ground
-        self.command = ZERO
-        self.halted = False  # feet stay where they are until the next command
-        self.twist = ZERO  # executed
-        self.swing_time = capabilities.robot.walk.swing_time  # [s]
-        self.lift_share = 1.0  # of the lift height that the settings allow
+        self._lost = 0.0
+        self.command = self.twist = ZERO
+        self.halted = False
+        self.swing_time = capabilities.robot.walk.swing_time
+        self.lift_share = 1.0
 
     def change_settings(self, settings: WalkSettings) -> None:
         """Applies limits, tempo and speed share."""

@@ -179,11 +179,11 @@ class WalkController:
 
     def limit(self) -> SpeedLimit:
         """Returns the possible twist and its strides for the present command."""
-        return self._limit(self._at_best)
+        return self._limit(self._conditions, self._at_best)
 
-    def _limit(self, at_best: SpeedConditions) -> SpeedLimit:
+    def _limit(self, conditions: SpeedConditions, at_best: SpeedConditions) -> SpeedLimit:
         next_gaits = self._gaits.next_gaits(self._motion)
-        return self._speed.limit(self._conditions, at_best, next_gaits, self._recovery.speed_share)
+        return self._speed.limit(conditions, at_best, next_gaits, self._recovery.speed_share)
 
     def maxima(self) -> Twist:
         """Returns the present maximum speed along each axis alone, in the fastest of the selected gaits."""
@@ -208,11 +208,12 @@ class WalkController:
         """Advances body, feet and clock by `dt` [s]; `previous` (n, 3) [rad] are the joint angles of the last tick."""
         motion, body, speed, robot = self._motion, self._body, self._speed, self._capabilities.robot
         stances = self._capabilities.stances
-        at_best = self._at_best
+        conditions = at_best = self._conditions
         if self._gaits.automatic:
+            at_best = self._at_best
             goal = speed.goal(at_best, self._recovery.speed_share)
             self._gaits.choose(dt, goal, motion, at_best.height, at_best.region_share)
-        limit = self._limit(at_best)
+        limit = self._limit(conditions, at_best)
         body.step(dt, is_stepping(limit.twist, motion, body, speed, stances), motion.feet)
         body.sway.prepare(body.walking_goal, motion.clock.gait.sway)
         body.sway.step(dt / speed.swing_time, motion)

@@ -23,8 +23,7 @@ def respond(state: PlannerState, plan: TickPlan, dt: float, context: PlannerCont
     """Checks a tick of `dt` [s] for mishaps. Returns the next state."""
     watch = context.watch
     watch.step(dt, context.sensors, _watched(state, plan, context))
-    motion = _motion(state)
-    if motion is not None and watch.fallen:
+    if watch.fallen and (motion := _motion(state)) is not None:
         return Frozen(watch.fallen_mishap(), motion)
     if isinstance(state, Frozen) and state.mishap.kind is MishapKind.CARRIED and watch.fallen:
         return Frozen(watch.fallen_mishap(), state.motion)

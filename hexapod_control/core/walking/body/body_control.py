@@ -31,17 +31,20 @@ class BodyControl:
         "sway",
         "temporary",
     )
-    _shift: Point  # [m] added to the requested pose
+    _height: float  # [m] of base_link above the ground in the neutral stance
+    _requested: BodyPose  # by the operator
+    _shift: Point  # [m] added to it
+    temporary: bool  # whether the body takes another pose than the requested one
 
     def __init__(self, capabilities: Capabilities, pose: BodyPose) -> None:
         """Starts at rest in a pose."""
-        self._height = capabilities.robot.walk.height  # [m]
+        self._height = capabilities.robot.walk.height
         self._feasibility = PoseFeasibility(capabilities)
         self._pose = BodyPoseControl(self._feasibility, pose)
-        self._requested = pose  # by the operator
+        self._requested = pose
         self._shift = (0.0, 0.0)
         self.sway = BodySway(self._feasibility)
-        self.temporary = False  # whether the body takes another pose than the requested one
+        self.temporary = False
         self.levelling: BodyLevelling | None = None  # None: the body is parallel to the ground
 
     @property

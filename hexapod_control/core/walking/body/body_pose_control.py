@@ -39,9 +39,15 @@ class BodyPoseControl:
         "walkable",
         "walking_goal",
     )
-    _accelerations: tuple[float, ...]
+    _accelerations: tuple[float, ...]  # of each coordinate, as the two below
+    _goal_share: float  # share of the stance regions that can be used in the walking goal
     _speed: tuple[float, ...]
-    _top: tuple[float, ...]
+    _top: tuple[float, ...]  # maximum speed
+    pose: BodyPose
+    region_share: float  # share of the stance regions that can be used in the pose
+    standing_goal: BodyPose
+    walkable: bool  # whether the robot can walk in the present pose
+    walking_goal: BodyPose
 
     def __init__(self, feasibility: PoseFeasibility, pose: BodyPose) -> None:
         """Starts at rest in a pose."""
@@ -50,8 +56,8 @@ class BodyPoseControl:
         self._speed, self._top, self._accelerations = STANDSTILL, SPEED, ACCELERATION
         self.standing_goal = self.walking_goal = pose
         self._goal_share = REGION_SHARES[0]
-        self.region_share = REGION_SHARES[0]  # share of the stance regions that can be used in the pose
-        self.walkable = True  # whether the robot can walk in the present pose
+        self.region_share = REGION_SHARES[0]
+        self.walkable = True
 
     @property
     def still(self) -> bool:

@@ -20,15 +20,17 @@ class BodySway:
     _start: Point
     _goal: Point
     _prepared_for: tuple[BodyPose, Point] | None
+    _progress: float  # of the shift from start to goal, which it reaches at 1
     offset: Point  # [m] in base_footprint
+    region_share: float  # that the sway leaves for walking
 
     def __init__(self, feasibility: PoseFeasibility) -> None:
         """Starts without an offset."""
         self._feasibility = feasibility
         self.offset = self._goal = self._start = CENTRED
-        self._progress = 1.0  # of the shift from start to goal, which it reaches at 1
+        self._progress = 1.0
         self._prepared_for = None
-        self.region_share = REGION_SHARES[0]  # that the sway leaves for walking
+        self.region_share = REGION_SHARES[0]
 
     def prepare(self, pose: BodyPose, sway: Point) -> None:
         """Updates the region share for a sway (x, y) [m] to both sides of a pose."""

@@ -74,15 +74,19 @@ class MarginRecovery:
     """Updates the measures every tick, and decides when the body has to shift and the gait to change."""
 
     __slots__ = ("_since_gait_change", "external_speed_share", "measures", "requested_shift", "required_margin")
+    _since_gait_change: float  # [s]
+    external_speed_share: float  # of the speed, allowed for other reasons than the margin
+    measures: RecoveryMeasures
     requested_shift: Point  # [m] requested from the body
+    required_margin: float  # [m]; 0 disables all measures
 
     def __init__(self) -> None:
         """Starts without measures."""
         self.measures = RecoveryMeasures()
-        self.required_margin = 0.0  # [m]; 0 disables all measures
-        self.external_speed_share = 1.0  # of the speed, allowed for other reasons than the margin
+        self.required_margin = 0.0
+        self.external_speed_share = 1.0
         self.requested_shift = (0.0, 0.0)
-        self._since_gait_change = 0.0  # [s]
+        self._since_gait_change = 0.0
 
     @property
     def speed_share(self) -> float:

@@ -33,7 +33,6 @@ from hexapod_control.core.workspace.strides.stride_regions import (
     RegionShares,
     Strides,
     split_region_share,
-    usable_disc,
 )
 from hexapod_control.core.workspace.strides.stride_table import StrideTable
 
@@ -173,7 +172,7 @@ def _beyond(leg: int, foot: Foot, stance: StanceRegions, shares: RegionShares) -
     """Distance [m] of the foot of a leg (row) beyond the usable part of its region; negative inside."""
     usable = 1.0 if foot.state.planted else FLIGHT_REACH_SHARE
     region = foot.region if foot.region.moved <= shares.displacement else NEUTRAL_REGION
-    (x, y), radius = usable_disc(stance, leg, region, shares.radii)
+    (x, y), radius = Strides(stance, (), shares.radii).disc(leg, region)
     return math.hypot(foot.x - x, foot.y - y) - usable * radius
 
 

@@ -16,7 +16,7 @@ from hexapod_control.core.kinematics.se2 import Twist, exp
 from hexapod_control.core.walking.feet.drop_motion import advance_drop, drop_after_halt
 from hexapod_control.core.walking.feet.region_guard import allowed_share
 from hexapod_control.core.walking.feet.swing_motion import BodyTick, advance_swing
-from hexapod_control.core.walking.foot import Dropping, Foot, Guided, Stance, Swing
+from hexapod_control.core.walking.foot import STANCE, Dropping, Foot, Guided, Stance, Swing
 from hexapod_control.core.walking.terrain.height_reach import HeightReach
 from hexapod_control.core.walking.terrain.terrain_adaptation import TerrainAdaptation
 from hexapod_control.core.workspace.stance_regions import StanceRegions
@@ -30,16 +30,21 @@ class FootMotion:
     """The feet of one robot and the gait clock; `step` advances them by one tick."""
 
     __slots__ = ("clock", "feet", "lift_height", "lift_share", "raised", "running", "terrain", "twist_is_zero")
+    lift_height: float  # [m]
+    lift_share: float  # of it, at the present speed
+    raised: tuple[int, float] | None  # row of a leg that lifts higher than the others, and its lift [m]
+    running: bool  # whether the gait clock runs
+    twist_is_zero: bool  # whether the commanded and the executed twist are: feet at neutral need not step
 
     def __init__(self, feet: Sequence[Foot], clock: GaitClock, lift_height: float) -> None:
         """Uses these feet and this clock; the lift height is in [m]."""
         self.feet = list(feet)
         self.clock = clock
         self.lift_height = lift_height
-        self.lift_share = 1.0  # of it, at the present speed
-        self.raised: tuple[int, float] | None = None  # row of a leg that lifts higher than the others, and its lift [m]
-        self.running = False  # whether the gait clock runs
-        self.twist_is_zero = True  # whether the commanded and the executed twist are: feet at neutral need not step
+        self.lift_share = 1.0
+        self.raised = None
+        self.running = False
+        self.twist_is_zero = True
         self.terrain: TerrainAdaptation | None = None  # None: flat ground
 
     @property
@@ -119,7 +124,7 @@ class FootMotion:
 
     def _lift_offs(self, dt: float, swing_time: float) -> dict[int, float]:
         """Advances the clock, unless it has to wait. Returns the time since lift-off [swing times] by lifting leg."""
-        flight = [time_to_touch_down(foot, swing_time) for foot in self.feet]
+        flight = [0.0 if foot.state is STANCE else time_to_touch_down(foot, swing_time) for foot in self.feet]
         if self.terrain is None:
             return dict(self.clock.advance(dt / swing_time, flight))
         ahead = self.clock.copy()

@@ -45,15 +45,15 @@ def advance_swing(
     lag, swing.lag = swing.lag, swing.lag + (1.0 - swing.pace) * (progress - before)
     if begins:
         foot.region = strides.regions[leg]
-    disc = strides.disc(leg, foot.region)
+    disc, aimed = strides.disc(leg, foot.region), back.apply(*swing.aim)
     if progress - lag < AIM_FROZEN * timing.travel_end or begins:
         x, y = moved_point(twist, 0.5 * swing.stance * swing_time, *disc.centre)
     else:
-        x, y = moved_point(twist, -left, *back.apply(*swing.aim))
+        x, y = moved_point(twist, -left, *aimed)
     x, y = clamp_to_disc(x, y, disc, LANDING)
     aim = moved_point(twist, left, x, y)
     if not begins:
-        aim = _point_towards(back.apply(*swing.aim), aim, AIM_SPEED * dt)
+        aim = _point_towards(aimed, aim, AIM_SPEED * dt)
     swing.aim = x, y = aim
     travelled = timing.travel_share(before - lag)
     gain = (timing.travel_share(progress - swing.lag) - travelled) / (1.0 - travelled) if travelled < 1.0 else 1.0

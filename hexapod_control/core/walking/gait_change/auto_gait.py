@@ -23,13 +23,16 @@ class AutoGait:
     __slots__ = ("_conditions", "_envelope", "_indices", "_slow_for", "gait", "selection")
     _conditions: tuple[Twist, float, float] | None  # for which the indices were computed
     _indices: tuple[int, int]  # of the most stable gait that is fast enough: with FULL_SHARE, with MORE_STABLE_SHARE
+    _slow_for: float  # [s] for which a more stable gait has been fast enough
+    gait: Gait
+    selection: GaitSelection
 
     def __init__(self, envelope: SpeedEnvelope, selection: GaitSelection, present: Gait) -> None:
         """Starts with the present gait if it is among the selected ones."""
         self._envelope = envelope
         self.selection = selection
         self.gait = present if present in selection.gaits else selection.most_stable
-        self._slow_for = 0.0  # [s] for which a more stable gait has been fast enough
+        self._slow_for = 0.0
         self._conditions = None
         self._indices = (0, 0)
 

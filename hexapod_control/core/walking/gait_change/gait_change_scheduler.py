@@ -59,15 +59,19 @@ class GaitChangeScheduler:
     """Schedules the change to the requested gait: the request, and the progress of the change."""
 
     __slots__ = ("_auto", "_capabilities", "_on_detour", "_requested", "_until_retry", "_waited", "wanted")
+    _on_detour: bool  # whether the current change leads to an intermediate gait
+    _requested: Gait
+    _until_retry: float  # [s]
+    _waited: float  # [s] for a feasible plan
+    wanted: Gait | None  # gait to change to as soon as the speed suits it
 
     def __init__(self, capabilities: Capabilities, gait: Gait) -> None:
         self._capabilities = capabilities
         self._requested = gait
         self._auto = AutoGait(capabilities.envelope, GaitSelection.of(gait), gait)
-        self.wanted: Gait | None = None  # gait to change to as soon as the speed suits it
-        self._on_detour = False  # whether the current change leads to an intermediate gait
-        self._waited = 0.0  # [s] for a feasible plan
-        self._until_retry = 0.0  # [s]
+        self.wanted = None
+        self._on_detour = False
+        self._waited = self._until_retry = 0.0
 
     @property
     def selection(self) -> GaitSelection:

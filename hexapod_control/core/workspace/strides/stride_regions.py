@@ -122,14 +122,6 @@ class Disc(NamedTuple):
     radius: float  # [m]
 
 
-def usable_disc(neutral: StanceRegions, leg: int, region: StrideRegion, share: float) -> Disc:
-    """The disc of the stride region of a leg (row) with a share (0 to 1) of its radius."""
-    if region is NEUTRAL_REGION:
-        return Disc(neutral.footholds[leg], share * neutral.radii[leg])
-    (x, y), (_, scale, _, (dx, dy)) = neutral.footholds[leg], region
-    return Disc((x + dx, y + dy), share * scale * neutral.radii[leg])
-
-
 class Strides(NamedTuple):
     """The stride regions of all legs in one tick."""
 
@@ -139,7 +131,11 @@ class Strides(NamedTuple):
 
     def disc(self, leg: int, region: StrideRegion) -> Disc:
         """The usable disc of a stride region of a leg (row)."""
-        return usable_disc(self.neutral, leg, region, self.share)
+        neutral, _, share = self
+        if region is NEUTRAL_REGION:
+            return Disc(neutral.footholds[leg], share * neutral.radii[leg])
+        (x, y), (_, scale, _, (dx, dy)) = neutral.footholds[leg], region
+        return Disc((x + dx, y + dy), share * scale * neutral.radii[leg])
 
     @property
     def stance(self) -> StanceRegions:
