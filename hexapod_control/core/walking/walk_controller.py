@@ -179,11 +179,8 @@ class WalkController:
 
     def limit(self) -> SpeedLimit:
         """Returns the possible twist and its strides for the present command."""
-        return self._limit(self._conditions, self._at_best)
-
-    def _limit(self, conditions: SpeedConditions, at_best: SpeedConditions) -> SpeedLimit:
         next_gaits = self._gaits.next_gaits(self._motion)
-        return self._speed.limit(conditions, at_best, next_gaits, self._recovery.speed_share)
+        return self._speed.limit(self._conditions, self._at_best, next_gaits, self._recovery.speed_share)
 
     def maxima(self) -> Twist:
         """Returns the present maximum speed along each axis alone, in the fastest of the selected gaits."""
@@ -213,7 +210,7 @@ class WalkController:
             at_best = self._at_best
             goal = speed.goal(at_best, self._recovery.speed_share)
             self._gaits.choose(dt, goal, motion, at_best.height, at_best.region_share)
-        limit = self._limit(conditions, at_best)
+        limit = speed.limit(conditions, at_best, self._gaits.next_gaits(motion), self._recovery.speed_share)
         body.step(dt, is_stepping(limit.twist, motion, body, speed, stances), motion.feet)
         body.sway.prepare(body.walking_goal, motion.clock.gait.sway)
         body.sway.step(dt / speed.swing_time, motion)

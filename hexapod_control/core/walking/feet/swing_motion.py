@@ -52,7 +52,7 @@ def advance_swing(
         x, y = moved_point(twist, -left, *aimed)
     x, y = clamp_to_disc(x, y, disc, LANDING)
     aim = moved_point(twist, left, x, y)
-    if not begins:
+    if not begins and math.dist(aimed, aim) > AIM_SPEED * dt:
         aim = _point_towards(aimed, aim, AIM_SPEED * dt)
     swing.aim = x, y = aim
     travelled = timing.travel_share(before - lag)
@@ -60,7 +60,9 @@ def advance_swing(
     dx, dy = gain * (x - ground_fixed[0]), gain * (y - ground_fixed[1])
     lift_progress, height = timing.lift_progress(progress), 0.0
     if lift_progress < LANDED:
-        height = lift(lift_progress, swing.lift) + (1.0 - smooth_travel(lift_progress)) * swing.base
+        height = lift(lift_progress, swing.lift)
+        if swing.base:
+            height += (1.0 - smooth_travel(lift_progress)) * swing.base
     foot.velocity = (dx / dt, dy / dt, (height - foot.z) / dt)
     foot.x, foot.y, foot.z = ground_fixed[0] + dx, ground_fixed[1] + dy, height
     if lift_progress < LANDED:
@@ -69,10 +71,7 @@ def advance_swing(
         foot.state = STANCE
 
 
-def _point_towards(point: Point, goal: Point, most: float) -> Point:
-    """Returns the point at most `most` [m] from `point` on the way to `goal`."""
-    distance = math.dist(point, goal)
-    if distance <= most:
-        return goal
-    share = most / distance
+def _point_towards(point: Point, goal: Point, distance: float) -> Point:
+    """Returns the point at a distance [m] from `point` on the way to `goal`."""
+    share = distance / math.dist(point, goal)
     return point[0] + share * (goal[0] - point[0]), point[1] + share * (goal[1] - point[1])
