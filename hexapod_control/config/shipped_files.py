@@ -13,6 +13,11 @@ PACKAGE = "hexapod_control"
 _MARK = Path("urdf", "hexapod.urdf.xacro")  # a folder that has this file is a share folder
 
 
+def use_venv_prefix() -> None:
+    """Lets ROS find this package in a venv, where nothing sets AMENT_PREFIX_PATH."""
+    os.environ.setdefault("AMENT_PREFIX_PATH", sys.prefix)
+
+
 def _folders() -> list[Path]:
     """Folders that may hold the shipped files, in order: a checkout, the ament prefixes, the prefix of Python."""
     checkout = Path(__file__).resolve().parents[2]

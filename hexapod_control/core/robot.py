@@ -126,6 +126,16 @@ class Leg:
         object.__setattr__(self, "moments", moments)
 
     @property
+    def length(self) -> float:
+        """Length [m] of the straight leg."""
+        return self.coxa.length + self.reach
+
+    @property
+    def reach(self) -> float:
+        """Maximum distance [m] of the foot from the femur axis."""
+        return self.femur.length + self.tibia.length
+
+    @property
     def joints(self) -> tuple[Joint, Joint, Joint]:
         """Coxa, femur and tibia joint."""
         return (self.coxa_joint, self.femur_joint, self.tibia_joint)

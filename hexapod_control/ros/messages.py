@@ -35,6 +35,7 @@ MAX_FORCE_N = 10_000.0
 MAX_RATE, MAX_ACCELERATION = 200.0, 2000.0  # [rad/s], [m/s^2] that an IMU can measure
 MAX_NORM_ERROR = 0.01  # of the norm of a quaternion from 1
 MAX_MESSAGE_BYTES = 200_000  # the largest useful one is a motion file
+IMU_VARIANCE = 1e-4  # [SI units] of every value
 NANOSECONDS = 1_000_000_000  # per second
 DECODERS: Mapping[Any, Callable[[], Callable[[bytes], Any]]] = {
     MultiDOFJointState: FootDecoder,
@@ -169,16 +170,16 @@ def inertial(message: Imu) -> Inertial:
     return Inertial(roll_pitch_yaw(message.orientation) if known else None, rates, acceleration)
 
 
-def inertial_message(value: Inertial, stamp: Time, frame: str = "imu_link", variance: float = 1e-4) -> Imu:
-    """Converts a sample to sensor_msgs/Imu; `variance` [SI units] applies to every value."""
+def inertial_message(value: Inertial, stamp: Time, frame: str = "imu_link") -> Imu:
+    """Converts a sample to sensor_msgs/Imu."""
     message = Imu()
     message.header.frame_id = frame
     if value.orientation is None:
         message.orientation_covariance[0] = -1.0
     else:
-        message.orientation_covariance[0::4] = variance
-    message.angular_velocity_covariance[0::4] = variance
-    message.linear_acceleration_covariance[0::4] = variance
+        message.orientation_covariance[0::4] = IMU_VARIANCE
+    message.angular_velocity_covariance[0::4] = IMU_VARIANCE
+    message.linear_acceleration_covariance[0::4] = IMU_VARIANCE
     return refilled(message, value, stamp)
 
 

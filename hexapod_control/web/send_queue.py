@@ -69,7 +69,7 @@ class SendQueue:
         """Closes the connection after the queued messages; aborts it if the client does not read them."""
         try:
             await asyncio.wait_for(self._send_rest_and_close(code, text), CLOSE_TIME_S)
-        except (asyncio.TimeoutError, ConnectionError, RuntimeError):  # noqa: UP041 - another class before Python 3.11
+        except (TimeoutError, ConnectionError, RuntimeError):
             self.abort()
 
     async def _send_rest_and_close(self, code: int, text: str) -> None:

@@ -158,7 +158,7 @@ class PageServer:
                 timer.close_overdue(runner.server.connections if runner.server else (), time.monotonic())
                 try:
                     await asyncio.wait_for(self._ended.wait(), TICK_S)
-                except asyncio.TimeoutError:  # noqa: UP041 - another class before Python 3.11
+                except TimeoutError:
                     continue
             for queue in list(self._queues.values()):
                 await queue.close(WSCloseCode.GOING_AWAY, "the server on the robot ends")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from hexapod_control.bringup import node_graph
 from hexapod_control.cli.bounded_options import add_robot, number, whole_number
 from hexapod_control.cli.input_error import InputError
 from hexapod_control.config import ros_names
+from hexapod_control.config.shipped_files import use_venv_prefix
 
 PAGE_START_S = 15.0  # time limit for the page to start
 
@@ -77,7 +77,7 @@ def _play(args: argparse.Namespace) -> int:
     from hexapod_control.clients.bounded_wait import wait_until
     from hexapod_control.nodes.recorder.bag_player import BagPlayer
 
-    os.environ.setdefault("AMENT_PREFIX_PATH", sys.prefix)  # nothing else sets it in a venv
+    use_venv_prefix()
     yes = {True: "yes", False: ""}
     with open_bag(args.bag) as bag, stop_requests() as stop:
         specs = _page(args, bag.namespace) if args.page else ()

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import os
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -16,6 +14,7 @@ from hexapod_control.cli.servos.interruption import Interrupted, interruptions
 from hexapod_control.cli.servos.terminal_dialog import TerminalDialog
 from hexapod_control.config.robots.robot_file import RobotFile, load
 from hexapod_control.config.section_writer import own_file
+from hexapod_control.config.shipped_files import use_venv_prefix
 from hexapod_control.servos.bus.bus_interface import Bus, BusError, PortGoneError
 from hexapod_control.servos.bus.serial_port import SerialPort
 from hexapod_control.servos.calibration.assign_ids import USUAL_IDS
@@ -137,7 +136,7 @@ class RobotHardware:
 
     def drive(self, settings: ServoSettings, what: str) -> str:
         """Starts the nodes; ROS is imported only here."""
-        os.environ.setdefault("AMENT_PREFIX_PATH", sys.prefix)  # nothing else sets it in a venv
+        use_venv_prefix()
         from hexapod_control.cli.commissioning.first_drive import drive
 
         file: RobotFile = load(self._path)

@@ -6,7 +6,6 @@ import argparse
 import dataclasses
 import importlib
 import os
-import sys
 from pathlib import Path
 
 from hexapod_control.bringup.process_supervisor import end_with_parent, stop_requests
@@ -15,6 +14,7 @@ from hexapod_control.cli.input_error import InputError
 from hexapod_control.clients import connection_options
 from hexapod_control.config.robots.nav2_parameters import describe
 from hexapod_control.config.robots.robot_file import load
+from hexapod_control.config.shipped_files import use_venv_prefix
 from hexapod_control.config.waypoint_file import load_route
 
 
@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
     settings = dataclasses.replace(route.settings, radius=radius)
     if args.out:
         importlib.import_module("matplotlib")  # a missing library is reported before the walk
-    os.environ.setdefault("AMENT_PREFIX_PATH", sys.prefix)  # nothing else sets it in a venv
+    use_venv_prefix()
     end_with_parent(os.getppid())  # a killed shell sends no signal
     from hexapod_control.clients.patrol.patrol_client import PatrolClient
     from hexapod_control.clients.patrol.patrol_run import follow

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 
 from hexapod_control.bringup import node_graph, shared_process
 from hexapod_control.bringup.command_line import ros_arguments
 from hexapod_control.cli.input_error import InputError
+from hexapod_control.config.shipped_files import use_venv_prefix
 from hexapod_control.ros.monitoring.graph_identity import VARIABLE, new_graph, remove_state
 
 GRAPH = "bringup"
@@ -30,7 +30,7 @@ def run(args: argparse.Namespace) -> int:
             raise InputError(f"{word!r} must be NAME:=VALUE, e.g. web:=true")
         given[name] = value
     specs = node_graph.specs(GRAPH, given)
-    os.environ.setdefault("AMENT_PREFIX_PATH", sys.prefix)  # nothing else sets it in a venv
+    use_venv_prefix()
     os.environ[VARIABLE] = graph = new_graph()
     from hexapod_control.cli.robot.one_process import run as run_nodes
 

@@ -66,6 +66,6 @@ class StartedProgram:
             self._process.send_signal(signal.SIGINT)
         try:
             await asyncio.wait_for(asyncio.shield(self._reader), END_S)
-        except asyncio.TimeoutError:  # noqa: UP041 - another class before Python 3.11
+        except TimeoutError:
             self._process.kill()
             await self._reader

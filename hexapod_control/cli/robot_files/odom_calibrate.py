@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import math
-import os
 import sys
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.robots.robot_keys import ODOMETRY_SCALE
 from hexapod_control.config.robots.rules.odometry_scale import odometry_scale
 from hexapod_control.config.section_writer import own_file, save_section
+from hexapod_control.config.shipped_files import use_venv_prefix
 
 DIGITS = 4  # of a factor in the robot file
 UNITS = {"distance": "m", "turn": "deg"}
@@ -97,7 +97,7 @@ def _simulated(args: argparse.Namespace) -> dict[str, float]:
     from hexapod_control.evaluation.quality.odometry_calibration import measure
     from hexapod_control.sim.world_settings import WorldSettings
 
-    os.environ.setdefault("AMENT_PREFIX_PATH", sys.prefix)  # nothing else sets it in a venv
+    use_venv_prefix()
     robot_file = load(args.robot)
     walked, turned = measure(
         robot_file.robot, urdf(robot_file), WorldSettings(), args.distance, math.radians(args.turn)

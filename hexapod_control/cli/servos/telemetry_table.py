@@ -10,8 +10,6 @@ from hexapod_control.servos.bus.bus_interface import Bus, ServoFault, ServoQuant
 from hexapod_control.servos.settings.joint_calibration import JointCalibration
 from hexapod_control.servos.settings.servo_section import ServoSettings
 
-EVERYTHING = ~ServoQuantity.NONE
-
 
 class TelemetryScreen:
     """Prints tables: on a terminal each over the previous one, else one after the other."""
@@ -31,7 +29,7 @@ class TelemetryScreen:
 
 def telemetry_table(bus: Bus, settings: ServoSettings) -> list[str]:
     """Reads all servos once. Returns the table of their readings, one string per line."""
-    answers = bus.read(settings.ids, bus.can_read & EVERYTHING if bus.can_read else ServoQuantity.POSITION)
+    answers = bus.read(settings.ids, bus.can_read or ServoQuantity.POSITION)
     head = f"{'joint':22s} {'id':>3s} {'raw':>6s} {'deg':>7s} {'load':>5s} {'V':>5s} {'degC':>4s}  faults"
     volts, amperes = bus.supply()
     rows = [_row(joint, answers.get(joint.id)) for joint in settings.joints]

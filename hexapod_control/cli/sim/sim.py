@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import os
-import sys
 
 from hexapod_control.cli.bounded_options import HasArguments, add_robot, number, output_file, whole_number
 from hexapod_control.cli.input_error import InputError
 from hexapod_control.config.robots import saved_capabilities
 from hexapod_control.config.robots.robot_file import load
+from hexapod_control.config.shipped_files import use_venv_prefix
 from hexapod_control.core.gait.gait_table import GaitSelection, unknown_gait
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.sensing.odometry import ODOMETRY_MODES
@@ -96,7 +95,7 @@ def run(args: argparse.Namespace) -> int:
     except ValueError as error:
         name, _, text = str(error).partition(" ")
         raise InputError(f"--{name.replace('_', '-')} {text}") from None
-    os.environ.setdefault("AMENT_PREFIX_PATH", sys.prefix)  # nothing else sets it in a venv
+    use_venv_prefix()
     try:
         from hexapod_control.cli.sim.simulation_run import SimulationRun
 

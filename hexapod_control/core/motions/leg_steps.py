@@ -13,11 +13,9 @@ from hexapod_control.core.kinematics.se2 import ZERO
 from hexapod_control.core.kinematics.whole_body import joints_at_offset
 from hexapod_control.core.motions.motion_steps import FeetStep, JointsStep, LegStep, MotionStep, PackStep, UnpackStep
 from hexapod_control.core.motions.step_context import StepContext, StepExecution, coming_to_rest
-from hexapod_control.core.planner.tick_plan import RobotState
+from hexapod_control.core.planner.tick_plan import ON_FEET, RobotState
 from hexapod_control.core.posture.transport_pose import folded, raised
 from hexapod_control.core.robot import Vector
-
-ON_ITS_FEET = (RobotState.STANDING, RobotState.WALKING, RobotState.MOVING)
 
 
 def execute_stand(context: StepContext, step: MotionStep) -> StepExecution:
@@ -26,7 +24,7 @@ def execute_stand(context: StepContext, step: MotionStep) -> StepExecution:
     refusal = planner.stand()
     if refusal:
         yield refusal
-    while planner.state not in ON_ITS_FEET:
+    while planner.state.value not in ON_FEET:
         yield ""
     planner.command(ZERO)
     planner.return_to_neutral()

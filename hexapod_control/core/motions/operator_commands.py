@@ -69,7 +69,7 @@ class OperatorCommands:
         """Stops the walk after its velocity commands have timed out."""
         view = self._planner.view
         if view.on_feet and not view.lying_down and not self._player.name:
-            if view.changing_legs:
+            if view.changing_legs:  # a halt would abandon the change
                 self._planner.command(ZERO)
             else:
                 self._planner.halt()

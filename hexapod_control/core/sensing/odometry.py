@@ -231,19 +231,19 @@ class Odometry:
         distance = math.hypot(x, y) + self._foothold_radius * abs(yaw)
         spread = RESIDUAL_WEIGHT * step.residual**2 / step.feet if distance > 0.0 else 0.0
         variance = VARIANCE_PER_DISTANCE * distance + spread
-        heading = IMU_YAW_VARIANCE_RATE * dt
+        yaw_variance = IMU_YAW_VARIANCE_RATE * dt
         if turn is None:
-            heading = YAW_VARIANCE_PER_DISTANCE * distance + spread / self._foothold_radius**2
-        self._propagate(step.motion, variance, heading)
+            yaw_variance = YAW_VARIANCE_PER_DISTANCE * distance + spread / self._foothold_radius**2
+        self._propagate(step.motion, variance, yaw_variance)
         self.pose = self.pose @ step.motion
         self.residual = step.residual
         if dt > 0.0:
             self.twist = log(step.motion, dt)
-            self.twist_covariance = np.diag([variance, variance, heading]) / dt**2
+            self.twist_covariance = np.diag([variance, variance, yaw_variance]) / dt**2
 
-    def _propagate(self, motion: Pose, variance: float, heading: float) -> None:
+    def _propagate(self, motion: Pose, variance: float, yaw_variance: float) -> None:
         """Propagates the covariance of the pose to first order by one step with its noise."""
         c, s = math.cos(self.pose.yaw), math.sin(self.pose.yaw)
         dx, dy = c * motion.x - s * motion.y, s * motion.x + c * motion.y
         moved = np.array([[1.0, 0.0, -dy], [0.0, 1.0, dx], [0.0, 0.0, 1.0]])
-        self.covariance = moved @ self.covariance @ moved.T + np.diag([variance, variance, heading])
+        self.covariance = moved @ self.covariance @ moved.T + np.diag([variance, variance, yaw_variance])

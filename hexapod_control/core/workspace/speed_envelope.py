@@ -1,13 +1,13 @@
 """Speed envelope: the twists and swing times that legs and servos allow.
 
 Two limits apply to every leg: in a swing no joint may exceed a share of its no-load speed, and half a stride must stay
-inside the stride region. Both limit the speed of the foothold over the ground, and depend on its heading, the bend of
-its path, the swing time, the duty factor and the body height. Polar tables per leg hold the limit, for strides about
-the neutral foothold and about the moved centre, with the full and the least lift; half a turn is enough, as a backward
-stride is a forward stride reversed. Joint speed is not monotone in the swing time (a longer swing lifts slower but
-strides farther), so the swing time is searched: the one nearest to the nominal at which the whole twist is possible. If
-there is none, the stride centres move as far as needed, and then the swings become lower. If that is not enough, the
-twist is scaled down at the best swing time, which keeps its curvature.
+inside the stride region. Both limit the speed over the ground of the point of the body above the neutral foothold, and
+depend on its heading, the bend of its path, the swing time, the duty factor and the body height. Polar tables per leg
+hold the limit, for strides about the neutral foothold and about the moved centre, with the full and the least lift;
+half a turn is enough, as a backward stride is a forward stride reversed. Joint speed is not monotone in the swing time
+(a longer swing lifts slower but strides farther), so the swing time is searched: the one nearest to the wanted one at
+which the whole twist is possible. If there is none, the stride centres move as far as needed, and then the swings
+become lower. If that is not enough, the twist is scaled down at the best swing time, which keeps its curvature.
 See docs/architecture/walking-mathematics.md, "Speed envelope".
 """
 
@@ -98,7 +98,7 @@ def _inverse_speeds(
 
 
 class _MovingFoot(NamedTuple):
-    """Motion of one foothold at a twist."""
+    """Motion of one planted foot relative to the body at a twist, at its neutral foothold."""
 
     row: int  # of the leg
     speed: float  # [m/s] over the ground

@@ -45,11 +45,11 @@ def _rising(player: MotionPlayer) -> None:
     _run(player, HALFWAY_S)
 
 
-def _standing_then(command: Callable[[MotionPlayer], str], seconds: float) -> Callable[[MotionPlayer], None]:
+def _standing_then(command: Callable[[MotionPlayer], str]) -> Callable[[MotionPlayer], None]:
     def prepare(player: MotionPlayer) -> None:
         _stand_up(player)
         command(player)
-        _run(player, seconds)
+        _run(player, HALFWAY_S)
 
     return prepare
 
@@ -108,10 +108,10 @@ SITUATIONS: Mapping[str, Callable[[MotionPlayer], None]] = {
     "sitting": _lie,
     "rising": _rising,
     "standing": _stand_up,
-    "walking": _standing_then(_twist, HALFWAY_S),
-    "moving (a leg by hand)": _standing_then(_lift, HALFWAY_S),
-    "moving (a motion)": _standing_then(_play(FeetStep({"all": (0.0, 0.0, 0.01)}, 3.0)), HALFWAY_S),
-    "sinking": _standing_then(_posture(Planner.sit), HALFWAY_S),
+    "walking": _standing_then(_twist),
+    "moving (a leg by hand)": _standing_then(_lift),
+    "moving (a motion)": _standing_then(_play(FeetStep({"all": (0.0, 0.0, 0.01)}, 3.0))),
+    "sinking": _standing_then(_posture(Planner.sit)),
 }
 COMMANDS: Mapping[str, Callable[[MotionPlayer], str]] = {
     "`stand`": _posture(Planner.stand),

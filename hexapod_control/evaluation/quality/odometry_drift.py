@@ -30,6 +30,7 @@ from hexapod_control.core.kinematics.se2 import Pose, Twist, wrap
 from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.sensing.odometry import Odometry
+from hexapod_control.core.sensing.support_forces import MIN_LOAD_SHARE
 from hexapod_control.core.statics.static_stability import GRAVITY
 from hexapod_control.evaluation.quality.lockstep import CONTROL_PERIOD_S, Lockstep
 from hexapod_control.evaluation.quality.walk_quality import planar_pose
@@ -42,7 +43,6 @@ DriveScript = tuple[tuple[Twist, float], ...]
 """Twists and the duration [s] of each."""
 
 MODES = ("planned", "legs", "legs_imu")
-LOADED_SHARE = 0.02  # of the weight; a foot that carries more is in stance, as in the node
 WINDOW_S = 10.0  # over which the normalised error is evaluated
 MIXED: DriveScript = (
     (Twist(0.1, 0.0, 0.0), 10.0),
@@ -107,7 +107,7 @@ class SimulatedOdometry:
     def __init__(self, robot: Robot, mode: str, seed: int) -> None:
         """`seed` determines the errors of the IMU."""
         self._robot, self._mode = robot, mode
-        self._least = LOADED_SHARE * robot.mass * GRAVITY
+        self._least = MIN_LOAD_SHARE * robot.mass * GRAVITY
         self._noise = ImuNoise(seed)
         self.odometry = Odometry(robot)
         self._heading: float | None = None

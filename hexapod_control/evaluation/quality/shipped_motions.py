@@ -27,6 +27,7 @@ from hexapod_control.core.motions.motion_steps import Choreography, MotionError,
 from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
 from hexapod_control.core.robot import Robot
+from hexapod_control.core.sensing.mishaps.attitude import MAX_STANDING_TILT_RAD
 from hexapod_control.evaluation.quality.lockstep import CONTROL_PERIOD_S, Lockstep
 from hexapod_control.evaluation.quality.walk_quality import QualityRecorder
 from hexapod_control.sim.simulation import Simulation
@@ -38,7 +39,6 @@ BELLY = frozenset({"world", "base_link"})
 LYING = (RobotState.SITTING, RobotState.RISING, RobotState.SINKING)
 REST_TIME_S = 0.5  # observed after the end
 MAX_TIME_RATIO = 1.5  # of the rehearsed duration
-FALL_TILT_DEG = 45.0
 POSTURES = (
     Choreography("stand_up", "Stands up from the belly.", (StandStep(),), "sitting"),
     Choreography("sit_down", "Sits down on the belly.", (SitStep(),)),
@@ -88,7 +88,7 @@ class MotionFigures:
         """Returns the names of the figures that are beyond their limits."""
         verdicts = {
             "end": not self.refusal and self.time <= MAX_TIME_RATIO * self.rehearsed,
-            "fall": self.tilt < FALL_TILT_DEG,
+            "fall": self.tilt < math.degrees(MAX_STANDING_TILT_RAD),
             "tilt": self.tilt_error <= limits.tilt,
             "saturation": self.saturation <= limits.saturation,
             "effort": self.effort <= limits.effort,

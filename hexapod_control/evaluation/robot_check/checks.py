@@ -51,7 +51,7 @@ def reach(subject: Subject) -> Iterator[Remark]:
     stance = subject.capabilities.stances.at(subject.robot.walk.height)
     radius = min(stance.radii)
     leg = subject.robot.legs[stance.radii.index(radius)]
-    share = radius / (leg.femur.length + leg.tibia.length)
+    share = radius / leg.reach
     figures = {"joint_margin_deg": round(nearest, 2), "step_radius_m": round(radius, 4)}
     text = f"Every foot can step {1e3 * radius:.0f} mm about its foothold, joints keep {nearest:.0f} deg when standing"
     poor = share < SMALL_STEP

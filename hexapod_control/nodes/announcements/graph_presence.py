@@ -23,6 +23,7 @@ from hexapod_control.nodes.announcements import local_announcement
 from hexapod_control.nodes.announcements.node_presence import NodePresence
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import CLOCK, GuardedNode, ReportLevel
+from hexapod_control.ros.monitoring.qos_monitor import node_name
 from hexapod_control.ros.node_process import EndedEarly, StopRequest
 from hexapod_control.ros.parameters import ParameterError
 from hexapod_control.ros.qos import LATCHED, LATCHED_HISTORY
@@ -86,7 +87,7 @@ class GraphPresence:
     def _check_publishers(self, topic: str) -> None:
         found = self._node.get_publishers_info_by_topic(topic)
         known = (info for info in found if info.node_name != UNKNOWN_NAME)
-        names = sorted({f"{info.node_namespace.rstrip('/')}/{info.node_name}" for info in known})
+        names = sorted(set(map(node_name, known)))
         if len(names) > 1:
             text = (
                 f"{' and '.join(names)} publish {topic} at once, which must have one publisher: "

@@ -95,8 +95,8 @@ class Driver:
         Returns why torque-off could not be sent, or an empty text.
         """
         self._estop.press()
-        stop = BusRequest(lambda request: self._torque.stop(request, ESTOP_LATCHED), urgent=True)
-        return self._ask(stop, first=True)
+        torque_off = BusRequest(lambda request: self._torque.switch_off(request, ESTOP_LATCHED), urgent=True)
+        return self._ask(torque_off, first=True)
 
     def release_estop(self) -> None:
         """Releases the button; the latch stays."""
@@ -120,7 +120,7 @@ class Driver:
 
         def give_up(request: BusRequest) -> None:
             if begun.is_set() and self._torque.engaged:
-                self._torque.stop(request, "arming took too long")
+                self._torque.switch_off(request, "arming took too long")
 
         request = BusRequest(begin)
         answer = self._ask(request)
@@ -131,7 +131,7 @@ class Driver:
 
     def disarm(self) -> str:
         """Switches the torque off. Returns why torque-off could not be sent, or an empty text."""
-        return self._ask(BusRequest(lambda request: self._torque.stop(request, "disarmed"), urgent=True))
+        return self._ask(BusRequest(lambda request: self._torque.switch_off(request, "disarmed"), urgent=True))
 
     def hold(self) -> None:
         """Holds the present joint angles until the next targets."""

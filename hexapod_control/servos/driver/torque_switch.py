@@ -85,7 +85,7 @@ class TorqueSwitch:
 
     # --- off ----------------------------------------------------------------------------------------
 
-    def stop(self, request: BusRequest, reason: str) -> None:
+    def switch_off(self, request: BusRequest, reason: str) -> None:
         """Switches the torque off at once. The answer is why torque-off could not be sent, or empty."""
         self.off(reason)
         request.finish(self._connection.refusal)

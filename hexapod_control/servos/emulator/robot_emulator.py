@@ -28,7 +28,7 @@ def sensor_bus(io: IoSettings, link: Path) -> PseudoTerminal:
     return PseudoTerminal(adapter, SENSOR_BAUD, link=link)
 
 
-def emulate(robot: Robot, settings: ServoSettings, link: Path, io: IoSettings = NO_IO, *, seed: int = 0) -> Emulation:
+def emulate(robot: Robot, settings: ServoSettings, link: Path, io: IoSettings = NO_IO) -> Emulation:
     """Servos as in the settings, behind a link to a pty; on I2C with the chips of `io`.
 
     Raises ValueError or BusError without a device.
@@ -41,4 +41,4 @@ def emulate(robot: Robot, settings: ServoSettings, link: Path, io: IoSettings = 
     device = emulated_device(settings.protocol, world, settings.ids, settings.options)
     if isinstance(device, I2cAdapter):
         device.wire.chips += io_chips(io)
-    return Emulation(PseudoTerminal(device, settings.baud, link=link, seed=seed), world, settings.ids, settings.joints)
+    return Emulation(PseudoTerminal(device, settings.baud, link=link), world, settings.ids, settings.joints)

@@ -10,6 +10,7 @@ from support.phantomx import lying
 from support.scripted_bus import ScriptedBus, ScriptedDriver
 
 from hexapod_control.servos.bus.bus_interface import BusError, PortGoneError, ServoQuantity
+from hexapod_control.servos.driver.bus_connection import BusConnection
 from hexapod_control.servos.driver.bus_thread import BusRequest
 from hexapod_control.servos.driver.telemetry import TorqueState
 from hexapod_control.servos.driver.torque_switch import EmergencyStop
@@ -54,7 +55,12 @@ def test_a_driver_without_a_port_counts_as_unplugged_and_refuses_torque(rig):
     assert {name: value for name, value in known.items() if value} == {"speed_share": 1.0}
     assert not rig.driver.armed
     rig.refuses = True
-    assert rig.driver.arm() == "the servos are not connected: the port is not open yet"
+    assert rig.driver.arm() == "the servos are not connected: no such port"
+
+
+def test_before_the_first_attempt_to_open_the_port_the_reason_is_that_it_is_not_open_yet(rig):
+    connection = BusConnection(rig.settings, LoopbackBus, rig.clock)
+    assert connection.refusal == "the servos are not connected: the port is not open yet"
 
 
 def test_arming_goes_leg_by_leg_with_every_servo_in_place(rig):

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import math
 import re
 
-from support.phantomx import LEGS, lying
+from support.phantomx import LEGS
 
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.core.names import JOINTS
@@ -128,7 +127,3 @@ class FirstEvening:
     @property
     def done(self):
         return list(self.machine.progress.done)
-
-
-def lying_degrees():
-    return [math.degrees(angle) for angle in lying().ravel()]

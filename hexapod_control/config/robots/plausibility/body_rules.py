@@ -129,7 +129,7 @@ def walk(case: CheckedRobot) -> Iterator[Finding]:
     if not SWING_TIME_S[0] <= settings.swing_time <= SWING_TIME_S[1]:
         usual = f"usual are {SWING_TIME_S[0]:g} to {SWING_TIME_S[1]:g} s"
         yield Finding("walk.swing_time", f"is {settings.swing_time:g}", usual, "0.3 to 0.6 for robots of 1 to 5 kg")
-    reach = max(leg.femur.length + leg.tibia.length for leg in case.robot.legs)
+    reach = max(leg.reach for leg in case.robot.legs)
     if settings.height > reach:
         usual = f"femur and tibia together have {reach:.3g} m"
         yield Finding("walk.height", f"is {settings.height:g}", usual, "the height of base_link over the ground")

@@ -23,7 +23,7 @@ DIGITS = 4  # [m]
 
 def with_footholds(robot: Robot, rows: Collection[int]) -> Robot:
     """The robot with footholds for the legs in these rows: any, if no foot can step anywhere at its height."""
-    size = float(np.mean([leg.femur.length + leg.tibia.length for leg in robot.legs]))
+    size = float(np.mean([leg.reach for leg in robot.legs]))
     candidates = list(_candidates(robot, rows))
     found = best_stance(candidates, size, _walks) or best_stance(candidates, size)
     return found.robot if found is not None else candidates[len(SHARES) // 2]
@@ -58,6 +58,6 @@ def _neutral_turns(leg: Leg, middle: complex) -> tuple[float, float, float]:
 
 def _foothold(leg: Leg, turn: float, share: float) -> tuple[float, float]:
     """The point (x, y) [m] in the direction of a coxa angle [rad] at a share of the length of femur and tibia."""
-    distance = leg.coxa.length + share * (leg.femur.length + leg.tibia.length)
+    distance = leg.coxa.length + share * leg.reach
     point = complex(*leg.hip[:2]) + cmath.rect(distance, leg.hip_yaw + turn)
     return round(point.real, DIGITS), round(point.imag, DIGITS)

@@ -41,7 +41,6 @@ NOTED_ERROR = 1e-6  # [m]
 # Origins of the forward direction and the feet; any other source is an assumption.
 ORIGINS = {OPTION: Origin.GIVEN, GIVEN_SOURCE: Origin.GIVEN, NAMED: Origin.READ, FRAME_SOURCE: Origin.READ}
 TRIALS = 50  # random joint angles for the comparison
-ROUNDING = (7, 9)  # digits of lengths [m] and of angles [rad]
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,10 @@
 
 All points are contact points (x, y) [m] in base_footprint. Each tick every point is moved by the inverse of
 the body's motion, the exact exponential of the twist, so a planted foot stays fixed in the world for any sequence of
-twists. That is the compensated twist (`statics.leg_compliance`), with which a body on compliant legs moves at the
-executed one. The additional motion of swinging feet is in `swing_motion`, of dropping feet in `drop_motion`.
+twists. The twist given to `step` is compensated for legs that bend under their load (`statics.leg_compliance`), so that
+the body of a real robot moves at the executed twist. The ball of a planted foot rolls: `kinematics.rolling_contact`,
+applied to all feet in `kinematics.whole_body`. The additional motion of swinging feet is in `swing_motion`, of dropping
+feet in `drop_motion`.
 """
 
 from __future__ import annotations

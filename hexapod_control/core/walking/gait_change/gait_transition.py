@@ -30,7 +30,7 @@ PHASES = 48  # grid of phases for entering the new gait
 CYCLES = 2.0  # of the old gait for which a change may wait
 MAX_SLOWDOWN = 0.018  # share of the speed that the region guard may take for a moment
 MAX_OVERLOAD = 0.03  # share by which swings may be faster
-MAX_VIOLATION = 1.0  # violation up to which a plan counts as good
+MAX_VIOLATION = 1.0  # of the limits by a plan: up to this, relative to what is allowed, it is feasible
 MARGIN_SHARE = 0.5  # of the smaller steady margin of both gaits that a change must keep
 
 

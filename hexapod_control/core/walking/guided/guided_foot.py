@@ -75,11 +75,11 @@ def path_between(start: Vector, goal: Vector) -> tuple[Vector, ...]:
     return (*points, goal)
 
 
-def points_along(start: Vector, points: Sequence[Vector], step: float = PATH_STEP) -> list[Vector]:
-    """Returns points every `step` [m] on a path, including its ends."""
+def points_along(start: Vector, points: Sequence[Vector]) -> list[Vector]:
+    """Returns points every PATH_STEP on a path, including its ends."""
     passed = [start]
     for end in points:
         begin = passed[-1]
-        count = max(1, math.ceil(math.dist(begin, end) / step))
+        count = max(1, math.ceil(math.dist(begin, end) / PATH_STEP))
         passed += [interpolated(begin, end, k / count) for k in range(1, count + 1)]
     return passed

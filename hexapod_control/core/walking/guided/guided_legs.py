@@ -163,7 +163,7 @@ def start_guiding(
 
 def _near(leg: Leg, goal: FootGoal) -> bool:
     """True for a goal within twice the length of the leg, which limits the number of points to check."""
-    most = 2.0 * (leg.coxa.length + leg.femur.length + leg.tibia.length)
+    most = 2.0 * leg.length
     return math.dist(goal[:2], leg.hip[:2]) <= most and abs(goal.z) <= most
 
 

@@ -1,8 +1,8 @@
 """Swings that meet an obstacle: ground that is higher than expected, or an edge in the path of the foot.
 
-A contact in the second half of a swing is the ground: the foot stops there and stands. An earlier contact, after the
-foot has left the ground, is an edge: the foot rises along it without travelling until the contact ends, by at most
-CLIMB_HEIGHT. It covers the rest of its travel faster, so that it reaches its aim at touch-down.
+A contact after EARLIEST_TOUCH_DOWN, once the foot no longer rises, is the ground: the foot is stopped there and stands.
+An earlier contact, after the foot has left the ground, is an edge: the foot rises along it without travelling until the
+contact ends, by at most CLIMB_HEIGHT. It travels faster afterwards, so that it reaches its aim at touch-down.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ SHORTEST_STOP_S = 0.02
 STOP_DECELERATION = 4.0  # [initial speeds per duration] as a stop begins: the second derivative of t (1 - t)^2 at 0
 
 
-def early_touch_down(foot: Foot, touches: bool, depth: float) -> bool:
-    """Returns True if a foot in the air has met ground higher than expected, at most `depth` [m] above the plane."""
-    if not touches or foot.z > depth:
+def early_touch_down(foot: Foot, touches: bool, max_offset: float) -> bool:
+    """Returns True if a foot in the air has met ground higher than expected, by at most `max_offset` [m]."""
+    if not touches or foot.z > max_offset:
         return False
     if isinstance(foot.state, Dropping):
         return not foot.state.touched and foot.z > foot.state.end + TERRAIN_TOLERANCE

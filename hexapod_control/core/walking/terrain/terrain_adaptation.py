@@ -50,7 +50,7 @@ class TerrainAdaptation:
 
     def __init__(self, count: int, height: float) -> None:
         """`count` is the number of feet, `height` [m] the walk height."""
-        self.depth = MAX_OFFSET_SHARE * height  # [m] greatest distance of a planted foot from the plane
+        self.max_offset = MAX_OFFSET_SHARE * height  # [m] maximum distance of a planted foot from the plane
         self.contacts: Sequence[bool] | None = None  # as sensed now; None: unknown
         self.roughness = 0.0  # of the ground, from 0 (flat) to 1
         self.feet = [FootContact() for _ in range(count)]
@@ -95,7 +95,7 @@ class TerrainAdaptation:
         """Before a foot moves: raises a swing over an edge, or ends one that meets the ground. `lift_height` in [m]."""
         touches = self.touches(leg)
         raise_over_edge(foot, self.feet[leg], touches, lift_height, dt)
-        if early_touch_down(foot, touches, self.depth):
+        if early_touch_down(foot, touches, self.max_offset):
             stop_at_contact(foot)
 
     def begin_search(self, leg: int, foot: Foot) -> None:
@@ -123,7 +123,7 @@ class TerrainAdaptation:
                     touches=contacts[leg],
                     leaving=until[leg] < SEARCH_END,
                     roughness=self.roughness,
-                    depth=self.depth,
+                    depth=self.max_offset,
                 )
             contact.search_begun = False
             self._note_touch_down(foot, contact, contacts[leg])

@@ -63,9 +63,8 @@ def leg_centres(robot: Robot, row: int, gait: Gait) -> LegCentres:
     usable = clear_of_body(robot, leg, centres, np.minimum(radii.max(axis=0), usual))
     usable &= stiff_enough(robot, leg, gait, centres)
     speeds = np.concatenate((speeds, turning[:, None]), axis=1)[..., usable]
-    length = leg.coxa.length + leg.femur.length + leg.tibia.length
     span = SPAN_SHARE * max(math.hypot(*each.foothold) for each in robot.legs)
-    return LegCentres(complex(*leg.hip[:2]), foothold, centres[usable], radii[:, usable], speeds, length, span)
+    return LegCentres(complex(*leg.hip[:2]), foothold, centres[usable], radii[:, usable], speeds, leg.length, span)
 
 
 def straight(legs: int, heading: int) -> Travel:

@@ -82,7 +82,7 @@ def stride_choices(robot: Robot, leg: Leg, stance: float) -> StrideChoices:
 def _anywhere(setting: _Setting) -> StrideChoices:
     """The candidates of a leg but its foothold; legs of the same build share them."""
     leg = setting.leg
-    length = _length(leg)
+    length = leg.length
     lowest, highest = max(leg.coxa_joint.lower, -MAX_ANGLE), min(leg.coxa_joint.upper, MAX_ANGLE)
     radial = length * np.linspace(MIN_DISTANCE_SHARE, MAX_DISTANCE_SHARE, RADIAL_STEPS)
     symmetric = leg.femur_lateral == 0.0 and lowest == -highest
@@ -94,14 +94,10 @@ def _anywhere(setting: _Setting) -> StrideChoices:
     return choices.only((choices.speeds.max(axis=0) >= WORTHWHILE * best).any(axis=0))
 
 
-def _length(leg: Leg) -> float:
-    return leg.coxa.length + leg.femur.length + leg.tibia.length
-
-
 def _of_centres(setting: _Setting, grid: Points) -> StrideChoices:
     """The candidates about these centres (C,) [m] in which the leg can step."""
     leg = setting.leg
-    most = np.full(len(grid), MAX_RADIUS_SHARE * _length(leg))
+    most = np.full(len(grid), MAX_RADIUS_SHARE * leg.length)
     around = np.array([complex(*direction) for direction in DIRECTIONS])
     radii = RegionReach(leg, setting.step, grid, around, ON_GROUND).radii(most)
     centres, radii = grid[radii > 0.0], radii[radii > 0.0]

@@ -27,7 +27,6 @@ from hexapod_control.core.workspace.swing_limits import SWING_TIME_SCALES
 from hexapod_control.evaluation.performance.footholds.leg_speeds import (
     CELLS_PER_LEG,
     clear_centres,
-    leg_length,
     max_speeds,
     usable_centres,
 )
@@ -120,13 +119,13 @@ def _candidates(robot: Robot, leg: Leg, axis: Twist, anywhere: bool) -> Points:
         return usable_centres(robot, leg)
     home = np.array(complex(*leg.foothold))
     foot_speed = abs(complex(axis.vx, axis.vy) + 1j * axis.wz * home)
-    steps = np.linspace(-0.5, 0.5, MOVED_STEPS) * leg_length(leg) / foot_speed
+    steps = np.linspace(-0.5, 0.5, MOVED_STEPS) * leg.length / foot_speed
     return np.append(clear_centres(robot, leg, displaced(UnitMotion.along(axis), steps, home)), home)
 
 
 def _around(leg: Leg) -> Points:
     """A finer grid over the cells next to a point of the grid."""
-    steps = np.linspace(-1.0, 1.0, FINER_STEPS) * leg_length(leg) / CELLS_PER_LEG
+    steps = np.linspace(-1.0, 1.0, FINER_STEPS) * leg.length / CELLS_PER_LEG
     return (steps[:, None] + 1j * steps).ravel()
 
 
@@ -201,7 +200,7 @@ def _widest(
 ) -> Points | None:
     """Stride centres with the least margin at least, and no leg too near to the next; None if none is found."""
     rng, robot = np.random.default_rng(0), cycle.robot
-    length, mass, least = leg_length(robot.legs[0]), MovingMass.of(robot), search_margin(robot)
+    length, mass, least = robot.legs[0].length, MovingMass.of(robot), search_margin(robot)
     home = np.array([complex(*leg.foothold) for leg in robot.legs])
     chosen = [rng.choice(points, POPULATION) for points in usable]
     for spread in (*SPREADS, 0.0):

@@ -22,14 +22,9 @@ HALVINGS = 11  # of the range in which the speed is searched
 CELLS_PER_LEG = 20  # of the grid of stride centres, along the length of the leg
 
 
-def leg_length(leg: Leg) -> float:
-    """Length [m] of the straight leg."""
-    return leg.coxa.length + leg.femur.length + leg.tibia.length
-
-
 def usable_centres(robot: Robot, leg: Leg) -> Points:
     """A grid of points at which the leg reaches the ground and its lift, and its femur keeps clear of the body."""
-    length = leg_length(leg)
+    length = leg.length
     steps = np.linspace(-length, length, 2 * CELLS_PER_LEG + 1)
     grid = (complex(*leg.hip[:2]) + steps[:, None] + 1j * steps).ravel()
     contacts = grid.real, grid.imag, np.array([[0.0], [robot.walk.lift_height]])
@@ -51,7 +46,7 @@ def max_speeds(robot: Robot, leg: Leg, axis: Twist, stance: float, swing_times: 
     )
     times = swing_times[:, None]
     foot_speed = np.abs(complex(axis.vx, axis.vy) + 1j * axis.wz * centres)
-    high = 2.0 * leg_length(leg) / (stance * times * np.maximum(foot_speed, 1e-6))
+    high = 2.0 * leg.length / (stance * times * np.maximum(foot_speed, 1e-6))
     low = np.zeros_like(high)
     for _ in range(HALVINGS):
         speed = 0.5 * (low + high)
