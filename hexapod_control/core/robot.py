@@ -128,7 +128,7 @@ class Leg:
     @property
     def length(self) -> float:
         """Length [m] of the straight leg."""
-        return self.coxa.length + self.reach
+        return self.coxa.length + self.femur.length + self.tibia.length
 
     @property
     def reach(self) -> float:
