@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any
+
+from rclpy.task import Future
 
 from hexapod_control.bringup.process_supervisor import StopSignal
 from hexapod_control.clients.robot_client import RobotClient
@@ -69,8 +70,8 @@ class BoundedWait:
         if not response.result().success:
             raise RobotError(f"{service} was refused: {response.result().message}")
 
-    def result(self, future: Any, action: str) -> None:
-        """Waits for the result of an rclpy future (`Any`: it has no type); `action` as in `until_robot`."""
+    def result(self, future: Future, action: str) -> None:
+        """Waits for the result of a future; `action` as in `until_robot`."""
         self.until_robot(future.done, SERVICE_TIMEOUT_S, action)
 
     def stand(self, seconds: float) -> None:

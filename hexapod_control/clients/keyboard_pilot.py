@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from rclpy.task import Future
 
 from hexapod_control.clients.keyboard_map import KeyboardMap
 from hexapod_control.clients.robot_client import RobotClient
@@ -16,7 +16,7 @@ class KeyboardPilot:
     def __init__(self, robot: RobotClient, terminal: Terminal) -> None:
         self._robot, self._terminal = robot, terminal
         self._keyboard = KeyboardMap()
-        self._responses: list[tuple[str, Any]] = []  # service and future (`Any`: rclpy has no type for it)
+        self._responses: list[tuple[str, Future]] = []  # by service
 
     def step(self) -> bool:
         """Handles the keys pressed since the last call. Returns True if the commanded velocity changed.

@@ -7,10 +7,11 @@ import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from nav_msgs.msg import Odometry
 from rclpy.parameter_client import AsyncParameterClient
+from rclpy.task import Future
 
 from hexapod_control.bringup.process_supervisor import StopSignal, stop_requests
 from hexapod_control.clients.bounded_wait import BoundedWait, EndRequested, RobotError
@@ -63,7 +64,7 @@ class SurveyClient(RobotClient):
         """Topics and services that are not available yet."""
         return [*super().missing(), *([] if self.pose else ["odom"])]
 
-    def settings(self) -> Any:
+    def settings(self) -> Future | None:
         """Requests the parameters `mode` and `robot` of odometry. Returns a future; None if the node does not run."""
         if not self._parameters.services_are_ready():
             return None

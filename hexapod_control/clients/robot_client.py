@@ -6,7 +6,6 @@ import contextlib
 import math
 import time
 from types import TracebackType
-from typing import Any
 
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Pose as PoseMessage
@@ -15,6 +14,7 @@ from geometry_msgs.msg import TwistStamped
 from nav_msgs.msg import Odometry
 from rclpy.duration import Duration
 from rclpy.parameter import Parameter
+from rclpy.task import Future
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
@@ -164,8 +164,8 @@ class RobotClient(ClientNode):
         """Publishes the name of a gait."""
         self._gait.publish(String(data=name))
 
-    def request(self, service: str) -> Any:
-        """Calls stand, sit or stop. Returns the future of its Trigger response (`Any`: rclpy has no type for it)."""
+    def request(self, service: str) -> Future:
+        """Calls stand, sit or stop. Returns the future of its Trigger response."""
         return self._clients[service].call_async(Trigger.Request())
 
     def has_service(self, service: str) -> bool:
