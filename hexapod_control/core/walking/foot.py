@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from enum import Enum
 from typing import ClassVar
 
 from hexapod_control.core.gait.swing_trajectory import SMOOTH, SwingTiming
@@ -64,21 +65,28 @@ class Dropping:
     planted: ClassVar[bool] = False
 
 
+class GuidedPhase(Enum):
+    """How far a guided foot is."""
+
+    WAITING = "waiting"  # still on the ground, until the other feet support the robot
+    MOVING = "moving"
+    HELD = "held"  # at rest, or coming to rest, before a point that is out of reach now
+    ARRIVED = "arrived"  # at rest at the end of its path
+
+
 @dataclass(slots=True)
 class Guided:
     """The foot follows a path of contact points (x, y) [m] and heights z [m]."""
 
     path: tuple[Vector, ...]  # [m] remaining points; the last one is the goal
     velocity: Vector = ZERO_VELOCITY  # [m/s]
-    waiting: bool = True  # still on the ground, until the other feet support the robot
-    held: bool = False  # at rest, or coming to rest, before a point that is out of reach now
-    arrived: bool = False  # at rest at the end of its path
+    phase: GuidedPhase = GuidedPhase.WAITING
     separating: bool = False  # to the ground beside a leg that blocks the way to its foothold
 
     @property
     def planted(self) -> bool:
         """True until the foot lifts off."""
-        return self.waiting
+        return self.phase is GuidedPhase.WAITING
 
     @property
     def lands(self) -> bool:

@@ -10,7 +10,7 @@ from hexapod_control.core.walking.body.body_levelling import LEVEL, Tilt
 from hexapod_control.core.walking.body.margin_recovery import MarginRecovery, RecoveryMeasures
 from hexapod_control.core.walking.feet.foot_motion import FootMotion
 from hexapod_control.core.walking.feet.stride_control import StrideControl
-from hexapod_control.core.walking.foot import Foot, Guided
+from hexapod_control.core.walking.foot import Foot, Guided, GuidedPhase
 from hexapod_control.core.walking.gait_change.gait_change_scheduler import GaitChangeScheduler
 from hexapod_control.core.walking.speed_control import SpeedControl
 from hexapod_control.core.walking.stepping import NEUTRAL_TOLERANCE
@@ -135,7 +135,7 @@ class WalkState:
     def guided_foot_arrived(self, leg: int) -> bool:
         """Returns True if the foot is at the end of its path, or not guided at all."""
         state = self._motion.feet[leg].state
-        return not isinstance(state, Guided) or state.arrived
+        return not isinstance(state, Guided) or state.phase is GuidedPhase.ARRIVED
 
     @property
     def at_rest(self) -> bool:
@@ -147,7 +147,7 @@ class WalkState:
     def still(self) -> bool:
         """True while neither the body nor a foot moves; a guided foot may be held in the air."""
         motion = self._motion
-        held = all(not isinstance(foot.state, Guided) or foot.state.arrived for foot in motion.feet)
+        held = all(map(self.guided_foot_arrived, range(len(motion.feet))))
         return not motion.running and held and not motion.in_swing and self._speed.twist.is_zero and self._body.still
 
     @property

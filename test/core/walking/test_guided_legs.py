@@ -17,7 +17,7 @@ from hexapod_control.core.kinematics.whole_body import joints_at_offset
 from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
 from hexapod_control.core.statics.static_stability import center_of_mass_in_footprint, static_margin
-from hexapod_control.core.walking.foot import STANCE, Foot, Guided, Swing, stopping_point
+from hexapod_control.core.walking.foot import STANCE, Foot, Guided, GuidedPhase, Swing, stopping_point
 from hexapod_control.core.walking.guided.guided_foot import advance_along_path, path_between, points_along
 from hexapod_control.core.walking.guided.guided_legs import (
     GroundPoint,
@@ -55,7 +55,7 @@ def guided_along(foot: Guided, reachable, seconds: float = 4.0) -> list[tuple[fl
 def test_a_guided_foot_does_not_overshoot_its_path(goal):
     start = (0.0, 0.0, 0.0)
     points = path_between(start, goal)
-    places = np.array(guided_along(Guided(points, waiting=False), lambda at: True))
+    places = np.array(guided_along(Guided(points, phase=GuidedPhase.MOVING), lambda at: True))
     corners = np.array([start, *points])
     assert (places >= corners.min(axis=0) - MAX_OVERSHOOT).all()
     assert (places <= corners.max(axis=0) + MAX_OVERSHOOT).all()
@@ -63,16 +63,16 @@ def test_a_guided_foot_does_not_overshoot_its_path(goal):
 
 
 def test_a_guided_foot_waits_before_a_point_out_of_reach_and_continues_once_it_is_in_reach():
-    foot = Guided(path_between((0.0, 0.0, 0.0), GOALS[0]), waiting=False)
+    foot = Guided(path_between((0.0, 0.0, 0.0), GOALS[0]), phase=GuidedPhase.MOVING)
     wall = [0.03]  # [m] how far forward the foot can be in the present pose of the body
     waited = guided_along(foot, lambda at: at[0] <= wall[0])
     assert max(x for x, _, _ in waited) <= wall[0] and waited[-1] == waited[-2]
-    assert waited[-1][0] > wall[0] - 1e-3 and not foot.arrived
+    assert waited[-1][0] > wall[0] - 1e-3 and foot.phase is GuidedPhase.HELD
     wall[0] = 1.0
     x, y, z = waited[-1]
     for _ in range(round(4.0 / DT)):
         x, y, z = advance_along_path(foot, DT, (x, y, z), lambda at: at[0] <= wall[0])
-    assert foot.arrived and math.dist((x, y, z), GOALS[0]) <= ARRIVAL_DISTANCE
+    assert foot.phase is GuidedPhase.ARRIVED and math.dist((x, y, z), GOALS[0]) <= ARRIVAL_DISTANCE
 
 
 @pytest.mark.parametrize("name", some(ROBOTS, "article"))
@@ -231,7 +231,7 @@ def test_a_path_leads_up_across_and_down_and_is_straight_where_the_foot_is_high_
 
 
 def test_a_guided_foot_speeds_up_to_its_speed_and_brakes_with_less_than_its_acceleration():
-    places = guided_along(Guided(((0.1, 0.0, 0.05),), waiting=False), lambda at: True)
+    places = guided_along(Guided(((0.1, 0.0, 0.05),), phase=GuidedPhase.MOVING), lambda at: True)
     speeds = np.linalg.norm(np.diff(places, axis=0), axis=1) / DT
     changes = np.diff(speeds) / DT
     assert speeds[0] == pytest.approx(GUIDED_ACCELERATION * DT) and speeds.max() == pytest.approx(SPEED)
@@ -255,25 +255,27 @@ def test_a_foot_on_the_ground_waits_to_lift_off_and_one_in_the_air_turns_to_its_
     feet, (x, y) = standing(), MACHINE.legs[1].foothold
     goal = GroundPoint(x + 0.02, y, 0.03)
     assert start_guiding(MACHINE, feet, NEUTRAL, 1, goal, JOINTS) == ""
-    assert feet[1].state == Guided(path_between((x, y, 0.0), goal), (0.0, 0.0, 0.0), waiting=True) and feet[1].planted
+    assert feet[1].state == Guided(path_between((x, y, 0.0), goal), (0.0, 0.0, 0.0)) and feet[1].planted
     velocity = (0.05, 0.0, -0.02)
-    feet[1].z, feet[1].state = 0.03, Guided((goal,), velocity, waiting=False)
+    feet[1].z, feet[1].state = 0.03, Guided((goal,), velocity, GuidedPhase.MOVING)
     back = GroundPoint(x, y, -0.01)  # below the ground: on it
     assert start_guiding(MACHINE, feet, NEUTRAL, 1, back, JOINTS) == ""
     path = path_between(stopping_point((x, y, 0.03), velocity), (x, y, 0.0))
-    assert feet[1].state == Guided(path, velocity, waiting=False) and not feet[1].planted
+    assert feet[1].state == Guided(path, velocity, GuidedPhase.MOVING) and not feet[1].planted
 
 
 def test_lifted_feet_are_held_and_return_to_their_footholds_while_a_waiting_one_just_stands():
     feet, stance = standing(), nominal_stance(MACHINE)
     hold_lifted_feet(feet, {2: 0.03})
-    assert feet[2].z == 0.03 and feet[2].state == Guided((feet[2].at,), waiting=False)
+    assert feet[2].z == 0.03 and feet[2].state == Guided((feet[2].at,), phase=GuidedPhase.MOVING)
     assert [foot.planted for foot in feet] == [leg != 2 for leg in range(6)]
     feet[0].state = Guided(((0.3, 0.2, 0.02),))
     feet[2].state.velocity = (0.02, 0.0, 0.04)
     return_to_footholds(feet, stance)
     start, returning = stopping_point(feet[2].at, (0.02, 0.0, 0.04)), feet[2].state
-    assert returning == Guided(path_between(start, (*stance.footholds[2], 0.0)), (0.02, 0.0, 0.04), waiting=False)
+    assert returning == Guided(
+        path_between(start, (*stance.footholds[2], 0.0)), (0.02, 0.0, 0.04), phase=GuidedPhase.MOVING
+    )
     assert [foot.state is STANCE for foot in feet] == [leg != 2 for leg in range(6)]
     return_to_footholds(feet, stance)
     assert feet[2].state is returning
@@ -285,10 +287,11 @@ def test_lifted_feet_are_held_and_return_to_their_footholds_while_a_waiting_one_
 def test_a_foot_on_a_path_waits_where_it_could_not_stop_in_reach_of_every_placement_of_the_body():
     for placements, arrives in (((LEVEL,), True), ((LEVEL, Placement(BodyPose(x=-0.3), MACHINE.walk.height)), False)):
         feet, (x, y) = standing(), MACHINE.legs[1].foothold
-        feet[1].state = Guided(((x, y, 0.03),), waiting=False)
+        feet[1].state = Guided(((x, y, 0.03),), phase=GuidedPhase.MOVING)
         for _ in range(60):
             advance_guided_feet(MACHINE, feet, placements, DT)
-        assert feet[1].state.arrived == arrives == (not feet[1].state.held) and (feet[1].z > 0.0) == arrives
+        phase = GuidedPhase.ARRIVED if arrives else GuidedPhase.HELD
+        assert feet[1].state.phase is phase and (feet[1].z > 0.0) == arrives
 
 
 def test_one_waiting_foot_lifts_off_at_a_time_once_the_others_support_the_robot_with_16_millimetres_to_spare():
@@ -298,14 +301,14 @@ def test_one_waiting_foot_lifts_off_at_a_time_once_the_others_support_the_robot_
         feet[0].state, feet[1].state = Guided(((0.0, 0.0, 0.1),)), Guided(((0.0, 0.0, 0.1),))
         margin = static_margin(supporting_contacts(feet, 0), center_of_mass_in_footprint(MACHINE, JOINTS, pose))
         lift_off(MACHINE, feet, pose, JOINTS)
-        lifted.append(not feet[0].state.waiting)
-        assert lifted[-1] == (margin >= 0.016) and feet[1].state.waiting
+        lifted.append(not feet[0].state.planted)
+        assert lifted[-1] == (margin >= 0.016) and feet[1].state.planted
     assert True in lifted and False in lifted
-    feet[0].state.waiting = True
+    feet[0].state.phase = GuidedPhase.WAITING
     for foot in feet[1:4]:
         foot.state = Swing(0.5, 1.0, 0.03)
     lift_off(MACHINE, feet, NEUTRAL, JOINTS)  # only two others stand
-    assert feet[0].state.waiting
+    assert feet[0].state.planted
 
 
 @pytest.mark.parametrize("far", [1.9, 2.1])

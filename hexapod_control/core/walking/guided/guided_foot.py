@@ -10,7 +10,14 @@ import math
 from collections.abc import Callable, Sequence
 
 from hexapod_control.core.robot import Vector, interpolated
-from hexapod_control.core.walking.foot import GUIDED_ACCELERATION, ZERO_VELOCITY, Guided, displaced, stopping_point
+from hexapod_control.core.walking.foot import (
+    GUIDED_ACCELERATION,
+    ZERO_VELOCITY,
+    Guided,
+    GuidedPhase,
+    displaced,
+    stopping_point,
+)
 
 SPEED = 0.15  # [m/s]
 BRAKING_SHARE = 0.8  # of the acceleration, with which the foot comes to rest at a point
@@ -33,7 +40,7 @@ def advance_along_path(guided: Guided, dt: float, at: Vector, reachable: Callabl
             break
         guided.path = guided.path[1:]
     if distance <= ARRIVAL_DISTANCE and math.hypot(*guided.velocity) <= GUIDED_ACCELERATION * dt:
-        guided.velocity, guided.arrived = ZERO_VELOCITY, True
+        guided.velocity, guided.phase = ZERO_VELOCITY, GuidedPhase.ARRIVED
         return guided.path[0]
     # The speed from which braking tick by tick still brings the foot to rest at the point.
     braking = BRAKING_SHARE * GUIDED_ACCELERATION
@@ -41,8 +48,9 @@ def advance_along_path(guided: Guided, dt: float, at: Vector, reachable: Callabl
     wanted = min(SPEED, math.sqrt(half * half + 2.0 * braking * distance) - half, distance / dt)
     most = GUIDED_ACCELERATION * dt
     velocity = _velocity_towards(ahead, guided.velocity, wanted, most)
-    guided.held = not reachable(stopping_point(displaced(at, velocity, dt), velocity))
-    if guided.held:
+    guided.phase = GuidedPhase.MOVING
+    if not reachable(stopping_point(displaced(at, velocity, dt), velocity)):
+        guided.phase = GuidedPhase.HELD
         kept = 1.0 - most / max(math.hypot(*guided.velocity), most)
         velocity = (kept * guided.velocity[0], kept * guided.velocity[1], kept * guided.velocity[2])
     guided.velocity = velocity

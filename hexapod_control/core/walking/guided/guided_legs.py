@@ -31,7 +31,7 @@ from hexapod_control.core.statics.static_stability import (
     static_margin,
 )
 from hexapod_control.core.walking.body.body_control import BodyControl
-from hexapod_control.core.walking.foot import STANCE, ZERO_VELOCITY, Foot, Guided, stopping_point
+from hexapod_control.core.walking.foot import STANCE, ZERO_VELOCITY, Foot, Guided, GuidedPhase, stopping_point
 from hexapod_control.core.walking.guided.guided_foot import (
     CLEARANCE_HEIGHT,
     advance_along_path,
@@ -150,14 +150,14 @@ def start_guiding(
     if not _near(robot.legs[leg], goal):
         return f"{robot.legs[leg].name}: ({goal.x:.3g}, {goal.y:.3g}, {goal.z:.3g}) m is far out of reach; send metres"
     foot, state = feet[leg], feet[leg].state
-    lifted = isinstance(state, Guided) and not state.waiting
+    lifted = isinstance(state, Guided) and not state.planted
     velocity = state.velocity if isinstance(state, Guided) and lifted else ZERO_VELOCITY
     start = stopping_point(foot.at, velocity)
     x, y, z = contact_point(robot, leg, goal, pose)
     path = path_between(start, (x, y, max(z, 0.0)))
     refusal = _path_refusal(robot, feet, Placement(pose, robot.walk.height), leg, points_along(start, path)[1:], joints)
     if not refusal:
-        foot.state = Guided(path, velocity, waiting=not lifted)
+        foot.state = Guided(path, velocity, GuidedPhase.MOVING if lifted else GuidedPhase.WAITING)
     return refusal
 
 
@@ -198,7 +198,7 @@ def hold_lifted_feet(feet: Sequence[Foot], lifted: Mapping[int, float]) -> None:
     """Holds the feet of legs at these heights [m] above the ground, as if they had been guided there."""
     for leg, height in lifted.items():
         foot = feet[leg]
-        foot.z, foot.state = height, Guided(((foot.x, foot.y, height),), waiting=False)
+        foot.z, foot.state = height, Guided(((foot.x, foot.y, height),), phase=GuidedPhase.MOVING)
 
 
 def separate(
@@ -221,7 +221,7 @@ def separate(
             path = ((*apart, height), *path) if row in legs else path
         else:
             path = ((*apart, height), (*apart, 0.0)) if row in legs else ((*apart, 0.0),)
-        foot.state = Guided(path, waiting=False, separating=again)
+        foot.state = Guided(path, phase=GuidedPhase.MOVING, separating=again)
 
 
 def _apart(robot: Robot, foot: Foot, leg: int, other: int, placement: Placement) -> Point:
@@ -245,11 +245,11 @@ def return_to_footholds(feet: Sequence[Foot], stance: StanceRegions) -> None:
         guided = foot.state
         if not isinstance(guided, Guided) or guided.separating:
             continue
-        if guided.waiting:
+        if guided.planted:
             foot.state = STANCE
         elif not (guided.lands and math.dist(guided.path[-1][:2], (x, y)) < 1e-9):
             start = stopping_point(foot.at, guided.velocity)
-            foot.state = Guided(path_between(start, (x, y, 0.0)), guided.velocity, waiting=False)
+            foot.state = Guided(path_between(start, (x, y, 0.0)), guided.velocity, GuidedPhase.MOVING)
 
 
 def advance_guided_feet(robot: Robot, feet: Sequence[Foot], placements: Sequence[Placement], dt: float) -> None:
@@ -260,7 +260,7 @@ def advance_guided_feet(robot: Robot, feet: Sequence[Foot], placements: Sequence
     """
     for leg, foot in zip(robot.legs, feet, strict=True):
         guided = foot.state
-        if not isinstance(guided, Guided) or guided.waiting:
+        if not isinstance(guided, Guided) or guided.planted:
             continue
 
         def reachable(at: Vector, leg: Leg = leg) -> bool:
@@ -275,10 +275,10 @@ def advance_guided_feet(robot: Robot, feet: Sequence[Foot], placements: Sequence
 def lift_off(robot: Robot, feet: Sequence[Foot], pose: BodyPose, joints: Sequence[LegJoints]) -> None:
     """Lets a waiting foot lift off once the others support the robot; `joints` (n, 3) [rad] are the present angles."""
     for leg, foot in enumerate(feet):
-        if isinstance(foot.state, Guided) and foot.state.waiting:
+        if isinstance(foot.state, Guided) and foot.state.planted:
             center = center_of_mass_in_footprint(robot, joints, pose)
             if static_margin(supporting_contacts(feet, leg), center) >= LIFT_OFF_MARGIN:
-                foot.state.waiting = False
+                foot.state.phase = GuidedPhase.MOVING
                 return
 
 
@@ -288,6 +288,6 @@ def prepare_feet(robot: Robot, feet: Sequence[Foot], body: BodyControl, joints: 
         body.end_temporary()
         return
     lift_off(robot, feet, body.pose, joints)
-    if body.still and any(isinstance(foot.state, Guided) and foot.state.held for foot in feet):
+    if body.still and any(isinstance(foot.state, Guided) and foot.state.phase is GuidedPhase.HELD for foot in feet):
         # A foot cannot continue in this pose: the body stays level until the feet are down.
         body.take_temporarily(NEUTRAL._replace(x=body.pose.x, y=body.pose.y))

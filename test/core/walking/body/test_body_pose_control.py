@@ -14,7 +14,7 @@ from hexapod_control.core.statics.static_stability import center_of_mass_in_foot
 from hexapod_control.core.walking.body.body_control import BodyControl
 from hexapod_control.core.walking.body.body_pose_control import STANDSTILL, BodyPoseControl
 from hexapod_control.core.walking.body.pose_feasibility import PoseFeasibility
-from hexapod_control.core.walking.foot import Foot, Guided, Swing
+from hexapod_control.core.walking.foot import Foot, Guided, GuidedPhase, Swing
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.stance_regions import REGION_SHARES, reaches
 from hexapod_control.core.workspace.stride_stability import MIN_STRIDE_MARGIN, stride_margin
@@ -231,7 +231,7 @@ def test_a_pose_is_in_reach_if_every_foot_is_where_it_is_and_where_a_guided_one_
         found.add(expected)
     assert found == {True, False}
     x, y = STANCE.footholds[0]
-    still, fast = (Guided(((x, y, 0.02),), (speed, 0.0, 0.0), waiting=False) for speed in (0.0, 0.8))
+    still, fast = (Guided(((x, y, 0.02),), (speed, 0.0, 0.0), phase=GuidedPhase.MOVING) for speed in (0.0, 0.8))
     assert FEASIBILITY.all_feet_reachable(NEUTRAL, feet_with(0, z=0.02, state=still))
     assert not FEASIBILITY.all_feet_reachable(NEUTRAL, feet_with(0, z=0.02, state=fast))  # it stops 0.4 m ahead
 

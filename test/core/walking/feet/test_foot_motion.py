@@ -12,7 +12,7 @@ from hexapod_control.core.kinematics.se2 import ZERO, Twist, exp
 from hexapod_control.core.walking.feet.drop_motion import drop_after_halt
 from hexapod_control.core.walking.feet.foot_motion import FootMotion, time_to_touch_down
 from hexapod_control.core.walking.feet.swing_motion import BodyTick, advance_swing
-from hexapod_control.core.walking.foot import Dropping, Foot, Guided, Swing
+from hexapod_control.core.walking.foot import Dropping, Foot, Guided, GuidedPhase, Swing
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.robot_gaits import gaits
 from hexapod_control.core.workspace.strides.stride_regions import PolarOffset, StrideRegion
@@ -126,7 +126,7 @@ def test_the_motion_knows_which_feet_are_guided_and_in_their_neutral_regions():
     assert motion.in_neutral_regions and motion.all_standing and not motion.guiding
     motion.feet[2].state = Guided(((0.0, 0.0, 0.05),))
     assert motion.guiding and motion.all_planted and not (motion.all_standing or motion.in_swing)
-    motion.feet[2].state.waiting = False
+    motion.feet[2].state.phase = GuidedPhase.MOVING
     assert not motion.all_planted and not motion.in_swing
     motion.feet[2].state = Dropping(0.2, 0.03, 0.0, 0.0, 0.0, elapsed=0.05)
     assert motion.in_swing and time_to_touch_down(motion.feet[2], SWING_TIME) == pytest.approx(0.15 / SWING_TIME)
