@@ -21,8 +21,8 @@ SHELL := /bin/bash
 PYTHON ?= python3
 WORKERS ?= 2
 # Tests that wait take a fifth of a core each, heavy ones half of one; test/conftest.py has ROS domains for six workers.
-WAITERS ?= 6
-STARTERS ?= 4
+WAITERS ?= 4
+STARTERS ?= 3
 ARGS ?=
 REQUIRE_ALL ?=
 export REQUIRE_ALL
@@ -96,17 +96,18 @@ MEASURED = $(PYTEST) --durations=5 -o cache_dir=.pytest_cache/$@ $(FILES)
 # Markers of the tests that this machine cannot run, as the end of an expression for pytest -m.
 LEFT_OUT = left_out=$$($(BIN)/python scripts/machine.py test); left_out=$${left_out:+ and $$left_out}
 
-computing: $(VENV)/.package $(VENV)/.test
-	@$(LEFT_OUT); export $(ENV); $(MEASURED) -n $(WORKERS) --dist worksteal -m "not waits$$left_out"
-
-# On a loaded machine a test that waits can fail for lack of time: failed tests run once more, alone, and are listed.
+# On a loaded machine a test can fail for lack of time: failed tests run once more, alone, and are listed.
 define PATIENTLY
-	@$(LEFT_OUT); export $(ENV); tests=($(MEASURED) --timeout 120 -m "$(1)$$left_out"); \
+	@$(LEFT_OUT); export $(ENV); tests=($(MEASURED) -m "$(1)$$left_out"); \
 	"$${tests[@]}" -n $(2) --dist $(DIST) || \
 	"$${tests[@]}" --last-failed --last-failed-no-failures none --repetition $(REPETITION)
 endef
 
 DIST = worksteal
+computing: $(VENV)/.package $(VENV)/.test
+	$(call PATIENTLY,not waits,$(WORKERS))
+
+waiting starting ros: MEASURED += --timeout 120
 waiting: $(VENV)/.package $(VENV)/.test
 	$(call PATIENTLY,waits and not heavy,$(WAITERS))
 

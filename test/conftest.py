@@ -14,6 +14,7 @@ from pathlib import Path
 
 import hypothesis
 import pytest
+from support.suite.soak import SOAK
 
 from hexapod_control.config.robots import saved_capabilities
 
@@ -49,8 +50,9 @@ take_session()
 # processor time of the tests that only compute.
 gc.set_threshold(50_000, 20, 20)
 
-# A loaded machine may take longer for an example than Hypothesis allows. `make soak` draws other examples each time.
-hypothesis.settings.register_profile("patient", deadline=None, derandomize="HEXAPOD_SOAK" not in os.environ)
+# A loaded machine may take longer for an example than Hypothesis allows. `make soak` draws twice as many, and others
+# each time.
+hypothesis.settings.register_profile("patient", deadline=None, derandomize=not SOAK, max_examples=100 if SOAK else 50)
 hypothesis.settings.load_profile("patient")
 
 # Programs under test end on SIGINT, also if the tests run in the background of a shell, which ignores it.

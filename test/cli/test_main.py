@@ -139,7 +139,7 @@ def test_a_shell_gets_completions(tmp_path, line, found):
     asked = {"_ARGCOMPLETE": "1", "COMP_LINE": line, "COMP_POINT": str(len(line)), "_ARGCOMPLETE_IFS": "\n"}
     answer = tmp_path / "answer"
     environment = {**os.environ, **asked, "_ARGCOMPLETE_STDOUT_FILENAME": str(answer)}
-    subprocess.run(HEXAPOD, env=environment, timeout=60, check=False)
+    subprocess.run(HEXAPOD, env=environment, timeout=300, check=False)
     assert found in answer.read_text().split()
 
 

@@ -48,7 +48,7 @@ def test_answers_in_a_terminal_survive_quit_and_become_a_robot_file(tmp_path):
 
 def piped(folder, lines, *options):
     command = [*HEXAPOD, "new", "mine.yaml", *options]
-    return subprocess.run(command, input=lines, cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(command, input=lines, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
 
 
 @pytest.mark.process

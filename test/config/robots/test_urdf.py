@@ -261,7 +261,7 @@ def test_the_controllers_are_those_of_the_shipped_file_with_the_joints_of_the_ro
 def test_the_command_prints_the_urdf_and_refuses_a_bad_file_with_one_line(tmp_path: Path) -> None:
     def command(robot: str) -> subprocess.CompletedProcess[str]:
         words = [sys.executable, "-m", "hexapod_control.cli.main", "urdf", "--robot", robot]
-        return subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+        return subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
 
     good = command("phantomx")
     assert (good.returncode, good.stderr) == (0, "")

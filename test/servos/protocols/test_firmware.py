@@ -77,7 +77,7 @@ def library(tmp_path_factory):
     folder = tmp_path_factory.mktemp("firmware")
     (folder / "shim.c").write_text(SHIM)
     command = [gcc, *FLAGS, *SAFE, "-shared", "-fPIC", f"-I{SKETCH}", str(folder / "shim.c"), "-o"]
-    done = subprocess.run([*command, str(folder / "shim.so")], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run([*command, str(folder / "shim.so")], capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     return ctypes.CDLL(str(folder / "shim.so"))
 

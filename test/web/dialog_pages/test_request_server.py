@@ -3,6 +3,8 @@
 import http.client
 import re
 
+import pytest
+
 from hexapod_control.web.dialog_pages.request_server import KEY, RequestServer
 
 INVITATION = re.compile(r"one person: (http://(\S+)/#(\S+))")
@@ -23,6 +25,7 @@ def post(host, word):
     return response.status, response.headers.get(KEY)
 
 
+@pytest.mark.waits
 def test_on_a_network_each_invitation_admits_one_person_who_keeps_a_key(capsys):
     with RequestServer(reply, "first", lan=True).in_background(0, "a hint"):
         printed = capsys.readouterr().out
