@@ -103,6 +103,12 @@ class Leg:
     tilt: Point = (0.0, 0.0)  # [rad] roll and pitch of the hip frame before it is turned by hip_yaw
     turn: tuple[float, float] = field(init=False, repr=False, compare=False)  # cosine and sine of hip_yaw
     rotation: Matrix | None = field(init=False, repr=False, compare=False)  # of a tilted hip frame in base_link
+    ik_constants: tuple[float, ...] = field(init=False, repr=False, compare=False)
+    """Of the inverse kinematics, read once per solution instead of one by one, for speed.
+
+    In order: cosine and sine of hip_yaw; hip (x, y, z), lateral offset, coxa length, vertical offset [m]; lengths of
+    femur and tibia [m], their squares and twice their product [m^2].
+    """
     moments: tuple[float, ...] = field(init=False, repr=False, compare=False)
     """Mass of the leg [kg] and its static moments about the hip [kg m].
 
@@ -113,6 +119,10 @@ class Leg:
     def __post_init__(self) -> None:
         object.__setattr__(self, "turn", (math.cos(self.hip_yaw), math.sin(self.hip_yaw)))
         object.__setattr__(self, "rotation", _hip_rotation(*self.tilt, *self.turn) if any(self.tilt) else None)
+        a, b = self.femur.length, self.tibia.length
+        offsets = self.femur_lateral, self.coxa.length, self.femur_vertical
+        constants = (*self.turn, *self.hip, *offsets, a, b, a * a, b * b, 2.0 * a * b)
+        object.__setattr__(self, "ik_constants", constants)
         m1, m2, m3 = self.coxa.mass, self.femur.mass, self.tibia.mass
         # Every mass is halfway along its segment.
         moments = (

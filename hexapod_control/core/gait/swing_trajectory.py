@@ -40,10 +40,14 @@ class SwingTiming(NamedTuple):
 
     def travel_share(self, u: float) -> float:
         """Share of the travel over the ground at progress u."""
+        if self is SMOOTH:  # the same with less computing
+            return smooth_travel(u)
         return smooth_travel(max(0.0, u - self.travel_start) / (self.travel_end - self.travel_start))
 
     def lift_progress(self, u: float) -> float:
         """Progress of the smooth swing at the same height, on the same side of its top."""
+        if self is SMOOTH:
+            return u
         return 0.5 * u / self.top if u < self.top else 0.5 + 0.5 * (u - self.top) / (self.descent_end - self.top)
 
 

@@ -113,15 +113,13 @@ def solve_leg(leg: Leg, foot: Vector, previous: LegJoints) -> LegResult:
 
 def solve_leg_unlimited(leg: Leg, foot: Vector, previous: LegJoints) -> LegResult:
     """As `solve_leg`, but without joint limits."""
-    c, s = leg.turn
+    c, s, hip_x, hip_y, hip_z, d, coxa_length, vertical, a, b, a_squared, b_squared, twice_ab = leg.ik_constants
     x, y, z = foot
-    hip_x, hip_y, hip_z = leg.hip
     x, y, z = x - hip_x, y - hip_y, z - hip_z
     if leg.rotation is None:
         x, y = c * x + s * y, c * y - s * x
     else:
         x, y, z = _into_tilted(leg.rotation, (x, y, z))
-    d = leg.femur_lateral
     reason: UnreachableReason | None = None
     excess = 0.0
     distance = hypot(x, y)
@@ -134,11 +132,9 @@ def solve_leg_unlimited(leg: Leg, foot: Vector, previous: LegJoints) -> LegResul
         if abs(coxa) > pi:
             coxa = math.remainder(coxa, math.tau)
 
-    u = radial - leg.coxa.length
-    w = z - leg.femur_vertical
-    a, b = leg.femur.length, leg.tibia.length
+    u, w = radial - coxa_length, z - vertical
     squared = u * u + w * w
-    cosine = (squared - a * a - b * b) / (2.0 * a * b)
+    cosine = (squared - a_squared - b_squared) / twice_ab
     if cosine > 1.0:
         reason, excess = reason or UnreachableReason.TOO_FAR, excess or sqrt(squared) - (a + b)
         cosine = 1.0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 
@@ -65,7 +64,7 @@ def plan_at_rest(context: PlannerContext, state: RobotState) -> TickPlan:
     """Returns the last plan with zero velocities; without targets before the first command."""
     zero, last = _at_rest(context), context.plan
     if last is not None:
-        return replace(last, state=state, feet_velocity=zero, joint_velocity=zero, twist=ZERO, unreached=None)
+        return last._replace(state=state, feet_velocity=zero, joint_velocity=zero, twist=ZERO, unreached=None)
     legs = len(context.robot.legs)
     return TickPlan(
         state=state,
@@ -103,8 +102,7 @@ def for_whole_robot(plan: TickPlan, legs: WalkingLegs) -> TickPlan:
     blocked = plan.blocked
     if blocked is not None and blocked.legs is not None:
         blocked = blocked._replace(legs=(legs.rows[blocked.legs[0]], legs.rows[blocked.legs[1]]))
-    return replace(
-        plan,
+    return plan._replace(
         feet=None if plan.feet is None else with_lost(plan.feet, centres),
         feet_velocity=with_lost(plan.feet_velocity, still),
         support=with_lost(plan.support, still[:, 0]),

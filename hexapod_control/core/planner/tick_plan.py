@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.body_pose import BodyPose
@@ -32,8 +32,7 @@ ON_FEET = frozenset(state.value for state in (RobotState.STANDING, RobotState.WA
 UPRIGHT = ON_FEET | {RobotState.RISING.value}  # on its feet, or about to be: the next posture is sitting
 
 
-@dataclass(frozen=True, slots=True)
-class TickPlan:
+class TickPlan(NamedTuple):
     """Targets of one tick and derived quantities: all published data of the tick.
 
     Exactly one of `feet` and `joint_motion` is commanded, or neither while the joints are unknown or at rest since they

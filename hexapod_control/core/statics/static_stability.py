@@ -19,6 +19,10 @@ def convex_hull(points: Sequence[Point]) -> list[Point]:
     ordered = sorted(set(points))
     if len(ordered) < 3:
         return ordered
+    if len(ordered) == 3:  # as in every tick of a tripod gait
+        (x0, y0), (x1, y1), (x2, y2) = ordered
+        turn = (x1 - x0) * (y2 - y0) - (y1 - y0) * (x2 - x0)
+        return ordered if turn > 0.0 else ordered[::-1] if turn < 0.0 else ordered[::2]
 
     def chain(sequence: Sequence[Point]) -> list[Point]:
         corners: list[Point] = []

@@ -1,7 +1,6 @@
 """Any command or motion at any time: joint limits, support, clearances, and the last command is reached."""
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -115,7 +114,7 @@ class Stage:
             player.cancel()
             planner.forget_pose()
             planner.set_measured_joints(self.last.joint_angles)
-            self.last = replace(self.last, joint_velocity=np.zeros_like(self.last.joint_velocity))
+            self.last = self.last._replace(joint_velocity=np.zeros_like(self.last.joint_velocity))
         else:
             player.cancel()
             if kind == "pose":

@@ -3,7 +3,6 @@
 import math
 import re
 import time
-from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -378,7 +377,7 @@ def test_sensors_are_subscribed_while_enabled_and_a_lost_one_is_reported(bench):
 def test_a_foot_of_the_plan_out_of_reach_is_reported_with_the_remedy(bench):
     node = bench.planner()
     original, unreached = node.planner.step, UnreachableFoot("left_middle", UnreachableReason.TOO_FAR, 0.012)
-    node.planner.step = lambda dt: replace(original(dt), unreached=unreached)
+    node.planner.step = lambda dt: original(dt)._replace(unreached=unreached)
     text = "foot of left_middle: the target is too far away, by 12.0 mm; the robot holds; "
     bench.until(lambda: node.last_report("unreached").startswith(text))
 
@@ -386,7 +385,7 @@ def test_a_foot_of_the_plan_out_of_reach_is_reported_with_the_remedy(bench):
 def test_legs_of_the_plan_that_would_touch_are_named_with_their_distance(bench):
     node = bench.planner()
     original, blocked = node.planner.step, LegClearance(0.0123, (0, 2))
-    node.planner.step = lambda dt: replace(original(dt), blocked=blocked)
+    node.planner.step = lambda dt: original(dt)._replace(blocked=blocked)
     text = "left_front and left_rear are 12 mm apart and would touch; the robot waits; "
     bench.until(lambda: node.last_report("blocked").startswith(text), what=node.last_report("blocked"))
 
@@ -571,7 +570,7 @@ def test_a_tick_more_than_a_fifth_of_a_second_late_is_reported_if_the_robot_move
     monkeypatch.setattr(GaitPlannerNode, "create_timer", lambda *_, **__: None)
     node = bench.add(GaitPlannerNode())
     node.tick()
-    node.output.last = replace(node.planner.step(STEP), joint_velocity=np.full((6, 3), 0.01 * moves))
+    node.output.last = node.planner.step(STEP)._replace(joint_velocity=np.full((6, 3), 0.01 * moves))
     node.tick()
     text = f"a tick came {seconds - STEP:.2f} s late, the robot held meanwhile: the computer or this process was busy"
     assert node.last_report("late") == (text if late else "")
@@ -640,7 +639,7 @@ def test_the_rate_is_that_of_the_ticks_in_the_last_second(bench, now):
 @pytest.mark.parametrize("sits", [False, True])
 def test_a_planner_that_cannot_come_to_rest_waits_for_its_time_and_no_longer(bench, now, sits):
     node = bench.planner(sit_on_exit=sits)
-    node.output.last = replace(node.output.last, joint_velocity=np.ones((6, 3)))
+    node.output.last = node.output.last._replace(joint_velocity=np.ones((6, 3)))
     assert not node.stopped()
     node.request_stop()
     most = 7.0 if sits else 1.5
@@ -658,7 +657,7 @@ def test_a_planner_at_rest_has_stopped_unless_it_has_to_sit_down_first(bench, no
         (Twist(0.01, 0.0, 0.0), np.zeros((6, 3)), False),
         (ZERO, np.full((6, 3), 0.01), False),
     ):
-        node.output.last = replace(node.output.last, twist=executed, joint_velocity=speeds)
+        node.output.last = node.output.last._replace(twist=executed, joint_velocity=speeds)
         assert node.stopped() is stopped
 
 

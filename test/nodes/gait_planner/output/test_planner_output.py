@@ -1,7 +1,6 @@
 """What gait_planner publishes about a tick: targets, velocity, states when they change, limits and markers at rates."""
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -89,7 +88,7 @@ def test_a_margin_is_published_if_there_is_one():
     publishing = Publishing()
     plan = publishing.tick()
     for margin in (0.04, math.nan, math.inf, 0.03):
-        publishing.output.publish(replace(plan, margin=margin), STAMP)
+        publishing.output.publish(plan._replace(margin=margin), STAMP)
     assert [message.data for message in publishing.node.sent("stability_margin")] == [plan.margin, 0.04, 0.03]
 
 
