@@ -23,7 +23,7 @@ from hexapod_control.nodes.announcements import local_announcement
 from hexapod_control.nodes.announcements.node_presence import NodePresence
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import CLOCK, GuardedNode, ReportLevel
-from hexapod_control.ros.monitoring.qos_monitor import node_name
+from hexapod_control.ros.monitoring.endpoints import node_name, of_known_nodes
 from hexapod_control.ros.node_process import EndedEarly, StopRequest
 from hexapod_control.ros.parameters import ParameterError
 from hexapod_control.ros.qos import LATCHED, LATCHED_HISTORY
@@ -34,7 +34,6 @@ LISTENING_TIME_S = 1.0  # at start-up, for announcements of running nodes ...
 READING_TIME_S = 0.1  # ... and at least for this long after the imports
 MIN_ANNOUNCEMENTS = 2  # of an older node before a node is deactivated: one may be left from a killed node
 MAX_COMPANIONS = 100  # nodes of one robot
-UNKNOWN_NAME = "_NODE_NAME_UNKNOWN_"  # of a publisher whose node has not been discovered yet
 SINGLE_PUBLISHER_TOPICS = ("foot_targets", "joint_motion", "joint_targets", "joint_states", CLOCK)
 
 SomeNode = TypeVar("SomeNode", bound=GuardedNode)
@@ -85,9 +84,7 @@ class GraphPresence:
             self._node.report("second graph", ReportLevel.WARNING, f"{place}, is another robot's: it is deactivated")
 
     def _check_publishers(self, topic: str) -> None:
-        found = self._node.get_publishers_info_by_topic(topic)
-        known = (info for info in found if info.node_name != UNKNOWN_NAME)
-        names = sorted(set(map(node_name, known)))
+        names = sorted(set(map(node_name, of_known_nodes(self._node.get_publishers_info_by_topic(topic)))))
         if len(names) > 1:
             text = (
                 f"{' and '.join(names)} publish {topic} at once, which must have one publisher: "

@@ -19,7 +19,7 @@ from hexapod_control.core.robot import Vector
 from hexapod_control.nodes.gait_planner.velocity_filter import VelocityFilter
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
-from hexapod_control.ros.monitoring.qos_monitor import node_name
+from hexapod_control.ros.monitoring.endpoints import node_name, of_known_nodes
 from hexapod_control.ros.qos import COMMAND
 from hexapod_control.ros.row_messages import xyz
 
@@ -137,7 +137,7 @@ class VelocityInput:
         return self._sources
 
     def _publishers(self, subscription: Subscription) -> list[TopicEndpointInfo]:
-        return list(self._node.get_publishers_info_by_topic(subscription.topic_name))
+        return of_known_nodes(self._node.get_publishers_info_by_topic(subscription.topic_name))
 
     def check_publishers(self) -> None:
         """Reports publishers with the wrong type, and several publishers at once."""

@@ -17,8 +17,8 @@ from rclpy.qos import (
     ReliabilityPolicy,
     qos_check_compatible,
 )
-from rclpy.topic_endpoint_info import TopicEndpointInfo
 
+from hexapod_control.ros.monitoring.endpoints import node_name
 from hexapod_control.ros.transport.polling import PollingNode
 
 
@@ -111,8 +111,3 @@ def _violated(publisher: QoSProfile, subscription: QoSProfile) -> StrictPolicy |
 
 def _word(value: Any) -> str:
     return str(getattr(value, "name", value)).lower().replace("_", " ")
-
-
-def node_name(info: TopicEndpointInfo) -> str:
-    """Returns the fully qualified name of the node of a publisher or subscription."""
-    return f"{info.node_namespace.rstrip('/')}/{info.node_name}"

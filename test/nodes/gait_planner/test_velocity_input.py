@@ -208,6 +208,7 @@ def test_several_senders_at_once_are_named_unless_they_announce_that_they_drive(
     assert reported(both) == reported(both, [publisher("pad")]) == [text]
     assert reported(both, both) == reported([publisher("nav")]) == []
     assert reported([publisher("nav"), publisher("pad", reliability=ReliabilityPolicy.BEST_EFFORT)]) == []
+    assert reported([publisher("nav"), publisher("_NODE_NAME_UNKNOWN_")]) == []  # not discovered completely yet
 
 
 # --- command_source -------------------------------------------------------------------------------------------
