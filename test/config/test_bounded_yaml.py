@@ -55,17 +55,18 @@ REASONS = (
 )
 
 
+@pytest.mark.waits
 @pytest.mark.parametrize("kind", FILES)
 def test_an_unusable_file_is_refused_at_once(tmp_path, kind):
     path = tmp_path / "file.yaml"
     make, reason = FILES[kind]
     make(path)
-    start = time.process_time()
+    start = time.monotonic()
     with pytest.raises(UnusableFileError, match=reason):
         read_text(path)
     with pytest.raises(FileError, match=reason):
         read(path)
-    assert time.process_time() - start < 1.0
+    assert time.monotonic() - start < 1.0
 
 
 def test_an_endless_device_file_is_refused():

@@ -137,11 +137,11 @@ class VelocityInput:
         return self._sources
 
     def _publishers(self, subscription: Subscription) -> list[TopicEndpointInfo]:
-        return of_known_nodes(self._node.get_publishers_info_by_topic(subscription.topic_name))
+        return list(self._node.get_publishers_info_by_topic(subscription.topic_name))
 
     def check_publishers(self) -> None:
         """Reports publishers with the wrong type, and several publishers at once."""
-        received = set()
+        received = []
         for info in self._publishers(self._subscription):
             name = node_name(info)
             if info.topic_type != self._type:
@@ -150,10 +150,11 @@ class VelocityInput:
                 text = f"{name} publishes {info.topic_type} on {TOPIC}, not {self._type}: it is not received; {remedy}"
                 self._node.report(f"type of {name}", ReportLevel.ERROR, text)
             elif info.qos_profile.reliability != ReliabilityPolicy.BEST_EFFORT:
-                received.add(name)
+                received.append(info)
         # Sources that announce themselves on `driving` publish only while in use, so they do not conflict.
         announced = {node_name(info) for info in self._node.get_publishers_info_by_topic(DRIVING)}
-        if len(received) > 1 and received - announced:
-            names = " and ".join(sorted(received))
+        known = {node_name(info) for info in of_known_nodes(received)}
+        if len(known) > 1 and known - announced:
+            names = " and ".join(sorted(known))
             text = f"{names} publish {TOPIC} at once: the newest message wins; put a twist_mux between"
             self._node.report(f"publishers {names}", ReportLevel.WARNING, text, every=math.inf)

@@ -193,6 +193,9 @@ def test_a_sender_of_the_other_type_is_named_with_the_remedy(monkeypatch, stampe
         f"/bad publishes {other} on cmd_vel, not {own}: it is not received; "
         f"start gait_planner with enable_stamped_cmd_vel:={remedy}, or change the sender"
     )
+    made.node.publishers_of["cmd_vel"] = [publisher("_NODE_NAME_UNKNOWN_", other)]
+    made.input.check_publishers()
+    assert made.node.report_of("type of an unknown node")[1].startswith(f"an unknown node publishes {other} on cmd_vel")
 
 
 def test_several_senders_at_once_are_named_unless_they_announce_that_they_drive(made):
