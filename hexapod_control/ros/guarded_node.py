@@ -31,7 +31,7 @@ __all__ = ["THROTTLE_S", "GuardedNode", "ReportLevel", "SentReport"]
 
 CLOCK = "/clock"
 HOUSEKEEPING_PERIOD_S = 0.5
-DISCOVERY_TIME_S = 2.0  # from the start of a node, for the discovery of others; what is missing later is reported
+DISCOVERY_TIME_S = 2.0  # for the discovery of other nodes; what is missing later is reported
 ALWAYS_SERVED = ("estop",)  # services of a deactivated node
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -71,6 +72,7 @@ class GaitPlannerNode(GuardedNode):
         self._torque_off = False  # the driver reports torque off
         self._stands_up = settings.stand_on_start  # as soon as the pose is known; not after torque-off
         self._lies_down = False  # sits down before the process ends
+        self._without_subscriber_since = math.inf  # [s] steady time at which targets could have been sent first
         self._ending: float | None = None  # [s] steady time at which the process was asked to end
         self.output = PlannerOutput(self, self.planner, settings)
         self._start_permission = StartPermission(self, self.output)
@@ -141,7 +143,9 @@ class GaitPlannerNode(GuardedNode):
             self.commands.stand()
 
     def _report_no_subscriber(self) -> None:
-        if time.monotonic() - self.started > DISCOVERY_TIME_S:
+        now = time.monotonic()
+        self._without_subscriber_since = min(self._without_subscriber_since, now)
+        if now - self._without_subscriber_since > DISCOVERY_TIME_S:
             text = "nothing subscribes to foot_targets and joint_motion, so the robot stays as it is: start "
             self.report("unheard", ReportLevel.WARNING, f"{text}inverse_kinematics")
 
