@@ -1,6 +1,7 @@
 """Fixtures, and a ROS domain per test file: no other graph on this machine or network is seen or disturbed."""
 
 import contextlib
+import faulthandler
 import functools
 import gc
 import inspect
@@ -99,6 +100,12 @@ def pytest_collection_modifyitems(items):
             item.add_marker("waits")
         if item.get_closest_marker("waits") and not may_wait(item.path):
             raise pytest.UsageError(f"{item.nodeid} waits, but nothing in its file matches MAY_WAIT in {__file__}")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_configure():
+    """Keeps traces of crashes on the terminal: EventsExecutor would send them to the captured output, which is lost."""
+    faulthandler.enable = lambda *args, **options: None
 
 
 def pytest_collection_finish():
