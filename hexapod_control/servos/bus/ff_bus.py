@@ -130,15 +130,19 @@ class FFBus:
 
     def registers(self, servo: int, address: int, length: int) -> bytes | None:
         """Registers of a servo, None if it does not answer."""
-        answer = self._ask_patiently(servo, ff_frames.read(servo, address, length), length)
+        answer = self._ask_patiently(servo, ff_frames.read_request(servo, address, length), length)
         return answer.data if answer else None
 
     def write_registers(self, servo: int, address: int, data: bytes) -> None:
         """Writes registers of a servo, also in its EEPROM; the torque should be off."""
         lock = self.dialect.addresses.lock
-        frames = [ff_frames.write(servo, address, data)]
+        frames = [ff_frames.write_request(servo, address, data)]
         if lock is not None:
-            frames = [ff_frames.write(servo, lock, b"\x00"), *frames, ff_frames.write(servo, lock, b"\x01")]
+            frames = [
+                ff_frames.write_request(servo, lock, b"\x00"),
+                *frames,
+                ff_frames.write_request(servo, lock, b"\x01"),
+            ]
         for frame in frames:
             self._send_and_confirm(servo, frame)
 
@@ -153,7 +157,7 @@ class FFBus:
         """Switches torque in one frame."""
         if ids:
             rows = {servo: bytes((on,)) for servo in ids}
-            self.exchange.send(ff_frames.sync_write(self.dialect.addresses.torque, rows))
+            self.exchange.send(ff_frames.sync_write_request(self.dialect.addresses.torque, rows))
             self._travel.forget(ids)
 
     def received_goals(self, ids: Sequence[int]) -> dict[int, int]:
@@ -175,7 +179,7 @@ class FFBus:
     def relax(self) -> None:
         """Switches the torque of all servos off by broadcast."""
         for _ in range(RELAX_REPEATS):
-            self.exchange.send(ff_frames.write(ff_frames.BROADCAST, self.dialect.addresses.torque, b"\x00"))
+            self.exchange.send(ff_frames.write_request(ff_frames.BROADCAST, self.dialect.addresses.torque, b"\x00"))
         self._travel.forget(self.ids)
 
     def read(self, ids: Sequence[int], what: ServoQuantity) -> dict[int, ServoReading]:
@@ -201,9 +205,9 @@ class FFBus:
         _, length = self.dialect.block(what)
         read = count * (length + ff_frames.OVERHEAD)
         if self.dialect.sync_read:
-            read += len(ff_frames.sync_read(0, length, servos))
+            read += len(ff_frames.sync_read_request(0, length, servos))
         else:
-            read += count * len(ff_frames.read(0, 0, length))
+            read += count * len(ff_frames.read_request(0, 0, length))
         second = BITS_PER_BYTE / self.exchange.port.baud
         return BusTiming(
             write=len(self.dialect.goals(goals, dict.fromkeys(servos, 0), 0.02)) * second if count else 0.0,
@@ -217,10 +221,10 @@ class FFBus:
 
         def write() -> None:
             if lock is not None:
-                self._send_and_confirm(old, ff_frames.write(old, lock, b"\x00"))
-            self._send_and_confirm(old, ff_frames.write(old, self.dialect.addresses.id, bytes((new,))))
+                self._send_and_confirm(old, ff_frames.write_request(old, lock, b"\x00"))
+            self._send_and_confirm(old, ff_frames.write_request(old, self.dialect.addresses.id, bytes((new,))))
             if lock is not None:
-                self._send_and_confirm(new, ff_frames.write(new, lock, b"\x01"))
+                self._send_and_confirm(new, ff_frames.write_request(new, lock, b"\x01"))
 
         change_id(self.ping, write, old, new, ff_frames.LAST_ID)
 
@@ -244,10 +248,10 @@ class FFBus:
         Otherwise no servo is asked after one whose reply is late: it is `awaited`.
         """
         if self.dialect.sync_read:
-            return self._ask(ff_frames.sync_read(address, length, ids), ids, length)
+            return self._ask(ff_frames.sync_read_request(address, length, ids), ids, length)
         answers: dict[int, ff_frames.FFPacket] = {}
         for servo in ids:
-            answers.update(self._ask(ff_frames.read(servo, address, length), [servo], length))
+            answers.update(self._ask(ff_frames.read_request(servo, address, length), [servo], length))
             if self.exchange.awaited:
                 break
         return answers

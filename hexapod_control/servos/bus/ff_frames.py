@@ -9,7 +9,8 @@ are identical; so the first registers are read instead of sending a ping.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -53,26 +54,31 @@ def build(servo: int, code: int, data: bytes = b"") -> bytes:
     return HEADER + body + bytes((checksum(body),))
 
 
-def read(servo: int, address: int, length: int) -> bytes:
+def read_request(servo: int, address: int, length: int) -> bytes:
     """Request to read registers of a servo."""
     return build(servo, FFInstruction.READ, bytes((address, length)))
 
 
-def write(servo: int, address: int, data: bytes) -> bytes:
+def write_request(servo: int, address: int, data: bytes) -> bytes:
     """Request to write registers of a servo, or of all (BROADCAST: no status comes back)."""
     return build(servo, FFInstruction.WRITE, bytes((address,)) + data)
 
 
-def sync_write(address: int, rows: Mapping[int, bytes]) -> bytes:
+def sync_write_request(address: int, rows: Mapping[int, bytes]) -> bytes:
     """Request to write the same registers of several servos (id -> data, all of one length) in one frame."""
-    sizes = {len(data) for data in rows.values()}
+    size, data = joined_rows(rows)
+    return build(BROADCAST, FFInstruction.SYNC_WRITE, bytes((address, size)) + data)
+
+
+def joined_rows(rows: Mapping[int, bytes]) -> tuple[int, bytes]:
+    """The length of the rows (id -> data) of a sync write, and each id followed by its row. Raises ValueError."""
+    sizes = {len(row) for row in rows.values()}
     if len(sizes) != 1:
         raise ValueError(f"all rows of a sync write must be of one length, have {sorted(sizes)}")
-    data = b"".join(bytes((servo,)) + row for servo, row in rows.items())
-    return build(BROADCAST, FFInstruction.SYNC_WRITE, bytes((address, sizes.pop())) + data)
+    return sizes.pop(), b"".join(bytes((servo,)) + row for servo, row in rows.items())
 
 
-def sync_read(address: int, length: int, ids: Iterable[int]) -> bytes:
+def sync_read_request(address: int, length: int, ids: Iterable[int]) -> bytes:
     """Request to read the same registers of several servos; each sends its own status (Feetech ST only)."""
     return build(BROADCAST, FFInstruction.SYNC_READ, bytes((address, length, *ids)))
 
@@ -95,68 +101,78 @@ def tail(rest: bytes, header: bytes) -> bytes:
     return next((rest[-size:] for size in sizes if header.startswith(rest[-size:])), b"")
 
 
-def find_packets(
-    stream: bytes, header: bytes, head: int, size: Callable[[bytes], int], decode: Callable[[bytes], FFPacket | None]
-) -> tuple[list[FFPacket], bytes]:
-    """The packets in a byte stream with noise and broken frames, and the unfinished rest.
+class PacketDecoder(ABC):
+    """Finds packets in a byte stream with noise and broken frames.
 
-    A frame starts with `header`; `size` returns its length in bytes from its first `head` bytes, or 0 if they are
-    implausible; `decode` returns its packet, or None if it is broken. After such bytes the search continues one byte
-    later, so a broken frame never hides a good one.
+    After bytes that are no frame the search continues one byte later, so a broken frame never hides a good one.
     """
-    packets: list[FFPacket] = []
-    start = 0
-    while True:
-        at = stream.find(header, start)
-        if at < 0:
-            return packets, tail(stream[start:], header)
-        if len(stream) < at + head:
-            return packets, stream[at:]
-        end = at + size(stream[at : at + head])
-        if len(stream) < end:
-            return packets, stream[at:]
-        packet = decode(stream[at:end]) if end > at else None
-        if packet is None:
-            start = at + 1
-        else:
-            packets.append(packet)
-            start = end
 
+    header: bytes  # at the start of every frame
+    head: int  # number of first bytes that show its length
 
-class FFDecoder:
-    """Finds frames in a byte stream, see `find_packets`."""
-
-    def __init__(self, ids: Iterable[int] | None = None, size: int | None = None, echo: bytes = b"") -> None:
-        """Accepts only statuses of these ids with `size` bytes of data (None: any), and drops copies of `echo`."""
-        self._ids = frozenset(range(BROADCAST + 1) if ids is None else ids)
-        self._length = None if size is None else size + 2
-        self._echo_head = echo[2:4]  # id and length
-        self._echo = _packet(echo) if echo else None
+    def __init__(self) -> None:
         self._buffer = b""
-        self.bad = 0  # headers without a good frame
-        self.echoes = 0
+        self.bad = 0  # frames with a wrong checksum or content
+
+    @abstractmethod
+    def _frame_size(self, head: bytes) -> int:
+        """Length of the frame with these first bytes; 0 if they are implausible."""
+
+    @abstractmethod
+    def _decode(self, frame: bytes) -> FFPacket | None:
+        """The packet of a frame; None if it is broken."""
 
     def feed(self, data: bytes) -> list[FFPacket]:
         """The packets that these bytes complete."""
-        found, self._buffer = find_packets(self._buffer + data, HEADER, 4, self._size, self._decode)
-        packets = [packet for packet in found if packet != self._echo]
-        self.echoes += len(found) - len(packets)
-        return packets
+        packets: list[FFPacket] = []
+        stream, header, start = self._buffer + data, self.header, 0
+        while True:
+            at = stream.find(header, start)
+            if at < 0:
+                self._buffer = tail(stream[start:], header)
+                return packets
+            first = stream[at : at + self.head]
+            size = self._frame_size(first) if len(first) == self.head else self.head
+            if len(stream) < at + size:
+                self._buffer = stream[at:]
+                return packets
+            packet = self._decode(stream[at : at + size]) if size else None
+            if packet is None:
+                self.bad += size > 0
+                start = at + 1
+            else:
+                packets.append(packet)
+                start = at + size
 
     def forget(self) -> None:
         """Drops an unfinished frame, as servos do after a pause on the line."""
         self._buffer = b""
 
-    def _size(self, head: bytes) -> int:
+
+class FFDecoder(PacketDecoder):
+    """Finds `FF FF` frames."""
+
+    header, head = HEADER, 4
+
+    def __init__(self, ids: Iterable[int] | None = None, size: int | None = None, echo: bytes = b"") -> None:
+        """Accepts only statuses of these ids with `size` bytes of data (None: any), and drops copies of `echo`."""
+        super().__init__()
+        self._ids = frozenset(range(BROADCAST + 1) if ids is None else ids)
+        self._length = None if size is None else size + 2
+        self._echo_head = echo[2:4]  # id and length
+        self._echo = _packet(echo) if echo else None
+
+    def feed(self, data: bytes) -> list[FFPacket]:
+        """The packets that these bytes complete, without the echo."""
+        return [packet for packet in super().feed(data) if packet != self._echo]
+
+    def _frame_size(self, head: bytes) -> int:
         servo, length = head[2], head[3]
         plausible = servo in self._ids and length >= 2 and self._length in (None, length)
         return 4 + length if plausible or head[2:4] == self._echo_head else 0
 
     def _decode(self, frame: bytes) -> FFPacket | None:
-        if checksum(frame[2:-1]) == frame[-1]:
-            return _packet(frame)
-        self.bad += 1
-        return None
+        return _packet(frame) if checksum(frame[2:-1]) == frame[-1] else None
 
 
 def _packet(frame: bytes) -> FFPacket:

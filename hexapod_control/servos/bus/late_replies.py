@@ -3,24 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Protocol
 
-from hexapod_control.servos.bus.ff_frames import FFPacket
+from hexapod_control.servos.bus.ff_frames import FFPacket, PacketDecoder
 
 LATE_MEMORY_S = 1.0  # after a late reply, further late replies are expected
 MAX_LATE_WAIT_S = 0.25  # to wait for the next late reply
 LATE_PROBE_WAIT_S = 0.04  # to wait for late replies when servos suddenly stop responding
 LATE_PROBE_WINDOW_S = 1.0  # after the last reply, in which replies may be late; afterwards they are missing
 MIN_UNANSWERED = 3  # requests in a row, including the present one, after which all replies may be late
-
-
-class FrameDecoder(Protocol):
-    """Decodes bytes to packets; each protocol has one."""
-
-    bad: int
-
-    def feed(self, data: bytes) -> list[FFPacket]:
-        """The packets that these bytes complete."""
 
 
 @dataclass(slots=True)
@@ -30,7 +20,7 @@ class OpenRequest:
     frame: bytes
     ids: frozenset[int]
     size: int  # bytes of each reply
-    decoder: FrameDecoder
+    decoder: PacketDecoder
     due: float  # [s] steady time until which replies are in time
     last_late_reply: float  # [s] steady time, at least `due`
     checked: float  # [s] steady time of the last check for replies, at least `due`

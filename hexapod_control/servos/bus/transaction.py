@@ -9,8 +9,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from hexapod_control.servos.bus.bus_interface import BusCounters, NoAnswerError
-from hexapod_control.servos.bus.ff_frames import BROADCAST, FFPacket
-from hexapod_control.servos.bus.late_replies import LATE_MEMORY_S, FrameDecoder, LateReplies, OpenRequest
+from hexapod_control.servos.bus.ff_frames import BROADCAST, FFPacket, PacketDecoder
+from hexapod_control.servos.bus.late_replies import LATE_MEMORY_S, LateReplies, OpenRequest
 from hexapod_control.servos.bus.serial_port import Port
 
 BITS_PER_BYTE = 10  # on the wire per byte: 8N1
@@ -57,7 +57,7 @@ class Transaction:
         self.port.write(frame)
         self.counters.sent += count
 
-    def ask(self, frame: bytes, ids: Collection[int], size: int, decoder: FrameDecoder) -> dict[int, FFPacket]:
+    def ask(self, frame: bytes, ids: Collection[int], size: int, decoder: PacketDecoder) -> dict[int, FFPacket]:
         """Sends a request that these servos answer with `size` bytes each. Missing answers are not in the result.
 
         `awaited` are the servos whose answers may still come: in the result of the next call with this frame.
@@ -85,7 +85,7 @@ class Transaction:
         return request.take()
 
     def ask_patiently(
-        self, frame: bytes, ids: Collection[int], size: int, decoder: FrameDecoder
+        self, frame: bytes, ids: Collection[int], size: int, decoder: PacketDecoder
     ) -> dict[int, FFPacket]:
         """As `ask`, but waits for late answers too, unless something is urgent."""
         answers = self.ask(frame, ids, size, decoder)
@@ -93,7 +93,7 @@ class Transaction:
             answers |= self.ask(frame, ids, size, decoder)
         return answers
 
-    def ask_once(self, frame: bytes, size: int, decoder: FrameDecoder) -> FFPacket | None:
+    def ask_once(self, frame: bytes, size: int, decoder: PacketDecoder) -> FFPacket | None:
         """Sends a request that one packet of `size` bytes with the broadcast id answers; None if it is missing."""
         return self.ask(frame, [BROADCAST], size, decoder).get(BROADCAST)
 
@@ -137,7 +137,7 @@ class Transaction:
         request = self._finished.pop(frame, None)
         return request.take() if request is not None and _is_recent(request) else {}
 
-    def _begin(self, frame: bytes, ids: Collection[int], size: int, decoder: FrameDecoder) -> OpenRequest:
+    def _begin(self, frame: bytes, ids: Collection[int], size: int, decoder: PacketDecoder) -> OpenRequest:
         self._clear()
         self.send(frame)
         due = self._busy_until + self.reply_timeout(size, len(ids))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol, runtime_checkable
 
-from hexapod_control.servos.bus.ff_frames import FFPacket
+from hexapod_control.servos.bus.ff_frames import FFPacket, PacketDecoder
 from hexapod_control.servos.emulator.servo_world import ServoWorld
 
 FRAME_TIMEOUT_S = 0.05  # of silence after which servos drop an unfinished frame
@@ -28,20 +28,10 @@ class UsbDevice(Protocol):
     ignores_baud: bool
 
 
-class ResettableDecoder(Protocol):
-    """Turns bytes into packets and can drop an unfinished frame."""
-
-    def feed(self, data: bytes) -> list[FFPacket]:
-        """The packets that these bytes complete."""
-
-    def forget(self) -> None:
-        """Drops an unfinished frame."""
-
-
 class FrameStream:
     """The bytes that servos receive: an unfinished frame is dropped after a pause on the line."""
 
-    def __init__(self, decoder: ResettableDecoder) -> None:
+    def __init__(self, decoder: PacketDecoder) -> None:
         """Starts at time 0 [s] without an unfinished frame."""
         self._decoder = decoder
         self._received_at = 0.0  # [s] time of the last bytes

@@ -107,14 +107,14 @@ class Dynamixel1:
     def goals(self, goals: Mapping[int, int], travels: Mapping[int, int | None], duration: float) -> bytes:
         """Timed moves are sent as speeds."""
         rows = {servo: goal_row(goal, SPEEDS.register(travels[servo], duration)) for servo, goal in goals.items()}
-        return ff_frames.sync_write(Dynamixel1Register.GOAL, rows)
+        return ff_frames.sync_write_request(Dynamixel1Register.GOAL, rows)
 
     def recovery(self, servo: int) -> list[bytes]:
         """Torque off, then full torque limit again, which the shutdown has set to zero †."""
         full = FULL_LOAD.to_bytes(2, "little")
         return [
-            ff_frames.write(servo, Dynamixel1Register.TORQUE, b"\x00"),
-            ff_frames.write(servo, Dynamixel1Register.TORQUE_LIMIT, full),
+            ff_frames.write_request(servo, Dynamixel1Register.TORQUE, b"\x00"),
+            ff_frames.write_request(servo, Dynamixel1Register.TORQUE_LIMIT, full),
         ]
 
 

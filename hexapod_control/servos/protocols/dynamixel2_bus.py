@@ -99,12 +99,12 @@ class Dynamixel2Bus:
 
     def registers(self, servo: int, address: int, length: int) -> bytes | None:
         """Registers of a servo, None if it does not answer."""
-        row = self._ask_patiently(servo, codec.read(servo, address, length), length)
+        row = self._ask_patiently(servo, codec.read_request(servo, address, length), length)
         return None if row is None else row[1:]
 
     def write_registers(self, servo: int, address: int, data: bytes) -> None:
         """Writes registers of a servo, also in its EEPROM; the torque should be off."""
-        self._ask_patiently(servo, codec.write(servo, address, data), 0)
+        self._ask_patiently(servo, codec.write_request(servo, address, data), 0)
 
     def write_goals(self, goals: Mapping[int, int], duration: float) -> None:
         """Sends goals in one frame, preceded by the duration if the profiles are time-based and it has changed."""
@@ -113,15 +113,17 @@ class Dynamixel2Bus:
         milliseconds = max(round(duration * 1000), 0)
         if self._timed and milliseconds != self._duration:
             profile = milliseconds.to_bytes(4, "little")
-            self.exchange.send(codec.write(codec.BROADCAST, Dynamixel2Register.PROFILE_VELOCITY, profile))
+            self.exchange.send(codec.write_request(codec.BROADCAST, Dynamixel2Register.PROFILE_VELOCITY, profile))
             self._duration = milliseconds
         rows = {servo: codec.goal_row(self.scale.clamp_goal(raw)) for servo, raw in goals.items()}
-        self.exchange.send(codec.sync_write(Dynamixel2Register.GOAL, rows))
+        self.exchange.send(codec.sync_write_request(Dynamixel2Register.GOAL, rows))
 
     def torque(self, ids: Sequence[int], on: bool) -> None:
         """Switches torque in one frame."""
         if ids:
-            self.exchange.send(codec.sync_write(Dynamixel2Register.TORQUE, {servo: bytes((on,)) for servo in ids}))
+            self.exchange.send(
+                codec.sync_write_request(Dynamixel2Register.TORQUE, {servo: bytes((on,)) for servo in ids})
+            )
 
     def received_goals(self, ids: Sequence[int]) -> dict[int, int]:
         """Raw goals as the servos have received them; silent servos are missing from the result."""
@@ -135,7 +137,7 @@ class Dynamixel2Bus:
     def relax(self) -> None:
         """Switches the torque of all servos off by broadcast."""
         for _ in range(RELAX_REPEATS):
-            self.exchange.send(codec.write(codec.BROADCAST, Dynamixel2Register.TORQUE, b"\x00"))
+            self.exchange.send(codec.write_request(codec.BROADCAST, Dynamixel2Register.TORQUE, b"\x00"))
 
     def read(self, ids: Sequence[int], what: ServoQuantity) -> dict[int, ServoReading]:
         """One transaction for motion, one for voltage and temperature, one for the faults of servos that report any."""
@@ -203,12 +205,12 @@ class Dynamixel2Bus:
             if len(rows) == len(ids) or self.exchange.awaited:
                 return rows
             self._fast = False  # a missing servo breaks the common status: individual replies from now on
-        return self._ask(codec.sync_read(address, length, ids), ids, length)
+        return self._ask(codec.sync_read_request(address, length, ids), ids, length)
 
     def _fast_sync(self, address: int, length: int, ids: Sequence[int]) -> RegisterRows:
         size = codec.fast_size(length, len(ids))
         decoder = codec.Dynamixel2Decoder([codec.BROADCAST], size - 10)
-        packet = self.exchange.ask_once(codec.fast_sync_read(address, length, ids), size, decoder)
+        packet = self.exchange.ask_once(codec.fast_sync_read_request(address, length, ids), size, decoder)
         rows = codec.fast_rows(packet.data, length) if packet else {}
         if self.exchange.awaited:
             self.exchange.awaited = frozenset(ids)

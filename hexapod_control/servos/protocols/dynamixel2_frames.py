@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from enum import IntEnum
 
 from hexapod_control.servos.bus.bus_interface import RawScale, ServoFault
-from hexapod_control.servos.bus.ff_frames import FFPacket, find_packets
+from hexapod_control.servos.bus.ff_frames import FFPacket, PacketDecoder, joined_rows
 from hexapod_control.servos.bus.id_addressing import FaultBits
 
 SCALE = RawScale(unit="tick", low=0, high=4095, center=2048, per_rad=4096 / (2 * math.pi))
@@ -149,31 +149,28 @@ def words(*values: int) -> bytes:
     return b"".join(value.to_bytes(2, "little") for value in values)
 
 
-def read(servo: int, address: int, length: int) -> bytes:
+def read_request(servo: int, address: int, length: int) -> bytes:
     """Request to read registers of a servo."""
     return build(servo, Dynamixel2Instruction.READ, words(address, length))
 
 
-def write(servo: int, address: int, data: bytes) -> bytes:
+def write_request(servo: int, address: int, data: bytes) -> bytes:
     """Request to write registers of a servo, or of all (BROADCAST: no status comes back)."""
     return build(servo, Dynamixel2Instruction.WRITE, words(address) + data)
 
 
-def sync_write(address: int, rows: Mapping[int, bytes]) -> bytes:
+def sync_write_request(address: int, rows: Mapping[int, bytes]) -> bytes:
     """Request to write the same registers of several servos (id -> data, all of one length) in one frame."""
-    sizes = {len(data) for data in rows.values()}
-    if len(sizes) != 1:
-        raise ValueError(f"all rows of a sync write must be of one length, have {sorted(sizes)}")
-    data = b"".join(bytes((servo,)) + row for servo, row in rows.items())
-    return build(BROADCAST, Dynamixel2Instruction.SYNC_WRITE, words(address, sizes.pop()) + data)
+    size, data = joined_rows(rows)
+    return build(BROADCAST, Dynamixel2Instruction.SYNC_WRITE, words(address, size) + data)
 
 
-def sync_read(address: int, length: int, ids: Iterable[int]) -> bytes:
+def sync_read_request(address: int, length: int, ids: Iterable[int]) -> bytes:
     """Request to read the same registers of several servos; each sends its own status."""
     return build(BROADCAST, Dynamixel2Instruction.SYNC_READ, words(address, length) + bytes(ids))
 
 
-def fast_sync_read(address: int, length: int, ids: Iterable[int]) -> bytes:
+def fast_sync_read_request(address: int, length: int, ids: Iterable[int]) -> bytes:
     """Request to read the same registers of several servos, which together send one status."""
     return build(BROADCAST, Dynamixel2Instruction.FAST_SYNC_READ, words(address, length) + bytes(ids))
 
@@ -194,33 +191,20 @@ def goal_row(goal: int) -> bytes:
     return goal.to_bytes(4, "little", signed=True)
 
 
-class Dynamixel2Decoder:
-    """Finds frames in a byte stream, see `find_packets`."""
+class Dynamixel2Decoder(PacketDecoder):
+    """Finds frames of protocol 2; the data of a status begin with the error byte."""
+
+    header, head = HEADER, 8
 
     def __init__(self, ids: Iterable[int] | None = None, size: int | None = None) -> None:
         """Accepts only statuses of these ids with `size` bytes after the instruction (None: any frame)."""
+        super().__init__()
         self._ids = frozenset(range(BROADCAST + 1) if ids is None else ids)
         self._size = size
-        self._buffer = b""
-        self.bad = 0
-
-    def feed(self, data: bytes) -> list[FFPacket]:
-        """The packets that these bytes complete; the data of a status begin with the error byte."""
-        packets, self._buffer = find_packets(self._buffer + data, HEADER, 8, self._frame_size, self._decode)
-        return packets
-
-    def forget(self) -> None:
-        """Drops an unfinished frame, as servos do after a pause on the line."""
-        self._buffer = b""
 
     def _frame_size(self, head: bytes) -> int:
         length = int.from_bytes(head[5:7], "little")
         return 7 + length if self._plausible(head[4], length, head[7]) else 0
-
-    def _decode(self, frame: bytes) -> FFPacket | None:
-        packet = self._packet(frame)
-        self.bad += packet is None
-        return packet
 
     def _plausible(self, servo: int, length: int, instruction: int) -> bool:
         if servo not in self._ids or not 3 <= length <= MAX_FRAME_BYTES:
@@ -230,7 +214,7 @@ class Dynamixel2Decoder:
         plain = self._size + 3
         return instruction == Dynamixel2Instruction.STATUS and plain <= length <= plain + self._size // 3
 
-    def _packet(self, frame: bytes) -> FFPacket | None:
+    def _decode(self, frame: bytes) -> FFPacket | None:
         if crc(frame[:-2]) != int.from_bytes(frame[-2:], "little"):
             return None
         body = frame[7:-2]

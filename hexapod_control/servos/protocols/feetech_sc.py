@@ -82,13 +82,13 @@ class FeetechSc:
 
     def goals(self, goals: Mapping[int, int], travels: Mapping[int, int | None], duration: float) -> bytes:
         """Timed moves are native: the frame holds the duration."""
-        return ff_frames.sync_write(
+        return ff_frames.sync_write_request(
             FeetechScRegister.GOAL, {servo: goal_row(goal, duration) for servo, goal in goals.items()}
         )
 
     def recovery(self, servo: int) -> list[bytes]:
         """Torque off ends the protection †."""
-        return [ff_frames.write(servo, FeetechScRegister.TORQUE, b"\x00")]
+        return [ff_frames.write_request(servo, FeetechScRegister.TORQUE, b"\x00")]
 
 
 def open_bus(

@@ -160,13 +160,13 @@ class FeetechSt:
             servo: self._acceleration + goal_row(goal, SPEEDS.register(travels[servo], duration))
             for servo, goal in goals.items()
         }
-        return ff_frames.sync_write(
+        return ff_frames.sync_write_request(
             FeetechStRegister.ACCELERATION if self._acceleration else FeetechStRegister.GOAL, rows
         )
 
     def recovery(self, servo: int) -> list[bytes]:
         """Torque off ends the protection †."""
-        return [ff_frames.write(servo, FeetechStRegister.TORQUE, b"\x00")]
+        return [ff_frames.write_request(servo, FeetechStRegister.TORQUE, b"\x00")]
 
 
 def open_bus(

@@ -13,7 +13,7 @@ from enum import IntEnum
 
 from hexapod_control.servos.bus.board_probe import BoardProbe
 from hexapod_control.servos.bus.bus_interface import BusTiming, RawScale, ServoQuantity, ServoReading
-from hexapod_control.servos.bus.ff_frames import FFPacket, checksum, find_packets
+from hexapod_control.servos.bus.ff_frames import FFPacket, PacketDecoder, checksum
 from hexapod_control.servos.bus.id_addressing import (
     RELAX_REPEATS,
     TRIES,
@@ -92,29 +92,18 @@ def torque(servo: int, state: int) -> bytes:
     return build(servo, Lx16aCommand.TORQUE_WRITE, bytes((state,)))
 
 
-class Lx16aDecoder:
-    """Finds frames in a byte stream, see `find_packets`."""
+class Lx16aDecoder(PacketDecoder):
+    """Finds `55 55` frames."""
+
+    header, head = HEADER, 5
 
     def __init__(self, servo: int | None = None, command: int | None = None, size: int | None = None) -> None:
         """Accepts only frames of this servo and command with `size` bytes of parameters (None: any)."""
+        super().__init__()
         self._servo, self._command, self._size = servo, command, size
-        self._buffer = b""
-        self.bad = 0
-
-    def feed(self, data: bytes) -> list[FFPacket]:
-        """The packets that these bytes complete."""
-        packets, self._buffer = find_packets(self._buffer + data, HEADER, 5, self._frame_size, self._decode)
-        return packets
-
-    def forget(self) -> None:
-        """Drops an unfinished frame, as servos do after a pause on the line."""
-        self._buffer = b""
 
     def _decode(self, frame: bytes) -> FFPacket | None:
-        if checksum(frame[2:-1]) == frame[-1]:
-            return FFPacket(frame[2], frame[4], frame[5:-1])
-        self.bad += 1
-        return None
+        return FFPacket(frame[2], frame[4], frame[5:-1]) if checksum(frame[2:-1]) == frame[-1] else None
 
     def _frame_size(self, head: bytes) -> int:
         servo, length, command = head[2:]

@@ -15,37 +15,46 @@ BROADCAST = ff_frames.BROADCAST
 
 GOLDEN = {
     "AX: goal 512 speed 100": (
-        ff_frames.sync_write(30, {i: dynamixel1.goal_row(512, 100) for i in (1, 2)}),
+        ff_frames.sync_write_request(30, {i: dynamixel1.goal_row(512, 100) for i in (1, 2)}),
         "FF FF FE 0E 83 1E 04 01 00 02 64 00 02 00 02 64 00 7F",
     ),
-    "AX: read the block": (ff_frames.read(1, *dynamixel1.BLOCK), "FF FF 01 04 02 24 08 CC"),
-    "AX: torque on": (ff_frames.write(1, 24, b"\1"), "FF FF 01 04 03 18 01 DE"),
-    "AX: torque off for all": (ff_frames.write(BROADCAST, 24, b"\0"), "FF FF FE 04 03 18 00 E2"),
+    "AX: read the block": (ff_frames.read_request(1, *dynamixel1.BLOCK), "FF FF 01 04 02 24 08 CC"),
+    "AX: torque on": (ff_frames.write_request(1, 24, b"\1"), "FF FF 01 04 03 18 01 DE"),
+    "AX: torque off for all": (ff_frames.write_request(BROADCAST, 24, b"\0"), "FF FF FE 04 03 18 00 E2"),
     "AX: ping": (ff_frames.build(1, ff_frames.FFInstruction.PING), "FF FF 01 02 01 FB"),
     "ST: goal 2048 speed 1000": (
-        ff_frames.sync_write(42, {i: feetech_st.goal_row(2048, 1000) for i in (1, 2)}),
+        ff_frames.sync_write_request(42, {i: feetech_st.goal_row(2048, 1000) for i in (1, 2)}),
         "FF FF FE 12 83 2A 06 01 00 08 00 00 E8 03 02 00 08 00 00 E8 03 53",
     ),
     "ST: with acceleration 50": (
-        ff_frames.sync_write(41, {i: b"\x32" + feetech_st.goal_row(2048, 1000) for i in (1, 2)}),
+        ff_frames.sync_write_request(41, {i: b"\x32" + feetech_st.goal_row(2048, 1000) for i in (1, 2)}),
         "FF FF FE 14 83 29 07 01 32 00 08 00 00 E8 03 02 32 00 08 00 00 E8 03 ED",
     ),
-    "ST: sync read": (ff_frames.sync_read(56, 15, (1, 2)), "FF FF FE 06 82 38 0F 01 02 2F"),
-    "ST: torque on": (ff_frames.write(1, 40, b"\1"), "FF FF 01 04 03 28 01 CE"),
-    "ST: torque off for all": (ff_frames.write(BROADCAST, 40, b"\0"), "FF FF FE 04 03 28 00 D2"),
+    "ST: sync read": (ff_frames.sync_read_request(56, 15, (1, 2)), "FF FF FE 06 82 38 0F 01 02 2F"),
+    "ST: torque on": (ff_frames.write_request(1, 40, b"\1"), "FF FF 01 04 03 28 01 CE"),
+    "ST: torque off for all": (ff_frames.write_request(BROADCAST, 40, b"\0"), "FF FF FE 04 03 28 00 D2"),
     "ST: position 2048": (ff_frames.build(1, 0, feetech_st.word(2048)), "FF FF 01 04 00 00 08 F2"),
     "SC: goal 512 in 20 ms": (
-        ff_frames.sync_write(42, {1: feetech_sc.goal_row(512, 0.02)}),
+        ff_frames.sync_write_request(42, {1: feetech_sc.goal_row(512, 0.02)}),
         "FF FF FE 0B 83 2A 06 01 02 00 00 14 00 00 2C",
     ),
     "X: goal 2048": (
-        dynamixel2_frames.sync_write(116, {i: dynamixel2_frames.goal_row(2048) for i in (1, 2)}),
+        dynamixel2_frames.sync_write_request(116, {i: dynamixel2_frames.goal_row(2048) for i in (1, 2)}),
         "FF FF FD 00 FE 11 00 83 74 00 04 00 01 00 08 00 00 02 00 08 00 00 68 4C",
     ),
-    "X: sync read": (dynamixel2_frames.sync_read(132, 4, (1, 2)), "FF FF FD 00 FE 09 00 82 84 00 04 00 01 02 CE FA"),
-    "X: fast": (dynamixel2_frames.fast_sync_read(132, 4, (1, 2)), "FF FF FD 00 FE 09 00 8A 84 00 04 00 01 02 4D 72"),
-    "X: torque on": (dynamixel2_frames.write(1, 64, b"\1"), "FF FF FD 00 01 06 00 03 40 00 01 DB 66"),
-    "X: torque off for all": (dynamixel2_frames.write(BROADCAST, 64, b"\0"), "FF FF FD 00 FE 06 00 03 40 00 00 2E 16"),
+    "X: sync read": (
+        dynamixel2_frames.sync_read_request(132, 4, (1, 2)),
+        "FF FF FD 00 FE 09 00 82 84 00 04 00 01 02 CE FA",
+    ),
+    "X: fast": (
+        dynamixel2_frames.fast_sync_read_request(132, 4, (1, 2)),
+        "FF FF FD 00 FE 09 00 8A 84 00 04 00 01 02 4D 72",
+    ),
+    "X: torque on": (dynamixel2_frames.write_request(1, 64, b"\1"), "FF FF FD 00 01 06 00 03 40 00 01 DB 66"),
+    "X: torque off for all": (
+        dynamixel2_frames.write_request(BROADCAST, 64, b"\0"),
+        "FF FF FD 00 FE 06 00 03 40 00 00 2E 16",
+    ),
     "X: ping": (
         dynamixel2_frames.build(1, dynamixel2_frames.Dynamixel2Instruction.PING),
         "FF FF FD 00 01 03 00 01 19 4E",
@@ -54,8 +63,14 @@ GOLDEN = {
         dynamixel2_frames.build(1, dynamixel2_frames.Dynamixel2Instruction.REBOOT),
         "FF FF FD 00 01 03 00 08 2F 4E",
     ),
-    "X: read voltage and heat": (dynamixel2_frames.read(1, 144, 3), "FF FF FD 00 01 07 00 02 90 00 03 00 1B 17"),
-    "X: watchdog 100 ms": (dynamixel2_frames.write(BROADCAST, 98, b"\5"), "FF FF FD 00 FE 06 00 03 62 00 05 98 14"),
+    "X: read voltage and heat": (
+        dynamixel2_frames.read_request(1, 144, 3),
+        "FF FF FD 00 01 07 00 02 90 00 03 00 1B 17",
+    ),
+    "X: watchdog 100 ms": (
+        dynamixel2_frames.write_request(BROADCAST, 98, b"\5"),
+        "FF FF FD 00 FE 06 00 03 62 00 05 98 14",
+    ),
     "LX: move to 500 in 20 ms": (lx16a.move(1, 500, 0.02), "55 55 01 07 01 F4 01 14 00 ED"),
     "LX: position": (lx16a.build(1, lx16a.Lx16aCommand.POSITION), "55 55 01 03 1C DF"),
     "LX: voltage": (lx16a.build(1, lx16a.Lx16aCommand.VOLTAGE), "55 55 01 03 1B E0"),
@@ -212,10 +227,9 @@ def test_statuses_with_unknown_ids_or_wrong_lengths_are_rejected(name):
 
 
 def test_the_echo_of_a_request_is_not_a_status():
-    request = ff_frames.read(1, 56, 2)  # as a status: servo 1, error 2, two bytes of data
+    request = ff_frames.read_request(1, 56, 2)  # as a status: servo 1, error 2, two bytes of data
     decoder = ff_frames.FFDecoder([1], 2, echo=request)
     assert decoded(decoder, request + ff_frames.build(1, 0, b"\0\x08"), range(20)) == [(1, 0, b"\0\x08")]
-    assert decoder.echoes == 1
 
 
 def test_a_header_in_the_data_survives_byte_stuffing():
@@ -252,10 +266,10 @@ def test_data_that_do_not_fit_are_refused(build):
         build(1, 3, bytes(1100))
 
 
-@pytest.mark.parametrize("sync_write", [ff_frames.sync_write, dynamixel2_frames.sync_write])
-def test_rows_of_different_lengths_are_refused(sync_write):
+@pytest.mark.parametrize("sync_write_request", [ff_frames.sync_write_request, dynamixel2_frames.sync_write_request])
+def test_rows_of_different_lengths_are_refused(sync_write_request):
     with pytest.raises(ValueError, match="one length"):
-        sync_write(30, {1: b"12", 2: b"1"})
+        sync_write_request(30, {1: b"12", 2: b"1"})
 
 
 # --- the makers' SDKs --------------------------------------------------------------------------------
@@ -299,13 +313,13 @@ def test_protocol_1_is_that_of_the_makers_sdk(goals, speed):
     for servo, row in rows.items():
         group.addParam(servo, row)
     group.txPacket()
-    assert sheet.frame == ff_frames.sync_write(30, rows)
+    assert sheet.frame == ff_frames.sync_write_request(30, rows)
     for servo, goal in goals.items():
         sheet.is_using = False
         sdk.write2ByteTxOnly(sheet, servo, 30, goal)
-        assert sheet.frame == ff_frames.write(servo, 30, goal.to_bytes(2, "little"))
+        assert sheet.frame == ff_frames.write_request(servo, 30, goal.to_bytes(2, "little"))
         sdk.readTx(sheet, servo, 36, 8)
-        assert sheet.frame == ff_frames.read(servo, 36, 8)
+        assert sheet.frame == ff_frames.read_request(servo, 36, 8)
 
 
 @given(st.integers(0, 252), st.binary(min_size=8, max_size=8), st.integers(0, 0x7F))
@@ -323,12 +337,12 @@ def test_st_frames_are_those_of_the_makers_sdk(goals, speed, acceleration):
         sdk.SyncWritePosEx(servo, goal, speed, acceleration)
     sdk.groupSyncWrite.txPacket()
     rows = {i: bytes((acceleration,)) + feetech_st.goal_row(goal, speed) for i, goal in goals.items()}
-    assert sheet.frame == ff_frames.sync_write(feetech_st.FeetechStRegister.ACCELERATION, rows)
+    assert sheet.frame == ff_frames.sync_write_request(feetech_st.FeetechStRegister.ACCELERATION, rows)
     group = scservo_sdk.GroupSyncRead(sdk, 56, 8)
     for servo in goals:
         group.addParam(servo)
     group.txPacket()
-    assert sheet.frame == ff_frames.sync_read(56, 8, goals)
+    assert sheet.frame == ff_frames.sync_read_request(56, 8, goals)
 
 
 @given(st.integers(-32767, 32767), st.integers(-32767, 32767))
@@ -349,7 +363,7 @@ def test_sc_frames_are_those_of_the_makers_sdk(goals, milliseconds):
         sdk.SyncWritePos(servo, goal, milliseconds, 0)
     sdk.groupSyncWrite.txPacket()
     rows = {i: feetech_sc.goal_row(goal, milliseconds / 1000) for i, goal in goals.items()}
-    assert sheet.frame == ff_frames.sync_write(feetech_sc.FeetechScRegister.GOAL, rows)
+    assert sheet.frame == ff_frames.sync_write_request(feetech_sc.FeetechScRegister.GOAL, rows)
 
 
 @given(st.binary(max_size=200))
@@ -365,14 +379,14 @@ def test_the_crc_of_protocol_2_is_crc_16_buypass():
 def test_protocol_2_is_that_of_the_makers_sdk(servos, address, length, data):
     sheet, sdk = Sheet(), dynamixel_sdk.Protocol2PacketHandler()
     sdk.syncReadTx(sheet, address, length, servos, len(servos), False)
-    assert sheet.frame == dynamixel2_frames.sync_read(address, length, servos)
+    assert sheet.frame == dynamixel2_frames.sync_read_request(address, length, servos)
     sheet.is_using = False
     sdk.syncReadTx(sheet, address, length, servos, len(servos), True)
-    assert sheet.frame == dynamixel2_frames.fast_sync_read(address, length, servos)
+    assert sheet.frame == dynamixel2_frames.fast_sync_read_request(address, length, servos)
     sheet.is_using = False
     if b"\xff\xff\xfd" not in data:
         sdk.writeTxOnly(sheet, servos[0], address, len(data), data)
-        assert sheet.frame == dynamixel2_frames.write(servos[0], address, data)
+        assert sheet.frame == dynamixel2_frames.write_request(servos[0], address, data)
 
 
 @given(st.integers(0, 252), st.binary(min_size=4, max_size=4))

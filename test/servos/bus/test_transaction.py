@@ -7,7 +7,7 @@ import pytest
 from support.scripted_bus import TimedLine
 
 from hexapod_control.servos.bus import transaction
-from hexapod_control.servos.bus.ff_frames import HEADER, FFDecoder, build, sync_read
+from hexapod_control.servos.bus.ff_frames import HEADER, FFDecoder, build, sync_read_request
 from hexapod_control.servos.bus.late_replies import LATE_PROBE_WAIT_S
 from hexapod_control.servos.bus.transaction import MAX_WAIT_S, ReplyTiming, Transaction
 
@@ -46,7 +46,7 @@ class Rig:
 
     def ask(self, address=POSITIONS, ids=IDS, patiently=False):
         """The ids that have answered."""
-        frame = sync_read(address, 2, ids)
+        frame = sync_read_request(address, 2, ids)
         ask = self.exchange.ask_patiently if patiently else self.exchange.ask
         packets = ask(frame, ids, SIZE, FFDecoder(ids, 2, echo=frame))
         assert all(packet.data == bytes((address, servo)) for servo, packet in packets.items())
@@ -54,7 +54,7 @@ class Rig:
 
     def due(self, address=POSITIONS, ids=IDS):
         """When replies to a request that is sent now are due."""
-        frame = len(sync_read(address, 2, ids))
+        frame = len(sync_read_request(address, 2, ids))
         return self.line.now + (frame + SIZE * len(ids)) * BYTE + 0.001 + 0.0001 * len(ids) + 0.004
 
 
@@ -115,7 +115,7 @@ def test_late_replies_are_taken_and_their_lateness_is_known_until_they_are_in_ti
     rig.line.late = 0.03
     begin = rig.line.now
     assert rig.ask() == [1, 2, 3]
-    frame = len(sync_read(POSITIONS, 2, IDS))
+    frame = len(sync_read_request(POSITIONS, 2, IDS))
     arrival = begin + (frame + SIZE * 3) * BYTE + 0.03
     assert rig.line.now == approx(arrival)
     assert (rig.counters.received, rig.counters.late, rig.counters.timeouts) == (6, 3, 0)

@@ -132,12 +132,14 @@ def write_goal(receive, protocol, servo):
     """Writes the centre into the goal register of a servo."""
     center = PROTOCOLS[protocol].scale.center
     if protocol == "dynamixel2":
-        frame = dynamixel2_frames.write(servo, dynamixel2_frames.Dynamixel2Register.GOAL, center.to_bytes(4, "little"))
+        frame = dynamixel2_frames.write_request(
+            servo, dynamixel2_frames.Dynamixel2Register.GOAL, center.to_bytes(4, "little")
+        )
     elif protocol == "lx16a":
         frame = lx16a.move(servo, center, 0.02)
     else:
         address, order = {"dynamixel1": (30, "little"), "feetech_sc": (42, "big")}.get(protocol, (42, "little"))
-        frame = ff_frames.write(servo, address, center.to_bytes(2, order))
+        frame = ff_frames.write_request(servo, address, center.to_bytes(2, order))
     receive(frame, time.monotonic())
 
 

@@ -124,7 +124,7 @@ def test_x_errors_are_those_of_the_manual():
     servo.write(64, 1, 1)
     assert servo.write(48, 4, 4095) == 7  # EEPROM under torque
     assert servo.ask(dynamixel2_frames.build(1, 0x77))[0][8] == 2
-    assert servo.ask(dynamixel2_frames.read(1, 1000, 100))[0][8] == 4  # beyond the last register
+    assert servo.ask(dynamixel2_frames.read_request(1, 1000, 100))[0][8] == 4  # beyond the last register
 
 
 def test_an_x_offset_shifts_position_and_goal():
@@ -289,7 +289,7 @@ def test_an_lx_servo_in_motor_mode_has_the_speed_of_its_setting(speed, expected)
 def test_a_goal_for_ax_registers_changes_the_mode_of_an_st_servo():
     """What a wrong protocol does, which is why models are checked before the first write."""
     servo = Servo("feetech_st")
-    servo.ask(ff_frames.sync_write(30, {1: (512).to_bytes(2, "little") + (800).to_bytes(2, "little")}))
+    servo.ask(ff_frames.sync_write_request(30, {1: (512).to_bytes(2, "little") + (800).to_bytes(2, "little")}))
     assert (servo.read(31, 2), servo.read(33, 1)) == (0x2002, 3)
 
 
@@ -393,8 +393,8 @@ def test_frames_of_protocol_2_that_fit_no_register_are_refused():
     assert servo.write(146, 2, 0) == 4  # beyond the last register
     assert servo.ask(dynamixel2_frames.build(1, X.FACTORY_RESET, b"\x07"))[0][8] == 4
     assert servo.ask(dynamixel2_frames.build(1, X.STATUS, b"\x00")) == []  # the status of another servo
-    assert len(servo.ask(dynamixel2_frames.sync_read(145, 2, [1]))) == 1
-    assert servo.ask(dynamixel2_frames.sync_read(146, 2, [1])) == []
+    assert len(servo.ask(dynamixel2_frames.sync_read_request(145, 2, [1]))) == 1
+    assert servo.ask(dynamixel2_frames.sync_read_request(146, 2, [1])) == []
     assert Servo("feetech_st").ask(ff_frames.build(0xFE, 0x82, b"\x38\x02")) == []
 
 
@@ -402,8 +402,8 @@ def test_frames_of_protocol_2_that_fit_no_register_are_refused():
 @pytest.mark.parametrize(("pause", "replies"), [(0.049, 1), (0.051, 0)])
 def test_servos_drop_an_unfinished_frame_after_50_ms(protocol, pause, replies):
     servo = Servo(protocol)
-    frames = {"dynamixel2": dynamixel2_frames.read(1, 132, 4), "lx16a": lx16a.build(1, Lx16aCommand.POSITION)}
-    frame = frames.get(protocol, ff_frames.read(1, 36, 2))
+    frames = {"dynamixel2": dynamixel2_frames.read_request(1, 132, 4), "lx16a": lx16a.build(1, Lx16aCommand.POSITION)}
+    frame = frames.get(protocol, ff_frames.read_request(1, 36, 2))
     servo.run(1.0)
     assert servo.ask(frame[:5]) == []
     servo.run(pause)
@@ -426,9 +426,9 @@ def test_replies_come_after_the_return_delay_in_units_of_two_microseconds(protoc
     register = {"dynamixel1": 5, "dynamixel2": 9}.get(protocol, 7)
     assert servo.write(register, 1, 50) == 0
     frames = dynamixel2_frames if servo.two else ff_frames
-    asked = [(frames.read(1, 36, 2), 1e-4), (frames.read(2, 36, 2), 0.0), (frames.build(1, 1), 1e-4)]
+    asked = [(frames.read_request(1, 36, 2), 1e-4), (frames.read_request(2, 36, 2), 0.0), (frames.build(1, 1), 1e-4)]
     if servo.two:
-        asked.append((dynamixel2_frames.fast_sync_read(132, 4, [1, 2]), 1e-4))
+        asked.append((dynamixel2_frames.fast_sync_read_request(132, 4, [1, 2]), 1e-4))
     for frame, delay in asked:
         ((found, reply),) = servo.device.receive(frame, 0.0)
         assert found == pytest.approx(delay) and reply

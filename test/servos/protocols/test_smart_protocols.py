@@ -502,7 +502,7 @@ def test_the_bytes_on_the_wire_are_those_of_its_timing(row):
 def test_the_block_of_all_registers_takes_the_bytes_of_the_table():
     world = LagWorld(feetech_st.SCALE, 18)
     line = Line(emulated_device("feetech_st", world, IDS), 1_000_000)
-    line.write(ff_frames.sync_read(56, 15, IDS))
+    line.write(ff_frames.sync_read_request(56, 15, IDS))
     assert (len(line.writes[0]), line.replied) == (26, 378)
     bench = Bench("feetech_st", acceleration=50)
     bench.bus.write_goals(dict.fromkeys(IDS, 2048), 0.02)
@@ -601,14 +601,16 @@ def test_an_st_move_gets_the_speed_that_takes_it_there_in_time():
     bench.bus.read((1,), POSITION)
     bench.bus.write_goals({1: 2148, 2: 2148}, 0.1)
     slow = feetech_st.goal_row(2148, 300)  # 26 deg/s: the position of servo 2 is unknown
-    assert bench.line.writes[-1] == ff_frames.sync_write(42, {1: feetech_st.goal_row(2148, 1000), 2: slow})
+    assert bench.line.writes[-1] == ff_frames.sync_write_request(42, {1: feetech_st.goal_row(2148, 1000), 2: slow})
     bench.bus.write_goals({1: 2148, 2: 2168}, 0.1)  # 1 has not been seen to move yet
     rows = {1: feetech_st.goal_row(2148, 1000), 2: feetech_st.goal_row(2168, 200)}
-    assert bench.line.writes[-1] == ff_frames.sync_write(42, rows)
+    assert bench.line.writes[-1] == ff_frames.sync_write_request(42, rows)
     bench.world.positions[0] = 2148
     bench.bus.read((1,), POSITION)
     bench.bus.write_goals({1: 2148}, 0.1)
-    assert bench.line.writes[-1] == ff_frames.sync_write(42, {1: feetech_st.goal_row(2148, 1)})  # 0 would be full speed
+    assert bench.line.writes[-1] == ff_frames.sync_write_request(
+        42, {1: feetech_st.goal_row(2148, 1)}
+    )  # 0 would be full speed
 
 
 def test_an_ax_move_gets_the_speed_that_takes_it_there_in_time():
@@ -617,10 +619,10 @@ def test_an_ax_move_gets_the_speed_that_takes_it_there_in_time():
     bench.bus.write_goals({1: 612, 2: 612}, 0.5)
     speed = math.ceil(100 / 0.5 / (0.111 * 360 / 60 * 1024 / 300))
     slow = dynamixel1.goal_row(612, 32)  # 21 deg/s: the position of servo 2 is unknown
-    assert bench.line.writes[-1] == ff_frames.sync_write(30, {1: dynamixel1.goal_row(612, speed), 2: slow})
+    assert bench.line.writes[-1] == ff_frames.sync_write_request(30, {1: dynamixel1.goal_row(612, speed), 2: slow})
     bench.bus.write_goals({1: 512, 2: 512}, 0.0)
     rows = dict.fromkeys((1, 2), dynamixel1.goal_row(512, 0))
-    assert bench.line.writes[-1] == ff_frames.sync_write(30, rows)
+    assert bench.line.writes[-1] == ff_frames.sync_write_request(30, rows)
 
 
 @pytest.mark.parametrize("off", ["torque", "relax", "recover"])
@@ -637,7 +639,7 @@ def test_an_st_servo_that_was_without_torque_moves_from_where_it_is_and_not_from
     bench.bus.write_goals({1: 2098, 2: 2098}, 0.1)
     other = 500 if off == "relax" else 10980  # from its goal
     rows = {1: feetech_st.goal_row(2098, 500), 2: feetech_st.goal_row(2098, other)}
-    assert bench.line.writes[-1] == ff_frames.sync_write(42, rows)
+    assert bench.line.writes[-1] == ff_frames.sync_write_request(42, rows)
 
 
 def test_an_x_servo_with_a_time_profile_gets_the_duration_once():
@@ -648,10 +650,10 @@ def test_an_x_servo_with_a_time_profile_gets_the_duration_once():
     bench.line.writes.clear()
     for _ in range(3):
         bench.bus.write_goals({1: 2100, 2: 2000}, 0.02)
-    profile = dynamixel2_frames.write(
+    profile = dynamixel2_frames.write_request(
         dynamixel2_frames.BROADCAST, dynamixel2_frames.Dynamixel2Register.PROFILE_VELOCITY, (20).to_bytes(4, "little")
     )
-    goals = dynamixel2_frames.sync_write(
+    goals = dynamixel2_frames.sync_write_request(
         116, {1: dynamixel2_frames.goal_row(2100), 2: dynamixel2_frames.goal_row(2000)}
     )
     assert bench.line.writes == [profile, goals, goals, goals]

@@ -27,13 +27,13 @@ class Servo:
         return replies[0][8 if self.two else 4] if len(replies) == 1 else None
 
     def read(self, address, size, servo=1):
-        (reply,) = self.ask(self.frames.read(servo, address, size))
+        (reply,) = self.ask(self.frames.read_request(servo, address, size))
         return int.from_bytes(reply[9:-2] if self.two else reply[5:-1], self.order, signed=self.two)
 
     def write(self, address, size, value, servo=1):
         """The error byte of the reply."""
         data = (value & ((1 << 8 * size) - 1)).to_bytes(size, self.order)
-        (reply,) = self.ask(self.frames.write(servo, address, data))
+        (reply,) = self.ask(self.frames.write_request(servo, address, data))
         return reply[8] if self.two else reply[4]
 
     def run(self, seconds):

@@ -40,8 +40,8 @@ def test_writes_are_confirmed_only_at_the_highest_status_level_and_reads_are_alw
 ):
     for level in range(max(confirming) + 1):
         servo = Servo(protocol)
-        servo.ask(servo.frames.write(1, register, bytes((level,))))
-        assert len(servo.ask(servo.frames.write(1, TORQUE[protocol], b"\x01"))) == (level in confirming)
+        servo.ask(servo.frames.write_request(1, register, bytes((level,))))
+        assert len(servo.ask(servo.frames.write_request(1, TORQUE[protocol], b"\x01"))) == (level in confirming)
         assert servo.world.has_torque(0)
         assert servo.read(register, 1) == level
         assert len(servo.ask(request(servo, PING))) == 1
@@ -51,9 +51,9 @@ def test_writes_are_confirmed_only_at_the_highest_status_level_and_reads_are_alw
 def test_a_broadcast_reaches_all_servos_with_power_and_only_a_ping_of_all_is_answered(protocol):
     servo = Servo(protocol, 4)
     servo.world.unplug(2)
-    assert servo.ask(servo.frames.write(BROADCAST, TORQUE[protocol], b"\x01")) == []
+    assert servo.ask(servo.frames.write_request(BROADCAST, TORQUE[protocol], b"\x01")) == []
     assert list(servo.world.torques) == [True, True, False, True]
-    assert servo.ask(servo.frames.read(BROADCAST, TORQUE[protocol], 1)) == []
+    assert servo.ask(servo.frames.read_request(BROADCAST, TORQUE[protocol], 1)) == []
     place = 4 if servo.two else 2
     assert [reply[place] for reply in servo.ask(request(servo, PING, to=BROADCAST))] == [1, 2, 4]
     assert servo.ask(request(servo, PING, to=9)) == []
@@ -130,7 +130,7 @@ def test_what_follows_the_last_complete_row_of_a_bulk_write_is_ignored():
 
 def test_a_status_that_several_x_servos_make_together_ends_at_the_first_missing_one():
     servo = Servo("dynamixel2", 3)
-    ask = dynamixel2_frames.fast_sync_read(132, 4, [1, 2, 3])
+    ask = dynamixel2_frames.fast_sync_read_request(132, 4, [1, 2, 3])
     (whole,) = servo.ask(ask)
     assert len(whole) == dynamixel2_frames.fast_size(4, 3) == 7 + int.from_bytes(whole[5:7], "little")
     servo.world.unplug(1)
@@ -138,7 +138,7 @@ def test_a_status_that_several_x_servos_make_together_ends_at_the_first_missing_
     assert cut == whole[: 8 + 8]
     servo.world.unplug(0)
     assert servo.ask(ask) == []
-    assert Servo("dynamixel2").ask(dynamixel2_frames.fast_sync_read(144, 4, [1])) == []
+    assert Servo("dynamixel2").ask(dynamixel2_frames.fast_sync_read_request(144, 4, [1])) == []
 
 
 @series
@@ -148,9 +148,9 @@ def test_servos_with_one_id_answer_at_the_same_time_and_spoil_each_others_replie
     servo.device.rename(2, 1)
     ((delay, reply),) = servo.device.receive(request(servo, PING), 0.0)
     assert (delay, len(reply)) == (0.0, len(alone)) and reply != alone
-    (reply,) = servo.ask(servo.frames.read(1, TORQUE[protocol], 1))
+    (reply,) = servo.ask(servo.frames.read_request(1, TORQUE[protocol], 1))
     servo.device.rename(2, 3)
-    assert reply != servo.ask(servo.frames.read(1, TORQUE[protocol], 1))[0]
+    assert reply != servo.ask(servo.frames.read_request(1, TORQUE[protocol], 1))[0]
 
 
 @pytest.mark.parametrize("reply", [b"\x00", b"\xff\xff\x01\x02\x00\xfc", bytes(7), bytes(range(9))])
@@ -191,7 +191,7 @@ def test_an_id_is_kept_without_power_and_by_a_reset_which_takes_the_torque(proto
 def test_a_reply_to_a_write_of_an_id_has_the_old_one(protocol):
     servo = Servo(protocol)
     register = {"dynamixel1": 3, "dynamixel2": 7}.get(protocol, 5)
-    (reply,) = servo.ask(servo.frames.write(1, register, b"\x09"))
+    (reply,) = servo.ask(servo.frames.write_request(1, register, b"\x09"))
     assert reply[4 if servo.two else 2] == 1
     assert servo.read(register, 1, 9) == 9
 
@@ -237,7 +237,7 @@ def test_the_torque_register_shows_the_torque_and_an_unknown_fault_sets_no_bit(p
     servo.write(TORQUE[protocol], 1, 1)
     assert servo.read(TORQUE[protocol], 1) == 1
     servo.world.latch(0, ServoFault.OTHER)
-    assert servo.error(servo.frames.read(1, TORQUE[protocol], 1)) == (0x80 if servo.two else 0)
+    assert servo.error(servo.frames.read_request(1, TORQUE[protocol], 1)) == (0x80 if servo.two else 0)
     servo.world.latch(0, ServoFault.OVERLOAD)
     assert servo.read(TORQUE[protocol], 1) == 0
     if not servo.two:
