@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from enum import Flag, auto
 from typing import Protocol
 
+RELAX_REPEATS = 3  # times that `Bus.relax` sends torque-off
+
 
 class PortGoneError(OSError):
     """The port cannot be opened, or has vanished; the text names the port, the cause and the remedy."""
@@ -130,7 +132,7 @@ class Bus(Protocol):
         """Switches the torque of these servos on or off."""
 
     def relax(self) -> None:
-        """Switches the torque of all servos off, by broadcast or relay where there is one; sent three times."""
+        """Switches the torque of all servos off, by broadcast or relay where there is one; sent RELAX_REPEATS times."""
 
     def read(self, ids: Sequence[int], what: ServoQuantity) -> dict[int, ServoReading]:
         """Readings of these servos within the protocol's deadline; silent servos are missing from the result."""

@@ -7,19 +7,11 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from hexapod_control.servos.bus import ff_frames
-from hexapod_control.servos.bus.board_probe import BoardProbe
-from hexapod_control.servos.bus.bus_interface import BusTiming, RawScale, ServoQuantity, ServoReading
-from hexapod_control.servos.bus.id_addressing import (
-    RELAX_REPEATS,
-    TRIES,
-    answering,
-    change_id,
-    checked_ids,
-    scan_ids,
-)
+from hexapod_control.servos.bus.bus_interface import RELAX_REPEATS, BusTiming, RawScale, ServoQuantity, ServoReading
+from hexapod_control.servos.bus.id_addressing import SmartServoBus
 from hexapod_control.servos.bus.model_numbers import HEAD, ModelCheck, ff_model
 from hexapod_control.servos.bus.serial_port import Port
-from hexapod_control.servos.bus.transaction import BITS_PER_BYTE, ReplyTiming, Transaction
+from hexapod_control.servos.bus.transaction import ReplyTiming
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +74,10 @@ class FFTravel:
             self._goals.pop(servo, None)
 
 
-class FFBus:
+class FFBus(SmartServoBus):
     """An open bus of servos whose frames begin with `FF FF`: Feetech ST and SC, Dynamixel protocol 1."""
+
+    last_id = ff_frames.LAST_ID
 
     def __init__(
         self,
@@ -94,39 +88,24 @@ class FFBus:
         force_model: bool = False,
     ) -> None:
         """A bus of these servo ids on this port; `force_model` accepts any model. Raises ValueError for invalid ids."""
+        super().__init__(port, ids, wait)
         self.models = ModelCheck(dialect.protocol, force_model)
-        self.ids = checked_ids(ids, ff_frames.LAST_ID)
         self.dialect = dialect
         self.scale = dialect.scale
         self.can_read = dialect.can_read
-        self.exchange = Transaction(port, wait)
-        self._probe = BoardProbe(port)
-        self.counters, self.urgent = self.exchange.counters, self.exchange.urgent
         self._travel = FFTravel()
-
-    @property
-    def awaited(self) -> frozenset[int]:
-        """Servo ids whose replies to the last request may still come."""
-        return self.exchange.awaited
 
     def identify(self) -> Mapping[int, str]:
         """The models of the servos that answer. Raises BusError if none does, or if one is of another kind."""
-        found = answering(self.scan, self.ids, self.exchange.no_answer)
+        found = super().identify()
         self.models.check(found)
         return found
 
-    def scan(self, ids: Iterable[int], tries: int = TRIES) -> dict[int, str]:
-        """Ids that answer, and their models."""
-        return scan_ids(lambda servo: self.ping(servo, tries), ids)
-
-    def ping(self, servo: int, tries: int = TRIES) -> str | None:
-        """The model of a servo, None if it does not answer. Raises WrongModelError if a board answers instead."""
-        self._probe.check()
-        for _ in range(tries):
-            head = self.registers(servo, *HEAD)
-            if head is not None and len(head) == HEAD[1]:  # a late reply to another request may be shorter
-                return self.models.note(servo, ff_model(servo, head, self.dialect.byteorder))
-        return None
+    def _ask_model(self, servo: int) -> str | None:
+        head = self.registers(servo, *HEAD)
+        if head is None or len(head) != HEAD[1]:  # a late reply to another request may be shorter
+            return None
+        return self.models.note(servo, ff_model(servo, head, self.dialect.byteorder))
 
     def registers(self, servo: int, address: int, length: int) -> bytes | None:
         """Registers of a servo, None if it does not answer."""
@@ -194,10 +173,6 @@ class FFBus:
                 self._travel.measured(servo, reading.position)
         return readings
 
-    def supply(self) -> tuple[float | None, float | None]:
-        """Always unknown: there is no board; each servo reports its own voltage."""
-        return None, None
-
     def timing(self, count: int, what: ServoQuantity = ServoQuantity.POSITION) -> BusTiming:
         """Wire time of goals and readings of `count` servos."""
         servos = range(count)
@@ -208,35 +183,27 @@ class FFBus:
             read += len(ff_frames.sync_read_request(0, length, servos))
         else:
             read += count * len(ff_frames.read_request(0, 0, length))
-        second = BITS_PER_BYTE / self.exchange.port.baud
         return BusTiming(
-            write=len(self.dialect.goals(goals, dict.fromkeys(servos, 0), 0.02)) * second if count else 0.0,
-            read=read * second + count * self.exchange.wait.return_delay,
+            write=self.exchange.seconds(len(self.dialect.goals(goals, dict.fromkeys(servos, 0), 0.02)))
+            if count
+            else 0.0,
+            read=self.exchange.seconds(read) + count * self.exchange.wait.return_delay,
             turnarounds=1 if self.dialect.sync_read else count,
         )
 
-    def set_id(self, old: int, new: int) -> None:
-        """Writes a new id into the EEPROM of a servo, which should be alone on the line. Raises BusError."""
+    def _write_id(self, old: int, new: int) -> None:
         lock = self.dialect.addresses.lock
-
-        def write() -> None:
-            if lock is not None:
-                self._send_and_confirm(old, ff_frames.write_request(old, lock, b"\x00"))
-            self._send_and_confirm(old, ff_frames.write_request(old, self.dialect.addresses.id, bytes((new,))))
-            if lock is not None:
-                self._send_and_confirm(new, ff_frames.write_request(new, lock, b"\x01"))
-
-        change_id(self.ping, write, old, new, ff_frames.LAST_ID)
+        if lock is not None:
+            self._send_and_confirm(old, ff_frames.write_request(old, lock, b"\x00"))
+        self._send_and_confirm(old, ff_frames.write_request(old, self.dialect.addresses.id, bytes((new,))))
+        if lock is not None:
+            self._send_and_confirm(new, ff_frames.write_request(new, lock, b"\x01"))
 
     def recover(self, servo: int) -> None:
         """Clears a latched overload; the torque of the servo is off afterwards."""
         for frame in self.dialect.recovery(servo):
             self._send_and_confirm(servo, frame)
         self._travel.forget([servo])
-
-    def close(self) -> None:
-        """Closes the port."""
-        self.exchange.port.close()
 
     def _send_and_confirm(self, servo: int, frame: bytes) -> None:
         """Sends a write to one servo and waits for its status, so that no other frame collides with it."""

@@ -1,15 +1,18 @@
-"""Servo ids on a bus: checking, scanning, changing; and the speed register that replaces a move's duration."""
+"""Servos with ids: scanning and changing ids, fault bits, the speed register that replaces a move's duration."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from hexapod_control.servos.bus.board_probe import BoardProbe
 from hexapod_control.servos.bus.bus_interface import Bus, BusError, ServoFault, ServoQuantity
+from hexapod_control.servos.bus.serial_port import Port
+from hexapod_control.servos.bus.transaction import ReplyTiming, Transaction
 
 TRIES = 3  # of a transaction that must survive one corrupt byte
-RELAX_REPEATS = 3  # times torque-off is sent
 
 FaultBits = Mapping[int, ServoFault]
 """Bit of an error byte -> fault."""
@@ -21,22 +24,6 @@ def checked_ids(ids: Sequence[int], last: int) -> tuple[int, ...]:
     if wrong:
         raise ValueError(f"servo ids {wrong}: every servo needs its own id from 0 to {last}")
     return tuple(ids)
-
-
-def scan_ids(ping: Callable[[int], str | None], ids: Iterable[int]) -> dict[int, str]:
-    """Ids that answer a ping, and their models."""
-    models = {servo: ping(servo) for servo in ids}
-    return {servo: model for servo, model in models.items() if model is not None}
-
-
-def answering(
-    scan: Callable[[Sequence[int]], dict[int, str]], ids: Sequence[int], no_answer: Callable[[], BusError]
-) -> dict[int, str]:
-    """Which of the ids of a robot answer a scan, and their models. Raises `no_answer` if none of them does."""
-    found = scan(ids)
-    if ids and not found:
-        raise no_answer()
-    return found
 
 
 def duplicate_ids(bus: Bus, ids: Iterable[int]) -> list[int]:
@@ -76,13 +63,67 @@ def decode_faults(error: int, bits: FaultBits) -> ServoFault:
     return found
 
 
-def change_id(ping: Callable[[int], str | None], write: Callable[[], None], old: int, new: int, last: int) -> None:
-    """Changes an id by calling `write`, and checks the result. Raises BusError; ValueError if `new` is above `last`."""
-    checked_ids([new], last)
-    if ping(new) is not None:
-        raise BusError(f"a servo with id {new} already exists: connect only the one to change")
-    if ping(old) is None:
-        raise BusError(f"no servo answers with id {old}: scan for the ids that do")
-    write()
-    if ping(new) is None:
-        raise BusError(f"the servo with id {old} did not accept id {new}: switch its power off and on, then scan")
+class SmartServoBus(ABC):
+    """Common parts of the buses of servos with ids: one port, the scan for ids, their change."""
+
+    last_id: int
+
+    def __init__(self, port: Port, ids: Sequence[int], wait: ReplyTiming | None = None) -> None:
+        """A bus of these servo ids on this port. Raises ValueError for invalid ids."""
+        self.ids = checked_ids(ids, self.last_id)
+        self.exchange = Transaction(port, wait)
+        self.counters, self.urgent = self.exchange.counters, self.exchange.urgent
+        self._probe = BoardProbe(port)
+
+    @property
+    def awaited(self) -> frozenset[int]:
+        """Servo ids whose replies to the last request may still come."""
+        return self.exchange.awaited
+
+    @abstractmethod
+    def _ask_model(self, servo: int) -> str | None:
+        """The model of a servo, None if it does not answer one request."""
+
+    @abstractmethod
+    def _write_id(self, old: int, new: int) -> None:
+        """Writes an id into the EEPROM of a servo."""
+
+    def identify(self) -> Mapping[int, str]:
+        """The models of the servos that answer. Raises BusError if none does, or if one is of another kind."""
+        found = self.scan(self.ids)
+        if self.ids and not found:
+            raise self.exchange.no_answer()
+        return found
+
+    def scan(self, ids: Iterable[int], tries: int = TRIES) -> dict[int, str]:
+        """Ids that answer, and their models."""
+        models = {servo: self.ping(servo, tries) for servo in ids}
+        return {servo: model for servo, model in models.items() if model is not None}
+
+    def ping(self, servo: int, tries: int = TRIES) -> str | None:
+        """The model of a servo, None if it does not answer. Raises WrongModelError if a board answers instead."""
+        self._probe.check()
+        answers = (self._ask_model(servo) for _ in range(tries))
+        return next((model for model in answers if model is not None), None)
+
+    def set_id(self, old: int, new: int) -> None:
+        """Changes the id of a servo, which should be alone on the line, in its EEPROM, and checks the result.
+
+        Raises BusError; ValueError if `new` is no id.
+        """
+        checked_ids([new], self.last_id)
+        if self.ping(new) is not None:
+            raise BusError(f"a servo with id {new} already exists: connect only the one to change")
+        if self.ping(old) is None:
+            raise BusError(f"no servo answers with id {old}: scan for the ids that do")
+        self._write_id(old, new)
+        if self.ping(new) is None:
+            raise BusError(f"the servo with id {old} did not accept id {new}: switch its power off and on, then scan")
+
+    def supply(self) -> tuple[float | None, float | None]:
+        """Always unknown: there is no board; each servo reports its own voltage."""
+        return None, None
+
+    def close(self) -> None:
+        """Closes the port."""
+        self.exchange.port.close()

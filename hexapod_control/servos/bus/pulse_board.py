@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 
 from hexapod_control.servos.bus.bus_interface import BusCounters, BusError, NoAnswerError, RawScale
 from hexapod_control.servos.bus.late_replies import LATE_MEMORY_S
-from hexapod_control.servos.bus.serial_port import Port
+from hexapod_control.servos.bus.serial_port import Port, transmission_time
 
 SCALE = RawScale(unit="us", low=500, high=2500, center=1500, per_rad=2000.0 / math.pi)
 REPLY_TIMEOUT_S = 0.03  # for a reply of the board, including the USB turnaround
@@ -95,7 +95,7 @@ class WireTiming:
 
     def seconds(self, count: int) -> float:
         """Time [s] of bytes on the wire."""
-        return count * 10.0 / self.port.baud
+        return transmission_time(count, self.port.baud)
 
     def send(self, frame: bytes) -> None:
         """Sends a frame in one write."""

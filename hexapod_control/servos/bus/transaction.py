@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from hexapod_control.servos.bus.bus_interface import BusCounters, NoAnswerError
 from hexapod_control.servos.bus.ff_frames import BROADCAST, FFPacket, PacketDecoder
 from hexapod_control.servos.bus.late_replies import LATE_MEMORY_S, LateReplies, OpenRequest
-from hexapod_control.servos.bus.serial_port import Port
+from hexapod_control.servos.bus.serial_port import Port, transmission_time
 
-BITS_PER_BYTE = 10  # on the wire per byte: 8N1
 FLUSH_BYTES = 4096
 MAX_WAIT_S = 0.1  # in one call, for late replies
 URGENT_CHECK_S = 0.005  # between checks for urgent requests while waiting for late replies
@@ -103,7 +102,7 @@ class Transaction:
 
     def seconds(self, size: int) -> float:
         """Time of `size` bytes on the wire [s]."""
-        return size * BITS_PER_BYTE / self.port.baud
+        return transmission_time(size, self.port.baud)
 
     def no_answer(self) -> NoAnswerError:
         """The error to raise when no servo has answered."""

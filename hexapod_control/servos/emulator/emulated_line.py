@@ -6,6 +6,7 @@ import random
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from hexapod_control.servos.bus.serial_port import transmission_time
 from hexapod_control.servos.emulator.device import DelayedReply
 
 
@@ -33,7 +34,8 @@ class EmulatedLine:
     def __init__(self, baud: int, turnaround: float, seed: int) -> None:
         """`turnaround` [s] is the USB delay before every first reply."""
         self.faults = WireFaults()
-        self._byte, self._turnaround, self._random = 10.0 / baud, turnaround, random.Random(seed)
+        self._byte = transmission_time(1, baud)  # [s]
+        self._turnaround, self._random = turnaround, random.Random(seed)
         self.clear()
 
     def clear(self) -> None:

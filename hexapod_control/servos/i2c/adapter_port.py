@@ -12,8 +12,7 @@ import os
 import time
 from collections.abc import Iterator
 
-from hexapod_control.servos.bus.serial_port import Port, SerialPort
-from hexapod_control.servos.bus.transaction import BITS_PER_BYTE
+from hexapod_control.servos.bus.serial_port import Port, SerialPort, transmission_time
 from hexapod_control.servos.i2c.adapter_frames import (
     HEAD,
     REPLY,
@@ -53,7 +52,7 @@ class AdapterPort:
         self._tag = (self._tag + 1) & 0xFF
         request, size = frame(REQUEST, self._tag, body), HEAD + 1 + count + TAIL
         self._port.write(request)
-        deadline = time.monotonic() + (len(request) + size) * BITS_PER_BYTE / self.baud + REPLY_TIMEOUT_S
+        deadline = time.monotonic() + transmission_time(len(request) + size, self.baud) + REPLY_TIMEOUT_S
         data = self._port.read(size, deadline)
         decoder = AdapterDecoder(REPLY)
         while data:

@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from hexapod_control.servos.bus.board_probe import BoardProbe
-from hexapod_control.servos.bus.bus_interface import BusTiming, ServoQuantity, ServoReading
-from hexapod_control.servos.bus.id_addressing import (
-    RELAX_REPEATS,
-    TRIES,
-    answering,
-    change_id,
-    checked_ids,
-    decode_faults,
-    scan_ids,
-)
+from hexapod_control.servos.bus.bus_interface import RELAX_REPEATS, BusTiming, ServoQuantity, ServoReading
+from hexapod_control.servos.bus.id_addressing import SmartServoBus, decode_faults
 from hexapod_control.servos.bus.model_numbers import ModelCheck, robotis_model
 from hexapod_control.servos.bus.serial_port import Port
-from hexapod_control.servos.bus.transaction import BITS_PER_BYTE, ReplyTiming, Transaction
+from hexapod_control.servos.bus.transaction import ReplyTiming
 from hexapod_control.servos.protocols import dynamixel2_frames as codec
 from hexapod_control.servos.protocols.dynamixel2_frames import Dynamixel2Register
 
@@ -29,13 +20,14 @@ MOTION = ServoQuantity.POSITION | ServoQuantity.SPEED | ServoQuantity.LOAD
 HEALTH = ServoQuantity.VOLTAGE | ServoQuantity.TEMPERATURE
 
 
-class Dynamixel2Bus:
+class Dynamixel2Bus(SmartServoBus):
     """An open bus of X servos.
 
     Their profiles are not changed. If all are time-based, the duration of goals is sent whenever it changes;
     else they move to each goal as fast as their profile allows, which suits frequent goals.
     """
 
+    last_id = codec.LAST_ID
     scale = codec.SCALE
     can_read = ~ServoQuantity.NONE
 
@@ -55,10 +47,7 @@ class Dynamixel2Bus:
         """
         if read not in ("sync", "fast"):
             raise ValueError(f"read must be sync or fast, is {read}")
-        self.ids = checked_ids(ids, codec.LAST_ID)
-        self.exchange = Transaction(port, wait)
-        self._probe = BoardProbe(port)
-        self.counters, self.urgent = self.exchange.counters, self.exchange.urgent
+        super().__init__(port, ids, wait)
         self.models = ModelCheck("dynamixel2", force_model)
         self._fast = read == "fast"
         self._timed = False  # the profiles are time-based
@@ -69,14 +58,9 @@ class Dynamixel2Bus:
         """True unless all profiles are time-based."""
         return not self._timed
 
-    @property
-    def awaited(self) -> frozenset[int]:
-        """Servo ids whose replies to the last request may still come."""
-        return self.exchange.awaited
-
     def identify(self) -> Mapping[int, str]:
         """The models of the servos that answer. Raises BusError if none does, or if one is of another kind."""
-        found = answering(self.scan, self.ids, self.exchange.no_answer)
+        found = super().identify()
         self.models.check(found)
         modes = self._sync(Dynamixel2Register.DRIVE_MODE, 1, list(found))
         time_based = [i for i in modes if modes[i][1] & codec.TIME_BASED]
@@ -84,18 +68,9 @@ class Dynamixel2Bus:
         self._duration = -1
         return found
 
-    def scan(self, ids: Iterable[int], tries: int = TRIES) -> dict[int, str]:
-        """Ids that answer, and their models."""
-        return scan_ids(lambda servo: self.ping(servo, tries), ids)
-
-    def ping(self, servo: int, tries: int = TRIES) -> str | None:
-        """The model of a servo, None if it does not answer. Raises WrongModelError if a board answers instead."""
-        self._probe.check()
-        for _ in range(tries):
-            row = self._ask_patiently(servo, codec.build(servo, codec.Dynamixel2Instruction.PING), 3)
-            if row is not None:
-                return self.models.note(servo, robotis_model(int.from_bytes(row[1:3], "little")))
-        return None
+    def _ask_model(self, servo: int) -> str | None:
+        row = self._ask_patiently(servo, codec.build(servo, codec.Dynamixel2Instruction.PING), 3)
+        return None if row is None else self.models.note(servo, robotis_model(int.from_bytes(row[1:3], "little")))
 
     def registers(self, servo: int, address: int, length: int) -> bytes | None:
         """Registers of a servo, None if it does not answer."""
@@ -162,40 +137,26 @@ class Dynamixel2Bus:
                 )
         return readings
 
-    def supply(self) -> tuple[float | None, float | None]:
-        """Always unknown: there is no board; each servo reports its own voltage."""
-        return None, None
-
     def timing(self, count: int, what: ServoQuantity = ServoQuantity.POSITION) -> BusTiming:
         """Wire time of goals and readings of `count` servos."""
         blocks = [_motion_block(what)[1]] if what & MOTION else []
         blocks += [3] if what & HEALTH else []
         replies = [codec.fast_size(n, count) if self._fast else count * (codec.OVERHEAD + n) for n in blocks]
-        second = BITS_PER_BYTE / self.exchange.port.baud
         return BusTiming(
-            write=(14 + 5 * count) * second,
-            read=(sum(replies) + (14 + count) * len(blocks)) * second
+            write=self.exchange.seconds(14 + 5 * count),
+            read=self.exchange.seconds(sum(replies) + (14 + count) * len(blocks))
             + count * len(blocks) * self.exchange.wait.return_delay,
             turnarounds=len(blocks),
         )
 
-    def set_id(self, old: int, new: int) -> None:
-        """Writes a new id into the EEPROM of a servo, which should be alone on the line. Raises BusError."""
-
-        def write() -> None:
-            self.write_registers(old, Dynamixel2Register.TORQUE, b"\x00")  # the EEPROM is locked under torque
-            self.write_registers(old, Dynamixel2Register.ID, bytes((new,)))
-
-        change_id(self.ping, write, old, new, codec.LAST_ID)
+    def _write_id(self, old: int, new: int) -> None:
+        self.write_registers(old, Dynamixel2Register.TORQUE, b"\x00")  # the EEPROM is locked under torque
+        self.write_registers(old, Dynamixel2Register.ID, bytes((new,)))
 
     def recover(self, servo: int) -> None:
         """Reboots a servo, which clears a latched fault; its torque is off and its profile reset afterwards."""
         self._ask_patiently(servo, codec.build(servo, codec.Dynamixel2Instruction.REBOOT), 0)
         self._duration = -1
-
-    def close(self) -> None:
-        """Closes the port."""
-        self.exchange.port.close()
 
     def _sync(self, address: int, length: int, ids: Sequence[int]) -> RegisterRows:
         if not ids:

@@ -8,22 +8,14 @@ Source: Hiwonder, "LX-16A bus servo communication protocol".
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from enum import IntEnum
 
-from hexapod_control.servos.bus.board_probe import BoardProbe
-from hexapod_control.servos.bus.bus_interface import BusTiming, RawScale, ServoQuantity, ServoReading
+from hexapod_control.servos.bus.bus_interface import RELAX_REPEATS, BusTiming, RawScale, ServoQuantity, ServoReading
 from hexapod_control.servos.bus.ff_frames import FFPacket, PacketDecoder, checksum
-from hexapod_control.servos.bus.id_addressing import (
-    RELAX_REPEATS,
-    TRIES,
-    answering,
-    change_id,
-    checked_ids,
-    scan_ids,
-)
+from hexapod_control.servos.bus.id_addressing import SmartServoBus
 from hexapod_control.servos.bus.serial_port import Port
-from hexapod_control.servos.bus.transaction import BITS_PER_BYTE, ReplyTiming, Transaction
+from hexapod_control.servos.bus.transaction import ReplyTiming
 
 SCALE = RawScale(unit="tick", low=0, high=1000, center=500, per_rad=1000 / math.radians(240.0))
 BAUD = 115200
@@ -117,39 +109,15 @@ class Lx16aDecoder(PacketDecoder):
         return 3 + length if plausible else 0
 
 
-class Lx16aBus:
+class Lx16aBus(SmartServoBus):
     """An open bus of LX servos."""
 
+    last_id = LAST_ID
     scale = SCALE
     can_read = ServoQuantity.POSITION | ServoQuantity.VOLTAGE | ServoQuantity.TEMPERATURE
 
-    def __init__(self, port: Port, ids: Sequence[int], wait: ReplyTiming | None = None) -> None:
-        """A bus of these servo ids on this port. Raises ValueError for invalid ids."""
-        self.ids = checked_ids(ids, LAST_ID)
-        self.exchange = Transaction(port, wait)
-        self._probe = BoardProbe(port)
-        self.counters, self.urgent = self.exchange.counters, self.exchange.urgent
-
-    @property
-    def awaited(self) -> frozenset[int]:
-        """Servo ids whose replies to the last request may still come."""
-        return self.exchange.awaited
-
-    def identify(self) -> Mapping[int, str]:
-        """The servos that answer. Raises BusError if none does."""
-        return answering(self.scan, self.ids, self.exchange.no_answer)
-
-    def scan(self, ids: Iterable[int], tries: int = TRIES) -> dict[int, str]:
-        """Ids that answer, and their models."""
-        return scan_ids(lambda servo: self.ping(servo, tries), ids)
-
-    def ping(self, servo: int, tries: int = TRIES) -> str | None:
-        """A name if the servo answers, else None. Raises WrongModelError if a board answers instead."""
-        self._probe.check()
-        for _ in range(tries):
-            if self.registers(servo, Lx16aCommand.ID_READ, 1) is not None:
-                return MODEL
-        return None
+    def _ask_model(self, servo: int) -> str | None:
+        return None if self.registers(servo, Lx16aCommand.ID_READ, 1) is None else MODEL
 
     def registers(self, servo: int, address: int, length: int) -> bytes | None:
         """The answer to a read command, here called address; None if the servo does not answer."""
@@ -218,33 +186,22 @@ class Lx16aBus:
                 break
         return readings
 
-    def supply(self) -> tuple[float | None, float | None]:
-        """Always unknown: there is no board; each servo reports its own voltage."""
-        return None, None
-
     def timing(self, count: int, what: ServoQuantity = ServoQuantity.POSITION) -> BusTiming:
         """Wire time of goals and readings of `count` servos."""
         sizes = [size for quantity, (_, size) in ANSWERS.items() if what & quantity]
-        second = BITS_PER_BYTE / self.exchange.port.baud
         return BusTiming(
-            write=count * len(move(0, 0, 0.0)) * second,
-            read=count * sum(2 * OVERHEAD + size for size in sizes) * second
+            write=self.exchange.seconds(count * len(move(0, 0, 0.0))),
+            read=self.exchange.seconds(count * sum(2 * OVERHEAD + size for size in sizes))
             + count * len(sizes) * self.exchange.wait.return_delay,
             turnarounds=count * len(sizes),
         )
 
-    def set_id(self, old: int, new: int) -> None:
-        """Writes a new id into the EEPROM of a servo, which should be alone on the line. Raises BusError."""
-        order = build(old, Lx16aCommand.ID_WRITE, bytes((new & 0xFF,)))
-        change_id(self.ping, lambda: self.exchange.send(order), old, new, LAST_ID)
+    def _write_id(self, old: int, new: int) -> None:
+        self.exchange.send(build(old, Lx16aCommand.ID_WRITE, bytes((new,))))
 
     def recover(self, servo: int) -> None:
         """Switches the torque off, which ends an overload."""
         self.exchange.send(torque(servo, 0))
-
-    def close(self) -> None:
-        """Closes the port."""
-        self.exchange.port.close()
 
     def _ask_all(self, ids: Sequence[int], command: Lx16aCommand, size: int) -> dict[int, bytes]:
         """Answers by servo. No servo is asked after one whose reply is late: it is `awaited`."""

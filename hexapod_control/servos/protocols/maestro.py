@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntFlag
 
-from hexapod_control.servos.bus.bus_interface import BusTiming, ServoFault, ServoQuantity, ServoReading
+from hexapod_control.servos.bus.bus_interface import RELAX_REPEATS, BusTiming, ServoFault, ServoQuantity, ServoReading
 from hexapod_control.servos.bus.pulse_board import (
     SCALE,
     TRY_TIMEOUT_S,
@@ -180,7 +180,7 @@ class MaestroBus:
         """Stops the pulses of all servos; sent three times."""
         self._staging.clear()
         self.errors = MaestroError.NONE
-        for _ in range(3):
+        for _ in range(RELAX_REPEATS):
             self._send(dict.fromkeys(self.ids, 0))
 
     def read(self, ids: Sequence[int], what: ServoQuantity) -> dict[int, ServoReading]:

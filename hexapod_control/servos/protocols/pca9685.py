@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from hexapod_control.servos.bus.bus_interface import (
+    RELAX_REPEATS,
     BusCounters,
     BusError,
     BusTiming,
@@ -30,7 +31,7 @@ BAUD = 100_000  # [bit/s] of the bus of a Raspberry Pi, unless its configuration
 MAX_BOARDS = 4
 MAX_MISSES = 3  # consecutive failed transfers, after which a board is lost
 TRIES = 3  # of the first requests
-BITS_PER_BYTE = 9  # with the acknowledge
+BITS_PER_I2C_BYTE = 9  # with the acknowledge
 
 
 @dataclass(slots=True)
@@ -148,7 +149,7 @@ class Pca9685Bus:
     def relax(self) -> None:
         """Stops the pulses on all channels of all boards; sent three times."""
         self._staging.clear()
-        for _ in range(3):
+        for _ in range(RELAX_REPEATS):
             for board in self._boards:
                 self._try(board, board.chip.all_off)
 
@@ -233,7 +234,7 @@ class Pca9685Bus:
         share = count / len(self.ids)
         frames = [m for b in self._boards for m in b.chip.messages(dict.fromkeys(b.channels.values(), SCALE.center))]
         size = sum(1 + len(each.data) for each in frames)
-        return BusTiming(share * size * BITS_PER_BYTE / self._port.baud, 0.0, 0)
+        return BusTiming(share * size * BITS_PER_I2C_BYTE / self._port.baud, 0.0, 0)
 
     def close(self) -> None:
         """Closes the bus."""

@@ -13,7 +13,7 @@ from enum import Enum
 from functools import reduce
 from operator import xor
 
-from hexapod_control.servos.bus.bus_interface import BusTiming, ServoFault, ServoQuantity, ServoReading
+from hexapod_control.servos.bus.bus_interface import RELAX_REPEATS, BusTiming, ServoFault, ServoQuantity, ServoReading
 from hexapod_control.servos.bus.pulse_board import (
     SCALE,
     TRY_TIMEOUT_S,
@@ -249,7 +249,7 @@ class Servo2040Bus:
     def relax(self) -> None:
         """Opens the relay; sent three times."""
         self._staging.clear()
-        for _ in range(3):
+        for _ in range(RELAX_REPEATS):
             self._wire.send(relay(False))
 
     def read(self, ids: Sequence[int], what: ServoQuantity) -> dict[int, ServoReading]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from hexapod_control.servos.bus.bus_interface import BusTiming, ServoFault, ServoQuantity, ServoReading
+from hexapod_control.servos.bus.bus_interface import RELAX_REPEATS, BusTiming, ServoFault, ServoQuantity, ServoReading
 from hexapod_control.servos.bus.pulse_board import SCALE, TRY_TIMEOUT_S, PulseStaging, WireTiming, checked, clamp
 from hexapod_control.servos.bus.serial_port import Port
 
@@ -130,7 +130,7 @@ class Ssc32Bus:
     def relax(self) -> None:
         """Stops the pulses of all servos; sent three times."""
         self._staging.clear()
-        for _ in range(3):
+        for _ in range(RELAX_REPEATS):
             self._unfinished_line = True
             self._wire.send(self._frame(off(self.ids)))
 

@@ -8,7 +8,7 @@ from hexapod_control.servos.bus.bus_interface import ServoFault
 from hexapod_control.servos.bus.ff_frames import sign_magnitude, signed
 from hexapod_control.servos.emulator.control_tables.ax_table import AX_TABLE
 from hexapod_control.servos.emulator.devices.ff_device import FFDevice
-from hexapod_control.servos.emulator.devices.servo_memory import moving, spin
+from hexapod_control.servos.emulator.devices.servo_memory import moving, spin, word
 from hexapod_control.servos.emulator.servo_world import ServoWorld
 from hexapod_control.servos.protocols import dynamixel1 as codec
 from hexapod_control.servos.protocols.dynamixel1 import Dynamixel1Register
@@ -19,10 +19,6 @@ ANGLE_ERROR, RANGE_ERROR, INSTRUCTION_ERROR = 1 << 1, 1 << 3, 1 << 6
 def low_high(value: float) -> bytes:
     """Two bytes with a sign bit."""
     return sign_magnitude(round(value), codec.SIGN).to_bytes(2, "little")
-
-
-def _word(memory: bytes | bytearray, address: int) -> int:
-    return memory[address] | memory[address + 1] << 8
 
 
 class AxServos:
@@ -40,7 +36,7 @@ class AxServos:
 
     def refresh(self, world: ServoWorld, index: int, memory: bytearray) -> None:
         """Updates all status registers; an overload sets the torque limit to zero."""
-        block = round(min(max(world.position(index), 0.0), 1023.0)).to_bytes(2, "little")
+        block = codec.SCALE.clamp_goal(round(world.position(index))).to_bytes(2, "little")
         block += low_high(world.speed(index) / codec.STEPS_PER_SECOND) + low_high(world.load(index) * codec.FULL_LOAD)
         block += bytes((round(world.voltage(index) / codec.VOLT) & 0xFF, round(world.temperature(index)) & 0xFF))
         memory[Dynamixel1Register.POSITION : Dynamixel1Register.POSITION + len(block)] = block
@@ -56,8 +52,8 @@ class AxServos:
         if span.read_only or locked or self.table.beyond_limits(span, address, data):
             return RANGE_ERROR
         if address <= Dynamixel1Register.GOAL < address + len(data) - 1 and not self._wheel(memory):
-            goal = _word(data, Dynamixel1Register.GOAL - address)
-            low, high = _word(memory, Dynamixel1Register.CW_LIMIT), _word(memory, Dynamixel1Register.CCW_LIMIT)
+            goal = word(data, Dynamixel1Register.GOAL - address)
+            low, high = word(memory, Dynamixel1Register.CW_LIMIT), word(memory, Dynamixel1Register.CCW_LIMIT)
             if not low <= goal <= high:
                 return ANGLE_ERROR
         return None
@@ -78,11 +74,11 @@ class AxServos:
             self._switch(world, index, memory)
         if self._wheel(memory):
             if Dynamixel1Register.SPEED in written:
-                units = signed(_word(memory, Dynamixel1Register.SPEED), codec.SIGN)
+                units = signed(word(memory, Dynamixel1Register.SPEED), codec.SIGN)
                 spin(world, index, units * codec.STEPS_PER_SECOND)
         elif Dynamixel1Register.GOAL in written:
-            goal = _word(memory, Dynamixel1Register.GOAL)
-            units = _word(memory, Dynamixel1Register.SPEED) & codec.SPEEDS.fastest
+            goal = word(memory, Dynamixel1Register.GOAL)
+            units = word(memory, Dynamixel1Register.SPEED) & codec.SPEEDS.fastest
             distance = abs(goal - world.position(index))
             world.goal(index, goal, distance / (units * codec.STEPS_PER_SECOND) if units else 0.0)
             if any(memory[Dynamixel1Register.TORQUE_LIMIT : Dynamixel1Register.TORQUE_LIMIT + 2]):
@@ -95,7 +91,7 @@ class AxServos:
         if on and not world.has_torque(index):
             position = world.position(index)
             world.goal(index, position, 0.0)
-            goal = round(min(max(position, 0.0), 1023.0)).to_bytes(2, "little")
+            goal = codec.SCALE.clamp_goal(round(position)).to_bytes(2, "little")
             memory[Dynamixel1Register.GOAL : Dynamixel1Register.GOAL + 2] = goal
         world.torque(index, on)
 

@@ -10,7 +10,7 @@ from hexapod_control.servos.bus.ff_frames import FFPacket
 from hexapod_control.servos.emulator.control_tables.x_table import FIRMWARE
 from hexapod_control.servos.emulator.device import DelayedReply, FrameStream, at_once, bytes_on_line
 from hexapod_control.servos.emulator.devices.dynamixel2_servos import BAD_INSTRUCTION, BAD_RANGE, OK, SIZE, XServos
-from hexapod_control.servos.emulator.devices.servo_memory import DELAY_UNIT
+from hexapod_control.servos.emulator.devices.servo_memory import DELAY_UNIT, word
 from hexapod_control.servos.emulator.servo_world import ServoWorld
 from hexapod_control.servos.protocols import dynamixel2_frames as codec
 from hexapod_control.servos.protocols.dynamixel2_frames import BROADCAST, Dynamixel2Instruction, Dynamixel2Register
@@ -36,17 +36,13 @@ class RegisterRange(NamedTuple):
     data: bytes = b""
 
 
-def _word(data: bytes, at: int) -> int:
-    return data[at] | data[at + 1] << 8
-
-
 def _ranges(instruction: int, data: bytes) -> Iterator[RegisterRange]:
     """What a frame for several servos reads or writes; nothing if its size is wrong."""
     if instruction in (Dynamixel2Instruction.SYNC_READ, Dynamixel2Instruction.FAST_SYNC_READ):
-        address, length = _word(data, 0), _word(data, 2)
+        address, length = word(data, 0), word(data, 2)
         yield from (RegisterRange(servo, address, length) for servo in data[4:])
     elif instruction == Dynamixel2Instruction.SYNC_WRITE:
-        address, size = _word(data, 0), _word(data, 2)
+        address, size = word(data, 0), word(data, 2)
         if size and (len(data) - 4) % (size + 1) == 0:
             for at in range(4, len(data), size + 1):
                 yield RegisterRange(data[at], address, size, data[at + 1 : at + 1 + size])
@@ -54,14 +50,14 @@ def _ranges(instruction: int, data: bytes) -> Iterator[RegisterRange]:
         yield from _bulk_writes(data)
     elif len(data) % 5 == 0:
         for at in range(0, len(data), 5):
-            yield RegisterRange(data[at], _word(data, at + 1), _word(data, at + 3))
+            yield RegisterRange(data[at], word(data, at + 1), word(data, at + 3))
 
 
 def _bulk_writes(data: bytes) -> Iterator[RegisterRange]:
     at = 0
     while at + 5 <= len(data):
-        size = _word(data, at + 3)
-        yield RegisterRange(data[at], _word(data, at + 1), size, data[at + 5 : at + 5 + size])
+        size = word(data, at + 3)
+        yield RegisterRange(data[at], word(data, at + 1), size, data[at + 5 : at + 5 + size])
         at += 5 + size
 
 
@@ -101,7 +97,7 @@ class Dynamixel2Device:
             return pinged if packet.id == BROADCAST else at_once(pinged)
         alone = reached if packet.id != BROADCAST else []
         if code == Dynamixel2Instruction.READ and len(data) == 4:
-            return at_once([self._read(i, _word(data, 0), _word(data, 2)) for i in alone])
+            return at_once([self._read(i, word(data, 0), word(data, 2)) for i in alone])
         answers = [(i, self._apply_instruction(code, i, data)) for i in reached]
         confirmed = [
             self._status(i, error, servo=packet.id)  # a servo that gets another id replies with the old one
@@ -121,9 +117,9 @@ class Dynamixel2Device:
     def _apply_instruction(self, instruction: int, index: int, data: bytes) -> int:
         """Executes an instruction that changes the servo; returns the error code."""
         if instruction == Dynamixel2Instruction.WRITE and len(data) > 2:
-            return self._servos.write(index, _word(data, 0), data[2:])
+            return self._servos.write(index, word(data, 0), data[2:])
         if instruction == Dynamixel2Instruction.REG_WRITE and len(data) > 2:
-            return self._stage(index, _word(data, 0), data[2:])
+            return self._stage(index, word(data, 0), data[2:])
         if instruction == Dynamixel2Instruction.ACTION and not data:
             return self._act(index)
         if instruction == Dynamixel2Instruction.REBOOT and not data:

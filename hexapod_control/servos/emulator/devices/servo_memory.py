@@ -76,6 +76,11 @@ class ServoMemories:
         self._replace(index, memory)
 
 
+def word(data: bytes | bytearray, at: int) -> int:
+    """The two bytes from an index on, low byte first."""
+    return data[at] | data[at + 1] << 8
+
+
 def spin(world: ServoWorld, index: int, speed: float) -> None:
     """Turns a servo continuously at a speed [raw/s]; 0 stops it."""
     world.goal(index, world.position(index) + speed * SPIN_TIME_S, SPIN_TIME_S if speed else 0.0)
