@@ -16,7 +16,7 @@ from hexapod_control.servos.emulator.chips.i2c_adapter import I2cAdapter
 from hexapod_control.servos.emulator.chips.i2c_wire import I2cWire
 from hexapod_control.servos.emulator.emulated_line import WireFaults
 from hexapod_control.servos.emulator.pseudo_terminal import PseudoTerminal
-from hexapod_control.servos.emulator.servo_world import LagWorld
+from hexapod_control.servos.emulator.servo_world import MIN_VOLTS, TEMPERATURE_DEGC, VOLTS, LagWorld
 from hexapod_control.servos.settings.joint_calibration import JointCalibration
 from hexapod_control.servos.settings.joint_words import joint_row, leg_row
 
@@ -161,12 +161,12 @@ def _turn(emulation: Emulation, value: str) -> None:
 def _clear_faults(emulation: Emulation, value: str) -> None:
     world, pty = emulation.world, emulation.pty
     pty.faults = WireFaults()
-    world.power(11.1)
+    world.power(VOLTS)
     for index in range(world.count):
         if world.answers(index) != 1:
             world.plug(index)
         world.reboot(index)
-    world.temperatures[:], world.loads[:] = 35.0, 0.0
+    world.temperatures[:], world.loads[:] = TEMPERATURE_DEGC, 0.0
     if isinstance(pty.device, I2cAdapter):
         pty.device.wire.clear_faults()
     pty.come_back()
@@ -210,7 +210,7 @@ KINDS: Mapping[str, FaultKind] = {
         "ID", "this servo switches itself off", _on_servo(lambda world, index: world.latch(index, ServoFault.OVERLOAD))
     ),
     "heat": FaultKind("ID", f"this servo has {HOT_TEMPERATURE:g} degC and switches itself off", _on_servo(_hot)),
-    "power": FaultKind("VOLTS", "supply of all servos; below 6 V they do not answer", _power),
+    "power": FaultKind("VOLTS", f"supply of all servos; below {MIN_VOLTS:g} V they do not answer", _power),
     "nack": FaultKind("ADDRESS", "this I2C chip is not reached; it keeps its power", _on_chip(I2cWire.unplug)),
     "ack": FaultKind("ADDRESS", "it is reached again", _on_chip(I2cWire.plug)),
     "reset": FaultKind("ADDRESS", "this I2C chip loses its power for a moment", _on_chip(I2cWire.restart)),

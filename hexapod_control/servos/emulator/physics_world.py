@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.servos.bus.bus_interface import RawScale, ServoFault
+from hexapod_control.servos.emulator.servo_world import TEMPERATURE_DEGC, VOLTS, supply_current
 from hexapod_control.servos.settings.joint_calibration import JointCalibration
 
 
@@ -44,7 +45,7 @@ class PhysicsWorld:
         scale: RawScale,
         body: Callable[[], SimulatedRobot],
         advance: Callable[[float], None],
-        voltage: float = 11.1,
+        voltage: float = VOLTS,
     ) -> None:
         """`body` is called for each use; `advance` runs the physics to a steady time [s]."""
         self.scale, self.count = scale, len(calibrations)
@@ -134,12 +135,12 @@ class PhysicsWorld:
         return self._voltage
 
     def current(self) -> float:
-        """Supply current [A]: 0.05 A per servo with torque, and 1 A more at full load."""
-        return float(np.sum(np.where(self.torques, 0.05 + np.abs(self._loads), 0.0)))
+        """Supply current [A]."""
+        return supply_current(load for load, on in zip(self._loads, self.torques, strict=True) if on)
 
     def temperature(self, index: int) -> float:
         """Constant [degC]."""
-        return 35.0
+        return TEMPERATURE_DEGC
 
     def fault(self, index: int) -> ServoFault:
         """Never a fault."""

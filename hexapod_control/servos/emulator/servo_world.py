@@ -10,6 +10,9 @@ import numpy as np
 
 from hexapod_control.servos.bus.bus_interface import RawScale, ServoFault
 
+VOLTS, TEMPERATURE_DEGC = 11.1, 35.0  # of servos without a fault
+MIN_VOLTS = 6.0  # below which servos do not answer
+
 
 class ServoWorld(Protocol):
     """Servos that a device moves and reads. Positions are raw units of `scale`."""
@@ -63,6 +66,11 @@ class ServoWorld(Protocol):
         """How many times the servo has been without power."""
 
 
+def supply_current(loads: Iterable[float]) -> float:
+    """Current [A] of servos with torque and these shares of full load: 0.05 A each, and 1 A more at full load."""
+    return sum(0.05 + abs(load) for load in loads)
+
+
 class LagWorld:
     """Servos with a first-order lag and a maximum speed, integrated exactly; everything else is set from outside."""
 
@@ -74,7 +82,7 @@ class LagWorld:
         positions: Iterable[float] | None = None,
         lag: float = 0.02,
         speed: float = 6.0,
-        voltage: float = 11.1,
+        voltage: float = VOLTS,
     ) -> None:
         """Time constant `lag` [s], no-load `speed` [rad/s], positions [raw] (default: all centred), `voltage` [V]."""
         self.scale, self.count = scale, count
@@ -87,7 +95,7 @@ class LagWorld:
         self.speeds = np.zeros(count)
         self.torques = np.zeros(count, dtype=bool)
         self.voltages = np.full(count, voltage)
-        self.temperatures = np.full(count, 35.0)
+        self.temperatures = np.full(count, TEMPERATURE_DEGC)
         self.loads = np.zeros(count)  # set from outside, added to the load from the position error
         self.faults = [ServoFault.NONE] * count
         self.plugs = [1] * count
@@ -158,8 +166,8 @@ class LagWorld:
         return float(self.voltages[index])
 
     def current(self) -> float:
-        """Supply current [A]: 0.05 A per servo with torque, and 1 A more at full load."""
-        return sum(0.05 + abs(self.load(i)) for i in range(self.count) if self.torques[i])
+        """Supply current [A]."""
+        return supply_current(self.load(i) for i in range(self.count) if self.torques[i])
 
     def temperature(self, index: int) -> float:
         """Temperature [degC]."""
@@ -203,11 +211,11 @@ class LagWorld:
         """Adds a second servo with the id of this one."""
         self.plugs[index] = 2
 
-    def power(self, volts: float, minimum: float = 6.0) -> None:
-        """Sets the supply of all servos; below `minimum` [V] they do not answer (brown-out)."""
+    def power(self, volts: float) -> None:
+        """Sets the supply of all servos [V]; below MIN_VOLTS they do not answer (brown-out)."""
         self.voltages[:] = volts
         for i in range(self.count):
-            if volts < minimum and self.plugs[i]:
+            if volts < MIN_VOLTS and self.plugs[i]:
                 self.unplug(i)
-            elif volts >= minimum and not self.plugs[i]:
+            elif volts >= MIN_VOLTS and not self.plugs[i]:
                 self.plug(i)

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from hexapod_control.servos.bus.bus_interface import BusError
-from hexapod_control.servos.bus.id_addressing import SpeedRegister, change_id
+from hexapod_control.servos.bus.id_addressing import SpeedRegister
 
 UNKNOWN = 30
 
@@ -27,10 +26,3 @@ def test_a_move_gets_the_lowest_speed_that_takes_it_there_in_time(unit, travel, 
 @pytest.mark.parametrize(("travel", "duration", "found"), [(None, 0.0, 0), (100, 0.0, 0), (None, 0.1, UNKNOWN)])
 def test_no_duration_is_full_speed_and_a_servo_of_unknown_position_moves_slowly(travel, duration, found):
     assert SpeedRegister(1.0, fastest=1023, unknown=UNKNOWN).register(travel, duration) == found
-
-
-def test_an_id_that_is_not_accepted_is_named():
-    there = {1}
-    change_id(lambda servo: "model" if servo in there else None, lambda: there.add(2), 1, 2, 253)
-    with pytest.raises(BusError, match="the servo with id 1 did not accept id 3: switch its power off and on"):
-        change_id(lambda servo: "model" if servo in there else None, lambda: None, 1, 3, 253)

@@ -455,6 +455,13 @@ def test_an_id_is_written_and_only_to_a_free_one(name):
     assert set(bench.bus.scan(range(40))) == {2, 30}
 
 
+def test_an_id_that_is_not_accepted_is_named():
+    bench = Bench("dynamixel1", (1,))
+    bench.bus.write_registers(1, dynamixel1.Dynamixel1Register.LOCK, b"\x01")  # refuses writes to the EEPROM
+    with pytest.raises(BusError, match="the servo with id 1 did not accept id 3: switch its power off and on"):
+        bench.bus.set_id(1, 3)
+
+
 @smart
 def test_only_the_silence_of_a_free_id_is_waited_for_when_an_id_is_written(name):
     one, other = Bench(name, (1,)), Bench(name, (1,))

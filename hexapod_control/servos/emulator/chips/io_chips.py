@@ -8,12 +8,13 @@ from hexapod_control.servos.emulator.chips.i2c_wire import I2cChip
 from hexapod_control.servos.emulator.chips.imu_chip import EmulatedBno055, EmulatedIcm20948, EmulatedMpu, ImuMotion
 from hexapod_control.servos.emulator.chips.register_chip import RegisterChip
 from hexapod_control.servos.emulator.chips.supply_chips import EmulatedAds7830, EmulatedSupply, ads1115, ina219, ina226
+from hexapod_control.servos.emulator.servo_world import VOLTS
 from hexapod_control.servos.i2c.imu_chips import IMU_CHIPS
 from hexapod_control.servos.i2c.supply_sensor import SupplySection
 from hexapod_control.servos.settings.io_section import IoSettings
 
 NO_IO = IoSettings()
-VOLTS, AMPERES = 11.1, 2.0  # of the battery
+AMPERES = 2.0  # of the battery
 _IMUS: Mapping[str, Callable[[int, ImuMotion], I2cChip]] = {
     "mpu6050": EmulatedMpu,
     "mpu9250": lambda address, motion: EmulatedMpu(address, motion, IMU_CHIPS["mpu9250"].identity[1]),
