@@ -183,12 +183,10 @@ def _number(entry: DocumentEntry, row: NumberRow, item: object, index: str) -> f
         raise entry.error(what, bound(row), "write a decimal number without leading zeros")
     if isinstance(item, (bool, ScalarBoolean)) or not isinstance(item, (int, float)):
         raise entry.error(what, bound(row), "write the number alone")
-    if item != item or abs(item) == math.inf:
-        raise entry.error(what, bound(row), "a finite number")
+    if not row.lower <= item <= row.upper:
+        raise entry.error(what, bound(row), row.hint if abs(item) < math.inf else "")
     if row.whole and item != int(item):
         raise entry.error(what, bound(row), "remove the fraction")
-    if not row.lower <= item <= row.upper:
-        raise entry.error(what, bound(row), row.hint)
     return float(item)
 
 

@@ -98,14 +98,12 @@ BAD = {
         "mass: .nan ",
         "body.mass: is nan",
         "must be a number within 0.001 and 100 kg",
-        "a finite number",
     ),
     "infinity in a list": (
         "position: [0.0, 0.0, 0.02]",
         "position: [0.0, -.inf, 0.02]",
         "imu.position: has -inf at [1]",
         "must be a list of 3 numbers, each within -2 and 2 m",
-        "a finite number",
     ),
     "list too short": (
         "size: [0.24, 0.12, 0.05]",
