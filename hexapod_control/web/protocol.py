@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from hexapod_control.core.walking.walk_settings import LIFT_RANGE
+
 VERSION = 2
 MAX_MESSAGE_BYTES = 4096
 MAX_INTEGER = 2**53  # larger ones are not exact in JavaScript
@@ -223,7 +225,7 @@ KINDS: Mapping[str, tuple[Any, Mapping[str, FieldCheck]]] = {
     "gait": (GaitMessage, {"name": _text(40)}),
     "leg": (LegMessage, {"name": _text(40), "lost": _boolean}),
     "play": (PlayMessage, {"name": _text(60)}),
-    "lift": (LiftMessage, {"share": _number(0.2, 1.0)}),
+    "lift": (LiftMessage, {"share": _number(*LIFT_RANGE)}),
     "speed": (SpeedMessage, {"share": _number(0.1, 1.0)}),
     "request": (RequestMessage, {"what": _one_of(*REQUESTS)}),
     "control": (ControlMessage, {"act": _one_of(*CONTROL_ACTS), "to": _integer}),

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 from hexapod_control.core.robot import Vector
+from hexapod_control.core.walking.walk_settings import LIFT_RANGE, TEMPO_RANGE
 
 MAX_DURATION_S = 600.0
 LENGTH_UNITS = ("m", "m/s")
@@ -81,8 +82,8 @@ class WalkStep(MotionStep):
     x: float = quantity(0.0, "m/s", -2.0, 2.0, "speed forward")
     y: float = quantity(0.0, "m/s", -2.0, 2.0, "speed to the left")
     yaw: float = degrees(0.0, -360.0, 360.0, "rate of turn, + to the left", "rad/s")
-    lift: float = quantity(1.0, "", 0.1, 1.0, "height of the steps, as a share of the robot's")
-    tempo: float = quantity(1.0, "", 0.8, 2.0, "swing time, as a share of the robot's")
+    lift: float = quantity(1.0, "", *LIFT_RANGE, "height of the steps, as a share of the robot's")
+    tempo: float = quantity(1.0, "", *TEMPO_RANGE, "swing time, as a share of the robot's")
     duration: float = time(0.0, "duration")
     distance: float = quantity(0.0, "m", 0.0, 100.0, "or distance to walk")
     angle: float = degrees(0.0, 0.0, 3600.0, "or angle to turn")

@@ -14,12 +14,12 @@ from typing import NamedTuple
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.steering.gamepad_map import LAST, GamepadMap, GamepadState
+from hexapod_control.core.walking.walk_settings import LIFT_RANGE
 
 FROM_LIMITS = Twist(math.nan, math.nan, math.nan)
 MAX_POSE = BodyPose(0.03, 0.03, 0.06, 0.2, 0.2, 0.3)  # [m], [rad]
 NORMAL_SHARE = 0.5  # of the robot's maximum speed without turbo, unless a scale is given
-MIN_LIFT_SHARE, MAX_LIFT_SHARE = 0.2, 1.0  # of the robot's step height
-LIFT_SHARE_STEP = 0.1
+LIFT_SHARE_STEP = 0.1  # of the robot's step height
 DEAD_MAN, TURBO, STOP, STAND = "enable_button", "enable_turbo_button", "stop_button", "stand_button"
 
 
@@ -191,5 +191,6 @@ class GamepadTeleop:
         step = ("axis_lift_more" in fresh) - ("axis_lift_less" in fresh)
         if not step:
             return None
-        self._lift = round(min(max(self._lift + step * LIFT_SHARE_STEP, MIN_LIFT_SHARE), MAX_LIFT_SHARE), 3)
+        lowest, highest = LIFT_RANGE
+        self._lift = round(min(max(self._lift + step * LIFT_SHARE_STEP, lowest), highest), 3)
         return self._lift

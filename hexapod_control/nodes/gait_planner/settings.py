@@ -7,6 +7,7 @@ import math
 from dataclasses import dataclass
 
 from hexapod_control.core.sensing.sensor_inputs import Adaptation, MishapDetection
+from hexapod_control.core.walking.walk_settings import LIFT_RANGE, TEMPO_RANGE
 from hexapod_control.core.workspace.twist_limits import AxisLimits, TwistLimits
 from hexapod_control.ros.distribution import stamped_by_default
 from hexapod_control.ros.parameters import FROM_ROBOT, LIVE, RobotSettings, choice, number
@@ -45,9 +46,9 @@ class PlannerSettings(RobotSettings):
     publish_limited_velocity: bool = choice(False, "publish the executed velocity on cmd_vel_out")
     stand_on_start: bool = choice(False, "stand up as soon as the pose is known")
     sit_on_exit: bool = choice(False, "sit down before the process ends; else only set the feet down")
-    lift_scale: float = number(1.0, "", 0.2, 1.0, "height of the steps as a share of walk.lift_height", **LIVE)
+    lift_scale: float = number(1.0, "", *LIFT_RANGE, "height of the steps as a share of walk.lift_height", **LIVE)
     swing_time_scale: float = number(
-        1.0, "", 0.8, 2.0, "time of a swing, and so of a cycle, as a share of walk.swing_time", **LIVE
+        1.0, "", *TEMPO_RANGE, "time of a swing, and so of a cycle, as a share of walk.swing_time", **LIVE
     )
     stability_margin_min: float = number(
         0.01,

@@ -26,6 +26,7 @@ from hexapod_control.core.steering.gamepad_teleop import (
     GamepadTeleop,
     RobotStatus,
 )
+from hexapod_control.core.walking.walk_settings import LIFT_RANGE
 
 L1, R1, A, B, Y, BACK, START = 9, 10, 0, 1, 3, 4, 6
 UP, DOWN, LEFT, RIGHT = 11, 12, 13, 14
@@ -80,7 +81,7 @@ def test_for_any_gamepad_input_speeds_and_poses_stay_inside_their_limits(states,
             continue
         assert all(abs(v) <= limit for v, limit in zip(commands.twist or ZERO, maxima, strict=True))
         assert all(abs(v) <= limit for v, limit in zip(commands.pose or NEUTRAL, MAX_POSE, strict=True))
-        assert commands.lift is None or 0.2 <= commands.lift <= 1.0
+        assert commands.lift is None or LIFT_RANGE[0] <= commands.lift <= LIFT_RANGE[1]
 
 
 # --- driving --------------------------------------------------------------------------------------------------
@@ -314,9 +315,9 @@ def test_triggers_change_the_step_height_once_per_pull_within_bounds(rest):
         return first
 
     assert pull(rt=-1.0) == 1.0
-    assert [pull(lt=-1.0) for _ in range(10)] == [0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.2, 0.2]
-    assert pull(rt=-1.0) == 0.3
-    assert pull(rt=-0.49) is None and pull(rt=-0.5) == 0.4
+    assert [pull(lt=-1.0) for _ in range(10)] == [0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.1]
+    assert pull(rt=-1.0) == 0.2
+    assert pull(rt=-0.49) is None and pull(rt=-0.5) == 0.3
 
 
 def test_for_any_states_nothing_moves_without_a_fresh_dead_man_or_beyond_the_limits():
