@@ -22,6 +22,8 @@ from hexapod_control.core.names import MAX_QUOTED, shortened
 MAX_SPELLED_INTEGER = 10**18  # Python refuses to print integers of thousands of digits
 YamlValue = float | str | tuple[float, ...]
 REQUIRED = "required"
+NAME = r"[A-Za-z][A-Za-z0-9_]*"
+NAME_BOUND = "a name of letters, digits and _"
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +128,20 @@ def refuse_unknown(section: DocumentEntry, known: Mapping[str, object]) -> None:
         below = known[name]
         if isinstance(below, Mapping):
             refuse_unknown(child, below)
+
+
+def checked_section(entry: DocumentEntry, hint: str = "") -> DocumentEntry:
+    """The entry itself. Raises unless it is a section."""
+    if not entry.is_section:
+        raise entry.error(f"is {yaml_text(entry.value)}", "must be a section", hint)
+    return entry
+
+
+def refuse_name(entry: DocumentEntry, name: str, what: str, example: str) -> None:
+    """Raises for a key that is no name in lower case; `what` says of what it is the name."""
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
+        bound = "must be lower-case letters, digits and _, starting with a letter"
+        raise entry.error(f"is not a valid {what} name", bound, f"e.g. {example}")
 
 
 def did_you_mean(name: str, known: Sequence[str]) -> str:

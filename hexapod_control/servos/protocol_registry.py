@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from hexapod_control.servos.bus import pulse_board
+from hexapod_control.servos.bus import ff_frames, pulse_board
 from hexapod_control.servos.bus.bus_interface import Bus, RawScale, ServoQuantity
 from hexapod_control.servos.bus.serial_port import Port, SerialPort
 from hexapod_control.servos.i2c import pwm_chip
@@ -33,6 +33,7 @@ from hexapod_control.servos.protocols import (
     ssc32,
 )
 from hexapod_control.servos.protocols.servo2040 import Servo2040Dialect
+from hexapod_control.servos.protocols.ssc32 import ANALOG_INPUTS
 
 EVERYTHING = ~ServoQuantity.NONE
 
@@ -66,7 +67,7 @@ _ROWS = (
         open=feetech_st.open_bus,
         scale=feetech_st.SCALE,
         baud=feetech_st.BAUD,
-        ids=range(254),
+        ids=range(ff_frames.LAST_ID + 1),
         can_read=EVERYTHING,
         options=("wait", "acceleration", "force_model"),
         settings=(RegisterOption("acceleration", 0.0, 254.0, "", "value of register 41, written with every goal"),),
@@ -77,7 +78,7 @@ _ROWS = (
         open=feetech_sc.open_bus,
         scale=feetech_sc.scale(feetech_sc.DEGREES),
         baud=feetech_sc.BAUD,
-        ids=range(254),
+        ids=range(ff_frames.LAST_ID + 1),
         can_read=EVERYTHING,
         options=("wait", "degrees", "force_model"),
         settings=(MeasureOption("degrees", 90.0, 360.0, "deg", "range of the model's 1024 steps"),),
@@ -90,7 +91,7 @@ _ROWS = (
         open=dynamixel1.open_bus,
         scale=dynamixel1.SCALE,
         baud=dynamixel1.BAUD,
-        ids=range(254),
+        ids=range(ff_frames.LAST_ID + 1),
         can_read=EVERYTHING,
         options=("wait", "force_model"),
         notes="set the return delay (register 5) to 0; no sync read: one turnaround per servo",
@@ -101,7 +102,7 @@ _ROWS = (
         open=dynamixel2_bus.open_bus,
         scale=dynamixel2_frames.SCALE,
         baud=dynamixel2_frames.BAUD,
-        ids=range(253),
+        ids=range(dynamixel2_frames.LAST_ID + 1),
         can_read=EVERYTHING,
         options=("wait", "read", "force_model"),
         settings=(
@@ -115,7 +116,7 @@ _ROWS = (
         open=lx16a.open_bus,
         scale=lx16a.SCALE,
         baud=lx16a.BAUD,
-        ids=range(254),
+        ids=range(lx16a.LAST_ID + 1),
         can_read=lx16a.Lx16aBus.can_read,
         options=("wait",),
         notes="one turnaround per servo",
@@ -144,7 +145,9 @@ _ROWS = (
         can_read=ServoQuantity.NONE,
         options=("battery", "divider"),
         settings=(
-            ChoiceOption("battery", {name: name for name in "ABCDEFGH"}, "analog input to which the battery is wired"),
+            ChoiceOption(
+                "battery", {name: name for name in ANALOG_INPUTS}, "analog input to which the battery is wired"
+            ),
             MeasureOption("divider", 0.01, 100.0, "", "battery = divider * input"),
         ),
         notes="factory setting of an SSC-32U is 9600 baud: set 115200",

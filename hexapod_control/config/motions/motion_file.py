@@ -29,7 +29,6 @@ MAX_DEPTH = 8  # steps within steps
 MAX_STEPS = 5000  # in one pass, including repetitions
 KEYS: Mapping[type[MotionStep], Mapping[str, MotionKey]] = {kind: keys(kind) for kind in KINDS.values()}
 HEAD = keys(Choreography)
-NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
 
 def motion(root: DocumentEntry, robot: Robot) -> Choreography:
@@ -40,10 +39,8 @@ def motion(root: DocumentEntry, robot: Robot) -> Choreography:
         factor = robot.walk.height / schema.number(root, FOR_HEIGHT)
     head = {name: key for name, key in HEAD.items() if key.field != "steps"}
     fields = _fields(root, head, robot)
-    if not NAME.fullmatch(fields["name"]):
-        raise root.children["name"].error(
-            f"is {schema.yaml_text(fields['name'])}", "must be a name of letters, digits and _"
-        )
+    if not re.fullmatch(schema.NAME, fields["name"]):
+        raise root.children["name"].error(f"is {schema.yaml_text(fields['name'])}", f"must be {schema.NAME_BOUND}")
     entry = root.children.get("steps")
     if entry is None:
         raise root.error("is missing", "must be a list of steps", "e.g. - wait: {duration: 1.0}", below="steps")

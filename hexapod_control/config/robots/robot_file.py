@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -113,12 +112,7 @@ def _refuse_unknown(root: DocumentEntry) -> None:
     schema.refuse_unknown(root, {**top, "leg": leg, **others})
     legs = _section(root, "legs")
     for name, entry in legs.children.items():
-        if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
-            raise entry.error(
-                "is not a valid leg name",
-                "must be lower-case letters, digits and _, starting with a letter",
-                "e.g. left_front",
-            )
+        schema.refuse_name(entry, name, "leg", "left_front")
         schema.refuse_unknown(entry, {**dict.fromkeys(_PLACE), **leg})
     if len(legs.children) < MIN_LEGS:
         raise legs.error(
@@ -130,9 +124,7 @@ def _section(root: DocumentEntry, name: str) -> DocumentEntry:
     entry = root.children.get(name)
     if entry is None:
         raise root.error("is missing", "must be a section", "every key is required", below=name)
-    if not entry.is_section:
-        raise entry.error(f"is {schema.yaml_text(entry.value)}", "must be a section")
-    return entry
+    return schema.checked_section(entry)
 
 
 def _leg_values(common: DocumentEntry, own: DocumentEntry) -> CheckedValues:

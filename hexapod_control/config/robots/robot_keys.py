@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hexapod_control.config.schema import KeyRow, NumberRow, TextRow
+from hexapod_control.config.schema import NAME, NAME_BOUND, KeyRow, NumberRow, TextRow
 from hexapod_control.core.names import JOINTS
 
 _METRES = "metres, not millimetres?"
@@ -11,8 +11,6 @@ _SECONDS = "seconds, not milliseconds?"
 _DEGREES = "degrees"
 _CALIBRATE = "remove the section, or calibrate again with hexapod odom-calibrate"
 _TABLE = "from the servo table"
-_NAME = r"[A-Za-z][A-Za-z0-9_]*"
-_A_NAME = "a name of letters, digits and _"
 
 MAX_ANGLE_DEG = 180.0  # of a joint to either side
 MIN_RANGE_DEG = 10.0  # of a joint, between its limits
@@ -27,14 +25,14 @@ SERVO_VOLTAGE = NumberRow(
     default="none, unless the table is used",
 )
 ROBOT: tuple[KeyRow, ...] = (
-    TextRow("name", _NAME, _A_NAME, "it becomes the name of the URDF", meaning="name of the robot"),
+    TextRow("name", NAME, NAME_BOUND, "it becomes the name of the URDF", meaning="name of the robot"),
     NumberRow("body.size", 3, 0.001, 2.0, "m", _METRES, meaning="of the box, along x, y, z"),
     NumberRow("body.center", 3, -1.0, 1.0, "m", _METRES, meaning="middle of the box in base_link"),
     NumberRow("body.mass", 1, 0.001, 100.0, "kg", _KILOGRAMS, meaning="all except the legs; hip servos belong to it"),
     NumberRow("body.center_of_mass", 3, -1.0, 1.0, "m", _METRES, meaning="of the body, in base_link"),
     NumberRow("foot.radius", 1, 0.0005, 0.2, "m", _METRES, meaning="of the ball at the end of every tibia"),
     NumberRow("imu.position", 3, -2.0, 2.0, "m", _METRES, meaning="in base_link, axes parallel to it"),
-    TextRow("walk.gait", _NAME, "the name of a gait, or auto", "tripod is the usual one", meaning="gait to start with"),
+    TextRow("walk.gait", NAME, "the name of a gait, or auto", "tripod is the usual one", meaning="gait to start with"),
     NumberRow("walk.height", 1, 0.001, 2.0, "m", _METRES, meaning="base_link above the ground"),
     NumberRow("walk.swing_time", 1, 0.05, 10.0, "s", _SECONDS, meaning="from lift-off to touch-down"),
     NumberRow(

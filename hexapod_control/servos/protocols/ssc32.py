@@ -14,6 +14,7 @@ from hexapod_control.servos.bus.serial_port import Port
 
 ESC = b"\x1b"
 LAST_CHANNEL = 31  # channel
+ANALOG_INPUTS = "ABCDEFGH"
 MAX_MOVE_MS = 65535  # [ms] that T takes
 VOLT = 5.0 / 256.0  # [V] per count of an analog input
 BOOT_TIME_S = (
@@ -74,7 +75,7 @@ class Ssc32Bus:
     def __init__(self, port: Port, ids: Sequence[int], *, battery: str = "", divider: float = 1.0) -> None:
         """The battery is on analog input `battery` (`A` to `H`) behind a divider: battery = divider * input [V]."""
         self.ids = checked(ids, LAST_CHANNEL, "SSC-32")
-        if battery and battery not in tuple("ABCDEFGH"):
+        if battery and battery not in tuple(ANALOG_INPUTS):
             raise ValueError(f"battery is an analog input from A to H, is {battery!r}")
         self._wire = WireTiming(port)
         self.counters, self.urgent, self.awaited = self._wire.counters, self._wire.urgent, frozenset[int]()

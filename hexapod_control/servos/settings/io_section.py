@@ -26,6 +26,7 @@ from hexapod_control.config.schema import (
     SchemaLine,
     TextRow,
     YamlValue,
+    checked_section,
     known_keys,
     line,
     number,
@@ -176,8 +177,7 @@ def io_settings(file: RobotFile) -> IoSettings:
     section = read(file.path).children.get("io")
     if section is None:
         return IoSettings()
-    if not section.is_section:
-        raise section.error(f"is {yaml_text(section.value)}", "must be a section", "remove it if there are no sensors")
+    checked_section(section, "remove it if there are no sensors")
     legs = dict.fromkeys(file.robot.leg_names)
     known = known_keys(key.key for key in io_lines())
     refuse_unknown(section, {**known, "feet": {**known_keys(row.key for row in _PARTS["feet"]), "pins": legs}})

@@ -29,12 +29,12 @@ from hexapod_control.config.schema import (
     SchemaLine,
     TextRow,
     bound,
+    checked_section,
     did_you_mean,
     line,
     number,
     refuse_unknown,
     value,
-    yaml_text,
 )
 from hexapod_control.core.robot import Robot
 from hexapod_control.servos.protocol_options import values
@@ -181,8 +181,7 @@ def servo_settings(file: RobotFile, protocol: str = "", port: str = "") -> Servo
     section = root.children.get("servos")
     if section is None or (protocol and section.children.get("protocol", section).value != protocol):
         return standard(file.robot, protocol or LOOPBACK, port)
-    if not section.is_section:
-        raise section.error(f"is {yaml_text(section.value)}", "must be a section", "remove it for the loopback bus")
+    checked_section(section, "remove it for the loopback bus")
     refuse_unknown(section, _known())
     name = _protocol(section)
     options = values(section.children["options"], PROTOCOLS[name].settings) if "options" in section.children else {}

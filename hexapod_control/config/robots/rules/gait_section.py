@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from hexapod_control.config.document import DocumentEntry
 from hexapod_control.config.robots.robot_keys import GAIT, LIFT_OFF
 from hexapod_control.config.robots.rules.checked_values import CheckedValues
-from hexapod_control.config.schema import did_you_mean, known_keys, refuse_unknown, yaml_text
+from hexapod_control.config.schema import checked_section, did_you_mean, known_keys, refuse_name, refuse_unknown
 from hexapod_control.core.gait.gait_table import AUTO, RESERVED_NAMES
 from hexapod_control.core.robot import GaitRow, Leg, Robot
 from hexapod_control.core.workspace.robot_gaits import Support, gait_names, known_gaits, least_support
@@ -19,18 +18,12 @@ def read_gaits(root: DocumentEntry, legs: tuple[Leg, ...]) -> tuple[GaitRow, ...
     section = root.children.get("gaits")
     if section is None:
         return ()
-    if not section.is_section:
-        raise section.error(f"is {yaml_text(section.value)}", "must be a section", "one entry per gait")
-    return tuple(_gait(name, entry, legs) for name, entry in section.children.items())
+    gaits = checked_section(section, "one entry per gait").children
+    return tuple(_gait(name, entry, legs) for name, entry in gaits.items())
 
 
 def _gait(name: str, entry: DocumentEntry, legs: tuple[Leg, ...]) -> GaitRow:
-    if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
-        raise entry.error(
-            "is not a valid name of a gait",
-            "must be lower-case letters, digits and _, starting with a letter",
-            "e.g. amble",
-        )
+    refuse_name(entry, name, "gait", "amble")
     if name in (*RESERVED_NAMES, AUTO):
         raise entry.error("is a gait already", "must be another name", f"e.g. my_{name}")
     phases = [LIFT_OFF.below(leg.name) for leg in legs]

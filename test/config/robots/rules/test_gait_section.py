@@ -41,8 +41,7 @@ BAD = {  # text of the file, what it is replaced by, the key, and the message
     "no name": (
         "  amble:",
         "  Amble:",
-        "Amble: is not a valid name of a gait, must be lower-case letters, digits and _, starting with a letter, "
-        "e.g. amble",
+        "Amble: is not a valid gait name, must be lower-case letters, digits and _, starting with a letter, e.g. amble",
     ),
     "unstable": (
         "right_front: 0.5",
