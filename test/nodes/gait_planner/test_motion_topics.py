@@ -91,18 +91,18 @@ def test_a_rehearsal_runs_between_ticks_and_delays_none(bench, motions):
     assert bench.call(Trigger, "cancel_motion").success
 
 
-def test_a_motion_that_was_rehearsed_begins_at_once_the_next_time(bench, motions):
+def test_a_motion_is_rehearsed_once_and_again_only_after_a_change_of_its_file(bench, motions, monkeypatch):
+    commands, rehearsed = motions.node.commands, []
+    rehearse = commands.rehearse
+    monkeypatch.setattr(commands, "rehearse", lambda motion: rehearsed.append(motion.name) or rehearse(motion))
     path = motions.write("nod", NOD)
-    for _ in range(2):
+    for steps, count in ((NOD, 1), (NOD, 1), (BREATH, 2)):
+        motions.write("nod", steps)
         motions.motion_states.clear()
         motions.play(path)
         motions.until("nod done 100")
         bench.until(lambda: motions.motion_states[-1].data.startswith("none"))
-    assert not motions.reported("nod rehearse")
-    motions.motion_states.clear()
-    motions.write("nod", BREATH)
-    motions.play(path)
-    motions.until("nod rehearse")
+        assert rehearsed == ["nod"] * count
 
 
 def test_a_motion_of_a_file_is_refused_by_its_name_while_the_robot_does_not_stand(bench, tmp_path):
