@@ -26,6 +26,7 @@ from support.real_time.ros_bench import (
     Stream,
     assert_sound,
     overrides,
+    reports,
     twist,
     wait_for_stop,
     walking,
@@ -159,7 +160,7 @@ def test_flipping_forward_and_reverse_at_20_hz_keeps_every_limit(bench):
     bench.until(lambda: len(targets) > 120)
     assert_sound(targets)
     assert kinematics.last_report("row") == ""
-    assert node.recent_reports() == []
+    assert reports(node) == []
 
 
 def test_a_pose_beyond_the_workspace_is_clamped_and_reported(bench):

@@ -10,7 +10,7 @@ from sensor_msgs.msg import MultiDOFJointState
 from std_msgs.msg import String
 from support.phantomx import robot, standing_joints
 from support.real_time.motion_bench import ALL, BREATH, Motions
-from support.real_time.ros_bench import Stream, twist
+from support.real_time.ros_bench import Stream, reports, twist
 
 from hexapod_control.core.kinematics.leg_kinematics import forward
 from hexapod_control.core.steering.arc_steering import turn_radius
@@ -44,7 +44,7 @@ def test_a_foot_goes_to_a_commanded_point_and_comes_back_when_it_is_released(ben
     assert layout.feet(rows[-1]).forces[leg] == 0.0
     topic.publish(foot_command())
     bench.until(lambda: states[-1].data == "standing")
-    assert node.recent_reports() == []
+    assert reports(node) == []
 
 
 def test_a_foot_command_that_would_tip_the_robot_is_refused_as_a_whole(bench):
@@ -73,7 +73,7 @@ def test_a_velocity_below_the_minimum_counts_as_zero(bench, tiny):
     bench.until(lambda: len(ticks) > 10)
     assert node.planner.state.value == "standing"
     assert node.output.last.twist.is_zero and all(node.output.last.planted)
-    assert node.recent_reports() == []
+    assert reports(node) == []
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_an_arc_steers_by_travel_and_curvature(bench, travel, curvature):
     assert node.status()["command source"] == "/probe"
     bench.probe.destroy_timer(timer)
     bench.until(lambda: node.output.last.twist.is_zero, 3.0)
-    assert node.recent_reports() == ["arc: nothing usable for 0.5 s while walking: stopping; is its sender running?"]
+    assert reports(node) == ["arc: nothing usable for 0.5 s while walking: stopping; is its sender running?"]
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from std_msgs.msg import Bool, Float64, String
 from std_srvs.srv import Trigger
 from support.kits.plain_node import Moment
 from support.phantomx import robot, standing_joints
-from support.real_time.ros_bench import STEP, subscribed, twist, walking
+from support.real_time.ros_bench import STEP, reports, subscribed, twist, walking
 from visualization_msgs.msg import MarkerArray
 
 from hexapod_control.core.kinematics.leg_clearance import LegClearance
@@ -72,9 +72,7 @@ def test_the_chain_stands_up_walks_and_sits_down_with_every_joint_target_in_its_
     assert (rows <= upper).all()
     steps = np.abs(np.diff(rows, axis=0)) / np.clip(np.diff(times), 0.005, 0.1)[:, None, None]
     assert (steps <= 1.05 * speed).all()
-    assert planner.recent_reports() == [
-        "cmd_vel: nothing usable for 0.5 s while walking: stopping; is its sender running?"
-    ]
+    assert reports(planner) == ["cmd_vel: nothing usable for 0.5 s while walking: stopping; is its sender running?"]
 
 
 def test_without_a_target_subscriber_the_robot_stays_and_later_starts_from_measured_joints(bench):
@@ -211,7 +209,7 @@ def test_stamped_commands_are_followed_when_asked_for(bench):
 
     bench.probe.create_timer(0.05, send)
     bench.until(lambda: node.output.last and node.output.last.twist.vx > 0.04)
-    assert node.recent_reports() == []
+    assert reports(node) == []
     bench.until(lambda: executed and executed[-1].twist.linear.x > 0.04)
     age = bench.probe.get_clock().now().nanoseconds - messages.nanoseconds(executed[-1].header.stamp)
     assert 0 <= age < 1e9

@@ -13,7 +13,7 @@ from geometry_msgs.msg import Twist as TwistMessage
 from rclpy.parameter import Parameter
 from sensor_msgs.msg import Joy
 from std_msgs.msg import String
-from support.real_time.ros_bench import services_ready, subscribed, wait_for_stop
+from support.real_time.ros_bench import reports, services_ready, subscribed, wait_for_stop
 from support.real_time.teleop_bench import (
     BACK,
     L1,
@@ -233,7 +233,7 @@ def test_a_pad_that_is_removed_with_the_stick_forward_is_a_stop(bench):
     bench.until(lambda: planner.velocity.filter.twist.is_zero, STOP, "a zero command")
     assert "no message for 0.3 s while driving" in node.last_report("silent")
     wait_for_stop(bench, planner)
-    assert planner.recent_reports() == []  # a command, not a timeout
+    assert reports(planner) == []  # a command, not a timeout
 
 
 def test_a_pad_that_comes_back_with_everything_stuck_drives_nothing(bench):

@@ -202,6 +202,11 @@ class Stream:
         self.node.destroy_publisher(self.publisher)
 
 
+def reports(node):
+    """Recent reports of a node, without that of a busy computer, which says nothing about the node."""
+    return [text for text in node.recent_reports() if not text.endswith("the computer or this process was busy")]
+
+
 def walking(bench, node, vx=0.08):
     stream = Stream(bench, lambda: twist(vx))
     bench.until(lambda: node.output.last.twist.vx > 0.9 * vx)
