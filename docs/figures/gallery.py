@@ -15,7 +15,7 @@ from matplotlib.axes import Axes
 
 from hexapod_control.config.robots.robot_file import known_robots, load
 from hexapod_control.core.kinematics.leg_kinematics import hip_to_base, leg_forward
-from hexapod_control.core.kinematics.whole_body import joints_at_offset
+from hexapod_control.core.kinematics.whole_body import standing_joints
 from hexapod_control.core.robot import Robot
 
 PICTURE = Path(__file__).parent.parent / "images" / "gallery.png"
@@ -26,12 +26,10 @@ VIEWS = ((1, 0, -1.0), (1, 2, -1.0))  # axes shown to the right and upwards, and
 def draw(axes: Axes, robot: Robot, view: tuple[int, int, float]) -> None:
     """The robot in its neutral stance."""
     right, up, sign = view
-    joints = joints_at_offset(robot, [leg.foothold for leg in robot.legs], 0.0)
-    assert joints is not None
     body = robot.body
     corner = (sign * body.center[right] - body.size[right] / 2, body.center[up] - body.size[up] / 2)
     axes.add_patch(plt.Rectangle(corner, body.size[right], body.size[up], color="#30343c"))
-    for leg, row in zip(robot.legs, joints, strict=True):
+    for leg, row in zip(robot.legs, standing_joints(robot), strict=True):
         knee, foot = (hip_to_base(leg, point) for point in leg_forward(leg, row))
         hip = leg.hip
         colour = "#d94a38" if hip[1] > 0.0 else "#2a9468"

@@ -58,7 +58,7 @@ def paths(robot: Robot) -> None:
     """Foot paths of an arc, seen from above: in the body's frame, and in the world."""
     frames = list(drive(robot, ARC, 8.0))
     fig, (left, right) = plt.subplots(1, 2, figsize=(11, 5.2))
-    stances = Capabilities.of(robot).stances.at(robot.walk.height)
+    stances = Capabilities.of(robot).neutral_stance
     for (x, y), radius in zip(stances.footholds, stances.radii, strict=True):
         left.add_patch(plt.Circle((x, y), radius, color="#000000", alpha=0.06, linewidth=0))
         left.plot(x, y, "+", color="#666666", markersize=6)

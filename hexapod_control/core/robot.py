@@ -202,6 +202,11 @@ class Robot:
         """Names of the legs in row order."""
         return tuple(leg.name for leg in self.legs)
 
+    @property
+    def footholds(self) -> tuple[Point, ...]:
+        """Neutral contact points [m] of all feet in base_footprint, at the nominal height."""
+        return tuple(leg.foothold for leg in self.legs)
+
     def neutral_ball(self, leg: Leg) -> Vector:
         """Centre of the foot ball of a leg [m] in base_link, in the neutral stance."""
         return (*leg.foothold, self.foot_radius - self.walk.height)

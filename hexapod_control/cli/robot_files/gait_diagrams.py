@@ -55,7 +55,7 @@ def _feet(axes: Any, capabilities: Capabilities, gait: Gait) -> None:
 
 def _margin(axes: Any, capabilities: Capabilities, gait: Gait) -> None:
     robot = capabilities.robot
-    stance, center = capabilities.stances.at(robot.walk.height), neutral_center(robot)
+    stance, center = capabilities.neutral_stance, neutral_center(robot)
     for (label, share), colour in zip(STRIDES.items(), ("#333333", "#999999"), strict=True):
         margins = [1e3 * margin_at(gait, phase, stance, center, share, FORWARD) for phase in PHASES]
         axes.plot(PHASES, margins, color=colour, label=label)

@@ -15,8 +15,7 @@ import numpy as np
 from hexapod_control.cli.bounded_options import HasArguments, number, whole_number
 from hexapod_control.cli.input_error import InputError
 from hexapod_control.config.robots.robot_file import RobotFile, plausibility_warning
-from hexapod_control.core.kinematics.whole_body import joints_at_offset
-from hexapod_control.core.posture import stand_up
+from hexapod_control.core.posture.stand_up import lying_joints
 from hexapod_control.servos.bus.bus_interface import Bus, BusError, PortGoneError
 from hexapod_control.servos.bus.id_addressing import TRIES, duplicate_ids
 from hexapod_control.servos.bus.model_numbers import KnowsModels
@@ -168,10 +167,7 @@ def hand_positioning(bus: Bus, settings: ServoSettings, file: RobotFile, pace: f
 
     Servos without position feedback are assumed to be in the lying pose.
     """
-    footholds = [leg.foothold for leg in file.robot.legs]
-    row = np.ravel(
-        np.array(joints_at_offset(file.robot, footholds, stand_up.lying_offset(file.robot, footholds)))
-    ).tolist()
+    row = np.ravel(np.array(lying_joints(file.robot))).tolist()
     return HandPositioning(
         bus, {joint.id: joint.raw(angle) for joint, angle in zip(settings.joints, row, strict=True)}, pace
     )

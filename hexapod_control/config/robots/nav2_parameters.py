@@ -19,7 +19,6 @@ from hexapod_control.core.gait.gait_table import Gait, unknown_gait
 from hexapod_control.core.kinematics.body_pose import NEUTRAL
 from hexapod_control.core.kinematics.leg_kinematics import LegJoints, hip_to_base, leg_forward
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
-from hexapod_control.core.kinematics.whole_body import joints_at_offset
 from hexapod_control.core.robot import Point, Robot
 from hexapod_control.core.statics.static_stability import convex_hull
 from hexapod_control.core.walking.walk_controller import WalkController
@@ -69,17 +68,12 @@ def describe(robot: Robot, gait: str = "") -> Nav2Robot:
 
 
 def _walk(capabilities: Capabilities, gait: Gait) -> WalkController:
-    return WalkController(
-        capabilities, capabilities.stances.at(capabilities.robot.walk.height).footholds, NEUTRAL, gait
-    )
+    return WalkController(capabilities, capabilities.neutral_stance.footholds, NEUTRAL, gait)
 
 
 def _rates(walk: WalkController, capabilities: Capabilities, goal: Twist) -> tuple[float, float]:
     """Mean acceleration [per s] to most of `goal`, a speed along one axis, and deceleration back to rest."""
-    row: Sequence[LegJoints] | None = joints_at_offset(
-        capabilities.robot, capabilities.stances.at(capabilities.robot.walk.height).footholds, 0.0
-    )
-    assert row is not None  # Capabilities.of has checked it
+    row: Sequence[LegJoints] = capabilities.standing_joints
     found = []
     for wanted in (goal, ZERO):
         walk.drive(wanted)
@@ -101,14 +95,12 @@ def _floor(value: float) -> float:
 def footprint(capabilities: Capabilities) -> tuple[Point, ...]:
     """Polygon [m] in base_footprint around stance regions, swing paths, knees and body."""
     robot = capabilities.robot
-    stance = capabilities.stances.at(robot.walk.height)
+    stance = capabilities.neutral_stance
     points = []
     for leg, (x, y), region in zip(robot.legs, stance.footholds, stance.radii, strict=True):
         reach = FLIGHT_REACH_SHARE * region + max(robot.foot_radius, leg.tibia.radius) + ROUNDING_M
         points += _round((x, y), reach)
-    joints = joints_at_offset(robot, stance.footholds, 0.0)
-    assert joints is not None
-    for leg, row in zip(robot.legs, joints, strict=True):
+    for leg, row in zip(robot.legs, capabilities.standing_joints, strict=True):
         x, y, _ = hip_to_base(leg, leg_forward(leg, row)[0])
         points += _round((x, y), leg.femur.radius + ROUNDING_M)
     (length, width, _), (x, y, _) = robot.body.size, robot.body.center

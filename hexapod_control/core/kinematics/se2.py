@@ -21,6 +21,16 @@ class Twist(NamedTuple):
         """The same curve at another speed."""
         return Twist(self.vx * factor, self.vy * factor, self.wz * factor)
 
+    def velocity_at(self, x: float, y: float) -> tuple[float, float]:
+        """Velocity [m/s] of the body's point (x, y) [m]; relative to it a planted foot has the opposite one."""
+        vx, vy, wz = self
+        return vx - wz * y, vy + wz * x
+
+    def speed_at(self, x: float, y: float) -> float:
+        """Speed [m/s] of the body's point (x, y) [m]."""
+        vx, vy, wz = self
+        return math.hypot(vx - wz * y, vy + wz * x)
+
     @property
     def is_zero(self) -> bool:
         """True if all components are zero."""

@@ -76,3 +76,10 @@ def joints_in_pose(robot: Robot, contacts: Sequence[Point], pose: BodyPose) -> t
 def joints_at_offset(robot: Robot, contacts: Sequence[Point], offset: float) -> tuple[LegJoints, ...] | None:
     """As `joints_in_pose` with a level body, `offset` [m] above the walk height."""
     return joints_in_pose(robot, contacts, BodyPose(z=offset))
+
+
+def standing_joints(robot: Robot) -> tuple[LegJoints, ...]:
+    """Joint angles (n, 3) [rad] of a robot that stands in its neutral stance."""
+    joints = joints_at_offset(robot, robot.footholds, 0.0)
+    assert joints is not None  # the neutral stance is in reach, or the robot file would be refused
+    return joints

@@ -10,7 +10,6 @@ import numpy as np
 from hexapod_control.core.kinematics.arrays import Array, read_only
 from hexapod_control.core.kinematics.leg_kinematics import forward, inverse
 from hexapod_control.core.kinematics.se2 import ZERO
-from hexapod_control.core.kinematics.whole_body import joints_at_offset
 from hexapod_control.core.motions.motion_steps import FeetStep, JointsStep, LegStep, MotionStep, PackStep, UnpackStep
 from hexapod_control.core.motions.step_context import StepContext, StepExecution, coming_to_rest
 from hexapod_control.core.planner.tick_plan import ON_FEET, RobotState
@@ -80,10 +79,9 @@ def execute_feet(context: StepContext, step: FeetStep) -> StepExecution:
     planner = context.planner
     robot = planner.robot
     # The stance at the nominal height: towards that of the present height planted feet would slide.
-    neutral = joints_at_offset(robot, planner.capabilities.stances.at(robot.walk.height).footholds, 0.0)
-    assert neutral is not None  # the robot's own stance
-    goal = forward(robot, read_only(neutral)) + _by_leg(context, step.offsets, np.zeros((len(robot.legs), 3)))
-    solution = inverse(robot, goal, read_only(neutral))
+    neutral = read_only(planner.capabilities.standing_joints)
+    goal = forward(robot, neutral) + _by_leg(context, step.offsets, np.zeros((len(robot.legs), 3)))
+    solution = inverse(robot, goal, neutral)
     for leg, reason, excess in zip(robot.leg_names, solution.reasons, solution.excess, strict=True):
         if reason is not None:
             yield f"the foot of {leg} would be {reason.describe(excess)}"

@@ -15,7 +15,6 @@ from hexapod_control.core.kinematics.arrays import read_only
 from hexapod_control.core.kinematics.body_pose import NEUTRAL
 from hexapod_control.core.kinematics.leg_kinematics import LegJoints
 from hexapod_control.core.kinematics.support_detection import detect_support
-from hexapod_control.core.kinematics.whole_body import joints_at_offset
 from hexapod_control.core.motions.motion_player import MotionPlayer, RehearsedMotion
 from hexapod_control.core.motions.motion_steps import MAX_DURATION_S, Choreography, MotionError
 from hexapod_control.core.planner.planner import Planner
@@ -90,9 +89,7 @@ def _placed(robot: Robot, start: str) -> Planner:
     if start == "sitting":
         planner.set_measured_joints(planner.view.lying_joints)
         return planner
-    neutral = joints_at_offset(robot, planner.view.neutral_footholds(), 0.0)
-    assert neutral is not None  # a planner exists only for a robot that can stand
-    planner.set_measured_joints(read_only(neutral))
+    planner.set_measured_joints(read_only(planner.capabilities.standing_joints))
     return planner
 
 

@@ -44,7 +44,7 @@ class PostureSequences:
     def of(cls, capabilities: Capabilities) -> PostureSequences:
         """Computes the sitting posture."""
         robot = capabilities.robot
-        footholds = capabilities.stances.at(robot.walk.height).footholds
+        footholds = capabilities.neutral_stance.footholds
         offset = stand_up.lying_offset(robot, footholds)
         joints = joints_at_offset(robot, footholds, offset)
         assert joints is not None  # lying_offset is always in reach

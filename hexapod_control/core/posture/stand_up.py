@@ -78,3 +78,10 @@ def lying_offset(robot: Robot, contacts: Sequence[Point]) -> float:
     while offset - STEP > floor and joints_at_offset(robot, contacts, offset - STEP) is not None:
         offset -= STEP
     return offset
+
+
+def lying_joints(robot: Robot) -> tuple[LegJoints, ...]:
+    """Joint angles (n, 3) [rad] of a robot that lies on its belly, feet over their neutral footholds."""
+    joints = joints_at_offset(robot, robot.footholds, lying_offset(robot, robot.footholds))
+    assert joints is not None  # lying_offset is always in reach
+    return joints

@@ -170,7 +170,7 @@ def _arranged_for_support(robot: Robot, turns: Sequence[int]) -> tuple[Robot, Po
 def _margin(robot: Robot, center: Point, shift: Point) -> float:
     """Minimum static margin [m], rounded, with any one leg in the air and the centre of mass shifted [m]."""
     moved = (center[0] + shift[0], center[1] + shift[1])
-    feet = [leg.foothold for leg in robot.legs]
+    feet = robot.footholds
     margin = min(static_margin(feet[:row] + feet[row + 1 :], moved) for row in range(len(feet)))
     return round(margin, MARGIN_DIGITS)
 

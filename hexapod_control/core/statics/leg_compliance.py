@@ -17,7 +17,7 @@ from hexapod_control.core.gait.gait_table import Gait
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.leg_kinematics import LegJoints, hip_to_base, leg_forward
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
-from hexapod_control.core.kinematics.whole_body import joints_at_offset
+from hexapod_control.core.kinematics.whole_body import standing_joints
 from hexapod_control.core.robot import Leg, Robot
 from hexapod_control.core.statics.static_stability import GRAVITY
 
@@ -46,8 +46,7 @@ def compliance(leg: Leg, joints: LegJoints) -> Array:
 @lru_cache(maxsize=8)
 def mean_compliance(robot: Robot) -> float:
     """Returns the horizontal compliance [m/N] of one leg in the neutral stance, mean of all legs and directions."""
-    rows = joints_at_offset(robot, [leg.foothold for leg in robot.legs], 0.0)
-    assert rows is not None  # the neutral stance is in reach, or there would be no walk
+    rows = standing_joints(robot)
     # Only the horizontal part is inverted: legs share the horizontal load, and the height of the feet is free.
     stiff = [np.linalg.inv(compliance(leg, row)[:2, :2]) for leg, row in zip(robot.legs, rows, strict=True)]
     return 2.0 / float(np.trace(np.mean(stiff, axis=0)))

@@ -12,7 +12,7 @@ import numpy as np
 from hexapod_control.core.gait.gait_table import Gait
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.se2 import Twist
-from hexapod_control.core.kinematics.whole_body import joints_at_offset
+from hexapod_control.core.kinematics.whole_body import standing_joints
 from hexapod_control.core.robot import Point, Robot
 from hexapod_control.core.statics.leg_compliance import compliance
 from hexapod_control.core.statics.static_stability import GRAVITY, foot_loads
@@ -22,10 +22,8 @@ SETTLING_CYCLES = 3  # until the cycle is periodic
 
 def load_drift(robot: Robot, gait: Gait, center: Point) -> Twist:
     """Returns the motion [m, m, rad] of the body per cycle; `center` is the centre of mass (x, y) [m]."""
-    feet = [leg.foothold for leg in robot.legs]
-    joints = joints_at_offset(robot, feet, 0.0)
-    assert joints is not None  # the neutral stance is in reach, or there would be no walk
-    soft = [compliance(leg, angles) for leg, angles in zip(robot.legs, joints, strict=True)]
+    feet = robot.footholds
+    soft = [compliance(leg, angles) for leg, angles in zip(robot.legs, standing_joints(robot), strict=True)]
     stiff = [np.linalg.inv(each[:2, :2]).astype(float) for each in soft]
     moves = [np.array([[1.0, 0.0, -y], [0.0, 1.0, x]]) for x, y in feet]  # of each foot by a motion of the body
     planted = [leg not in gait.legs_in_swing(0.0) for leg in range(len(feet))]

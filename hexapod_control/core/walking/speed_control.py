@@ -158,7 +158,7 @@ def stretched_swing_time(swing_time: float, stretch: float, twist: Twist, gait: 
     share = 2.0 * ROUGH_STRIDE_SHARE * STRIDE_SHARE * strides.share / gait.stance
     longest, stance = stretch * swing_time, strides.stance
     for (x, y), radius in zip(stance.footholds, stance.radii, strict=True):
-        speed = math.hypot(twist.vx - twist.wz * y, twist.vy + twist.wz * x)
+        speed = twist.speed_at(x, y)
         if longest * speed > share * radius:
             longest = share * radius / speed
     return max(swing_time, longest)

@@ -10,12 +10,14 @@ from typing import ClassVar, Protocol
 
 from hexapod_control.core.gait.gait_table import AUTO, Gait, GaitSelection, unknown_gait
 from hexapod_control.core.kinematics.body_pose import BodyPose
+from hexapod_control.core.kinematics.leg_kinematics import LegJoints
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
+from hexapod_control.core.kinematics.whole_body import joints_at_offset
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.statics.static_stability import margins_by_legs_in_swing
 from hexapod_control.core.workspace.robot_gaits import gaits, neutral_center
 from hexapod_control.core.workspace.speed_envelope import SpeedEnvelope
-from hexapod_control.core.workspace.stance_regions import REGION_SHARES, StanceRegionTable
+from hexapod_control.core.workspace.stance_regions import REGION_SHARES, StanceRegions, StanceRegionTable
 from hexapod_control.core.workspace.stride_stability import stride_margin
 from hexapod_control.core.workspace.strides.stride_search import stride_centres
 from hexapod_control.core.workspace.strides.stride_table import StrideTable
@@ -78,6 +80,18 @@ class Capabilities:
         return cls(robot, rows, stances, strides, SpeedEnvelope(robot, stances, strides, rows), margins)
 
     @property
+    def neutral_stance(self) -> StanceRegions:
+        """The stance at the nominal height."""
+        return self.stances.at(self.robot.walk.height)
+
+    @property
+    def standing_joints(self) -> tuple[LegJoints, ...]:
+        """Joint angles (n, 3) [rad] of a robot that stands in its neutral stance."""
+        joints = joints_at_offset(self.robot, self.neutral_stance.footholds, 0.0)
+        assert joints is not None  # in reach, or there would be no stance regions
+        return joints
+
+    @property
     def gait_names(self) -> tuple[str, ...]:
         """The names that can be selected as gait."""
         return (*self.gaits, AUTO)
@@ -89,7 +103,7 @@ class Capabilities:
 
     def _by_speed(self) -> tuple[Gait, ...]:
         """The gaits, slowest first, without those that are no more stable in full strides than a faster one."""
-        stance, center = self.stances.at(self.robot.walk.height), neutral_center(self.robot)
+        stance, center = self.neutral_stance, neutral_center(self.robot)
         margins = {name: stride_margin((gait,), stance, center, 1.0) for name, gait in self.gaits.items()}
         speeds = {name: self.fastest(FORWARD, [name]).vx for name in self.gaits}
         found: list[str] = []

@@ -63,5 +63,5 @@ def _margin(robot: Robot, gait: Gait, stance: StanceRegions) -> float:
 def shifted_center(robot: Robot, shift: Point) -> Point | None:
     """Centre of mass (x, y) [m] over the neutral footholds, body shifted [m]; None if they are out of reach."""
     pose = BodyPose(*shift)
-    joints = joints_in_pose(robot, [leg.foothold for leg in robot.legs], pose)
+    joints = joints_in_pose(robot, robot.footholds, pose)
     return None if joints is None else center_of_mass_in_footprint(robot, joints, pose)

@@ -194,7 +194,7 @@ class SpeedEnvelope:
         strides, body_speed = Strides(stance, regions, 1.0), math.hypot(twist.vx, twist.vy)
         for row, region in enumerate(regions):
             (x, y), radius = strides.disc(row, region)
-            vx, vy = twist.vx - twist.wz * y, twist.vy + twist.wz * x
+            vx, vy = twist.velocity_at(x, y)
             speed = math.hypot(vx, vy)
             if speed > 0.0:
                 bend, turning = bend_of_path(twist, x, y, speed), max(0.0, 1.0 - body_speed / (NEAR_TURNING * speed))

@@ -48,7 +48,7 @@ def reach(subject: Subject) -> Iterator[Remark]:
                     f"widen joints.{name} by {NEAR_LIMIT_DEG - room:.0f} deg, or change walk.height or the foothold"
                 )
                 yield Remark(Seriousness.PROBLEM, "reach", text, change)
-    stance = subject.capabilities.stances.at(subject.robot.walk.height)
+    stance = subject.capabilities.neutral_stance
     radius = min(stance.radii)
     leg = subject.robot.legs[stance.radii.index(radius)]
     share = radius / leg.reach

@@ -31,7 +31,7 @@ vertical-align:top}.wrong,.problem{color:#b00020;font-weight:bold}.note{color:#8
 
 def views(subject: Subject) -> Figure:
     """The standing robot from above and from the left, with the stance regions and the range of each coxa."""
-    robot, stance = subject.robot, subject.capabilities.stances.at(subject.robot.walk.height)
+    robot, stance = subject.robot, subject.capabilities.neutral_stance
     figure, (above, side) = plt.subplots(1, 2, figsize=(10, 5))
     for axes, right, up, sign in ((above, 1, 0, -1.0), (side, 0, 2, 1.0)):
         corner = (sign * robot.body.center[right] - robot.body.size[right] / 2, robot.body.center[up])

@@ -8,7 +8,6 @@ import numpy as np
 
 from hexapod_control.core.kinematics.arrays import Array, read_only
 from hexapod_control.core.kinematics.se2 import Twist
-from hexapod_control.core.kinematics.whole_body import joints_at_offset
 from hexapod_control.core.planner.planner import MAX_TICK_S, Planner
 from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
 from hexapod_control.core.robot import Robot
@@ -42,9 +41,7 @@ def standing_start(robot: Robot) -> tuple[Planner, Array]:
     Raises ValueError if the robot cannot reach that stance.
     """
     planner = Planner(robot)
-    joints = joints_at_offset(robot, planner.capabilities.stances.at(robot.walk.height).footholds, 0.0)
-    assert joints is not None  # checked by the planner
-    planner.set_measured_joints(read_only(joints))
+    planner.set_measured_joints(read_only(planner.capabilities.standing_joints))
     for _ in range(round(SETTLING_TIME_S / MAX_TICK_S)):
         plan = planner.step(MAX_TICK_S)
         if planner.state is RobotState.STANDING and plan.joint_angles is not None:

@@ -9,7 +9,7 @@ from functools import cached_property
 from hexapod_control.config.robots.robot_file import RobotFile
 from hexapod_control.core.kinematics.leg_kinematics import LegJoints
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
-from hexapod_control.core.kinematics.whole_body import joints_at_offset
+from hexapod_control.core.kinematics.whole_body import standing_joints
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.evaluation.robot_check.joint_torques import JointTorques, walking_torques
@@ -42,9 +42,7 @@ class Subject:
     @cached_property
     def standing(self) -> tuple[LegJoints, ...]:
         """Joint angles (n, 3) [rad] of the neutral stance."""
-        joints = joints_at_offset(self.robot, [leg.foothold for leg in self.robot.legs], 0.0)
-        assert joints is not None  # checked when the file was loaded
-        return joints
+        return standing_joints(self.robot)
 
     def top_speed(self, gait: str, axis: str) -> float:
         """Highest speed [m/s or rad/s] of a gait along an axis."""

@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 
 from hexapod_control.core.kinematics.arrays import Array
-from hexapod_control.core.kinematics.whole_body import joints_at_offset
-from hexapod_control.core.posture import stand_up
 from hexapod_control.core.robot import Robot
 from hexapod_control.servos.bus.bus_interface import Bus
 from hexapod_control.servos.bus.transaction import ReplyTiming
@@ -43,11 +41,3 @@ def bus_opener(
     if "touch" in protocol.options:
         options["touch"] = touch
     return lambda: protocol.open(protocol.connect(settings.port, settings.baud), settings.ids, **options)
-
-
-def lying_joints(robot: Robot) -> Array:
-    """Joint angles (n, 3) [rad] of the robot on its belly, feet at its neutral footholds."""
-    footholds = [leg.foothold for leg in robot.legs]
-    joints = joints_at_offset(robot, footholds, stand_up.lying_offset(robot, footholds))
-    assert joints is not None  # lying_offset gives offsets in reach
-    return np.array(joints)

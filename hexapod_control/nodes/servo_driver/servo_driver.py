@@ -16,9 +16,10 @@ from sensor_msgs.msg import JointState
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.robots.urdf_import.joint_mapping import load_mapping
 from hexapod_control.core.kinematics.arrays import Array
+from hexapod_control.core.posture.stand_up import lying_joints
 from hexapod_control.nodes.announcements.graph_presence import create_exclusive_node
 from hexapod_control.nodes.announcements.implausible_values import report_implausible_values
-from hexapod_control.nodes.servo_driver.bus_opener import bus_opener, lying_joints
+from hexapod_control.nodes.servo_driver.bus_opener import bus_opener
 from hexapod_control.nodes.servo_driver.calibration_services import CalibrationServices
 from hexapod_control.nodes.servo_driver.driver_output import DriverOutput
 from hexapod_control.nodes.servo_driver.planner_requests import PlannerRequests
@@ -60,7 +61,7 @@ class ServoDriverNode(GuardedNode):
         file = load(settings.robot)
         report_implausible_values(self, file)
         self._servos = servo_settings(file, settings.protocol, settings.port)
-        assumed = lying_joints(file.robot) if start is None else start
+        assumed = np.array(lying_joints(file.robot)) if start is None else start
         io = io_settings(file)
         margin, force = settings.reply_margin, settings.force_model
         opener = bus_opener(self._servos, file.robot, assumed, margin, force, touch=io.touch)

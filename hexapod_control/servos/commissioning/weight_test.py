@@ -110,13 +110,12 @@ def _readings(bus: Bus, joints: Sequence[JointCalibration]) -> dict[int, ServoRe
 
 def _goals(robot: Robot, joints: Sequence[JointCalibration], offset: float) -> dict[int, float]:
     """Raw goals of the pose with the body so much [m] above its height."""
-    homes = [leg.foothold for leg in robot.legs]
-    angles = np.ravel(np.array(joints_at_offset(robot, homes, offset))).tolist()
+    angles = np.ravel(np.array(joints_at_offset(robot, robot.footholds, offset))).tolist()
     return {j.id: min(max(j.raw(angle), float(j.low)), float(j.high)) for j, angle in zip(joints, angles, strict=True)}
 
 
 def _lying_offset(robot: Robot) -> float:
-    return stand_up.lying_offset(robot, [leg.foothold for leg in robot.legs])
+    return stand_up.lying_offset(robot, robot.footholds)
 
 
 def lying(robot: Robot, joints: Sequence[JointCalibration]) -> dict[int, float]:

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hexapod_control.core.kinematics.whole_body import joints_at_offset
-from hexapod_control.core.posture import stand_up
+from hexapod_control.core.posture.stand_up import lying_joints
 from hexapod_control.core.robot import Robot
 from hexapod_control.servos.emulator.chips.i2c_adapter import I2cAdapter
 from hexapod_control.servos.emulator.chips.io_chips import NO_IO, io_chips
@@ -34,8 +33,7 @@ def emulate(robot: Robot, settings: ServoSettings, link: Path, io: IoSettings = 
     Raises ValueError or BusError without a device.
     """
     protocol = PROTOCOLS[settings.protocol]
-    home = [leg.foothold for leg in robot.legs]
-    lying = np.ravel(np.array(joints_at_offset(robot, home, stand_up.lying_offset(robot, home)))).tolist()
+    lying = np.ravel(np.array(lying_joints(robot))).tolist()
     places = [joint.raw(angle) for joint, angle in zip(settings.joints, lying, strict=True)]
     world = LagWorld(protocol.scale, len(settings.ids), positions=places)
     device = emulated_device(settings.protocol, world, settings.ids, settings.options)

@@ -6,7 +6,7 @@ from support.drives import ROBOTS, robot
 
 from hexapod_control.core.kinematics.support_detection import belly_height
 from hexapod_control.core.kinematics.whole_body import joints_at_offset
-from hexapod_control.core.posture.stand_up import BodyLift, lying_offset
+from hexapod_control.core.posture.stand_up import BodyLift, lying_joints, lying_offset
 
 MACHINE = robot("phantomx")
 FEET = [leg.foothold for leg in MACHINE.legs]
@@ -30,6 +30,10 @@ def test_a_body_rises_and_sinks_at_8_cm_per_second_at_most_and_for_at_least_0_6_
     assert lift.done and np.array(joints) == pytest.approx(np.array(joints_at_offset(MACHINE, FEET, goal)), abs=1e-3)
     lift.advance(1.0, joints)
     assert lift.progress == 1.0 and lift.retreat(1.0, joints) is None
+
+
+def test_a_lying_robot_has_its_feet_at_its_footholds():
+    assert lying_joints(MACHINE) == joints_at_offset(MACHINE, FEET, lying_offset(MACHINE, FEET))
 
 
 @pytest.mark.parametrize("name", ROBOTS)

@@ -1,16 +1,16 @@
-"""The bus that a driver opens without a wire, and where its robot lies."""
+"""The bus that a driver opens without a wire."""
 
 from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from support.phantomx import lying, robot, standing_joints
+from support.phantomx import robot, standing_joints
 from support.real_time.ros_bench import Bench
 
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.nodes.servo_driver import bus_opener as module
-from hexapod_control.nodes.servo_driver.bus_opener import bus_opener, lying_joints
+from hexapod_control.nodes.servo_driver.bus_opener import bus_opener
 from hexapod_control.servos.bus.bus_interface import ServoQuantity
 from hexapod_control.servos.bus.transaction import ReplyTiming
 from hexapod_control.servos.driver.setpoints.command_limiter import SPEED_MARGIN
@@ -52,10 +52,6 @@ def test_servos_without_a_wire_turn_twice_as_fast_as_any_command(monkeypatch):
     assert ids == settings.ids and options["speed"] == pytest.approx(2.0 * SPEED_MARGIN * fastest)
     raw = [joint.raw(q) for joint, q in zip(settings.joints, standing_joints().ravel(), strict=True)]
     assert options["positions"] == dict(zip(settings.ids, raw, strict=True))
-
-
-def test_a_robot_on_its_belly_has_its_feet_at_its_footholds():
-    assert lying_joints(robot()) == pytest.approx(lying())
 
 
 @pytest.mark.parametrize("known", [(), ("wait",), ("force_model",), ("touch",), ("wait", "force_model", "touch")])

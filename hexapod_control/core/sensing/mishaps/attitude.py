@@ -19,5 +19,5 @@ def tilt_angle(roll: float, pitch: float) -> float:
 
 def standing_limit(robot: Robot) -> float:
     """Returns the tilt [rad] beyond which the robot cannot stand: it tips over its nearest edge, or slides."""
-    margin = static_margin([leg.foothold for leg in robot.legs], neutral_center(robot))
+    margin = static_margin(robot.footholds, neutral_center(robot))
     return min(math.atan2(margin, robot.walk.height), MAX_STANDING_TILT_RAD)

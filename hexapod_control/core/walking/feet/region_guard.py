@@ -40,18 +40,19 @@ def clamp_to_disc(x: float, y: float, disc: Disc, share: float) -> Point:
 
 def time_inside(x: float, y: float, twist: Twist, centre: Point, radius: float) -> float:
     """Returns the time [s] for which a planted foot at (x, y) stays within `radius` [m] of `centre` at this twist."""
-    fx, fy = twist.wz * y - twist.vx, -twist.wz * x - twist.vy
+    vx, vy, wz = twist
+    fx, fy = wz * y - vx, -wz * x - vy  # not by Twist.velocity_at: its call would slow down every tick
     speed = math.hypot(fx, fy)
     if speed < SLOWEST_FOOT:
         return math.inf
-    if abs(twist.wz) * radius < 1e-6 * speed:  # straight, within rounding
+    if abs(wz) * radius < 1e-6 * speed:  # straight, within rounding
         ex, ey = x - centre[0], y - centre[1]
         along, square = (ex * fx + ey * fy) / speed, ex * ex + ey * ey - radius * radius
         root = along * along - square
         return max(0.0, (math.sqrt(root) - along) / speed) if root > 0.0 else 0.0
     # In the body frame the foot moves on a circle about the centre of rotation. It is inside the region as long as its
     # angle from the direction of the region's centre is smaller than that of the intersection of both circles.
-    turn_x, turn_y = -twist.vy / twist.wz, twist.vx / twist.wz
+    turn_x, turn_y = -vy / wz, vx / wz
     px, py = x - turn_x, y - turn_y
     cx, cy = centre[0] - turn_x, centre[1] - turn_y
     product = 2.0 * math.hypot(px, py) * math.hypot(cx, cy)
@@ -61,7 +62,7 @@ def time_inside(x: float, y: float, twist: Twist, centre: Point, radius: float) 
     if cosine >= 1.0:
         return 0.0
     angle = math.atan2(cx * py - cy * px, cx * px + cy * py)
-    return max(0.0, (math.acos(cosine) + math.copysign(angle, angle * twist.wz)) / abs(twist.wz))
+    return max(0.0, (math.acos(cosine) + math.copysign(angle, angle * wz)) / abs(wz))
 
 
 def allowed_share(
@@ -91,7 +92,7 @@ def allowed_share(
         if inside == math.inf:
             continue
         stays = math.inf if clock is None else clock.stance(leg, 0.0) * swing_time
-        speed = math.hypot(twist.vx - twist.wz * foot.y, twist.vy + twist.wz * foot.x)
+        speed = twist.speed_at(foot.x, foot.y)
         if (stays - inside) * speed <= LIFT_OFF_TOLERANCE_SHARE * disc.radius:
             continue
         # Slow enough to stay inside until its lift-off; or braking, at least so hard that it can stop before the edge.

@@ -95,7 +95,7 @@ class StrideControl:
         in_step = self._in_step(regions, distances)
         for leg, (now, goal, distance) in enumerate(zip(regions, self._goal, distances, strict=True)):
             x, y = stance.footholds[leg]
-            speed, most = (math.hypot(t.vx - t.wz * y, t.vy + t.wz * x) for t in (twist, demand.twist))
+            speed, most = twist.speed_at(x, y), demand.twist.speed_at(x, y)
             stride, wanted, usual = stance_time * speed, stance_time * most, MAX_SWING_PER_RADIUS * stance.radii[leg]
             longest = max(MAX_SWING_PER_STRIDE * wanted, usual)
             if wanted > 0.0:

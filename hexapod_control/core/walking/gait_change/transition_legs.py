@@ -51,7 +51,7 @@ def transition_legs(
 ) -> list[TransitionLeg]:
     """Returns the constraints of all legs for a change to `gait` at this twist, swing time [s] and share of radii."""
     longest = max(gait.cycle, motion.clock.gait.cycle)
-    strides = [swing_time * math.hypot(twist.vx - twist.wz * y, twist.vy + twist.wz * x) for x, y in stance.footholds]
+    strides = [swing_time * twist.speed_at(x, y) for x, y in stance.footholds]
     steady = (PEAK_TRAVEL_SPEED * longest - 1.0) * max(strides)
     legs = []
     for leg, (foot, stride) in enumerate(zip(motion.feet, strides, strict=True)):
@@ -82,7 +82,7 @@ def transition_legs(
 def swing_loads(robot: Robot, stance: StanceRegions, leg: int, twist: Twist, swing_time: float, ends: Array) -> Array:
     """Joint speeds (K, K) over their limit, in swings from `ends` (K,) [m] behind the foothold to `ends` ahead."""
     x, y = stance.footholds[leg]
-    vx, vy = twist.vx - twist.wz * y, twist.vy + twist.wz * x
+    vx, vy = twist.velocity_at(x, y)
     speed = math.hypot(vx, vy)
     stride_travel = speed * swing_time
     behind, ahead = ends[:, None, None], ends[None, :, None]

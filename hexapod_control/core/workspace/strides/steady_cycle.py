@@ -53,7 +53,7 @@ class MovingMass(NamedTuple):
     def of(cls, robot: Robot) -> MovingMass:
         """The centre of mass of a robot. Raises ValueError if its neutral stance is out of reach."""
         center, shares = complex(*neutral_center(robot)), []
-        joints = joints_in_pose(robot, [leg.foothold for leg in robot.legs], NEUTRAL) or ()
+        joints = joints_in_pose(robot, robot.footholds, NEUTRAL) or ()
         for leg, (_, femur, tibia) in zip(robot.legs, joints, strict=True):
             _, along, _, _, of_femur, of_tibia = leg.moments
             moment = along + of_femur * math.cos(femur) + of_tibia * math.cos(femur + tibia)

@@ -73,7 +73,7 @@ class StrideTable:
         low, part = self._stances.between(stance.height)
         high = low + 1 if part > 0.0 else low
         reach = (1.0 - part) * self._offset_shares[low] + part * self._offset_shares[high]
-        velocities = [(twist.vx - twist.wz * y, twist.vy + twist.wz * x) for x, y in stance.footholds]
+        velocities = [twist.velocity_at(x, y) for x, y in stance.footholds]
         speeds = [math.hypot(vx, vy) for vx, vy in velocities]
         slow = SLOW_FOOT_SHARE * max(speeds)
         regions = []

@@ -17,10 +17,6 @@ from std_srvs.srv import Trigger
 
 from hexapod_control.bringup import node_graph
 from hexapod_control.config.robots.robot_file import RobotFile
-from hexapod_control.core.kinematics.arrays import Array
-from hexapod_control.core.kinematics.whole_body import joints_at_offset
-from hexapod_control.core.robot import Robot
-from hexapod_control.core.workspace.stance_regions import StanceRegionTable
 from hexapod_control.evaluation.performance.graph.process_group import group, relay
 from hexapod_control.evaluation.performance.graph.topic_receiver import FORWARD, TopicReceiver
 
@@ -82,7 +78,7 @@ def _latency(robot_file: RobotFile, progress: ProgressReport, turns: int) -> dic
     with (
         group(real, progress) as ours,
         group(bare, progress) as relays,
-        TopicReceiver(robot, standing_joints(robot)) as receiver,
+        TopicReceiver(robot) as receiver,
     ):
         sides = {space: receiver.side(space, echo=True) for space in (REAL, BARE)}
         groups = {REAL: ours, BARE: relays}
@@ -131,7 +127,7 @@ def _cpu(robot_file: RobotFile, progress: ProgressReport, turns: int) -> dict[st
     with (
         group(real, progress) as ours,
         group(bare, progress) as relays,
-        TopicReceiver(robot, standing_joints(robot)) as receiver,
+        TopicReceiver(robot) as receiver,
     ):
         sides = {space: receiver.side(space, echo=False) for space in (REAL, BARE)}
         groups = {REAL: ours, BARE: relays}
@@ -170,8 +166,3 @@ def _shares(used: Mapping[str, list[float]]) -> dict[str, object]:
     for title, roles in (("total", list(COUNTERPARTS)), ("total_without_physics", without)):
         found[title] = compared(sum(percent[r] for r in roles), sum(percent[COUNTERPARTS[r]] for r in roles))
     return found
-
-
-def standing_joints(robot: Robot) -> Array:
-    """Returns the joint angles (n, 3) [rad] of the neutral stance."""
-    return np.array(joints_at_offset(robot, StanceRegionTable(robot).at(robot.walk.height).footholds, 0.0))

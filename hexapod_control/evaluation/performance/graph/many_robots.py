@@ -23,7 +23,6 @@ from hexapod_control.evaluation.performance.graph.graph_load import (
     NotReadyError,
     ProgressReport,
     private_domain,
-    standing_joints,
 )
 from hexapod_control.evaluation.performance.graph.process_group import ProcessGroup, group
 from hexapod_control.evaluation.performance.graph.topic_receiver import FORWARD, ReceiverSide, TopicReceiver
@@ -81,7 +80,7 @@ def _series(robot_file: RobotFile, counts: Sequence[int], rate: float, progress:
     groups: list[ProcessGroup] = []
     sides: list[ReceiverSide] = []
     with ExitStack() as stack:
-        receiver = stack.enter_context(TopicReceiver(robot_file.robot, standing_joints(robot_file.robot)))
+        receiver = stack.enter_context(TopicReceiver(robot_file.robot))
         for count in counts:
             progress(f"robots: {count} at {rate:g} Hz, waiting for all to walk")
             for k in range(len(groups), count):

@@ -30,7 +30,6 @@ from hexapod_control.evaluation.performance.graph.graph_load import (
     TURNS,
     NotReadyError,
     private_domain,
-    standing_joints,
 )
 from hexapod_control.evaluation.performance.graph.process_group import ProcessGroup, group
 from hexapod_control.evaluation.performance.graph.topic_receiver import ReceiverSide, TopicReceiver
@@ -62,7 +61,7 @@ def _case(name: str, robot_file: RobotFile, progress: Callable[[str], None], tur
     """Both graphs of a case; `start_s` is from the start of the one process to the sitting robot."""
     with ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="hexapod_bench_"))
-        receiver = stack.enter_context(TopicReceiver(robot_file.robot, standing_joints(robot_file.robot)))
+        receiver = stack.enter_context(TopicReceiver(robot_file.robot))
         sides = {space: receiver.side(space, echo=False) for space in (SEPARATE, ONE)}
         specs = {space: _specs(robot_file, space, CASES[name], Path(folder, space.strip("/"))) for space in sides}
         progress(f"one process: {name}, waiting for both graphs to walk")

@@ -6,12 +6,14 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from geometry_msgs.msg import Twist as TwistMessage
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64, String
 
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
+from hexapod_control.core.kinematics.whole_body import standing_joints
 from hexapod_control.core.robot import Robot
 from hexapod_control.ros import messages
 from hexapod_control.ros.client_node import ClientNode
@@ -67,8 +69,8 @@ class ReceiverSide:
 class TopicReceiver(ClientNode):
     """Context manager: one node that receives from several graphs."""
 
-    def __init__(self, robot: Robot, start: Array) -> None:
-        self._robot, self._start = robot, start
+    def __init__(self, robot: Robot) -> None:
+        self._robot, self._start = robot, np.array(standing_joints(robot))
         super().__init__("receiver")
         self._sides: dict[str, ReceiverSide] = {}
         self._sent = 0.0

@@ -13,7 +13,6 @@ from hexapod_control.core.kinematics.arrays import Array, read_only
 from hexapod_control.core.kinematics.body_pose import NEUTRAL
 from hexapod_control.core.kinematics.leg_kinematics import LegJoints, inverse, joint_velocities
 from hexapod_control.core.kinematics.se2 import Twist
-from hexapod_control.core.kinematics.whole_body import joints_at_offset
 from hexapod_control.core.motions.motion_player import MotionPlayer, RehearsedMotion
 from hexapod_control.core.motions.motion_steps import Choreography, WalkStep
 from hexapod_control.core.planner.planner import Planner
@@ -33,8 +32,7 @@ PYTHON_TICKS, C_TICKS = 50, 5000  # per batch
 def standing_planner(robot: Robot, gait: str) -> Planner:
     """Returns a planner whose robot stands in its neutral stance. Raises ValueError if the robot cannot reach it."""
     planner = Planner(robot, gait)
-    joints = joints_at_offset(robot, planner.capabilities.stances.at(robot.walk.height).footholds, 0.0)
-    planner.set_measured_joints(np.array(joints))
+    planner.set_measured_joints(np.array(planner.capabilities.standing_joints))
     while planner.state is not RobotState.STANDING:
         planner.step(TICK_S)
     return planner
@@ -109,10 +107,9 @@ def supervised(robot: Robot) -> dict[str, float]:
 def _controller(robot: Robot) -> WalkController:
     """A walk controller alone, walking the usual arc with a constant twist."""
     capabilities = standing_planner(robot, "").capabilities
-    footholds = capabilities.stances.at(robot.walk.height).footholds
+    footholds = capabilities.neutral_stance.footholds
     controller = WalkController(capabilities, footholds, NEUTRAL, capabilities.selection().fastest)
-    joints: Sequence[LegJoints] | None = joints_at_offset(robot, footholds, 0.0)
-    assert joints is not None  # `standing_planner` has checked it
+    joints: Sequence[LegJoints] = capabilities.standing_joints
     controller.drive(TWIST)
     for _ in range(round(SETTLING_TIME_S / TICK_S)):
         joints = controller.advance(TICK_S, joints).joints

@@ -8,7 +8,7 @@ import numpy as np
 
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.leg_kinematics import forward
-from hexapod_control.core.kinematics.whole_body import joints_at_offset
+from hexapod_control.core.kinematics.whole_body import standing_joints
 from hexapod_control.servos.calibration.calibration_state import CalibrationState
 from hexapod_control.servos.calibration.dialog import JOG_HELP
 from hexapod_control.servos.calibration.steps import foot_plane
@@ -40,7 +40,7 @@ def _measured(work: CalibrationState) -> Array:
 
 def _by_paper(work: CalibrationState, show: Callable[[Residuals], None]) -> None:
     robot = work.robot
-    row = np.array(joints_at_offset(robot, [leg.foothold for leg in robot.legs], 0.0))
+    row = np.array(standing_joints(robot))
     work.say("\nAre all feet in one plane? The robot will move to its standing pose: keep a hand on it.")
     work.ask("Enter starts the move ")
     angles = np.ravel(row).tolist()
