@@ -20,6 +20,7 @@ from types import FrameType, TracebackType
 from hexapod_control.bringup import restart_plan
 from hexapod_control.bringup.command_line import command_line
 from hexapod_control.bringup.node_graph import PACKAGE, NodeSpec
+from hexapod_control.config.errors import DONE, END_SIGNALS, FAILED, INVALID_INPUT
 from hexapod_control.ros.monitoring.graph_identity import VARIABLE, new_graph, remove_state
 
 STOP_TIMEOUT_S = 8.0  # after SIGINT: the gait planner first sets the feet down
@@ -38,7 +39,7 @@ class NodeExitError(RuntimeError):
         self.code = code
         again = f"; restart with: {shlex.join([os.path.basename(sys.argv[0]), *sys.argv[1:]])}"
         text = restart_plan.final_report(executable, code, crashes)
-        super().__init__(text if code == restart_plan.INVALID_INPUT else text + again)
+        super().__init__(text if code == INVALID_INPUT else text + again)
 
 
 class StopSignal:
@@ -78,7 +79,7 @@ def stop_requests() -> Iterator[StopSignal]:
     def request(number: int, frame: FrameType | None) -> None:
         stop.set()
 
-    previous = {number: signal.signal(number, request) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    previous = {number: signal.signal(number, request) for number in END_SIGNALS}
     try:
         yield stop
     finally:
@@ -91,7 +92,7 @@ def end_with_parent(parent: int) -> None:
     if _PRCTL is not None:
         _PRCTL(PR_SET_PDEATHSIG, signal.SIGTERM)
     if os.getppid() != parent:
-        os._exit(1)
+        os._exit(FAILED)
 
 
 def _prepare(parent: int, spec: NodeSpec) -> None:
@@ -248,5 +249,5 @@ def run(specs: Sequence[NodeSpec], command: Callable[[NodeSpec], list[str]] = co
                     supervisor.check()
         except NodeExitError as death:
             print(f"hexapod: {death}", file=sys.stderr)
-            return 1
-    return 0
+            return FAILED
+    return DONE

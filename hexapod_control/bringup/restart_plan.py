@@ -9,15 +9,15 @@ from dataclasses import dataclass, field, replace
 from hexapod_control.bringup import shared_process
 from hexapod_control.bringup.launch_arguments import ParameterValue
 from hexapod_control.bringup.node_graph import NodeSpec
+from hexapod_control.config.errors import DONE, END_SIGNALS, INVALID_INPUT
 
 DELAYS_S = (0.5, 1.0)  # before the first and the second restart within PERIOD_S; the third crash ends the graph
 PERIOD_S = 60.0
 LEAD_S = 1.0  # of a node over the nodes restarted with it
-INVALID_INPUT = 2  # exit code of a node that refuses its parameters; a restart would not help
 # A node that ends as if it had been asked to is judged only after this time [s]: if all processes are signalled one by
 # one, the signal to the program that started the nodes may be the last.
 GRACE_PERIOD_S = 1.0
-ASKED_TO_END = frozenset({0, -signal.SIGHUP, -signal.SIGINT, -signal.SIGTERM})  # exit codes
+ASKED_TO_END = frozenset({DONE, *(-number for number in END_SIGNALS)})  # exit codes
 WINDOWS = ("rviz2",)  # programs whose window the user closes to end the graph
 
 
@@ -27,7 +27,7 @@ class RestartRule:
 
     effect: str = "the robot keeps going"
     parameters: Mapping[str, ParameterValue] = field(default_factory=dict)  # that replace those at the first start
-    final_exit_codes: frozenset[int] = frozenset({INVALID_INPUT})  # after which the graph ends
+    final_exit_codes: frozenset[int] = frozenset({INVALID_INPUT})  # after which a restart would not help
     companions: tuple[str, ...] = ()  # nodes that are killed and restarted with it
 
 
@@ -39,11 +39,11 @@ RULES: Mapping[str, RestartRule | None] = {  # None: the graph ends
     "servo_driver": RestartRule(
         "the servos hold their last goals; call arm, then stand",
         {"arm_on_start": False, "assume_lying": False},
-        frozenset({0, INVALID_INPUT}),
+        frozenset({DONE, INVALID_INPUT}),
     ),
     "mujoco_sim": None,  # the state of the simulated world is lost
     shared_process.ROBOT: RestartRule(
-        "the servos hold their last goals; call arm, then stand", final_exit_codes=frozenset({0, INVALID_INPUT})
+        "the servos hold their last goals; call arm, then stand", final_exit_codes=frozenset({DONE, INVALID_INPUT})
     ),
     shared_process.SIMULATION: None,
 }

@@ -17,6 +17,7 @@ import numpy as np
 
 from hexapod_control.bringup.process_supervisor import NodeExitError
 from hexapod_control.cli.input_error import InputError
+from hexapod_control.config.errors import signal_exit_code
 from hexapod_control.config.missing_modules import missing_module
 from hexapod_control.config.robots.robot_file import RobotFile, load
 from hexapod_control.evaluation.performance.page.chromium import MissingBrowserError
@@ -113,4 +114,4 @@ def _report(line: str) -> None:
 
 
 def _end(number: int, frame: FrameType | None) -> None:
-    sys.exit(128 + number)
+    sys.exit(signal_exit_code(number))

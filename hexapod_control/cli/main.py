@@ -15,7 +15,7 @@ from xml.etree import ElementTree
 from hexapod_control.bringup.launch_arguments import GraphError
 from hexapod_control.cli.bounded_options import OneLineParser
 from hexapod_control.cli.input_error import InputError
-from hexapod_control.config.errors import ArgumentError, FileError
+from hexapod_control.config.errors import DONE, FAILED, INTERRUPTED, INVALID_INPUT, ArgumentError, FileError
 from hexapod_control.config.missing_modules import missing_module
 from hexapod_control.config.ros_names import RosNameError
 from hexapod_control.config.shipped_files import share
@@ -115,8 +115,12 @@ COMPUTED = {  # what the subcommands compute that print nothing before their res
     "walk": "the walk",
 }
 NOTICE_S = 2.0  # of computing, after which the user is told
-EXIT_CODES = {0: "done", 1: "failed or refused", 2: "bad input, before anything starts", 130: "interrupted by Ctrl-C"}
-FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
+EXIT_CODES = {
+    DONE: "done",
+    FAILED: "failed or refused",
+    INVALID_INPUT: "bad input, before anything starts",
+    INTERRUPTED: "interrupted by Ctrl-C",
+}
 
 
 def parser(chosen: str | None) -> argparse.ArgumentParser:
@@ -148,11 +152,11 @@ def main(words: Sequence[str] | None = None) -> int:
         return code
     except FileError as error:
         print(error, file=sys.stderr)  # file:line: key: value, bound, remedy
-        return BAD_INPUT
+        return INVALID_INPUT
     except ArgumentError as error:
-        return _report(f"--{error}", BAD_INPUT)
+        return _report(f"--{error}", INVALID_INPUT)
     except (GraphError, InputError, RosNameError) as error:
-        return _report(str(error), BAD_INPUT)
+        return _report(str(error), INVALID_INPUT)
     except ModuleNotFoundError as error:
         reason = missing_module(error)
         if reason is None:

@@ -1,13 +1,24 @@
-"""Errors of YAML files edited by users, and of command-line options."""
+"""Errors of YAML files edited by users and of command-line options, exit codes, and the signals that end a program."""
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 from typing import ClassVar
 
 from hexapod_control.core.names import shortened
 
+DONE, FAILED, INVALID_INPUT = 0, 1, 2  # exit codes; after invalid input nothing was started
+END_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # Ctrl-C, kill, a lost terminal
 MAX_KEY_LENGTH, MAX_PART_LENGTH = 120, 600  # characters of a message
+
+
+def signal_exit_code(number: int) -> int:
+    """Exit code of a program that a signal has ended, as shells report it."""
+    return 128 + number
+
+
+INTERRUPTED = signal_exit_code(signal.SIGINT)  # exit code after Ctrl-C
 
 
 class ArgumentError(ValueError):

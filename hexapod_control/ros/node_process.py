@@ -19,7 +19,7 @@ from rclpy.executors import ExternalShutdownException
 from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import try_shutdown
 
-from hexapod_control.config.errors import ArgumentError, FileError
+from hexapod_control.config.errors import DONE, END_SIGNALS, FAILED, INVALID_INPUT, ArgumentError, FileError
 from hexapod_control.config.ros_names import check_arguments
 from hexapod_control.ros.guarded_node import GuardedNode
 from hexapod_control.ros.parameters import ParameterError
@@ -28,7 +28,6 @@ from hexapod_control.ros.transport.executor import Spinner
 MAX_STOP_TIME_S = 7.5  # from the signal to the end; a walking robot needs half of it to sit down
 POLL_PERIOD_S = 0.1  # a signal is handled at least this often, even if no callback runs
 MAX_SPIN_FAILURES = 20  # consecutive exceptions of the executor itself
-STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class EndedEarly(Exception):  # noqa: N818 - no error: it was asked to
@@ -42,15 +41,13 @@ class StopRequest:
 
     def __init__(self) -> None:
         self.requested = False
-        for number in STOP_SIGNALS:
+        for number in END_SIGNALS:
             signal.signal(number, self._on_signal)
-        signal.pthread_sigmask(
-            signal.SIG_UNBLOCK, STOP_SIGNALS
-        )  # the supervisor starts the process with SIGINT blocked
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, END_SIGNALS)  # the supervisor has started it with SIGINT blocked
 
     def finish(self) -> None:
         """Ignores further signals: Python takes its handlers away at its end, and would be killed while it ends."""
-        for number in STOP_SIGNALS:
+        for number in END_SIGNALS:
             signal.signal(number, signal.SIG_IGN)
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
@@ -77,17 +74,17 @@ def run_together(make: Callable[[], list[GuardedNode]], args: Sequence[str] | No
     except EndedEarly:
         request.finish()
         try_shutdown()
-        return 0
+        return DONE
     except (ArgumentError, FileError, ParameterError, FileNotFoundError, ParameterException) as error:
         return _refuse(error)
-    code = 1
+    code = FAILED
     loop = _NodeLoop(nodes, request)
     gc.collect()
     gc.freeze()  # start-up objects need not be collected: shorter pauses
     try:
-        code = int(not (loop.run() and loop.end()))
+        code = DONE if loop.run() and loop.end() else FAILED
     except ExternalShutdownException:
-        code = 0
+        code = DONE
     finally:
         request.finish()
         loop.close()
@@ -98,7 +95,7 @@ def run_together(make: Callable[[], list[GuardedNode]], args: Sequence[str] | No
 def _refuse(error: Exception) -> int:
     print(" ".join(str(error).split()), file=sys.stderr, flush=True)
     try_shutdown()
-    return 2
+    return INVALID_INPUT
 
 
 class _NodeLoop:

@@ -11,7 +11,6 @@ from hexapod_control.bringup.node_graph import GRAPHS, NodeSpec
 from hexapod_control.bringup.restart_plan import (
     DELAYS_S,
     GRACE_PERIOD_S,
-    INVALID_INPUT,
     PERIOD_S,
     RULES,
     RestartPlan,
@@ -19,6 +18,7 @@ from hexapod_control.bringup.restart_plan import (
     restart_spec,
 )
 from hexapod_control.bringup.shared_process import EXECUTABLES
+from hexapod_control.config.errors import INVALID_INPUT
 
 NODES = sorted({row.executable for rows in GRAPHS.values() for row in rows})
 KILLED = -9

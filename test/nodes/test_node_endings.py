@@ -12,12 +12,12 @@ from support.phantomx import robot, standing_joints
 from support.real_time.ros_bench import DOWN, LATE, RAMP, STEP, walking
 from support.real_time.teleop_bench import L1, Pad, Robot, connected, speeds, teleop
 
+from hexapod_control.config.errors import END_SIGNALS
 from hexapod_control.core.planner.tick_plan import RobotState
 from hexapod_control.nodes.announcements import graph_presence
 from hexapod_control.nodes.gait_planner.gait_planner import MAX_STOP_S
 from hexapod_control.nodes.servo_driver.servo_driver import TARGET_SILENCE_S
 from hexapod_control.ros import messages
-from hexapod_control.ros.node_process import STOP_SIGNALS
 from hexapod_control.ros.qos import LATCHED
 from hexapod_control.ros.row_messages import FootLayout, JointLayout
 
@@ -134,7 +134,7 @@ def test_a_teleop_ends_with_a_zero_and_a_held_dead_man_drives_no_more(bench):
 @pytest.fixture
 def handlers():
     """Restores the handlers of the signals that end a program."""
-    before = {number: signal.getsignal(number) for number in STOP_SIGNALS}
+    before = {number: signal.getsignal(number) for number in END_SIGNALS}
     yield
     for number, handler in before.items():
         signal.signal(number, handler)

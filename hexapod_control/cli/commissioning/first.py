@@ -12,6 +12,7 @@ from hexapod_control.cli.input_error import InputError
 from hexapod_control.cli.servos import bus_access
 from hexapod_control.cli.servos.interruption import Interrupted, interruptions
 from hexapod_control.cli.servos.terminal_dialog import TerminalDialog
+from hexapod_control.config.errors import FAILED
 from hexapod_control.config.robots.robot_file import RobotFile, load
 from hexapod_control.config.section_writer import own_file
 from hexapod_control.config.shipped_files import use_venv_prefix
@@ -28,7 +29,6 @@ from hexapod_control.servos.commissioning.stages import BY_KEY, StageMachine, re
 from hexapod_control.servos.line_search.line_sweep import LineFinding, sweep
 from hexapod_control.servos.settings.servo_section import ServoSettings
 
-UNFINISHED = 1  # exit code
 HINT = "Ctrl-C ends it, with the torque off; answers are saved after each question."
 
 
@@ -95,7 +95,7 @@ class Evening:
             with contextlib.suppress(OSError):  # the terminal may be gone
                 print(f"\n{text}", flush=True)
             end(text, "", "")
-            return stop.exit_code if isinstance(stop, Interrupted) else UNFINISHED
+            return stop.exit_code if isinstance(stop, Interrupted) else FAILED
         self._finish(end)
         return 0
 

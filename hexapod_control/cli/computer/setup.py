@@ -15,9 +15,9 @@ from hexapod_control.bringup.installation.change_record import RECORD, apply, un
 from hexapod_control.bringup.installation.setup_facts import SetupFacts, StepFinding, StepState, gather
 from hexapod_control.bringup.installation.setup_steps import STEPS, SetupStep, unsupported
 from hexapod_control.bringup.installation.system_root import SystemRoot
+from hexapod_control.config.errors import DONE, FAILED, INTERRUPTED
 from hexapod_control.config.shipped_files import share
 
-ALL_RIGHT, NOT_ALL_RIGHT, INTERRUPTED = 0, 1, 130  # exit codes
 FINE = (StepState.RIGHT, StepState.NOT_NEEDED)
 
 
@@ -75,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
         )
         return INTERRUPTED
     all_fine = all(step.find(facts).state in FINE for step in STEPS)
-    return ALL_RIGHT if all_fine and not refusal else NOT_ALL_RIGHT
+    return DONE if all_fine and not refusal else FAILED
 
 
 def _own_workspace(root: SystemRoot) -> str:
@@ -144,7 +144,7 @@ def _undo(root: SystemRoot) -> int:
             kept += 1
             print(*(f"  {line}" for line in edit.lines()), sep="\n")
     print(f"the record has {kept} changes left" if kept else "all recorded changes are undone; restart the computer")
-    return NOT_ALL_RIGHT if kept else ALL_RIGHT
+    return FAILED if kept else DONE
 
 
 def _need_root(root: SystemRoot) -> None:

@@ -10,6 +10,7 @@ from hexapod_control.bringup.process_supervisor import end_with_parent, stop_req
 from hexapod_control.cli.bounded_options import add_robot
 from hexapod_control.cli.input_error import InputError
 from hexapod_control.clients.motion_progress import MotionProgress, ProgressBar
+from hexapod_control.config.errors import DONE, FAILED, INVALID_INPUT
 from hexapod_control.config.motions.motion_library import known_motions, load_motion, request
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.core.motions.motion_rehearsal import MotionRehearsal
@@ -18,7 +19,6 @@ from hexapod_control.core.robot import Robot
 
 DISCOVERY_S = 5.0  # for the discovery of the robot
 BEGIN_S = 5.0  # for an idle robot to begin the motion
-OK, FAILED, BAD_INPUT = 0, 1, 2
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
 def _list(robot: Robot) -> int:
     for name in known_motions():
         print(f"{name:20s} {load_motion(name, robot).description}")
-    return OK
+    return DONE
 
 
 def _check(text: str, robot: Robot) -> int:
@@ -64,9 +64,9 @@ def _check(text: str, robot: Robot) -> int:
         found = MotionRehearsal(robot, motion).finish()
     except MotionError as error:
         print(error, file=sys.stderr)
-        return BAD_INPUT
+        return INVALID_INPUT
     print(f"{motion.name}: {found.duration:.1f} s on {robot.name}, the rehearsal found no error")
-    return OK
+    return DONE
 
 
 def _stop(namespace: str) -> int:
@@ -76,7 +76,7 @@ def _stop(namespace: str) -> int:
         if not client.wait_for_robot(DISCOVERY_S):
             return _fail("no robot subscribes to the topic motion: is one running? e.g. hexapod sim")
         client.request("")
-    return OK
+    return DONE
 
 
 def _play(text: str, namespace: str) -> int:
@@ -102,7 +102,7 @@ def _play(text: str, namespace: str) -> int:
     if progress.failure:
         return _fail(progress.failure)
     print(f"{progress.name}: done")
-    return OK
+    return DONE
 
 
 def _fail(message: str) -> int:

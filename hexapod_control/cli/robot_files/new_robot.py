@@ -10,6 +10,7 @@ from pathlib import Path
 from hexapod_control.cli.bounded_options import output_file
 from hexapod_control.cli.input_error import InputError
 from hexapod_control.cli.robot_files import check
+from hexapod_control.config.errors import FAILED, INTERRUPTED
 from hexapod_control.config.robots.draft.questions.answered_robot import NOTES
 from hexapod_control.config.robots.draft.questions.answers_file import answers_path, read_answers, write_answers
 from hexapod_control.config.robots.draft.questions.canvas import WIDTH
@@ -22,7 +23,6 @@ from hexapod_control.config.robots.draft.views import views_svg
 from hexapod_control.config.robots.robot_file import load
 
 BACK, UNDO, QUIT = "back", "undo", "quit"
-ABANDONED, INTERRUPTED = 1, 130  # exit codes
 MANY_CHOICES = 9  # more are not listed
 SUFFIXES = (".yaml", ".yml")
 
@@ -73,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
         interrupted = isinstance(end, KeyboardInterrupt)
         answers = f"; the answers are in {kept}" if kept.exists() else ""
         print(f"\nnot finished{answers}: run the same command again to continue", flush=True)
-        return INTERRUPTED if interrupted else ABANDONED
+        return INTERRUPTED if interrupted else FAILED
 
 
 def _ask_on_page(interview: Interview, args: argparse.Namespace) -> int:

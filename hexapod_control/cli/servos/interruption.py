@@ -7,28 +7,28 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # Ctrl-C, kill, a lost terminal
+from hexapod_control.config.errors import END_SIGNALS, signal_exit_code
 
 
 class Interrupted(KeyboardInterrupt):
-    """A signal asked the program to end; `exit_code` is 128 + its number."""
+    """A signal asked the program to end; `exit_code` tells which."""
 
     def __init__(self, number: int) -> None:
         """`number` of the signal."""
         super().__init__(signal.strsignal(number))
-        self.exit_code = 128 + number
+        self.exit_code = signal_exit_code(number)
 
 
 @contextmanager
 def interruptions() -> Iterator[None]:
-    """The first of the signals raises Interrupted; further ones are ignored while the torque is released."""
+    """The first of END_SIGNALS raises Interrupted; further ones are ignored while the torque is released."""
 
     def interrupt(number: int, frame: FrameType | None) -> None:
-        for each in SIGNALS:
+        for each in END_SIGNALS:
             signal.signal(each, signal.SIG_IGN)
         raise Interrupted(number)
 
-    previous = {number: signal.signal(number, interrupt) for number in SIGNALS}
+    previous = {number: signal.signal(number, interrupt) for number in END_SIGNALS}
     try:
         yield
     finally:

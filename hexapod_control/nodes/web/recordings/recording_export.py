@@ -19,7 +19,7 @@ import numpy as np
 
 from hexapod_control.bags.bag_file import Bag, BagError, open_bag
 from hexapod_control.bags.bag_samples import Sample, samples
-from hexapod_control.config.errors import FileError
+from hexapod_control.config.errors import DONE, INVALID_INPUT, FileError
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.robots.urdf_import.joint_mapping import JointMapping, load_mapping
 from hexapod_control.core.kinematics.arrays import Array
@@ -117,8 +117,8 @@ def main() -> int:
                 write_replay(bag, robot, load_mapping(mapping_path, robot), sys.stdout)
     except (BagError, FileError) as error:
         print(" ".join(str(error).split()), file=sys.stderr)
-        return 2
-    return 0
+        return INVALID_INPUT
+    return DONE
 
 
 if __name__ == "__main__":
