@@ -12,6 +12,8 @@ from hexapod_control.clients.robot_client import RobotClient
 
 POLL_S = 0.02
 SERVICE_TIMEOUT_S = 3.0
+DISCOVERY_S = 5.0  # time limit for the discovery of a running robot
+POSTURE_S = 20.0  # time limit for standing up, for sitting down, and for coming to rest
 
 
 class EndRequested(Exception):  # noqa: N818 - no error: the user wants to end
@@ -20,6 +22,11 @@ class EndRequested(Exception):  # noqa: N818 - no error: the user wants to end
 
 class RobotError(RuntimeError):
     """The robot did not do what was requested; the message is for the user."""
+
+
+def drive_limit(planned: float) -> float:
+    """Time limit [s] of a drive that is `planned` to take so long [s]: a busy machine may be four times slower."""
+    return 4.0 * planned + 5.0
 
 
 def wait_until(condition: Callable[[], bool], seconds: float, spin: Callable[[float], None]) -> bool:

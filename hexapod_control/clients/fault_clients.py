@@ -8,12 +8,12 @@ from diagnostic_msgs.msg import DiagnosticArray
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
-from hexapod_control.clients.bounded_wait import RobotError, wait_until
+from hexapod_control.clients.bounded_wait import DISCOVERY_S, RobotError, wait_until
 from hexapod_control.ros.client_node import ClientNode
 from hexapod_control.ros.qos import COMMAND, EVENTS, LATCHED
 
 TOPICS = {"lost": "lose_leg", "back": "return_leg"}  # by request
-DISCOVERY_S = 5.0  # for the discovery of the robot
+ANSWER_S = 5.0  # for the robot to answer
 CHANGE_S = 20.0  # for the robot to come to rest and to fold or unfold a leg
 
 
@@ -65,13 +65,13 @@ class RecoveryClient(ClientNode):
         super().__init__("recovery", namespace)
         self._client = self._node.create_client(Trigger, "recover")
 
-    def recover(self, seconds: float) -> str:
-        """Returns the robot's answer, within `seconds` [s]. Raises RobotError if it refuses or does not answer."""
-        if not wait_until(lambda: bool(self._client.service_is_ready()), seconds, self._spin_once):
+    def recover(self) -> str:
+        """Returns the robot's answer. Raises RobotError if it refuses or does not answer."""
+        if not wait_until(lambda: bool(self._client.service_is_ready()), DISCOVERY_S, self._spin_once):
             raise RobotError("no robot offers the service recover: is one running? e.g. hexapod sim")
         answer = self._client.call_async(Trigger.Request())
-        if not wait_until(answer.done, seconds, self._spin_once):
-            raise RobotError(f"the robot did not answer within {seconds:g} s")
+        if not wait_until(answer.done, ANSWER_S, self._spin_once):
+            raise RobotError(f"the robot did not answer within {ANSWER_S:g} s")
         if not answer.result().success:
             raise RobotError(answer.result().message)
         return str(answer.result().message)
@@ -92,9 +92,9 @@ class DiagnosticsListener(ClientNode):
                 values = {pair.key: pair.value for pair in status.values}
                 self._nodes[status.name] = {"level": status.level[0], "message": status.message, "values": values}
 
-    def listen(self, seconds: float, discovery: float) -> dict[str, dict[str, Any]]:
-        """Returns the newest status of every node, `seconds` [s] after the first one; waits `discovery` [s] for it."""
-        wait_until(lambda: bool(self._nodes), discovery, self._spin_once)
+    def listen(self, seconds: float) -> dict[str, dict[str, Any]]:
+        """Returns the newest status of every node, `seconds` [s] after the first one; empty without one."""
+        wait_until(lambda: bool(self._nodes), DISCOVERY_S, self._spin_once)
         if self._nodes:
             wait_until(lambda: False, seconds, self._spin_once)
         return self._nodes

@@ -9,7 +9,7 @@ from rclpy.duration import Duration
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
-from hexapod_control.clients.bounded_wait import wait_until
+from hexapod_control.clients.bounded_wait import DISCOVERY_S, wait_until
 from hexapod_control.core.motions.motion_state import MotionState
 from hexapod_control.ros.client_node import ClientNode
 from hexapod_control.ros.qos import COMMAND, LATCHED_HISTORY
@@ -44,12 +44,12 @@ class MotionClient(ClientNode):
         while (left := deadline - time.monotonic()) > 0.0:
             self._executor.spin_once(timeout_sec=left)
 
-    def wait_for_robot(self, seconds: float) -> bool:
-        """Waits at most `seconds` [s] for a robot whose `motion_state` no longer shows the end of an earlier motion.
+    def wait_for_robot(self) -> bool:
+        """Waits at most DISCOVERY_S for a robot whose `motion_state` no longer shows the end of an earlier motion.
 
         Returns True if there is one.
         """
-        return wait_until(self._robot_is_ready, seconds, self.spin)
+        return wait_until(self._robot_is_ready, DISCOVERY_S, self.spin)
 
     def _robot_is_ready(self) -> bool:
         available = self._motion.get_subscription_count() > 0 and self._cancel.service_is_ready()

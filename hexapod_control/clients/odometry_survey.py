@@ -14,7 +14,7 @@ from rclpy.parameter_client import AsyncParameterClient
 from rclpy.task import Future
 
 from hexapod_control.bringup.process_supervisor import StopSignal, stop_requests
-from hexapod_control.clients.bounded_wait import BoundedWait, EndRequested, RobotError
+from hexapod_control.clients.bounded_wait import POSTURE_S, BoundedWait, EndRequested, RobotError, drive_limit
 from hexapod_control.clients.connection_options import ConnectionOptions
 from hexapod_control.clients.robot_client import RobotClient
 from hexapod_control.config.errors import RobotFileError
@@ -24,8 +24,7 @@ from hexapod_control.core.kinematics.se2 import ZERO, Pose, Twist, wrap
 from hexapod_control.ros import messages
 from hexapod_control.ros.qos import EVENTS
 
-READY_S, POSTURE_S = 20.0, 20.0
-SLOWDOWN = 4.0  # a drive may take this many times its planned duration
+READY_S = 20.0  # time limit for all topics and services to be available
 REST_TIME_S = 0.5  # for which odom must not change before the robot counts as at rest
 MAX_SPEED, MAX_YAW_RATE = 0.08, 0.4  # [m/s], [rad/s]
 SPEED_SHARE = 0.6  # of the maximum speed of the robot, at most
@@ -107,9 +106,8 @@ class OdometrySurvey:
         robot.twist = twist
         robot.send()
         try:
-            self._wait.until_robot(
-                lambda: travelled()[axis] >= goal, SLOWDOWN * goal / max(map(abs, twist)) + 5.0, "get that far"
-            )
+            limit = drive_limit(goal / max(map(abs, twist)))
+            self._wait.until_robot(lambda: travelled()[axis] >= goal, limit, "get that far")
         finally:
             robot.twist = ZERO
             robot.send()

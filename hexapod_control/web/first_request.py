@@ -9,6 +9,8 @@ from collections.abc import Awaitable, Callable, Iterable
 
 from aiohttp import web
 
+MAX_REQUEST_TIME_S = 5.0  # time limit for a complete request; then the connection is closed
+
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 

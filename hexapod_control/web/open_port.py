@@ -8,6 +8,7 @@ from typing import Any
 from aiohttp import web
 
 MAX_PORT = 65535
+MAX_CLOSE_TIME_S = 3.0  # time limit for the thread of a server to end
 PORTS_TRIED = 20  # the requested port and those after it
 
 

@@ -18,8 +18,8 @@ from aiohttp import WSCloseCode, WSMsgType, web
 from aiohttp.http import HttpProcessingError
 
 from hexapod_control.web import protocol
-from hexapod_control.web.first_request import FirstRequestTimer
-from hexapod_control.web.open_port import open_port
+from hexapod_control.web.first_request import MAX_REQUEST_TIME_S, FirstRequestTimer
+from hexapod_control.web.open_port import MAX_CLOSE_TIME_S, open_port
 from hexapod_control.web.page_files import DownloadFiles, PageFiles, pages, refuse
 from hexapod_control.web.protocol import RefusedMessageError
 from hexapod_control.web.send_queue import SendQueue
@@ -31,8 +31,6 @@ StateSource = Callable[[], Mapping[str, Any] | None]
 HEARTBEAT_S = 2.0  # ping after this silence of a client; disconnect if there is no reply within half of it
 TICK_S = 0.2
 MAX_START_TIME_S = 5.0  # time limit for the socket to open
-MAX_CLOSE_TIME_S = 3.0
-MAX_REQUEST_TIME_S = 5.0  # time limit for a complete request; then the connection is closed
 MAX_BODY_TIME_S = 1.0  # time limit for a request body, which the page never sends
 
 

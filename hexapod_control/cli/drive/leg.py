@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 
-OK, FAILED = 0, 1
+from hexapod_control.config.errors import DONE, FAILED
+
 OUTCOMES = {"lost": "folded away", "back": "unfolded"}  # by request
 
 
@@ -32,4 +33,4 @@ def run(args: argparse.Namespace) -> int:
             print(f"hexapod: leg: {error}", file=sys.stderr)
             return FAILED
     print(f"{args.leg}: {OUTCOMES[args.what]}")
-    return OK
+    return DONE

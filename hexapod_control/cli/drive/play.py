@@ -17,7 +17,6 @@ from hexapod_control.core.motions.motion_rehearsal import MotionRehearsal
 from hexapod_control.core.motions.motion_steps import MotionError
 from hexapod_control.core.robot import Robot
 
-DISCOVERY_S = 5.0  # for the discovery of the robot
 BEGIN_S = 5.0  # for an idle robot to begin the motion
 
 
@@ -73,7 +72,7 @@ def _stop(namespace: str) -> int:
     from hexapod_control.clients.motion_client import MotionClient
 
     with MotionClient(namespace) as client:
-        if not client.wait_for_robot(DISCOVERY_S):
+        if not client.wait_for_robot():
             return _fail("no robot subscribes to the topic motion: is one running? e.g. hexapod sim")
         client.request("")
     return DONE
@@ -86,7 +85,7 @@ def _play(text: str, namespace: str) -> int:
     from hexapod_control.clients.motion_client import MotionClient
 
     with stop_requests() as stop, MotionClient(namespace) as client, ProgressBar(sys.stderr) as bar:
-        if not client.wait_for_robot(DISCOVERY_S):
+        if not client.wait_for_robot():
             return _fail("no robot subscribes to the topic motion: is one running? e.g. hexapod sim")
         progress = MotionProgress(names, BEGIN_S)
         client.follow(progress.update)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-OK, FAILED = 0, 1
-ANSWER_S = 5.0  # for discovery and response of the robot
+from hexapod_control.config.errors import DONE, FAILED
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -21,8 +20,8 @@ def run(args: argparse.Namespace) -> int:
 
     with RecoveryClient(args.namespace) as client:
         try:
-            print(client.recover(ANSWER_S))
+            print(client.recover())
         except RobotError as error:
             print(f"hexapod: recover: {error}", file=sys.stderr)
             return FAILED
-    return OK
+    return DONE

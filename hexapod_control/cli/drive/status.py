@@ -8,9 +8,9 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-OK, FAILED = 0, 1
+from hexapod_control.config.errors import DONE, FAILED
+
 LISTENING_S = 2.5  # every node reports once a second
-DISCOVERY_S = 5.0
 LEVELS = ("ok", "warning", "ERROR", "stale")
 HEALTH = (  # keys shown in addition to the level of every node, in this order
     "state",
@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
         print(json.dumps(nodes, indent=2))
     else:
         print("\n".join(lines(nodes)))
-    return FAILED if any(node["level"] >= LEVELS.index("ERROR") for node in nodes.values()) else OK
+    return FAILED if any(node["level"] >= LEVELS.index("ERROR") for node in nodes.values()) else DONE
 
 
 def lines(nodes: Mapping[str, Mapping[str, Any]]) -> list[str]:
@@ -58,4 +58,4 @@ def _received(namespace: str) -> dict[str, dict[str, Any]]:
     from hexapod_control.clients.fault_clients import DiagnosticsListener
 
     with DiagnosticsListener(namespace) as listener:
-        return listener.listen(LISTENING_S, DISCOVERY_S)
+        return listener.listen(LISTENING_S)

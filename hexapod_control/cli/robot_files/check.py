@@ -10,13 +10,13 @@ from typing import TextIO
 
 from hexapod_control.cli.bounded_options import number, output_file
 from hexapod_control.cli.input_error import InputError
+from hexapod_control.config.errors import DONE, FAILED
 from hexapod_control.config.robots.robot_file import implausible, load
 from hexapod_control.evaluation.robot_check.remark import Remark, Seriousness
 from hexapod_control.evaluation.robot_check.subject import USUAL_BATTERY_WH, Subject
 from hexapod_control.servos.settings.io_section import io_settings
 from hexapod_control.servos.settings.servo_section import servo_settings
 
-SOUND, DOUBTFUL = 0, 1  # exit codes
 MAX_PAYLOAD_KG = 100.0
 BATTERY_WH = (0.1, 10000.0)
 
@@ -69,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
             _write_report(args.report, subject, found)
     if args.json:
         print(json.dumps({"robot": file.robot.name, "payload": args.payload, "remarks": list(map(_plain, found))}))
-    return DOUBTFUL if any(remark.seriousness >= Seriousness.PROBLEM for remark in found) else SOUND
+    return FAILED if any(remark.seriousness >= Seriousness.PROBLEM for remark in found) else DONE
 
 
 def _write_report(path: Path, subject: Subject, found: list[Remark]) -> None:

@@ -8,6 +8,7 @@ from functools import partial
 
 from hexapod_control.cli.bounded_options import HasArguments, add_everywhere
 from hexapod_control.cli.input_error import InputError
+from hexapod_control.config.errors import DONE, FAILED
 from hexapod_control.config.robots.robot_file import RobotFile, load
 from hexapod_control.servos.bus.bus_interface import BusError, PortGoneError
 from hexapod_control.servos.i2c.foot_switches import SWITCH_CHIPS
@@ -24,8 +25,6 @@ from hexapod_control.servos.settings.io_section import (
     io_settings,
 )
 from hexapod_control.servos.settings.servo_section import servo_settings
-
-FOUND, MISSING = 0, 1  # exit codes
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -57,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
         raise InputError(str(error)) from None
     for line in report(bus, found, wanted, wrong):
         print(line)
-    return MISSING if wrong or set(wanted) - set(found) else FOUND
+    return FAILED if wrong or set(wanted) - set(found) else DONE
 
 
 def expected(file: RobotFile, bus: str) -> dict[int, str]:

@@ -12,6 +12,7 @@ from hexapod_control.cli.servos import bus_access
 from hexapod_control.cli.servos.interruption import interruptions
 from hexapod_control.cli.servos.servo_action import ServoAction
 from hexapod_control.cli.servos.terminal_dialog import TerminalDialog
+from hexapod_control.config.errors import DONE, FAILED
 from hexapod_control.config.robots.draft.questions.drawings import drawing
 from hexapod_control.config.robots.robot_file import RobotFile
 from hexapod_control.config.section_writer import own_file
@@ -28,7 +29,6 @@ from hexapod_control.servos.protocol_registry import PROTOCOLS, refused, scale
 from hexapod_control.servos.settings.save_servo_section import save
 from hexapod_control.servos.settings.servo_section import LOOPBACK, ServoSettings, servo_settings
 
-FOUND, NOTHING = 0, 1  # exit codes
 MAX_SWEEP_S = 30  # approximate, shown to the user
 
 
@@ -87,7 +87,7 @@ def sweep_port(args: argparse.Namespace, file: RobotFile) -> int:
     elif usable:
         best = max(usable, key=lambda finding: len(finding.servos))
         print(f"next: hexapod servos --protocol {best.protocol} --baud {best.baud} --port {path} scan")
-    return FOUND if found else NOTHING
+    return DONE if found else FAILED
 
 
 def _limits(args: argparse.Namespace) -> ScanLimits:
@@ -146,7 +146,7 @@ def scan(action: ServoAction) -> int:
         )
     print("; ".join(parts))
     bus_access.check_models(bus, models)
-    return NOTHING if absent else FOUND
+    return FAILED if absent else DONE
 
 
 def set_id(action: ServoAction) -> int:
@@ -166,7 +166,7 @@ def set_id(action: ServoAction) -> int:
     bus_access.check_models(action.bus, models)
     bus.set_id(old, new)
     print(f"{models[old]}: id changed from {old} to {new} and stored in the servo")
-    return FOUND
+    return DONE
 
 
 def _assign(action: ServoAction, bus: bus_access.FoundServos) -> int:
@@ -181,9 +181,9 @@ def _assign(action: ServoAction, bus: bus_access.FoundServos) -> int:
         ).run()
     except Abandoned:
         print("\nthe ids so far are stored in the servos: run the same command again to continue")
-        return NOTHING
+        return FAILED
     print("next: hexapod calibrate, with the same options")
-    return FOUND
+    return DONE
 
 
 def identify(action: ServoAction) -> int:
@@ -199,25 +199,25 @@ def identify(action: ServoAction) -> int:
         with interruptions():
             identify_joints.identify(work, action.args.id)
     except Abandoned:
-        return NOTHING
+        return FAILED
     finally:
         hands.relax()
     changed = [b for a, b in zip(settings.joints, work.joints, strict=True) if a != b]
     if not changed:
         print("no change from the robot file")
-        return FOUND
+        return DONE
     for joint in changed:
         print(f"{joint.short_name}: servo {joint.id}, direction {joint.direction:+d}")
     path = own_file(action.args.robot)
     if not work.agrees(f"save into {path}?", True):
-        return NOTHING
+        return FAILED
     return _saved(file, dataclasses.replace(settings, joints=tuple(work.joints)))
 
 
 def _saved(file: RobotFile, settings: ServoSettings) -> int:
     backup: Path = save(file, settings, scale(settings.protocol, settings.options))
     print(f"saved; backup of the old file: {backup.name}")
-    return FOUND
+    return DONE
 
 
 def _show(robot: Robot) -> None:

@@ -7,7 +7,7 @@ from typing import NoReturn
 
 from hexapod_control.bringup.process_supervisor import StopSignal, Supervisor
 from hexapod_control.cli.sim.scripted_drive import DriveSegment, DriveSpan
-from hexapod_control.clients.bounded_wait import BoundedWait, EndRequested
+from hexapod_control.clients.bounded_wait import POSTURE_S, BoundedWait, EndRequested, drive_limit
 from hexapod_control.clients.keyboard_pilot import KeyboardPilot
 from hexapod_control.clients.robot_client import SimulationClient
 from hexapod_control.clients.terminal import Terminal, TerminalClosed
@@ -15,8 +15,6 @@ from hexapod_control.core.kinematics.se2 import ZERO, Twist
 
 READY_S = 30.0  # time limit for all nodes to respond after their start
 ALONE_S = 5.0  # time limit for the nodes of another robot in the same namespace to be gone
-POSTURE_S = 20.0  # time limit for standing up, and for sitting down from a walk
-SLOWDOWN = 4.0  # a segment may take this many times its planned duration on a busy machine
 MIN_SPAN_S = 2.0  # shortest steady drive by keyboard that gets a line in the table
 
 
@@ -59,7 +57,7 @@ class SimulationSession:
         start = truth.last.time
         self.robot.twist = segment.twist
         self.robot.send()
-        limit = SLOWDOWN * seconds + 5.0
+        limit = drive_limit(seconds)
         self._wait.until_robot(lambda: truth.last.time >= start + seconds, limit, f"get through {segment.name}")
         self.spans.append(DriveSpan(segment, start, truth.last.time))
 

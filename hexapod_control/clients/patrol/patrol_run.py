@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from hexapod_control.bringup.process_supervisor import StopSignal
-from hexapod_control.clients.bounded_wait import BoundedWait, EndRequested, RobotError
+from hexapod_control.clients.bounded_wait import POSTURE_S, BoundedWait, EndRequested, RobotError
 from hexapod_control.clients.patrol.patrol_client import PatrolClient
 from hexapod_control.clients.patrol.patrol_map import PatrolResult
 from hexapod_control.clients.robot_client import COMMAND_PERIOD_S
@@ -24,7 +24,6 @@ from hexapod_control.core.steering.path_following import (
 )
 
 READY_S = 20.0  # time limit for all topics and services to be available
-POSTURE_S = 20.0  # time limit for standing up
 STATUS_PERIOD_S = 0.5  # between two lines of progress
 PATH_STEP_M = 0.02  # between two points of the path in the map
 

@@ -14,8 +14,8 @@ from typing import Any
 from aiohttp import web
 
 from hexapod_control.web import page_address
-from hexapod_control.web.first_request import FirstRequestTimer
-from hexapod_control.web.open_port import open_port
+from hexapod_control.web.first_request import MAX_REQUEST_TIME_S, FirstRequestTimer
+from hexapod_control.web.open_port import MAX_CLOSE_TIME_S, open_port
 from hexapod_control.web.page_files import HEADERS, PageFiles, refuse, with_shared
 from hexapod_control.web.protocol import RefusedMessageError
 from hexapod_control.web.sessions.access_control import HostPolicy, TokenAuthority
@@ -23,8 +23,6 @@ from hexapod_control.web.sessions.access_control import HostPolicy, TokenAuthori
 PAGES = Path(__file__).parent / "pages"
 PORT = 8780  # or the next free one
 MAX_REQUEST_BYTES = 4096
-MAX_REQUEST_TIME_S = 5.0  # for a complete first request
-MAX_CLOSE_TIME_S = 3.0
 WATCH_PERIOD_S = 1.0
 SCHEME = "Bearer "
 KEY = "Hexapod-Key"  # header of a reply: the key that admits this client from then on
