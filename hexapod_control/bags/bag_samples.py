@@ -20,10 +20,15 @@ def _twist(prefix: str, twist: Any) -> Sample:
     }
 
 
+def planar_pose(message: Any) -> tuple[float, float, float]:
+    """Position (x, y) [m] and yaw [rad] of a geometry_msgs/Pose."""
+    place, turn = message.position, message.orientation
+    return place.x, place.y, quaternion_angles(turn.x, turn.y, turn.z, turn.w)[2]
+
+
 def _pose(message: Any) -> Sample:
-    place, turn = message.pose.pose.position, message.pose.pose.orientation
-    yaw = quaternion_angles(turn.x, turn.y, turn.z, turn.w)[2]
-    return {"x [m]": place.x, "y [m]": place.y, "yaw [rad]": yaw, **_twist("achieved", message.twist.twist)}
+    x, y, yaw = planar_pose(message.pose.pose)
+    return {"x [m]": x, "y [m]": y, "yaw [rad]": yaw, **_twist("achieved", message.twist.twist)}
 
 
 def _tilt(message: Any) -> Sample:

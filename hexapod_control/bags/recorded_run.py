@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hexapod_control.bags.bag_file import Bag, BagError, open_bag
-from hexapod_control.core.kinematics.body_pose import quaternion_angles
+from hexapod_control.bags.bag_samples import planar_pose
 
 Samples = NDArray[np.float64]  # of one signal over time
 
@@ -85,9 +85,7 @@ def _twist(message: Any) -> list[float]:
 
 
 def _pose(message: Any) -> list[float]:
-    place, turn = message.pose.pose.position, message.pose.pose.orientation
-    yaw = quaternion_angles(turn.x, turn.y, turn.z, turn.w)[2]
-    return [place.x, place.y, yaw]
+    return list(planar_pose(message.pose.pose))
 
 
 def _from_zero(path: Samples) -> Samples:

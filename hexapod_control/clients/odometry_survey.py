@@ -54,8 +54,7 @@ class SurveyClient(RobotClient):
         self._node.create_subscription(Odometry, "odom", self._take, EVENTS)
 
     def _take(self, message: Odometry) -> None:
-        place = message.pose.pose
-        pose = Pose(place.position.x, place.position.y, messages.roll_pitch_yaw(place.orientation)[2])
+        pose = messages.planar_pose(message.pose.pose)
         self.turned += wrap(pose.yaw - self.pose.yaw) if self.pose else 0.0
         self.pose = pose
 

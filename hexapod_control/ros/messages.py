@@ -24,7 +24,7 @@ from std_msgs.msg import Float64, String
 
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.body_pose import BodyPose, quaternion_angles
-from hexapod_control.core.kinematics.se2 import Twist
+from hexapod_control.core.kinematics.se2 import Pose, Twist
 from hexapod_control.core.robot import Vector
 from hexapod_control.core.steering.obstacle_avoidance import Scan
 from hexapod_control.ros.row_messages import MessageError, xyz
@@ -116,6 +116,11 @@ def roll_pitch_yaw(message: Quaternion) -> Vector:
     if not abs(norm - 1.0) <= MAX_NORM_ERROR:
         raise MessageError(f"orientation ({x:g}, {y:g}, {z:g}, {w:g}) has norm {norm:g}; send 1 (w = 1 is level)")
     return quaternion_angles(x / norm, y / norm, z / norm, w / norm)
+
+
+def planar_pose(message: PoseMessage) -> Pose:
+    """Position (x, y) and yaw of geometry_msgs/Pose, for instance of an odometry. Raises MessageError."""
+    return Pose(message.position.x, message.position.y, roll_pitch_yaw(message.orientation)[2])
 
 
 def body_pose(message: PoseMessage) -> BodyPose:

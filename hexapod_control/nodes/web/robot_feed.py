@@ -12,15 +12,16 @@ from dataclasses import replace
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray
-from geometry_msgs.msg import Pose, TwistStamped
+from geometry_msgs.msg import Pose as PoseMessage
 from geometry_msgs.msg import Twist as TwistMessage
+from geometry_msgs.msg import TwistStamped
 from nav_msgs.msg import Odometry
 from sensor_msgs.msg import BatteryState, JointState, MultiDOFJointState
 from std_msgs.msg import Bool, Float64, String
 from visualization_msgs.msg import MarkerArray
 
 from hexapod_control.config.robots.urdf_import.joint_mapping import JointMapping
-from hexapod_control.core.kinematics.se2 import ZERO, Twist
+from hexapod_control.core.kinematics.se2 import ZERO, Pose, Twist
 from hexapod_control.core.motions.motion_state import END_PHASES, REFUSED, MotionState
 from hexapod_control.core.names import joint_names
 from hexapod_control.core.robot import Robot
@@ -100,7 +101,7 @@ class RobotFeed:
             node.create_subscription(String, topic, self._keeper(topic), LATCHED)
         node.create_subscription(String, "motion_state", self._take_motion, LATCHED)
         node.create_subscription(TwistMessage, "velocity_limits", self._take_limits, LATCHED)
-        node.create_subscription(Pose, "body_pose_achieved", self._take_pose, LATCHED)
+        node.create_subscription(PoseMessage, "body_pose_achieved", self._take_pose, LATCHED)
         node.create_subscription(Bool, "armed", self._take_torque, LATCHED)
         node.create_subscription(MarkerArray, "terrain", self._take_terrain, LATCHED)
         node.create_subscription(DiagnosticArray, "/diagnostics", self._take_diagnostics, DIAGNOSTICS_DEPTH)
@@ -133,7 +134,7 @@ class RobotFeed:
     def _take_limits(self, message: TwistMessage) -> None:
         self.limits = messages.twist(message)
 
-    def _take_pose(self, message: Pose) -> None:
+    def _take_pose(self, message: PoseMessage) -> None:
         self._pose = [round(value, 4) for value in messages.body_pose(message)]
 
     def _take_diagnostics(self, message: DiagnosticArray) -> None:
@@ -237,11 +238,9 @@ class RobotFeed:
         }
 
 
-def _planar(message: Odometry) -> tuple[tuple[float, float, float], Twist]:
-    """Position [m] and heading [rad], and the velocity of the body."""
-    pose = message.pose.pose
-    yaw = messages.roll_pitch_yaw(pose.orientation)[2]
-    return (pose.position.x, pose.position.y, yaw), messages.twist(message.twist.twist)
+def _planar(message: Odometry) -> tuple[Pose, Twist]:
+    """Pose and velocity of the body."""
+    return messages.planar_pose(message.pose.pose), messages.twist(message.twist.twist)
 
 
 def _names(text: str) -> list[str]:
