@@ -45,7 +45,6 @@ class MujocoModel:
     actuator: Indices  # (n, 3) of the servos in ctrl
     base: int  # body
     feet: Indices  # (n,) bodies
-    geom_leg: Indices  # per geom: index of its leg, -1 for the ground and the body
     geom_foot: Indices  # per geom: index of its foot, -1 for everything else
     geom_ground: NDArray[np.bool_]  # per geom: True for the ground
     geom_obstacle: NDArray[np.bool_]  # per geom: True for walls, boxes and pillars
@@ -238,12 +237,9 @@ def _without_own_contacts(spec: mujoco.MjSpec, robot: Robot, poses: Iterable[NDA
 def _index(robot: Robot, settings: WorldSettings, model: mujoco.MjModel) -> MujocoModel:
     names = [[joint_name(leg.name, key) for key in JOINTS] for leg in robot.legs]
     feet = [foot_name(leg.name) for leg in robot.legs]
-    body_leg = np.full(model.nbody, -1)
     body_foot = np.full(model.nbody, -1)
-    for row, leg in enumerate(robot.legs):
-        for part in LINKS:
-            body_leg[model.body(f"{leg.name}_{part}").id] = row
-        body_foot[model.body(feet[row]).id] = row
+    for row, foot in enumerate(feet):
+        body_foot[model.body(foot).id] = row
     obstacle = np.array([model.geom(geom).name.startswith(OBSTACLE_PREFIX) for geom in range(model.ngeom)])
     actuator = np.array([[model.actuator(name).id for name in row] for row in names])
     return MujocoModel(
@@ -255,7 +251,6 @@ def _index(robot: Robot, settings: WorldSettings, model: mujoco.MjModel) -> Mujo
         actuator=actuator,
         base=model.body(BASE).id,
         feet=np.array([model.body(name).id for name in feet]),
-        geom_leg=body_leg[model.geom_bodyid],
         geom_foot=body_foot[model.geom_bodyid],
         geom_ground=(model.geom_bodyid == 0) & ~obstacle,
         geom_obstacle=obstacle,

@@ -42,7 +42,6 @@ class SimulationReading:
     joints: Array  # (n, 3) [rad]
     joint_velocity: Array  # (n, 3) [rad/s]
     joint_torque: Array  # (n, 3) [N m] of the servos
-    saturated: NDArray[np.bool_]  # (n, 3) True for servos at their stall torque
     foot_forces: Array  # (n,) [N] normal contact force
     orientation: Array  # (4,) IMU quaternion, world from base_link
     angular_velocity: Array  # (3,) [rad/s] gyro, in base_link
@@ -184,6 +183,12 @@ class Simulation:
         forces: Array = self.data.sensordata[self._foot_sensors]
         return forces
 
+    @property
+    def saturated(self) -> NDArray[np.bool_]:
+        """Array (n, 3), True for servos at their stall torque."""
+        torque: Array = self.data.actuator_force[self.world.actuator]
+        return np.abs(torque) >= 0.999 * self.world.stall_torque
+
     def inertial(self) -> InertialReading:
         """Returns the present readings of the IMU."""
         w, x, y, z = self._orientation.tolist()
@@ -192,14 +197,12 @@ class Simulation:
     def reading(self) -> SimulationReading:
         """Returns all present readings."""
         data, world = self.data, self.world
-        torque = data.actuator_force[world.actuator]
         rotation = data.xmat[world.base].reshape(3, 3)
         return SimulationReading(
             time=self.time,
             joints=read_only(data.qpos[world.position]),
             joint_velocity=read_only(data.qvel[world.velocity]),
-            joint_torque=read_only(torque),
-            saturated=np.abs(torque) >= 0.999 * world.stall_torque,
+            joint_torque=read_only(data.actuator_force[world.actuator]),
             foot_forces=read_only(self.foot_forces),
             orientation=read_only(self._orientation[XYZW]),
             angular_velocity=read_only(self._gyro),

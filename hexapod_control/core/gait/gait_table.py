@@ -94,7 +94,9 @@ class GaitSelection:
         return self.gaits[-1]
 
 
-ALTERNATING = {6: "tripod", 8: "tetrapod"}  # name of the gait with two alternating groups, by number of legs
+# Name of the gait with two alternating groups, by number of legs. A tetrapod keeps four feet on the ground: with eight
+# legs it alternates between two groups, with six legs (`_standard_gaits`) it lifts two legs at a time.
+ALTERNATING = {6: "tripod", 8: "tetrapod"}
 
 RESERVED_NAMES = ("tripod", "tetrapod", "alternating", "ripple", "wave", "crawl", "fastest")
 """Names that gaits in a robot file may not use: those of `derived_gaits` and of core/workspace/robot_gaits.py."""

@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hexapod_control.core.gait.swing_trajectory import PEAK_TRAVEL_SPEED, smooth_travel
+from hexapod_control.core.gait.swing_trajectory import PEAK_TRAVEL_SPEED
 from hexapod_control.core.kinematics.body_pose import BodyPose, Placement
 from hexapod_control.core.kinematics.leg_kinematics import LegJoints
 from hexapod_control.core.kinematics.support_detection import belly_height
 from hexapod_control.core.kinematics.whole_body import WholeBodyPose, joints_at_offset, whole_body_pose
-from hexapod_control.core.posture.straight_moves import MIN_DURATION_S
+from hexapod_control.core.posture.straight_moves import MIN_DURATION_S, TimedMove
 from hexapod_control.core.robot import Point, Robot
 
 CLEAR = 0.015  # [m] height of the feet above the ground during the joint-space motion
@@ -26,7 +26,7 @@ STEP = 0.002  # [m] between the heights that are tried for lying
 
 
 @dataclass(slots=True)
-class BodyLift:
+class BodyLift(TimedMove):
     """The body moves straight up or down over planted feet."""
 
     robot: Robot
@@ -43,19 +43,9 @@ class BodyLift:
         return cls(robot, tuple(contacts), start, goal, duration)
 
     @property
-    def done(self) -> bool:
-        """True at the goal."""
-        return self.elapsed >= self.duration
-
-    @property
     def offset(self) -> float:
         """Present offset from the walk height [m]."""
-        return self.start + smooth_travel(self.elapsed / self.duration) * (self.goal - self.start)
-
-    @property
-    def progress(self) -> float:
-        """Share (0 to 1) of the time that has passed."""
-        return min(1.0, self.elapsed / self.duration)
+        return self.start + self.travel * (self.goal - self.start)
 
     def advance(self, dt: float, previous: Sequence[LegJoints]) -> WholeBodyPose:
         """Advances by `dt` [s] and returns the pose."""
@@ -63,9 +53,6 @@ class BodyLift:
         placement = Placement(BodyPose(z=self.offset), self.robot.walk.height)
         count = len(self.contacts)
         return whole_body_pose(self.robot, placement, list(self.contacts), [0.0] * count, [True] * count, previous)
-
-    def retreat(self, dt: float, previous: Sequence[LegJoints]) -> None:
-        """Returns None: the body holds instead."""
 
 
 def lying_offset(robot: Robot, contacts: Sequence[Point]) -> float:

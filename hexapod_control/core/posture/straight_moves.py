@@ -21,19 +21,13 @@ SPEED_SHARE = 0.35  # peak joint speed as a share of the no-load speed
 FOOT_SPEED_M_S = 0.12  # peak speed of the fastest foot
 
 
-@dataclass(slots=True)
-class StraightMove:
-    """Base class of straight moves: start, goal and time.
+class TimedMove:
+    """Base class of moves that take a given time; their `advance` is called in every tick until they are done."""
 
-    A move begins at rest; its `advance` is called in every tick until it is done.
-    """
+    __slots__ = ()
 
-    robot: Robot
-    start: tuple[Vector, ...]  # [rad] joint angles or [m] ball centres, one triple per leg
-    goal: tuple[Vector, ...]
-    pose: BodyPose  # with the attitude that the body keeps
     duration: float  # [s]
-    elapsed: float = 0.0  # [s]
+    elapsed: float  # [s]
 
     @property
     def done(self) -> bool:
@@ -45,14 +39,31 @@ class StraightMove:
         """Share (0 to 1) of the time that has passed."""
         return min(1.0, self.elapsed / self.duration)
 
+    @property
+    def travel(self) -> float:
+        """Share (0 to 1) of the distance that is covered; at rest at both ends."""
+        return smooth_travel(self.elapsed / self.duration)
+
     def retreat(self, dt: float, previous: Sequence[LegJoints]) -> None:
-        """Returns None: the joints hold instead."""
+        """Returns None: the robot holds instead."""
+
+
+@dataclass(slots=True)
+class StraightMove(TimedMove):
+    """Base class of straight moves: start, goal and time."""
+
+    robot: Robot
+    start: tuple[Vector, ...]  # [rad] joint angles or [m] ball centres, one triple per leg
+    goal: tuple[Vector, ...]
+    pose: BodyPose  # with the attitude that the body keeps
+    duration: float  # [s]
+    elapsed: float = 0.0  # [s]
 
     def _interpolated(self, dt: float) -> list[Vector]:
         """Advances by `dt` [s]. Returns the values of all legs on the straight lines from start to goal."""
         self.elapsed += dt
-        done = smooth_travel(self.elapsed / self.duration)
-        return [interpolated(start, goal, done) for start, goal in zip(self.start, self.goal, strict=True)]
+        travel = self.travel
+        return [interpolated(start, goal, travel) for start, goal in zip(self.start, self.goal, strict=True)]
 
 
 class JointMove(StraightMove):

@@ -86,7 +86,7 @@ class QualityRecorder:
         self._body.append((velocity[0], velocity[1], roll, pitch, data.qpos[2]))
         self._speed = max(self._speed, float(np.abs(data.qvel[world.velocity]).max()))
         torque = data.actuator_force[world.actuator]
-        self._saturated += np.count_nonzero(np.abs(torque) >= 0.999 * world.stall_torque) / torque.size
+        self._saturated += np.count_nonzero(simulation.saturated) / torque.size
         self._square_torque += float(np.add.reduce(torque * torque, axis=None)) / torque.size
 
     def _add_feet(self, simulation: Simulation, rotation: Array) -> None:

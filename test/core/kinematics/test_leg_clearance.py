@@ -15,6 +15,7 @@ from hexapod_control.config.robots.urdf import urdf
 from hexapod_control.core.kinematics.leg_clearance import LegNeighbours, radii, segments_apart
 from hexapod_control.core.kinematics.leg_kinematics import hip_to_base, leg_forward
 from hexapod_control.sim import start_poses
+from hexapod_control.sim.mujoco_model import LINKS
 from hexapod_control.sim.simulation import Simulation
 from hexapod_control.sim.world_settings import WorldSettings
 
@@ -187,8 +188,8 @@ def test_the_gap_is_never_wider_than_between_the_links_in_physics_and_narrower_b
     simulation = Simulation(machine, urdf(load(name)), WorldSettings())
     model, data, ring, rng = simulation.model, simulation.data, LegNeighbours.of(machine), random.Random(4)
     links = [
-        [g for g in range(model.ngeom) if simulation.world.geom_leg[g] == row and model.geom_contype[g]]
-        for row in range(len(machine.legs))
+        [g for g in range(model.ngeom) if model.geom_contype[g] and model.geom_bodyid[g] in parts]
+        for parts in ([model.body(f"{leg.name}_{link}").id for link in LINKS] for leg in machine.legs)
     ]
     assert {len(geoms) for geoms in links} == {3}  # femur, tibia and ball
     short = []

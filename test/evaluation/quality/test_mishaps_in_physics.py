@@ -61,7 +61,7 @@ class Walk(SensingLockstep):
         assert (plan.joint_angles >= self._lower).all() and (plan.joint_angles <= self._upper).all()
         assert (reading.joints >= self._lower - BEYOND_LIMIT_RAD).all()
         assert (reading.joints <= self._upper + BEYOND_LIMIT_RAD).all()
-        self._stalled = np.where(reading.saturated, self._stalled + CONTROL_PERIOD_S, 0.0)
+        self._stalled = np.where(self.simulation.saturated, self._stalled + CONTROL_PERIOD_S, 0.0)
         assert self._stalled.max() < STALL_TIME_S
         if self.mishap is not None:
             self.kinds.add(self.mishap.kind)

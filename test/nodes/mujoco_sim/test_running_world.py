@@ -122,7 +122,7 @@ def test_a_servo_delivers_at_most_its_stall_torque_and_reports_saturation(phanto
     simulation = settled(phantomx)
     simulation.step(standing_pose(robot) + np.array([0.0, 0.0, -1.0]), 0.02)
     reading = simulation.reading()
-    assert reading.saturated[:, 2].all()
+    assert simulation.saturated[:, 2].all()
     assert np.abs(reading.joint_torque).max() <= robot.legs[0].tibia_joint.stall_torque
 
 

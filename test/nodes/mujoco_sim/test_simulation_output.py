@@ -32,7 +32,6 @@ SEEN = SimulationReading(
     joints=standing_joints(),
     joint_velocity=np.full((6, 3), 0.25),
     joint_torque=np.full((6, 3), -0.5),
-    saturated=np.zeros((6, 3), dtype=bool),
     foot_forces=np.arange(6.0),
     orientation=ORIENTATION,
     angular_velocity=RATE,
