@@ -27,7 +27,7 @@ class RestartRule:
 
     effect: str = "the robot keeps going"
     parameters: Mapping[str, ParameterValue] = field(default_factory=dict)  # that replace those at the first start
-    final_exit_codes: frozenset[int] = frozenset({INVALID_INPUT})  # after which a restart would not help
+    final_exit_codes: frozenset[int] = frozenset({INVALID_INPUT})  # after which the graph ends
     companions: tuple[str, ...] = ()  # nodes that are killed and restarted with it
 
 
