@@ -75,7 +75,7 @@ def radius_about(leg: Leg, robot: Robot, foothold: Point, height: float, most: f
 
 def seen_from_hip(leg: Leg, foothold: Point) -> Leg:
     """The leg with a foothold [m, base_footprint], in the frame of its hip: equal for legs of the same geometry."""
-    c, s = leg.turn
+    c, s = leg.hip_direction
     x, y = foothold[0] - leg.hip[0], foothold[1] - leg.hip[1]
     seen = (round(c * x + s * y, 9), round(c * y - s * x, 9))
     return replace(leg, name="", hip=(0.0, 0.0, leg.hip[2]), hip_yaw=0.0, foothold=seen)

@@ -179,7 +179,7 @@ class StrideTable:
             length, foothold, (c, s) = (
                 moved * self._offset_shares[row],
                 stance.footholds[leg],
-                self._robot.legs[leg].turn,
+                self._robot.legs[leg].hip_direction,
             )
             regions = [(0.0, 0.0, radius)] + [
                 (*offset.scaled(length).displacement(self._hips[leg], foothold), radius * (1.0 + moved * (scale - 1.0)))
