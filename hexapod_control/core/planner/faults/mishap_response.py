@@ -33,7 +33,7 @@ def respond(state: PlannerState, plan: TickPlan, dt: float, context: PlannerCont
         return Frozen(watch.carried_mishap(), state.walk)
     if watch.hanging and not state.lies_down:
         return Frozen(watch.hanging_mishap(), state.walk)
-    state.walk.slow_down(watch.speed_share, watch.caught)
+    state.walk.slow_down(watch.speed_share, watch.lagging_leg)
     if (deadlock := context.limiter.deadlock) is not None and deadlock.legs is not None:
         state.walk.halt(deadlock=deadlock.legs)
     return _stopped_for_stuck_leg(state, context)
@@ -75,7 +75,7 @@ def rising_refusal(state: PlannerState, context: PlannerContext) -> str:
 
 def present_mishap(state: PlannerState, context: PlannerContext) -> Mishap | None:
     """Returns the present mishap, None without one."""
-    return state.mishap if isinstance(state, Frozen) else context.watch.lagging
+    return state.mishap if isinstance(state, Frozen) else context.watch.slow_mishap
 
 
 def _motion(state: PlannerState) -> StoppedMotion | None:
