@@ -10,13 +10,11 @@ from hexapod_control.core.workspace.twist_limits import TwistLimits
 
 @dataclass(frozen=True, slots=True)
 class WalkSettings:
-    """Requested settings; the walk follows them smoothly."""
+    """Requested settings of a walk, which follows them smoothly."""
 
     selection: GaitSelection
     limits: TwistLimits = field(default_factory=TwistLimits)
     lift: float = 1.0  # factor (0 to 1) on the robot's lift height
     tempo: float = 1.0  # factor (0.8 to 2) on the robot's swing time, and so on the cycle time
-    speed_share: float = 1.0  # (0 to 1) of the speed limits, or of the robot's maximum speed if that is less
-    margin: float = (
-        0.0  # [m] static margin below which the walk slows down, shifts the body or changes its gait; 0: disabled
-    )
+    speed_share: float = 1.0  # (0 to 1) of the velocity limits, or of the robot's maximum speed where that is less
+    margin: float = 0.0  # [m] static margin below which measures are taken, see `margin_recovery`; 0: none
