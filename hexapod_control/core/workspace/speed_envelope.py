@@ -1,16 +1,15 @@
 """Speed envelope: the twists and swing times that legs and servos allow.
 
 Two conditions hold for every leg: in a swing no joint exceeds a share of its no-load speed, and half a stride stays
-inside the stride region. Both limit the speed of the foothold relative to the body, and depend on its heading, the bend
-of its path, the swing time, the duty factor and the body height. Tables per leg hold the limit over half a turn of
-headings (a backward stride is a forward stride reversed), for strides about the neutral foothold and about the moved
-centre, with the full and the lowest lift. The limit ratio of a twist is the largest value of both conditions over its
-limit, at any leg: at 1 the twist is just possible.
+inside the stride region. Both limit the speed of the foothold relative to the body, which is tabulated by leg, height,
+duty factor, swing time, bend and heading of the path (half a turn: a backward stride is a forward stride reversed), for
+strides about the neutral foothold and about the moved centre, with the full and the lowest lift. The limit ratio of a
+twist is the largest value of both conditions over its limit, at any leg: at 1 the twist is just possible.
 
 Joint speed is not monotone in the swing time (a longer swing lifts more slowly but strides farther). So the swing times
-are tried, nearest to the requested one first, until the whole twist is possible. If it is at none, the stride centres
-move as far as needed, and then the swings become lower. If that is not sufficient, the twist is scaled down at the best
-swing time, which keeps its curvature.
+are tried, nearest to the requested one first, until the twist is possible. If it is at none, the stride centres move as
+far as needed, and then the swings become lower. Finally the twist is scaled down at the best swing time, which keeps
+its curvature.
 See docs/architecture/walking-mathematics.md, "Speed envelope".
 """
 

@@ -115,9 +115,8 @@ class RegionReach(NamedTuple):
     def contains(self, radii: Array) -> NDArray[np.bool_]:
         """True (N,) where the leg reaches the whole disc with a radius (N,) [m]."""
         ball, height, lift = self.step
-        outline = self.flight * self.around
-        offsets = np.stack((outline, outline, self.around), axis=-2)
-        points = self.centres[:, None, None] + radii[:, None, None] * offsets
+        far = self.flight * self.around
+        points = self.centres[:, None, None] + radii[:, None, None] * np.stack((far, far, self.around), axis=-2)
         contacts = (points.real, points.imag, lift * np.array((0.0, FLIGHT_LIFT_SHARE, 1.0))[:, None])
         reached = joints_at_contacts(self.leg, ball, height, contacts).reached
         contained: NDArray[np.bool_] = np.logical_and.reduce(reached, axis=(-1, -2))
