@@ -4,7 +4,7 @@ Two conditions hold for every leg: in a swing no joint exceeds a share of its no
 inside the stride region. Both limit the speed of the foothold relative to the body, which is tabulated by leg, height,
 duty factor, swing time, bend and heading of the path (half a turn: a backward stride is a forward stride reversed), for
 strides about the neutral foothold and about the moved centre, with the full and the lowest lift. The limit ratio of a
-twist is the largest value of both conditions over its limit, at any leg: at 1 the twist is just possible.
+twist is the largest ratio, over all legs, of this speed to the highest one allowed: up to 1 the twist is possible.
 
 Joint speed is not monotone in the swing time (a longer swing lifts more slowly but strides farther). So the swing times
 are tried, nearest to the requested one first, until the twist is possible. If it is at none, the stride centres move as
