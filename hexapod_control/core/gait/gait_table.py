@@ -130,14 +130,14 @@ def own_gaits(robot: Robot) -> dict[str, Gait]:
 
 def _standard_gaits(counts: tuple[int, int]) -> Iterator[tuple[str, Fraction, Phases]]:
     """Yields name, swing share of the cycle, and phases of each gait for these numbers of legs left and right."""
-    total, most = sum(counts), max(counts)
-    if counts[0] == counts[1] and most > 2:
+    total, larger = sum(counts), max(counts)
+    if counts[0] == counts[1] and larger > 2:
         yield ALTERNATING.get(total, "alternating"), Fraction(1, 2), _in_turn(counts, 2)
-    if most > 2:
+    if larger > 2:
         half_apart = [
             [(Fraction(n - 1 - i, n) + Fraction(side, 2)) % 1 for i in range(n)] for side, n in _sides(counts)
         ]
-        yield "ripple", Fraction(1, most), half_apart
+        yield "ripple", Fraction(1, larger), half_apart
     if counts == (3, 3):
         yield "tetrapod", Fraction(1, 3), _in_turn(counts, 3)
     one_by_one = [[Fraction(side * counts[0] + n - 1 - i, total) for i in range(n)] for side, n in _sides(counts)]

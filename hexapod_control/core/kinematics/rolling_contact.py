@@ -79,7 +79,7 @@ def ball_centre_and_joints(
 def joints_at_contact(
     leg: Leg, contact: tuple[float, float], lift: float, placement: Placement, radius: float
 ) -> LegResult:
-    """As `ball_centre_and_joints` without previous joints: iterates from BENT_LEG until the shift has converged."""
+    """Joints [rad] as by `ball_centre_and_joints`, but without previous ones: iterates from BENT_LEG to convergence."""
     result: LegResult = (BENT_LEG, None, 0.0)
     for _ in range(ITERATIONS):
         _, result = ball_centre_and_joints(leg, contact, lift, placement, radius, result[0])

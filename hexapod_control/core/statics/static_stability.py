@@ -71,7 +71,10 @@ def support_edges(feet: Sequence[Point]) -> list[Vector]:
 
 
 def direction_inwards(feet: Sequence[Point], center: Point) -> Point:
-    """Returns the inward normal of the support polygon's edge nearest to the centre of mass; (0, 0) without one."""
+    """Returns the inward unit normal of the edge of the support polygon that is nearest to the centre of mass.
+
+    Feet (n, 2) and centre of mass in [m]; (0, 0) without an edge.
+    """
     corners = convex_hull(feet)
     best, direction = math.inf, (0.0, 0.0)
     for (x0, y0), (x1, y1) in zip(corners, corners[1:] + corners[:1], strict=True):

@@ -67,8 +67,8 @@ def free_distances(obstacles: Array, directions: Array, radius: float) -> Array:
     )  # square of half the distance over which the point is inside the disc
     ahead = (along > 0.0) & (chord > 0.0)
     distances = np.where(ahead, along - np.sqrt(np.maximum(chord, 0.0)), math.inf)
-    least: Array = np.maximum(distances.min(axis=1), 0.0)
-    return least
+    nearest: Array = np.maximum(distances.min(axis=1), 0.0)
+    return nearest
 
 
 def free_distance(obstacles: Array, direction: float, radius: float) -> float:

@@ -25,7 +25,7 @@ STOP_TOLERANCE = 2 * NEUTRAL_TOLERANCE / 5  # [m] distance of all feet from thei
 def is_stepping(
     goal: Twist, motion: FootMotion, body: BodyControl, speed: SpeedControl, stances: StanceRegionTable
 ) -> bool:
-    """Returns True while feet step or are about to; `goal` is the twist to be executed."""
+    """Returns True while the feet step, or will step next; `goal` is the twist to be executed."""
     moving = not (goal.is_zero and speed.twist.is_zero)
     if moving or motion.running:
         return True

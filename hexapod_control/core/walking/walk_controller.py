@@ -240,7 +240,7 @@ class WalkController:
         return self._whole_body_pose(previous)
 
     def retreat(self, dt: float, previous: Sequence[LegJoints]) -> WholeBodyPose:
-        """Moves the body towards its neutral pose while feet and clock stand still, after a foot was out of reach."""
+        """Moves the body towards its neutral pose for `dt` [s], to bring feet into reach; feet and clock stand."""
         self._speed.stop()
         self._body.retreat(dt)
         if self._motion.terrain is not None:

@@ -33,11 +33,11 @@ class SupportWatch:
         if loaded is None:
             self._loaded = self._unloaded = self._shortage = 0.0
             return
-        enough = sum(loaded) >= MIN_SUPPORTING_FEET
-        self._loaded = self._loaded + dt if enough else 0.0
-        self._worked = on_feet and (self._worked or enough)
+        supported = sum(loaded) >= MIN_SUPPORTING_FEET
+        self._loaded = self._loaded + dt if supported else 0.0
+        self._worked = on_feet and (self._worked or supported)
         self._unloaded = self._unloaded + dt if self._worked and not any(loaded) else 0.0
-        change = float(not enough) - self._shortage
+        change = float(not supported) - self._shortage
         self._shortage = self._shortage + min(1.0, dt / AVERAGING_TIME_S) * change if self._worked else 0.0
 
     @property

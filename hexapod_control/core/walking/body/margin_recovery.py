@@ -103,7 +103,10 @@ class MarginRecovery:
         return False
 
     def safer_gait(self, dt: float, margin: float, gait: Gait, gaits: Iterable[Gait]) -> Gait | None:
-        """Returns the gait with the next greater duty factor if the other measures are exhausted, else None."""
+        """Returns the gait with the next greater duty factor if the margin [m] requires it, else None; `dt` in [s].
+
+        It is required if the other measures are exhausted, and the last change of gait was long enough ago.
+        """
         self._since_gait_change += dt
         sufficient = margin >= self.required_margin or not self.measures.exhausted
         if sufficient or self._since_gait_change <= GAIT_CHANGE_INTERVAL_S:

@@ -81,7 +81,7 @@ class FootMotion:
         return max([math.hypot(foot.x - x, foot.y - y) for foot, (x, y) in pairs])
 
     def allowed_share(self, twist: Twist, dt: float, swing_time: float, strides: Strides) -> float:
-        """Returns the share (0 to 1) of the twist at which no planted foot leaves its region, see `region_guard`."""
+        """Returns the share (0 to 1) of the twist at which planted feet stay in their regions, see `region_guard`."""
         clock = self.clock if self.running else None
         return allowed_share(self.feet, clock, twist, dt, swing_time, strides)
 

@@ -94,7 +94,7 @@ class GaitChangeScheduler:
         self._request(self._auto.gait, motion)
 
     def choose(self, dt: float, goal: Twist, motion: FootMotion, height: float, region_share: float) -> None:
-        """Requests another one of the selected gaits if the speed requires or allows it, see `auto_gait`."""
+        """Requests another one of the selected gaits if the speed requires or allows it, see `AutoGait.follow`."""
         self._auto.follow(dt, goal, height, region_share, walking=motion.running)
         if self._auto.gait is not self._requested:
             self._request(self._auto.gait, motion)
@@ -114,7 +114,7 @@ class GaitChangeScheduler:
         return [gait for gait in (self.wanted, change.gait if change else None) if gait is not None]
 
     def step(self, dt: float, motion: FootMotion, now: WalkConditions) -> None:
-        """Plans the change as soon as possible and passes it to the gait clock; at rest the gait changes at once."""
+        """Plans the change if possible, in a tick of `dt` [s], and passes it to the gait clock; immediately at rest."""
         gait, clock = self.wanted, motion.clock
         if not motion.running:
             for first in self.next_gaits(motion)[:1]:

@@ -283,7 +283,10 @@ def lift_off(robot: Robot, feet: Sequence[Foot], pose: BodyPose, joints: Sequenc
 
 
 def prepare_feet(robot: Robot, feet: Sequence[Foot], body: BodyControl, joints: Sequence[LegJoints]) -> None:
-    """Starts lift-offs, and requests the body pose for guided feet; without guided feet, the pose of the operator."""
+    """Starts lift-offs, and requests the body pose for guided feet; without guided feet, that of the operator.
+
+    `joints` (n, 3) [rad] are the present joint angles.
+    """
     if Guided not in [type(foot.state) for foot in feet]:
         body.end_temporary()
         return

@@ -90,14 +90,14 @@ class SteadyCycle:
 
     def support_margins(self, stride_travel: float, centres: Points, mass: MovingMass) -> Array:
         """Smallest static margins (N,) [m] over the cycle, for centres (N, legs) [m]."""
-        least = np.full(len(centres), math.inf)
+        margins = np.full(len(centres), math.inf)
         phases = self.critical_phases()
         by_phase, _ = self.feet(np.array(phases)[:, None], np.array(stride_travel), centres)
         for phase, feet in zip(phases, by_phase, strict=True):
             swing = self.gait.legs_in_swing(phase)
             standing = [leg for leg in range(feet.shape[1]) if leg not in swing]
-            np.minimum(least, polygon_margins(feet[:, standing] - mass.over(feet)[:, None]), out=least)
-        return least
+            np.minimum(margins, polygon_margins(feet[:, standing] - mass.over(feet)[:, None]), out=margins)
+        return margins
 
     def horizontal_gaps(self, stride_travel: float | Array, centres: Points) -> Array:
         """Smallest gaps (N,) [m] between neighbouring legs over the cycle, seen from above, for centres (N, legs) [m].

@@ -170,7 +170,9 @@ class StrideTable:
             for points in self._extremes(stance, 1.0, 1.0, FLIGHT_REACH_SHARE)
         ]
 
-    def _extremes(self, stance: StanceRegions, moved: float, lift: float, least: float = 1.0) -> Iterator[list[Vector]]:
+    def _extremes(
+        self, stance: StanceRegions, moved: float, lift: float, min_share: float = 1.0
+    ) -> Iterator[list[Vector]]:
         """Yields the outermost points (x, y, height) [m] of all regions of each leg, relative to its foothold."""
         low, part = self._stances.between(stance.height)
         row = low if part < 0.5 else low + 1
@@ -187,9 +189,9 @@ class StrideTable:
             points = []
             for (dx, dy), shares in zip(DIRECTIONS, self._flight[leg], strict=True):
                 ux, uy = c * dx - s * dy, s * dx + c * dy
-                reach = [x * ux + y * uy + max(f, least) * r for (x, y, r), f in zip(regions, shares, strict=True)]
+                reach = [x * ux + y * uy + max(f, min_share) * r for (x, y, r), f in zip(regions, shares, strict=True)]
                 x, y, r = regions[k := reach.index(max(reach))]
-                far = max(shares[k], least) * r
+                far = max(shares[k], min_share) * r
                 points += [(x + far * ux, y + far * uy, 0.0), (x + r * ux, y + r * uy, lift)]
             yield points
 
