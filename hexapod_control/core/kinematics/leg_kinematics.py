@@ -1,8 +1,8 @@
 """Closed-form kinematics of a leg with lateral and vertical offsets; knee up.
 
 Frames and signs are those of core.robot. The coxa turns the plane of the leg towards the foot, whose lateral offset d
-at the distance r from the coxa axis takes an angle asin(d / r). In that plane femur and tibia are a two-link arm: the
-law of cosines gives the tibia angle, and from it follows the femur angle. Formulas:
+at the distance r from the coxa axis contributes an angle asin(d / r). In that plane femur and tibia are a two-link arm:
+the law of cosines gives the tibia angle, from which the femur angle follows. Formulas:
 docs/architecture/walking-mathematics.md, "Leg kinematics"; source: the articles listed in docs/sources.md.
 
 The functions for one leg use plain floats: six legs take a few microseconds, twenty times less than with small numpy

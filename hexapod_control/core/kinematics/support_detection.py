@@ -1,4 +1,4 @@
-"""Foot positions for given joint angles, and which feet support the robot."""
+"""Contact points and supporting feet of a robot on flat ground, from its joint angles."""
 
 from __future__ import annotations
 

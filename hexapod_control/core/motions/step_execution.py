@@ -1,8 +1,7 @@
 """Executes the steps of a motion: one generator per kind of step, which commands the planner tick by tick.
 
 An execution begins when the step is due, yields once per tick, and ends when the step is done. A refusal is yielded as
-a text. Steps by subject: walking_steps.py, body_steps.py, leg_steps.py; this file has those that
-combine others.
+a text. The kinds of steps are in walking_steps.py, body_steps.py and leg_steps.py; those that combine others are here.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Velocity and acceleration limits per axis, applied so that the direction of the motion is kept."""
+"""Velocity and acceleration limits per axis, which do not change the direction of the motion."""
 
 from __future__ import annotations
 

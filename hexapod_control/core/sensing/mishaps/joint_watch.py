@@ -1,4 +1,4 @@
-"""Detects joints that do not follow their targets, such as those of a caught leg.
+"""Detects joints that do not follow their targets, such as those of a leg held by an obstacle.
 
 Servos lag, so a joint counts as following if it is near any of its targets of the last LAG_S.
 """
