@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-MAX_QUOTED = 60  # characters of a text from outside in a message
+MAX_QUOTED = 60  # characters of an untrusted text in a message
 STANDARD = ("left_front", "left_middle", "left_rear", "right_front", "right_middle", "right_rear")
 JOINTS = ("coxa", "femur", "tibia")
 
@@ -19,7 +19,7 @@ def joint_name(leg: str, joint: str) -> str:
 
 
 def short_joint_name(joint: str) -> str:
-    """Returns the name of a joint for a person, e.g. `left_front_coxa`."""
+    """Returns the name of a joint without its suffix, for messages, e.g. `left_front_coxa`."""
     return joint.removesuffix("_joint")
 
 

@@ -28,18 +28,20 @@ Vector = tuple[float, float, float]
 """x, y and z [m]."""
 
 Matrix = tuple[Vector, Vector, Vector]
-"""Rows of a rotation."""
+"""Rotation matrix, row by row."""
+
+LIFT_RANGE = (0.1, 1.0)  # commanded heights of a swing, as shares of `WalkDefaults.lift_height`
 
 
 def interpolated(start: Vector, end: Vector, share: float) -> Vector:
-    """The point [m], or the joint angles [rad] of a leg, at a share (0 to 1) of the straight line to `end`."""
+    """Interpolates linearly between two points [m], or joint angles of a leg [rad]: from `share` 0 to 1."""
     x, y, z = start
     return x + share * (end[0] - x), y + share * (end[1] - y), z + share * (end[2] - z)
 
 
-def _require(condition: bool, what: str) -> None:
+def _require(condition: bool, message: str) -> None:
     if not condition:
-        raise ValueError(what)
+        raise ValueError(message)
 
 
 def _hip_rotation(roll: float, pitch: float, cos_yaw: float, sin_yaw: float) -> Matrix:
@@ -101,10 +103,10 @@ class Leg:
     tibia_joint: Joint
     foothold: Point  # [m] neutral contact point in base_footprint at the nominal height
     tilt: Point = (0.0, 0.0)  # [rad] roll and pitch of the hip frame before it is turned by hip_yaw
-    turn: tuple[float, float] = field(init=False, repr=False, compare=False)  # cosine and sine of hip_yaw
-    rotation: Matrix | None = field(init=False, repr=False, compare=False)  # of a tilted hip frame in base_link
+    hip_direction: Point = field(init=False, repr=False, compare=False)  # (cos, sin) of hip_yaw
+    rotation: Matrix | None = field(init=False, repr=False, compare=False)  # hip frame to base_link; None: not tilted
     ik_constants: tuple[float, ...] = field(init=False, repr=False, compare=False)
-    """Of the inverse kinematics, read once per solution instead of one by one, for speed.
+    """Constants of the inverse kinematics; one tuple is faster to read than many attributes.
 
     In order: cosine and sine of hip_yaw; hip (x, y, z), lateral offset, coxa length, vertical offset [m]; lengths of
     femur and tibia [m], their squares and twice their product [m^2].
@@ -112,16 +114,16 @@ class Leg:
     moments: tuple[float, ...] = field(init=False, repr=False, compare=False)
     """Mass of the leg [kg] and its static moments about the hip [kg m].
 
-    In order: mass; moments along, across and above the leg that do not depend on femur and tibia; moment of the
-    straight femur; moment of the tibia.
+    In order: mass; the constant parts of the moment along, across and above the leg; the magnitudes of its part along
+    the femur and of its part along the tibia.
     """
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "turn", (math.cos(self.hip_yaw), math.sin(self.hip_yaw)))
-        object.__setattr__(self, "rotation", _hip_rotation(*self.tilt, *self.turn) if any(self.tilt) else None)
+        object.__setattr__(self, "hip_direction", (math.cos(self.hip_yaw), math.sin(self.hip_yaw)))
+        object.__setattr__(self, "rotation", _hip_rotation(*self.tilt, *self.hip_direction) if any(self.tilt) else None)
         a, b = self.femur.length, self.tibia.length
         offsets = self.femur_lateral, self.coxa.length, self.femur_vertical
-        constants = (*self.turn, *self.hip, *offsets, a, b, a * a, b * b, 2.0 * a * b)
+        constants = (*self.hip_direction, *self.hip, *offsets, a, b, a * a, b * b, 2.0 * a * b)
         object.__setattr__(self, "ik_constants", constants)
         m1, m2, m3 = self.coxa.mass, self.femur.mass, self.tibia.mass
         # Every mass is halfway along its segment.

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from hexapod_control.core.walking.walk_settings import LIFT_RANGE
+from hexapod_control.core.robot import LIFT_RANGE
 
 VERSION = 2
 MAX_MESSAGE_BYTES = 4096

@@ -1,9 +1,9 @@
 """The gait clock: lift-off time of each leg, and planned changes to another gait.
 
 Times are in units of the swing time, so that the swing time may vary without changing the schedule. Each leg has a
-countdown to its next lift-off, which is advanced by one cycle at lift-off. A change of gait is a plan: after
-`time_to_change` the old gait ends, and the new one begins at a phase. It is known in advance, so that a landing foot
-can be aimed for its actual stance.
+countdown to its next lift-off, to which one cycle is added at each lift-off. A change of gait is planned in advance:
+after `time_to_change` the old gait ends, and the new one begins at a phase. So the stance that follows a touch-down is
+known while the foot is still in the air, and the foot can aim at the start of it.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from dataclasses import dataclass
 
 from hexapod_control.core.gait.gait_table import Gait
 
-SHORTEST_STANCE = 0.1  # [swing times]: a leg due sooner after its touch-down lifts off in its next turn
+SHORTEST_STANCE = 0.1  # [swing times]: a leg due to lift off sooner after its touch-down skips this lift-off
 
 
 @dataclass(frozen=True, slots=True)
 class GaitChange:
     """A planned change of gait."""
 
-    gait: Gait  # to enter
-    phase: float  # at which it is entered
+    gait: Gait  # the new one
+    phase: float  # in [0, 1), at which it begins
     time_to_change: float  # [swing times] from now
 
 
@@ -44,46 +44,47 @@ class GaitClock:
         return other
 
     def enter(self, gait: Gait, phase: float) -> None:
-        """Switches to a phase, in [0, 1), of a gait at once."""
+        """Switches to a gait at once, at a phase in [0, 1)."""
         self.gait, self.phase, self.change = gait, phase, None
         self.until = [gait.until_lift_off(leg, phase) for leg in range(len(gait.lift_off))]
 
     def advance(self, step: float, flight: list[float]) -> list[tuple[int, float]]:
         """Advances by `step`. Returns (leg, time since its lift-off) of the legs that lifted off, in leg order.
 
-        `flight` is the time each leg still needs to its touch-down at the start of the step, 0 if planted.
-        All times in swing times. A leg that is due in flight, or shortly after touch-down, skips this lift-off.
+        `flight` is the time of each leg to its touch-down at the start of the step, 0 if planted. All times are in
+        swing times. A leg that is due to lift off in flight, or shortly after touch-down, skips this lift-off.
         """
         if self.change is not None and self.change.time_to_change <= step:
             change = self.change
             lifted = self._run(change.time_to_change, flight)
-            left = [max(0.0, f - change.time_to_change) for f in flight]
+            flight = [max(0.0, time - change.time_to_change) for time in flight]
             for leg, since in lifted:
-                left[leg] = 1.0 - since
+                flight[leg] = 1.0 - since
             self.enter(change.gait, change.phase)
             rest = step - change.time_to_change
-            return [(leg, since + rest) for leg, since in lifted] + self._run(rest, left)
+            return [(leg, since + rest) for leg, since in lifted] + self._run(rest, flight)
         lifted = self._run(step, flight)
         if self.change is not None:
             self.change = GaitChange(self.change.gait, self.change.phase, self.change.time_to_change - step)
         return lifted
 
     def _run(self, step: float, flight: list[float]) -> list[tuple[int, float]]:
+        """As `advance`, within one gait."""
         lifted = []
         cycle = self.gait.cycle
         until = self.until
         for leg in range(len(until)):
-            left = until[leg] - step
-            if left <= 0.0:
+            remaining = until[leg] - step
+            if remaining <= 0.0:
                 if flight[leg] == 0.0 or flight[leg] + SHORTEST_STANCE <= until[leg]:
-                    lifted.append((leg, -left))
-                left += cycle
-            until[leg] = left
+                    lifted.append((leg, -remaining))
+                remaining += cycle
+            until[leg] = remaining
         self.phase = (self.phase + step / cycle) % 1.0
         return lifted
 
     def stance(self, leg: int, flight: float) -> float:
-        """Planned stance time [swing times] of a leg from its touch-down, which is `flight` from now."""
+        """Planned stance time of a leg after a touch-down in the time `flight`, 0 if it is planted [swing times]."""
         cycle = self.gait.cycle
         change = self.change
         earliest = flight + SHORTEST_STANCE if flight > 0.0 else 0.0

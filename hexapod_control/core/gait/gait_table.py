@@ -1,6 +1,7 @@
 """Gaits as table rows: duty factor (share of the cycle in stance) and lift-off phase of each leg.
 
-The rows follow from the number of legs on each side and their order along the body: see docs/how-it-walks.md.
+The rows follow from the number of legs on each side and their order along the body: see docs/how-it-walks.md, and
+docs/architecture/walking-mathematics.md, "Gaits".
 
 Phase is in [0, 1) of the cycle. A leg lifts off at its own phase, swings for (1 - duty) of the cycle and
 stands for the rest. Swing time is the setting that all gaits share; the cycle time follows from it.
@@ -18,8 +19,8 @@ from hexapod_control.core.names import quoted
 from hexapod_control.core.robot import Point, Robot
 
 MIN_LEGS = 4  # three stand while one swings
-CRAWL_PARTS = 8  # of the cycle of a gait with sway: two swings, a shift of two swing times, and the same again
-SHIFT_TIME = 2.0  # [swing times] of a shift of the body, with all feet on the ground
+CRAWL_PARTS = 8  # swing times in the cycle of a gait with sway: two swings and a shift of the body, for each side
+SHIFT_TIME = 2.0  # [swing times] in which the body shifts to the other side, with all feet on the ground
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +40,12 @@ class Gait:
 
     @property
     def stance(self) -> float:
-        """Time of one stance in units of the swing time."""
+        """Stance time [swing times]."""
         return self.duty_factor / (1.0 - self.duty_factor)
 
     @property
     def cycle(self) -> float:
-        """Time of one cycle in units of the swing time."""
+        """Cycle time [swing times]."""
         return 1.0 / (1.0 - self.duty_factor)
 
     @property
@@ -53,22 +54,22 @@ class Gait:
         return 0.0 if self.sway == (0.0, 0.0) else 1.0 - SHIFT_TIME / CRAWL_PARTS
 
     def shift(self, phase: float) -> Point:
-        """Shift of the body [m] at a phase; at the start of a shift, its goal."""
+        """Goal (x, y) [m] of the shift of the body at a phase; it changes when the shift to the other side begins."""
         x, y = self.sway
         return (x, y) if (phase - self.start_phase) % 1.0 < 0.5 else (-x, -y)
 
     def legs_in_swing(self, phase: float) -> tuple[int, ...]:
-        """Legs in swing at a phase, from the lift-off phase on."""
+        """Rows of the legs in swing at a phase; a leg is in swing from its lift-off phase on."""
         swing = 1.0 - self.duty_factor - 1e-9
         return tuple(leg for leg, lift_off in enumerate(self.lift_off) if (phase - lift_off) % 1.0 < swing)
 
     def until_lift_off(self, leg: int, phase: float) -> float:
-        """Time from `phase` to the leg's next lift-off in units of the swing time, in [0, cycle)."""
+        """Time [swing times] from a phase to the next lift-off of a leg (row), in [0, cycle)."""
         return ((self.lift_off[leg] - phase) % 1.0) * self.cycle
 
 
 AUTO = "auto"
-"""Name that lets the speed choose the gait."""
+"""Name under which the gait is chosen by speed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +120,7 @@ def derived_gaits(robot: Robot) -> MappingProxyType[str, Gait]:
 
 
 def unknown_gait(name: str, known: Iterable[str]) -> str:
-    """Why a gait cannot be selected; empty if it is one of the known ones."""
+    """Returns the refusal of a gait that is not among the known ones; empty if it is."""
     names = tuple(known)
     return "" if name in names else f"unknown gait {quoted(name)}; known: {', '.join(names)}"
 
@@ -131,14 +132,14 @@ def own_gaits(robot: Robot) -> dict[str, Gait]:
 
 def _standard_gaits(counts: tuple[int, int]) -> Iterator[tuple[str, Fraction, Phases]]:
     """Yields name, swing share of the cycle, and phases of each gait for these numbers of legs left and right."""
-    total, most = sum(counts), max(counts)
-    if counts[0] == counts[1] and most > 2:
+    total, larger = sum(counts), max(counts)
+    if counts[0] == counts[1] and larger > 2:
         yield ALTERNATING.get(total, "alternating"), Fraction(1, 2), _in_turn(counts, 2)
-    if most > 2:
+    if larger > 2:
         half_apart = [
             [(Fraction(n - 1 - i, n) + Fraction(side, 2)) % 1 for i in range(n)] for side, n in _sides(counts)
         ]
-        yield "ripple", Fraction(1, most), half_apart
+        yield "ripple", Fraction(1, larger), half_apart
     if counts == (3, 3):
         yield "tetrapod", Fraction(1, 3), _in_turn(counts, 3)
     one_by_one = [[Fraction(side * counts[0] + n - 1 - i, total) for i in range(n)] for side, n in _sides(counts)]
@@ -146,7 +147,7 @@ def _standard_gaits(counts: tuple[int, int]) -> Iterator[tuple[str, Fraction, Ph
 
 
 def _in_turn(counts: tuple[int, int], parts: int) -> Phases:
-    """Phases of legs that lift off one part of the cycle apart, and the right side one part after the left."""
+    """Phases of legs that lift off one part of the cycle after their neighbour in front or on the left side."""
     return [[Fraction(i + side, parts) % 1 for i in range(n)] for side, n in _sides(counts)]
 
 

@@ -1,4 +1,4 @@
-"""Left and right legs in order along the body, by the positions of their hips; names and rows do not matter."""
+"""Left and right legs in order along the body, by the positions of their hips, not by their names or rows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from hexapod_control.core.robot import Leg
 
 CENTRELINE = 0.001  # [m] half the width of the strip that is neither left nor right
-SAME_ANGLE = 1e-6  # [rad] rounding error of a leg that points straight ahead
+SAME_ANGLE = 1e-6  # [rad] more than the rounding error of the angle of a leg straight ahead
 
 
 def leg_sides(legs: Sequence[Leg]) -> tuple[list[int], list[int]]:

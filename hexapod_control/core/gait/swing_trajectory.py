@@ -1,8 +1,8 @@
-"""The swing trajectory of a foot: travel and height over the progress u in [0, 1], defined only here.
+"""The swing trajectory of a foot: travel and height over the progress u in [0, 1].
 
 Travel is a quintic that starts and ends with zero speed and zero acceleration, taken RELATIVE TO THE GROUND, so that
 the foot leaves and lands without scrubbing: s(u) = u^3 (10 - 15 u + 6 u^2). The height is h sin^2(pi u), with zero
-vertical speed at both ends.
+vertical speed at both ends. See docs/architecture/walking-mathematics.md, "Swing".
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class SwingTiming(NamedTuple):
     travel_start: float = 0.0  # start of the travel over the ground
     travel_end: float = 1.0  # end of the travel: the foot is over its aim
     top: float = 0.5  # highest point; the foot does not stop there, it may still be rising from low ground
-    descent_end: float = 1.0
+    descent_end: float = 1.0  # from here on the height is 0
 
     @property
     def searches_ground(self) -> bool:
@@ -40,12 +40,12 @@ class SwingTiming(NamedTuple):
 
     def travel_share(self, u: float) -> float:
         """Share of the travel over the ground at progress u."""
-        if self is SMOOTH:  # the same with less computing
+        if self is SMOOTH:  # a short cut
             return smooth_travel(u)
         return smooth_travel(max(0.0, u - self.travel_start) / (self.travel_end - self.travel_start))
 
     def lift_progress(self, u: float) -> float:
-        """Progress of the smooth swing at the same height, on the same side of its top."""
+        """Progress at which the smooth swing has the height that this one has at progress u."""
         if self is SMOOTH:
             return u
         return 0.5 * u / self.top if u < self.top else 0.5 + 0.5 * (u - self.top) / (self.descent_end - self.top)
@@ -55,12 +55,12 @@ SMOOTH = SwingTiming()
 
 
 def smooth_travel(u: float) -> float:
-    """Share of the travel from rest to rest, as from lift-off to the aim, at progress u; 1 from u = 1 on."""
+    """Share (0 to 1) of a travel from rest to rest at progress u: s(u) = u^3 (10 - 15 u + 6 u^2), 1 for u >= 1."""
     return 1.0 if u >= 1.0 else u * u * u * _factor(u)
 
 
 def lift(u: float, height: float) -> float:
-    """Height of the foot above the ground [m] at progress u for a swing of this height [m]."""
+    """Height [m] of the foot above the ground at progress u of a swing with this maximum height [m]."""
     if u >= 1.0:
         return 0.0
     s = math.sin(math.pi * u)
@@ -73,4 +73,5 @@ def travel_and_lift(u: Array) -> tuple[Array, Array]:
 
 
 def _factor(u: Progress) -> Progress:
+    """s(u) / u^3, see `smooth_travel`."""
     return 10.0 + u * (6.0 * u - 15.0)

@@ -1,4 +1,4 @@
-"""The type of float arrays used throughout the package."""
+"""The types of numpy arrays that are used throughout the package."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ class BodyPose(NamedTuple):
         return BodyPose(*(a + share * (b - a) for a, b in zip(self, goal, strict=True)))
 
     def rotation(self) -> tuple[Vector, Vector, Vector]:
-        """Rows of the rotation matrix base_link -> base_footprint."""
+        """Rotation matrix base_link -> base_footprint, row by row."""
         cr, sr = math.cos(self.roll), math.sin(self.roll)
         cp, sp = math.cos(self.pitch), math.sin(self.pitch)
         cy, sy = math.cos(self.yaw), math.sin(self.yaw)
@@ -38,7 +38,7 @@ class BodyPose(NamedTuple):
         )
 
     def quaternion(self) -> tuple[float, float, float, float]:
-        """x, y, z, w of the rotation."""
+        """The rotation as a unit quaternion (x, y, z, w)."""
         cr, sr = math.cos(self.roll / 2), math.sin(self.roll / 2)
         cp, sp = math.cos(self.pitch / 2), math.sin(self.pitch / 2)
         cy, sy = math.cos(self.yaw / 2), math.sin(self.yaw / 2)
@@ -82,10 +82,10 @@ class Placement:
     def to_footprint(self, x: float, y: float, z: float) -> Vector:
         """A point of base_link [m] in base_footprint [m]."""
         tx, ty, tz = self._translation
-        x, y, z = self.turn(x, y, z)
+        x, y, z = self.rotate(x, y, z)
         return x + tx, y + ty, z + tz
 
-    def turn(self, x: float, y: float, z: float) -> Vector:
-        """A direction of base_link in base_footprint."""
+    def rotate(self, x: float, y: float, z: float) -> Vector:
+        """A vector of base_link along the axes of base_footprint."""
         (a, b, c), (d, e, f), (g, h, i) = self.rotation
         return a * x + b * y + c * z, d * x + e * y + f * z, g * x + h * y + i * z

@@ -1,7 +1,8 @@
-"""Kinematics of one leg for many feet at once: `leg_kinematics` over arrays, for tables and searches.
+"""Kinematics of one leg for many foot positions at once: `leg_kinematics` over arrays, for tables and searches.
 
-Coordinates and angles are separate arrays of one shape, as numpy is several times slower on columns of a wider one.
-Each difference of two angles is computed as one arctangent, so that nothing has to be wrapped.
+Coordinates and angles are separate arrays of one shape: numpy is several times slower on the columns of one array.
+A difference of two angles is computed as one arctangent, so that no angle has to be wrapped.
+See docs/architecture/walking-mathematics.md, "Leg kinematics".
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ Mask = NDArray[np.bool_]
 Coordinates = tuple[Array, Array, Array]
 """x, y and z [m], or angles of coxa, femur and tibia [rad]."""
 
-BLOCK = 4096  # feet solved together, so that intermediate results fit the cache of a core
+BLOCK = 4096  # targets solved together, so that intermediate results fit the cache of a core
 
 
 class StepGeometry(NamedTuple):
-    """What the reach of a step depends on, besides leg and foothold."""
+    """Geometry of a step that is common to all legs and footholds."""
 
     foot_radius: float  # [m] of the ball
     height: float  # [m] of base_link above the ground
@@ -34,7 +35,7 @@ class StepGeometry(NamedTuple):
 
     @classmethod
     def of(cls, robot: Robot, height: float) -> StepGeometry:
-        """The steps of a robot at a height [m]."""
+        """The steps of a robot with base_link at a height [m]."""
         return cls(robot.foot_radius, height, robot.walk.lift_height)
 
 
@@ -64,7 +65,7 @@ def inverse_over_arrays(leg: Leg, feet: Coordinates) -> BatchSolution:
 
 
 def joints_at_contacts(leg: Leg, radius: float, height: float, contacts: Coordinates) -> BatchSolution:
-    """Joints for contact points [m, base_footprint] that are lifted by their z, under a level body.
+    """Joints for contact points (x, y) and lifts z [m, base_footprint], under a level body.
 
     `ball_centre_and_joints` over arrays, from BENT_LEG; `radius` [m] is that of the foot, `height` [m] of base_link.
     """
@@ -80,6 +81,7 @@ def joints_at_contacts(leg: Leg, radius: float, height: float, contacts: Coordin
 
 
 def _in_blocks(feet: Coordinates, solve: Callable[[Array, Array, Array], BatchSolution]) -> BatchSolution:
+    """Solves for feet, broadcast to one shape, in blocks of at most BLOCK."""
     shape = np.broadcast_shapes(*(axis.shape for axis in feet))
     if math.prod(shape) <= BLOCK:
         joints, reached = solve(*feet)
@@ -96,48 +98,51 @@ def _in_blocks(feet: Coordinates, solve: Callable[[Array, Array, Array], BatchSo
 
 
 class _Target(NamedTuple):
-    """Targets in the vertical plane in which femur and tibia move."""
+    """Targets in the plane of the leg, in which femur and tibia move."""
 
-    usual: Mask  # False if the target is so close to the coxa axis that the coxa keeps the angle of BENT_LEG
-    square: Array  # [m^2] of the distance from the coxa axis
-    ahead: Array  # [m^2] direction of the plane in the hip frame, times `square`: x ...
-    aside: Array  # ... and y
+    off_axis: Mask  # False if the target is so close to the coxa axis that the coxa keeps the angle of BENT_LEG
+    squared: Array  # [m^2] distance from the coxa axis
+    plane_x: Array  # [m^2] x and y of the direction of the plane in the hip frame, times `squared`
+    plane_y: Array
     outward: Array  # [m] from the femur axis
     upward: Array  # [m]
     cosine: Array  # of the tibia angle; beyond +-1 if the target is out of reach
 
 
 def _target(leg: Leg, x: Array, y: Array, z: Array) -> _Target:
+    """Ball centres [m, hip frame] in the plane of the leg."""
     d, a, b = leg.femur_lateral, leg.femur.length, leg.tibia.length
-    square = x * x + y * y
-    usual = (square >= d * d) & (square >= ON_AXIS * ON_AXIS)
-    radial = np.sqrt(np.where(usual, square - d * d, 0.0))
+    squared = x * x + y * y
+    off_axis = (squared >= d * d) & (squared >= ON_AXIS * ON_AXIS)
+    radial = np.sqrt(np.where(off_axis, squared - d * d, 0.0))
     u, w = radial - leg.coxa.length, z - leg.femur_vertical
     cosine = (u * u + w * w - (a * a + b * b)) / (2.0 * a * b)
-    return _Target(usual, square, x * radial + d * y, y * radial - d * x, u, w, cosine)
+    return _Target(off_axis, squared, x * radial + d * y, y * radial - d * x, u, w, cosine)
 
 
 def _arc(radius: float, lower: Array) -> Array:
-    """How far [m] a foot has rolled outwards, from the angle [rad] of its tibia to the horizontal."""
+    """Distance [m] that a ball has rolled outwards, for the angle [rad] of its tibia to the horizontal."""
     lean = lower + 0.5 * math.pi
     return -radius * (lean - math.tau * np.rint(lean / math.tau))
 
 
 def _rolled(leg: Leg, radius: float, target: _Target) -> tuple[Array, Array]:
-    """From the contact point to below the ball's centre [m, hip frame]; needs no angle of coxa and femur."""
+    """As `rolling_shift` [m, hip frame], but from the target: coxa and femur angle need not be computed."""
     a, b, u, w = leg.femur.length, leg.tibia.length, target.outward, target.upward
     cosine = np.clip(target.cosine, -1.0, 1.0)
     along, across = b + a * cosine, a * np.sqrt(1.0 - cosine * cosine)  # of the foot, seen along the tibia
     arc = _arc(radius, np.arctan2(w * along - u * across, u * along + w * across))
-    share = arc / np.where(target.usual, target.square, 1.0)
+    share = arc / np.where(target.off_axis, target.squared, 1.0)
     x, y = math.cos(BENT_LEG[0]), math.sin(BENT_LEG[0])
-    return np.where(target.usual, share * target.ahead, arc * x), np.where(target.usual, share * target.aside, arc * y)
+    shift_x = np.where(target.off_axis, share * target.plane_x, arc * x)
+    return shift_x, np.where(target.off_axis, share * target.plane_y, arc * y)
 
 
 def _solve(leg: Leg, target: _Target) -> BatchSolution:
+    """Inverse kinematics of targets in the plane of the leg."""
     a, b, u, w = leg.femur.length, leg.tibia.length, target.outward, target.upward
-    coxa = np.where(target.usual, np.arctan2(target.aside, target.ahead), BENT_LEG[0])
-    reached = target.usual & (np.abs(target.cosine) <= 1.0)
+    coxa = np.where(target.off_axis, np.arctan2(target.plane_y, target.plane_x), BENT_LEG[0])
+    reached = target.off_axis & (np.abs(target.cosine) <= 1.0)
     cosine = np.clip(target.cosine, -1.0, 1.0)
     tibia = -np.arccos(cosine)
     along, across = a + b * cosine, b * np.sqrt(1.0 - cosine * cosine)  # of the foot, seen along the femur

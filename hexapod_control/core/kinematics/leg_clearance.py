@@ -4,8 +4,9 @@ Every femur and tibia is a capsule: a segment (femur axis to knee, knee to the c
 radius of the robot file; a tibia has the radius of its ball if that is larger, so the capsules contain the bars and
 balls of the URDF. Each leg is compared with the next one around the body. Everything is in base_link.
 
-A leg stands in a vertical plane, so from above it is a line. Its extent along a fixed axis of each pair takes few
-operations and gives a lower bound of the gap, which is sufficient in ordinary walking.
+Capsules are compared only where legs may be close. Femur and tibia are in a vertical plane, so from above a leg is a
+line. Its extent along a fixed axis of each pair takes few operations and gives a lower bound of the gap, which is
+sufficient in ordinary walking.
 """
 
 from __future__ import annotations
@@ -26,12 +27,12 @@ MAX_GAP = 0.05  # [m] wider gaps are not computed: no leg moves this far within 
 class LegClearance(NamedTuple):
     """The smallest gap between two neighbouring legs."""
 
-    distance: float  # [m] from surface to surface, negative where they overlap; at most `enough`
-    legs: tuple[int, int] | None  # rows of the two legs; None if all gaps are at least `enough`
+    distance: float  # [m] from surface to surface, negative where they overlap; capped at `max_gap`
+    legs: tuple[int, int] | None  # rows of the two legs; None if all gaps are at least `max_gap`
 
 
 class LegCapsule(NamedTuple):
-    """All points within a radius of a segment."""
+    """The points within a radius of a line segment."""
 
     start: Vector  # [m]
     end: Vector  # [m]
@@ -47,7 +48,7 @@ class LegSpan(NamedTuple):
     lengths: tuple[float, float, float, float]  # [m] coxa, femur, tibia, lateral offset
     ahead: tuple[float, float]  # unit vector towards the next leg
     behind: tuple[float, float]  # unit vector from the leg before to this one
-    thickness: float  # [m] of this leg and the next: the sum of their maximum radii
+    thickness: float  # [m] sum of the maximum radii of this leg and the next
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,7 @@ class LegNeighbours:
     @classmethod
     @lru_cache(maxsize=8)
     def of(cls, robot: Robot) -> LegNeighbours:
-        """Computed once per robot. Store the result: a cache lookup is slower than computing a gap."""
+        """The neighbours in a robot, computed once. Store the result: a cache lookup is slower than computing a gap."""
         middles = [(leg.hip[0] + leg.foothold[0], leg.hip[1] + leg.foothold[1]) for leg in robot.legs]
         x, y = (sum(column) / len(middles) for column in zip(*middles, strict=True))
         order = sorted(range(len(middles)), key=lambda row: atan2(middles[row][1] - y, middles[row][0] - x))
@@ -76,7 +77,7 @@ class LegNeighbours:
 
     @property
     def pairs(self) -> tuple[tuple[int, int], ...]:
-        """Rows of neighbouring legs, in pairs."""
+        """Rows of all pairs of neighbouring legs."""
         rows = [span.row for span in self.spans]
         return tuple(zip(rows, [*rows[1:], rows[0]], strict=True))
 
@@ -86,9 +87,9 @@ class LegNeighbours:
         before = {b: a for a, b in self.pairs}
         return tuple((before[a], b) for a, b in sorted(self.pairs))
 
-    def gap(self, joints: Sequence[LegJoints], enough: float = MAX_GAP) -> LegClearance:
-        """The narrowest gap for joints (n, 3) [rad]; clipped to `enough` [m]."""
-        best = LegClearance(enough, None)
+    def gap(self, joints: Sequence[LegJoints], max_gap: float = MAX_GAP) -> LegClearance:
+        """The smallest gap for joints (n, 3) [rad]; gaps above `max_gap` [m] are not computed."""
+        best = LegClearance(max_gap, None)
         fronts, backs = self._extents(joints)
         # Each leg with the next one around the body; the last one, with index -1, comes before the first one.
         for last in range(-1, len(fronts) - 1):
@@ -96,7 +97,7 @@ class LegNeighbours:
             if backs[after] - fronts[last] - span.thickness < best.distance:
                 pair = span.row, self.spans[after].row
                 first, second = (capsules(self.robot, row, joints[row]) for row in pair)
-                distance = between(first, second, best.distance)
+                distance = capsule_distance(first, second, best.distance)
                 if distance < best.distance:
                     best = LegClearance(distance, pair)
         return best
@@ -146,20 +147,20 @@ def capsules(robot: Robot, row: int, joints: LegJoints) -> tuple[LegCapsule, Leg
     return LegCapsule(knee, (x + r * c, y + r * s, z), tibia), LegCapsule(axis, knee, femur)
 
 
-def between(first: Sequence[LegCapsule], second: Sequence[LegCapsule], enough: float) -> float:
-    """Least distance [m] of any capsule of one leg from any of another, from surface to surface, at most `enough`."""
-    best = enough
+def capsule_distance(first: Sequence[LegCapsule], second: Sequence[LegCapsule], max_distance: float) -> float:
+    """Smallest distance [m] between the capsules of two legs, from surface to surface; capped at `max_distance` [m]."""
+    best = max_distance
     for (p, q, r), (a, b, t) in product(first, second):
-        # A segment lies in the ball about its middle. Twice the distance of the middles is that of the ends' sums.
+        # Each segment is inside a ball about its middle; capsules in distant balls are skipped. Lengths are doubled.
         x, y, z = p[0] + q[0] - a[0] - b[0], p[1] + q[1] - a[1] - b[1], p[2] + q[2] - a[2] - b[2]
         apart = 2.0 * (best + r + t) + dist(p, q) + dist(a, b)
         if x * x + y * y + z * z < apart * apart:
-            best = min(best, segments_apart(p, q, a, b) - r - t)
+            best = min(best, segment_distance(p, q, a, b) - r - t)
     return best
 
 
-def segments_apart(p: Vector, q: Vector, a: Vector, b: Vector) -> float:
-    """Distance [m] of the segment p q from the segment a b, neither of them a point [m].
+def segment_distance(p: Vector, q: Vector, a: Vector, b: Vector) -> float:
+    """Distance [m] between the segments p q and a b [m], both longer than 0.
 
     Source: C. Ericson, Real-Time Collision Detection, section 5.1.9.
     """

@@ -1,11 +1,12 @@
 """Closed-form kinematics of a leg with lateral and vertical offsets; knee up.
 
-Frames and signs are those of core.robot. Per leg the functions work in the hip frame with plain floats (a
-tick of six legs costs a few microseconds, twenty times less than with small numpy arrays); `forward` and
-`inverse` are the same for a whole robot in base_link, with arrays at the border.
+Frames and signs are those of core.robot. The coxa turns the plane of the leg towards the foot, whose lateral offset d
+at the distance r from the coxa axis contributes an angle asin(d / r). In that plane femur and tibia are a two-link arm:
+the law of cosines gives the tibia angle, from which the femur angle follows. Formulas:
+docs/architecture/walking-mathematics.md, "Leg kinematics"; source: the articles listed in docs/sources.md.
 
-Source of the method: the two-link circle intersection and the lateral offset asin(offset / distance) of the
-articles listed in docs/sources.md.
+The functions for one leg use plain floats: six legs take a few microseconds, twenty times less than with small numpy
+arrays. `forward`, `inverse` and `joint_velocities` take and return arrays for a whole robot.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ Coordinate = TypeVar("Coordinate", float, Array)
 LegJoints = tuple[float, float, float]
 """Joint angles of one leg: coxa, femur, tibia [rad]."""
 
-BENT_LEG: LegJoints = (0.0, 0.5, -1.5)  # [rad] knee up: start of iterations that depend on the previous joints
+BENT_LEG: LegJoints = (0.0, 0.5, -1.5)  # [rad] knee up: used in place of previous joints where there are none
 
 ON_AXIS = 1e-9  # [m] a target this close to the coxa axis has no direction
 
@@ -46,7 +47,7 @@ class UnreachableReason(Enum):
 
 
 class LegSolution(NamedTuple):
-    """Joints for one foot target; if `reason` is set, the joints are the nearest possible ones."""
+    """Joints for one foot target; if it is out of reach (`reason`), those of the nearest pose in reach."""
 
     joints: LegJoints  # [rad]
     reason: UnreachableReason | None
@@ -54,12 +55,12 @@ class LegSolution(NamedTuple):
 
 
 LegResult = tuple[LegJoints, UnreachableReason | None, float]
-"""The fields of a LegSolution."""
+"""The fields of a LegSolution, as a tuple that is faster to build."""
 
 
 @dataclass(frozen=True, slots=True)
 class Solution:
-    """Joints for all feet."""
+    """Joints for the foot targets of all legs."""
 
     joints: Array  # (n, 3) [rad], read-only
     reasons: tuple[UnreachableReason | None, ...]
@@ -96,7 +97,7 @@ def leg_inverse(leg: Leg, foot: Vector, previous: LegJoints) -> LegSolution:
 
 
 def solve_leg(leg: Leg, foot: Vector, previous: LegJoints) -> LegResult:
-    """As leg_inverse for a foot in base_link [m]; one function for speed, called three times per leg and tick."""
+    """As `leg_inverse` for a foot in base_link [m], optimized for speed: called three times per leg and tick."""
     joints, reason, excess = solve_leg_unlimited(leg, foot, previous)
     coxa, femur, tibia = joints
     first, second, third = leg.coxa_joint, leg.femur_joint, leg.tibia_joint
@@ -157,7 +158,7 @@ def clamp(leg: Leg, joints: LegJoints) -> LegJoints:
 
 
 def leg_velocity(leg: Leg, joints: LegJoints, velocity: Vector) -> LegJoints:
-    """Joint speeds [rad/s] that move the foot with `velocity` [m/s, hip frame]; 0 along a singular direction."""
+    """Joint speeds [rad/s] that move the foot with `velocity` [m/s, hip frame]; 0 for joints in a singular pose."""
     coxa, femur, tibia = joints
     vx, vy, vz = velocity
     cos_coxa, sin_coxa = cos(coxa), sin(coxa)
@@ -167,7 +168,7 @@ def leg_velocity(leg: Leg, joints: LegJoints, velocity: Vector) -> LegJoints:
     total = femur + tibia
     cos_femur, cos_total = cos(femur), cos(total)
     radial = leg.coxa.length + a * cos_femur + b * cos_total
-    # A coxa turn moves the foot by (-lateral, radial): motion in the leg's plane has to compensate the lateral part.
+    # The coxa moves the foot by (-lateral, radial) per radian; femur and tibia have to compensate the lateral part.
     coxa_speed = across_speed / radial if abs(radial) > 1e-6 else 0.0
     plane_speed = radial_speed + leg.femur_lateral * coxa_speed
     sin_tibia = sin(tibia)
@@ -182,7 +183,7 @@ def hip_to_base(
     leg: Leg, point: tuple[Coordinate, Coordinate, Coordinate]
 ) -> tuple[Coordinate, Coordinate, Coordinate]:
     """A point of the hip frame [m], or arrays of points, in base_link [m]."""
-    c, s = leg.turn
+    c, s = leg.hip_direction
     if leg.rotation is not None:
         (a, b, e), (f, g, h), (i, j, k) = leg.rotation
         x, y, z = point
@@ -202,7 +203,7 @@ def base_to_hip(
     leg: Leg, point: tuple[Coordinate, Coordinate, Coordinate]
 ) -> tuple[Coordinate, Coordinate, Coordinate]:
     """A point of base_link [m], or arrays of points, in the hip frame [m]."""
-    c, s = leg.turn
+    c, s = leg.hip_direction
     x, y, z = point
     hip_x, hip_y, hip_z = leg.hip
     x, y = x - hip_x, y - hip_y
@@ -224,8 +225,8 @@ def forward(robot: Robot, joints: Array) -> Array:
     """Ball centres (n, 3) [m] in base_link for joints (n, 3) [rad]."""
     return read_only(
         [
-            hip_to_base(leg, leg_forward(leg, row)[1])
-            for leg, row in zip(robot.legs, np.asarray(joints).tolist(), strict=True)
+            hip_to_base(leg, leg_forward(leg, angles)[1])
+            for leg, angles in zip(robot.legs, np.asarray(joints).tolist(), strict=True)
         ]
     )
 
@@ -233,8 +234,8 @@ def forward(robot: Robot, joints: Array) -> Array:
 def inverse(robot: Robot, feet: Array, previous: Array) -> Solution:
     """Joints for ball centres `feet` (n, 3) [m] in base_link, with the previous joints (n, 3) [rad]."""
     solutions = [
-        solve_leg(leg, foot, row)
-        for leg, foot, row in zip(robot.legs, np.asarray(feet).tolist(), np.asarray(previous).tolist(), strict=True)
+        solve_leg(leg, foot, angles)
+        for leg, foot, angles in zip(robot.legs, np.asarray(feet).tolist(), np.asarray(previous).tolist(), strict=True)
     ]
     joints, reasons, excess = zip(*solutions, strict=True)
     return Solution(read_only(joints), reasons, excess)
@@ -242,13 +243,13 @@ def inverse(robot: Robot, feet: Array, previous: Array) -> Solution:
 
 def joint_velocities(robot: Robot, joints: Array, velocities: Array) -> Array:
     """Joint speeds (n, 3) [rad/s] at joints (n, 3) [rad] for foot velocities (n, 3) [m/s] in base_link."""
-    rows = []
-    for leg, row, (vx, vy, vz) in zip(
+    speeds = []
+    for leg, angles, (vx, vy, vz) in zip(
         robot.legs, np.asarray(joints).tolist(), np.asarray(velocities).tolist(), strict=True
     ):
-        c, s = leg.turn
+        c, s = leg.hip_direction
         velocity = (c * vx + s * vy, c * vy - s * vx, vz)
-        rows.append(
-            leg_velocity(leg, row, velocity if leg.rotation is None else _into_tilted(leg.rotation, (vx, vy, vz)))
-        )
-    return read_only(rows)
+        if leg.rotation is not None:
+            velocity = _into_tilted(leg.rotation, (vx, vy, vz))
+        speeds.append(leg_velocity(leg, angles, velocity))
+    return read_only(speeds)

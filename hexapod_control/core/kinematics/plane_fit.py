@@ -8,17 +8,17 @@ from collections.abc import Sequence
 from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.robot import Vector
 
-MIN_POINTS = 3  # of a plane
-MIN_SPREAD = 1e-3  # 1 - r^2 of the points' x and y; collinear below it
+MIN_POINTS = 3  # that define a plane
+MIN_SPREAD = 1e-3  # 1 - r^2, with the correlation r of the points' x and y; below it they count as collinear
 
 
 def fit_plane(
     points: Sequence[Vector], weights: Sequence[float] | None = None, min_spread: float = MIN_SPREAD
 ) -> tuple[float, float, float] | None:
-    """(a, b, c) [1, 1, m] of the plane z = a x + b y + c with the least (weighted) sum of squares to points [m].
+    """(a, b, c) [1, 1, m] of the plane z = a x + b y + c that fits points [m] in (weighted) least squares.
 
-    None for fewer than three or collinear points (see MIN_SPREAD). Solves the 2 x 2 normal equations about the
-    mean.
+    None for fewer than three or collinear points (see MIN_SPREAD). Solves the 2 x 2 normal equations
+    about the mean.
     """
     if len(points) < MIN_POINTS:
         return None
@@ -40,7 +40,7 @@ def fit_plane(
 
 
 def attitude_over_feet(centres: Sequence[Vector], foot_radius: float) -> BodyPose | None:
-    """Height z [m], roll and pitch [rad] of base_link over the ground under feet; None as for `fit_plane`.
+    """Height z [m], roll and pitch [rad] of base_link over the plane on which feet stand; None as for `fit_plane`.
 
     `centres` [m] are the ball centres of the standing feet in base_link.
     """

@@ -1,6 +1,7 @@
 """Least-squares planar motion between two sets of points, such as the feet in two samples of the joints.
 
-Source: W. Kabsch, see docs/links.md; in the plane the best rotation follows from sums of dot and cross products.
+In the plane the best rotation follows from sums of dot and cross products: see
+docs/architecture/walking-mathematics.md, "Taking over a standing robot". Source: W. Kabsch, see docs/links.md.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ from hexapod_control.core.robot import Point
 def fit_rigid(
     points: Sequence[Point], targets: Sequence[Point], weights: Sequence[float] | None = None, yaw: float | None = None
 ) -> Pose:
-    """The motion that brings points [m] nearest to their targets [m], in (weighted) least squares.
+    """The rigid motion that maps points [m] to their targets [m] in (weighted) least squares.
 
-    `yaw` [rad] is its rotation, if that is known.
+    `yaw` [rad] is its rotation, if that is known: then only the translation is fitted.
     """
     weights = weights if weights is not None else (1.0,) * len(points)
     total = math.fsum(weights)

@@ -1,9 +1,10 @@
 """Rolling contact of a ball foot: from the contact point to the centre of the ball, and back.
 
 The planner keeps contact points still. As the tibia leans, the ball rolls: without slip its centre moves by radius x
-angle in the direction in which the upper end of the tibia leans. Commanding that shift takes the scrubbing out of the
-stance (straight-line error 3.3 % -> 0.6 %, measured in physics). The contact point is defined as that of the upright
-tibia, so that contact and centre correspond one to one.
+angle in the direction in which the upper end of the tibia leans. Commanding that shift prevents scrubbing in stance
+(speed error on a straight line 3.3 % -> 0.6 %, measured in physics). The contact point is defined as that of the
+upright tibia, so that contact and centre correspond one to one. See docs/architecture/walking-mathematics.md, "Leg
+kinematics".
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ def rolling_shift(leg: Leg, joints: LegJoints, placement: Placement, radius: flo
     coxa, femur, tibia = joints
     angle = femur + tibia
     radial = -cos(angle)
-    if leg.rotation is None:  # _in_base and Placement.turn inlined for speed
+    if leg.rotation is None:  # _in_base and Placement.rotate inlined for speed
         heading = leg.hip_yaw + coxa
         along_x, along_y, up = radial * cos(heading), radial * sin(heading), -sin(angle)
     else:
@@ -45,7 +46,7 @@ def rolling_shift(leg: Leg, joints: LegJoints, placement: Placement, radius: flo
 
 
 def _in_base(leg: Leg, angle: float, across: float, along: float) -> Vector:
-    """A vector in base_link, from its parts across and along the coxa axis, at an angle from the straight leg."""
+    """A vector in base_link, from its parts across the coxa axis, at an angle [rad] to the leg, and along it."""
     if leg.rotation is None:
         heading = leg.hip_yaw + angle
         return across * cos(heading), across * sin(heading), along
@@ -57,7 +58,7 @@ def _in_base(leg: Leg, angle: float, across: float, along: float) -> Vector:
 def ball_centre_and_joints(
     leg: Leg, contact: tuple[float, float], lift: float, placement: Placement, radius: float, previous: LegJoints
 ) -> tuple[Vector, LegResult]:
-    """Ball centre [m, base_link] and joints for a contact point (x, y) [m, base_footprint] lifted by `lift` [m].
+    """Ball centre [m, base_link] and joints for a foot `lift` [m] above a contact point (x, y) [m, base_footprint].
 
     The shift depends on the joints and the joints on the shift: the previous joints (one tick old) start a
     fixed-point iteration that contracts by radius / tibia (about 0.08); after two steps the error is micrometres.
@@ -69,7 +70,7 @@ def ball_centre_and_joints(
         centre = placement.to_base(x + shift_x, y + shift_y, z)
         joints, _, _ = solve_leg_unlimited(
             leg, centre, previous
-        )  # without limits: clamped joints would move a foot from outside the reach into it
+        )  # without joint limits: with clamped joints, a foot out of reach could converge to a point in reach
         shift_x, shift_y = rolling_shift(leg, joints, placement, radius)
     centre = placement.to_base(x + shift_x, y + shift_y, z)
     return centre, solve_leg(leg, centre, previous)
@@ -78,7 +79,7 @@ def ball_centre_and_joints(
 def joints_at_contact(
     leg: Leg, contact: tuple[float, float], lift: float, placement: Placement, radius: float
 ) -> LegResult:
-    """Joints [rad] in which a foot rests at a contact point, as for `ball_centre_and_joints` after many ticks."""
+    """Joints [rad] as by `ball_centre_and_joints`, but without previous ones: iterates from BENT_LEG to convergence."""
     result: LegResult = (BENT_LEG, None, 0.0)
     for _ in range(ITERATIONS):
         _, result = ball_centre_and_joints(leg, contact, lift, placement, radius, result[0])
@@ -90,9 +91,9 @@ def rolling_displacement(
 ) -> tuple[float, float]:
     """Displacement (x, y) [m] of the ball's centre over the ground between two sets of joint angles, without slip.
 
-    `tilt` is the change of the body's roll and pitch [rad]. A leaning tibia that turns about the vertical only spins
-    its ball, whereas rolling_shift turns with it. Use this function for sums of small steps.
+    `tilt` is the change of the body's roll and pitch [rad]. Use this function, not differences of `rolling_shift`, for
+    sums of small steps: a leaning tibia that turns about the vertical spins its ball without rolling it.
     """
     coxa, bent = 0.5 * (before[0] + after[0]), after[1] + after[2] - before[1] - before[2]
-    x, y, _ = placement.turn(*_in_base(leg, coxa - QUARTER_TURN, bent, after[0] - before[0]))
+    x, y, _ = placement.rotate(*_in_base(leg, coxa - QUARTER_TURN, bent, after[0] - before[0]))
     return radius * (y + tilt[1]), -radius * (x + tilt[0])

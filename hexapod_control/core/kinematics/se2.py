@@ -1,7 +1,7 @@
 """Planar rigid motions: a pose is (x, y, yaw) [m, m, rad], a twist (vx, vy, wz) [m/s, m/s, rad/s].
 
-`exp` is the exact integral of a constant twist over a time, so that a foot fixed in the world stays fixed for any twist
-and step size.
+`exp` integrates a constant twist over a time exactly, so that a foot fixed in the world stays fixed for any twist and
+step size. See docs/architecture/walking-mathematics.md, "Stance: SE(2) integration".
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class Twist(NamedTuple):
     wz: float  # [rad/s] counter-clockwise
 
     def scaled(self, factor: float) -> Twist:
-        """The same curve at another speed."""
+        """This twist times a factor: the same path at another speed."""
         return Twist(self.vx * factor, self.vy * factor, self.wz * factor)
 
     def velocity_at(self, x: float, y: float) -> tuple[float, float]:
@@ -85,7 +85,7 @@ def exp(twist: Twist, time: float) -> Pose:
 
 
 def moved_point(twist: Twist, time: float, x: float, y: float) -> tuple[float, float]:
-    """`exp(twist, time).apply(x, y)`, with half the number of sines and cosines."""
+    """`exp(twist, time).apply(x, y)`, computed with half as many sines and cosines."""
     vx, vy, wz = twist
     angle = wz * time
     cosine, sine = math.cos(angle), math.sin(angle)

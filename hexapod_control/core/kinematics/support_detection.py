@@ -1,4 +1,4 @@
-"""Foot positions for given joint angles, and which feet support the robot."""
+"""Contact points and supporting feet of a robot on flat ground, from its joint angles."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from hexapod_control.core.kinematics.leg_kinematics import LegJoints, hip_to_bas
 from hexapod_control.core.kinematics.rolling_contact import rolling_shift
 from hexapod_control.core.robot import Robot, Vector
 
-SAME_GROUND = 0.006  # [m] feet within this of the lowest are on the ground: a loaded servo deflects a little
+SAME_GROUND = 0.006  # [m] feet this much higher than the lowest are still on the ground: loaded servos deflect
 
 
 class DetectedSupport(NamedTuple):
-    """Support of a standing or lying robot."""
+    """Pose of a robot on flat ground, and the feet that support it."""
 
     pose: BodyPose
     centres: list[Vector]  # [m] of the balls in base_link
     contacts: list[tuple[float, float]]  # [m] contact points in base_footprint
     lifts: list[float]  # [m] of the contact points above the ground
-    planted: list[bool]  # none if the body lies on its belly, or almost
+    planted: list[bool]  # by foot; all False if the belly is on the ground, or almost
     placement: Placement
 
 
@@ -31,29 +31,29 @@ def belly_height(robot: Robot) -> float:
 
 
 def detect_support(robot: Robot, joints: Sequence[LegJoints], pose: BodyPose) -> DetectedSupport:
-    """Support of the robot for joints (n, 3) [rad] and the attitude and heading of a body pose.
+    """Pose and support of a robot with joints (n, 3) [rad] and the position and attitude of a body pose.
 
-    The height of the pose is not used: the lowest foot, or the belly, is on the ground.
+    The height of that pose is not used: it follows from the lowest foot, or the belly, which is on the ground.
     """
     level = Placement(pose._replace(z=0.0), 0.0)
-    centres = [hip_to_base(leg, leg_forward(leg, row)[1]) for leg, row in zip(robot.legs, joints, strict=True)]
+    centres = [hip_to_base(leg, leg_forward(leg, angles)[1]) for leg, angles in zip(robot.legs, joints, strict=True)]
     points = [level.to_footprint(*centre) for centre in centres]
-    on_feet, on_belly = robot.foot_radius - min(point[2] for point in points), _belly(robot, level)
+    on_feet, on_belly = robot.foot_radius - min(point[2] for point in points), _tilted_belly_height(robot, level)
     height = max(on_feet, on_belly)
     pose = pose._replace(z=height - robot.walk.height)
     placement = Placement(pose, robot.walk.height)
     contacts, lifts = [], []
-    for leg, row, (x, y, z) in zip(robot.legs, joints, points, strict=True):
-        shift = rolling_shift(leg, row, placement, robot.foot_radius)
+    for leg, angles, (x, y, z) in zip(robot.legs, joints, points, strict=True):
+        shift = rolling_shift(leg, angles, placement, robot.foot_radius)
         contacts.append((x - shift[0], y - shift[1]))
         lifts.append(z + height - robot.foot_radius)
     planted = [on_feet > on_belly + SAME_GROUND and lift <= SAME_GROUND for lift in lifts]
     return DetectedSupport(pose, centres, contacts, lifts, planted, placement)
 
 
-def _belly(robot: Robot, placement: Placement) -> float:
-    """Height of base_link [m] with the lowest corner of the body on the ground."""
+def _tilted_belly_height(robot: Robot, placement: Placement) -> float:
+    """Height of base_link [m] with the lowest corner of the tilted body on the ground."""
     (cx, cy, cz), (sx, sy, sz) = robot.body.center, robot.body.size
-    row = placement.rotation[2]
-    extent = abs(row[0]) * sx / 2 + abs(row[1]) * sy / 2 + abs(row[2]) * sz / 2
-    return extent - math.fsum((row[0] * cx, row[1] * cy, row[2] * cz))
+    x, y, z = placement.rotation[2]  # the vertical in base_link
+    extent = abs(x) * sx / 2 + abs(y) * sy / 2 + abs(z) * sz / 2
+    return extent - math.fsum((x * cx, y * cy, z * cz))

@@ -1,4 +1,4 @@
-"""Whole-body inverse kinematics: foot contacts and a body pose to joint angles, or the leg that cannot reach."""
+"""Whole-body inverse kinematics: joint angles for contact points and a body pose, and the foot that is out of reach."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class UnreachableFoot(NamedTuple):
 
 
 class WholeBodyPose(NamedTuple):
-    """Joints of all legs, and feet unless the motion is in joint space."""
+    """Joints and feet of the whole robot in one tick."""
 
     joints: list[LegJoints]  # [rad]
     centres: list[Vector] | None  # [m] ball centres in base_link; None for a motion in joint space
@@ -31,13 +31,13 @@ class WholeBodyPose(NamedTuple):
 
 
 class BodyMotion(Protocol):
-    """A motion executed tick by tick: a walk, a lift of the body, a move of all feet or joints."""
+    """A motion that is executed tick by tick: a walk, a lift of the body, a move of all feet or joints."""
 
     def advance(self, dt: float, previous: Sequence[LegJoints]) -> WholeBodyPose:
         """The pose `dt` [s] later; `previous` are the joint angles [rad] of the tick before."""
 
     def retreat(self, dt: float, previous: Sequence[LegJoints]) -> WholeBodyPose | None:
-        """The pose after a tick towards a reachable pose, if `advance` is out of reach; None: it can only hold."""
+        """The pose `dt` [s] later on the way to a pose in reach, if `advance` is out of reach; None: it holds."""
 
 
 def whole_body_pose(
@@ -48,11 +48,12 @@ def whole_body_pose(
     planted: list[bool],
     previous: Sequence[LegJoints],
 ) -> WholeBodyPose:
-    """The pose with all feet `lifts` [m] above their contact points [m, base_footprint]."""
+    """The pose with feet `lifts` [m] above their contact points [m, base_footprint]; `previous` joints in [rad]."""
     joints, centres, unreached = [], [], None
     preload, radius = robot.walk.preload, robot.foot_radius
-    for leg, contact, lift, row in zip(robot.legs, contacts, lifts, previous, strict=True):
-        centre, (angles, reason, excess) = ball_centre_and_joints(leg, contact, lift - preload, placement, radius, row)
+    for leg, contact, lift, before in zip(robot.legs, contacts, lifts, previous, strict=True):
+        centre, solution = ball_centre_and_joints(leg, contact, lift - preload, placement, radius, before)
+        angles, reason, excess = solution
         centres.append(centre)
         joints.append(angles)
         if reason is not None and unreached is None:

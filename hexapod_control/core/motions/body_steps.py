@@ -1,4 +1,4 @@
-"""Steps that move the body over planted feet: pose, height, sway, and rotate about x and y."""
+"""Execution of the steps that move the body over planted feet: pose, height, sway, and rotate about x and y."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.motions.motion_steps import HeightStep, PoseStep, RotateStep, SwayStep
 from hexapod_control.core.motions.step_context import StepContext, StepExecution
 
-POSE_TOLERANCE = 1e-4  # [m, rad] of a body pose from its goal
-SWAY_CHECKS = 16  # points of an ellipse that must be in reach before a sway starts
+POSE_TOLERANCE = 1e-4  # [m, rad] up to which a body pose is at its goal
+SWAY_CHECKS = 16  # points of an ellipse that must be in reach before a sway begins
 
 
 def execute_pose(context: StepContext, step: PoseStep) -> StepExecution:
@@ -26,7 +26,7 @@ def execute_height(context: StepContext, step: HeightStep) -> StepExecution:
 
 def execute_rocking(context: StepContext, step: RotateStep) -> StepExecution:
     """Rocks the body about x or y."""
-    # At `rate` on average, rocking to both sides and back takes four times the angle.
+    # Rocking to both sides and back covers four times the angle, at `rate` on average.
     coordinate = {"x": "roll", "y": "pitch"}[step.axis]
     period = 4.0 * abs(step.angle) / step.rate
     yield from _swayed(context, BodyPose(), BodyPose(**{coordinate: step.angle}), period, float(step.times))
@@ -40,6 +40,7 @@ def execute_sway(context: StepContext, step: SwayStep) -> StepExecution:
 
 
 def _posed(context: StepContext, goal: BodyPose, duration: float) -> StepExecution:
+    """Moves to a body pose in `duration` [s]; 0: as fast as the limits allow."""
     view = context.planner.view
     if view.on_feet and not view.pose_reachable(goal):
         yield f"out of reach of the legs: a body at ({_pose_text(goal)})"
@@ -57,7 +58,10 @@ def _reached(context: StepContext, goal: BodyPose) -> bool:
 
 
 def _swayed(context: StepContext, cosine: BodyPose, sine: BodyPose, period: float, rounds: float) -> StepExecution:
-    """Moves on an ellipse about the present pose, which grows in the first half revolution and shrinks in the last."""
+    """Moves on an ellipse about the present pose, which grows in the first half revolution and shrinks in the last.
+
+    The pose is middle + cos(2 pi t / period) `cosine` + sin(2 pi t / period) `sine`; `period` in [s].
+    """
     planner = context.planner
     view = planner.view
     if not view.on_feet:
@@ -81,8 +85,9 @@ def _swayed(context: StepContext, cosine: BodyPose, sine: BodyPose, period: floa
     yield from _posed(context, middle, 0.0)
 
 
-def _ellipse(middle: BodyPose, cosine: BodyPose, sine: BodyPose, turn: float, share: float) -> BodyPose:
-    c, s = share * math.cos(math.tau * turn), share * math.sin(math.tau * turn)
+def _ellipse(middle: BodyPose, cosine: BodyPose, sine: BodyPose, revolutions: float, share: float) -> BodyPose:
+    """Pose after some revolutions on an ellipse that is scaled by a share (0 to 1)."""
+    c, s = share * math.cos(math.tau * revolutions), share * math.sin(math.tau * revolutions)
     return BodyPose(*(m + c * a + s * b for m, a, b in zip(middle, cosine, sine, strict=True)))
 
 

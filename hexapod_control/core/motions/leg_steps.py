@@ -1,4 +1,4 @@
-"""Steps that move legs: one foot, all feet, all joints, standing up, sitting down, and folding for transport."""
+"""Execution of the steps that move legs: one foot, all feet, all joints, standing up, sitting down, and folding."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def execute_sit(context: StepContext, step: MotionStep) -> StepExecution:
 
 
 def execute_pack(context: StepContext, step: PackStep) -> StepExecution:
-    """Sits down and folds the legs: first up, then in."""
+    """Sits down and folds the legs: first all femurs up, then every leg against its femur."""
     planner = context.planner
     if planner.state is not RobotState.SITTING:
         yield from execute_sit(context, step)
@@ -78,7 +78,7 @@ def execute_feet(context: StepContext, step: FeetStep) -> StepExecution:
     """Moves all feet by offsets from the neutral stance."""
     planner = context.planner
     robot = planner.robot
-    # The stance at the nominal height: towards that of the present height planted feet would slide.
+    # The stance at the nominal height: on the way to that of the present height, planted feet would slide.
     neutral = read_only(planner.capabilities.standing_joints)
     goal = forward(robot, neutral) + _by_leg(context, step.offsets, np.zeros((len(robot.legs), 3)))
     solution = inverse(robot, goal, neutral)
@@ -101,17 +101,17 @@ def execute_joints(context: StepContext, step: JointsStep) -> StepExecution:
 
 
 def _by_leg(context: StepContext, named: Mapping[str, Vector], others: Array) -> Array:
-    """Returns values (n, 3): of the named legs, else of `all`, else from `others` (n, 3)."""
-    every = named.get("all")
+    """Returns values (n, 3) by leg: from `named` by its name or `all`, else from `others` (n, 3)."""
+    common = named.get("all")
     values = [
-        named.get(leg, other if every is None else every)
+        named.get(leg, other if common is None else common)
         for leg, other in zip(context.planner.robot.leg_names, others.tolist(), strict=True)
     ]
     return read_only(values)
 
 
 def _moved(context: StepContext, begin: Callable[[], str]) -> StepExecution:
-    """Comes to rest with all feet on the ground, then executes a whole-body move."""
+    """Comes to rest, then executes the whole-body move that `begin` requests; `begin` returns its refusal, or empty."""
     yield from coming_to_rest(context)
     refusal = begin()
     if refusal:

@@ -1,8 +1,8 @@
-"""The motion player: plays one motion on a planner, with a queue of one.
+"""The motion player executes one motion with a planner; one further motion may wait.
 
-Source of the rules: "We revive the hexapod, part 2" (docs/sources.md): a motion that is running finishes its cycle
-before the next one starts; a newer motion replaces the waiting one; stopping discards the waiting one. A motion
-restores the robot's state at the end: gait, step height and tempo, and the neutral body pose.
+The rules: a running motion finishes its cycle before the next one starts; a newer motion replaces the waiting one;
+stopping discards the waiting one (source: "We revive the hexapod, part 2", docs/sources.md). At the end of a motion,
+gait, step height, tempo and margin are restored, and the body returns to its neutral pose.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class PlayerState(Enum):
 
     NONE = "none"
     RUNNING = "running"
-    STOPPING = "stopping"  # the running motion finishes its cycle
+    STOPPING = "stopping"  # the running motion finishes its cycle, and then ends
 
 
 class MotionEnd(Enum):
@@ -41,7 +41,7 @@ class MotionOutcome(NamedTuple):
 
     name: str
     end: MotionEnd
-    progress: float  # (0 to 1) of the pass in which it ended
+    progress: float  # share (0 to 1) that was done of the pass in which it ended
     reason: str = ""  # why it was refused
 
 
@@ -54,10 +54,10 @@ class RehearsedMotion:
 
 
 class MotionPlayer:
-    """Plays motions with a planner; call its `step` instead of the planner's.
+    """Plays motions with a planner; call its `step` instead of the `step` of the planner.
 
-    A motion first takes its start posture and then runs its steps, once or in a loop. While it plays, the
-    planner's state is `moving` instead of `standing` or `walking`.
+    First the robot takes the start posture of the motion, then the steps are executed, once or in a loop. While a
+    motion plays, the state of the planner is `moving` instead of `standing` or `walking`.
     """
 
     def __init__(self, planner: Planner) -> None:
@@ -69,9 +69,9 @@ class MotionPlayer:
         self._now: RehearsedMotion | None = None
         self._next: RehearsedMotion | None = None
         self._execution: StepExecution | None = None  # of the current step
-        self._left: list[MotionStep] = []  # steps of this pass still to come
-        self._passes = 0  # passes begun
-        self._placing = False  # taking the start posture
+        self._remaining: list[MotionStep] = []  # steps of this pass
+        self._passes = 0  # number of passes begun
+        self._takes_start_posture = False
         self._elapsed = 0.0  # [s] of this pass
         self._total = 0.0  # [s] since the motion began
         self._restored = planner.view.settings  # settings to restore when the motion ends
@@ -84,7 +84,7 @@ class MotionPlayer:
 
     @property
     def phase(self) -> str:
-        """Kind of the current step, the innermost one; empty before the first."""
+        """Kind of the current step, of nested ones the innermost; empty before the first step."""
         step = self._context.step
         return NAMES[type(step)] if self._execution is not None and step is not None else ""
 
@@ -101,12 +101,12 @@ class MotionPlayer:
     @property
     def progress(self) -> float:
         """Share (0 to 1) of the present pass that is done."""
-        if self._now is None or self._now.duration <= 0.0 or self._placing:
+        if self._now is None or self._now.duration <= 0.0 or self._takes_start_posture:
             return 0.0
         return min(1.0, self._elapsed / self._now.duration)
 
     def take_outcomes(self) -> list[MotionOutcome]:
-        """Returns the ends of motions since the last call."""
+        """Returns the outcomes of motions that have ended since the last call."""
         outcomes, self._outcomes = self._outcomes, []
         return outcomes
 
@@ -124,9 +124,9 @@ class MotionPlayer:
             self.state = PlayerState.STOPPING
 
     def cancel(self, refusal: str = "") -> None:
-        """Ends the running motion now, smoothly: the robot comes to rest, feet in the air are set down.
+        """Ends the running motion now: the robot comes to rest smoothly, feet in the air are set down.
 
-        `refusal` is the reason if the motion cannot continue.
+        `refusal` says why the motion cannot continue; empty if it was cancelled.
         """
         if self._now is None:
             return
@@ -136,7 +136,7 @@ class MotionPlayer:
         self.planner.halt()
 
     def command(self, twist: Twist) -> None:
-        """Follows the twist of an operator; any twist except zero ends a motion, zero does not affect it."""
+        """Follows the twist of an operator. A twist other than zero ends a motion; zero has no effect on a motion."""
         if self._now is not None:
             if twist.is_zero:
                 return
@@ -144,7 +144,7 @@ class MotionPlayer:
         self.planner.command(twist)
 
     def change_settings(self, **changes: Any) -> None:
-        """Changes walk settings now or, while a motion runs, at its end."""
+        """Changes walk settings now or, while a motion plays, at its end."""
         if self._now is None:
             self.planner.change_settings(**changes)
         else:
@@ -162,6 +162,7 @@ class MotionPlayer:
         return context.plan
 
     def _start(self, motion: RehearsedMotion) -> None:
+        """Starts a motion, and stores the settings to restore."""
         self._now, self.state, self.refusal = motion, PlayerState.RUNNING, ""
         self._restored = self.planner.view.settings
         self._passes, self._total = 0, 0.0
@@ -169,34 +170,35 @@ class MotionPlayer:
         self._begin_pass(motion.motion)
 
     def _begin_pass(self, motion: Choreography) -> None:
-        """Begins a pass through the steps; the first one from the posture the motion starts in."""
+        """Begins a pass through the steps; the first pass begins with the start posture."""
         self._passes += 1
         self._elapsed = 0.0
         self._execution = None
-        self._left = list(motion.steps)
-        self._placing = self._passes == 1
-        if self._placing:
-            self._left.insert(0, SitStep() if motion.start == "sitting" else StandStep())
+        self._remaining = list(motion.steps)
+        self._takes_start_posture = self._passes == 1
+        if self._takes_start_posture:
+            self._remaining.insert(0, SitStep() if motion.start == "sitting" else StandStep())
 
     def _advance(self) -> None:
-        """Continues the step; when it ends, begins the next one in the same tick."""
+        """Continues the current step; when it ends, begins the next one in the same tick."""
         while self._now is not None:
             if self._execution is None:
-                if not self._left:
+                if not self._remaining:
                     self._end_pass(self._now.motion)
                     continue
-                self._execution = execute_step(self._context, self._left.pop(0))
+                self._execution = execute_step(self._context, self._remaining.pop(0))
             refusal = next(self._execution, None)
             if refusal is None:
                 self._execution = None
-                if self._placing:  # the pass itself begins here
-                    self._placing, self._elapsed = False, 0.0
+                if self._takes_start_posture:  # the pass itself begins here
+                    self._takes_start_posture, self._elapsed = False, 0.0
                 continue
             if refusal:
                 self.cancel(refusal)
             return
 
     def _end_pass(self, motion: Choreography) -> None:
+        """Begins the next pass, or ends the motion and starts the waiting one."""
         # A pass without duration would be repeated endlessly within this tick.
         again = self.state is PlayerState.RUNNING and self._total < motion.total_time and self._elapsed > 0.0
         if again and (motion.loops == 0 or self._passes < motion.loops):
@@ -209,9 +211,9 @@ class MotionPlayer:
             self._start(following)
 
     def _finish(self, outcome: MotionOutcome) -> None:
-        """Restores the state before the motion."""
+        """Ends the motion, and restores the settings before it."""
         self._outcomes.append(outcome)
-        self._now, self._execution, self._left, self.state = None, None, [], PlayerState.NONE
+        self._now, self._execution, self._remaining, self.state = None, None, [], PlayerState.NONE
         before = self._restored
         self.planner.plays_motion = False
         self.planner.change_gait(before.selection.name)

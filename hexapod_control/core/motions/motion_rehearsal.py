@@ -1,10 +1,10 @@
-"""Motion rehearsal: a motion is tried on a planner whose output is discarded, before anything moves.
+"""Motion rehearsal: before the robot moves, a motion is executed with a planner whose output is discarded.
 
-The rehearsal runs the player and the planner that will play the motion, from the posture in which the motion starts, at
-the control rate. It ends with the first tick in which a foot is out of reach, a joint would be too fast, the centre of
-mass leaves the support polygon, neighbouring legs come too close, or the body stands at a height where it cannot walk,
-and names the step's position in its file; else with the duration of one pass. It runs in small portions between the
-ticks of the control loop. See docs/motions.md.
+The rehearsal uses the same player and planner as the execution, from the start posture of the motion, with a fixed time
+step. It fails in the first tick in which a foot is out of reach, a joint would be too fast, the centre of mass leaves
+the support polygon, neighbouring legs come too close, or the body is at a height at which it cannot walk; the message
+names the position of the step in its file. Otherwise the result is the duration of one pass. The rehearsal runs in
+small parts between the ticks of the control loop. See docs/motions.md.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
 from hexapod_control.core.robot import Robot
 
-MIN_CLEARANCE_M = 0.012  # [m] between neighbouring legs that slow a motion down
+MIN_CLEARANCE_M = 0.012  # between neighbouring legs, below which they are the cause of a slowed move
 TICK_S = 0.02
-HEIGHT_TOLERANCE_M = 1e-6
-MAX_SETTLING_S = 20.0  # to take the start posture of a motion
+HEIGHT_TOLERANCE_M = 1e-6  # for rounding
+MAX_SETTLING_S = 20.0  # for the planner to stand or sit before the motion
 
 
 class MotionRehearsal:
     """Rehearses one pass of a motion tick by tick; call `advance` until there is a result."""
 
     def __init__(self, robot: Robot, motion: Choreography) -> None:
-        """Computes nothing yet."""
+        """Prepares the rehearsal; `advance` computes it."""
         self._motion = motion
         self._ticks = _rehearsal_ticks(robot, motion)
         self.result: RehearsedMotion | None = None
@@ -42,7 +42,7 @@ class MotionRehearsal:
         return self._motion.name
 
     def advance(self, ticks: int) -> RehearsedMotion | None:
-        """Advances by a number of ticks. Returns the result, None before the end. Raises MotionError at a violation."""
+        """Advances by some ticks. Returns the result, None before the end. Raises MotionError for a violation."""
         for _ in range(ticks):
             if self.result is None:
                 duration = next(self._ticks)
@@ -59,7 +59,7 @@ class MotionRehearsal:
 
 def _rehearsal_ticks(robot: Robot, motion: Choreography) -> Iterator[float | None]:
     """Yields None after each tick, and finally the duration [s] of the pass."""
-    planner = _placed(robot, motion.start)
+    planner = _planner_in_posture(robot, motion.start)
     for _ in range(round(MAX_SETTLING_S / TICK_S)):
         if planner.state in (RobotState.STANDING, RobotState.SITTING):
             break
@@ -83,7 +83,7 @@ def _rehearsal_ticks(robot: Robot, motion: Choreography) -> Iterator[float | Non
     yield time
 
 
-def _placed(robot: Robot, start: str) -> Planner:
+def _planner_in_posture(robot: Robot, start: str) -> Planner:
     """Returns a planner whose robot stands in its neutral stance, or sits."""
     planner = Planner(robot)
     if start == "sitting":
@@ -94,7 +94,7 @@ def _placed(robot: Robot, start: str) -> Planner:
 
 
 def _violation(robot: Robot, player: MotionPlayer, plan: TickPlan) -> str:
-    """Returns the violation in a tick; empty if there is none."""
+    """Returns the violation of a limit in a tick; empty if there is none."""
     place, planner = player.place, player.planner
     if plan.unreached is not None:
         leg, reason, excess = plan.unreached
@@ -107,7 +107,7 @@ def _violation(robot: Robot, player: MotionPlayer, plan: TickPlan) -> str:
 
 
 def _whole_body_violation(robot: Robot, planner: Planner, place: str, plan: TickPlan) -> str:
-    """Returns the violation of a whole-body move in a tick: it must keep its duration and end at a walkable height."""
+    """Returns the violation of a whole-body move in a tick: it must keep its duration and stay at walkable heights."""
     if planner.view.slowed:
         near = planner.view.leg_clearance
         if near is not None and near.distance < MIN_CLEARANCE_M and near.legs is not None:

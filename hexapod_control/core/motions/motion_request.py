@@ -1,7 +1,7 @@
 """The format of the topic `motion`: the name of a motion, or the content of a motion file as JSON.
 
 JSON: `{"file": "my_motion.yaml", "text": "name: my_motion ..."}`. The file name is only used in messages. The sender
-reads the file, as `hexapod play` does, so that nodes never open a path that they receive.
+reads the file, as `hexapod play` does, so that nodes never open a path from a message.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from hexapod_control.core.motions.motion_steps import MotionError
 from hexapod_control.core.names import quoted
 
 MAX_TEXT_LENGTH = 64_000  # characters of a motion file
-MAX_REQUEST_LENGTH = 2 * MAX_TEXT_LENGTH  # with the escapes of JSON
+MAX_REQUEST_LENGTH = 2 * MAX_TEXT_LENGTH  # characters, with the escapes of JSON
 MAX_NAME_LENGTH, MAX_FILE_LENGTH = 60, 300  # characters
 FORMAT = 'send a name, or a motion file as {"file": NAME, "text": CONTENT}'
 
@@ -28,7 +28,7 @@ class MotionRequest:
 
     @classmethod
     def parse(cls, data: str) -> MotionRequest:
-        """Parses a text of the topic. Raises MotionError."""
+        """Parses the data of a message. Raises MotionError for an invalid one."""
         if len(data) > MAX_REQUEST_LENGTH:
             raise MotionError(f"the request has {len(data)} characters, at most {MAX_REQUEST_LENGTH} are accepted")
         if not data.startswith("{"):
@@ -48,11 +48,11 @@ class MotionRequest:
 
     @property
     def data(self) -> str:
-        """The text of the topic."""
+        """The data of the message."""
         return json.dumps({"file": self.file, "text": self.text}, ensure_ascii=False) if self.text else self.name
 
     @property
     def title(self) -> str:
-        """Name for messages: that of the motion, or that of the file without folder and suffix."""
+        """Name for reports: that of the motion, or that of the file without folder and suffix."""
         last = self.file.rpartition("/")[2]
         return self.name or last.rpartition(".")[0] or last

@@ -25,7 +25,7 @@ MAX_NAME_LENGTH = 60
 
 @dataclass(frozen=True, slots=True)
 class MotionState:
-    """Progress of a motion, or of the robot's own activity without one."""
+    """Progress of a motion or, without one, of the robot's own activity."""
 
     name: str  # a single word
     phase: str  # a single word
@@ -34,13 +34,13 @@ class MotionState:
 
     @classmethod
     def parse(cls, text: str) -> MotionState:
-        """Parses a text of the topic; missing parts are empty or 0."""
+        """Parses the data of a message; missing parts are empty or 0."""
         name, phase, percent, reason = [*text.split(" ", 3), "", "", "", ""][:4]
         return cls(name, phase, int(percent) if percent.isdigit() else 0, reason)
 
     @property
     def text(self) -> str:
-        """The text of the topic."""
+        """The data of the message."""
         return f"{self.name} {self.phase} {self.percent}{f' {self.reason}' if self.reason else ''}"
 
     @property
@@ -60,7 +60,7 @@ def own_activity(state: RobotState, phase: str, percent: int) -> MotionState:
 
 
 def as_word(name: str) -> str:
-    """Converts a name to one word of the text: printable, without blanks, at most MAX_NAME_LENGTH characters."""
+    """Converts a name to a single word: printable, without blanks, at most MAX_NAME_LENGTH characters."""
     printable = filter(str.isprintable, name[: 4 * MAX_NAME_LENGTH])
     return "_".join("".join(printable).split())[:MAX_NAME_LENGTH] or "motion"
 

@@ -1,7 +1,7 @@
 """Motions as data: the steps of a choreography file.
 
-One frozen class per kind of step; a field's metadata gives its unit, bounds and description, and `degrees` where the
-file has it in degrees. Lengths and speeds are those of the robot a motion was made for; `scaled` fits them to others.
+One frozen class per kind of step; the metadata of a field give its unit, bounds and description, and `degrees` if files
+give it in degrees. Lengths and speeds are for the size of one robot; `scaled` converts them for others.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from hexapod_control.core.robot import Vector
-from hexapod_control.core.walking.walk_settings import LIFT_RANGE, TEMPO_RANGE
+from hexapod_control.core.robot import LIFT_RANGE, Vector
+from hexapod_control.core.walking.walk_settings import TEMPO_RANGE
 
 MAX_DURATION_S = 600.0
 LENGTH_UNITS = ("m", "m/s")
@@ -24,7 +24,7 @@ class MotionError(ValueError):
 
 
 def quantity(default: Any, unit: str, lower: float, upper: float, description: str, **more: Any) -> Any:
-    """Returns a field for a number in [lower, upper]; one with a unit of LENGTH_UNITS scales with the robot's size."""
+    """Returns a field for a number in [lower, upper]; with a unit of LENGTH_UNITS it scales with the robot's size."""
     metadata = {"unit": unit, "lower": lower, "upper": upper, "description": description, **more}
     return field(default=default, metadata=metadata)
 
@@ -67,12 +67,13 @@ class MotionStep:
 
 
 def _check(item: dataclasses.Field[Any], value: float) -> None:
+    """Raises MotionError if a value is not within the bounds of its field."""
     lower, upper = item.metadata["lower"], item.metadata["upper"]
     if not lower <= value <= upper:
-        turn = 180.0 / math.pi if item.metadata.get("degrees") else 1.0
-        unit = item.metadata["unit"].replace("rad", "deg") if turn != 1.0 else item.metadata["unit"]
-        key = f"{item.name}_deg" if turn != 1.0 else item.name
-        raise MotionError(f"{key} must be in [{turn * lower:g}, {turn * upper:g}] {unit}, is {turn * value:g}")
+        factor = 180.0 / math.pi if item.metadata.get("degrees") else 1.0
+        unit = item.metadata["unit"].replace("rad", "deg") if factor != 1.0 else item.metadata["unit"]
+        key = f"{item.name}_deg" if factor != 1.0 else item.name
+        raise MotionError(f"{key} must be in [{factor * lower:g}, {factor * upper:g}] {unit}, is {factor * value:g}")
 
 
 @dataclass(frozen=True, slots=True)

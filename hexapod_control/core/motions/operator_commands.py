@@ -1,13 +1,13 @@
-"""Decides which operator commands are accepted.
+"""Accepts or refuses the commands of operators.
 
 The rules:
 
 - Every request ends a motion that is played or rehearsed: the robot comes to rest, then the request is executed.
-  Two exceptions: a zero velocity, as sources repeat it, does not affect a motion, and another motion waits for the
-  end of the cycle (motion_player.py).
+  Two exceptions: a zero velocity has no effect on a motion, because sources repeat it, and another motion waits for
+  the end of the cycle (motion_player.py).
 - While the pose is unknown, as with the torque off, every request but a stop is refused.
 - A velocity is accepted while a motion plays or the robot stands, but not between an accepted `sit` and its end.
-- A velocity that times out stops a walk, but neither a motion nor sitting down.
+- A velocity timeout stops a walk, but neither a motion nor sitting down.
 - After `close`, only stops are accepted.
 """
 
@@ -28,19 +28,19 @@ CLOSED = "the node is shutting down"
 
 
 class OperatorCommands:
-    """Handles requests for one player and its planner.
+    """Handles the requests of operators for one player and its planner.
 
-    Methods that return a text return why the request is refused, empty if it is accepted.
+    A method that returns a text returns the refusal of the request; it is empty if the request is accepted.
     """
 
     def __init__(self, player: MotionPlayer) -> None:
-        """Accepts requests until `close`."""
+        """Accepts requests until `close` is called."""
         self._player = player
         self._planner: Planner = player.planner
         self.robot: Robot = player.planner.robot
         self._rehearsal: MotionRehearsal | None = None
         self._awaited = ""  # name of a motion that is being read
-        self._outcomes: list[MotionOutcome] = []  # of rehearsals
+        self._outcomes: list[MotionOutcome] = []  # of rehearsals that failed or were cancelled
         self._closed = False
 
     def close(self) -> None:
@@ -78,23 +78,23 @@ class OperatorCommands:
 
     def stand(self, *, after_fall: bool = False) -> str:
         """Stands up, or sets down the feet that are in the air; after a fall the legs fold first."""
-        return self._take_over() or (self._planner.recover() if after_fall else self._planner.stand())
+        return self._end_motion_for_request() or (self._planner.recover() if after_fall else self._planner.stand())
 
     def sit(self) -> str:
         """Sits down."""
-        return self._take_over() or self._planner.sit()
+        return self._end_motion_for_request() or self._planner.sit()
 
     def request_pose(self, pose: BodyPose) -> str:
         """Moves to a body pose; clamping is reported like a refusal."""
-        return self._take_over() or self._planner.request_pose(pose)
+        return self._end_motion_for_request() or self._planner.request_pose(pose)
 
     def change_gait(self, name: str) -> str:
         """Changes to another gait."""
-        return self._take_over() or self._planner.change_gait(name)
+        return self._end_motion_for_request() or self._planner.change_gait(name)
 
     def guide_feet(self, ball_centres: Mapping[str, Vector]) -> str:
         """Moves feet to points [m, base_link] by leg, all of them or none; if empty, guided feet are set down."""
-        refusal = self._take_over()
+        refusal = self._end_motion_for_request()
         if refusal:
             return refusal
         if not ball_centres:
@@ -103,8 +103,8 @@ class OperatorCommands:
         return _guide(self._planner.copy(), ball_centres) or _guide(self._planner, ball_centres)
 
     def change_leg(self, leg: str, *, lost: bool, remaining: WalkingLegs | None = None) -> str:
-        """Folds a leg and continues on the others, or unfolds a lost leg: `remaining` as in Planner.change_leg."""
-        return self._take_over() or self._planner.change_leg(leg, lost=lost, remaining=remaining)
+        """Folds a leg and continues on the others, or unfolds a lost leg; `remaining` as in `Planner.change_leg`."""
+        return self._end_motion_for_request() or self._planner.change_leg(leg, lost=lost, remaining=remaining)
 
     # --- stops, always accepted --------------------------------------------------------------------
 
@@ -174,17 +174,17 @@ class OperatorCommands:
         return rehearsed
 
     def finish_cycle(self) -> None:
-        """Ends the motion after its cycle; a motion in rehearsal is dropped."""
+        """Ends the motion after its cycle, and discards a motion in rehearsal."""
         self._rehearsal, self._awaited = None, ""
         self._player.stop()
 
     def take_outcomes(self) -> list[MotionOutcome]:
-        """Returns the ends of motions and rehearsals since the last call."""
+        """Returns the outcomes of motions and rehearsals that have ended since the last call."""
         outcomes, self._outcomes = [*self._outcomes, *self._player.take_outcomes()], []
         return outcomes
 
-    def _take_over(self) -> str:
-        """Ends a motion for another request. Returns why the request is refused, or an empty text."""
+    def _end_motion_for_request(self) -> str:
+        """Ends a motion for another request. Returns the refusal of that request; empty if it can be handled."""
         if self._closed:
             return CLOSED
         self.end_motion()

@@ -1,4 +1,4 @@
-"""The context of the steps of a motion, and the format of their reports."""
+"""The context of the steps of a motion, and the interface of their execution."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from hexapod_control.core.motions import motion_steps
 from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.planner.tick_plan import TickPlan
 
-MAX_STEPS_PER_TICK = 8  # started steps; a motion may have thousands of steps without duration
+MAX_STEPS_PER_TICK = 8  # that may begin in a tick: a motion may have thousands of steps without duration
 StepExecution = Iterator[str]
-"""Yields once per tick, empty while the step runs or the reason why it cannot continue; ends when it is done."""
+"""Yields once per tick: an empty text while the step runs, or why it cannot continue. Ends when the step is done."""
 
 
 class StepContext:
-    """The planner that steps drive, the plan of the last tick, and the current step."""
+    """The planner that executes the steps, the plan of the last tick, and the current step."""
 
     def __init__(self, planner: Planner) -> None:
         """Starts without a plan."""
@@ -23,7 +23,7 @@ class StepContext:
         self.plan: TickPlan | None = None  # of the last tick
         self.dt = 0.0  # [s] of this tick
         self.step: motion_steps.MotionStep | None = None  # the current one, innermost
-        self._begun = 0  # steps in this tick
+        self._begun = 0  # number of steps begun in this tick
 
     def begin_tick(self, dt: float) -> None:
         """Begins a tick of `dt` [s]."""

@@ -1,8 +1,7 @@
 """Executes the steps of a motion: one generator per kind of step, which commands the planner tick by tick.
 
-An execution begins when the planner can take its requests, yields once per tick, and ends when the step is done. A
-refusal is yielded as a text. Steps by subject: walking_steps.py, body_steps.py, leg_steps.py; this file has those that
-combine others.
+An execution begins when the step is due, yields once per tick, and ends when the step is done. A refusal is yielded as
+a text. The kinds of steps are in walking_steps.py, body_steps.py and leg_steps.py; those that combine others are here.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ def execute_step(context: StepContext, step: motion_steps.MotionStep) -> StepExe
         yield ""
     running = _EXECUTIONS[type(step)](context, step)
     while True:
-        context.step = step  # an inner step sets it after this
+        context.step = step  # a nested step sets it to itself below
         reason = next(running, None)
         if reason is None:
             return
@@ -58,8 +57,8 @@ def _execute_repeat(context: StepContext, step: motion_steps.RepeatStep) -> Step
 def _execute_together(context: StepContext, step: motion_steps.TogetherStep) -> StepExecution:
     running = [execute_step(context, inner) for inner in step.steps]
     while running:
-        reasons = [(one, next(one, None)) for one in running]
-        running = [one for one, reason in reasons if reason is not None]
+        reasons = [(execution, next(execution, None)) for execution in running]
+        running = [execution for execution, reason in reasons if reason is not None]
         if running:
             yield next((reason for _, reason in reasons if reason), "")
 

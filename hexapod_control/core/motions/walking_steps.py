@@ -1,4 +1,4 @@
-"""Steps that walk: walk, arc and rotate about z, and changes of gait."""
+"""Execution of the steps that walk: walk, arc and rotate about z, and changes of gait."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.motions.motion_steps import ArcStep, GaitStep, RotateStep, WalkStep
 from hexapod_control.core.motions.step_context import StepContext, StepExecution
 
-MARCH = Twist(1e-6, 0.0, 0.0)  # steps on the spot: a negligible motion, but not a zero command
+STEP_ON_THE_SPOT = Twist(1e-6, 0.0, 0.0)  # a negligible motion, but not a zero command
 
 
 def execute_walk(context: StepContext, step: WalkStep) -> StepExecution:
@@ -17,7 +17,7 @@ def execute_walk(context: StepContext, step: WalkStep) -> StepExecution:
     context.planner.change_settings(lift=step.lift, tempo=step.tempo)
     twist = Twist(step.x, step.y, step.yaw)
     ends = (step.duration, step.distance, step.angle)
-    yield from _driven(context, MARCH if twist.is_zero else twist, ends)
+    yield from _driven(context, STEP_ON_THE_SPOT if twist.is_zero else twist, ends)
 
 
 def execute_arc(context: StepContext, step: ArcStep) -> StepExecution:
@@ -42,7 +42,7 @@ def execute_gait(context: StepContext, step: GaitStep) -> StepExecution:
 
 
 def _driven(context: StepContext, twist: Twist, ends: tuple[float, float, float]) -> StepExecution:
-    """Drives until a duration [s], distance [m] or angle [rad] is reached, braking distance and angle included."""
+    """Walks for a duration [s], distance [m] or angle [rad], braking distance and angle included; 0: no limit."""
     max_duration, max_distance, max_angle = (end or math.inf for end in ends)
     time = distance = angle = 0.0
     while True:

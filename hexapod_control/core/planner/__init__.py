@@ -1,1 +1,1 @@
-"""The planner: a state machine with requests as input and one plan per tick as output."""
+"""The planner: a state machine that handles requests and returns one plan per tick."""

@@ -1,11 +1,10 @@
-"""Independent copies of the planner's objects, complete by construction.
+"""Deep copies of planner objects that share their immutable parts.
 
-A planner, a walk or a limiter is a graph of plain Python objects. A copy must share no mutable part with the original:
-else stepping one of them changes the other. Instead of one copy method per class, the graph is traversed: what cannot
-change (numbers, texts, enumerations, frozen dataclasses, read-only arrays, tuples of these) is shared, every other
-object is rebuilt from its attributes. An object that is referenced twice is copied once. A new attribute is
-therefore copied without additional code. Frozen dataclasses hold immutable parts only; test_copies.py checks
-it.
+A planner, a walk or a limiter is a graph of plain Python objects. A copy must share no mutable part with the original,
+else a step of one of them would change the other. Instead of a copy method in every class, which could omit an
+attribute, the graph is traversed: immutable parts (numbers, texts, enumerations, frozen dataclasses, read-only arrays,
+tuples of these) are shared, and every other object is rebuilt from its attributes. An object that is referenced twice
+is copied once. Frozen dataclasses must have immutable parts only, which a test checks.
 """
 
 from __future__ import annotations
@@ -24,11 +23,11 @@ from hexapod_control.core.workspace.stance_regions import StanceRegionTable
 from hexapod_control.core.workspace.strides.stride_table import StrideTable
 
 Copied = TypeVar("Copied")
-# Any: a copier takes and returns objects of the class it was made for, which is known at run time only.
+# Any: a copier is for objects of one class, which is known at run time only.
 Memo = dict[int, Any]  # id of an original: its copy
 Copier = Callable[[Any, Memo], Any]
 
-TABLES = {StanceRegionTable, StrideTable, SpeedEnvelope}  # they never change after their construction
+TABLES = {StanceRegionTable, StrideTable, SpeedEnvelope}  # classes that do not change after their construction
 
 _shared: set[type] = {type(None), bool, int, float, complex, str, bytes, frozenset, type, *TABLES}
 
@@ -77,6 +76,7 @@ def _is_shared(kind: type) -> bool:
 
 
 def _is_frozen(kind: type) -> bool:
+    """True for a frozen dataclass."""
     return dataclasses.is_dataclass(kind) and bool(kind.__dataclass_params__.frozen)  # type: ignore[attr-defined]
 
 
@@ -94,6 +94,7 @@ def _is_immutable(annotation: Any) -> bool:
 
 
 def _share(value: Any, memo: Memo) -> Any:
+    """The copier of immutable objects."""
     return value
 
 
@@ -131,8 +132,8 @@ def _object_copier(kind: type) -> Copier:
 
     The function is generated for the slots of the class, as dataclasses generate their methods, because every tick
     copies the walk. For the walk of a six-legged robot it takes about half the time of a loop over the names of the
-    slots; copy.deepcopy takes 200 times as long, 20 ms, as it also copies what cannot change. The classes of a walk
-    have slots because they are faster to copy and to read than objects with a dictionary.
+    slots; copy.deepcopy takes 200 times as long, 20 ms, as it copies immutable parts, too. The classes of a walk
+    have slots because these are faster to copy and to read than a dictionary.
     """
     slots = [name for base in kind.__mro__ for name in getattr(base, "__slots__", ()) if name != "__weakref__"]
     lines = [

@@ -1,4 +1,4 @@
-"""Builds the plan of a tick from the pose of the robot: velocities, foot loads and static margin."""
+"""Builds the plan of a tick: adds velocities, foot loads and static margin to the pose of the robot."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from hexapod_control.core.walking.walk_state import WalkState
 def build_plan(
     context: PlannerContext, state: RobotState, pose: WholeBodyPose, walk: WalkState | None, dt: float
 ) -> TickPlan:
-    """Returns the plan of a tick of `dt` [s] that ends in `pose`; joints and plan of the context are those of the last.
+    """Returns the plan of a tick of `dt` [s] that ends in `pose`; the context has joints and plan of the last tick.
 
-    Velocities are differences to the last tick, so that they lead exactly to the targets of this one. `walk` is None
+    Velocities are differences from the last tick, so that they lead exactly to the targets of this one. `walk` is None
     unless the robot is on its feet.
     """
     robot, limiter, last = context.robot, context.limiter, context.plan
@@ -61,7 +61,7 @@ def build_plan(
 
 
 def plan_at_rest(context: PlannerContext, state: RobotState) -> TickPlan:
-    """Returns the last plan with zero velocities; without targets before the first command."""
+    """Returns the last plan with zero velocities; before the first tick, a plan without targets."""
     zero, last = _at_rest(context), context.plan
     if last is not None:
         return last._replace(state=state, feet_velocity=zero, joint_velocity=zero, twist=ZERO, unreached=None)
@@ -87,17 +87,17 @@ def plan_at_rest(context: PlannerContext, state: RobotState) -> TickPlan:
 
 
 def for_whole_robot(plan: TickPlan, legs: WalkingLegs) -> TickPlan:
-    """The plan for the whole robot: lost legs hold their folded pose."""
+    """Returns the plan for all legs, from that of the walking legs: lost legs hold their folded pose."""
     if legs.complete:
         return plan
     folded = read_only(legs.folded)
     centres, still = forward(legs.whole, folded), read_only(np.zeros_like(folded))
 
     def with_lost(values: Array, of_lost: Array) -> Array:
-        filled = of_lost.copy()
-        filled[list(legs.rows)] = values
-        filled.setflags(write=False)
-        return filled
+        completed = of_lost.copy()
+        completed[list(legs.rows)] = values
+        completed.setflags(write=False)
+        return completed
 
     blocked = plan.blocked
     if blocked is not None and blocked.legs is not None:
@@ -116,12 +116,12 @@ def for_whole_robot(plan: TickPlan, legs: WalkingLegs) -> TickPlan:
 
 
 def _at_rest(context: PlannerContext) -> Array:
-    """Velocities (n, 3) of a robot that does not move."""
+    """Zero velocities (n, 3)."""
     return read_only(np.zeros((len(context.robot.legs), 3)))
 
 
 def _rate(before: Array, after: Array, dt: float) -> Array:
-    """Velocities (n, 3) [per s] between two ticks, read-only."""
+    """Velocities (n, 3) between the values of two ticks `dt` [s] apart, read-only."""
     velocities: Array = (after - before) / dt
     velocities.setflags(write=False)
     return velocities

@@ -1,7 +1,8 @@
-"""The planner: takes requests and returns one plan of targets per tick. The complete interface for a planner node.
+"""The planner: handles requests and returns one plan of targets per tick. It is the complete interface for a node.
 
-A request is accepted or refused at once and is then executed tick by tick from the present pose. Which request
-leads to which state is defined in states.py; a tick advances the present state by the measured time step.
+A request is accepted or refused at once, and then executed tick by tick from the present pose. The states and their
+transitions are in states.py and faults/; a tick advances the present state by the measured time step.
+See docs/architecture/planner-states.md.
 """
 
 from __future__ import annotations
@@ -35,13 +36,13 @@ from hexapod_control.core.walking.walk_settings import WalkSettings
 from hexapod_control.core.workspace.twist_limits import TwistLimits
 
 LEG_LOST = "refused while a leg is lost: unfold it first (hexapod leg back LEG, or topic return_leg)"
-MAX_TICK_S = 0.1  # [s] longer ticks count as this: a pause is not made up for
+MAX_TICK_S = 0.1  # longer time steps are cut to this: the planner does not catch up after a pause
 
 
 class Planner:
-    """Plans for one robot. Call `step` at the control rate; requests are possible at any time between two ticks.
+    """Plans the motion of one robot. Call `step` at the control rate; requests are possible between two ticks.
 
-    It starts in state `unknown`; set_measured_joints sets the pose, and forget_pose returns to `unknown`.
+    It starts in the state `unknown`; `set_measured_joints` sets the pose, and `forget_pose` returns to `unknown`.
     """
 
     def __init__(self, robot: Robot, gait: str = "", limits: TwistLimits | None = None) -> None:
@@ -51,10 +52,10 @@ class Planner:
         legs = WalkingLegs.without(robot, frozenset())
         settings = WalkSettings(legs.capabilities.selection(gait), limits or TwistLimits())
         self._context = PlannerContext.of(legs, self.sensors, settings)
-        self.capabilities = legs.capabilities  # of the legs that are not lost
+        self.capabilities = legs.capabilities  # with the legs that are not lost
         self._state: PlannerState = Unknown()
         self.plays_motion = False  # True while a motion commands the robot: its state is then `moving`
-        self._failed = False  # the last tick failed
+        self._failed = False  # whether the last tick failed
 
     def copy(self) -> Planner:
         """Returns an independent planner in the same state."""
@@ -112,7 +113,7 @@ class Planner:
         self._context.restart_from(())
         self._context.pace = 1.0
 
-    # --- requests; those that return a text: why the request is refused, empty if it is accepted ---
+    # --- requests; a returned text is the refusal, empty if the request is accepted ------------
 
     def stand(self) -> str:
         """Stands up, or sets down the feet that are in the air."""
@@ -128,7 +129,7 @@ class Planner:
         return text
 
     def halt(self) -> None:
-        """Stops smoothly: feet in the air are set down, a posture transition pauses."""
+        """Brings the robot to rest smoothly: feet in the air are set down, a transition between postures pauses."""
         self._handle(requests.HaltRequest())
 
     def fail(self) -> None:
@@ -143,7 +144,7 @@ class Planner:
     def request_pose(self, pose: BodyPose, duration: float = 0.0) -> str:
         """Moves to a body pose in `duration` [s], or as fast as the pose limits allow.
 
-        A pose out of reach is clamped, which is reported like a refusal.
+        A pose out of reach is clamped, which is reported as a refusal is.
         """
         return self._handle(requests.BodyPoseRequest(pose, duration))
 
@@ -152,7 +153,7 @@ class Planner:
         self._handle(requests.PoseTrackingRequest(pose))
 
     def guide_foot(self, leg: str, ball_centre: Vector) -> str:
-        """Moves one foot to a point [m, base_link] while the others support the robot; below ground it lands."""
+        """Moves one foot to a ball centre [m, base_link] while the others support the robot; below ground it lands."""
         if leg not in self._context.robot.leg_names:
             return _unusable_leg(leg, self.robot)
         return self._handle(requests.GuidedFootRequest(self._context.robot.leg_names.index(leg), ball_centre))
@@ -164,11 +165,11 @@ class Planner:
         return self._handle(requests.GuidedFootOverGroundRequest(self._context.robot.leg_names.index(leg), point))
 
     def release_feet(self) -> None:
-        """Brings guided feet back to their neutral footholds."""
+        """Returns guided feet to their neutral footholds."""
         self._handle(requests.FeetReleaseRequest())
 
     def return_to_neutral(self) -> None:
-        """Brings guided feet back to their neutral footholds, and after them the body to its neutral pose."""
+        """Returns guided feet to their neutral footholds, and then the body to its neutral pose."""
         self._handle(requests.NeutralStanceRequest())
 
     def move_feet(self, ball_centres: Array, duration: float = 0.0) -> str:
@@ -186,8 +187,7 @@ class Planner:
     def change_leg(self, leg: str, *, lost: bool, remaining: WalkingLegs | None = None) -> str:
         """Folds a leg and continues on the others, or unfolds a lost leg and continues with it.
 
-        `remaining` are the tables of the legs that walk afterwards, if they have been computed; else that takes about
-        a second.
+        `remaining` are the walking legs afterwards, if they have been computed already; else that takes about a second.
         """
         if leg not in self.robot.leg_names:
             return _unusable_leg(leg, self.robot)
@@ -207,7 +207,7 @@ class Planner:
     # --- walk settings ------------------------------------------------------------------------------
 
     def change_gait(self, name: str) -> str:
-        """Changes to another gait; `auto`: from now on to the one that suits the speed."""
+        """Changes to another gait; `auto`: from now on to the gait that suits the speed."""
         if refusal := unknown_gait(name, self.capabilities.gait_names):
             return refusal
         context, selection = self._context, self.capabilities.selection(name)
@@ -215,7 +215,7 @@ class Planner:
         return self._handle(requests.GaitRequest(selection))
 
     def change_settings(self, **changes: Any) -> None:
-        """Changes fields of the walk settings except the gait, which may be refused (change_gait)."""
+        """Changes fields of the walk settings; the gait is changed by `change_gait`, as it may be refused."""
         self._context.settings = replace(self._context.settings, **changes)
         self._handle(requests.SettingsRequest(self._context.settings))
 
@@ -225,6 +225,7 @@ class Planner:
 
 
 def _unusable_leg(leg: str, robot: Robot) -> str:
+    """Returns why a leg cannot be used: it is lost or unknown."""
     if leg in robot.leg_names:
         return f"leg {leg} is lost: unfold it first (hexapod leg back {leg}, or topic return_leg)"
     return f"unknown leg {quoted(leg)}; known: {', '.join(robot.leg_names)}"

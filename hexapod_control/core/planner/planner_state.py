@@ -23,14 +23,14 @@ from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.twist_limits import change_towards
 
 AnyMove = TypeVar("AnyMove", bound=PostureMove)
-PAUSE_TIME_S = 0.25  # [s] in which a stopped posture move comes to rest
+PAUSE_TIME_S = 0.25  # in which a stopped move comes to rest
 NO_POSE = "the pose is not known yet: no joint_states have arrived; start or arm the driver"
 TORQUE_OFF = "the torque is off: call arm, after an emergency stop first estop with false and reset_fault, then stand"
 
 
 @dataclass(slots=True)
 class PlannerContext:
-    """Shared by all states: the tables of one robot, its settings and sensors, and the last tick."""
+    """The data that all states share: the tables of one robot, its settings and sensors, and the last tick."""
 
     legs: WalkingLegs  # the legs that are not lost; robot, tables, joints and plan refer only to these
     limiter: TickLimiter
@@ -39,9 +39,8 @@ class PlannerContext:
     watch: MishapWatch
     joints: tuple[LegJoints, ...] = ()  # [rad] of the last tick, or as measured; empty while they are unknown
     plan: TickPlan | None = None  # of the last tick
-
-    pace: float = 1.0  # of the motion (0 to 1): posture moves stop and continue smoothly
-    wanted_gait: str = ""  # the last requested one; empty: the gait of the robot file
+    pace: float = 1.0  # time scale (0 to 1) of a move, with which it stops and continues smoothly
+    wanted_gait: str = ""  # the gait requested last; empty: that of the robot file
 
     @classmethod
     def of(cls, legs: WalkingLegs, sensors: SensorInputs, settings: WalkSettings) -> PlannerContext:
@@ -75,7 +74,7 @@ class PlannerContext:
         joints = self.legs.completed(self.joints, self.legs.folded) if self.joints else ()
         capabilities, wanted = legs.capabilities, self.wanted_gait
         if wanted not in capabilities.gait_names or (legs.lost and wanted != AUTO):
-            wanted = ""  # default of the robot: the fastest one on fewer legs
+            wanted = ""  # the default gait of the robot: with fewer legs, the fastest one
         self.legs = legs.holding(joints) if joints else legs
         self.limiter = TickLimiter(capabilities.robot)
         self.settings = replace(self.settings, selection=capabilities.selection(wanted))
@@ -89,12 +88,12 @@ class PlannerContext:
         self.limiter.reset()
 
     def change_pace(self, goal: float, dt: float) -> float:
-        """Ramps the pace towards a goal (0 to 1) for `dt` [s]: from 1 to 0 in PAUSE_TIME_S. Returns the pace."""
+        """Ramps the pace towards a goal (0 to 1) for `dt` [s], from 1 to 0 in PAUSE_TIME_S. Returns the pace."""
         self.pace = change_towards(self.pace, goal, dt / PAUSE_TIME_S)
         return self.pace
 
     def advance_first(self, moves: list[AnyMove], dt: float, pace_goal: float = 1.0) -> WholeBodyPose | None:
-        """Advances the first of some moves by `dt` [s] at a pace that goes to `pace_goal`. Returns None at pace 0."""
+        """Advances the first of several moves by `dt` [s]; the pace ramps to `pace_goal`. Returns None at pace 0."""
         pace = self.change_pace(pace_goal, dt)
         if pace <= 0.0:
             return None
@@ -103,7 +102,7 @@ class PlannerContext:
 
 
 def remove_finished(moves: list[AnyMove]) -> AnyMove | None:
-    """Removes the first of some moves if it is done. Returns it if it was the last one."""
+    """Removes the first of several moves if it is done. Returns it if it was the last one, else None."""
     if not moves[0].done:
         return None
     finished = moves.pop(0)
@@ -114,21 +113,21 @@ class StateReply(NamedTuple):
     """The result of a request."""
 
     state: PlannerState
-    text: str = ""  # why the request is refused, or how it was changed; empty: accepted as it is
+    text: str = ""  # why the request is refused, or how it was changed; empty: accepted unchanged
 
 
 class PoseOrigin(Enum):
     """Origin of the body pose of a standing robot."""
 
     REQUESTED = "requested"
-    TAKEN_OVER = "taken over"  # as found, or after a stopped move; the first velocity moves the body to neutral
+    TAKEN_OVER = "taken over"  # at take-over or after a stopped move; the first velocity moves the body to neutral
 
 
 class PlannerState(Protocol):
     """One state of the planner.
 
-    A state is constructed with all its data and left by returning the next one: from `handle` when a request leads to
-    it, from `after_tick` when a motion ends, or from `after_rest` when one was stopped and has come to rest.
+    A state is constructed with all its data, and left by returning the next state: from `handle` after a request, from
+    `after_tick` when a motion has ended, or from `after_rest` when a stopped motion has come to rest.
     """
 
     @property
@@ -154,7 +153,7 @@ class PlannerState(Protocol):
         """Advances by `dt` [s] as far as pace and limiter allow. Returns the pose, None if nothing moves."""
 
     def after_tick(self, plan: TickPlan, dt: float, context: PlannerContext) -> PlannerState:
-        """Returns the state after a tick of `dt` [s] in which something moved."""
+        """Returns the state after a tick of `dt` [s] in which the robot moved."""
 
     def after_rest(self, context: PlannerContext) -> PlannerState:
         """Returns the state after a tick in which nothing moved."""

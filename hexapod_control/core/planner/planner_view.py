@@ -20,7 +20,7 @@ from hexapod_control.core.walking.walk_settings import WalkSettings
 
 
 class PlannerView:
-    """The state of a planner between two ticks. Get a new one (`planner.view`) after a request or a tick."""
+    """The state of a planner between two ticks; get a new view (`planner.view`) after a request or a tick."""
 
     def __init__(self, context: PlannerContext, state: PlannerState) -> None:
         """Shows the present state of the planner."""
@@ -28,13 +28,13 @@ class PlannerView:
         self._state = state
         self._controller = state.walk
         self.walk = state.walk.state if state.walk is not None else None  # None unless the robot stands or walks
-        self.selected_gait = (self.walk or context.settings).selection.name  # or `auto`
+        self.selected_gait = (self.walk or context.settings).selection.name  # a gait or `auto`
         self.lost_legs = context.legs.names_of_lost
-        self.mishap = present_mishap(state, context)  # the present one
-        # A lifted robot that stands again continues on a velocity; otherwise `held_reason` says why not.
+        self.mishap = present_mishap(state, context)  # None without one
+        # A lifted robot that stands on its feet again walks on a velocity; else `held_reason` says why it does not.
         self.waits_for_command = isinstance(state, Frozen) and state.waits_for_command(context)
         self.held_reason = state.mishap.text if isinstance(state, Frozen) and not self.waits_for_command else ""
-        # True in the pose in which a robot on its feet was taken over, before any pose is requested
+        # True while a robot on its feet is in the pose in which it was taken over
         self.pose_taken_over = isinstance(state, OnFeet | Transition) and state.origin is PoseOrigin.TAKEN_OVER
         # True while a leg is folded or unfolded, and while the robot comes to rest for it
         self.changing_legs = isinstance(state, LegChange | LyingLegChange)
@@ -48,7 +48,7 @@ class PlannerView:
 
     @property
     def why_unknown(self) -> str:
-        """Why the pose is unknown and requests are refused; empty while it is known."""
+        """Why the pose is unknown, so that requests are refused; empty while it is known."""
         return self._state.reason if isinstance(self._state, Unknown) else ""
 
     @property
@@ -107,7 +107,7 @@ class PlannerView:
 
     @property
     def settings(self) -> WalkSettings:
-        """The requested settings, which the walk follows smoothly."""
+        """The requested settings of the walk."""
         return self._context.settings
 
     @property
@@ -149,7 +149,7 @@ class PlannerView:
         return self._controller.maxima() if self._controller is not None and not self._state.lies_down else ZERO
 
     def speed_limit(self) -> Twist:
-        """Returns the possible part of the commanded twist; zero unless the robot stands or walks."""
+        """Returns the commanded twist within the speed limits; zero unless the robot stands or walks."""
         return self._controller.limit().twist if self._controller is not None else ZERO
 
     def braking_time(self) -> float:

@@ -1,4 +1,4 @@
-"""Handling of requests that is common to several states of the planner."""
+"""Handling of requests that several states of the planner have in common."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def refusal(request: Request, state: RobotState) -> str:
         case FeetMoveRequest() | JointMoveRequest():
             return not_at_rest(state)
         case StandRequest() | SitRequest() | HaltRequest() | MeasuredJoints():
-            return ""  # already in that state, or the planned joints are used
+            return ""  # the robot is in that state already, or uses the planned joints
         case VelocityRequest() | PoseTrackingRequest() | FeetReleaseRequest() | NeutralStanceRequest():
             return ""  # sent continuously; no effect before the robot stands
         case GaitRequest() | SettingsRequest():
@@ -60,7 +60,7 @@ def not_at_rest(state: RobotState) -> str:
 
 
 def pass_on(request: Request, walk: WalkController) -> None:
-    """Passes on the requests that a walk accepts at any time."""
+    """Passes requests on to a walk that it accepts at any time."""
     match request:
         case PoseTrackingRequest(pose):
             walk.track_pose(pose)
@@ -88,11 +88,11 @@ def whole_body_move(
 
 
 def recover_margin(walk: WalkController, plan: TickPlan, dt: float, required_margin: float) -> None:
-    """Applies recovery measures if the static margin of a tick of `dt` [s] is below the required one [m]; 0: none."""
+    """Takes measures if the static margin of a tick of `dt` [s] is below the required one [m]; 0: no measures."""
     if required_margin <= 0.0 or walk.state.guiding or math.isnan(plan.margin):
         return
-    edge = (0.0, 0.0)
+    inward = (0.0, 0.0)
     if plan.margin < required_margin:
         standing = [(x, y) for (x, y), down in zip(plan.contacts.tolist(), plan.planted, strict=True) if down]
-        edge = direction_inwards(standing, plan.center)
-    walk.recover_margin(dt, plan.margin, edge)
+        inward = direction_inwards(standing, plan.center)
+    walk.recover_margin(dt, plan.margin, inward)

@@ -1,4 +1,4 @@
-"""Requests to a planner, as data. Every state of the planner handles each of these requests."""
+"""Requests to a planner, as data. Every state of the planner handles all of them."""
 
 from __future__ import annotations
 
@@ -67,12 +67,12 @@ class GuidedFootOverGroundRequest:
 
 @dataclass(frozen=True, slots=True)
 class FeetReleaseRequest:
-    """Bring guided feet back to their neutral footholds."""
+    """Return guided feet to their neutral footholds."""
 
 
 @dataclass(frozen=True, slots=True)
 class NeutralStanceRequest:
-    """Bring guided feet back to their neutral footholds, and after them the body to its neutral pose."""
+    """Return guided feet to their neutral footholds, and then the body to its neutral pose."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class JointMoveRequest:
 
 @dataclass(frozen=True, slots=True)
 class GaitRequest:
-    """Change to another gait, or to the choice of one by speed."""
+    """Change to another gait, or let the gait be chosen by speed."""
 
     selection: GaitSelection
 

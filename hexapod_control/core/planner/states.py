@@ -4,7 +4,7 @@
        |                    |                                        |
        +--found standing--> Transition          Lying, OnFeet --move--> WholeBodyMove --> OnFeet or Lying
 
-A request that has to wait is stored in `then`: a robot comes to rest before it sinks. `Unknown` is in unknown_state.py.
+A request that has to wait is stored in `then`: a robot comes to rest before it sinks. Other states are in faults/.
 """
 
 from __future__ import annotations
@@ -69,11 +69,11 @@ class Lying(AtRest):
 
 @dataclass(slots=True)
 class Transition:
-    """The robot stands up, lies down, or sets its feet down during a take-over."""
+    """The robot stands up, lies down, or sets its feet down in a take-over."""
 
     robot_state: RobotState  # rising or sinking
-    moves: list[PostureMove]  # the present one first
-    goal: WalkController | None  # walk controller of the robot that stands at the end; None if it lies
+    moves: list[PostureMove]  # the remaining ones; the first one is executed
+    goal: WalkController | None  # of a robot that stands at the end; None if it lies
     then: StandRequest | SitRequest | None = None  # request to handle when the robot stands
     pace_goal: float = 1.0  # 0 while halted
     origin: PoseOrigin = PoseOrigin.REQUESTED
@@ -90,7 +90,7 @@ class Transition:
         return self.robot_state is RobotState.SINKING or isinstance(self.then, SitRequest)
 
     def handle(self, request: Request, context: PlannerContext) -> StateReply:
-        """Pauses, continues, or reverses while the body moves over planted feet."""
+        """Pauses or continues; reverses while the body moves over planted feet."""
         match request:
             case StandRequest():
                 return StateReply(self._towards_standing(request, context))
@@ -127,7 +127,7 @@ class Transition:
         return context.advance_first(self.moves, dt, self.pace_goal)
 
     def after_tick(self, plan: TickPlan, dt: float, context: PlannerContext) -> PlannerState:
-        """Continues with the next move after a tick of `dt` [s]; after the last one, enters the final state."""
+        """Begins the next move when one is done after a tick of `dt` [s]; the last one leads to the final state."""
         if not remove_finished(self.moves):
             return self
         if self.goal is None:
@@ -159,7 +159,7 @@ class OnFeet:
 
     @classmethod
     def beginning(cls, walk: WalkController, context: PlannerContext, origin: PoseOrigin) -> OnFeet:
-        """Returns the state of a robot that has just come to its feet, with the present settings."""
+        """Returns the state of a robot that is on its feet from now on, with the settings of the context."""
         walk.change_settings(context.settings)
         walk.select_gait(context.settings.selection)
         return cls(walk, origin=origin)
@@ -219,7 +219,7 @@ class OnFeet:
         return pose
 
     def after_tick(self, plan: TickPlan, dt: float, context: PlannerContext) -> PlannerState:
-        """After a tick of `dt` [s]: sits down at rest if requested, else takes measures against a small margin."""
+        """After a tick of `dt` [s]: lies down if requested and in the neutral stance, else recovers the margin."""
         walk, now = self.walk, self.walk.state
         if now.guiding:
             self.robot_state = RobotState.MOVING
@@ -247,8 +247,8 @@ class WholeBodyMove:
     """
 
     move: FeetMove | JointMove
-    then: StandRequest | SitRequest | None = None
-    pace_goal: float = 1.0  # 0 after another request
+    then: StandRequest | SitRequest | None = None  # request to handle when the move has come to rest
+    pace_goal: float = 1.0  # 0 after a request that ends the move
     origin: PoseOrigin = PoseOrigin.REQUESTED  # of the pose in which the move began
     robot_state: RobotState = RobotState.MOVING
     walk: None = None
@@ -290,7 +290,7 @@ class WholeBodyMove:
         return self._following(context, self.origin).after_tick(plan, dt, context)
 
     def after_rest(self, context: PlannerContext) -> PlannerState:
-        """Returns the state that follows a stopped move, which is abandoned."""
+        """Returns the state after a move that was stopped and is not continued."""
         return self._following(context, PoseOrigin.TAKEN_OVER)
 
     def _following(self, context: PlannerContext, origin: PoseOrigin) -> PlannerState:

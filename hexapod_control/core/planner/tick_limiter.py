@@ -1,12 +1,12 @@
-"""Tick limiting: bounds joint speeds and their changes, reach, and leg clearance for every motion.
+"""Tick limiting (time scaling): keeps every motion within joint speeds and accelerations, reach, and leg clearance.
 
-A motion is a function of its own time. Where a tick of dt would exceed a limit, the motion is advanced by a share
-of dt instead: body, feet and gait clock slow down together, so every foot stays on its path and planted feet stay fixed
-in the world. The share is found by iteration: a copy of the motion is advanced and checked against four limits in turn
-(reach, joint speed, closing speed of neighbouring legs, change of joint speed); each violation gives the next, smaller
-share. Of the attempts within the hard limits, the one with the least change of joint speed is used. If none is valid,
-feet and clock stand still while the body returns to its neutral pose, and as a last resort the robot holds.
-Afterwards the share returns to one over a few ticks. See docs/architecture/walking-mathematics.md, "Tick limiter".
+Where a tick of dt would exceed a limit, the motion is advanced by a share of dt instead: body, feet and gait clock slow
+down together, so every foot stays on its path and planted feet stay fixed in the world. The share is found by
+iteration: a copy of the motion is advanced and checked against four limits in turn (reach, joint speed, closing speed
+of neighbouring legs, change of joint speed); each violation gives the next, smaller share. The first three limits are
+hard; of the attempts within them, the one with the smallest change of joint speed is used. If there is none, feet and
+clock stand still while the body returns to its neutral pose, and as a last resort the robot holds. Afterwards the share
+returns to 1 over a few ticks. See docs/architecture/walking-mathematics.md, "Tick limiter".
 """
 
 from __future__ import annotations
@@ -27,34 +27,34 @@ from hexapod_control.core.workspace.swing_limits import SPEED_SHARE
 
 MAX_ATTEMPTS = 5  # of a tick with decreasing shares, before the robot holds
 MIN_TICK_S = 1e-4  # [s] a shorter tick is ignored: rounding errors would look like speed
-SLOWED_SHARE = 0.97  # a tick with a smaller part of the possible share counts as slowed
-SHARE_RECOVERY_RATE = 10.0  # [1/s] at which the share returns to one
-CLOSING_TOLERANCE_M = 1e-9  # [m] by which a gap may close from rounding
-BLOCKED_SHARE = 0.05  # a motion that a neighbouring leg slows below this share counts as blocked
+SLOWED_SHARE = 0.97  # of the possible share, below which a tick counts as slowed
+SHARE_RECOVERY_RATE = 10.0  # [1/s] at which the share returns to 1
+CLOSING_TOLERANCE_M = 1e-9  # for rounding
+BLOCKED_SHARE = 0.05  # share below which a motion slowed by a neighbouring leg counts as blocked
 MIN_LEG_GAP_M = 0.003  # [m] between neighbouring legs
-GAP_TOLERANCE_M = 0.0005  # [m] below MIN_LEG_GAP_M, within which legs still keep their gap
-MAX_BLOCKED_TIME_S = 0.5  # then legs that block each other count as deadlocked
-CLOSING_TIME_S = 0.04  # [s] closing time of the remaining gap, at every instant
-SPIN_UP_TIME_S = 1.0 / 30.0  # [s] rest to no-load speed; takes a quarter of the stall torque with a lifted leg
+GAP_TOLERANCE_M = 0.0005  # below MIN_LEG_GAP_M, within which legs still keep their gap
+MAX_BLOCKED_TIME_S = 0.5  # after which legs that block each other count as deadlocked
+CLOSING_TIME_S = 0.04  # in which the remaining gap would close at the highest permitted closing speed
+SPIN_UP_TIME_S = 1.0 / 30.0  # from rest to no-load speed: takes a quarter of the stall torque with a lifted leg
 # Factors on the share for the next attempt. Speeds are not quite proportional to the share, so it becomes a little
 # smaller than in proportion.
-UNREACHED_FACTOR = 0.5  # a foot was out of reach, by an amount that says little about the share
-SPEED_FACTOR = 0.98  # a joint was too fast
-CLOSING_FACTOR, MIN_CLOSING_FACTOR = 0.95, 0.1  # a gap closed too fast; if it may not close at all, the latter
-ACCELERATION_FACTOR = 0.6  # a joint changed its speed too much, which is not proportional to the share at all
-RETREAT_FACTOR = 0.9  # a joint was too fast in a retreat, which is less linear
+UNREACHED_FACTOR = 0.5  # after a foot out of reach: the excess does not determine the share
+SPEED_FACTOR = 0.98  # after a joint that was too fast
+CLOSING_FACTOR, MIN_CLOSING_FACTOR = 0.95, 0.1  # after a gap that closed too fast; at least the latter
+ACCELERATION_FACTOR = 0.6  # after a joint that changed its speed too much, which is not proportional to the share
+RETREAT_FACTOR = 0.9  # after a joint that was too fast in a retreat, which is less linear
 
 AnyMotion = TypeVar("AnyMotion", bound=BodyMotion)
 
 
 class _Attempt(NamedTuple, Generic[AnyMotion]):
-    """A share of the tick that violates no hard limit."""
+    """A tick that violates no hard limit."""
 
     motion: AnyMotion
     pose: WholeBodyPose
     speeds: list[float]  # [rad/s] of the joints, leg by leg
-    share: float  # of the tick's time
-    gap: LegClearance | None  # between neighbouring legs afterwards, if known
+    share: float  # of the time step
+    gap: LegClearance | None  # smallest between neighbouring legs afterwards; None: unknown
     change: float  # maximum change of a joint's speed over its limit
 
 
@@ -62,7 +62,7 @@ class TickLimiter:
     """Limits the ticks of one robot, starting from the joint speeds and the share of the last tick."""
 
     def __init__(self, robot: Robot) -> None:
-        """Starts at rest: the full share is possible at once, but joints accelerate from zero."""
+        """Starts at rest, with the full share."""
         self._robot = robot
         self._max_speeds = [SPEED_SHARE * joint.no_load_speed for leg in robot.legs for joint in leg.joints]  # [rad/s]
         self._neighbours = LegNeighbours.of(robot)
@@ -71,12 +71,12 @@ class TickLimiter:
         self.gap: LegClearance | None = None  # smallest gap between neighbouring legs after the last tick
         self.blocked: LegClearance | None = None  # the two legs that blocked the last tick
         self.share = 1.0  # of its time step by which the last tick advanced
-        self.deadlock: LegClearance | None = None  # for one tick: two legs that have blocked each other for a while
-        self._blocked_time = 0.0  # [s] for which legs have blocked each other, since the last deadlock
+        self.deadlock: LegClearance | None = None  # for one tick: two legs that have blocked each other for too long
+        self._blocked_time = 0.0  # [s] for which legs have blocked each other, at most since the last deadlock
         self.slowed = False  # whether the last tick was slowed by a joint, a foot or a neighbouring leg
 
     def reset(self) -> None:
-        """Discards the last tick, as the joints have moved since."""
+        """Discards the last tick, after the joints were moved otherwise."""
         self.share, self._last, self._speeds, self.gap, self._blocked_time = 1.0, None, [], None, 0.0
 
     def advance(
@@ -84,11 +84,11 @@ class TickLimiter:
     ) -> tuple[AnyMotion, WholeBodyPose]:
         """Returns the motion `dt` [s] later, at most at a pace (0 to 1), and the pose of the robot then.
 
-        `joints` are the angles [rad] of the tick before. The given motion is not modified.
+        `joints` (n, 3) [rad] are those of the last tick. The argument `motion` is not modified.
         """
-        most = min(pace, self.share + SHARE_RECOVERY_RATE * dt)
+        max_share = min(pace, self.share + SHARE_RECOVERY_RATE * dt)
         self.blocked = None
-        best, unreached, blocked = self._search(motion, joints, dt, most)
+        best, unreached, blocked = self._search(motion, joints, dt, max_share)
         if best is None:
             best = self._retreat(motion, joints, dt, unreached) or self._hold(motion, joints, unreached)
         if blocked is not None and best.share < BLOCKED_SHARE:
@@ -105,7 +105,7 @@ class TickLimiter:
     def _search(
         self, motion: AnyMotion, joints: Sequence[LegJoints], dt: float, share: float
     ) -> tuple[_Attempt[AnyMotion] | None, UnreachableFoot | None, LegClearance | None]:
-        """Returns the best attempt with at most this share, and the foot and the legs that prevented a larger one."""
+        """Returns the best attempt with at most a share, and the foot and the legs that prevented a larger share."""
         gap = self.gap if self.gap is not None else self._neighbours.gap(joints)
         closing = _max_closing(gap, dt)
         unreached: UnreachableFoot | None = None
@@ -139,9 +139,9 @@ class TickLimiter:
     def _retreat(
         self, motion: AnyMotion, joints: Sequence[LegJoints], dt: float, unreached: UnreachableFoot | None
     ) -> _Attempt[AnyMotion] | None:
-        """Used if no share of the tick is valid: feet and clock stand still, the body returns to its neutral pose.
+        """Returns an attempt in which feet and clock stand still while the body returns to its neutral pose, or None.
 
-        Joints are clamped to their limits meanwhile, and the foot targets follow from them by forward kinematics.
+        Joints are clamped to their limits, and the foot targets follow from them by forward kinematics.
         """
         share = 1.0
         for _ in range(MAX_ATTEMPTS):
@@ -167,17 +167,17 @@ class TickLimiter:
         return _Attempt(motion, pose, [0.0] * len(self._max_speeds), 0.0, None, math.inf)
 
     def _speed_ratio(self, speeds: Sequence[float]) -> float:
-        """Maximum joint speed [rad/s] over its limit."""
+        """Maximum of the joint speeds [rad/s] over their limits."""
         return max(map(truediv, map(abs, speeds), self._max_speeds))
 
     def _acceleration_ratio(self, speeds: Sequence[float], dt: float) -> float:
-        """Maximum change of a joint's speed [rad/s] in a tick over its limit."""
+        """Maximum of the changes of the joint speeds [rad/s] in a tick of `dt` [s] over their limits."""
         changes = map(sub, speeds, self._speeds) if self._speeds else speeds
         return self._speed_ratio(list(changes)) * SPEED_SHARE * SPIN_UP_TIME_S / dt
 
 
 def _max_closing(gap: LegClearance, dt: float) -> float:
-    """Maximum closing [m] of a gap in a tick; legs that started too close must be able to separate."""
+    """Maximum decrease [m] of a gap in a tick of `dt` [s]; unlimited for legs that were too close from the start."""
     if gap.distance < MIN_LEG_GAP_M - GAP_TOLERANCE_M:
         return math.inf
     return max(gap.distance - MIN_LEG_GAP_M, 0.0) * min(1.0, dt / CLOSING_TIME_S)

@@ -33,10 +33,10 @@ UPRIGHT = ON_FEET | {RobotState.RISING.value}  # on its feet, or about to be: th
 
 
 class TickPlan(NamedTuple):
-    """Targets of one tick and derived quantities: all published data of the tick.
+    """Targets of one tick and derived quantities: everything that is published about the tick.
 
-    Exactly one of `feet` and `joint_motion` is commanded, or neither while the joints are unknown or at rest since they
-    were measured.
+    Either `feet` or `joint_motion` is commanded; neither while the joints are unknown, or at rest since they were
+    measured.
     """
 
     state: RobotState  # in which the tick was planned
@@ -52,6 +52,6 @@ class TickPlan(NamedTuple):
     pose: BodyPose  # achieved
     margin: float  # [m] static stability; NaN while no foot is planted
     center: Point  # [m] centre of mass in base_footprint
-    unreached: UnreachableFoot | None  # the foot target that made the robot hold still
-    gap: float  # [m] smallest gap between neighbouring legs, capped at a safe width
-    blocked: LegClearance | None  # two legs that would touch, and so block the motion
+    unreached: UnreachableFoot | None  # the foot out of reach, because of which the robot holds
+    gap: float  # [m] smallest gap between neighbouring legs, capped at MAX_GAP; NaN: unknown
+    blocked: LegClearance | None  # two legs that would collide, because of which the robot holds

@@ -1,12 +1,12 @@
 """Finds joint-space paths without collisions of neighbouring legs.
 
-Standing up starts in any pose, where straight lines in joint space may make legs collide. Candidate paths
-are tried in order, from short to long: straight; every other leg first, then the rest; all femurs up, coxas over,
-down; the same with every other leg first. A path is sampled, and taken if the minimum gap between neighbouring legs
-stays above PATH_GAP_M, or above the gap at its ends where that is less. If no candidate fits, legs move one by one,
-each as soon as its own path is free, or first up and out of the path of the others. If that fails, the best
-candidate is taken: the tick limiter (core/planner/tick_limiter.py) keeps legs apart on any path. See
-docs/architecture/walking-mathematics.md, "Standing up and lying down".
+Standing up starts in any pose, from which legs may collide on straight lines in joint space. Candidate paths are tried
+from short to long: straight; every other leg first, then the rest; all femurs up, then coxas, then femurs down; the
+same with every other leg first. A path is sampled, and used if the gap between neighbouring legs stays above
+PATH_GAP_M, or above the gap at its ends where that is less. If no candidate is free, legs move one by one, each as soon
+as its own path is free; a leg may first move up, out of the way of the others. If that fails, the candidate with the
+largest gap is used: the tick limiter (core/planner/tick_limiter.py) keeps legs apart on any path.
+See docs/architecture/walking-mathematics.md, "Standing up and lying down".
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from hexapod_control.core.robot import Robot, interpolated
 
 SAMPLES = 40  # of every straight part of a path
 PATH_GAP_M = 0.004  # [m] minimum between neighbouring legs on a path
-RAISED_FEMUR_RAD = 1.2  # [rad] of a femur out of the way of other legs
-GAP_TOLERANCE_M = 1e-9
+RAISED_FEMUR_RAD = 1.2  # [rad] angle of a femur out of the way of other legs
+GAP_TOLERANCE_M = 1e-9  # for rounding
 
 JointAngles = tuple[LegJoints, ...]  # [rad] of all legs
 JointPath = tuple[JointAngles, ...]  # waypoints, straight in joint space from one to the next
@@ -31,16 +31,16 @@ def find_path(robot: Robot, start: Sequence[LegJoints], goal: Sequence[LegJoints
     """Returns waypoints from `start` to `goal` (n, 3) [rad], without the start."""
     neighbours = LegNeighbours.of(robot)
     begin, end = tuple(start), tuple(goal)
-    enough = min(PATH_GAP_M, neighbours.gap(begin).distance, neighbours.gap(end).distance) - GAP_TOLERANCE_M
+    min_gap = min(PATH_GAP_M, neighbours.gap(begin).distance, neighbours.gap(end).distance) - GAP_TOLERANCE_M
     best: JointPath = (end,)
     best_gap = float("-inf")
     for path in _candidates(robot, begin, end):
         gap = min(_least_gap(neighbours, a, b) for a, b in pairwise((begin, *path)))
-        if gap >= enough:
+        if gap >= min_gap:
             return path
         if gap > best_gap:
             best, best_gap = path, gap
-    return _one_by_one(robot, neighbours, begin, end, enough) or best
+    return _one_by_one(robot, neighbours, begin, end, min_gap) or best
 
 
 def _least_gap(neighbours: LegNeighbours, a: JointAngles, b: JointAngles) -> float:
@@ -49,17 +49,17 @@ def _least_gap(neighbours: LegNeighbours, a: JointAngles, b: JointAngles) -> flo
 
 
 def _one_by_one(
-    robot: Robot, neighbours: LegNeighbours, start: JointAngles, goal: JointAngles, enough: float
+    robot: Robot, neighbours: LegNeighbours, start: JointAngles, goal: JointAngles, min_gap: float
 ) -> JointPath:
-    """Returns a path that moves one leg after the other, as soon as its path is free; empty if there is none."""
+    """Returns a path on which one leg moves at a time, as soon as its own path is free; empty if there is none."""
     path: list[JointAngles] = []
     now, raised = start, [min(RAISED_FEMUR_RAD, leg.femur_joint.upper) for leg in robot.legs]
     while now != goal:
         for leg in [leg for leg in range(len(goal)) if now[leg] != goal[leg]]:
             coxa, femur, tibia = now[leg]
-            straight, aside = goal[leg], (coxa, max(femur, raised[leg]), tibia)
-            choices = (straight,) if aside == now[leg] else (straight, aside)
-            free = [angles for angles in choices if _least_gap(neighbours, now, _with_leg(now, leg, angles)) >= enough]
+            straight, up = goal[leg], (coxa, max(femur, raised[leg]), tibia)
+            choices = (straight,) if up == now[leg] else (straight, up)
+            free = [angles for angles in choices if _least_gap(neighbours, now, _with_leg(now, leg, angles)) >= min_gap]
             if free:
                 now = _with_leg(now, leg, free[0])
                 path.append(now)
@@ -70,6 +70,7 @@ def _one_by_one(
 
 
 def _with_leg(joints: JointAngles, leg: int, angles: LegJoints) -> JointAngles:
+    """The joint angles with those of one leg (row) replaced."""
     return (*joints[:leg], angles, *joints[leg + 1 :])
 
 
@@ -96,4 +97,5 @@ def _mixed(first: JointAngles, others: JointAngles, legs: set[int]) -> JointAngl
 
 
 def _between(a: JointAngles, b: JointAngles, share: float) -> list[LegJoints]:
+    """The joint angles at a share (0 to 1) of the straight line from a to b."""
     return [interpolated(start, end, share) for start, end in zip(a, b, strict=True)]

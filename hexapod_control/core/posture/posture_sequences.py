@@ -1,6 +1,6 @@
 """Sequences of moves between postures: standing up, sitting down, and taking over a standing robot.
 
-A sequence is a list of moves, executed one after the other, and the walk controller of a robot that stands at its end.
+A sequence is a list of moves, executed one after the other, and the walk controller of the robot if it then stands.
 Standing up starts at any measured joint angles: a joint-space path without collisions (joint_paths.py) leads to the
 sitting posture, then the body rises over planted feet (stand_up.py). A robot that already stands keeps its footholds
 (takeover.py).
@@ -33,16 +33,16 @@ PostureMove = JointMove | BodyLift
 
 @dataclass(frozen=True, slots=True)
 class PostureSequences:
-    """Creates the sequences of one robot; its data are tables computed once."""
+    """Creates the posture sequences of one robot."""
 
     capabilities: Capabilities
     neutral_footholds: tuple[Point, ...]  # [m] contact points of the neutral stance at the walk height
-    lying_offset: float  # [m] of the body from the walk height when it lies over these footholds
-    lying_joints: tuple[LegJoints, ...]  # [rad] with which the robot lies before it stands up
+    lying_offset: float  # [m] height of the lying body above the walk height (negative), feet over these footholds
+    lying_joints: tuple[LegJoints, ...]  # [rad] of the robot that lies, before it stands up
 
     @classmethod
     def of(cls, capabilities: Capabilities) -> PostureSequences:
-        """Computes the sitting posture."""
+        """The sequences of a robot; computes the joint angles in which it lies."""
         robot = capabilities.robot
         footholds = capabilities.neutral_stance.footholds
         offset = stand_up.lying_offset(robot, footholds)
@@ -58,12 +58,12 @@ class PostureSequences:
         return [*moves, *rise], walk
 
     def rising(self, contacts: Sequence[Point], offset: float, gait: Gait) -> tuple[list[PostureMove], WalkController]:
-        """Returns the sequence from a body `offset` [m] from the walk height over contacts [m] to standing."""
+        """Returns the sequence from a body `offset` [m] above the walk height, over planted feet [m], to standing."""
         lift = BodyLift.between(self.capabilities.robot, contacts, offset, 0.0)
         return [lift], WalkController(self.capabilities, contacts, NEUTRAL, gait)
 
     def sinking(self, contacts: Sequence[Point], offset: float) -> list[PostureMove]:
-        """Returns the sequence from a body `offset` [m] from the walk height over contacts [m] to lying."""
+        """Returns the sequence from a body `offset` [m] above the walk height, over planted feet [m], to lying."""
         return [
             BodyLift.between(
                 self.capabilities.robot, contacts, offset, stand_up.lying_offset(self.capabilities.robot, contacts)
@@ -71,11 +71,11 @@ class PostureSequences:
         ]
 
     def lying_down(self, walk: WalkController) -> list[PostureMove]:
-        """Returns the sequence from standing to lying over the present footholds."""
+        """Returns the sequence from standing to lying; the feet stay at their present contact points."""
         return self.sinking([(foot.x, foot.y) for foot in walk.state.feet], 0.0)
 
     def taking_over(self, joints: Sequence[LegJoints], gait: Gait) -> tuple[JointMove, WalkController] | None:
-        """Returns the sequence that takes over a robot standing at these joint angles [rad]; None if it does not.
+        """Returns the sequence that takes over a robot with these joint angles [rad]; None if it does not stand.
 
         Feet in the air are set straight down; all feet keep their positions until the first command.
         """
@@ -91,11 +91,11 @@ class PostureSequences:
 
         `pose` is that of the body without its height. Feet keep their positions, on the ground or in the air.
         """
-        found = detect_support(self.capabilities.robot, joints, pose)
-        height = self.capabilities.robot.walk.height + found.pose.z
+        support = detect_support(self.capabilities.robot, joints, pose)
+        height = self.capabilities.robot.walk.height + support.pose.z
         stances = self.capabilities.stances
-        if not stances.lowest <= height <= stances.highest or sum(found.planted) < MIN_SUPPORTING_FEET:
+        if not stances.lowest <= height <= stances.highest or sum(support.planted) < MIN_SUPPORTING_FEET:
             return None
-        walk = WalkController(self.capabilities, found.contacts, found.pose, gait)
-        walk.stay({leg: lift for leg, lift in enumerate(found.lifts) if not found.planted[leg]})
+        walk = WalkController(self.capabilities, support.contacts, support.pose, gait)
+        walk.stay({leg: lift for leg, lift in enumerate(support.lifts) if not support.planted[leg]})
         return walk

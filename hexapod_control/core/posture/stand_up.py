@@ -1,9 +1,9 @@
-"""Standing up and sitting down: a joint-space motion to the knee-up solution, then the body rises over planted feet.
+"""The vertical move of the body in standing up and lying down, and the posture of the robot on its belly.
 
-Standing up starts from the measured joints. Their kinematic branch is unknown, so the
-first part is in joint space, to the feet just above the ground at their neutral footholds with the body on its
-belly; the second part is Cartesian: the feet stay and the body rises. Lying down is the second part backwards.
-Both parts follow a quintic, at rest at both ends.
+Standing up starts from the measured joints. Their kinematic branch (knee up or down) is unknown, so the first part is
+in joint space: to the posture with the body on its belly and the feet just above the ground at their neutral footholds.
+In the second part the feet are planted and the body rises. Lying down is the second part backwards. Both parts follow a
+quintic, at rest at both ends.
 See docs/architecture/walking-mathematics.md, "Standing up and lying down".
 """
 
@@ -20,9 +20,9 @@ from hexapod_control.core.kinematics.whole_body import WholeBodyPose, joints_at_
 from hexapod_control.core.posture.straight_moves import MIN_DURATION_S, TimedMove
 from hexapod_control.core.robot import Point, Robot
 
-CLEAR = 0.015  # [m] height of the feet above the ground during the joint-space motion
+FOOT_CLEARANCE = 0.015  # [m] height of the feet above the ground while the robot lies
 RISE_SPEED = 0.08  # [m/s] peak speed of the body
-STEP = 0.002  # [m] between the heights that are tried for lying
+HEIGHT_STEP = 0.002  # [m] between the heights that are tried for lying
 
 
 @dataclass(slots=True)
@@ -31,20 +31,20 @@ class BodyLift(TimedMove):
 
     robot: Robot
     contacts: tuple[Point, ...]  # [m] of the feet in base_footprint
-    start: float  # [m] offset from the walk height
-    goal: float  # [m]
+    start: float  # [m] height above the walk height
+    goal: float  # [m] likewise
     duration: float  # [s]
     elapsed: float = 0.0  # [s]
 
     @classmethod
     def between(cls, robot: Robot, contacts: Sequence[Point], start: float, goal: float) -> BodyLift:
-        """Returns the motion from one offset [m] to another at a moderate speed."""
+        """Returns the move from one height [m] above the walk height to another, at a moderate speed."""
         duration = max(MIN_DURATION_S, PEAK_TRAVEL_SPEED * abs(goal - start) / RISE_SPEED)
         return cls(robot, tuple(contacts), start, goal, duration)
 
     @property
     def offset(self) -> float:
-        """Present offset from the walk height [m]."""
+        """Present height [m] above the walk height."""
         return self.start + self.travel * (self.goal - self.start)
 
     def advance(self, dt: float, previous: Sequence[LegJoints]) -> WholeBodyPose:
@@ -56,14 +56,14 @@ class BodyLift(TimedMove):
 
 
 def lying_offset(robot: Robot, contacts: Sequence[Point]) -> float:
-    """Returns the offset [m] from the walk height at which the body lies and feet at `contacts` clear the ground.
+    """Returns the height [m] above the walk height (negative) at which feet at `contacts` [m] clear the ground.
 
-    If the legs cannot fold that far, it is the lowest offset in reach.
+    The body then lies on its belly. If the legs cannot fold that far, it is the lowest height in reach.
     """
-    floor = belly_height(robot) - CLEAR - robot.walk.height
+    lowest = belly_height(robot) - FOOT_CLEARANCE - robot.walk.height
     offset = 0.0
-    while offset - STEP > floor and joints_at_offset(robot, contacts, offset - STEP) is not None:
-        offset -= STEP
+    while offset - HEIGHT_STEP > lowest and joints_at_offset(robot, contacts, offset - HEIGHT_STEP) is not None:
+        offset -= HEIGHT_STEP
     return offset
 
 

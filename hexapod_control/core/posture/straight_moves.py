@@ -1,6 +1,6 @@
 """Whole-body moves: all joints, or all feet, move on straight lines to a goal and arrive together.
 
-They follow a quintic, at rest at both ends. The feet that support the robot meanwhile follow from the joint angles.
+They follow a quintic, at rest at both ends. Which feet support the robot meanwhile is computed from the joint angles.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from hexapod_control.core.kinematics.support_detection import detect_support
 from hexapod_control.core.kinematics.whole_body import UnreachableFoot, WholeBodyPose
 from hexapod_control.core.robot import Robot, Vector, interpolated
 
-MIN_DURATION_S = 0.6  # unless a shorter one is requested
+MIN_DURATION_S = 0.6  # of a move, unless a shorter one is requested
 SPEED_SHARE = 0.35  # peak joint speed as a share of the no-load speed
 FOOT_SPEED_M_S = 0.12  # peak speed of the fastest foot
 
@@ -45,7 +45,7 @@ class TimedMove:
         return smooth_travel(self.elapsed / self.duration)
 
     def retreat(self, dt: float, previous: Sequence[LegJoints]) -> None:
-        """Returns None: the robot holds instead."""
+        """Returns None: if a foot is out of reach, the robot holds."""
 
 
 @dataclass(slots=True)
@@ -55,7 +55,7 @@ class StraightMove(TimedMove):
     robot: Robot
     start: tuple[Vector, ...]  # [rad] joint angles or [m] ball centres, one triple per leg
     goal: tuple[Vector, ...]
-    pose: BodyPose  # with the attitude that the body keeps
+    pose: BodyPose  # its attitude is that of the body during the move
     duration: float  # [s]
     elapsed: float = 0.0  # [s]
 

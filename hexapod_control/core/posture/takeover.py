@@ -1,6 +1,6 @@
-"""Take-over of a standing robot: its contacts, attitude and height from measured joints.
+"""Take-over of a standing robot: contact points, attitude and height from measured joints.
 
-A planner that starts (again) under a standing or walking robot must not drop it. Five steps:
+A planner that is started or restarted while the robot stands or walks must not make it collapse. Five steps:
 
 1. Every leg must be at the knee-up solution of its inverse kinematics, which the planner uses.
 2. Statics gives the resting pose on flat ground (resting_pose.py): roll, pitch and height of the body. The robot is not
@@ -8,9 +8,9 @@ A planner that starts (again) under a standing or walking robot must not drop it
    that height.
 3. Forward kinematics in that attitude gives the contact points of all feet. A foot above the ground is in the air; its
    contact is the point below it, where it will be set down.
-4. x, y and yaw of the body cannot be measured. They are the rigid displacement that brings the contacts nearest to the
-   neutral footholds, in least squares (`kinematics.rigid_fit`).
-5. All feet must reach the ground in that pose; the joints for it are the goal of the move that sets feet down.
+4. x, y and yaw of the body over its neutral stance are those of the rigid motion that maps the contact points to the
+   neutral footholds in least squares (`kinematics.rigid_fit`).
+5. All feet must reach the ground in that pose. The joints for it are the goal of the move that sets feet down.
 
 See docs/architecture/walking-mathematics.md, "Taking over a standing robot".
 """
@@ -29,8 +29,8 @@ from hexapod_control.core.robot import Leg, Point, Robot
 from hexapod_control.core.statics.resting_pose import resting_pose
 from hexapod_control.core.workspace.stance_regions import StanceRegionTable
 
-POSE_DIGITS = 9  # rounds away a residual offset [m, rad] that would keep the body from counting as neutral
-KNEE_UP_TOLERANCE_RAD = 1e-6  # [rad] of a knee-up pose from the inverse kinematics of its foot
+POSE_DIGITS = 9  # rounding of the pose [m, rad], so that a robot in its neutral stance has exactly the neutral pose
+KNEE_UP_TOLERANCE_RAD = 1e-6  # [rad] between measured joints and the knee-up solution of the inverse kinematics
 
 
 class StandingRobot(NamedTuple):
@@ -47,7 +47,7 @@ def take_over(robot: Robot, stances: StanceRegionTable, joints: Sequence[LegJoin
     It stands if all knees are up, it rests on its feet alone at a height where it can walk, and every foot reaches the
     ground below it.
     """
-    if not all(_knee_up(leg, row) for leg, row in zip(robot.legs, joints, strict=True)):
+    if not all(_knee_up(leg, angles) for leg, angles in zip(robot.legs, joints, strict=True)):
         return None
     rest = resting_pose(robot, joints)
     if rest is None or rest.on_belly or not stances.lowest <= rest.height <= stances.highest:
@@ -59,11 +59,12 @@ def take_over(robot: Robot, stances: StanceRegionTable, joints: Sequence[LegJoin
     contacts = [body.apply(*contact) for contact in support.contacts]
     pose = support.pose._replace(x=body.x, y=body.y, yaw=body.yaw)
     pose = BodyPose(*(round(value, POSE_DIGITS) + 0.0 for value in pose))
-    row = joints_in_pose(robot, contacts, pose)
-    return None if row is None else StandingRobot(contacts, pose, row)
+    goal = joints_in_pose(robot, contacts, pose)
+    return None if goal is None else StandingRobot(contacts, pose, goal)
 
 
 def _knee_up(leg: Leg, joints: LegJoints) -> bool:
+    """True if joints [rad] are the knee-up solution for their foot position."""
     solution = leg_inverse(leg, leg_forward(leg, joints)[1], joints)
     return (
         not solution.reason

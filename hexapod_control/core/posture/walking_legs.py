@@ -1,9 +1,10 @@
-"""Walking on the remaining legs: they form a new robot, whose body includes the lost legs, which are folded.
+"""Walking on the remaining legs: they form a new robot model, whose body includes the lost legs in their folded pose.
 
-Gaits, stance regions and speeds follow from the hips of the remaining legs as those of any other robot. One thing is
-chosen: where the feet stand under the body. With one of five legs in the air the other four support the robot only if
-the body is shifted away from the gap, and better if the legs beside the gap stand nearer to it. The footholds with the
-maximum static margin are taken.
+Gaits, stance regions and speeds follow from the hips of the remaining legs, as for any other robot. Only the neutral
+footholds are chosen. With one of five legs in the air the other four support the robot only if the body is shifted away
+from the gap, and with a greater margin if the legs next to the gap stand nearer to it. Of all combinations of a shift
+of the body and a rotation of these footholds about their hips, the one with the maximum static margin is used.
+See docs/how-it-walks.md, "With a lost leg".
 """
 
 from __future__ import annotations
@@ -32,31 +33,30 @@ from hexapod_control.core.workspace.stride_stability import MIN_STRIDE_MARGIN, s
 
 MIN_MARGIN = 0.01  # [m] static margin of strides on fewer legs
 STRIDE_SHARES = tuple(0.1 * k for k in range(10, 2, -1))  # of the stance regions, tried for such strides
-SHIFT_STEP = 0.005  # [m] between candidate shifts ...
-SHIFT_STEPS = 14  # ... so many in each direction
+SHIFT_STEP, SHIFT_STEPS = 0.005, 14  # [m] between the candidate shifts, and their number in each direction
 MIN_START_MARGIN = 0.005  # [m] with the feet at their old footholds and any one in the air
 TURNS = (0.0, 0.15, 0.3, 0.45)  # [rad] candidate rotations of the footholds next to a gap
-MARGIN_DIGITS = 4  # of margins [m] in comparisons: of equal shifts the smaller one is taken
-MIN_REGION = 0.5  # of the radii of all stance regions, left by a shift
+MARGIN_DIGITS = 4  # rounding of margins [m] in comparisons: of equally good shifts the smallest is used
+MIN_REGION = 0.5  # share of the radius that must remain of every stance region
 
 Row = TypeVar("Row")
 
 
 @dataclass(frozen=True, slots=True)
 class WalkingLegs:
-    """The walking legs and the folded legs of one robot; tables computed once."""
+    """The walking legs and the folded legs of one robot, with the tables of the model of the walking legs."""
 
     whole: Robot
     rows: tuple[int, ...]  # of the walking legs, in the whole robot
-    folded: tuple[LegJoints, ...]  # [rad] joint angles of all legs; only the rows of lost legs are used
-    shift: Point  # [m] of the body over the feet, from that of the whole robot
-    capabilities: Capabilities  # of the robot with these legs
+    folded: tuple[LegJoints, ...]  # [rad] joint angles of all legs; only those of lost legs are used
+    shift: Point  # [m] of the neutral body over the feet, relative to the whole robot
+    capabilities: Capabilities  # of the model with only the walking legs
     sequences: PostureSequences
 
     @classmethod
     @lru_cache(maxsize=1)
     def without(cls, whole: Robot, lost: frozenset[int]) -> WalkingLegs:
-        """Computed once (about a second). Raises ValueError if no gait is stable without the lost legs (rows)."""
+        """The legs without the lost ones (rows); takes about a second once. Raises ValueError if no gait is stable."""
         rows = tuple(row for row in range(len(whole.legs)) if row not in lost)
         joints: list[LegJoints] = [(a, b, c) for a, b, c in transport_pose.folded(whole).tolist()]
         if not lost:
@@ -85,24 +85,24 @@ class WalkingLegs:
         return tuple(self.whole.leg_names[row] for row in sorted(self.lost))
 
     def holding(self, joints: Sequence[LegJoints]) -> WalkingLegs:
-        """The same legs, with the lost legs held at joints (n, 3) [rad] of the whole robot."""
+        """The same legs, with the lost legs at joints (n, 3) [rad] of the whole robot; NaN leaves a leg unchanged."""
         if self.complete:
             return self
         known = (new if all(map(math.isfinite, new)) else old for new, old in zip(joints, self.folded, strict=True))
         return replace(self, folded=tuple(known))
 
     def of_whole(self, values: Sequence[Row]) -> tuple[Row, ...]:
-        """Selects the values of the walking legs from values for the whole robot."""
+        """Selects the values of the walking legs from the values of all legs."""
         return tuple(values) if self.complete else tuple(values[row] for row in self.rows)
 
     def completed(self, values: Sequence[Row], of_lost: Sequence[Row]) -> tuple[Row, ...]:
-        """Values for the whole robot: `values` for the walking legs, `of_lost` for the lost ones."""
+        """Values of all legs: `values` for the walking legs, those of `of_lost` (all legs) for the lost ones."""
         known = dict(zip(self.rows, values, strict=True))
         return tuple(known.get(row, other) for row, other in enumerate(of_lost))
 
 
 def _stable_capabilities(robot: Robot) -> Capabilities | None:
-    """Capabilities with strides that keep the static margin, above all in the fastest gait; None if there are none."""
+    """Capabilities with the gaits and strides that keep the static margin, the fastest as default; None without any."""
     try:
         rows = gaits(robot)
     except ValueError:  # too few legs, or no gait is stable
@@ -168,7 +168,7 @@ def _arranged_for_support(robot: Robot, turns: Sequence[int]) -> tuple[Robot, Po
 
 
 def _margin(robot: Robot, center: Point, shift: Point) -> float:
-    """Minimum static margin [m], rounded, with any one leg in the air and the centre of mass shifted [m]."""
+    """Smallest static margin [m], rounded, with any one leg in the air and the centre of mass shifted [m]."""
     moved = (center[0] + shift[0], center[1] + shift[1])
     feet = robot.footholds
     margin = min(static_margin(feet[:row] + feet[row + 1 :], moved) for row in range(len(feet)))

@@ -1,9 +1,10 @@
 """Attitude of the body from the rates and accelerations of an IMU: a complementary filter, and the bias of the gyro.
 
-The rates are integrated exactly for a constant rate; the acceleration turns roll and pitch slowly towards gravity and
-never the heading. Quaternions are (w, x, y, z) and rotate vectors from the body into the world, whose z points up.
-Plain floats are faster than arrays of three elements. Source: R. Mahony, T. Hamel and J.-M. Pflimlin, Nonlinear
-complementary filters on the special orthogonal group, IEEE Transactions on Automatic Control 53 (2008).
+The rates are integrated exactly, as if constant over a sample; the measured acceleration corrects roll and pitch slowly
+towards gravity, and never the heading. Quaternions are (w, x, y, z) and rotate vectors from the body into the world,
+whose z points up. Plain floats are faster than arrays of three elements. Source: R. Mahony, T. Hamel and J.-M.
+Pflimlin, Nonlinear complementary filters on the special orthogonal group, IEEE Transactions on Automatic Control 53
+(2008).
 """
 
 from __future__ import annotations
@@ -20,15 +21,15 @@ Quaternion = tuple[float, float, float, float]
 LEVEL: Quaternion = (1.0, 0.0, 0.0, 0.0)
 TIME_CONSTANT_S = 2.0  # of the correction by gravity
 MAX_GRAVITY_ERROR = 0.15  # relative deviation from gravity of a usable acceleration
-STILL_TIME_S = 1.0  # without motion, to measure the bias
+STILL_TIME_S = 1.0  # without motion, in which the bias is measured
 STILL_SPREADS = (0.03,) * 3 + (0.4,) * 3  # maximum spreads of rates [rad/s] and accelerations [m/s^2] at rest
-MAX_BIAS = 0.35  # [rad/s] 20 deg/s, the zero-rate output of an MPU6050
+MAX_BIAS = 0.35  # [rad/s] 20 deg/s, the maximum zero-rate output of an MPU6050
 MAX_BIAS_CHANGE = 0.02  # [rad/s] of a measured bias; a larger change is a motion
 BIAS_SHARE = 0.3  # weight of a new measurement of the bias
 
 
 def product(a: Quaternion, b: Quaternion) -> Quaternion:
-    """The rotation `b`, then `a`."""
+    """The quaternion product a b: the rotation `b`, followed by `a`."""
     aw, ax, ay, az = a
     bw, bx, by, bz = b
     return (
@@ -40,23 +41,23 @@ def product(a: Quaternion, b: Quaternion) -> Quaternion:
 
 
 def inverse(q: Quaternion) -> Quaternion:
-    """The opposite rotation of a unit quaternion."""
+    """The inverse of a unit quaternion: its conjugate."""
     return q[0], -q[1], -q[2], -q[3]
 
 
 def rotated(q: Quaternion, vector: Vector) -> Vector:
-    """A vector turned by a unit quaternion: v + w t + u x t with t = 2 u x v, where u is the vector part."""
+    """A vector v rotated by a unit quaternion (w, u): v + w t + u x t with t = 2 u x v."""
     w, ux, uy, uz = q
     x, y, z = vector
     tx, ty, tz = 2.0 * (uy * z - uz * y), 2.0 * (uz * x - ux * z), 2.0 * (ux * y - uy * x)
     return x + w * tx + uy * tz - uz * ty, y + w * ty + uz * tx - ux * tz, z + w * tz + ux * ty - uy * tx
 
 
-def rotation(turn: Vector) -> Quaternion:
-    """The rotation about an axis by its length [rad]."""
-    angle = math.hypot(*turn)
+def rotation(vector: Vector) -> Quaternion:
+    """The quaternion of a rotation vector: a rotation about its direction by its length [rad]."""
+    angle = math.hypot(*vector)
     scale = 0.5 - angle * angle / 48.0 if angle < 1e-4 else math.sin(angle / 2.0) / angle
-    return math.cos(angle / 2.0), turn[0] * scale, turn[1] * scale, turn[2] * scale
+    return math.cos(angle / 2.0), vector[0] * scale, vector[1] * scale, vector[2] * scale
 
 
 def from_roll_pitch_yaw(angles: Vector) -> Quaternion:
@@ -67,7 +68,7 @@ def from_roll_pitch_yaw(angles: Vector) -> Quaternion:
 
 
 class AttitudeFilter:
-    """The attitude of one IMU. The heading starts at 0."""
+    """Complementary filter for the attitude of one IMU. The heading starts at 0."""
 
     def __init__(self, time_constant: float = TIME_CONSTANT_S) -> None:
         """`time_constant` [s] of the correction by gravity."""
@@ -88,7 +89,7 @@ class AttitudeFilter:
 
 
 def _towards_up(measured: Vector, share: float) -> Quaternion:
-    """A share of the rotation about a horizontal axis that maps a world vector to the vertical."""
+    """A share (0 to 1) of the rotation about a horizontal axis that maps a vector of the world to the vertical."""
     x, y, z = measured
     level = math.hypot(x, y)
     if level == 0.0:
@@ -98,10 +99,10 @@ def _towards_up(measured: Vector, share: float) -> Quaternion:
 
 
 class GyroBias:
-    """The bias of a gyro, measured whenever the robot is still for a second."""
+    """The bias of a gyro, measured whenever the robot is still for STILL_TIME_S."""
 
     def __init__(self) -> None:
-        """Starts with zero, and unknown."""
+        """Starts with an unknown bias, taken as 0."""
         self.bias: Vector = (0.0, 0.0, 0.0)  # [rad/s]
         self.known = False
         self._window = StillWindow()
@@ -117,6 +118,7 @@ class GyroBias:
         return rate[0] - x, rate[1] - y, rate[2] - z
 
     def _measured(self, mean: Vector) -> None:
+        """Updates the bias with the mean rate [rad/s] of a period without motion, unless it is implausible."""
         change = [new - old for new, old in zip(mean, self.bias, strict=True)]
         if max(map(abs, change)) > (MAX_BIAS_CHANGE if self.known else MAX_BIAS):
             return
@@ -126,7 +128,7 @@ class GyroBias:
 
 
 class StillWindow:
-    """Samples of a period without motion."""
+    """The samples of a period, and whether the IMU moved in it."""
 
     def __init__(self) -> None:
         self.time = 0.0  # [s]
@@ -141,7 +143,7 @@ class StillWindow:
         return x / self._count, y / self._count, z / self._count
 
     def take(self, rate: Vector, acceleration: Vector, dt: float) -> bool:
-        """Processes a sample `dt` [s] after the last one. Returns whether nothing has moved since the start."""
+        """Processes a sample `dt` [s] after the last one. Returns False if it moved."""
         sample = (*rate, *acceleration)
         self._low = tuple(map(min, self._low, sample)) if self._count else sample
         self._high = tuple(map(max, self._high, sample)) if self._count else sample

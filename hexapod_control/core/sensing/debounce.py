@@ -12,10 +12,10 @@ class Debounce:
         """`time` [s] for which a new state must last."""
         self.states: tuple[bool, ...] = ()
         self._time = time
-        self._changed: list[float] = []  # [s] for which each switch has differed from its state
+        self._changed: list[float] = []  # [s] for which the readings of each switch have differed from its state
 
     def update(self, read: Sequence[bool], dt: float) -> tuple[bool, ...]:
-        """The states after a reading, `dt` [s] after the last one."""
+        """Returns the states after a reading `dt` [s] after the last one."""
         if not self.states:
             self.states, self._changed = tuple(read), [0.0] * len(read)
         states = list(self.states)

@@ -1,14 +1,15 @@
 """Estimates vertical foot forces from servo torques.
 
-A servo torque moves the leg as well as it supports the robot. Four parts are subtracted from the reported torque: a
-speed-dependent one (the torque-speed line of a DC motor, zero for a servo that reports its current), the acceleration
-of the rotor, dry friction, and the weight of the leg. The remaining torques of femur and tibia give the force on the
-foot by the transposed Jacobian of the leg.
+A servo torque moves the leg and supports the robot. The part for the motion is subtracted from the reported torque: a
+term in the speed (the torque-speed line of a DC motor, zero for a servo that reports its current), one in the
+acceleration (inertia of the rotor), dry friction, and the weight of the leg. The remaining torques of femur and tibia
+give the force on the foot by the transposed Jacobian of the leg.
 
-The three coefficients are in no data sheet, and an error of a fifth makes feet in the air seem to touch. They are
-therefore learned by recursive least squares with forgetting: a foot that moves up or down quickly under the body is in
-the air, and the torques that its servos then report are those of its motion. The leg's inertia, small against that of
-the rotors behind their gears, is learned with it. Rows are legs, columns femur and tibia.
+The coefficients of the first three terms are in no data sheet, and an error of 20 % makes feet in the air seem to
+touch. They are therefore estimated by recursive least squares with forgetting: a foot that moves up or down quickly
+under the body is in the air, so its servos report the torques of its motion. The inertia of the leg itself is small
+against that of the rotors behind their gears, and part of the same coefficient. Rows are legs, columns femur and tibia.
+See docs/architecture/walking-mathematics.md, "Foot force from servo load".
 """
 
 from __future__ import annotations
@@ -33,16 +34,16 @@ MOTOR_TIME_CONSTANT_S = 0.02  # mechanical time constant of small motors: 10 to 
 FRICTION_SHARE = 0.02  # dry friction as a share of the stall torque
 FRICTION_SPEED = 0.1  # [rad/s] at which dry friction has almost its full value
 GUESS_UNCERTAINTY = 1.0  # relative standard deviation of the initial guess
-LEARNED_SAMPLES = 60.0  # samples of feet that go up in the air: about one step of each
-MAX_ERROR_SHARE = 0.25  # share of them that may seem to touch: one in eight runs against an edge, on blocks of 20 mm
+LEARNED_SAMPLES = 60.0  # samples of rising feet, before forces are valid: about one step of each
+MAX_ERROR_SHARE = 0.25  # share of them that may seem to touch; on blocks of 20 mm, one in eight hits an edge
 TORQUE_NOISE_SHARE = 0.06  # of the stall torque: standard deviation of reported torques
-FORGETTING_FACTOR = 0.9995  # of what was learned, per sample with a foot in the air: a minute of walking
+FORGETTING_FACTOR = 0.9995  # per sample with a foot in the air: old samples fade in about a minute of walking
 
 
 class ServoTorqueModel:
-    """Torques of femur and tibia servos for the motion of the leg itself: by speed, acceleration and direction.
+    """Torques of femur and tibia servos for the motion of the leg: linear in speed, acceleration and direction.
 
-    Linear least squares with the initial guess as prior; columns are femur and tibia, the same for all legs.
+    Recursive least squares in information form, with the initial guess as prior. All legs share the coefficients.
     """
 
     def __init__(self, joints: tuple[Joint, Joint]) -> None:
@@ -52,23 +53,24 @@ class ServoTorqueModel:
             damping = joint.stall_torque / joint.no_load_speed
             guess.append((damping, MOTOR_TIME_CONSTANT_S * damping, FRICTION_SHARE * joint.stall_torque))
         self.coefficients: Array = np.array(guess)  # (2, 3) [N m s/rad, N m s^2/rad, N m]
-        self._guess = np.einsum("ij,jk->ijk", (GUESS_UNCERTAINTY * self.coefficients) ** -2, np.eye(3))  # information
-        self._guessed = np.einsum("ijk,ik->ij", self._guess, self.coefficients)
+        # Information matrices and vectors, of the prior and of the measured torques
+        self._prior = np.einsum("ij,jk->ijk", (GUESS_UNCERTAINTY * self.coefficients) ** -2, np.eye(3))
+        self._prior_vector = np.einsum("ijk,ik->ij", self._prior, self.coefficients)
         self._noise = np.array([TORQUE_NOISE_SHARE * joint.stall_torque for joint in joints])
-        self._known, self._learned = np.zeros((2, 3, 3)), np.zeros((2, 3))
+        self._information, self._vector = np.zeros((2, 3, 3)), np.zeros((2, 3))
 
     def learn(self, motion: Array, torques: Array) -> None:
-        """Learns from torques (k, 2) [N m] of legs in the air, caused only by their `motion` (k, 2, 3)."""
+        """Updates the coefficients with torques (k, 2) [N m] of legs in the air and their `motion` (k, 2, 3)."""
         scaled = motion / self._noise[:, None]
-        self._known = FORGETTING_FACTOR * self._known + np.einsum("kij,kil->ijl", scaled, scaled)
-        self._learned = FORGETTING_FACTOR * self._learned + np.einsum("kij,ki->ij", scaled, torques / self._noise)
-        right = (self._guessed + self._learned)[:, :, None]
-        self.coefficients = np.linalg.solve(self._guess + self._known, right)[:, :, 0]
+        self._information = FORGETTING_FACTOR * self._information + np.einsum("kij,kil->ijl", scaled, scaled)
+        self._vector = FORGETTING_FACTOR * self._vector + np.einsum("kij,ki->ij", scaled, torques / self._noise)
+        vector = (self._prior_vector + self._vector)[:, :, None]
+        self.coefficients = np.linalg.solve(self._prior + self._information, vector)[:, :, 0]
 
     def torques(self, motion: Array) -> Array:
         """Returns the torques (n, 2) [N m] that `motion` (n, 2, 3) needs."""
-        needed: Array = np.einsum("nij,ij->ni", motion, self.coefficients)
-        return needed
+        torques: Array = np.einsum("nij,ij->ni", motion, self.coefficients)
+        return torques
 
 
 class TorqueSample(NamedTuple):
@@ -81,34 +83,34 @@ class TorqueSample(NamedTuple):
 
 
 class FootForceEstimator:
-    """Estimates the foot forces of one robot, sample by sample. Rows are legs, columns femur and tibia."""
+    """Estimates the foot forces of one robot, sample by sample."""
 
     def __init__(self, robot: Robot) -> None:
         """Starts without loads and with a guessed torque model."""
         legs, count = robot.legs, len(robot.legs)
         self._lengths = np.array([(leg.femur.length, leg.tibia.length) for leg in legs])
         self._moments = np.array([leg.moments[-2:] for leg in legs])  # [kg m]
-        self._even = robot.mass * GRAVITY / count
+        self._even_load = robot.mass * GRAVITY / count  # [N]
         self.torque_model = ServoTorqueModel((legs[0].femur_joint, legs[0].tibia_joint))
         nothing = np.zeros((count, 2))
         self._last = TorqueSample(np.full((count, 2), -np.inf), nothing, nothing, nothing)
-        self._flying = np.zeros(count, dtype=bool)
+        self._in_flight = np.zeros(count, dtype=bool)  # feet that moved fast at the last sample
         self._forces = np.zeros(count)
-        self._count = self._wrong = 0.0  # samples of feet that go up in the air, and how many of these found a force
+        self._samples = self._false_contacts = 0.0  # of rising feet, with forgetting
 
     @property
     def learning(self) -> bool:
-        """True until enough samples of feet in the air have been taken, for the first steps."""
-        return self._count < LEARNED_SAMPLES
+        """True until enough samples of feet in the air have been taken: during the first steps."""
+        return self._samples < LEARNED_SAMPLES
 
     @property
     def error(self) -> float:
-        """Share of the samples of rising feet in which a contact force is found although they are in the air."""
-        return self._wrong / self._count if self._count else 0.0
+        """Share (0 to 1) of the samples of rising feet in which a contact force is estimated: they are in the air."""
+        return self._false_contacts / self._samples if self._samples else 0.0
 
     @property
     def valid(self) -> bool:
-        """True if the forces are valid."""
+        """True if the model is learned and hardly any feet in the air seem to touch."""
         return not self.learning and self.error <= MAX_ERROR_SHARE
 
     def update(self, joints: Array, speeds: Array, torques: Array, times: Array) -> Array | None:
@@ -125,45 +127,46 @@ class FootForceEstimator:
         changes = np.where(follows[:, None], speeds[:, 1:] - last.speeds, 0.0) / np.where(elapsed > 0.0, elapsed, 1.0)
         sample = TorqueSample(times[:, 1:], speeds[:, 1:], torques[:, 1:] - weights, changes)
         self._last = now = TorqueSample(*(np.where(new[:, None], *pair) for pair in zip(sample, last, strict=True)))
-        rising = (up * now.speeds).sum(axis=1)
-        sure = self._learn(last, now, follows, np.abs(rising))
-        # A change is the acceleration midway between two samples; this extrapolates it to the second one.
+        vertical_speeds = (up * now.speeds).sum(axis=1)
+        in_air = self._learn(last, now, follows, np.abs(vertical_speeds))
+        # `changes` is the acceleration midway between two samples; this extrapolates it to the second one.
         needed = self.torque_model.torques(_motion(now.speeds, 1.5 * now.changes - 0.5 * last.changes))
         levers = _levers(out, up)
         forces = (levers * (needed - now.torques)).sum(axis=1)
-        doubts = INERTIAL_UNCERTAINTY_SHARE * np.abs(levers * needed).sum(axis=1)
-        touches = ESTIMATED_CONTACT_SHARE * self._even + doubts
-        sure &= rising > 0.0  # a descending foot may be about to touch
-        self._check(np.abs(forces)[sure] > touches[sure])
-        least = np.where(self._forces > 0.0, RELEASE_SHARE * self._even, touches)
-        self._forces = np.where(follows, np.where(forces > least, forces, 0.0), self._forces)
+        uncertainties = INERTIAL_UNCERTAINTY_SHARE * np.abs(levers * needed).sum(axis=1)
+        touch_thresholds = ESTIMATED_CONTACT_SHARE * self._even_load + uncertainties
+        in_air &= vertical_speeds > 0.0  # a descending foot may be about to touch
+        self._count_false_contacts(np.abs(forces)[in_air] > touch_thresholds[in_air])
+        thresholds = np.where(self._forces > 0.0, RELEASE_SHARE * self._even_load, touch_thresholds)
+        self._forces = np.where(follows, np.where(forces > thresholds, forces, 0.0), self._forces)
         return self._forces if self.valid else None
 
     def _geometry(self, joints: Array) -> tuple[Array, Array, Array]:
-        """Jacobian [m/rad] of feet outwards and upwards by femurs and tibias, and torques [N m] of the legs' weight."""
+        """Jacobians (n, 2) [m/rad] of the feet, outwards and upwards, and torques (n, 2) [N m] of the legs' weight."""
         angles = np.cumsum(joints[:, 1:], axis=1)
-        along, high = self._lengths * np.cos(angles), self._lengths * np.sin(angles)
+        along, above = self._lengths * np.cos(angles), self._lengths * np.sin(angles)
         weights = GRAVITY * self._moments * np.cos(angles)
-        out, up, weights = (np.cumsum(part[:, ::-1], axis=1)[:, ::-1] for part in (-high, along, weights))
+        out, up, weights = (np.cumsum(part[:, ::-1], axis=1)[:, ::-1] for part in (-above, along, weights))
         return out, up, weights
 
     def _learn(
-        self, last: TorqueSample, now: TorqueSample, follows: NDArray[np.bool_], rising: Array
+        self, last: TorqueSample, now: TorqueSample, follows: NDArray[np.bool_], speeds: Array
     ) -> NDArray[np.bool_]:
-        """Learns from feet in the air at both samples. Returns which; `rising` [m/s] is their vertical speed."""
-        was, self._flying = self._flying, rising > FLIGHT_SPEED
-        sure = self._flying & was & follows
-        if np.count_nonzero(rising < STANDING_SPEED) < MIN_SUPPORTING_FEET:
-            sure[:] = False
-        if sure.any():
+        """Learns from feet in the air at both samples. Returns which; `speeds` (n,) [m/s] are vertical, >= 0."""
+        before, self._in_flight = self._in_flight, speeds > FLIGHT_SPEED
+        in_air = self._in_flight & before & follows
+        if np.count_nonzero(speeds < STANDING_SPEED) < MIN_SUPPORTING_FEET:
+            in_air[:] = False
+        if in_air.any():
             motion = _motion(0.5 * (now.speeds + last.speeds), now.changes)
-            self.torque_model.learn(motion[sure], 0.5 * (now.torques + last.torques)[sure])
-        return sure
+            self.torque_model.learn(motion[in_air], 0.5 * (now.torques + last.torques)[in_air])
+        return in_air
 
-    def _check(self, wrong: NDArray[np.bool_]) -> None:
-        """Counts the feet in the air for which a contact force was found."""
-        for one in wrong.tolist():
-            self._count, self._wrong = FORGETTING_FACTOR * self._count + 1.0, FORGETTING_FACTOR * self._wrong + one
+    def _count_false_contacts(self, false_contacts: NDArray[np.bool_]) -> None:
+        """Counts samples of feet in the air, and those among them in which a contact force was estimated."""
+        for false_contact in false_contacts.tolist():
+            self._samples = FORGETTING_FACTOR * self._samples + 1.0
+            self._false_contacts = FORGETTING_FACTOR * self._false_contacts + false_contact
 
 
 def _motion(speeds: Array, accelerations: Array) -> Array:
@@ -172,9 +175,9 @@ def _motion(speeds: Array, accelerations: Array) -> Array:
 
 
 def _levers(out: Array, up: Array) -> Array:
-    """Returns the vertical force on a foot per torque (n, 2) [1/m], by inverting the Jacobian of `_geometry`."""
-    bent = out[:, 0] * up[:, 1] - out[:, 1] * up[:, 0]
-    least = MIN_TIBIA_SINE * np.hypot(out[:, 0] - out[:, 1], up[:, 0] - up[:, 1]) * np.hypot(out[:, 1], up[:, 1])
-    bent = np.where(np.abs(bent) < least, np.copysign(least, bent), bent)
-    levers: Array = np.stack((-out[:, 1], out[:, 0]), axis=1) / bent[:, None]
+    """Returns the vertical force on a foot per torque (n, 2) [1/m], by inverting the Jacobians of `_geometry`."""
+    determinant = out[:, 0] * up[:, 1] - out[:, 1] * up[:, 0]
+    minimum = MIN_TIBIA_SINE * np.hypot(out[:, 0] - out[:, 1], up[:, 0] - up[:, 1]) * np.hypot(out[:, 1], up[:, 1])
+    determinant = np.where(np.abs(determinant) < minimum, np.copysign(minimum, determinant), determinant)
+    levers: Array = np.stack((-out[:, 1], out[:, 0]), axis=1) / determinant[:, None]
     return levers

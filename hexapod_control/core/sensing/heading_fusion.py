@@ -1,9 +1,9 @@
 """Heading change between two joint samples: from an IMU if it is valid, else from the feet.
 
-The heading of the IMU is used while new samples arrive. For joint samples without a new IMU sample, the turn of the
-feet is used; it is subtracted from the next change of the IMU, so that nothing counts twice. An IMU that repeats
-exactly the same heading while the feet turn by more than MAX_FROZEN_TURN is frozen: it is ignored, and the missed turn
-is added once.
+The turn of the feet is the heading change of the body by the fit of the standing feet (odometry.py). It is used for
+joint samples without a new IMU sample, and then subtracted from the next change of the IMU, so that no turn counts
+twice. An IMU that repeats exactly the same heading while the feet turn by more than MAX_FROZEN_TURN is frozen: it is
+ignored, and the missed turn is added once.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import NamedTuple
 from hexapod_control.core.kinematics.se2 import wrap
 
 MAX_AGE_S = 0.2  # of a usable heading of the IMU
-MAX_LEAD_S = 0.01  # of a heading over the joint sample
+MAX_LEAD_S = 0.01  # by which a heading may be newer than the joint sample
 MAX_FROZEN_TURN = 0.1  # [rad] turn of the feet while the IMU repeats the same heading
 
 
@@ -30,10 +30,10 @@ class HeadingFusion:
     def __init__(self) -> None:
         self.newest: HeadingSample | None = None
         self.frozen = False  # whether the last call of `change` ignored the IMU because it is frozen
-        self.lost = False  # whether there was no recent heading
-        self._used: HeadingSample | None = None  # the last one that was used
-        self._used_now = False  # whether the last call of `change` used a new one, or lost the IMU
-        self._by_feet = 0.0  # [rad] turn of the feet since then
+        self.lost = False  # whether there was no recent heading in the last call of `change`
+        self._used: HeadingSample | None = None  # the last sample that was used
+        self._used_changed = False  # whether the last call of `change` used a new sample, or lost the IMU
+        self._by_feet = 0.0  # [rad] turn of the feet since the last sample that was used
         self._fitted_turn = 0.0  # [rad] turn of the feet in the last joint sample
         self._unchanged = 0.0  # [rad] turn of the feet since the IMU's heading last changed
 
@@ -42,16 +42,19 @@ class HeadingFusion:
         self.newest = HeadingSample(time, yaw)
 
     def change(self, now: float) -> float | None:
-        """Returns the heading change [rad] since the last joint sample by the IMU; None if the feet must be used."""
+        """Returns the heading change [rad] by the IMU since the last joint sample; `now` [s] is the time of this one.
+
+        None if the feet must be used.
+        """
         before = self._used
         change = self._change(now)
-        self._used_now = self._used is not before
+        self._used_changed = self._used is not before
         return change
 
     def add_fitted_turn(self, turn: float) -> None:
         """Processes the turn [rad] of the feet in the joint sample of the last call of `change`."""
         self._fitted_turn = turn
-        if not self._used_now:
+        if not self._used_changed:
             self._by_feet += turn
 
     def _change(self, now: float) -> float | None:

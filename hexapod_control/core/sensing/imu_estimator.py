@@ -16,9 +16,9 @@ from hexapod_control.core.sensing.attitude_filter import (
     rotated,
 )
 
-MAX_STEP_S = 0.1  # of integration; longer steps count as this
-LATE_PERIODS = 2.5  # between two readings; then the second one is late
-FROZEN_S = 0.25  # of identical readings: frozen, as a working chip has noise in every reading
+MAX_STEP_S = 0.1  # longest step of the integration; longer ones are cut to it
+LATE_PERIODS = 2.5  # time between two readings from which the second one counts as late
+FROZEN_S = 0.25  # time of identical readings from which they count as frozen: a working chip always has noise
 
 
 class BodyReading(NamedTuple):
@@ -40,23 +40,26 @@ class ImuEstimator:
     def update(
         self, acceleration: Vector, rate: Vector, orientation: Quaternion | None, dt: float, at_rest: bool
     ) -> BodyReading:
-        """Processes readings of the chip `dt` [s] after the last ones; `orientation` if it estimates its own."""
-        turned, felt = rate, acceleration
+        """Returns the estimate for readings `dt` [s] after the last ones, in the axes of the chip.
+
+        Acceleration [m/s^2], rate [rad/s], and `orientation` if the chip estimates it. `at_rest`: the robot is not
+        commanded to move.
+        """
         if self._mounting != LEVEL:
-            turned, felt = rotated(self._mounting, rate), rotated(self._mounting, acceleration)
+            rate, acceleration = rotated(self._mounting, rate), rotated(self._mounting, acceleration)
         if orientation is not None:  # such a chip corrects its own gyro bias
-            return BodyReading(product(orientation, inverse(self._mounting)), turned, felt)
-        corrected = self.gyro.update(turned, felt, dt, at_rest)
-        return BodyReading(self._filter.update(corrected, felt, min(dt, MAX_STEP_S)), corrected, felt)
+            return BodyReading(product(orientation, inverse(self._mounting)), rate, acceleration)
+        rate = self.gyro.update(rate, acceleration, dt, at_rest)
+        return BodyReading(self._filter.update(rate, acceleration, min(dt, MAX_STEP_S)), rate, acceleration)
 
 
 class Freshness:
     """Detects late and frozen readings."""
 
     def __init__(self, period: float) -> None:
-        """`period` [s] of the readings."""
+        """`period` [s] in which readings are expected."""
         self._limit = LATE_PERIODS * period
-        self.late = 0  # late readings
+        self.late = 0  # number of late readings
         self._raw, self._same = b"", 0.0  # [s] since the last change of the readings
 
     def take(self, raw: bytes, dt: float) -> None:
@@ -67,5 +70,5 @@ class Freshness:
 
     @property
     def frozen(self) -> bool:
-        """Whether the readings are frozen."""
+        """True while identical readings repeat for FROZEN_S."""
         return self._same >= FROZEN_S

@@ -1,9 +1,9 @@
 """Checks whether measured joint angles are plausible for the robot.
 
 A sample is accepted if every angle is finite, within its limits plus a margin, and not farther from the last accepted
-one than the joint can turn in the time between them. So a foreign sample is rejected, and the robot's next sample is
-still accepted. After a real jump (a gap, a reset of the simulation) samples are accepted again once they have agreed
-with each other for a while in which no other sample was accepted.
+one than the joint can turn in the time between them. So a sample of another publisher is rejected, and the robot's next
+sample is still accepted. After a real jump (a gap, a reset of the simulation) samples are accepted again once they have
+agreed with each other for SETTLING_TIME_S in which no other sample was accepted.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ LIMIT_MARGIN = 0.5  # [rad] beyond a joint limit: a limp leg against its stop, a
 SPEED_FACTOR = 1.5  # of the no-load speed: a load or a person may turn a joint faster
 JITTER = 0.1  # [rad] independent of time: noise and late stamps
 MAX_GAP_S = 0.1  # between two samples; a longer one allows no larger change
-BURST_PERIOD_S = 0.03  # between stamps of samples that may arrive in a burst, queued while the receiver was busy
+BURST_PERIOD_S = 0.03  # between the stamps of samples that arrive in a burst, queued while the receiver was busy
 SETTLING_TIME_S = 0.3  # for which samples after a jump have to agree ...
-SETTLING_SAMPLES = 5  # ... and how many
+SETTLING_SAMPLES = 5  # ... and their minimum number
 
 
 class JointSample(NamedTuple):
@@ -70,8 +70,9 @@ class JointPlausibility:
         self._last = self._newest = None
 
     def _outside(self, angles: list[float]) -> str:
-        for row, (angle, (least, most)) in enumerate(zip(angles, self._bounds, strict=True)):
-            if not least <= angle <= most:  # NaN, too
+        """Returns which angle is outside of its bounds; empty if none is."""
+        for row, (angle, (lower_bound, upper_bound)) in enumerate(zip(angles, self._bounds, strict=True)):
+            if not lower_bound <= angle <= upper_bound:  # NaN, too
                 lower, upper = self._limits[row]
                 return f"{self._names[row]} is {angle:.4g} rad, far outside its limits {lower:.3g} to {upper:.3g} rad"
         return ""
@@ -79,16 +80,16 @@ class JointPlausibility:
     def _too_fast(self, last: JointSample, now: JointSample) -> str:
         """Returns why a sample cannot follow another one; empty if it can.
 
-        Stamps give the time between samples that arrive in a burst, but a wrong stamp must not excuse a jump.
+        For samples that arrive in a burst, the stamps give the time between them; a wrong stamp must not permit a jump.
         """
         arrived = max(now.arrival - last.arrival, BURST_PERIOD_S)
         elapsed = max(min(now.stamp - last.stamp, arrived, MAX_GAP_S), 0.0)
         rows = zip(now.joints, last.joints, self._speeds, strict=True)
         excess = [abs(angle - before) - JITTER - speed * elapsed for angle, before, speed in rows]
-        most = max(excess)
-        if most <= 0.0:
+        largest = max(excess)
+        if largest <= 0.0:
             return ""
-        row = excess.index(most)
+        row = excess.index(largest)
         return (
             f"{self._names[row]} jumps by {abs(now.joints[row] - last.joints[row]):.2f} rad in {1000 * elapsed:.0f} ms"
         )

@@ -32,11 +32,11 @@ from hexapod_control.core.kinematics.se2 import ZERO, Pose, exp, log
 from hexapod_control.core.robot import Point, Robot
 
 ODOMETRY_MODES = ("commanded", "legs", "legs_imu")  # joints as commanded; as measured; also the heading of an IMU
-MAX_STEP_INTERVAL_S = 0.03  # between samples in which all feet may change; in a longer one they move in the air
-UNKNOWN_RESIDUAL = 0.002  # [m] assumed residual of a step without planted feet
-BRIDGED_TIME_S = 0.1  # of constant velocity assumed without planted feet
-MIN_SLIP = 0.0005  # [m] between two samples: a foot off by more may slip, and is left out of the fit if ...
-SLIP_RATIO = 2.5  # ... the residual without it is so many times smaller
+MAX_STEP_INTERVAL_S = 0.03  # between samples, for `fit_change`: in a longer one feet move in the air
+UNKNOWN_RESIDUAL = 0.002  # [m] assumed for a step without planted feet
+BRIDGED_TIME_S = 0.1  # for which a constant velocity is assumed without planted feet
+MIN_SLIP = 0.0005  # [m] residual of a foot between two samples from which it may slip; it is left out of the fit if ...
+SLIP_RATIO = 2.5  # ... the residual without it is smaller by this factor
 # Growth of the variance, from drives in physics: see evaluation/quality/odometry_drift.py.
 VARIANCE_PER_DISTANCE = 1e-6  # [m^2/m] of position
 YAW_VARIANCE_PER_DISTANCE = (
@@ -47,7 +47,7 @@ VARIANCE_PER_REJECTED = 4e-6, 1.2e-5  # [m^2, rad^2] per rejected sample: 20 mm 
 RESIDUAL_WEIGHT = 2.0  # of the squared residual of a step, per foot: slip persists, so errors add up
 
 Pair = tuple[float, Point, Point]
-"""Weight of a foot, and where it was [m] in base_footprint then and now."""
+"""Weight of a foot, and its positions [m] in base_footprint before and now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class FootSupport:
     attitude: BodyPose  # base_link over base_footprint; z is its height [m], x = y = yaw = 0
     contacts: tuple[Point, ...]  # [m] of all feet in base_footprint
     loads: tuple[float, ...]  # [N] 0: the foot is in the air
-    rows: tuple[LegJoints, ...] = ()  # [rad] joints
+    joints: tuple[LegJoints, ...] = ()  # [rad] by leg
     centres: tuple[Point, ...] = ()  # [m] of the balls in base_footprint
     rolled: tuple[Point, ...] = ()  # [m] displacement of the centres by rolling since the last sample, without slip
 
@@ -72,32 +72,33 @@ class OdometryStep:
 
 
 def observe(robot: Robot, joints: Array, loads: Sequence[float], last: FootSupport | None) -> FootSupport:
-    """Returns attitude and contact points for joints (n, 3) [rad] and loads (n,) [N].
+    """Returns attitude and feet for joints (n, 3) [rad] and loads (n,) [N]; `last` is the result of the last sample.
 
     With fewer than three standing feet the last attitude is kept.
     """
     rows: list[LegJoints] = [(a, b, c) for a, b, c in np.asarray(joints, dtype=float).tolist()]
-    centres = [hip_to_base(leg, leg_forward(leg, row)[1]) for leg, row in zip(robot.legs, rows, strict=True)]
+    centres = [hip_to_base(leg, leg_forward(leg, angles)[1]) for leg, angles in zip(robot.legs, rows, strict=True)]
     standing = [centre for centre, load in zip(centres, loads, strict=True) if load > 0.0]
     attitude = attitude_over_feet(standing, robot.foot_radius)
     if attitude is None:
         attitude = last.attitude if last is not None else BodyPose(z=robot.walk.height)
     placement = Placement(attitude, 0.0)
     contacts, balls = [], []
-    for leg, row, centre in zip(robot.legs, rows, centres, strict=True):
-        shift_x, shift_y = rolling_shift(leg, row, placement, robot.foot_radius)
+    for leg, angles, centre in zip(robot.legs, rows, centres, strict=True):
+        shift_x, shift_y = rolling_shift(leg, angles, placement, robot.foot_radius)
         x, y, _ = placement.to_footprint(*centre)
         contacts.append((x - shift_x, y - shift_y))
         balls.append((x, y))
     now = FootSupport(attitude, tuple(contacts), tuple(loads), tuple(rows), tuple(balls))
-    return replace(now, rolled=_rolled(robot, last, now, placement)) if last and last.rows else now
+    return replace(now, rolled=_rolled(robot, last, now, placement)) if last and last.joints else now
 
 
 def _rolled(robot: Robot, last: FootSupport, now: FootSupport, placement: Placement) -> tuple[Point, ...]:
+    """Displacements [m] of the ball centres by rolling since the last sample."""
     tilt = now.attitude.roll - last.attitude.roll, now.attitude.pitch - last.attitude.pitch
     return tuple(
         rolling_displacement(leg, before, after, placement, tilt, robot.foot_radius)
-        for leg, before, after in zip(robot.legs, last.rows, now.rows, strict=True)
+        for leg, before, after in zip(robot.legs, last.joints, now.joints, strict=True)
     )
 
 
@@ -113,8 +114,8 @@ def fit(before: FootSupport, after: FootSupport, turn: float | None = None) -> O
 def fit_change(before: FootSupport, after: FootSupport, turn: float | None = None) -> OdometryStep | None:
     """As `fit`, if the standing feet have changed between the samples.
 
-    Feet lift off and touch down at rest on the ground, so all take part that stand in one of the two: for a moment
-    only. None if less than two stand in either.
+    Feet lift off and touch down at rest over the ground, so feet that stand in one of the two samples are used, too.
+    That is valid for a short interval only. None if fewer than two stand in either.
     """
     if min(sum(load > 0.0 for load in support.loads) for support in (before, after)) < 2:
         return None
@@ -123,7 +124,7 @@ def fit_change(before: FootSupport, after: FootSupport, turn: float | None = Non
 
 
 def _feet(before: FootSupport, after: FootSupport) -> Iterator[tuple[float, float, Point, Point]]:
-    """Returns loads [N] and positions [m] of every foot in both samples; rolling is added to the first position."""
+    """Returns loads [N] and positions [m] of every foot in both samples, the first position displaced by rolling."""
     starts, ends = before.contacts, after.contacts
     if after.rolled:
         starts = tuple((x + dx, y + dy) for (x, y), (dx, dy) in zip(before.centres, after.rolled, strict=True))
@@ -132,14 +133,15 @@ def _feet(before: FootSupport, after: FootSupport) -> Iterator[tuple[float, floa
 
 
 def _robust(pairs: list[Pair], turn: float | None) -> OdometryStep:
-    """Fits without slipping feet: feet without which the residual is far smaller."""
+    """Fits with slipping feet left out, one by one: those without which the residual is far smaller."""
     step, worst = _fitted(pairs, turn)
     while worst > MIN_SLIP and len(pairs) > 2:
         fewer = [pairs[:k] + pairs[k + 1 :] for k in range(len(pairs))]
-        best, left = min(((_fitted(some, turn), some) for some in fewer), key=lambda found: found[0][0].residual)
+        fits = ((_fitted(some, turn), some) for some in fewer)
+        best, remaining = min(fits, key=lambda candidate: candidate[0][0].residual)
         if best[0].residual * SLIP_RATIO > step.residual:
             break
-        (step, worst), pairs = best, left
+        (step, worst), pairs = best, remaining
     return step
 
 
@@ -147,15 +149,16 @@ def _fitted(pairs: Sequence[Pair], turn: float | None) -> tuple[OdometryStep, fl
     """Returns the rigid fit of all pairs and the maximum residual [m]."""
     weights, before, after = zip(*pairs, strict=True)
     motion = fit_rigid(after, before, weights, turn)
-    rest = [math.dist(motion.apply(*q), p) for _, p, q in pairs]
-    return OdometryStep(motion, math.sqrt(sum(r * r for r in rest) / len(rest)), len(pairs)), max(rest)
+    residuals = [math.dist(motion.apply(*q), p) for _, p, q in pairs]
+    rms = math.sqrt(sum(r * r for r in residuals) / len(residuals))
+    return OdometryStep(motion, rms, len(pairs)), max(residuals)
 
 
 class Odometry:
     """Dead reckoning of base_footprint in the odom frame."""
 
     def __init__(self, robot: Robot, scale: tuple[float, float] = (1.0, 1.0)) -> None:
-        """Starts at the origin. `scale`: calibration factors for distances and for heading changes from the feet."""
+        """Starts at the origin. `scale`: calibration factors on distances, and on heading changes by the feet."""
         self._robot = robot
         self._scale = scale
         self._foothold_radius = sum(math.hypot(*leg.foothold) for leg in robot.legs) / len(robot.legs)
@@ -166,7 +169,7 @@ class Odometry:
         """Moves the origin of odom to the present pose."""
         self.pose = Pose(0.0, 0.0, 0.0)
         self.twist = ZERO
-        self._bridged = 0.0  # [s] since two feet stood from one sample to the next
+        self._bridged = 0.0  # [s] since the last step with a fit
         self.residual = 0.0  # [m] of the last fit
         self.fitted_turn = 0.0  # [rad] of the last step by the feet alone
         self.covariance: Array = np.zeros((3, 3))  # of (x, y, yaw) in odom [m^2, rad^2]
@@ -179,7 +182,7 @@ class Odometry:
     def interrupt(self) -> None:
         """Ends the sequence of samples: no motion is computed between the last and the next one."""
         if self._last is not None:
-            self._last = replace(self._last, loads=(0.0,) * len(self._last.loads), rows=())
+            self._last = replace(self._last, loads=(0.0,) * len(self._last.loads), joints=())
         self.twist = ZERO
 
     def inflate_covariance(self, rejected: int) -> None:
@@ -200,10 +203,10 @@ class Odometry:
         now = observe(self._robot, joints, loads, self._last)
         last, self._last = self._last, now
         step = self._fit(last, now, dt, turn)
-        alone = step if turn is None else self._fit(last, now, dt, None)
-        self.fitted_turn = alone.motion.yaw if alone else 0.0
+        by_feet = step if turn is None else self._fit(last, now, dt, None)
+        self.fitted_turn = by_feet.motion.yaw if by_feet else 0.0
         if step is None:
-            # Samples that are far apart, or without standing feet: for a while the body keeps its velocity.
+            # The samples are far apart, or too few feet stand: a constant velocity is assumed for BRIDGED_TIME_S.
             keeps_velocity = last is not None and self._bridged < BRIDGED_TIME_S
             x, y, yaw = exp(self.twist, dt) if keeps_velocity else Pose(0.0, 0.0, 0.0)
             step = OdometryStep(Pose(x, y, yaw if turn is None else turn), UNKNOWN_RESIDUAL, 1)
@@ -221,12 +224,14 @@ class Odometry:
         return fit(last, now, turn) or (fit_change(last, now, turn) if dt <= MAX_STEP_INTERVAL_S else None)
 
     def _scaled(self, step: OdometryStep, turn: float | None) -> OdometryStep:
+        """Applies the calibration factors."""
         x, y, yaw = step.motion
         distance_scale, turn_scale = self._scale
         motion = Pose(distance_scale * x, distance_scale * y, yaw * turn_scale if turn is None else yaw)
         return OdometryStep(motion, step.residual, step.feet)
 
     def _add(self, step: OdometryStep, dt: float, turn: float | None) -> None:
+        """Adds a step to pose, twist and covariances."""
         x, y, yaw = step.motion
         distance = math.hypot(x, y) + self._foothold_radius * abs(yaw)
         spread = RESIDUAL_WEIGHT * step.residual**2 / step.feet if distance > 0.0 else 0.0

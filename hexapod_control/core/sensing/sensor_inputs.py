@@ -1,7 +1,7 @@
 """Sensor inputs of the planner, foot contacts and body tilt, and their validity.
 
-A source is rejected while it is silent, sends NaN, or repeats exactly the same sample while the robot moves. The
-core has no clock: samples age by the time steps of the planner.
+A source is invalid while it is silent, sends NaN, or repeats exactly the same sample while the robot moves. The core
+has no clock: the age of a sample is the sum of the time steps of the planner since then.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from hexapod_control.core.robot import Robot
 from hexapod_control.core.statics.static_stability import GRAVITY
 
 YAW_RATE = 4  # index in a sample of the IMU, after roll, pitch and two rates
-MAX_SILENCE_S = 0.15  # without a new sample
-MAX_FROZEN_TIME_S = 0.15  # of the same sample while joints move
+MAX_SILENCE_S = 0.15  # time without a new sample, beyond which a source is silent
+MAX_FROZEN_TIME_S = 0.15  # time of the same sample while joints move, beyond which a source is frozen
 CONTACT_FORCE_SHARE = 0.12  # of an even share of the weight: a foot with more load touches the ground ...
 RELEASE_SHARE = 0.06  # ... until its load is below this
 
@@ -26,9 +26,9 @@ class SensorSource:
     def __init__(self) -> None:
         """Starts without a sample."""
         self.sample: tuple[float, ...] | None = None
-        self.stepped = True  # whether there was a step since the last sample
+        self.stepped = True  # whether `step` was called since the last sample
         self._age = math.inf  # [s]
-        self._same = 0.0  # [s] of the same sample while joints moved
+        self._same = 0.0  # [s] for which joints moved since the sample last changed
 
     def take(self, sample: Sequence[float]) -> None:
         """Stores a new sample; one that is not finite is ignored."""
@@ -55,10 +55,10 @@ class SensorSource:
 
 
 class ImuSource(SensorSource):
-    """Samples of an IMU; all values change while it works."""
+    """Samples of an IMU."""
 
     def take_reading(self, tilt: Sequence[float], rates: Sequence[float], acceleration: Sequence[float]) -> None:
-        """Stores roll and pitch [rad] of base_link in the world, rates [rad/s] and acceleration [m/s^2] by axis."""
+        """Stores roll and pitch [rad] of base_link in the world, and rates [rad/s] and accelerations [m/s^2] (3,)."""
         self.take((*tilt, *rates, *acceleration))
 
     @property
@@ -76,10 +76,10 @@ class Contacts(SensorSource):
     """Which feet touch the ground, from their measured loads, with hysteresis."""
 
     def __init__(self, robot: Robot) -> None:
-        """The thresholds follow from the weight of the robot."""
+        """Starts without contacts; the thresholds are shares of the weight of the robot."""
         super().__init__()
-        even = robot.mass * GRAVITY / len(robot.legs)
-        self._touches, self._leaves = CONTACT_FORCE_SHARE * even, RELEASE_SHARE * even
+        even_load = robot.mass * GRAVITY / len(robot.legs)
+        self._touch_threshold, self._release_threshold = CONTACT_FORCE_SHARE * even_load, RELEASE_SHARE * even_load
         self.feet: tuple[bool, ...] = (False,) * len(robot.legs)
 
     def take(self, sample: Sequence[float]) -> None:
@@ -87,7 +87,9 @@ class Contacts(SensorSource):
         super().take(sample)
         if self.sample is not None:
             pairs = zip(self.sample, self.feet, strict=True)
-            self.feet = tuple(load > (self._leaves if touched else self._touches) for load, touched in pairs)
+            self.feet = tuple(
+                load > (self._release_threshold if touched else self._touch_threshold) for load, touched in pairs
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +120,7 @@ class SensorInputs:
         self.mishap_detection = MishapDetection()
 
     def step(self, dt: float, moving: bool) -> None:
-        """Advances the age by `dt` [s]; `moving`: whether joints moved."""
+        """Advances the ages of all sources by `dt` [s]; `moving`: whether joints moved."""
         self.contacts.step(dt, moving)
         self.imu.step(dt, moving)
         self.joints.step(dt, moving)
@@ -134,7 +136,7 @@ class SensorInputs:
 
     @property
     def touching(self) -> tuple[bool, ...] | None:
-        """Which feet touch; None if unknown, or if the adaptation is off."""
+        """Which feet touch the ground; None if unknown, or if the adaptation is off."""
         return self.contacts.feet if self.adaptation.touch_down and not self.contacts.fault else None
 
     @property

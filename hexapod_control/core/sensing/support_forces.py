@@ -1,4 +1,4 @@
-"""Support forces of the feet: measured ones while they arrive, else planned ones."""
+"""Support forces of the feet: the measured ones while they arrive, else the planned ones."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hexapod_control.core.robot import Robot
 from hexapod_control.core.statics.static_stability import GRAVITY
 
 MAX_AGE_S = 0.2  # of usable measured forces
-MIN_LOAD_SHARE = 0.02  # of the weight; a smaller measured force is no support
+MIN_LOAD_SHARE = 0.02  # of the weight; a foot with a smaller measured force does not support the robot
 
 
 class SupportForces:
@@ -23,7 +23,7 @@ class SupportForces:
         self._plans = 1  # since the last measured forces
 
     def needs_plan(self) -> bool:
-        """Returns whether the next plan may be used: not while measured forces come as often. Call it for each plan."""
+        """Counts a plan, and returns whether it is needed: not while measured forces arrive as often as plans."""
         self._plans += 1
         return self._plans > 1
 

@@ -11,21 +11,21 @@ from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.robot import Robot
 
 REVERSAL_RAD = 0.05  # of a half cycle; smaller reversals are noise
-WALKING_SPEED_M_S = 0.005  # above the drift of the odometry at rest
-MAX_SPEED_M_S = 2.0  # of any robot; faster motions are resets of the odometry
+WALKING_SPEED_M_S = 0.005  # from which the robot counts as walking: above the drift of the odometry at rest
+MAX_SPEED_M_S = 2.0  # faster than any robot: such motions are resets of the odometry
 MAX_STEP_S = 0.5  # between samples; longer gaps do not count
 HOUR_S = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """The counts of one robot."""
+    """What one robot has done so far."""
 
     on_time: float = 0.0  # [s] with measured joints
     walking_time: float = 0.0  # [s]
     distance: float = 0.0  # [m] by the odometry
-    energy: float = 0.0  # [J] while it walked with known power ...
-    energy_distance: float = 0.0  # [m] ... and the distance
+    energy: float = 0.0  # [J] used while the robot walked with known power ...
+    energy_distance: float = 0.0  # [m] ... and the distance walked meanwhile
     lowest_voltage: float | None = None  # [V]
     cycles: tuple[float, ...] = ()  # full cycles of each joint
 
@@ -34,14 +34,14 @@ class Usage:
         return self.energy / (mass * self.energy_distance) if self.energy_distance > 0.0 else None
 
     def status(self, mass: float, joints: Sequence[str]) -> Mapping[str, object]:
-        """Returns texts for /diagnostics; `joints` are the names of the joints."""
+        """Returns keys and values for /diagnostics; `mass` [kg] of the robot, and names of its joints."""
         cost, volts = self.cost_of_transport(mass), self.lowest_voltage
-        most = max(zip(self.cycles, joints, strict=False), default=(0.0, "none"))
+        cycles, joint = max(zip(self.cycles, joints, strict=False), default=(0.0, "none"))
         return {
             "hours on": f"{self.on_time / HOUR_S:.2f}",
             "hours walking": f"{self.walking_time / HOUR_S:.2f}",
             "distance [m]": f"{self.distance:.1f}",
-            "most cycles": f"{most[0]:.0f} {most[1]}",
+            "most cycles": f"{cycles:.0f} {joint}",
             "cycles": " ".join(f"{count:.0f}" for count in self.cycles) or "none",
             "lowest voltage [V]": "unknown" if volts is None else f"{volts:.2f}",
             "cost of transport [J/(kg m)]": "unknown" if cost is None else f"{cost:.1f}",
@@ -49,16 +49,16 @@ class Usage:
 
 
 class UsageMeter:
-    """Adds to the usage of a robot."""
+    """Accumulates the usage of a robot."""
 
     def __init__(self, robot: Robot, usage: Usage | None = None) -> None:
-        """Starts from this usage; cycles for another number of joints are discarded."""
+        """Continues from a usage; its cycles are discarded if they are for another number of joints."""
         count = 3 * len(robot.legs)
         usage = usage or Usage()
         same = len(usage.cycles) == count
         self.usage = usage if same else replace(usage, cycles=(0.0,) * count)
         self._turning: Array | None = None  # [rad] extreme of each joint since its last reversal
-        self._direction: Array = np.zeros(count)  # direction, 1 or -1; 0: unknown
+        self._direction: Array = np.zeros(count)  # of the rotation of each joint: 1 or -1; 0: unknown
         self._last: Array | None = None  # [rad]
 
     def voltage(self, volts: float) -> None:
@@ -94,7 +94,7 @@ class UsageMeter:
         )
 
     def _counted(self, angles: Array) -> tuple[float, ...]:
-        """Returns the cycles, including new reversals."""
+        """Returns the cycles of all joints after a sample of their angles [rad]: a reversal is half a cycle."""
         if self._turning is None:
             self._turning = angles.copy()
         change = angles - self._turning
@@ -105,4 +105,7 @@ class UsageMeter:
         self._direction = np.where(turned, np.sign(change), self._direction)
         if not (turned & known).any():
             return self.usage.cycles
-        return tuple(count + 0.5 * bool(one) for count, one in zip(self.usage.cycles, turned & known, strict=True))
+        return tuple(
+            count + 0.5 * bool(reversed_now)
+            for count, reversed_now in zip(self.usage.cycles, turned & known, strict=True)
+        )

@@ -1,9 +1,10 @@
-"""Leg compliance on a slope, and the twist that compensates for it.
+"""Compliance of the legs under load, and the twist that compensates for the displacement of the body.
 
 On a slope the weight pulls the body downhill, and the servos deflect in proportion. A leg touches down unloaded,
-deflects when it takes its share of the load, and springs back when it lifts off, so the body loses some distance in
-every exchange of legs (about 2 mm for a robot of 2 kg on 15 deg). The twist is increased by that, given slope and
-stiffness.
+deflects when it takes its share of the load, and springs back when it lifts off. So the body moves downhill at every
+change of the supporting legs (about 2 mm for a robot of 2 kg on 15 deg). That distance follows from slope and
+stiffness, and is added to the twist. The compliance of a foot is J K^-1 J^T, with its Jacobian J and the stiffness K of
+the joints.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from hexapod_control.core.kinematics.whole_body import standing_joints
 from hexapod_control.core.robot import Leg, Robot
 from hexapod_control.core.statics.static_stability import GRAVITY
 
-ANGLE_STEP = 1e-5  # [rad] of the difference quotient
+ANGLE_STEP = 1e-5  # [rad] of the central differences
 
 
 def foot_jacobian(leg: Leg, joints: LegJoints) -> Array:
@@ -30,7 +31,7 @@ def foot_jacobian(leg: Leg, joints: LegJoints) -> Array:
     for joint in range(3):
         ends = []
         for step in (ANGLE_STEP, -ANGLE_STEP):
-            coxa, femur, tibia = (angle + step * (row == joint) for row, angle in enumerate(joints))
+            coxa, femur, tibia = (angle + step * (k == joint) for k, angle in enumerate(joints))
             ends.append(np.array(hip_to_base(leg, leg_forward(leg, (coxa, femur, tibia))[1])))
         columns.append((ends[0] - ends[1]) / (2.0 * ANGLE_STEP))
     return np.column_stack(columns)
@@ -39,21 +40,21 @@ def foot_jacobian(leg: Leg, joints: LegJoints) -> Array:
 def compliance(leg: Leg, joints: LegJoints) -> Array:
     """Returns the compliance (3, 3) [m/N] of a foot in base_link, displacement per force, for joint angles [rad]."""
     jacobian = foot_jacobian(leg, joints)
-    soft: Array = jacobian @ np.diag([1.0 / joint.stiffness for joint in leg.joints]) @ jacobian.T
-    return soft
+    matrix: Array = jacobian @ np.diag([1.0 / joint.stiffness for joint in leg.joints]) @ jacobian.T
+    return matrix
 
 
 @lru_cache(maxsize=8)
 def mean_compliance(robot: Robot) -> float:
     """Returns the horizontal compliance [m/N] of one leg in the neutral stance, mean of all legs and directions."""
-    rows = standing_joints(robot)
+    joints = standing_joints(robot)
     # Only the horizontal part is inverted: legs share the horizontal load, and the height of the feet is free.
-    stiff = [np.linalg.inv(compliance(leg, row)[:2, :2]) for leg, row in zip(robot.legs, rows, strict=True)]
-    return 2.0 / float(np.trace(np.mean(stiff, axis=0)))
+    stiffness = [np.linalg.inv(compliance(leg, angles)[:2, :2]) for leg, angles in zip(robot.legs, joints, strict=True)]
+    return 2.0 / float(np.trace(np.mean(stiffness, axis=0)))
 
 
 def slip_compensation(robot: Robot, gait: Gait, swing_time: float, slope: tuple[float, float]) -> Twist:
-    """Returns the twist to add on a slope (roll, pitch) [rad] for the same speed as on flat ground."""
+    """Returns the twist to add on a slope (roll, pitch) [rad] for the speed of flat ground; swing time in [s]."""
     legs = len(robot.legs)
     standing = legs * gait.duty_factor
     lost = robot.mass * GRAVITY * mean_compliance(robot) * legs / standing**2  # [m] per cycle and sine of the slope
@@ -65,15 +66,15 @@ def slip_compensation(robot: Robot, gait: Gait, swing_time: float, slope: tuple[
 def compensated_twist(
     robot: Robot, gait: Gait, swing_time: float, twist: Twist, slope: tuple[float, float], drift: Twist = ZERO
 ) -> Twist:
-    """Returns the twist for the feet with which the body follows `twist`.
+    """Returns the twist of the feet at which the body moves with `twist`; swing time in [s].
 
-    It is on a slope (roll, pitch) [rad], and would drift [m, m, rad] per cycle (`load_drift`).
+    `slope` (roll, pitch) [rad] is that of the ground, `drift` [m, m, rad] that of the body per cycle (`load_drift`).
     """
     if twist.is_zero:
         return twist
     if drift != ZERO:
-        back = drift.scaled(-1.0 / (gait.cycle * swing_time))
-        twist = Twist(twist.vx + back.vx, twist.vy + back.vy, twist.wz + back.wz)
+        correction = drift.scaled(-1.0 / (gait.cycle * swing_time))
+        twist = Twist(twist.vx + correction.vx, twist.vy + correction.vy, twist.wz + correction.wz)
     if slope == (0.0, 0.0):
         return twist
     x, y, _ = slip_compensation(robot, gait, swing_time, slope)

@@ -1,8 +1,9 @@
-"""Drift of the body per cycle, because asymmetric legs share its weight in turns.
+"""Drift of the body per cycle by the compliance of asymmetric legs.
 
-A leg under load deflects sideways, too, and with it the body, as the foot stays where it is. It touches down without
-load and springs back when it lifts off, so that the body does not return. With symmetric legs these displacements
-cancel; with a lost leg they add up (article: 5 mm/s).
+A leg under load also deflects sideways, and the body with it, as the foot is fixed. At lift-off the leg springs back,
+but the body does not, and at touch-down the leg is without load. With symmetric legs these displacements cancel; with a
+lost leg they add up (article: 5 mm/s). The drift is found by following the events of some cycles: at every lift-off and
+touch-down, the position of the body is that at which the spring forces of all planted feet are in balance.
 """
 
 from __future__ import annotations
@@ -17,25 +18,26 @@ from hexapod_control.core.robot import Point, Robot
 from hexapod_control.core.statics.leg_compliance import compliance
 from hexapod_control.core.statics.static_stability import GRAVITY, foot_loads
 
-SETTLING_CYCLES = 3  # until the cycle is periodic
+SETTLING_CYCLES = 3  # until the displacements are periodic
 
 
 def load_drift(robot: Robot, gait: Gait, center: Point) -> Twist:
     """Returns the motion [m, m, rad] of the body per cycle; `center` is the centre of mass (x, y) [m]."""
     feet = robot.footholds
-    soft = [compliance(leg, angles) for leg, angles in zip(robot.legs, standing_joints(robot), strict=True)]
-    stiff = [np.linalg.inv(each[:2, :2]).astype(float) for each in soft]
-    moves = [np.array([[1.0, 0.0, -y], [0.0, 1.0, x]]) for x, y in feet]  # of each foot by a motion of the body
+    compliances = [compliance(leg, angles) for leg, angles in zip(robot.legs, standing_joints(robot), strict=True)]
+    stiffnesses = [np.linalg.inv(matrix[:2, :2]).astype(float) for matrix in compliances]  # horizontal
+    # From a displacement (x, y, yaw) of the body to that (x, y) of the point above each foot
+    jacobians = [np.array([[1.0, 0.0, -y], [0.0, 1.0, x]]) for x, y in feet]
     planted = [leg not in gait.legs_in_swing(0.0) for leg in range(len(feet))]
-    body, at_rest = np.zeros(3), [np.zeros(2) for _ in feet]  # displacements: present; of each foot without strain
+    body, unstrained = np.zeros(3), [np.zeros(2) for _ in feet]  # displacement; that at each foot's touch-down [m, rad]
     positions = []
     for _ in range(SETTLING_CYCLES + 1):
         for leg, down in _exchanges(gait):
-            planted[leg], at_rest[leg] = down, moves[leg] @ body
+            planted[leg], unstrained[leg] = down, jacobians[leg] @ body
             loads = foot_loads(feet, planted, center, robot.mass * GRAVITY)
-            standing = [row for row, still in enumerate(planted) if still]
-            pulls = [at_rest[row] - loads[row] * soft[row][:2, 2] for row in standing]
-            body = _balanced([moves[row] for row in standing], [stiff[row] for row in standing], pulls)
+            standing = [row for row, stands in enumerate(planted) if stands]
+            free = [unstrained[row] - loads[row] * compliances[row][:2, 2] for row in standing]
+            body = _balanced([jacobians[row] for row in standing], [stiffnesses[row] for row in standing], free)
         positions.append(body)
     return Twist(*(positions[-1] - positions[-2]).tolist())
 
@@ -47,9 +49,12 @@ def _exchanges(gait: Gait) -> list[tuple[int, bool]]:
     return [(leg, not lifts) for _, lifts, leg in sorted((round(phase, 9), lifts, leg) for phase, lifts, leg in events)]
 
 
-def _balanced(moves: list[Array], stiff: list[Array], pulls: list[Array]) -> Array:
-    """Displacement (3,) of the body at which the feet, pulled by displacements [m], are in balance."""
-    weight = sum(move.T @ each @ move for move, each in zip(moves, stiff, strict=True))
-    force = sum(move.T @ each @ pull for move, each, pull in zip(moves, stiff, pulls, strict=True))
-    found: Array = np.linalg.solve(weight, force).astype(float)
-    return found
+def _balanced(jacobians: list[Array], stiffnesses: list[Array], free: list[Array]) -> Array:
+    """Displacement (3,) of the body at which the spring forces of the feet are in balance.
+
+    `stiffnesses` (2, 2) [N/m] and `free` (2,) [m], the displacement without horizontal force, are those of each foot.
+    """
+    matrix = sum(j.T @ k @ j for j, k in zip(jacobians, stiffnesses, strict=True))
+    vector = sum(j.T @ k @ offset for j, k, offset in zip(jacobians, stiffnesses, free, strict=True))
+    displacement: Array = np.linalg.solve(matrix, vector).astype(float)
+    return displacement

@@ -1,9 +1,9 @@
 """The resting pose of a robot with given joint angles on flat ground: on its feet, its belly, or both.
 
-Only joint angles are needed, so it gives the pose of a robot that has just been switched on. The ball feet and the
-lower corners of the body's box can touch the ground. A plane below all of them that touches three is a face of their
-lower hull; the robot rests on a face over which its centre of mass is. If there are several, it is the one nearest to
-the level of the body, because the robot was set down upright.
+Only joint angles are needed, so this is known for a robot that has just been switched on. The ball feet and the lower
+corners of the body's box can touch the ground. A plane below all of them that touches three of them is a face of their
+lower convex hull. The robot rests on a face if its centre of mass is over the triangle of these three. If there are
+several such faces, it is the one with the smallest tilt of the body, because the robot was set down upright.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from hexapod_control.core.kinematics.support_detection import SAME_GROUND
 from hexapod_control.core.robot import Robot, Vector
 from hexapod_control.core.statics.static_stability import center_of_mass, static_margin
 
-TOUCH_TOLERANCE = 1e-6  # [m] rounding of points in the plane of three others
-EDGE_TOLERANCE = 1e-12  # [m^2] rounding: twice the area of a triangle of collinear points
+TOUCH_TOLERANCE = 1e-6  # [m] for rounding: height of points in the plane of three others
+EDGE_TOLERANCE = 1e-12  # [m^2] for rounding: twice the area of a triangle of collinear points
 MIN_TRIANGLE = 1e-5  # [m^2] of three points that define a plane: 1 mm off a line of 1 cm
 
 
@@ -38,7 +38,7 @@ class RestingPose:
     roll: float  # [rad] of the body over the ground, as in BodyPose
     pitch: float  # [rad]
     feet: tuple[bool, ...]  # True for feet that touch the ground, or almost
-    on_belly: bool  # whether a corner of the body's box touches the ground
+    on_belly: bool  # whether a corner of the body touches the ground
     margin: float  # [m] distance of the centre of mass from the edge of the support polygon
 
 
@@ -56,20 +56,18 @@ def resting_pose(robot: Robot, joints: Sequence[LegJoints]) -> RestingPose | Non
     x, y, z = up
     roll, pitch = math.atan2(y, z), math.atan2(-x, math.hypot(y, z))
     placement = Placement(BodyPose(roll=roll, pitch=pitch), height)
-    seen = [placement.to_footprint(*point) for point in points]
+    above_ground = [placement.to_footprint(*point) for point in points]
     count = len(robot.legs)
-    above = [point[2] - radius for point, radius in zip(seen, radii, strict=True)]
-    touching = [gap <= (SAME_GROUND if row < count else TOUCH_TOLERANCE) for row, gap in enumerate(above)]
-    ground = [point[:2] for point, touches in zip(seen, touching, strict=True) if touches]
-    over = placement.to_footprint(*center)[:2]
-    return RestingPose(
-        up, height, roll, pitch, tuple(touching[:count]), any(touching[count:]), static_margin(ground, over)
-    )
+    gaps = [point[2] - radius for point, radius in zip(above_ground, radii, strict=True)]
+    touching = [gap <= (SAME_GROUND if row < count else TOUCH_TOLERANCE) for row, gap in enumerate(gaps)]
+    contacts = [point[:2] for point, touches in zip(above_ground, touching, strict=True) if touches]
+    margin = static_margin(contacts, placement.to_footprint(*center)[:2])
+    return RestingPose(up, height, roll, pitch, tuple(touching[:count]), any(touching[count:]), margin)
 
 
 def _points(robot: Robot, joints: Sequence[LegJoints]) -> tuple[list[Vector], list[float]]:
     """Returns centres [m] in base_link and radii [m] of the feet, then of the corners of the body."""
-    balls = [hip_to_base(leg, leg_forward(leg, row)[1]) for leg, row in zip(robot.legs, joints, strict=True)]
+    balls = [hip_to_base(leg, leg_forward(leg, angles)[1]) for leg, angles in zip(robot.legs, joints, strict=True)]
     (x, y, z), (length, width, depth) = robot.body.center, robot.body.size
     corners = [(x + a * length, y + b * width, z - depth / 2) for a, b in product((-0.5, 0.5), repeat=2)]
     return balls + corners, [robot.foot_radius] * len(balls) + [0.0] * len(corners)
@@ -82,10 +80,11 @@ def _triples(count: int) -> tuple[NDArray[np.intp], ...]:
 
 
 def _face(points: Array, radii: Array, center: Array) -> tuple[Vector, float] | None:
-    """Returns (unit normal, height of the origin [m]) of the plane on which balls with a centre of mass rest.
+    """Returns (unit normal, height of the origin [m]) of the plane on which balls rest; None if there is none.
 
-    A plane n.p + h = 0 touches the balls i, j, k from below if n.(p_j - p_i) = r_j - r_i, likewise for k, and n is
-    a unit vector: n is a combination of the two edges that gives these products, and the rest is along their normal.
+    Centres (N, 3), radii (N,) and centre of mass (3,) in [m]. A plane n.p + h = 0 touches the balls i, j, k from below
+    if n is a unit vector with n.(p_j - p_i) = r_j - r_i, and likewise for k. So n is the combination of both edges
+    p_j - p_i and p_k - p_i that gives these products, plus a part along their normal.
     """
     i, j, k = _triples(len(points))
     (ax, ay, az), (bx, by, bz) = (points[j] - points[i]).T, (points[k] - points[i]).T

@@ -1,4 +1,9 @@
-"""Static stability: support polygon, centre of mass, static margin and foot loads."""
+"""Static stability: support polygon, centre of mass, static margin and foot loads.
+
+The support polygon is the convex hull of the feet on the ground, seen from above; the static margin is the distance of
+the centre of mass from its nearest edge. See docs/architecture/walking-mathematics.md, "Static stability and margin
+recovery".
+"""
 
 from __future__ import annotations
 
@@ -11,7 +16,7 @@ from hexapod_control.core.kinematics.leg_kinematics import LegJoints
 from hexapod_control.core.robot import Point, Robot, Vector
 
 GRAVITY = 9.81  # [m/s^2]
-MIN_SUPPORTING_FEET = 3  # on the ground: fewer have no support polygon
+MIN_SUPPORTING_FEET = 3  # fewer feet on the ground have no support polygon
 
 
 def convex_hull(points: Sequence[Point]) -> list[Point]:
@@ -48,7 +53,7 @@ def static_margin(feet: Sequence[Point], center: Point) -> float:
 
 
 def support_edges(feet: Sequence[Point]) -> list[Vector]:
-    """Edges (nx, ny, offset) of the support polygon: (x, y) is nx * x + ny * y - offset [m] inside of one.
+    """Returns the edges (nx, ny, offset) of the support polygon: (x, y) is nx * x + ny * y - offset [m] inside of one.
 
     For fewer than three feet, or feet in a line, no point is inside.
     """
@@ -66,7 +71,10 @@ def support_edges(feet: Sequence[Point]) -> list[Vector]:
 
 
 def direction_inwards(feet: Sequence[Point], center: Point) -> Point:
-    """Returns the inward normal of the support polygon's edge nearest to the centre of mass; (0, 0) without one."""
+    """Returns the inward unit normal of the edge of the support polygon that is nearest to the centre of mass.
+
+    Feet (n, 2) and centre of mass in [m]; (0, 0) without an edge.
+    """
     corners = convex_hull(feet)
     best, direction = math.inf, (0.0, 0.0)
     for (x0, y0), (x1, y1) in zip(corners, corners[1:] + corners[:1], strict=True):
@@ -113,9 +121,10 @@ def margins_by_legs_in_swing(footholds: Sequence[Point], center: Point) -> tuple
 
 
 def foot_loads(feet: Sequence[Point], planted: Sequence[bool], center: Point, weight: float) -> list[float]:
-    """Returns the load of each foot [N], 0 in swing: the least-norm loads that support `weight` [N] at the centre [m].
+    """Returns the load of each foot [N], 0 in swing, for a weight [N] and a centre of mass (x, y) [m].
 
-    Negative loads are set to zero, because feet cannot pull.
+    Of the loads in balance with the weight, those with the smallest sum of squares; negative ones are set to zero,
+    because feet cannot pull.
     """
     count = sum(planted)
     if count == 0:
@@ -126,7 +135,7 @@ def foot_loads(feet: Sequence[Point], planted: Sequence[bool], center: Point, we
         if down:
             x, y = x - cx, y - cy
             sx, sy, sxx, sxy, syy = sx + x, sy + y, sxx + x * x, sxy + x * y, syy + y * y
-    # Least-norm loads are f = a + b x + c y with sum f = weight and zero moments about the centre.
+    # They are f = a + b x + c y, with sum f = weight and zero moments about the centre of mass.
     determinant = count * (sxx * syy - sxy * sxy) - sx * (sx * syy - sxy * sy) + sy * (sx * sxy - sxx * sy)
     if abs(determinant) < 1e-15:
         return [weight / count if down else 0.0 for down in planted]

@@ -1,8 +1,8 @@
-"""Converts steering by distance and curvature to a twist.
+"""Converts a travel and a curvature to a twist.
 
-Source: "Building a hexapod from scratch, part 8: improved motion maths". There x points right and z forward;
-here x is forward and y left (REP-103): article x = -y, article z = x. With its turn radius R > 0 the centre
-of the turn lies at article x = R, to the right, so that going forward turns clockwise.
+Source: "Building a hexapod from scratch, part 8: improved motion maths". There x points right and z forward; here x is
+forward and y left (REP 103): article x = -y, article z = x. A turn radius > 0 has its centre on the right, so that
+walking forward turns clockwise.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from collections.abc import Sequence
 
 from hexapod_control.core.kinematics.se2 import Twist
 
-MAX_CURVATURE = 1.999
-MIN_CURVATURE = 0.001
+MAX_CURVATURE = 1.999  # a turn on the spot
+MIN_CURVATURE = 0.001  # almost straight
 
 
 def turn_radius(distance: float, curvature: float) -> float:
     """Returns the turn radius of the body [m] for the travel [m] of the outermost foot per stance; + is to the right.
 
-    The absolute curvature is clamped to 0.001 (almost straight) to 1.999 (on the spot).
+    The absolute curvature is clamped to MIN_CURVATURE and MAX_CURVATURE.
     """
     size = min(max(abs(curvature), MIN_CURVATURE), MAX_CURVATURE)
     return math.copysign(math.tan((2.0 - size) * math.pi / 4.0) * abs(distance), curvature)
@@ -28,7 +28,7 @@ def turn_radius(distance: float, curvature: float) -> float:
 def arc_angle(distance: float, radius: float, feet: Sequence[tuple[float, float]]) -> float:
     """Returns the angle [rad] of the arc in one stance on which the outermost foot travels `distance` [m].
 
-    `feet` are the neutral footholds (x, y) [m] in base_footprint. + drives forward.
+    `radius` [m] as from `turn_radius`, `feet` are the neutral footholds (x, y) [m] in base_footprint.
     """
     outermost = max(math.hypot(radius + y, x) for x, y in feet)
     return math.copysign(distance / outermost, distance * radius)

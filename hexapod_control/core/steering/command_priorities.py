@@ -1,7 +1,7 @@
 """The sources of velocity commands with their priorities and timeouts.
 
-config/twist_mux.yaml has the same for twist_mux. Without a mux all sources publish `cmd_vel` themselves; then each
-sends only while it is in use, and announces that on the topic `driving` with its name in this table.
+config/twist_mux.yaml contains the same for twist_mux. Without a mux all sources publish `cmd_vel` themselves: each one
+publishes only while it is in use, and announces that on the topic `driving` with its name in this table.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-ANNOUNCEMENT_TIMEOUT_S = 1.0  # validity of an announcement on `driving`
+ANNOUNCEMENT_TIMEOUT_S = 1.0  # for which an announcement on `driving` is valid
 ANNOUNCEMENT_PERIOD_S = 0.25  # between two announcements
 
 
@@ -41,7 +41,7 @@ SOURCES = {
 
 
 def highest_priority(names: Iterable[str]) -> str:
-    """Returns the name with the highest priority; of equal ones the first in the table, empty if there are no names."""
+    """Returns the name with the highest priority, of equal ones the first in the table; empty without names."""
     order = list(SOURCES)
 
     def rank(name: str) -> tuple[int, int, str]:

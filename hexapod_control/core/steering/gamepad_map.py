@@ -1,4 +1,4 @@
-"""The map of the gamepad: one row per control, used for parameters, behaviour and the picture in docs/.
+"""The map of the gamepad: one row per control, from which parameters, behaviour and the picture in docs/ follow.
 
 Numbers are those of the joy package's game_controller_node: axes are positive to the left and forward (up), triggers
 go from 0 to -1 (with other drivers from 1 to -1).
@@ -11,15 +11,15 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 UNUSED = -1  # number of an unassigned control
-LAST = 63  # maximum number of a button or axis
-PULLED = -0.5  # a trigger at or below this value counts as pulled
+MAX_NUMBER = 63  # of a button or axis
+PULLED = -0.5  # value of a trigger at or below which it counts as pulled
 
 
 @dataclass(frozen=True, slots=True)
 class GamepadControl:
-    """A row of the map."""
+    """A button or axis, and its function."""
 
-    parameter: str  # that sets the number
+    parameter: str  # name of the parameter that sets the number
     number: int  # of the button or axis
     label: str  # on the pad
     action: str

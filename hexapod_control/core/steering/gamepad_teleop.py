@@ -13,12 +13,12 @@ from typing import NamedTuple
 
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
-from hexapod_control.core.steering.gamepad_map import LAST, GamepadMap, GamepadState
-from hexapod_control.core.walking.walk_settings import LIFT_RANGE
+from hexapod_control.core.robot import LIFT_RANGE
+from hexapod_control.core.steering.gamepad_map import MAX_NUMBER, GamepadMap, GamepadState
 
-FROM_LIMITS = Twist(math.nan, math.nan, math.nan)
+FROM_LIMITS = Twist(math.nan, math.nan, math.nan)  # speeds that follow from the limits of the robot
 MAX_POSE = BodyPose(0.03, 0.03, 0.06, 0.2, 0.2, 0.3)  # [m], [rad]
-NORMAL_SHARE = 0.5  # of the robot's maximum speed without turbo, unless a scale is given
+NORMAL_SHARE = 0.5  # of the robot's maximum speed, without turbo and unless a speed is given
 LIFT_SHARE_STEP = 0.1  # of the robot's step height
 DEAD_MAN, TURBO, STOP, STAND = "enable_button", "enable_turbo_button", "stop_button", "stand_button"
 
@@ -32,14 +32,14 @@ class GamepadScaling:
     pose: BodyPose = MAX_POSE  # at full deflection; z: the largest height change by the D-pad
     height_step: float = 0.005  # [m] per press
     expo: float = 0.0  # 0: linear, 1: cubic
-    dead_man: bool = True  # whether the dead-man is needed
+    dead_man: bool = True  # whether the dead-man button is needed
 
 
 @dataclass(slots=True)
 class RobotStatus:
     """State of the robot, as far as it is known."""
 
-    maxima: Twist = ZERO  # velocity limits; zero until they are known
+    maxima: Twist = ZERO  # maximum speed along each axis; zero until it is known
     gaits: tuple[str, ...] = ()
     gait: str = ""
     state: str = ""  # gait_state
@@ -48,7 +48,7 @@ class RobotStatus:
 
 
 class TeleopCommands(NamedTuple):
-    """Commands to send; the defaults stand for nothing to send."""
+    """Commands to send; a default means that there is none of this kind."""
 
     twist: Twist | None = None
     pose: BodyPose | None = None
@@ -73,31 +73,31 @@ class GamepadTeleop:
     robot: RobotStatus = field(default_factory=RobotStatus)
     mode: str = "walk"  # or pose
     pressed: frozenset[str] | None = None  # controls in the last state; None: no state since the start or a loss
-    driving: bool = False  # whether the last velocity command was other than a release
+    driving: bool = False  # whether a velocity command is in effect: a zero has to follow
     _ready: bool = False  # whether the dead-man (without one: the sticks) was released since the last STOP or loss
     _pose: BodyPose = NEUTRAL  # requested
     _gait: tuple[str, str] = ("", "")  # the requested gait, and the active one at that time
-    _lift: float = 1.0
+    _lift: float = 1.0  # requested share of the robot's step height
 
     def update(self, pad: GamepadState) -> TeleopCommands:
         """Handles a state of the gamepad. Returns the commands to send. Raises ValueError if it is invalid."""
-        if max(len(pad.axes), len(pad.buttons)) > LAST + 1:
-            most = f"at most {LAST + 1} of each are accepted"
-            raise ValueError(f"it has {len(pad.axes)} axes and {len(pad.buttons)} buttons, {most}")
+        if max(len(pad.axes), len(pad.buttons)) > MAX_NUMBER + 1:
+            bound = f"at most {MAX_NUMBER + 1} of each are accepted"
+            raise ValueError(f"it has {len(pad.axes)} axes and {len(pad.buttons)} buttons, {bound}")
         if not all(map(math.isfinite, pad.axes)):
             raise ValueError(f"axis {next(k for k, v in enumerate(pad.axes) if not math.isfinite(v))} is not finite")
         pressed = self.map.pressed(pad)
         before, self.pressed = self.pressed, pressed
-        fresh = pressed - (pressed if before is None else before)
-        if STOP in fresh or (before is None and STOP in pressed):
+        newly_pressed = pressed - (pressed if before is None else before)
+        if STOP in newly_pressed or (before is None and STOP in pressed):
             return self._end("stop")
         held = DEAD_MAN in pressed or not self.scaling.dead_man
         active = DEAD_MAN in pressed if self.scaling.dead_man else self._deflected(pad)
         if not active and STOP not in pressed:
             self._ready = True
         if not held or not self._ready:
-            return self._release(fresh)
-        return self._held(pad, fresh, TURBO in pressed)
+            return self._release(newly_pressed)
+        return self._held(pad, newly_pressed, TURBO in pressed)
 
     def lost(self) -> TeleopCommands:
         """Handles the loss of the gamepad. Returns the commands that stop the robot."""
@@ -105,28 +105,34 @@ class GamepadTeleop:
         return self._release(frozenset())
 
     def _end(self, call: str) -> TeleopCommands:
+        """Ends driving and calls a service; the dead-man must be released before it works again."""
         self._ready, self.driving = False, False
         return TeleopCommands(twist=ZERO, call=call)
 
-    def _release(self, fresh: frozenset[str]) -> TeleopCommands:
-        """Sends one zero; pressed buttons only cause a hint."""
+    def _release(self, newly_pressed: frozenset[str]) -> TeleopCommands:
+        """Handles a state without dead-man: one zero velocity; newly pressed controls only cause a hint."""
         twist = ZERO if self.driving else None
         self.driving = False
-        hint = f"hold the dead-man, then press again ({', '.join(sorted(fresh))})" if fresh - {DEAD_MAN, TURBO} else ""
+        hint = (
+            f"hold the dead-man, then press again ({', '.join(sorted(newly_pressed))})"
+            if newly_pressed - {DEAD_MAN, TURBO}
+            else ""
+        )
         return TeleopCommands(twist=twist, hint=hint)
 
-    def _held(self, pad: GamepadState, fresh: frozenset[str], turbo: bool) -> TeleopCommands:
-        if STAND in fresh:
+    def _held(self, pad: GamepadState, newly_pressed: frozenset[str], turbo: bool) -> TeleopCommands:
+        """Handles a state with the dead-man held."""
+        if STAND in newly_pressed:
             self._pose = NEUTRAL
             return self._end("sit" if self.robot.upright else "stand")
-        if "walk_button" in fresh:
+        if "walk_button" in newly_pressed:
             self.mode = "walk"
-        elif "pose_button" in fresh:
+        elif "pose_button" in newly_pressed:
             self.mode = "pose"
         pose, gait, lift = (
-            self._requested_pose(pad, fresh, turbo),
-            self._requested_gait(fresh),
-            self._requested_lift(fresh),
+            self._requested_pose(pad, newly_pressed, turbo),
+            self._requested_gait(newly_pressed),
+            self._requested_lift(newly_pressed),
         )
         twist, hint = None, ""
         if self.mode == "walk":
@@ -142,6 +148,7 @@ class GamepadTeleop:
     # --- walking --------------------------------------------------------------------------------------------
 
     def _shaped(self, pad: GamepadState, name: str) -> float:
+        """Value of an axis in [-1, 1] after the exponential curve."""
         value = self.map.axis(pad, name)
         return (1.0 - self.scaling.expo) * value + self.scaling.expo * value**3
 
@@ -149,34 +156,36 @@ class GamepadTeleop:
         return any(self.map.axis(pad, name) for name in ("axis_linear.x", "axis_linear.y", "axis_angular.yaw"))
 
     def _twist(self, pad: GamepadState, turbo: bool) -> Twist:
+        """Twist of the sticks."""
         scales, share = (self.scaling.turbo, 1.0) if turbo else (self.scaling.normal, NORMAL_SHARE)
-        most = [share * limit if math.isnan(s) else s for s, limit in zip(scales, self.robot.maxima, strict=True)]
+        maxima = [share * limit if math.isnan(s) else s for s, limit in zip(scales, self.robot.maxima, strict=True)]
         sticks = (self._shaped(pad, name) for name in ("axis_linear.x", "axis_linear.y", "axis_angular.yaw"))
-        return Twist(*(stick * scale for stick, scale in zip(sticks, most, strict=True)))
+        return Twist(*(stick * maximum for stick, maximum in zip(sticks, maxima, strict=True)))
 
     # --- pose, gait, steps ----------------------------------------------------------------------------------
 
-    def _requested_pose(self, pad: GamepadState, fresh: frozenset[str], turbo: bool) -> BodyPose | None:
+    def _requested_pose(self, pad: GamepadState, newly_pressed: frozenset[str], turbo: bool) -> BodyPose | None:
         """Returns the requested pose if it is new, else None."""
-        pose, most = self._pose, self.scaling.pose
-        if "reset_pose_button" in fresh:
+        pose, limits = self._pose, self.scaling.pose
+        if "reset_pose_button" in newly_pressed:
             pose = NEUTRAL
-        if "raise_button" in fresh:  # from the achieved pose, if the robot could not follow
-            pose = pose._replace(z=min(max(pose.z, self.robot.pose.z) + self.scaling.height_step, most.z))
-        if "lower_button" in fresh:
-            pose = pose._replace(z=max(min(pose.z, self.robot.pose.z) - self.scaling.height_step, -most.z))
-        if self.mode == "pose" and "reset_pose_button" not in fresh:
-            turn = "roll" if turbo else "yaw"  # the other one is unchanged
-            for name in ("x", "y", "pitch", turn):
+        if "raise_button" in newly_pressed:  # from the achieved pose, if the robot could not follow
+            pose = pose._replace(z=min(max(pose.z, self.robot.pose.z) + self.scaling.height_step, limits.z))
+        if "lower_button" in newly_pressed:
+            pose = pose._replace(z=max(min(pose.z, self.robot.pose.z) - self.scaling.height_step, -limits.z))
+        if self.mode == "pose" and "reset_pose_button" not in newly_pressed:
+            roll_or_yaw = "roll" if turbo else "yaw"  # the other one is unchanged
+            for name in ("x", "y", "pitch", roll_or_yaw):
                 sign = -1.0 if name == "roll" else 1.0  # stick to the left: lean to the left
-                value = sign * self._shaped(pad, f"axis_pose.{name}") * getattr(most, name)
+                value = sign * self._shaped(pad, f"axis_pose.{name}") * getattr(limits, name)
                 pose = pose._replace(**{name: value})
-        changed = pose != self._pose or "reset_pose_button" in fresh
+        changed = pose != self._pose or "reset_pose_button" in newly_pressed
         self._pose = pose
         return pose if changed else None
 
-    def _requested_gait(self, fresh: frozenset[str]) -> str:
-        step = ("next_gait_button" in fresh) - ("previous_gait_button" in fresh)
+    def _requested_gait(self, newly_pressed: frozenset[str]) -> str:
+        """Returns the requested gait if it is new, else an empty text; fast presses count from the last request."""
+        step = ("next_gait_button" in newly_pressed) - ("previous_gait_button" in newly_pressed)
         gaits, now = self.robot.gaits, self.robot.gait
         if not step or not gaits:
             return ""
@@ -187,8 +196,9 @@ class GamepadTeleop:
         self._gait = (requested, now)
         return requested
 
-    def _requested_lift(self, fresh: frozenset[str]) -> float | None:
-        step = ("axis_lift_more" in fresh) - ("axis_lift_less" in fresh)
+    def _requested_lift(self, newly_pressed: frozenset[str]) -> float | None:
+        """Returns the requested share of the step height if it is new, else None."""
+        step = ("axis_lift_more" in newly_pressed) - ("axis_lift_less" in newly_pressed)
         if not step:
             return None
         lowest, highest = LIFT_RANGE

@@ -1,4 +1,4 @@
-"""Free directions in a planar range scan, for a disc-shaped robot that can walk in every direction.
+"""Obstacle avoidance with a planar range scan, for a disc-shaped robot that can walk in every direction.
 
 Points are in base_footprint, x forward, y left [m]; directions are angles [rad] from x, counter-clockwise.
 """
@@ -13,16 +13,16 @@ import numpy as np
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.se2 import Pose, wrap
 
-DIRECTIONS = np.linspace(-math.pi, math.pi, 120, endpoint=False)
-CLEAR_DISTANCE = 1.2  # [m] a direction free up to this distance counts as free
-BLOCKED_COST = 3.0  # cost per metre that a direction is blocked before CLEAR_DISTANCE
+DIRECTIONS = np.linspace(-math.pi, math.pi, 120, endpoint=False)  # [rad] candidates for a detour
+CLEAR_DISTANCE = 1.2  # [m] free distance from which a direction counts as free
+BLOCKED_COST = 3.0  # [1] cost per metre by which the free distance of a direction is shorter than CLEAR_DISTANCE
 DIRECTION_CHANGE_COST = 0.15  # [m/rad] cost of another direction than the last one: obstacles are passed on one side
-CONTACT_TOLERANCE = 0.005  # [m] a point this far inside the disc counts as outside, so that the robot can walk along it
+CONTACT_TOLERANCE = 0.005  # [m] depth up to which a point in the disc counts as outside: the robot can walk along it
 
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """A planar scan, with the fields of its message."""
+    """A planar range scan, as in sensor_msgs/LaserScan."""
 
     ranges: Array  # (k,) [m]
     start: float  # [rad] direction of the first ray in the sensor's frame
@@ -32,26 +32,28 @@ class Scan:
 
 
 def points(scan: Scan, sensor: Pose) -> Array:
-    """Converts a scan to points (k, 2) [m] in base_footprint, for the pose of the sensor there.
+    """Converts a scan to points (k, 2) [m] in base_footprint; `sensor` is the pose of the sensor there.
 
-    Invalid ranges are left out: NaN, infinite, and outside the range of the sensor.
+    Invalid ranges are left out: NaN, infinite, or outside of the range of the sensor.
     """
     ranges = np.asarray(scan.ranges, dtype=float)
     with np.errstate(invalid="ignore"):
-        met = np.isfinite(ranges) & (ranges >= scan.shortest) & (ranges <= scan.longest)
-    angles = (scan.start + scan.increment * np.arange(len(ranges)))[met]
-    return transform_points(np.column_stack((np.cos(angles), np.sin(angles))) * ranges[met, None], sensor)
+        valid = np.isfinite(ranges) & (ranges >= scan.shortest) & (ranges <= scan.longest)
+    angles = (scan.start + scan.increment * np.arange(len(ranges)))[valid]
+    return transform_points(np.column_stack((np.cos(angles), np.sin(angles))) * ranges[valid, None], sensor)
 
 
-def transform_points(places: Array, pose: Pose) -> Array:
+def transform_points(points: Array, pose: Pose) -> Array:
     """Transforms points (k, 2) [m] from a frame with this pose to its parent frame."""
     c, s = math.cos(pose.yaw), math.sin(pose.yaw)
-    turned: Array = places @ np.array(((c, s), (-s, c))) + np.array(pose[:2])
-    return turned
+    transformed: Array = points @ np.array(((c, s), (-s, c))) + np.array(pose[:2])
+    return transformed
 
 
 def free_distances(obstacles: Array, directions: Array, radius: float) -> Array:
-    """Returns the free distance [m] of a disc at the origin in each direction (d,), up to points (k, 2); or inf.
+    """Returns the distances (d,) [m] that a disc at the origin can move in directions (d,) [rad], inf without obstacle.
+
+    `obstacles` are points (k, 2) [m], `radius` [m] is that of the disc.
 
     A point that is already inside the disc only blocks motion towards it.
     """
@@ -65,8 +67,8 @@ def free_distances(obstacles: Array, directions: Array, radius: float) -> Array:
     )  # square of half the distance over which the point is inside the disc
     ahead = (along > 0.0) & (chord > 0.0)
     distances = np.where(ahead, along - np.sqrt(np.maximum(chord, 0.0)), math.inf)
-    least: Array = np.maximum(distances.min(axis=1), 0.0)
-    return least
+    nearest: Array = np.maximum(distances.min(axis=1), 0.0)
+    return nearest
 
 
 def free_distance(obstacles: Array, direction: float, radius: float) -> float:

@@ -1,8 +1,8 @@
 """Follows waypoints: planar pure pursuit for a robot that can walk in every direction.
 
 Poses and waypoints are in odom, twists in base_footprint. The robot follows the line from its position at the previous
-waypoint, aiming at a point one lookahead distance ahead. If the scan shows an obstacle on it, the robot walks around it
-and continues on a new line; if no direction is free, it stands.
+waypoint, aiming at a point one lookahead distance ahead. If there is an obstacle on it, the robot walks around it and
+continues on a new line; if no direction is free, it stands.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.se2 import ZERO, Pose, Twist, wrap
 from hexapod_control.core.steering.obstacle_avoidance import CLEAR_DISTANCE, detour, free_distance, transform_points
 
-FACING_DISTANCE = 0.3  # [m] before the waypoint: the robot turns to its heading
+FACING_DISTANCE = 0.3  # [m] from the waypoint, within which the robot turns to the heading of the waypoint
 
 
 class PursuitHeading(Enum):
     """Heading of the robot between waypoints."""
 
-    ALIGNED = "aligned"  # the direction of walking
+    ALIGNED = "aligned"  # the direction of travel
     FREE = "free"  # the heading of the waypoint; without one, the present heading
 
 
@@ -31,9 +31,9 @@ class PursuitPhase(Enum):
 
     WALKING = "walking"
     DETOUR = "detour"
-    BLOCKED = "blocked"  # nothing is free, the robot stands
-    HELD = "held"  # the robot cannot walk now
-    STUCK = "stuck"  # given up
+    BLOCKED = "blocked"  # no direction is free: the robot stands
+    HELD = "held"  # the robot cannot walk now: its limits are zero or its pose is not finite
+    STUCK = "stuck"  # no progress for `progress_timeout`
     DONE = "done"
 
 
@@ -57,22 +57,22 @@ class PursuitSettings:
 
     tolerance: float = 0.02  # [m] from a waypoint within which it is reached
     heading_tolerance: float = math.radians(3.0)  # [rad]
-    radius: float = 0.0  # [m] of the robot with its feet
+    radius: float = 0.0  # [m] of a disc that contains the robot with its feet
     clearance: float = 0.04  # [m] additional distance from obstacles
     stop: float = 0.03  # [m] free distance below which the robot stands
     lookahead: float = 0.4  # [m]
     share: float = 0.9  # of the maximum speeds
-    gain: float = 1.0  # [1/s] speed per distance to the waypoint, and per free distance
-    slowest: float = 0.15  # of the maximum speeds, at the waypoint
-    turn_gain: float = 1.5  # [1/s] turn per error of the heading
+    gain: float = 1.0  # [1/s] speed per distance to the waypoint or the obstacle
+    slowest: float = 0.15  # lower limit of the speed, as a share of `share`
+    turn_gain: float = 1.5  # [1/s] yaw rate per heading error
     progress_timeout: float = 60.0  # [s] without getting closer to the waypoint
 
     def __post_init__(self) -> None:
         for name in self.__slots__:
             value = getattr(self, name)
-            least = name in ("radius", "clearance")
-            if not (math.isfinite(value) and (value >= 0.0 if least else value > 0.0)):
-                raise ValueError(f"{name} must be finite and {'>=' if least else '>'} 0, is {value}")
+            may_be_zero = name in ("radius", "clearance")
+            if not (math.isfinite(value) and (value >= 0.0 if may_be_zero else value > 0.0)):
+                raise ValueError(f"{name} must be finite and {'>=' if may_be_zero else '>'} 0, is {value}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ class Pursuit:
         self._reached = 0
         self._start: tuple[float, float] | None = None  # [m] of the line
         self._last: float | None = None  # [rad] direction of the detour, in odom
-        self._nearest, self._idle = math.inf, 0.0  # [m], [s]
+        self._nearest, self._idle = math.inf, 0.0  # [m] shortest remaining path so far; [s] since it last got shorter
 
     def step(self, pose: Pose, limits: Twist, obstacles: Array, dt: float) -> PursuitCommand:
         """Returns the command for a pose, maximum speeds and obstacles (k, 2) [m] in odom, `dt` [s] after the last."""
@@ -106,26 +106,26 @@ class Pursuit:
             return PursuitCommand(ZERO, PursuitPhase.DONE, self._reached, 0.0)
         goal = self.waypoints[self._reached]
         distance = math.dist((goal.x, goal.y), pose[:2])
-        order = PursuitCommand(ZERO, PursuitPhase.HELD, self._reached, distance)
+        held = PursuitCommand(ZERO, PursuitPhase.HELD, self._reached, distance)
         if min(limits) <= 0.0 or not all(map(math.isfinite, (*pose, *limits))):
-            return order
-        if self._gives_up(pose, distance, dt):
-            return replace(order, phase=PursuitPhase.STUCK)
+            return held
+        if self._is_stuck(pose, distance, dt):
+            return replace(held, phase=PursuitPhase.STUCK)
         direction, free, phase = self._direction(pose, goal, transform_points(obstacles, pose.inverse()))
-        return replace(order, twist=self._twist(pose, direction, min(free, distance), limits), phase=phase)
+        return replace(held, twist=self._twist(pose, direction, min(free, distance), limits), phase=phase)
 
     def _is_reached(self, pose: Pose) -> bool:
         goal = self.waypoints[self._reached]
         near = math.dist((goal.x, goal.y), pose[:2]) <= self.settings.tolerance
         return near and (goal.yaw is None or abs(wrap(goal.yaw - pose.yaw)) <= self.settings.heading_tolerance)
 
-    def _gives_up(self, pose: Pose, distance: float, dt: float) -> bool:
-        """True after too much time without progress in distance or, near the waypoint, in heading."""
+    def _is_stuck(self, pose: Pose, distance: float, dt: float) -> bool:
+        """True after `progress_timeout` without progress in distance or, near the waypoint, in heading."""
         goal = self.waypoints[self._reached]
         error = abs(wrap(goal.yaw - pose.yaw)) if goal.yaw is not None and distance < FACING_DISTANCE else math.pi
-        left = distance + self.settings.tolerance * error  # distance and heading combined
-        if left < self._nearest - self.settings.tolerance / 5.0:
-            self._nearest, self._idle = left, 0.0
+        remaining = distance + self.settings.tolerance * error  # distance and heading combined
+        if remaining < self._nearest - self.settings.tolerance / 5.0:
+            self._nearest, self._idle = remaining, 0.0
         else:
             self._idle += dt
         return self._idle > self.settings.progress_timeout

@@ -20,7 +20,7 @@ ZERO_VELOCITY: Vector = (0.0, 0.0, 0.0)  # [m/s]
 
 @dataclass(frozen=True, slots=True)
 class Stance:
-    """The foot is planted: it is fixed in the world."""
+    """The foot is planted, and fixed in the world."""
 
     planted: ClassVar[bool] = True
 
@@ -35,11 +35,11 @@ class Swing:
     progress: float  # in [0, 1)
     stance: float  # [swing times] planned duration of the stance after touch-down
     lift: float  # [m] height of the swing
-    base: float = 0.0  # [m] height at lift-off, which fades to zero during the swing
+    base: float = 0.0  # [m] height of the foot at lift-off, which fades to zero during the swing
     timing: SwingTiming = SMOOTH
-    aim: Point = (0.0, 0.0)  # [m] where the swing ends, fixed in the world
-    pace: float = 1.0  # share of the nominal horizontal speed
-    lag: float = 0.0  # progress by which the horizontal travel lags because of that pace
+    aim: Point = (0.0, 0.0)  # [m] planned touch-down point, fixed in the world
+    travel_rate: float = 1.0  # share (0 to 1) of the nominal rate of the horizontal travel
+    lag: float = 0.0  # progress by which the horizontal travel lags, the integral of 1 - travel_rate
 
     planted: ClassVar[bool] = False
 
@@ -51,7 +51,7 @@ class Swing:
 
 @dataclass(slots=True)
 class Dropping:
-    """The foot moves to the ground outside of a swing: after a halt in mid-swing, or where it touched the ground."""
+    """The foot moves to the ground outside of a swing: after a halt in mid-swing, or after an early contact."""
 
     duration: float  # [s]
     height: float  # [m] at the start, relative to the end
@@ -59,18 +59,18 @@ class Dropping:
     vx: float  # [m/s] speed over the ground at the start, in the present base_footprint
     vy: float
     end: float = 0.0  # [m] height at the end
-    touched: bool = False  # the foot returns to its point of contact instead of sliding on
+    touched: bool = False  # whether the foot has made contact, and returns to that point
     elapsed: float = 0.0  # [s]
 
     planted: ClassVar[bool] = False
 
 
 class GuidedPhase(Enum):
-    """How far a guided foot is."""
+    """Phase of a guided foot."""
 
-    WAITING = "waiting"  # still on the ground, until the other feet support the robot
+    WAITING = "waiting"  # on the ground, until the other feet support the robot
     MOVING = "moving"
-    HELD = "held"  # at rest, or coming to rest, before a point that is out of reach now
+    HELD = "held"  # at rest, or coming to rest, because the next point is out of reach in the present body pose
     ARRIVED = "arrived"  # at rest at the end of its path
 
 
@@ -81,7 +81,7 @@ class Guided:
     path: tuple[Vector, ...]  # [m] remaining points; the last one is the goal
     velocity: Vector = ZERO_VELOCITY  # [m/s]
     phase: GuidedPhase = GuidedPhase.WAITING
-    separating: bool = False  # to the ground beside a leg that blocks the way to its foothold
+    separating: bool = False  # whether it leads to the ground, away from a leg that blocks the way to the foothold
 
     @property
     def planted(self) -> bool:
@@ -107,11 +107,11 @@ class Foot:
     z: float = 0.0  # [m] height above the plane of base_footprint
     state: FootState = STANCE
     velocity: Vector = ZERO_VELOCITY  # [m/s] over the ground, of the last tick in the air
-    region: StrideRegion = NEUTRAL_REGION  # in which it strides, from its last swing on
+    region: StrideRegion = NEUTRAL_REGION  # stride region since its last lift-off
 
     @property
     def planted(self) -> bool:
-        """True if the gait clock counts the foot as standing; it may still sink to find the ground."""
+        """True if the gait clock counts the foot as standing; it may still be searching the ground."""
         return self.state.planted
 
     @property
@@ -121,7 +121,7 @@ class Foot:
 
     @property
     def resting_points(self) -> tuple[Vector, ...]:
-        """Position of the foot [m] and, if it is guided, where it can come to rest."""
+        """Position of the foot [m] and, if it is guided, the point at which it can come to rest."""
         if isinstance(self.state, Guided):
             return self.at, stopping_point(self.at, self.state.velocity)
         return (self.at,)

@@ -1,8 +1,9 @@
-"""Turns the commanded twist into the executed one: limited, ramped, and slowed down if the feet need it.
+"""From the commanded twist to the executed one: limited, ramped, and slowed down where the feet require it.
 
-This is the only place in the core where a command is limited: `SpeedLimiter` scales it uniformly to what settings, legs
-and servos allow, which keeps the curvature of the path, and returns the required swing time and lift. Executed twist,
-swing time and lift then follow with bounded rates. Twists are in base_footprint.
+This is the only place in the core where a command is limited: `SpeedLimiter` scales it as a whole to what settings,
+legs and servos allow, which keeps the curvature of the path, and returns the required swing time and lift. Executed
+twist, swing time and lift then follow with bounded rates. Twists are in base_footprint.
+See docs/architecture/walking-mathematics.md, "Speed envelope".
 """
 
 from __future__ import annotations
@@ -30,10 +31,10 @@ from hexapod_control.core.workspace.twist_limits import (
 
 SWING_TIME_RATE = 0.5  # [s/s] by which the swing time may change
 LIFT_RATE = 1.0  # [1/s] by which the share of the lift height may rise, as the robot slows down
-ROUGH_ACCELERATION = 3.0  # factor on the acceleration on rough ground, where feet slow the walk down repeatedly
-CATCH_UP_SHARE = 0.1  # of the command, by which the robot walks faster at most to regain lost time
-MOST_LOST_S = 1.0  # time that it regains at most
-ROUGH_STRIDE_SHARE = 0.85  # length of strides on rough ground, relative to steady strides: they vary
+ROUGH_ACCELERATION = 3.0  # factor on the acceleration on rough ground, where the walk is slowed down repeatedly
+CATCH_UP_SHARE = 0.1  # of the command: maximum increase of the speed to make up for lost time
+MAX_LOST_S = 1.0  # lost time for which the robot makes up
+ROUGH_STRIDE_SHARE = 0.85  # maximum length of strides on rough ground, relative to steady strides: they vary
 
 
 class SpeedControl:
@@ -52,12 +53,12 @@ class SpeedControl:
         "twist",
     )
     _limits: TwistLimits
-    _lost: float  # [s] by which the walk is behind its command, on rough ground
+    _lost: float  # [s] lost time: by which the walk is behind its command, on rough ground
     _speed_share: float
     _swing_time_scale: float
     command: Twist
-    halted: bool  # feet stay where they are until the next command
-    lift_share: float  # of the lift height that the settings allow
+    halted: bool  # whether the feet stay where they are until the next command
+    lift_share: float  # (0 to 1) of the lift height of the settings
     swing_time: float  # [s]
     twist: Twist  # executed
 
@@ -79,11 +80,11 @@ class SpeedControl:
         self._speed_share = settings.speed_share
 
     def drive(self, command: Twist) -> None:
-        """Follows a twist from now on; axes below MIN_TWIST are zero."""
+        """Sets the command; axes below MIN_TWIST count as zero."""
         self.command, self.halted = zero_small_axes(command, MIN_TWIST), False
 
     def halt(self) -> None:
-        """Brings the twist to zero until the next command."""
+        """Sets a zero command, and leaves the feet where they are until the next command."""
         self.command = ZERO
         self.stay()
 
@@ -96,7 +97,7 @@ class SpeedControl:
     ) -> SpeedLimit:
         """Returns the possible twist and its strides for a share of the command, in the present and the next gaits.
 
-        Limits that are a share of the robot's speed refer to its speed under the conditions `at_best`.
+        A speed share of the settings refers to the maximum speed of the robot under the conditions `at_best`.
         """
         command = self.command.scaled(share * (1.0 + min(self._lost, CATCH_UP_SHARE)))
         limits = self._derated_limits(at_best)
@@ -111,6 +112,7 @@ class SpeedControl:
         return self._limiter.maxima(conditions, self._derated_limits(conditions))
 
     def _derated_limits(self, conditions: SpeedConditions) -> TwistLimits:
+        """The limits of the settings, including the speed share."""
         if self._speed_share >= 1.0:
             return self._limits
         return derate_limits(self._limits, self._limiter.maxima(conditions, TwistLimits()), self._speed_share)
@@ -129,7 +131,7 @@ class SpeedControl:
     def change_swing(self, dt: float, swing_time: float, lift_share: float) -> None:
         """Ramps the swing time [s] and the share of the lift height towards goals for `dt` [s].
 
-        A lift becomes lower at once, as the robot speeds up, and higher as it slows down.
+        The lift is lowered at once, as the robot speeds up, and raised slowly, as it slows down.
         """
         self.swing_time = change_towards(self.swing_time, swing_time, SWING_TIME_RATE * dt)
         self.lift_share = min(lift_share, self.lift_share + LIFT_RATE * dt)
@@ -140,16 +142,16 @@ class SpeedControl:
             self.twist = self.twist.scaled(share)
 
     def note_lost_time(self, dt: float, roughness: float) -> None:
-        """After a tick of `dt` [s]: notes the time lost against the command on rough ground (roughness 0 to 1)."""
+        """Updates the lost time after a tick of `dt` [s] on rough ground (roughness 0 to 1)."""
         size = math.hypot(*self.command)
         if size == 0.0 or roughness == 0.0:
             self._lost = 0.0
             return
         along = sum(a * b for a, b in zip(self.twist, self.command, strict=True)) / (size * size)
-        self._lost = min(max(self._lost + roughness * (1.0 - along) * dt, 0.0), MOST_LOST_S)
+        self._lost = min(max(self._lost + roughness * (1.0 - along) * dt, 0.0), MAX_LOST_S)
 
     def stop(self) -> None:
-        """Stops at once, when the robot has to hold its joints."""
+        """Sets the executed twist to zero at once, for a robot that holds its joints."""
         self.twist = ZERO
 
 

@@ -1,4 +1,4 @@
-"""Starts and stops stepping: the gait clock runs while the robot moves or a foot is off its neutral foothold.
+"""Starts and stops the gait clock: it runs while the robot moves or a foot is not at its neutral foothold.
 
 A standing robot does not step while a foot is guided, after a halt, or in a body pose in which it cannot stride.
 Contact points are in base_footprint [m].
@@ -18,18 +18,18 @@ from hexapod_control.core.walking.gait_change.gait_change_scheduler import first
 from hexapod_control.core.walking.speed_control import SpeedControl
 from hexapod_control.core.workspace.stance_regions import StanceRegions, StanceRegionTable
 
-NEUTRAL_TOLERANCE = 0.005  # [m] from the neutral foothold, beyond which a foot of a standing robot steps
-STOP_TOLERANCE = 2 * NEUTRAL_TOLERANCE / 5  # [m] from the neutral footholds, within which the clock stops
+NEUTRAL_TOLERANCE = 0.005  # [m] distance from its neutral foothold above which a foot of a standing robot steps
+STOP_TOLERANCE = 2 * NEUTRAL_TOLERANCE / 5  # [m] distance of all feet from their footholds at which the clock stops
 
 
 def is_stepping(
     goal: Twist, motion: FootMotion, body: BodyControl, speed: SpeedControl, stances: StanceRegionTable
 ) -> bool:
-    """Returns True while feet step or are about to; `goal` is the twist to be executed."""
+    """Returns True while the feet step, or will step next; `goal` is the twist to be executed."""
     moving = not (goal.is_zero and speed.twist.is_zero)
     if moving or motion.running:
         return True
-    if not (body.walkable and _may_step(motion, speed)):
+    if not (body.walkable and _can_step(motion, speed)):
         return False
     return motion.distance_from_neutral(stances.at(body.height)) > NEUTRAL_TOLERANCE
 
@@ -52,7 +52,7 @@ def start_or_stop(
         if still and motion.all_planted and motion.distance_from_neutral(stance) <= STOP_TOLERANCE:
             motion.running = False
     elif (
-        _may_step(motion, speed)
+        _can_step(motion, speed)
         and (not still or motion.distance_from_neutral(stance) > NEUTRAL_TOLERANCE)
         and body.can_start_walking(motion.feet)
     ):
@@ -61,6 +61,6 @@ def start_or_stop(
         motion.start(first_phase(motion.clock.gait, contacts, center))
 
 
-def _may_step(motion: FootMotion, speed: SpeedControl) -> bool:
+def _can_step(motion: FootMotion, speed: SpeedControl) -> bool:
     """True while all feet stand, none is guided, and the walk is not halted."""
     return motion.all_standing and not speed.halted

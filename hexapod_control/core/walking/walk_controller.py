@@ -3,7 +3,7 @@
 One tick, in the order of `advance`:
 1. `SpeedControl` limits the command to what gait, height, legs and servos allow;
 2. `BodyControl` moves the body, `GaitChangeScheduler` plans a change of gait, the gait clock starts or stops;
-3. the executed twist ramps towards the limit, slowed down while a lift-off waits, and by the region guard;
+3. the executed twist ramps towards the limit; waiting lift-offs and the region guard slow it down;
 4. `FootMotion` moves the feet by that twist, guided feet follow their paths, planted feet follow the terrain;
 5. contacts and body pose give the joint angles of the whole robot.
 Twists and contact points are in base_footprint.
@@ -42,12 +42,12 @@ from hexapod_control.core.workspace.speed_limiter import SpeedConditions
 from hexapod_control.core.workspace.stance_regions import reaches
 from hexapod_control.core.workspace.strides.stride_regions import Strides
 
-RAISED_LIFTS = (1.5, 1.25)  # factors on the lift height of a leg that was caught; the first one in reach is used
+RAISED_LIFTS = (1.5, 1.25)  # factors on the lift height of a lagging leg; the first one in reach is used
 WAITING_SHARE = 0.3  # share of the speed while a lift-off waits
 
 
 class WalkController:
-    """Controls a robot on its feet, from the end of standing up to sitting down; `advance` computes one tick."""
+    """Controls a robot on its feet, after standing up and before lying down; `advance` computes one tick."""
 
     __slots__ = ("_body", "_capabilities", "_gaits", "_motion", "_recovery", "_speed", "_strides", "state")
 
@@ -69,7 +69,7 @@ class WalkController:
     # --- requests ------------------------------------------------------------------------------------
 
     def drive(self, command: Twist) -> None:
-        """Follows a twist from now on; zero brings the feet back to neutral."""
+        """Follows a twist from now on; zero returns the feet to their neutral footholds."""
         if self._motion.guiding and not command.is_zero:
             self.release()
         self._speed.drive(command)
@@ -77,7 +77,8 @@ class WalkController:
     def halt(self, *, deadlock: tuple[int, int] | None = None) -> None:
         """Brings the body to rest, lowers the feet in the air, and leaves all feet where they are.
 
-        `deadlock` are two legs that block each other: no foot can be lowered, so these return to their footholds.
+        `deadlock` are the rows of two legs that block each other: then the feet in the air cannot be lowered, and are
+        guided to their neutral footholds.
         """
         motion = self._motion
         self.release()
@@ -90,7 +91,7 @@ class WalkController:
             guided_legs.separate(self._capabilities.robot, motion.feet, deadlock, self.state.stance, placement)
 
     def stay(self, lifted: Mapping[int, float] = MappingProxyType({})) -> None:
-        """Leaves all feet where they are until the next command; `lifted` are the heights [m] of feet in the air."""
+        """Leaves all feet where they are until the next command; `lifted` are heights [m] of lifted feet, by leg."""
         self._speed.stay()
         guided_legs.hold_lifted_feet(self._motion.feet, lifted)
 
@@ -102,7 +103,7 @@ class WalkController:
         self._motion.lift_height = settings.lift * walk.lift_height + walk.preload
 
     def select_gait(self, selection: GaitSelection) -> None:
-        """Changes to another gait without a stop, as soon as the speed suits both."""
+        """Changes to another gait without a stop, as soon as both gaits allow the speed."""
         self._gaits.select(selection, self._motion)
 
     def request_pose(self, pose: BodyPose, duration: float = 0.0) -> None:
@@ -135,11 +136,11 @@ class WalkController:
         return guided_legs.guide_leg(self._capabilities.robot, motion.feet, self._body, leg, goal, joints)
 
     def release(self) -> None:
-        """Brings guided feet back to their neutral footholds."""
+        """Returns guided feet to their neutral footholds."""
         guided_legs.return_to_footholds(self._motion.feet, self.state.stance)
 
     def settle(self, pose: BodyPose) -> None:
-        """Brings guided feet to the ground, and after them the body to a pose."""
+        """Returns guided feet to their neutral footholds, and then moves the body to a pose."""
         self.release()
         if self._motion.guiding:
             self._body.request_later(pose)
@@ -153,20 +154,20 @@ class WalkController:
         self._motion.sense(contacts, self._capabilities.robot.walk.height)
         self._body.sense(tilt)
 
-    def slow_down(self, share: float, caught: int | None = None) -> None:
-        """Limits the speed to a share (0 to 1) from now on; `caught` is the row of a leg that has to lift higher."""
+    def slow_down(self, share: float, lagging_leg: int | None = None) -> None:
+        """Limits the speed to a share (0 to 1) from now on; a lagging leg (row) has to lift higher."""
         self._recovery.external_speed_share = share
         motion, body = self._motion, self._body
         motion.raised = None
-        if caught is not None:
-            home, robot = self.state.stance.footholds[caught], self._capabilities.robot
-            lift = _raised_lift(robot, body, caught, motion.feet[caught], home, motion.lift_height)
-            motion.raised = caught, lift
+        if lagging_leg is not None:
+            foothold, robot = self.state.stance.footholds[lagging_leg], self._capabilities.robot
+            lift = _raised_lift(robot, body, lagging_leg, motion.feet[lagging_leg], foothold, motion.lift_height)
+            motion.raised = lagging_leg, lift
 
     def recover_margin(self, dt: float, margin: float, inward: Point) -> None:
-        """Responds to the static margin [m] of the last tick if it is too small, see `margin_recovery`.
+        """Takes measures if the static margin [m] of the last tick is too small, see `margin_recovery`.
 
-        `inward` is the unit vector into the support polygon, perpendicular to its nearest edge.
+        `inward` is the inward normal of the edge of the support polygon nearest to the centre of mass.
         """
         recovery = self._recovery
         if recovery.update(dt, margin, inward):
@@ -192,6 +193,7 @@ class WalkController:
 
     @property
     def _conditions(self) -> SpeedConditions:
+        """The conditions in the active gait."""
         return SpeedConditions(self._motion.clock.gait, self._body.height, self._body.region_share)
 
     @property
@@ -238,7 +240,7 @@ class WalkController:
         return self._whole_body_pose(previous)
 
     def retreat(self, dt: float, previous: Sequence[LegJoints]) -> WholeBodyPose:
-        """Moves the body towards neutral while feet and clock stand still, to recover when a foot is out of reach."""
+        """Moves the body towards its neutral pose for `dt` [s], to bring feet into reach; feet and clock stand."""
         self._speed.stop()
         self._body.retreat(dt)
         if self._motion.terrain is not None:
@@ -266,6 +268,7 @@ class WalkController:
             speed.note_lost_time(dt, roughness)
 
     def _whole_body_pose(self, previous: Sequence[LegJoints]) -> WholeBodyPose:
+        """The pose of the robot for the present body pose and feet."""
         feet = self._motion.feet
         return whole_body_pose(
             self._capabilities.robot,
@@ -277,9 +280,9 @@ class WalkController:
         )
 
 
-def _raised_lift(robot: Robot, body: BodyControl, leg: int, foot: Foot, home: Point, lift: float) -> float:
-    """Returns the greatest lift [m] in reach over the stride of a leg about its foothold, at least the present one."""
-    points = (foot.x, foot.y), home, (2.0 * home[0] - foot.x, 2.0 * home[1] - foot.y)
+def _raised_lift(robot: Robot, body: BodyControl, leg: int, foot: Foot, foothold: Point, lift: float) -> float:
+    """Returns the greatest of the raised lifts [m] in reach over the stride of a leg, or else the present lift."""
+    points = (foot.x, foot.y), foothold, (2.0 * foothold[0] - foot.x, 2.0 * foothold[1] - foot.y)
     for height in (factor * lift for factor in RAISED_LIFTS):
         if all(reaches(robot.legs[leg], robot, point, height, body.placement) for point in points):
             return height

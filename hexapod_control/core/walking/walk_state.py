@@ -1,4 +1,4 @@
-"""Read-only view of a walk: feet, body and gait clock. Frames and units are those of the parts."""
+"""Read-only view of a walk: feet, body and gait clock."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class WalkState:
 
     @property
     def selection(self) -> GaitSelection:
-        """The selected gait, or the gaits between which the speed decides."""
+        """The selected gait, or the gaits from which one is chosen by speed."""
         return self._gaits.selection
 
     @property
@@ -64,7 +64,7 @@ class WalkState:
 
     @property
     def swing_time(self) -> float:
-        """Time [s] from lift-off to touch-down."""
+        """Present time [s] from lift-off to touch-down."""
         return self._speed.swing_time
 
     @property
@@ -74,7 +74,7 @@ class WalkState:
 
     @property
     def twist(self) -> Twist:
-        """The executed twist."""
+        """The executed twist, in base_footprint."""
         return self._speed.twist
 
     @property
@@ -89,7 +89,7 @@ class WalkState:
 
     @property
     def placement(self) -> Placement:
-        """Where the body is over the ground: its pose, with sway and tilt."""
+        """Placement of the body over the ground: its pose, with sway and tilt."""
         return self._body.placement
 
     @property
@@ -129,7 +129,7 @@ class WalkState:
 
     @property
     def guiding(self) -> bool:
-        """True while a foot is guided or about to be."""
+        """True while a foot is guided, or waits to be."""
         return self._motion.guiding
 
     def guided_foot_arrived(self, leg: int) -> bool:

@@ -1,4 +1,4 @@
-"""What a robot can do, computed once from its description."""
+"""The capabilities of a robot, computed once from its description: gaits, stance regions, strides and speeds."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from hexapod_control.core.workspace.stride_stability import stride_margin
 from hexapod_control.core.workspace.strides.stride_search import stride_centres
 from hexapod_control.core.workspace.strides.stride_table import StrideTable
 
-MIN_GAIN_M = 0.001  # static margin by which a slower gait must be more stable to be offered
-BEYOND_ANY_SPEED = 100.0  # factor on a direction, so that it is faster than any robot
+MIN_GAIN_M = 0.001  # by which the static margin of a slower gait must be greater, for AUTO to use it
+BEYOND_ANY_SPEED = 100.0  # factor on a unit twist that makes it faster than any robot
 FORWARD = Twist(1.0, 0.0, 0.0)
 
 
@@ -39,15 +39,15 @@ class CapabilitiesStore(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What a robot can do, computed once from its description: tables only."""
+    """Gaits, stance regions, strides and speeds of a robot, as tables."""
 
     robot: Robot
     gaits: Mapping[str, Gait]
     stances: StanceRegionTable
     strides: StrideTable
     envelope: SpeedEnvelope
-    margins: tuple[float, ...]  # [m] static, by the set of legs in swing: see `margins_by_legs_in_swing`
-    drift: Mapping[str, Twist] = field(default_factory=dict)  # [m, m, rad] of the body per cycle, by gait; compensated
+    margins: tuple[float, ...]  # [m] static margin by set of legs in swing, see `margins_by_legs_in_swing`
+    drift: Mapping[str, Twist] = field(default_factory=dict)  # [m, m, rad] per cycle, by gait, see `load_drift`
 
     _store: ClassVar[CapabilitiesStore | None] = None
 
@@ -97,20 +97,20 @@ class Capabilities:
         return (*self.gaits, AUTO)
 
     def selection(self, name: str = "") -> GaitSelection:
-        """The gait with a name (default: the robot's), or for AUTO all worthwhile gaits. Raises KeyError."""
+        """The gait with a name, by default that of the robot file; for AUTO, several gaits. Raises KeyError."""
         name = name or self.robot.walk.gait
         return GaitSelection(AUTO, self._by_speed()) if name == AUTO else GaitSelection.of(self.gaits[name])
 
     def _by_speed(self) -> tuple[Gait, ...]:
-        """The gaits, slowest first, without those that are no more stable in full strides than a faster one."""
+        """The gaits for AUTO, slowest first: those with a greater margin in full strides than all faster ones."""
         stance, center = self.neutral_stance, neutral_center(self.robot)
         margins = {name: stride_margin((gait,), stance, center, 1.0) for name, gait in self.gaits.items()}
         speeds = {name: self.fastest(FORWARD, [name]).vx for name in self.gaits}
-        found: list[str] = []
-        for name in sorted(self.gaits, key=lambda each: (round(speeds[each], 6), margins[each]), reverse=True):
-            if not found or margins[name] > margins[found[-1]] + MIN_GAIN_M:
-                found.append(name)
-        return tuple(self.gaits[name] for name in reversed(found))
+        names: list[str] = []  # fastest first
+        for name in sorted(self.gaits, key=lambda gait: (round(speeds[gait], 6), margins[gait]), reverse=True):
+            if not names or margins[name] > margins[names[-1]] + MIN_GAIN_M:
+                names.append(name)
+        return tuple(self.gaits[name] for name in reversed(names))
 
     def fastest(self, direction: Twist, gaits: Iterable[str]) -> Twist:
         """The highest speed in the direction of a twist that all these gaits allow, at the nominal height."""
@@ -119,7 +119,7 @@ class Capabilities:
         return min((self.envelope.limit(gait, height, self.region_share(gait), far).twist for gait in rows), key=_size)
 
     def region_share(self, gait: Gait) -> float:
-        """The region share (REGION_SHARES) that the sway of a gait leaves for strides."""
+        """The share of the regions that the sway of a gait leaves for strides, one of REGION_SHARES."""
         if gait.sway == (0.0, 0.0):
             return REGION_SHARES[0]
         x, y = gait.sway

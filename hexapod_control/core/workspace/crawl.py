@@ -1,4 +1,4 @@
-"""The crawl, the gait of four legs: the body sways over the legs of one side before those of the other lift off.
+"""The crawl, the gait of four legs: the body sways to one side before the legs of the other side lift off.
 
 With one of four legs in swing and the body centred, the centre of mass is on the edge of the support polygon or
 outside. The crawl lifts the left legs one after another, rear leg first, while the body is on the right, and then the
@@ -17,13 +17,13 @@ from hexapod_control.core.robot import Point, Robot
 from hexapod_control.core.statics.static_stability import center_of_mass_in_footprint, static_margin
 from hexapod_control.core.workspace.stance_regions import REGION_SHARES, StanceRegions, nominal_stance, strides_fit
 
-AMPLE_MARGIN = 0.025  # [m] static margin at which no larger sway is tried ...
-AMPLE_SHARE = 0.1  # ... or this share of the track width, for small robots
+SUFFICIENT_MARGIN = 0.025  # [m] static margin from which no larger sway is tried ...
+SUFFICIENT_SHARE = 0.1  # ... or this share of the track width, for small robots
 SWAY_STEP, SWAY_STEPS = 0.005, 16  # [m] between the sways that are tried, and their number
 
 
 def crawl(robot: Robot) -> Gait | None:
-    """The crawl of a robot with four legs; None if no sway within reach supports it."""
+    """The crawl of a robot with four legs, with the smallest sufficient sway; None if it is not stable."""
     (left_front, left_rear), (right_front, right_rear) = leg_sides(robot.legs)
     parts = {left_rear: 0, left_front: 1, right_rear: 4, right_front: 5}
     lift_off = tuple(parts[leg] / CRAWL_PARTS for leg in range(4))
@@ -36,7 +36,7 @@ def crawl(robot: Robot) -> Gait | None:
         margin = _margin(robot, gait, stance)
         if margin > best_margin:
             best, best_margin = gait, margin
-        if margin >= min(AMPLE_MARGIN, AMPLE_SHARE * track_width) or margin == -math.inf:
+        if margin >= min(SUFFICIENT_MARGIN, SUFFICIENT_SHARE * track_width) or margin == -math.inf:
             break
     return best
 
@@ -48,7 +48,7 @@ def _middle(robot: Robot, legs: tuple[int, int]) -> Point:
 
 
 def _margin(robot: Robot, gait: Gait, stance: StanceRegions) -> float:
-    """The least static margin [m] over a cycle at the neutral footholds; -inf if they are out of reach."""
+    """Smallest static margin [m] over a cycle at the neutral footholds; -inf if they are out of reach."""
     margins = []
     for phase in gait.lift_off:
         center = shifted_center(robot, gait.shift(phase))
@@ -61,7 +61,7 @@ def _margin(robot: Robot, gait: Gait, stance: StanceRegions) -> float:
 
 
 def shifted_center(robot: Robot, shift: Point) -> Point | None:
-    """Centre of mass (x, y) [m] over the neutral footholds, body shifted [m]; None if they are out of reach."""
+    """Centre of mass (x, y) [m] with a shifted body [m] over the neutral footholds; None if they are out of reach."""
     pose = BodyPose(*shift)
     joints = joints_in_pose(robot, robot.footholds, pose)
     return None if joints is None else center_of_mass_in_footprint(robot, joints, pose)

@@ -2,7 +2,7 @@
 
 The smaller the duty factor, the faster the gait. The cycle is divided into equal parts; every leg is in swing for the
 same number of them, and lifts off at the start of one. For each share of the cycle in swing, from one half down, the
-search takes the lift-offs with the greatest static margin.
+lift-offs with the greatest static margin are found; the first ones that keep a margin on full strides are used.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from hexapod_control.core.statics.static_stability import static_margin
 from hexapod_control.core.workspace.stance_regions import nominal_stance
 from hexapod_control.core.workspace.stride_stability import MIN_STRIDE_MARGIN, stride_margin
 
-MOST_TRIED = 4096  # combinations of lift-offs per share of the cycle; if there are more, only waves around the body
-MARGIN_DIGITS = 6  # of margins [m]: equal margins must not differ by rounding, which depends on the order of the legs
+MAX_COMBINATIONS = 4096  # of lift-offs per share of the cycle; if there are more, only waves around the body are tried
+MARGIN_DIGITS = 6  # rounding of margins [m]: equal ones must not differ by rounding errors
 
 Parts = tuple[int, ...]
 """Part of the cycle at which each leg lifts off."""
 
 
-def fastest_gait(robot: Robot, center: Point, least_duty: float) -> Gait | None:
-    """The gait with the smallest duty factor that keeps a margin on full strides; None unless it is below `least_duty`.
+def fastest_gait(robot: Robot, center: Point, max_duty: float) -> Gait | None:
+    """The gait with the smallest duty factor that keeps a margin on full strides; None if that is not below `max_duty`.
 
     `center` is the centre of mass (x, y) [m].
     """
@@ -37,7 +37,7 @@ def fastest_gait(robot: Robot, center: Point, least_duty: float) -> Gait | None:
     feet = [stance.footholds[leg] for leg in legs]
     for share in _shares(len(legs)):
         duty_factor = float(1 - share)
-        if duty_factor >= least_duty:
+        if duty_factor >= max_duty:
             return None
         parts = _best(feet, center, share)
         if parts is None:
@@ -52,8 +52,8 @@ def fastest_gait(robot: Robot, center: Point, least_duty: float) -> Gait | None:
 
 
 def _shares(count: int) -> list[Fraction]:
-    """Shares of the cycle in swing, the greatest first, for a cycle of at most as many parts as there are legs."""
-    shares = {Fraction(air, parts) for parts in range(2, count + 1) for air in range(1, parts // 2 + 1)}
+    """Shares of the cycle in swing, greatest first; the cycle has at most as many parts as there are legs."""
+    shares = {Fraction(swing, parts) for parts in range(2, count + 1) for swing in range(1, parts // 2 + 1)}
     return sorted(shares, reverse=True)
 
 
@@ -64,11 +64,11 @@ def _best(feet: Sequence[Point], center: Point, share: Fraction) -> Parts | None
     def margin(lifted: frozenset[int]) -> float:
         return round(static_margin([p for k, p in enumerate(feet) if k not in lifted], center), MARGIN_DIGITS)
 
-    air, count = share.numerator, share.denominator
+    swing, count = share.numerator, share.denominator
 
     def least_margin(parts: Parts) -> float:
         return min(
-            margin(frozenset(k for k, part in enumerate(parts) if (now - part) % count < air)) for now in range(count)
+            margin(frozenset(k for k, part in enumerate(parts) if (now - part) % count < swing)) for now in range(count)
         )
 
     best = max(_candidates(len(feet), count), key=least_margin)
@@ -76,8 +76,8 @@ def _best(feet: Sequence[Point], center: Point, share: Fraction) -> Parts | None
 
 
 def _candidates(legs: int, count: int) -> Iterator[Parts]:
-    """All lift-offs in a cycle of `count` parts; if too many, those in which legs of a side follow at equal times."""
-    if count ** (legs - 1) <= MOST_TRIED:
+    """All lift-offs in a cycle of `count` parts; if too many, those with equal times between the legs of a side."""
+    if count ** (legs - 1) <= MAX_COMBINATIONS:
         yield from ((0, *rest) for rest in product(range(count), repeat=legs - 1))
         return
     half = (legs + 1) // 2

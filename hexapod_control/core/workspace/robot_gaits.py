@@ -17,11 +17,11 @@ from hexapod_control.core.workspace.crawl import crawl, shifted_center
 from hexapod_control.core.workspace.gait_search import fastest_gait
 
 MIN_MARGIN = 1e-6  # [m] static margin; a smaller one may be a rounding error
-CRAWL_LEGS = 4  # with one of so many legs in swing, a robot tips unless its body sways
+CRAWL_LEGS = 4  # with one of four legs in swing, a robot tips unless its body sways
 
 
 class Support(NamedTuple):
-    """Support of the robot by the legs in stance."""
+    """The static margin with some legs in swing."""
 
     margin: float  # [m] static
     lifted: tuple[int, ...]  # rows of the legs in swing
@@ -35,9 +35,9 @@ class Support(NamedTuple):
 @lru_cache(maxsize=8)
 def gaits(robot: Robot) -> Mapping[str, Gait]:
     """The gaits of a robot by name. Raises ValueError if it has none."""
-    every = known_gaits(robot)
-    supports = {name: least_support(robot, gait) for name, gait in every.items()}
-    usable = {name: gait for name, gait in every.items() if supports[name].stable}
+    known = known_gaits(robot)
+    supports = {name: least_support(robot, gait) for name, gait in known.items()}
+    usable = {name: gait for name, gait in known.items() if supports[name].stable}
     if not usable:
         margin, lifted = max(supports.values())
         legs = " and ".join(robot.legs[leg].name for leg in lifted)
@@ -52,14 +52,14 @@ def gait_names(robot: Robot) -> tuple[str, ...]:
 
 
 def known_gaits(robot: Robot) -> dict[str, Gait]:
-    """All gaits by name, from the geometry and from the robot file, stable or not, except the fastest."""
+    """The derived gaits, the crawl and those of the robot file, by name; not all of them need to be stable."""
     crawling = crawl(robot) if len(robot.legs) == CRAWL_LEGS else None
     crawls = {} if crawling is None else {crawling.name: crawling}
     return {**derived_gaits(robot), **crawls, **own_gaits(robot)}
 
 
 def least_support(robot: Robot, gait: Gait) -> Support:
-    """The least support over a cycle with the feet at their neutral footholds."""
+    """The support with the smallest static margin over a cycle, with the feet at their neutral footholds."""
     return min(
         _support(robot, gait.legs_in_swing(phase), neutral_center(robot, gait.shift(phase))) for phase in gait.lift_off
     )
@@ -67,7 +67,7 @@ def least_support(robot: Robot, gait: Gait) -> Support:
 
 @lru_cache(maxsize=32)
 def neutral_center(robot: Robot, shift: Point = (0.0, 0.0)) -> Point:
-    """Centre of mass (x, y) [m] over the neutral footholds, body shifted [m]. Raises ValueError out of reach."""
+    """As `shifted_center`; raises ValueError if the neutral footholds are out of reach."""
     center = shifted_center(robot, shift)
     if center is None:
         raise ValueError("the neutral stance is out of reach")

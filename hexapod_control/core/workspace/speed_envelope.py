@@ -1,13 +1,15 @@
 """Speed envelope: the twists and swing times that legs and servos allow.
 
-Two limits apply to every leg: in a swing no joint may exceed a share of its no-load speed, and half a stride must stay
-inside the stride region. Both limit the speed over the ground of the point of the body above the neutral foothold, and
-depend on its heading, the bend of its path, the swing time, the duty factor and the body height. Polar tables per leg
-hold the limit, for strides about the neutral foothold and about the moved centre, with the full and the least lift;
-half a turn is enough, as a backward stride is a forward stride reversed. Joint speed is not monotone in the swing time
-(a longer swing lifts slower but strides farther), so the swing time is searched: the one nearest to the wanted one at
-which the whole twist is possible. If there is none, the stride centres move as far as needed, and then the swings
-become lower. If that is not enough, the twist is scaled down at the best swing time, which keeps its curvature.
+Two conditions hold for every leg: in a swing no joint exceeds a share of its no-load speed, and half a stride stays
+inside the stride region. Both limit the speed of the foothold relative to the body, which is tabulated by leg, height,
+duty factor, swing time, bend and heading of the path (half a turn: a backward stride is a forward stride reversed), for
+strides about the neutral foothold and about the moved centre, with the full and the lowest lift. The limit ratio of a
+twist is the largest ratio, over all legs, of this speed to the highest one allowed: up to 1 the twist is possible.
+
+Joint speed is not monotone in the swing time (a longer swing lifts more slowly but strides farther). So the swing times
+are tried, nearest to the requested one first, until the twist is possible. If it is at none, the stride centres move as
+far as needed, and then the swings become lower. Finally the twist is scaled down at the best swing time, which keeps
+its curvature.
 See docs/architecture/walking-mathematics.md, "Speed envelope".
 """
 
@@ -51,21 +53,21 @@ from hexapod_control.core.workspace.swing_limits import (
 )
 
 FULL_GAIN = 0.05  # relative gain in speed from which strides adapt as far as needed
-EASY_LOAD = 0.95  # share of the possible load: strides adapt to the speed only above it
-INTERPOLATED_LOAD = 1.02 * EASY_LOAD  # the same with moved centres, whose loads are not quite linear in between
-LOAD_ROUNDING = 1e-9  # of a load: closer to 1, a twist is just possible
+TARGET_RATIO = 0.95  # limit ratio above which strides adapt to the speed, and to which they adapt
+INTERPOLATED_RATIO = 1.02 * TARGET_RATIO  # likewise with moved centres: between the tables, ratios are not quite linear
+RATIO_ROUNDING = 1e-9  # above 1, by which a limit ratio still counts as possible
 MIN_SPEED = 1e-6  # [m/s] in the tables
 STRIDE_LENGTHS = np.sqrt(np.linspace(0.0, 1.0, 6))  # as shares of the longest
 MIN_DISTANCE = 1e-6  # [m] of a foot from base_footprint
 EXCESSIVE = 100.0  # [m/s, rad/s] a speed that no robot reaches
 BEND_STEP = BENDS[1] - BENDS[0]
 TURNING_HEADING = HEADINGS  # index in the tables of turning on the spot, after the headings
-NEAR_TURNING = 0.1  # body speed over foot speed below which the tables blend into turning on the spot
+NEAR_TURNING = 0.1  # body speed over foot speed, below which the tables are blended with that of turning on the spot
 
 
 @dataclass(frozen=True, slots=True)
 class SpeedLimit:
-    """A possible twist, and how the robot walks at it."""
+    """A possible twist, with the swing time and the strides for it."""
 
     twist: Twist
     swing_time: float  # [s]
@@ -75,12 +77,12 @@ class SpeedLimit:
 def _inverse_speeds(
     leg: Leg, robot: Robot, height: float, strides: StridesByMotion, stance: float, lift: float
 ) -> Array:
-    """The least time per path [s/m] of a foot with every joint under its limit, by (bend, swing time, heading).
+    """The inverse of the highest foot speed [s/m] with every joint within its limit, by (bend, swing time, heading).
 
     `stance` is in swing times, `lift` in [m]. The last heading is that of turning on the spot, in the last bend.
     """
     swings = np.array(SWING_TIME_SCALES) * robot.walk.swing_time
-    # The body's motion past a foot of unit speed: straight, or about a centre of rotation as far as the body's.
+    # The motion of the body for a foot with unit speed: straight, or on an arc of the given bend.
     centres = np.append(strides.centres, strides.centres[:, -1:], axis=1)
     radii = np.append(strides.radii, strides.radii[:, -1:], axis=1)
     distance = np.maximum(np.abs(centres), MIN_DISTANCE)
@@ -93,8 +95,8 @@ def _inverse_speeds(
     contacts = path.real, path.imag, lift * travel_and_lift(PROGRESS)[1]
     times = shortest_swing(leg, joints_at_contacts(leg, robot.foot_radius, height, contacts).joints)
     speeds = (max_travels(travels, times, swings) / swings[:, None, None]).swapaxes(0, 1)
-    found: Array = 1.0 / np.maximum(speeds, MIN_SPEED)
-    return found
+    inverse: Array = 1.0 / np.maximum(speeds, MIN_SPEED)
+    return inverse
 
 
 class _MovingFoot(NamedTuple):
@@ -102,45 +104,45 @@ class _MovingFoot(NamedTuple):
 
     row: int  # of the leg
     speed: float  # [m/s] over the ground
-    places: tuple[tuple[int, int, float], ...]  # (bend, heading, weight) of the table values to interpolate between
-    stretch: float  # [1/s] its speed relative to the radius of its region
+    weights: tuple[tuple[int, int, float], ...]  # (bend, heading, weight) of the table values to interpolate
+    relative_speed: float  # [1/s] its speed over the radius of its region
 
 
 @dataclass(frozen=True, slots=True)
 class _Demand:
-    """A twist and the conditions under which it has to be possible."""
+    """A twist, and the conditions under which it is to be possible."""
 
     gaits: tuple[Gait, ...]  # one of each stance time
     height: float  # [m]
     radii_share: float
     twist: Twist
-    feet: dict[float, list[_MovingFoot]] = field(default_factory=dict)  # by share of the displacement, once computed
+    feet: dict[float, list[_MovingFoot]] = field(default_factory=dict)  # cache, by share of the displacement
 
 
-def _places(angle: float, bend: float, turning: float) -> tuple[tuple[int, int, float], ...]:
-    """Bend, heading and weight of the values in a table next to a motion in a direction [rad].
+def _weights(angle: float, bend: float, turning: float) -> tuple[tuple[int, int, float], ...]:
+    """Bend and heading (indices) and weight of the table values for a foot that moves in a direction [rad].
 
-    `turning` (0 to 1) is how nearly the body turns on the spot.
+    `turning` (0 to 1) is the weight of the values for turning on the spot.
     """
-    places = [(len(BENDS) - 1, TURNING_HEADING, turning)] if turning > 0.0 else []
+    weights = [(len(BENDS) - 1, TURNING_HEADING, turning)] if turning > 0.0 else []
     heading_at, bend_at = angle * HEADINGS / math.pi, (bend + 1.0) / BEND_STEP
     a, k = math.floor(heading_at), min(int(bend_at), len(BENDS) - 2)
     for heading, heading_weight in ((a, 1.0 - (heading_at - a)), (a + 1, heading_at - a)):
         for row, bend_weight in ((k, 1.0 - (bend_at - k)), (k + 1, bend_at - k)):
-            # In the opposite heading, a path is the reverse of one that bends to the other side.
+            # A path in the opposite heading is the reverse of one that bends to the other side.
             mirrored = heading // HEADINGS % 2 == 1
             weight = (1.0 - turning) * heading_weight * bend_weight
-            places.append((len(BENDS) - 1 - row if mirrored else row, heading % HEADINGS, weight))
-    return tuple(places)
+            weights.append((len(BENDS) - 1 - row if mirrored else row, heading % HEADINGS, weight))
+    return tuple(weights)
 
 
 class SpeedEnvelope:
-    """Tables of the highest speeds in every gait at every height, and the limiter that reads them."""
+    """Tables of the highest foot speeds in every gait at every height; limits a twist to what they allow."""
 
     def __init__(
         self, robot: Robot, stances: StanceRegionTable, strides: StrideTable, gaits: Mapping[str, Gait]
     ) -> None:
-        """Tabulates the speeds of all gaits over a few heights: a third of the time to load a robot."""
+        """Tabulates the speeds of all gaits at a few heights, which takes a third of the time to load a robot."""
         self._stances, self._strides = stances, strides
         rows = stances.rows
         self._heights = sorted({0, len(rows) - 1, *(i for i, r in enumerate(rows) if r.height == robot.walk.height)})
@@ -155,7 +157,7 @@ class SpeedEnvelope:
     def _table(self, robot: Robot, row: int, stance_time: float) -> list[list[list[list[array[float]]]]]:
         """Inverse speeds [s/m] by leg, bend, swing time and heading, for a stance time [swing times].
 
-        For all CORNERS with the stance time of the gait that adapts its strides, else only for usual strides.
+        For all CORNERS with the stance time of the gait that adapts its strides, else only for unadapted strides.
         """
         height, lift = self._stances.rows[row].height, robot.walk.lift_height
         return [
@@ -170,13 +172,13 @@ class SpeedEnvelope:
         ]
 
     def with_stride_shares(self, shares: Mapping[str, float]) -> SpeedEnvelope:
-        """The same tables for strides that use only a share of the regions, by name of the gait."""
+        """The envelope for strides that use only a share of the regions, by name of the gait, without adapting."""
         shorter = copy(self)
         shorter.stride_shares, shorter.adapts_strides = shares, False
         return shorter
 
     def _between(self, height: float) -> tuple[int, int, float]:
-        """(table below, table above, weight of the latter) for a height [m], clamped to the tables."""
+        """Returns (table below, table above, weight of the latter) for a height [m], clamped to the tables."""
         rows = self._stances.rows
         heights = [rows[h].height for h in self._heights]
         for k in range(len(heights) - 1):
@@ -185,7 +187,7 @@ class SpeedEnvelope:
         return len(heights) - 1, len(heights) - 1, 0.0
 
     def _moving_feet(self, demand: _Demand, moved: float) -> list[_MovingFoot]:
-        """The footholds that move at a twist, with a share `moved` of the displacement of their regions."""
+        """Motion of the planted feet at a twist, with a share `moved` (0 to 1) of the displacement of their regions."""
         if moved in demand.feet:
             return demand.feet[moved]
         stance, twist = self._stances.at(demand.height), demand.twist
@@ -198,13 +200,13 @@ class SpeedEnvelope:
             speed = math.hypot(vx, vy)
             if speed > 0.0:
                 bend, turning = bend_of_path(twist, x, y, speed), max(0.0, 1.0 - body_speed / (NEAR_TURNING * speed))
-                feet.append(_MovingFoot(row, speed, _places(math.atan2(vy, vx), bend, turning), speed / radius))
+                feet.append(_MovingFoot(row, speed, _weights(math.atan2(vy, vx), bend, turning), speed / radius))
         return feet
 
-    def _loads(
+    def _limit_ratios(
         self, demand: _Demand, gait: Gait, adaptation: StrideAdaptation, swings: Sequence[int]
     ) -> Iterator[float]:
-        """Load of a twist in a gait, for each swing time (index): 1 means that it is just possible."""
+        """Yields the limit ratio of a twist in a gait, for each of the swing times (indices)."""
         feet = self._moving_feet(demand, adaptation.moved)
         low, high, high_weight = self._between(demand.height)
         table = self._tables[gait.stance]
@@ -217,12 +219,12 @@ class SpeedEnvelope:
         half_stance = 0.5 * gait.stance / STRIDE_SHARE / (demand.radii_share * self.stride_shares.get(gait.name, 1.0))
         for swing in swings:
             worst = 0.0
-            for row, speed, places, stretch in feet:
-                slow = 0.0
+            for row, speed, weights, relative_speed in feet:
+                inverse_speed = 0.0
                 for weight, tables in weighted:
                     values = tables[row]
-                    slow += weight * sum([part * values[bend][swing][heading] for bend, heading, part in places])
-                worst = max(worst, speed * slow, stretch * half_stance * self._swing[swing])
+                    inverse_speed += weight * sum([w * values[bend][swing][heading] for bend, heading, w in weights])
+                worst = max(worst, speed * inverse_speed, relative_speed * half_stance * self._swing[swing])
             yield worst
 
     def limit(
@@ -234,56 +236,58 @@ class SpeedEnvelope:
         tempo: float = 1.0,
         next_gaits: Iterable[Gait] = (),
     ) -> SpeedLimit:
-        """The twist, scaled down to what is possible in a gait and in `next_gaits`, and its swing time.
+        """The twist, scaled down to what is possible in a gait and in `next_gaits`, with swing time and strides.
 
-        The swing time is the possible one nearest to `tempo`, a factor on the robot's. `height` is that of base_link
-        [m]; `region_share` is what the body pose leaves of the regions (REGION_SHARES). Only the fastest gait adapts
-        its strides.
+        The swing time is the possible one nearest to `tempo`, a factor on that of the robot file. `height` [m] is that
+        of base_link, `region_share` the share of the regions that the body pose leaves (REGION_SHARES). Only the
+        fastest gait adapts its strides.
         """
         gaits = tuple({gait.stance: gait for gait in (gait, *next_gaits)}.values())
         max_moved, radii_share = split_region_share(region_share)
         demand, adaptation = _Demand(gaits, height, radii_share, twist), UNADAPTED
-        swing, load = self._nearest_swing(demand, adaptation, tempo)
+        swing, ratio = self._nearest_swing(demand, adaptation, tempo)
         fastest = self._strides.gait.name
-        if self.adapts_strides and load > EASY_LOAD and all(each.name == fastest for each in (gait, *next_gaits)):
+        if self.adapts_strides and ratio > TARGET_RATIO and all(each.name == fastest for each in (gait, *next_gaits)):
             adaptation = self._adapted(demand, UNADAPTED, StrideAdaptation(max_moved))
             adaptation = self._adapted(demand, adaptation, adaptation._replace(lowered=1.0))
             if adaptation != UNADAPTED:
-                swing, load = self._nearest_swing(demand, adaptation, tempo)
-        limited = twist if load <= 1.0 + LOAD_ROUNDING else twist.scaled(1.0 / load)
+                swing, ratio = self._nearest_swing(demand, adaptation, tempo)
+        limited = twist if ratio <= 1.0 + RATIO_ROUNDING else twist.scaled(1.0 / ratio)
         return SpeedLimit(limited, self._swing[swing], adaptation)
 
     def _nearest_swing(self, demand: _Demand, adaptation: StrideAdaptation, tempo: float) -> tuple[int, float]:
-        """The swing time (index) nearest to a tempo at which a twist is possible, or that of the least load; its load.
+        """The swing time (index) nearest to a tempo at which a twist is possible, else the best one; its limit ratio.
 
-        With adapted strides it is at most EASY_LOAD: at the limit, all joints of a leg reach their speeds at once.
+        With adapted strides, possible means up to TARGET_RATIO: at the limit, all joints of a leg reach their maximum
+        speeds at the same time.
         """
-        # The region guard slows strides that only just fit: another swing time makes them shorter.
-        enough = 1.0 - LOAD_ROUNDING if adaptation == UNADAPTED else EASY_LOAD
+        # The region guard slows strides that only just fit their region; another swing time makes them shorter.
+        max_ratio = 1.0 - RATIO_ROUNDING if adaptation == UNADAPTED else TARGET_RATIO
         swings = nearest_swing_times(tempo)
-        loads = zip(*(self._loads(demand, gait, adaptation, swings) for gait in demand.gaits), strict=True)
-        best, best_load = swings[0], math.inf
-        for swing, load in zip(swings, map(max, loads), strict=False):
-            if load <= enough:
-                return swing, load
-            if load < best_load:
-                best, best_load = swing, load
-        return best, best_load
+        ratios = zip(*(self._limit_ratios(demand, gait, adaptation, swings) for gait in demand.gaits), strict=True)
+        best, best_ratio = swings[0], math.inf
+        for swing, ratio in zip(swings, map(max, ratios), strict=False):
+            if ratio <= max_ratio:
+                return swing, ratio
+            if ratio < best_ratio:
+                best, best_ratio = swing, ratio
+        return best, best_ratio
 
-    def _adapted(self, demand: _Demand, now: StrideAdaptation, most: StrideAdaptation) -> StrideAdaptation:
-        """Strides that adapt no farther than the twist needs: as far as `most` only if that gains enough speed.
+    def _adapted(self, demand: _Demand, now: StrideAdaptation, full: StrideAdaptation) -> StrideAdaptation:
+        """The adaptation between `now` and `full` that the twist needs; less if even `full` gains little speed.
 
-        Near the neutral footholds, legs are stiffer and the margin is greater; higher swings catch on less.
+        Less adaptation is better: near the neutral footholds the legs are stiffer and the static margin is greater, and
+        higher swings are less likely to catch on an obstacle.
         """
         swings = range(len(self._swing))
-        usual = list(self._loads(demand, self._strides.gait, now, swings))
-        if min(usual) <= (EASY_LOAD if now == UNADAPTED else INTERPOLATED_LOAD) or now == most:
+        before = list(self._limit_ratios(demand, self._strides.gait, now, swings))
+        if min(before) <= (TARGET_RATIO if now == UNADAPTED else INTERPOLATED_RATIO) or now == full:
             return now
-        adapted = list(self._loads(demand, self._strides.gait, most, swings))
-        gain = min(max((min(usual) / min(adapted) - 1.0) / FULL_GAIN, 0.0), 1.0)
-        # Between the two, loads are nearly linear.
-        enough = [(a - EASY_LOAD) / (a - b) for a, b in zip(usual, adapted, strict=True) if b <= EASY_LOAD < a]
-        return now.towards(most, gain * min(enough, default=1.0))
+        after = list(self._limit_ratios(demand, self._strides.gait, full, swings))
+        gain = min(max((min(before) / min(after) - 1.0) / FULL_GAIN, 0.0), 1.0)
+        # Between the two, ratios are nearly linear.
+        shares = [(a - TARGET_RATIO) / (a - b) for a, b in zip(before, after, strict=True) if b <= TARGET_RATIO < a]
+        return now.towards(full, gain * min(shares, default=1.0))
 
     def maxima(self, gait: Gait, height: float, region_share: float) -> Twist:
         """Highest speed along each axis alone [m/s, m/s, rad/s]; arguments as in `limit`."""

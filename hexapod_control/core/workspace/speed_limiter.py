@@ -14,29 +14,29 @@ from hexapod_control.core.workspace.twist_limits import TwistLimits, clamp_to_li
 
 
 class SpeedConditions(NamedTuple):
-    """What the speed of a walk depends on, besides the command."""
+    """The conditions on which the speed limits of a walk depend."""
 
     gait: Gait
     height: float  # [m] of base_link above the ground
-    region_share: float  # that the body leaves for walking, see REGION_SHARES
+    region_share: float  # that the body pose leaves for walking, see REGION_SHARES
 
 
 class _LimitLookup(NamedTuple):
-    """The limit of one command under one set of conditions and settings."""
+    """The last result of `SpeedLimiter.limit`, and its arguments."""
 
     key: tuple[Twist, SpeedConditions, tuple[Gait, ...], TwistLimits, float]
     limit: SpeedLimit
 
 
 class _MaximaLookup(NamedTuple):
-    """The highest speeds under one set of conditions."""
+    """The last maximum speeds, and the conditions for which they were computed."""
 
     conditions: SpeedConditions
     maxima: Twist
 
 
 class SpeedLimiter:
-    """Looks up the speed envelope of one robot, and anew only when something has changed."""
+    """Speed and acceleration limits of one robot; computed again only when an argument has changed."""
 
     __slots__ = ("_capabilities", "_last_limit", "_last_maxima")
 
@@ -49,7 +49,7 @@ class SpeedLimiter:
     def limit(
         self, command: Twist, conditions: SpeedConditions, next_gaits: Sequence[Gait], limits: TwistLimits, tempo: float
     ) -> SpeedLimit:
-        """Limits a command to what the present gait and `next_gaits` allow, see `SpeedEnvelope.limit`."""
+        """Limits a command to what settings, the present gait and `next_gaits` allow, see `SpeedEnvelope.limit`."""
         key = (command, conditions, tuple(next_gaits), limits, tempo)
         if self._last_limit is None or self._last_limit.key != key:
             limit = self._capabilities.envelope.limit(*conditions, clamp_to_limits(command, limits), tempo, next_gaits)
@@ -73,9 +73,9 @@ class SpeedLimiter:
     ) -> tuple[Twist, Twist]:
         """(acceleration, deceleration) per axis [m/s^2, m/s^2, rad/s^2]: from the settings, else from the robot.
 
-        Deceleration: from full speed to rest in one swing time [s]. Acceleration: from rest such that the leg that
-        lifts off last is then no farther from neutral than at the end of a full stride, half a stance at full speed.
-        `acceleration_scale` is a factor on it, for feet that already stand for full strides.
+        Deceleration: from full speed to rest in one swing time [s]. Acceleration: such that, started from rest, the
+        leg that lifts off last is no farther from its neutral foothold than after half a stance at full speed.
+        `acceleration_scale` is a factor on it, for feet that are already placed for full strides.
         """
         gait = conditions.gait
         last = max(gait.until_lift_off(leg, gait.start_phase) for leg in range(len(gait.lift_off)))

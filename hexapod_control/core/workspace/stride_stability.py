@@ -1,4 +1,4 @@
-"""Least static margin of full strides in a body pose, over the phases of the gaits and the directions of walking."""
+"""Smallest static margin of full strides in a body pose, over the phases of the gaits and the directions of walking."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from hexapod_control.core.statics.static_stability import static_margin
 from hexapod_control.core.workspace.stance_regions import DIRECTIONS, StanceRegions
 
 STRIDE_DIRECTIONS = DIRECTIONS[::2]
-MIN_STRIDE_MARGIN = 0.005  # [m] least static margin of full strides
-COLLINEAR = 1e-12  # [m^2] cross product up to which a foot counts as on an edge, in spite of rounding
+MIN_STRIDE_MARGIN = 0.005  # [m] static margin that full strides must have
+COLLINEAR = 1e-12  # [m^2] for rounding: cross product up to which a foot counts as on an edge
 TOUCH_DOWN_PHASE_STEP = 1e-6  # share of a cycle before a touch-down, at which the margin is evaluated
 
 
 def stride_margin(
     gaits: tuple[Gait, ...], stance: StanceRegions, center: Point, share: float, moved: tuple[StanceRegions, ...] = ()
 ) -> float:
-    """Least static margin [m] of full strides in any gait and direction, over a share (0 to 1) of the stance regions.
+    """Smallest static margin [m] of full strides in all gaits and directions, over a share (0 to 1) of the regions.
 
     `center` is the centre of mass (x, y) [m, base_footprint]. Evaluated just after each lift-off and just before each
     touch-down: between them the same feet are in stance and move on straight lines. `moved` are the stride regions
-    for each of STRIDE_DIRECTIONS, if they differ from the stance regions.
+    for each of STRIDE_DIRECTIONS, unless these are the stance regions.
     """
     normals_and_offsets = _edges(gaits, moved or (stance,), share)
     return float((normals_and_offsets[:, :2] @ center - normals_and_offsets[:, 2]).min())
@@ -57,7 +57,7 @@ def _critical_phases(gait: Gait) -> list[float]:
 def _edges(gaits: tuple[Gait, ...], stances: tuple[StanceRegions, ...], share: float) -> Array:
     """Edges (n, 3) of all support polygons, see `support_edges`; they do not depend on the body pose.
 
-    All polygons are computed at once: an edge leads from one foot to another with no foot on its right.
+    All polygons are computed at once: a line from one foot to another is an edge if no foot is on its right.
     """
     phases = [(gait, phase) for gait in gaits for phase in _critical_phases(gait)]
     radii, footholds = np.array([s.radii for s in stances]), np.array([s.footholds for s in stances])

@@ -1,4 +1,4 @@
-"""Velocity and acceleration limits per axis, applied so that the direction of the motion is kept."""
+"""Velocity and acceleration limits per axis, which do not change the direction of the motion."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 from hexapod_control.core.kinematics.se2 import Twist
 
 MIN_COMMAND = Twist(1e-3, 1e-3, 1e-3)
-"""[m/s, rad/s] Axes of an operator's command below this count as zero, else the robot would step on the spot."""
+"""[m/s, rad/s] Axes of an operator's command below this count as zero, so that noise does not make the robot step."""
 
 MIN_TWIST = Twist(1e-7, 1e-7, 1e-7)
 """[m/s, rad/s] Axes of any twist below this count as zero, as their inverse could overflow. Motions that step on the
-spot command slightly more than this."""
+spot command slightly more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +46,9 @@ class TwistLimits:
         return (self.linear_x, self.linear_y, self.angular_z)
 
 
-def zero_small_axes(twist: Twist, least: Twist) -> Twist:
-    """The twist with axes below `least` set to zero."""
-    return Twist(*(value if abs(value) >= bound else 0.0 for value, bound in zip(twist, least, strict=True)))
+def zero_small_axes(twist: Twist, thresholds: Twist) -> Twist:
+    """The twist with axes below their thresholds set to zero."""
+    return Twist(*(value if abs(value) >= bound else 0.0 for value, bound in zip(twist, thresholds, strict=True)))
 
 
 def clamp_to_limits(twist: Twist, limits: TwistLimits) -> Twist:
@@ -62,19 +62,19 @@ def clamp_to_limits(twist: Twist, limits: TwistLimits) -> Twist:
 
 
 def derate_limits(limits: TwistLimits, maxima: Twist, share: float) -> TwistLimits:
-    """The limits, or the maxima of the robot where these are smaller, times a share (0 to 1)."""
-    return TwistLimits(*(_derated(axis, most, share) for axis, most in zip(limits.axes, maxima, strict=True)))
+    """The velocity limits, or the maximum speeds of the robot where these are smaller, times a share (0 to 1)."""
+    return TwistLimits(*(_derated(axis, maximum, share) for axis, maximum in zip(limits.axes, maxima, strict=True)))
 
 
-def _derated(axis: AxisLimits, most: float, share: float) -> AxisLimits:
-    upper = most if math.isnan(axis.max_velocity) else min(most, axis.max_velocity)
-    lower = -upper if math.isnan(axis.min_velocity) else max(-most, axis.min_velocity)
+def _derated(axis: AxisLimits, maximum: float, share: float) -> AxisLimits:
+    upper = maximum if math.isnan(axis.max_velocity) else min(maximum, axis.max_velocity)
+    lower = -upper if math.isnan(axis.min_velocity) else max(-maximum, axis.min_velocity)
     return replace(axis, max_velocity=share * upper, min_velocity=share * lower)
 
 
-def change_towards(now: float, wanted: float, most: float) -> float:
-    """The value after a change of at most `most` towards the wanted one."""
-    return now + min(max(wanted - now, -most), most)
+def change_towards(now: float, goal: float, max_change: float) -> float:
+    """The value after a change of at most `max_change` towards the goal."""
+    return now + min(max(goal - now, -max_change), max_change)
 
 
 def ramp_towards(now: Twist, goal: Twist, acceleration: Twist, deceleration: Twist, dt: float) -> Twist:
@@ -82,9 +82,9 @@ def ramp_towards(now: Twist, goal: Twist, acceleration: Twist, deceleration: Twi
     factor = 1.0
     for a, b, speed_up, slow_down in zip(now, goal, acceleration, deceleration, strict=True):
         change = abs(b - a)
-        most = (slow_down if abs(b) < abs(a) or a * b < 0.0 else speed_up) * dt
-        if change > most:
-            factor = min(factor, most / change)
+        max_change = (slow_down if abs(b) < abs(a) or a * b < 0.0 else speed_up) * dt
+        if change > max_change:
+            factor = min(factor, max_change / change)
     if factor == 1.0:
         return goal
     return Twist(*(a + factor * (b - a) for a, b in zip(now, goal, strict=True)))

@@ -6,8 +6,9 @@ import dataclasses
 import math
 from dataclasses import dataclass
 
+from hexapod_control.core.robot import LIFT_RANGE
 from hexapod_control.core.sensing.sensor_inputs import Adaptation, MishapDetection
-from hexapod_control.core.walking.walk_settings import LIFT_RANGE, TEMPO_RANGE
+from hexapod_control.core.walking.walk_settings import TEMPO_RANGE
 from hexapod_control.core.workspace.twist_limits import AxisLimits, TwistLimits
 from hexapod_control.ros.distribution import stamped_by_default
 from hexapod_control.ros.parameters import FROM_ROBOT, LIVE, RobotSettings, choice, number

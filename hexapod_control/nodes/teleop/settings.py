@@ -18,7 +18,11 @@ from hexapod_control.ros.parameters import FROM_ROBOT, LIVE, choice, number
 def _control(row: gamepad_map.GamepadControl) -> Any:
     """A field for the number of a button or axis, named and described as in the gamepad map."""
     return number(
-        row.number, "", gamepad_map.UNUSED, gamepad_map.LAST, f"{row.label}: {row.action}; {gamepad_map.UNUSED}: none"
+        row.number,
+        "",
+        gamepad_map.UNUSED,
+        gamepad_map.MAX_NUMBER,
+        f"{row.label}: {row.action}; {gamepad_map.UNUSED}: none",
     )
 
 

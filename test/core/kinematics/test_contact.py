@@ -42,7 +42,7 @@ def test_a_pose_rotates_about_x_then_y_then_z_and_its_inverse_undoes_it():
         pose = BodyPose(*(rng.uniform(-1.0, 1.0) for _ in range(6)))
         placement, point = Placement(pose, 0.1), tuple(rng.uniform(-1.0, 1.0) for _ in range(3))
         turned = matrix(pose) @ point
-        assert placement.turn(*point) == pytest.approx(tuple(turned), abs=1e-12)
+        assert placement.rotate(*point) == pytest.approx(tuple(turned), abs=1e-12)
         expected = turned + np.array((pose.x, pose.y, 0.1 + pose.z))
         assert placement.to_footprint(*point) == pytest.approx(tuple(expected), abs=1e-12)
         assert placement.to_base(*placement.to_footprint(*point)) == pytest.approx(point, abs=1e-12)
@@ -146,9 +146,9 @@ def test_a_ball_rolls_with_the_turn_of_its_tibia_about_horizontal_axes_also_unde
         b = tuple(angle + h * rng.uniform(-1.0, 1.0) for angle in a)
         axes = []
         for joints in (a, b):  # along the tibia and along the axis of its joint
-            knee, foot = (np.array(placement.turn(*hip_to_base(leg, p))) for p in leg_forward(leg, joints))
-            across = np.array(placement.turn(*hip_to_base(leg, (-math.sin(joints[0]), math.cos(joints[0]), 0.0))))
-            axes.append(((knee - foot) / leg.tibia.length, across - np.array(placement.turn(*leg.hip))))
+            knee, foot = (np.array(placement.rotate(*hip_to_base(leg, p))) for p in leg_forward(leg, joints))
+            across = np.array(placement.rotate(*hip_to_base(leg, (-math.sin(joints[0]), math.cos(joints[0]), 0.0))))
+            axes.append(((knee - foot) / leg.tibia.length, across - np.array(placement.rotate(*leg.hip))))
         (along, across), (along_after, across_after) = axes
         third, third_after = np.cross(along, across), np.cross(along_after, across_after)
         parts = zip((along, across, third), (along_after, across_after, third_after), strict=True)

@@ -12,7 +12,7 @@ from support.drives import ROBOTS, random_joints, robot, standing_planner
 
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.robots.urdf import urdf
-from hexapod_control.core.kinematics.leg_clearance import LegNeighbours, radii, segments_apart
+from hexapod_control.core.kinematics.leg_clearance import LegNeighbours, radii, segment_distance
 from hexapod_control.core.kinematics.leg_kinematics import hip_to_base, leg_forward
 from hexapod_control.sim import start_poses
 from hexapod_control.sim.mujoco_model import LINKS
@@ -97,7 +97,7 @@ def test_segment_distances_match_brute_force_for_parallel_crossing_and_collinear
         p, a = ([rng.randint(-2, 2) for _ in range(3)] for _ in range(2))
         q, b = ([x + d for x, d in zip(s, rng.choice(STEPS), strict=True)] for s in (p, a))
         segments.append((p, q, a, b))
-    found = [segments_apart(*four) for four in segments]
+    found = [segment_distance(*four) for four in segments]
     assert found == pytest.approx(brute_apart(*zip(*segments, strict=True)), abs=1e-9)
 
 

@@ -13,6 +13,7 @@ from support.paths import ROOT
 
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
+from hexapod_control.core.robot import LIFT_RANGE
 from hexapod_control.core.steering.command_priorities import (
     ANNOUNCEMENT_PERIOD_S,
     ANNOUNCEMENT_TIMEOUT_S,
@@ -26,7 +27,6 @@ from hexapod_control.core.steering.gamepad_teleop import (
     GamepadTeleop,
     RobotStatus,
 )
-from hexapod_control.core.walking.walk_settings import LIFT_RANGE
 
 L1, R1, A, B, Y, BACK, START = 9, 10, 0, 1, 3, 4, 6
 UP, DOWN, LEFT, RIGHT = 11, 12, 13, 14

@@ -284,7 +284,7 @@ def climbed(touches, seconds, rise=0.0, lift=0.03, contact=None):
     raise_over_edge(foot, contact, False, 0.03, DT)
     for _ in range(round(seconds / DT)):
         raise_over_edge(foot, contact, touches, 0.03, DT)
-    return foot.state.lift, contact.climbing, foot.state.pace
+    return foot.state.lift, contact.climbing, foot.state.travel_rate
 
 
 def test_a_foot_that_touches_an_edge_stops_travelling_and_climbs_until_it_is_over_it():

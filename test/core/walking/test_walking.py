@@ -416,7 +416,7 @@ def test_a_caught_leg_lifts_as_high_as_it_reaches_over_its_stride_while_the_robo
         for factor in (*RAISED_LIFTS, 1.0)
         if all(reaches(machine.legs[leg], machine, end, factor * lift_height, walk.state.placement) for end in ends)
     )
-    walk.slow_down(0.5, caught=leg)
+    walk.slow_down(0.5, lagging_leg=leg)
     highest(60)
     expected = np.full(len(machine.legs), lift_height)
     expected[leg] = raised

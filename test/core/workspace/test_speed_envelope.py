@@ -15,7 +15,7 @@ from hexapod_control.core.kinematics.rolling_contact import ball_centre_and_join
 from hexapod_control.core.kinematics.se2 import Twist, exp
 from hexapod_control.core.walking.feet.swing_motion import BodyTick, advance_swing
 from hexapod_control.core.walking.foot import Foot, Swing
-from hexapod_control.core.walking.gait_change.transition_legs import swing_loads
+from hexapod_control.core.walking.gait_change.transition_legs import joint_speed_ratios
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.speed_envelope import SpeedLimit
 from hexapod_control.core.workspace.strides.stride_regions import UNADAPTED, Strides
@@ -58,7 +58,7 @@ def swing_use(leg: int, limit: SpeedLimit, stance_time: float, strides: Strides)
 
 
 @pytest.mark.parametrize("name", ROBOTS)
-def test_swing_loads_equal_those_from_the_kinematics_of_single_feet(name):
+def test_joint_speed_ratios_equal_those_from_the_kinematics_of_single_feet(name):
     machine, rng = robot(name), random.Random(3)
     stance, time = Capabilities.of(machine).stances.at(machine.walk.height), machine.walk.swing_time
     placement = Placement(NEUTRAL, machine.walk.height)
@@ -66,7 +66,7 @@ def test_swing_loads_equal_those_from_the_kinematics_of_single_feet(name):
         angle, speed, ends = rng.uniform(-3.0, 3.0), rng.uniform(0.3, 1.5) * radius / time, [0.4 * radius, 0.8 * radius]
         dx, dy = math.cos(angle), math.sin(angle)
         twist = Twist(speed * dx, speed * dy, 0.0)
-        found = swing_loads(machine, stance, machine.legs.index(leg), twist, time, np.array(ends))
+        found = joint_speed_ratios(machine, stance, machine.legs.index(leg), twist, time, np.array(ends))
         for i, behind in enumerate(ends):
             for j, ahead in enumerate(ends):
                 rows = []

@@ -103,7 +103,7 @@ def test_reach_is_checked_in_directions_spread_evenly_over_the_circle():
 def test_the_radii_of_many_regions_at_once_are_those_of_single_ones_to_the_resolution_of_the_search(name, most):
     machine, rng = robot(name), random.Random(4)
     leg = machine.legs[0]
-    turn, hip, home = complex(*leg.turn), complex(*leg.hip[:2]), complex(*leg.foothold)
+    turn, hip, home = complex(*leg.hip_direction), complex(*leg.hip[:2]), complex(*leg.foothold)
     places = [hip + (home - hip) * complex(rng.uniform(0.6, 1.2), rng.uniform(-0.6, 0.6)) for _ in range(10)]
     around = np.array([complex(*direction) for direction in DIRECTIONS])
     step = StepGeometry.of(machine, machine.walk.height)

@@ -1,1 +1,1 @@
-"""States after faults, and their triggers: unknown pose, lost leg, fall, lift, stuck leg."""
+"""The states of the planner after faults: unknown pose, lost leg, fall, lift, stuck leg."""

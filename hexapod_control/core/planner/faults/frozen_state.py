@@ -1,4 +1,4 @@
-"""The planner's states after a fall or a lift: the robot holds, and recovers on request."""
+"""The states of the planner after a fall or a lift: the robot holds, and recovers on request."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ STATES: Mapping[MishapKind, RobotState] = {
     MishapKind.FALLEN: RobotState.FALLEN,
     MishapKind.CARRIED: RobotState.CARRIED,
 }
-SETTLING_S = 1.0  # for the body to settle on its belly after folding the legs
+SETTLING_S = 1.0  # in which the body comes to rest on its belly after the legs are folded
 
 StoppedMotion = WalkController | PostureMove | FeetMove | JointMove
 
@@ -44,12 +44,12 @@ StoppedMotion = WalkController | PostureMove | FeetMove | JointMove
 class Frozen:
     """The robot has fallen or was lifted: the motion in progress slows down to rest.
 
-    After a fall, joints that the ground bends too far give way then.
+    After a fall, the load of joints that the ground deflects too far is then relieved (`joint_relief`).
     """
 
     mishap: Mishap
     motion: StoppedMotion
-    gives_way: bool = False  # `motion` is that of the joints that give way
+    relieving: bool = False  # whether `motion` is the move that relieves joints
     walk: None = None
     progress: float = 0.0
     lies_down: bool = False
@@ -60,20 +60,20 @@ class Frozen:
         return STATES[self.mishap.kind]
 
     def stands(self, context: PlannerContext) -> bool:
-        """True if the robot is known to stand on its feet again, in the pose in which it was frozen."""
+        """True if the robot is known to stand on its feet, in the pose in which it was frozen."""
         return isinstance(self.motion, WalkController) and context.watch.loaded and not context.watch.fallen
 
     def waits_for_command(self, context: PlannerContext) -> bool:
-        """True for a lifted robot that stands again: unlike after a fall, a velocity command is enough to continue."""
+        """True for a lifted robot that stands on its feet: unlike after a fall, a velocity lets it continue."""
         return self.mishap.kind is MishapKind.CARRIED and self.stands(context)
 
     def handle(self, request: Request, context: PlannerContext) -> StateReply:
-        """Continues if the robot stands on its feet again; folds the legs for a sit request; refuses all else."""
+        """Continues if the robot stands on its feet; folds the legs for a sit request; refuses all others."""
         match request:
             case StandRequest():
-                return self.go_on(request, context)
+                return self.resume(request, context)
             case VelocityRequest(twist) if not twist.is_zero and self.waits_for_command(context):
-                return self.go_on(request, context)
+                return self.resume(request, context)
             case SitRequest():
                 return StateReply(Folding(folding(context), self.mishap, rises=False))
             case BodyPoseRequest() | GuidedFootRequest() | GuidedFootOverGroundRequest():
@@ -83,10 +83,10 @@ class Frozen:
             case _:
                 return StateReply(self)
 
-    def go_on(self, request: Request, context: PlannerContext) -> StateReply:
+    def resume(self, request: Request, context: PlannerContext) -> StateReply:
         """Sets the feet down where they are, then handles the request; refused while the feet bear no load.
 
-        If the sensors of the feet have failed meanwhile, the request of the operator counts.
+        If the foot sensors have failed meanwhile, the request is accepted.
         """
         if not isinstance(self.motion, WalkController) or not context.watch.may_stand:
             return StateReply(self, self.mishap.text)
@@ -94,13 +94,13 @@ class Frozen:
         return OnFeet(self.motion).handle(request, context)
 
     def advance(self, dt: float, context: PlannerContext) -> WholeBodyPose | None:
-        """Continues the stopped motion for `dt` [s] until it rests, then joints that are bent too far give way."""
-        if self.gives_way:
-            self.gives_way = not (isinstance(self.motion, JointMove) and self.motion.done)
+        """Continues the motion for `dt` [s] until it rests, then the move that relieves joints after a fall."""
+        if self.relieving:
+            self.relieving = not (isinstance(self.motion, JointMove) and self.motion.done)
         elif context.pace <= 0.0 and self.mishap.kind is MishapKind.FALLEN:
             move = relief(context)
-            self.motion, self.gives_way = move or self.motion, move is not None
-        pace = context.change_pace(float(self.gives_way), dt)
+            self.motion, self.relieving = move or self.motion, move is not None
+        pace = context.change_pace(float(self.relieving), dt)
         if pace <= 0.0:
             return None
         self.motion, pose = context.limiter.advance(self.motion, context.joints, dt, pace)
@@ -117,11 +117,11 @@ class Frozen:
 
 @dataclass(slots=True)
 class Folding:
-    """The robot folds its legs, waits until its body has settled, and stands up if it lies on its belly."""
+    """The robot folds its legs, waits until its body is at rest, and stands up if it then lies on its belly."""
 
     moves: list[JointMove]
     mishap: Mishap  # the cause
-    rises: bool = True  # False: the robot stays on its belly
+    rises: bool = True  # whether the robot then stands up
     walk: None = None
     lies_down: bool = False
 
@@ -136,7 +136,7 @@ class Folding:
         return self.moves[0].progress
 
     def handle(self, request: Request, context: PlannerContext) -> StateReply:
-        """A stop freezes the robot again; stand and sit select the final posture."""
+        """Freezes the robot again for a halt; stand and sit select the final posture."""
         match request:
             case HaltRequest():
                 return StateReply(Frozen(self.mishap, self.moves[0]))

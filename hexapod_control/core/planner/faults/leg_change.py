@@ -1,8 +1,9 @@
-"""Change of the walking legs: the robot comes to rest, folds or unfolds a leg, and walks on with the new set.
+"""Change of the walking legs: the robot comes to rest, folds or unfolds a leg, and continues with the new set of legs.
 
-The feet step to neutral, and the body moves over those that will support it. Then only the leg moves, in joint space:
-up, into the plane of its hip, folded; or in reverse. In between, the context changes to the other set of legs, with
-feet and body where they are. At the end the feet step to the footholds of this set, before the robot walks on.
+The feet step to their neutral footholds, and the body moves over those that will support it. Then only the leg to be
+folded moves, in joint space: lifted, raised in the direction of its hip, folded; or in reverse. The context changes to
+the other set of legs after folding, or before unfolding, while feet and body are at rest. Finally the feet step to the
+footholds of the new set, before the robot follows velocities again.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ CHANGING = "ignored while a leg is being folded or unfolded: wait until that is 
 
 
 def change_legs(state: PlannerState, goal: WalkingLegs, context: PlannerContext) -> StateReply:
-    """Starts a change to other legs: one leg more or fewer than now."""
+    """Starts a change to another set of legs, with one leg more or fewer."""
     match state:
         case OnFeet(then=None) as on_feet:
             return StateReply(LegChange.beginning(on_feet.walk, goal))
@@ -78,7 +79,7 @@ class LegChange:
 
     @classmethod
     def beginning(cls, walk: WalkController, goal: WalkingLegs) -> LegChange:
-        """Returns the state that first brings feet and body to neutral."""
+        """Returns the state in which feet and body first return to neutral."""
         command = walk.state.command
         walk.drive(ZERO)
         walk.settle(NEUTRAL)
@@ -113,7 +114,7 @@ class LegChange:
         return pose
 
     def after_tick(self, plan: TickPlan, dt: float, context: PlannerContext) -> PlannerState:
-        """Starts the next part when one is finished, after a tick of `dt` [s]."""
+        """Starts the next part when one is done, after a tick of `dt` [s]."""
         if self.moves:
             return self._after_moves(context) if remove_finished(self.moves) else self
         if not self.walk.state.in_neutral_stance:
@@ -122,9 +123,10 @@ class LegChange:
             state = OnFeet.beginning(self.walk, context, PoseOrigin.REQUESTED)
             self.walk.drive(self.command)
             return state
-        over_goal = _moved(NEUTRAL, self.goal.shift, context.legs.shift)
-        if self.walk.state.pose_goal != over_goal:
-            self.walk.settle(over_goal)  # only now: away from their footholds, the feet may not reach this pose
+        goal_pose = _shifted(NEUTRAL, self.goal.shift, context.legs.shift)
+        if self.walk.state.pose_goal != goal_pose:
+            # Only now: feet away from their footholds may not reach the ground in this pose.
+            self.walk.settle(goal_pose)
         elif self.goal.lost > context.legs.lost:
             self.moves = _folding(context, self.goal, self.walk)
         else:
@@ -178,23 +180,23 @@ class LyingLegChange:
         return self
 
 
-def _moved(pose: BodyPose, by: Point, back: Point) -> BodyPose:
-    """A pose, shifted `by` [m] and not by `back`."""
-    return pose._replace(x=pose.x + by[0] - back[0], y=pose.y + by[1] - back[1])
+def _shifted(pose: BodyPose, new: Point, old: Point) -> BodyPose:
+    """The pose of a body that has an old shift (x, y) [m], with a new shift instead."""
+    return pose._replace(x=pose.x + new[0] - old[0], y=pose.y + new[1] - old[1])
 
 
 def _on_other_legs(walk: WalkController, goal: WalkingLegs, context: PlannerContext) -> WalkController:
-    """Changes the context to other legs. Returns their walk controller, with feet and body in place.
+    """Changes the context to another set of legs. Returns their walk controller, with feet and body where they are.
 
-    base_footprint is below the body in the neutral stance on these legs. The foothold of a returning leg is its neutral
-    one.
+    base_footprint moves to below the body in the neutral stance of these legs. The foothold of a returning leg is its
+    neutral one.
     """
     now = context.legs
     dx, dy = now.shift[0] - goal.shift[0], now.shift[1] - goal.shift[1]
     standing = {row: (foot.x + dx, foot.y + dy) for row, foot in zip(now.rows, walk.state.feet, strict=True)}
     neutral = goal.sequences.neutral_footholds
     contacts = [standing.get(row, foothold) for row, foothold in zip(goal.rows, neutral, strict=True)]
-    pose = _moved(walk.state.body_pose, now.shift, goal.shift)
+    pose = _shifted(walk.state.body_pose, now.shift, goal.shift)
     context.change_legs(goal)
     return WalkController(goal.capabilities, contacts, pose, context.settings.selection.most_stable)
 
@@ -210,7 +212,7 @@ def _folding(context: PlannerContext, goal: WalkingLegs, walk: WalkController | 
 
 
 def _unfolding(context: PlannerContext, walk: WalkController, row: int) -> list[JointMove]:
-    """The moves of a returning leg (a row of the whole robot) to its position in a walk."""
+    """The moves of a returning leg (a row of the whole robot) to its contact point in a walk."""
     joints, leg = context.joints, context.legs.rows.index(row)
     foot, pose = walk.state.feet[leg], walk.state.body_pose
     placement, radius = Placement(pose, context.robot.walk.height), context.robot.foot_radius
@@ -238,7 +240,7 @@ def _raised(robot: Robot, leg: int, joints: Sequence[LegJoints], lifted: LegJoin
 
 
 def _moves(context: PlannerContext, leg: int, waypoints: Sequence[LegJoints], pose: BodyPose) -> list[JointMove]:
-    """Moves of one leg through its joint angles [rad], the present ones first, while the others stand or lie."""
+    """Moves of one leg through waypoints [rad], its present joint angles first, while the other joints hold."""
     joints = context.joints
     path = [(*joints[:leg], angles, *joints[leg + 1 :]) for angles in waypoints]
     return [JointMove.between(context.robot, a, b, pose) for a, b in pairwise(path) if a != b]

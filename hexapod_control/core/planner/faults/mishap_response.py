@@ -1,4 +1,4 @@
-"""Reaction of the planner to mishaps: freeze, slow down, stop for a stuck leg, and recover on request."""
+"""Response of the planner to mishaps: freeze, slow down, stop for a stuck leg, and recover on request."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NOT_FALLEN = "the robot has not fallen: nothing to recover from"
 
 
 def respond(state: PlannerState, plan: TickPlan, dt: float, context: PlannerContext) -> PlannerState:
-    """Checks a tick of `dt` [s] for mishaps. Returns the next state."""
+    """Updates the mishaps after a tick of `dt` [s]. Returns the next state."""
     watch = context.watch
     watch.step(dt, context.sensors, _watched(state, plan, context))
     if watch.fallen and (motion := _motion(state)) is not None:
@@ -33,21 +33,21 @@ def respond(state: PlannerState, plan: TickPlan, dt: float, context: PlannerCont
         return Frozen(watch.carried_mishap(), state.walk)
     if watch.hanging and not state.lies_down:
         return Frozen(watch.hanging_mishap(), state.walk)
-    state.walk.slow_down(watch.speed_share, watch.caught)
+    state.walk.slow_down(watch.speed_share, watch.lagging_leg)
     if (deadlock := context.limiter.deadlock) is not None and deadlock.legs is not None:
         state.walk.halt(deadlock=deadlock.legs)
     return _stopped_for_stuck_leg(state, context)
 
 
 def recover(state: PlannerState, context: PlannerContext) -> StateReply:
-    """Folds the legs and stands up if the robot lies on its belly; continues if it stands on its feet."""
+    """Recovers after a fall or a lift: folds the legs to stand up, or continues if the robot stands on its feet."""
     tilt = context.watch.tilt
     match state:
         case Unknown(reason):
             return StateReply(state, reason)
         case Frozen(mishap, WalkController()) if state.stands(context) or mishap.kind is MishapKind.CARRIED:
-            return state.go_on(StandRequest(), context)
-        case Frozen(mishap) if _may_fold(mishap, tilt):
+            return state.resume(StandRequest(), context)
+        case Frozen(mishap) if _can_fold(mishap, tilt):
             return StateReply(Folding(folding(context), mishap))
         case Frozen() if tilt is not None:
             text = f"the robot lies upside down ({context.watch.attitude}): turn it over, then call recover"
@@ -61,21 +61,21 @@ def recover(state: PlannerState, context: PlannerContext) -> StateReply:
             return StateReply(state, NOT_FALLEN)
 
 
-def _may_fold(mishap: Mishap, tilt: tuple[float, float] | None) -> bool:
-    """True if the robot may fold its legs to stand up: unless it is known to lie upside down."""
+def _can_fold(mishap: Mishap, tilt: tuple[float, float] | None) -> bool:
+    """True unless the robot is known to lie upside down, or it has fallen and its tilt is unknown."""
     return mishap.kind is MishapKind.CARRIED if tilt is None else tilt_angle(*tilt) < UPSIDE_DOWN_RAD
 
 
 def rising_refusal(state: PlannerState, context: PlannerContext) -> str:
-    """Returns why a lying robot cannot stand up (it is tilted); empty if it can."""
+    """Returns why a lying robot cannot stand up: it is tilted; empty if it can."""
     if not (isinstance(state, Lying) and context.watch.fallen):
         return ""
     return f"the robot is tilted ({context.watch.attitude}): lay it on its belly first"
 
 
 def present_mishap(state: PlannerState, context: PlannerContext) -> Mishap | None:
-    """Returns the present mishap, None without one."""
-    return state.mishap if isinstance(state, Frozen) else context.watch.lagging
+    """Returns the present mishap; None without one."""
+    return state.mishap if isinstance(state, Frozen) else context.watch.slow_mishap
 
 
 def _motion(state: PlannerState) -> StoppedMotion | None:
@@ -94,6 +94,7 @@ def _motion(state: PlannerState) -> StoppedMotion | None:
 
 
 def _watched(state: PlannerState, plan: TickPlan, context: PlannerContext) -> WatchedTick:
+    """The inputs of the mishap detection in a tick, for the walking legs."""
     source, legs = context.sensors.joints, context.legs
     measured = source.sample if not source.fault else None
     if measured is not None and not legs.complete:

@@ -1,4 +1,4 @@
-"""The planner's state before the robot's pose is known."""
+"""The state of the planner while the pose of the robot is unknown."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from hexapod_control.core.planner.tick_plan import RobotState
 from hexapod_control.core.posture.straight_moves import JointMove
 from hexapod_control.core.walking.walk_controller import WalkController
 
-SETTLED_RAD = 0.05  # [rad] deflection of the joints of planted feet under load
+SETTLED_RAD = 0.05  # deflection of joints under load: up to it all feet are on the ground already
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Unknown(AtRest):
 
     @classmethod
     def without_torque(cls) -> Unknown:
-        """Returns the state while the torque is off; nothing moves when it is on again, as people may be near."""
+        """Returns the state while the torque is off; when it is on again, nothing moves, as people may be near."""
         return cls(TORQUE_OFF, pace_goal=0.0)
 
     def handle(self, request: Request, context: PlannerContext) -> StateReply:
@@ -62,7 +62,7 @@ class Unknown(AtRest):
                 return StateReply(self, refusal(request, self.robot_state))
 
     def _found_standing(self, lowering: JointMove, walk: WalkController, context: PlannerContext) -> Transition:
-        """Returns the transition that sets the feet in the air down, paused if it has to wait for a request."""
+        """Returns the transition that sets lifted feet down, paused if it has to wait for a request."""
         pace_goal = 1.0 if lowering.distance <= SETTLED_RAD else self.pace_goal
         context.pace = pace_goal
         return Transition(RobotState.RISING, [lowering], walk, pace_goal=pace_goal, origin=PoseOrigin.TAKEN_OVER)

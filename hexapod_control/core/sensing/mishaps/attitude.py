@@ -1,4 +1,4 @@
-"""Limits of the body's attitude: for standing, for rising again, and for lying on its back."""
+"""Limits of the tilt of the body: for standing, and for folding the legs to stand up after a fall."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from hexapod_control.core.robot import Robot
 from hexapod_control.core.statics.static_stability import static_margin
 from hexapod_control.core.workspace.robot_gaits import neutral_center
 
-MAX_STANDING_TILT_RAD = math.radians(45.0)  # feet slide on steeper ground
-UPSIDE_DOWN_RAD = math.radians(100.0)  # beyond it the robot does not roll back onto its belly
+MAX_STANDING_TILT_RAD = math.radians(45.0)  # on steeper ground the feet slide
+UPSIDE_DOWN_RAD = math.radians(100.0)  # with a greater tilt the robot does not roll back onto its belly
 
 
 def tilt_angle(roll: float, pitch: float) -> float:

@@ -1,4 +1,4 @@
-"""Mishaps as data."""
+"""Mishaps of a robot: falls, lifts, stuck legs, slipping feet."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import Enum
 
 
 class MishapKind(Enum):
-    """Kinds of mishaps."""
+    """Kind of a mishap."""
 
     FALLEN = "fallen"  # the attitude is beyond the limit for standing
     CARRIED = "carried"  # no foot bears load
@@ -17,7 +17,7 @@ class MishapKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Mishap:
-    """A mishap, with a message: what, where, value and remedy."""
+    """A mishap, and a message with its cause, place, values and remedy."""
 
     kind: MishapKind
     text: str

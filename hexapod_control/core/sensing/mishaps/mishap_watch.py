@@ -1,6 +1,6 @@
-"""Watches one robot for mishaps, from IMU, foot loads and measured joints; `MishapDetection` selects which ones.
+"""Detects mishaps of one robot from IMU, foot loads and measured joints; `MishapDetection` selects the kinds.
 
-Each source is used while it is valid. The reaction of the robot is in `core/planner/faults`.
+Each source is used while it is valid. The response of the planner is in `core/planner/faults`.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from hexapod_control.core.sensing.sensor_inputs import SensorInputs
 from hexapod_control.core.statics.static_stability import MIN_SUPPORTING_FEET
 
 FALLEN_TIME_S = 0.1  # beyond the maximum tilt
-HANGING_TILT_RAD = math.radians(18.0)  # with too few feet on the ground: the body rests on an edge; slopes are less
-CAUTIOUS_SHARE = 0.4  # of the speed while a leg lags behind or feet slip ...
+HANGING_TILT_RAD = math.radians(18.0)  # steeper than usual slopes: with too few loaded feet, the body rests on an edge
+CAUTIOUS_SHARE = 0.4  # of the speed while a leg lags or feet slip ...
 CAUTIOUS_TIME_S = 3.0  # ... and for this long afterwards
 
 
@@ -32,30 +32,30 @@ class WatchedTick(NamedTuple):
     robot: Robot  # with the walking legs
     planned: Array | None  # (n, 3) [rad]
     measured: Sequence[float] | None  # (3 n) [rad]
-    planted: tuple[bool, ...]
+    planted: tuple[bool, ...]  # planned
     turn: float  # [rad/s] planned yaw rate
-    on_feet: bool
+    on_feet: bool  # whether the robot stands or walks
     walking: bool
 
 
 class MishapWatch:
-    """Mishaps known after the last tick."""
+    """The mishaps of one robot; `step` updates them every tick."""
 
     __slots__ = (
-        *("_caught", "_joints", "_slip", "_slow", "_support", "_tilted"),
-        *("fallen", "hanging", "lagging", "limit", "stuck", "tilt"),
+        *("_joints", "_lagging_leg", "_slip", "_slow", "_support", "_tilted"),
+        *("fallen", "hanging", "limit", "slow_mishap", "stuck", "tilt"),
     )
 
     def __init__(self, robot: Robot) -> None:
         """Starts without a mishap."""
-        self.limit = standing_limit(robot)  # [rad]
+        self.limit = standing_limit(robot)  # [rad] tilt beyond which the robot has fallen
         self._support, self._joints, self._slip = SupportWatch(), JointWatch(), SlipWatch()
-        self._tilted = self._slow = 0.0  # [s] of tilt beyond the limit; remaining time of walking slowly
-        self._caught: int | None = None  # row of the leg that lagged last
+        self._tilted = self._slow = 0.0  # [s] time with a tilt beyond the limit; remaining time of walking slowly
+        self._lagging_leg: int | None = None  # row
         self.tilt: tuple[float, float] | None = None  # [rad] roll and pitch; None: unknown
-        self.fallen = self.hanging = False
+        self.fallen = self.hanging = False  # hanging: the body rests on an edge
         self.stuck: int | None = None  # row of a stuck leg
-        self.lagging: Mishap | None = None  # why the robot walks slowly, or has stopped for a stuck leg
+        self.slow_mishap: Mishap | None = None  # why the robot walks slowly, or has stopped for a stuck leg
 
     @property
     def carried(self) -> bool:
@@ -78,9 +78,9 @@ class MishapWatch:
         return CAUTIOUS_SHARE if self._slow > 0.0 else 1.0
 
     @property
-    def caught(self) -> int | None:
-        """Row of a leg that has to lift its foot higher, because it lagged a short time ago; None without one."""
-        return self._caught if self._slow > 0.0 else None
+    def lagging_leg(self) -> int | None:
+        """Row of the leg that lagged last, if that was a short time ago: it has to lift its foot higher; else None."""
+        return self._lagging_leg if self._slow > 0.0 else None
 
     def step(self, dt: float, sensors: SensorInputs, tick: WatchedTick) -> None:
         """Processes the sensors and the plan of a tick of `dt` [s]."""
@@ -91,10 +91,10 @@ class MishapWatch:
         self._tilted = self._tilted + dt if beyond else 0.0
         self.fallen = self._tilted > FALLEN_TIME_S
         self._support.step(dt, sensors.loaded if mishap_detection.falls else None, on_feet=tick.on_feet)
-        self.hanging = angle > HANGING_TILT_RAD and self._support.lacking
+        self.hanging = angle > HANGING_TILT_RAD and self._support.too_few_loaded
         self._slow = max(0.0, self._slow - dt)
         if self._slow <= 0.0:
-            self.lagging = self._caught = None
+            self.slow_mishap = self._lagging_leg = None
         if not (mishap_detection.legs and tick.on_feet and tick.planned is not None):
             self._joints.reset()
             self._slip.reset()
@@ -106,10 +106,11 @@ class MishapWatch:
         self._judge(tick)
 
     def _judge(self, tick: WatchedTick) -> None:
+        """Updates the mishaps of legs: one that lags or is stuck, and feet that slip."""
         late, slipping = self._joints.latest, self._slip.slipping
         self.stuck = late.leg if late is not None and late.time > STUCK_TIME_S else None
         if late is not None and tick.walking:
-            self._caught = late.leg
+            self._lagging_leg = late.leg
             name = tick.robot.leg_names[late.leg]
             error = f"its {JOINTS[late.joint]} is {late.error:.2f} rad from its target"
             if self.stuck is None:
@@ -124,13 +125,13 @@ class MishapWatch:
             self._slow_down(MishapKind.SLOWED, f"{text}it walks slowly; look for slippery ground")
 
     def _slow_down(self, kind: MishapKind, text: str) -> None:
-        self._slow, self.lagging = CAUTIOUS_TIME_S, Mishap(kind, text)
+        self._slow, self.slow_mishap = CAUTIOUS_TIME_S, Mishap(kind, text)
 
     # --- texts of the mishaps that end a motion ------------------------------------------------------
 
     @property
     def attitude(self) -> str:
-        """The attitude, for messages."""
+        """Roll and pitch of the body as a text for messages."""
         if self.tilt is None:
             return "unknown"
         roll, pitch = (math.degrees(angle) for angle in self.tilt)

@@ -1,42 +1,44 @@
-"""Detects slipping feet: the robot then turns at another rate than its feet.
+"""Detects slipping feet: the measured yaw rate then differs from the planned one.
 
-The legs in stance while the rates differ are named.
+The legs that were in stance while the rates differed count as slipping.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-SMOOTHING_TIME_S = 1.0  # about one gait cycle, to average its sway
-SLIP_RATE_RAD_S = 0.2  # mean difference of the rates: feet slip above it
-MIN_SHARE = 0.7  # of the largest stance time in slip: legs above it are named
+SMOOTHING_TIME_S = 1.0  # of the averages: about one gait cycle, in which the yaw rate oscillates
+SLIP_RATE_RAD_S = 0.2  # mean difference of the rates above which feet slip
+MIN_SHARE = 0.7  # of the largest value of a leg, from which a leg counts as slipping
 
 
 class SlipWatch:
-    """Compares the gyro with the planned rate."""
+    """Compares the yaw rate of the gyro with the planned one."""
 
-    __slots__ = ("_stood", "difference")
+    __slots__ = ("_leg_differences", "difference")
 
     def __init__(self) -> None:
         """Starts without difference."""
         self.reset()
 
     def reset(self) -> None:
-        """Starts over."""
+        """Clears the averages."""
         self.difference = 0.0  # [rad/s] mean of measured minus planned rate
-        self._stood: tuple[float, ...] = ()  # mean difference while each leg stood
+        self._leg_differences: tuple[
+            float, ...
+        ] = ()  # [rad/s] by leg: mean difference, counted only while it is in stance
 
     def step(self, dt: float, planned: float, measured: float | None, planted: Sequence[bool]) -> None:
         """Compares planned and measured yaw rate [rad/s], `dt` [s] after the last time; None if unknown."""
         if measured is None:
             self.reset()
             return
-        if len(self._stood) != len(planted):
-            self._stood = (0.0,) * len(planted)
+        if len(self._leg_differences) != len(planted):
+            self._leg_differences = (0.0,) * len(planted)
         now, share = measured - planned, min(1.0, dt / SMOOTHING_TIME_S)
         self.difference += share * (now - self.difference)
-        self._stood = tuple(
-            old + share * (abs(now) * down - old) for old, down in zip(self._stood, planted, strict=True)
+        self._leg_differences = tuple(
+            old + share * (abs(now) * down - old) for old, down in zip(self._leg_differences, planted, strict=True)
         )
 
     @property
@@ -44,5 +46,5 @@ class SlipWatch:
         """Rows of the slipping legs; empty while the feet grip."""
         if abs(self.difference) <= SLIP_RATE_RAD_S:
             return ()
-        most = max(self._stood, default=0.0)
-        return tuple(row for row, stood in enumerate(self._stood) if stood >= MIN_SHARE * most)
+        largest = max(self._leg_differences, default=0.0)
+        return tuple(row for row, mean in enumerate(self._leg_differences) if mean >= MIN_SHARE * largest)

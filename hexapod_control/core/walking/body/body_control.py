@@ -1,4 +1,4 @@
-"""Controls the body over the feet: the requested pose, a shift or a temporary pose, sway, and a levelling tilt.
+"""Controls the body over the feet: the requested pose, a shift or a temporary pose, a sway, and a levelling tilt.
 
 The pose of base_link over base_footprint is that of `BodyPoseControl`, shifted by `BodySway`, plus the tilt of
 `BodyLevelling`.
@@ -19,7 +19,7 @@ from hexapod_control.core.workspace.capabilities import Capabilities
 
 
 class BodyControl:
-    """Pose and tilt of the body; `step` advances both by one tick."""
+    """Pose, sway and tilt of the body; `step` advances pose and tilt by one tick."""
 
     __slots__ = (
         "_feasibility",
@@ -33,8 +33,8 @@ class BodyControl:
     )
     _height: float  # [m] of base_link above the ground in the neutral stance
     _requested: BodyPose  # by the operator
-    _shift: Point  # [m] added to it
-    temporary: bool  # whether the body takes another pose than the requested one
+    _shift: Point  # [m] (x, y) added to the requested pose
+    temporary: bool  # whether a temporary pose replaces the requested one
 
     def __init__(self, capabilities: Capabilities, pose: BodyPose) -> None:
         """Starts at rest in a pose."""
@@ -96,10 +96,11 @@ class BodyControl:
 
     @property
     def resting_placement(self) -> Placement:
-        """Placement in which the body can come to rest."""
+        """Placement of the body in the pose in which it can come to rest."""
         return self._placement_of(self._pose.rest)
 
     def _placement_of(self, pose: BodyPose) -> Placement:
+        """Placement for a pose with the present sway and tilt."""
         if self.sway.offset != CENTRED:
             pose = _shifted(pose, self.sway.offset)
         return Placement(self.levelling.applied_to(pose) if self.levelling else pose, self._height)
@@ -127,7 +128,7 @@ class BodyControl:
         self._pose.request(_shifted(pose, self._shift), duration)
 
     def request_later(self, pose: BodyPose) -> None:
-        """Moves to a body pose once the temporary one ends."""
+        """Requests a body pose, to which the body moves once the temporary pose ends."""
         self._requested, self.temporary = pose, True
 
     def take_temporarily(self, pose: BodyPose) -> None:
@@ -136,7 +137,7 @@ class BodyControl:
         self._pose.request(pose)
 
     def end_temporary(self) -> None:
-        """Moves back to the requested pose after a temporary one."""
+        """Ends a temporary pose: the body moves to the requested one."""
         if self.temporary:
             self.temporary = False
             self._pose.request(_shifted(self._requested, self._shift))

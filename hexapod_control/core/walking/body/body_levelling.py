@@ -1,8 +1,9 @@
 """Body levelling: integral control of a tilt added to the body pose, until the IMU measures the requested attitude.
 
 The tilt is the integral of the error, with bounded rate and acceleration. It is limited to MAX_TILT and to the reach of
-the legs; before it grows, the stance regions shrink as they do for a pose. Without an IMU it fades to zero.
-Roll and pitch [rad] as in `BodyPose`: + pitch is nose down.
+the legs; before it grows, the stance regions shrink as for a pose. Without an IMU it fades to zero. Roll and pitch are
+in [rad], as in `BodyPose`: + pitch is nose down.
+See docs/architecture/walking-mathematics.md, "Terrain adaptation".
 """
 
 from __future__ import annotations
@@ -17,13 +18,13 @@ from hexapod_control.core.workspace.stance_regions import REGION_SHARES
 from hexapod_control.core.workspace.twist_limits import change_towards
 
 MAX_TILT = math.radians(10.0)  # [rad] of roll and pitch together
-GAIN = 2.0  # [1/s] rate per error
-RATE = 0.35  # [rad/s]
-ACCELERATION = 2.0  # [rad/s^2]
+GAIN = 2.0  # [1/s] rate of the tilt per error
+RATE = 0.35  # [rad/s] maximum rate of the tilt
+ACCELERATION = 2.0  # [rad/s^2] maximum change of that rate
 FADE_RATE, FADE_ACCELERATION = 1.2, 10.0  # [rad/s, rad/s^2] of the return to zero: 10 deg in 0.3 s
-TILT_GRID = math.radians(1.0)  # [rad] resolution of the tilt for which the region share is looked up
+TILT_GRID = math.radians(1.0)  # [rad] resolution of the tilt for which the region share is computed
 REGION_SHARE_RATE = 0.5  # [1/s] at which the region share may change; strides get shorter first
-MIN_REGION_SHARE = 0.6
+MIN_REGION_SHARE = 0.6  # below which the tilt does not grow
 
 Tilt = tuple[float, float]
 """Roll and pitch [rad]."""
@@ -80,6 +81,7 @@ class BodyLevelling:
         self.tilt, self._rates = (self.tilt[0] + dt * rates[0], self.tilt[1] + dt * rates[1]), rates
 
     def _fade(self, dt: float) -> None:
+        """Returns the tilt to zero for `dt` [s], with bounded rate and acceleration."""
         wanted = [
             -math.copysign(min(FADE_RATE, math.sqrt(2.0 * FADE_ACCELERATION * abs(t)), abs(t) / dt), t)
             for t in self.tilt
@@ -100,18 +102,18 @@ def _tilted(pose: BodyPose, tilt: Tilt) -> BodyPose:
     return pose._replace(roll=pose.roll + tilt[0], pitch=pose.pitch + tilt[1])
 
 
-def _rates_towards(now: Tilt, wanted: Sequence[float], most: float) -> Tilt:
-    """Returns the rates after a change of at most `most` towards the wanted ones."""
-    return change_towards(now[0], wanted[0], most), change_towards(now[1], wanted[1], most)
+def _rates_towards(now: Tilt, goal: Sequence[float], max_change: float) -> Tilt:
+    """Returns the rates [rad/s] after a change of at most `max_change` [rad/s] towards the goal."""
+    return change_towards(now[0], goal[0], max_change), change_towards(now[1], goal[1], max_change)
 
 
 def _at_rest(tilt: Tilt, rates: Tilt, dt: float) -> Tilt:
-    """Returns the tilt at which it can come to rest after a tick with these rates."""
+    """Returns the tilt [rad] at which the body can come to rest after a tick of `dt` [s] with these rates [rad/s]."""
     roll, pitch = (t + r * (dt + abs(r) / (2.0 * ACCELERATION)) for t, r in zip(tilt, rates, strict=True))
     return roll, pitch
 
 
 def _on_grid(tilt: Tilt) -> Tilt:
-    """Rounds a tilt to the grid, so that an almost level body needs no smaller regions."""
+    """Rounds a tilt [rad] to the grid, so that an almost level body needs no smaller regions."""
     roll, pitch = (round(t / TILT_GRID) * TILT_GRID for t in tilt)
     return roll, pitch

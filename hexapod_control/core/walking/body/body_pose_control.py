@@ -1,9 +1,9 @@
 """Controls the body pose of a standing or walking robot: clamped to the reach of the legs, with bounded acceleration.
 
-There are two goals: the requested pose clamped so that the feet reach their footholds (to stand), and clamped so that
-they can stride (to walk). Each coordinate moves with bounded speed and acceleration, and only if every foot stays in
+There are two goals: the requested pose, clamped so that the feet reach their footholds (standing), and clamped so that
+they can stride (walking). Each coordinate moves with bounded speed and acceleration, and only if every foot stays in
 reach in the pose in which the body can come to rest, and on the path there. If a pose leaves only a share of the stance
-regions, the regions shrink first, so that the feet are inside them when the pose is reached.
+regions for strides, the regions shrink before the body moves, so that the feet are inside them.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from hexapod_control.core.walking.foot import Foot
 from hexapod_control.core.workspace.stance_regions import REGION_SHARES
 from hexapod_control.core.workspace.twist_limits import change_towards
 
-SPEED = (0.10, 0.10, 0.08, 0.8, 0.8, 0.8)  # [m/s, rad/s] per coordinate of a pose
-ACCELERATION = (0.5, 0.5, 0.4, 4.0, 4.0, 4.0)  # [m/s^2, rad/s^2]
+SPEED = (0.10, 0.10, 0.08, 0.8, 0.8, 0.8)  # [m/s, rad/s] maximum by coordinate of a pose
+ACCELERATION = (0.5, 0.5, 0.4, 4.0, 4.0, 4.0)  # [m/s^2, rad/s^2] maximum by coordinate
 STANDSTILL = (0.0,) * 6  # [m/s, rad/s]
 REGION_SHARE_RATE = 1.0  # [1/s] at which the stance regions shrink before the body moves
-POSE_TOLERANCE = 1e-4  # [m, rad] beyond the pose at rest that must be in reach too: feet are placed to micrometres
+POSE_TOLERANCE = 1e-4  # [m, rad] by which poses beyond the pose at rest must be in reach, too
 
 
 class BodyPoseControl:
@@ -39,12 +39,12 @@ class BodyPoseControl:
         "walkable",
         "walking_goal",
     )
-    _accelerations: tuple[float, ...]  # of each coordinate, as the two below
-    _goal_share: float  # share of the stance regions that can be used in the walking goal
-    _speed: tuple[float, ...]
-    _top: tuple[float, ...]  # maximum speed
+    _accelerations: tuple[float, ...]  # [m/s^2, rad/s^2] maximum, by coordinate
+    _goal_share: float  # region share of the walking goal
+    _speed: tuple[float, ...]  # [m/s, rad/s] by coordinate
+    _top: tuple[float, ...]  # [m/s, rad/s] maximum speed by coordinate
     pose: BodyPose
-    region_share: float  # share of the stance regions that can be used in the pose
+    region_share: float  # of the pose, see REGION_SHARES
     standing_goal: BodyPose
     walkable: bool  # whether the robot can walk in the present pose
     walking_goal: BodyPose
@@ -95,10 +95,10 @@ class BodyPoseControl:
             distances = [max(abs(b - a), 1e-6) for a, b in zip(self.pose, self.standing_goal, strict=True)]
             self._top = tuple(min(v, 4.0 * s / (3.0 * duration)) for v, s in zip(SPEED, distances, strict=True))
             slow = (min(a, 16.0 * s / (3.0 * duration**2)) for a, s in zip(ACCELERATION, distances, strict=True))
-            # Braking from what is left of an earlier motion must still be possible.
+            # A coordinate that is still faster from an earlier motion must be able to brake.
             self._accelerations = tuple(
-                max(a, most * (abs(v) > top))
-                for a, most, v, top in zip(slow, ACCELERATION, self._speed, self._top, strict=True)
+                max(a, maximum * (abs(v) > top))
+                for a, maximum, v, top in zip(slow, ACCELERATION, self._speed, self._top, strict=True)
             )
 
     def step(self, dt: float, goal: BodyPose, feet: Sequence[Foot]) -> None:
@@ -122,7 +122,7 @@ class BodyPoseControl:
         wanted = []
         for now, end, top, acceleration in zip(self.pose, goal, self._top, self._accelerations, strict=True):
             error = end - now
-            # The speed from which the acceleration limit still brings it to rest at the goal.
+            # The highest speed from which it can come to rest at the goal within the acceleration limit
             wanted.append(math.copysign(min(top, math.sqrt(2.0 * acceleration * abs(error)), abs(error) / dt), error))
         if not self._move(dt, wanted, goal, feet) and not self._move(dt, STANDSTILL, goal, feet):
             self._brake(dt, feet)
@@ -131,7 +131,7 @@ class BodyPoseControl:
         """Returns the goal while walking: the walking goal, or a pose in which all feet can step to neutral."""
         goal = self.walking_goal
         if self.pose == goal and self.still and goal == level_at_height(goal):
-            return goal  # all three are the same
+            return goal  # a short cut: all three results below are the same
         if self._can_step_to_neutral(goal, feet):
             return goal
         if self.walkable and self._can_step_to_neutral(self.rest, feet):
@@ -154,9 +154,10 @@ class BodyPoseControl:
         return self._feasibility.can_stand(pose) and self._keeps_feet(pose, feet)
 
     def _move(self, dt: float, wanted: Sequence[float], goal: BodyPose, feet: Sequence[Foot]) -> bool:
-        """Advances by a tick with speeds near those wanted. Returns False, unchanged, if a foot would get out of reach.
+        """Advances by a tick, with speeds near those wanted. Returns False, unchanged, if a foot would be out of reach.
 
-        Coordinates come to rest one after the other, so the path to rest is curved and a point on it is checked too.
+        The coordinates come to rest at different times, so the path to the pose at rest is curved, and a point on it is
+        checked, too.
         """
         moved, halfway, rest, speeds = [], [], [], []
         for now, end, speed, aim, acceleration in zip(
@@ -187,7 +188,7 @@ class BodyPoseControl:
             self._speed = STANDSTILL
 
     def retreat(self, dt: float) -> None:
-        """Moves straight towards the neutral pose, in which every foot in its region is in reach."""
+        """Moves straight towards the neutral pose for `dt` [s]; in it every foot in its region is in reach."""
         self.standing_goal = self.walking_goal = NEUTRAL
         self.region_share, self._goal_share, self._speed = REGION_SHARES[-1], REGION_SHARES[0], STANDSTILL
         longest = max(abs(now) / (top * dt) for now, top in zip(self.pose, SPEED, strict=True))

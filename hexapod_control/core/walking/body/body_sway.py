@@ -1,4 +1,4 @@
-"""Sway of the body in a crawl: over the legs of one side, before those of the other side lift off."""
+"""Sway of the body in a crawl: to one side, before the legs of the other side lift off."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class BodySway:
     __slots__ = ("_feasibility", "_goal", "_prepared_for", "_progress", "_start", "offset", "region_share")
     _start: Point
     _goal: Point
-    _prepared_for: tuple[BodyPose, Point] | None
-    _progress: float  # of the shift from start to goal, which it reaches at 1
+    _prepared_for: tuple[BodyPose, Point] | None  # pose and sway for which `region_share` was computed
+    _progress: float  # of the shift from start (0) to goal (1)
     offset: Point  # [m] in base_footprint
     region_share: float  # that the sway leaves for walking
 
@@ -33,7 +33,7 @@ class BodySway:
         self.region_share = REGION_SHARES[0]
 
     def prepare(self, pose: BodyPose, sway: Point) -> None:
-        """Updates the region share for a sway (x, y) [m] to both sides of a pose."""
+        """Computes the region share for a sway (x, y) [m] to both sides of a pose, unless that is known."""
         if self._prepared_for != (pose, sway):
             self._prepared_for = (pose, sway)
             ends = [pose._replace(x=pose.x + sign * sway[0], y=pose.y + sign * sway[1]) for sign in (1.0, -1.0)]

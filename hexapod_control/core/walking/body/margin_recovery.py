@@ -1,11 +1,11 @@
-"""Recovers a static margin that is too small: slows down, shifts the body, then changes to a gait with more support.
+"""Recovery of a static margin that is too small: slows down, shifts the body, then changes to a gait with more support.
 
 While the static margin of a tick is smaller than required,
 1. the walk slows down, to SLOWEST_SHARE of its speed;
 2. then the body shifts away from the nearest edge of the support polygon, by at most MAX_SHIFT;
 3. then, at most every GAIT_CHANGE_INTERVAL_S, the gait changes to the one with the next greater duty factor.
-Each measure is exhausted before the next begins. After SETTLED_TIME_S with RELEASE_MARGIN to spare, they are undone in
-reverse order and more slowly, except for the gait, which stays until another one is requested.
+Each measure is exhausted before the next begins. After SETTLED_TIME_S with a margin that is larger by RELEASE_MARGIN,
+shift and speed are undone in reverse order and more slowly; the gait stays until another one is requested.
 See docs/architecture/walking-mathematics.md, "Static stability and margin recovery".
 """
 
@@ -18,15 +18,15 @@ from dataclasses import dataclass, replace
 from hexapod_control.core.gait.gait_table import Gait
 from hexapod_control.core.robot import Point
 
-SLOWEST_SHARE = 0.5  # share of the speed
+SLOWEST_SHARE = 0.5  # lowest share of the speed
 SLOWING_RATE = 1.0  # [1/s]
 SHIFT_SPEED = 0.02  # [m/s]
 MAX_SHIFT = 0.03  # [m]
 SETTLED_TIME_S = 2.0  # with sufficient margin, before measures are undone
-RELEASE_MARGIN = 0.005  # [m] by which the margin must exceed the required one meanwhile
-RELEASE_RATE = 0.25  # of the rates above, at which measures are undone
-SHIFT_STEP = 0.002  # [m] change of the shift that is passed on to the body
-GAIT_CHANGE_INTERVAL_S = 3.0  # between two gait changes because of the margin
+RELEASE_MARGIN = 0.005  # [m] by which the margin must exceed the required one in that time
+RELEASE_RATE = 0.25  # share of SLOWING_RATE and SHIFT_SPEED, at which measures are undone
+SHIFT_STEP = 0.002  # [m] smallest change of the shift that is passed on to the body
+GAIT_CHANGE_INTERVAL_S = 3.0  # minimum time between two gait changes because of the margin
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class RecoveryMeasures:
 
     @property
     def exhausted(self) -> bool:
-        """True if the walk is slowest and the body shifted farthest."""
+        """True if speed and shift are at their limits."""
         return self.speed_share <= SLOWEST_SHARE and math.hypot(*self.shift) >= MAX_SHIFT - 1e-9
 
     def after(self, dt: float, margin: float, required_margin: float, inward: Point) -> RecoveryMeasures:
@@ -75,7 +75,7 @@ class MarginRecovery:
 
     __slots__ = ("_since_gait_change", "external_speed_share", "measures", "requested_shift", "required_margin")
     _since_gait_change: float  # [s]
-    external_speed_share: float  # of the speed, allowed for other reasons than the margin
+    external_speed_share: float  # limit of the speed share for another reason than the margin
     measures: RecoveryMeasures
     requested_shift: Point  # [m] requested from the body
     required_margin: float  # [m]; 0 disables all measures
@@ -103,7 +103,10 @@ class MarginRecovery:
         return False
 
     def safer_gait(self, dt: float, margin: float, gait: Gait, gaits: Iterable[Gait]) -> Gait | None:
-        """Returns the gait with the next greater duty factor if the other measures are exhausted, else None."""
+        """Returns the gait with the next greater duty factor if the margin [m] requires it, else None; `dt` in [s].
+
+        It is required if the other measures are exhausted, and the last change of gait was long enough ago.
+        """
         self._since_gait_change += dt
         sufficient = margin >= self.required_margin or not self.measures.exhausted
         if sufficient or self._since_gait_change <= GAIT_CHANGE_INTERVAL_S:

@@ -1,4 +1,4 @@
-"""Feasible body poses: to stand in the neutral stance, to stride, and over the present feet.
+"""Feasibility of body poses: for standing in the neutral stance, for walking, and over the present feet.
 
 To stand in a pose, all neutral footholds must be in reach. To walk in it, a share of every stance region must be in
 reach, on the ground and at lift height, and full strides over that share must keep a static margin, if they do with a
@@ -37,8 +37,8 @@ from hexapod_control.core.workspace.strides.stride_regions import (
 from hexapod_control.core.workspace.strides.stride_table import StrideTable
 
 TILT_REGION_SHARES = (2.0, 1.75, 1.5, 1.25, 1.0, 0.9, 0.8, 0.7, 0.6)  # possible with a tilt that keeps the body level
-STEP_SHARES = (0.0, 0.35, 0.7)  # of the path to the neutral foothold, checked for reach before a foot steps there
-RESOLUTION = 1 / 64  # of the clamping, as a share of the line
+STEP_SHARES = (0.0, 0.35, 0.7)  # of the path to the neutral foothold: points that must be in reach for a step there
+RESOLUTION = 1 / 64  # of clamped poses, as a share of the line from the level pose
 
 
 @dataclass(frozen=True)
@@ -78,12 +78,12 @@ class PoseFeasibility:
         return low <= self._robot.walk.height + pose.z <= high and self.clamp_to_stand(pose) == pose
 
     def region_share(self, pose: BodyPose) -> float:
-        """Returns the region share of a pose to walk in."""
+        """Returns the greatest region share that a pose leaves for walking, one of REGION_SHARES."""
         *greater, least = REGION_SHARES
         return next((share for share in greater if self._can_stride(pose, share)), least)
 
     def tilted_region_share(self, pose: BodyPose) -> float:
-        """Returns the region share of a pose tilted to keep the body level; 0 if it is too small to walk."""
+        """Returns the greatest of TILT_REGION_SHARES that a pose tilted for levelling leaves; 0 if none fits."""
         return _tilted_region_share(self.capabilities.strides, pose, self._robot.walk.lift_height)
 
     def _reaches_footholds(self, pose: BodyPose) -> bool:
@@ -113,7 +113,7 @@ class PoseFeasibility:
         return Strides(stance, self.capabilities.strides.regions(stance, Twist(*direction, 0.0), moved)).stance
 
     def within_regions(self, pose: BodyPose, feet: Sequence[Foot], region_share: float) -> bool:
-        """Returns True if all feet stand inside this share of their regions."""
+        """Returns True if all feet are planted inside of their regions, reduced to a region share."""
         stance, shares = self.stance_at(pose), split_region_share(region_share)
         return all(
             foot.state.planted
@@ -124,14 +124,14 @@ class PoseFeasibility:
 
     def keeps_feet_in_regions(self, pose: BodyPose, now: BodyPose, feet: Sequence[Foot], region_share: float) -> bool:
         """Returns True if all feet stay in reach in a pose and get no farther out of their regions than `now`."""
-        if not all(foot.state.planted for foot in feet):  # a standing robot can step to neutral from anywhere
+        if not all(foot.state.planted for foot in feet):  # with all feet planted, the robot can step to neutral
             outside = self._outside_region(pose, feet, region_share)
             if outside > 0.0 and outside > self._outside_region(now, feet, region_share) + 1e-9:
                 return False
         return self.all_feet_reachable(pose, feet)
 
     def _outside_region(self, pose: BodyPose, feet: Sequence[Foot], region_share: float) -> float:
-        """Greatest distance [m] of a foot beyond the share of its region that can be used in a pose."""
+        """Greatest distance [m] of a foot outside of the usable part of its region in a pose; 0 if all are inside."""
         stance, shares = self.stance_at(pose), split_region_share(region_share)
         distances = [
             _beyond(leg, foot, stance, shares) for leg, foot in enumerate(feet) if not isinstance(foot.state, Guided)
@@ -169,7 +169,7 @@ def level_at_height(pose: BodyPose) -> BodyPose:
 
 
 def _beyond(leg: int, foot: Foot, stance: StanceRegions, shares: RegionShares) -> float:
-    """Distance [m] of the foot of a leg (row) beyond the usable part of its region; negative inside."""
+    """Distance [m] of the foot of a leg (row) outside of the usable part of its region; negative inside."""
     usable = 1.0 if foot.state.planted else FLIGHT_REACH_SHARE
     region = foot.region if foot.region.moved <= shares.displacement else NEUTRAL_REGION
     (x, y), radius = Strides(stance, (), shares.radii).disc(leg, region)
@@ -182,17 +182,18 @@ def _points_to_neutral(foot: Foot, neutral: Point) -> list[Point]:
 
 
 def _clamped(pose: BodyPose, fits: Callable[[BodyPose], bool]) -> BodyPose:
+    """The pose nearest to `pose` that fits, on the straight line from the level pose; by bisection."""
     if fits(pose):
         return pose
-    base = level_at_height(pose)  # heights inside the table are always in reach
+    level = level_at_height(pose)  # in reach at all heights of the table
     low, high = 0.0, 1.0
     while high - low > RESOLUTION:
         middle = (low + high) / 2
-        if fits(base.towards(pose, middle)):
+        if fits(level.towards(pose, middle)):
             low = middle
         else:
             high = middle
-    return base.towards(pose, low)
+    return level.towards(pose, low)
 
 
 @lru_cache(maxsize=256)

@@ -1,1 +1,1 @@
-"""Feet while walking: stance by integration, swings, drops to the ground, and the guard of stance regions."""
+"""Feet while walking: stance, swings, drops to the ground, stride regions and the region guard."""

@@ -1,7 +1,7 @@
 """Drops: a foot moves to the ground outside of a swing, after a halt in mid-swing or after an early touch-down.
 
-Its horizontal speed fades as (1 - t)^2 with the share t of the duration; its height follows a cubic that ends at rest.
-Points and heights are as in `walking.foot`.
+Its horizontal speed decreases as (1 - t)^2 over the share t of the duration; its height follows a cubic that ends at
+rest. Points and heights are as in `walking.foot`.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from hexapod_control.core.kinematics.se2 import Pose
 from hexapod_control.core.robot import Point, Vector
 from hexapod_control.core.walking.foot import STANCE, Dropping, Foot
 
-CONTACT_DELAY_S = 0.02  # from a contact to the tick that responds to it
-DROP_TIMES_S = tuple(0.1 + 0.025 * k for k in range(13))  # possible durations of a drop after a halt
-DROP_ACCELERATION = 6.0  # [m/s^2] of the foot; the shortest duration that does not exceed it is used
+CONTACT_DELAY_S = 0.02  # from a contact to the tick that reacts to it
+DROP_TIMES_S = tuple(0.1 + 0.025 * k for k in range(13))  # candidate durations of a drop after a halt
+DROP_ACCELERATION = 6.0  # [m/s^2] maximum of the foot: the shortest duration that keeps it is used
 
 
 def drop_after_halt(foot: Foot) -> Dropping:
-    """Returns the drop of a foot in mid-swing to the plane, beginning with its present position and velocity."""
+    """Returns the drop of a foot in mid-swing to the ground plane, from its present position and velocity."""
     vx, vy, vz = foot.velocity
     return Dropping(_drop_time(foot.z, foot.velocity), foot.z, vz, vx, vy)
 
 
 def _drop_time(height: float, velocity: Vector) -> float:
-    """Returns the shortest duration [s] of a drop from a height [m] within DROP_ACCELERATION, never below ground."""
+    """Returns the shortest duration [s] of a drop from a height [m] within DROP_ACCELERATION, above ground."""
 
     def acceleration(duration: float) -> float:
         start = 6.0 * height / duration**2 + 4.0 * vz / duration
@@ -33,13 +33,13 @@ def _drop_time(height: float, velocity: Vector) -> float:
 
     vx, vy, vz = velocity
     slide = math.hypot(vx, vy)
-    most = 2.5 * height / -vz if vz < 0.0 else math.inf  # a longer one would dip below the ground
-    times = [time for time in DROP_TIMES_S if time <= most] or [max(most, 1e-3)]
+    longest = 2.5 * height / -vz if vz < 0.0 else math.inf  # with a longer one, the cubic goes below the ground
+    times = [time for time in DROP_TIMES_S if time <= longest] or [max(longest, 1e-3)]
     return next((time for time in times if acceleration(time) <= DROP_ACCELERATION), min(times, key=acceleration))
 
 
 def _back_to_contact(t: float, duration: float) -> float:
-    """Displacement, over the initial speed [s], after a share t of a stop that ends at the point of contact."""
+    """Displacement per initial speed [s] of a foot that returns to its contact, after a share t of the duration [s]."""
     return duration * t * (1.0 - t) ** 2 - CONTACT_DELAY_S * t * t * (3.0 - 2.0 * t)
 
 

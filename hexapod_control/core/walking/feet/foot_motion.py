@@ -1,11 +1,12 @@
 """Moves the feet while walking: planted feet stay fixed in the world, swinging feet aim at their next stance.
 
-All points are contact points (x, y) [m] in base_footprint. Each tick every point is moved by the inverse of
-the body's motion, the exact exponential of the twist, so a planted foot stays fixed in the world for any sequence of
-twists. The twist given to `step` is compensated for legs that bend under their load (`statics.leg_compliance`), so that
-the body of a real robot moves at the executed twist. The ball of a planted foot rolls: `kinematics.rolling_contact`,
-applied to all feet in `kinematics.whole_body`. The additional motion of swinging feet is in `swing_motion`, of dropping
-feet in `drop_motion`.
+All points are contact points (x, y) [m] in base_footprint. In each tick every point is moved by the inverse of the
+motion of the body, the exact exponential of the twist, so a planted foot stays fixed in the world for any sequence of
+twists (docs/architecture/walking-mathematics.md, "Stance: SE(2) integration"). The twist passed to `step` is
+compensated for the compliance of the legs (`statics.leg_compliance`), so that the body of a real robot moves at the
+executed twist. The balls of planted feet roll: `kinematics.rolling_contact`, applied to all feet in
+`kinematics.whole_body`. The additional motion of swinging feet is in `swing_motion`, that of dropping feet in
+`drop_motion`.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ from hexapod_control.core.walking.terrain.terrain_adaptation import TerrainAdapt
 from hexapod_control.core.workspace.stance_regions import StanceRegions
 from hexapod_control.core.workspace.strides.stride_regions import NEUTRAL_REGION, Strides
 
-AT_NEUTRAL = 0.001  # [m] from its neutral foothold, within which a foot of a resting robot does not step
-MAX_LIFT_OFF_DELAY = 0.15  # cycles for which a lift-off may wait for other feet to touch
+AT_NEUTRAL = 0.001  # [m] distance from its neutral foothold up to which a foot of a robot at rest does not step
+MAX_LIFT_OFF_DELAY = 0.15  # [cycles] for which a lift-off may wait for other feet to touch the ground
 
 
 class FootMotion:
@@ -33,13 +34,13 @@ class FootMotion:
 
     __slots__ = ("clock", "feet", "lift_height", "lift_share", "raised", "running", "terrain", "twist_is_zero")
     lift_height: float  # [m]
-    lift_share: float  # of it, at the present speed
+    lift_share: float  # (0 to 1) of the lift height, at the present speed
     raised: tuple[int, float] | None  # row of a leg that lifts higher than the others, and its lift [m]
     running: bool  # whether the gait clock runs
-    twist_is_zero: bool  # whether the commanded and the executed twist are: feet at neutral need not step
+    twist_is_zero: bool  # whether commanded and executed twist are zero: feet at their neutral footholds need not step
 
     def __init__(self, feet: Sequence[Foot], clock: GaitClock, lift_height: float) -> None:
-        """Uses these feet and this clock; the lift height is in [m]."""
+        """Starts with these feet and a standing clock; the lift height is in [m]."""
         self.feet = list(feet)
         self.clock = clock
         self.lift_height = lift_height
@@ -51,7 +52,7 @@ class FootMotion:
 
     @property
     def all_planted(self) -> bool:
-        """True if the gait clock counts every foot as standing; some may still sink to find the ground."""
+        """True if the gait clock counts every foot as standing; some may still be searching the ground."""
         return all([foot.state.planted for foot in self.feet])
 
     @property
@@ -76,11 +77,11 @@ class FootMotion:
 
     def distance_from_neutral(self, stance: StanceRegions) -> float:
         """Returns the greatest distance [m] of a foot from its neutral foothold."""
-        homes = stance.footholds
-        return max([math.hypot(foot.x - x, foot.y - y) for foot, (x, y) in zip(self.feet, homes, strict=True)])
+        pairs = zip(self.feet, stance.footholds, strict=True)
+        return max([math.hypot(foot.x - x, foot.y - y) for foot, (x, y) in pairs])
 
     def allowed_share(self, twist: Twist, dt: float, swing_time: float, strides: Strides) -> float:
-        """Returns the share (0 to 1) of the twist at which no planted foot leaves its region, see `region_guard`."""
+        """Returns the share (0 to 1) of the twist at which planted feet stay in their regions, see `region_guard`."""
         clock = self.clock if self.running else None
         return allowed_share(self.feet, clock, twist, dt, swing_time, strides)
 
@@ -131,8 +132,8 @@ class FootMotion:
             return dict(self.clock.advance(dt / swing_time, flight))
         ahead = self.clock.copy()
         lifted = dict(ahead.advance(dt / swing_time, flight))
-        most = MAX_LIFT_OFF_DELAY * self.clock.gait.cycle * swing_time
-        if self.terrain.delays_lift_off(self.feet, lifted, dt, most):
+        max_delay = MAX_LIFT_OFF_DELAY * self.clock.gait.cycle * swing_time
+        if self.terrain.delays_lift_off(self.feet, lifted, dt, max_delay):
             return {}
         self.clock = ahead
         return lifted
@@ -150,7 +151,7 @@ class FootMotion:
     def halt(self, swing_time: float) -> None:
         """Stops the gait: feet in the air go straight down, planted feet stay. The swing time is in [s].
 
-        If its swing ends sooner than a drop, a foot finishes the swing; at that speed a drop would slide too far.
+        A foot whose swing ends sooner than a drop finishes the swing: at its speed, a drop would slide too far.
         """
         self.running = False
         self.clock.change = None

@@ -1,9 +1,10 @@
-"""Chooses the stride regions for the twist; a foot changes to its next region when it lifts off.
+"""Stride regions for the present twist; a foot changes to its next region when it lifts off.
 
 As long as strides about the neutral footholds are fast enough, and in all gaits but the fastest, the feet stride there,
 where the robot is most stable. At higher speed the stride centres move to where the legs are fastest in the direction
-of travel. Per swing, a region moves only so far that the swing is hardly longer than in steady walking, and, where legs
-are close together, that no leg is far ahead of its neighbours; meanwhile the robot walks more slowly.
+of travel. With each swing, a region moves at most so far that the swing is hardly longer than in steady walking. Where
+legs are close together, no leg may lead its neighbours by more than the maximum lead (`strides.stride_lead`). Meanwhile
+the robot walks more slowly. See docs/architecture/walking-mathematics.md, "Stride centres".
 """
 
 from __future__ import annotations
@@ -25,20 +26,20 @@ from hexapod_control.core.workspace.strides.stride_regions import (
     split_region_share,
 )
 
-MAX_SWING_PER_STRIDE = 1.28  # a swing that moves its region may cover so many steady strides, or ...
-MAX_SWING_PER_RADIUS = 1.9  # ... so many radii of the neutral region
-SMALL_DISPLACEMENT = 0.001  # [m] of a stride centre, up to which a leg need not keep in step with its neighbours
-MIN_STRIDE_SHARE = 0.6  # of the latter, below which strides are not shortened while regions move
+MAX_SWING_PER_STRIDE = 1.28  # travel of a swing that moves its region: at most this many steady strides, or ...
+MAX_SWING_PER_RADIUS = 1.9  # ... this many radii of the neutral region
+SMALL_DISPLACEMENT = 0.001  # [m] of a stride centre, up to which the lead of a leg is not limited
+MIN_STRIDE_SHARE = 0.6  # of MAX_SWING_PER_RADIUS: strides are not shortened further while regions move
 
 
 class StrideDemand(NamedTuple):
-    """What the stride regions depend on."""
+    """The conditions on which the stride regions depend."""
 
     stance: StanceRegions
     gait: Gait  # the active one
-    region_share: float  # that the body leaves, see REGION_SHARES
+    region_share: float  # that the body pose leaves, see REGION_SHARES
     moved: float  # share (0 to 1) of the displacement of the regions
-    twist: Twist  # to which the walk ramps
+    twist: Twist  # the limited command, to which the executed twist ramps
 
 
 class StrideControl:
@@ -55,8 +56,8 @@ class StrideControl:
     )
     _demand: StrideDemand | None
     _goal: tuple[StrideRegion, ...]  # for the demanded twist
-    _lengths: tuple[float, ...]  # [m] largest displacements of centres that move; empty: they rest
-    _neighbours: tuple[tuple[int, int], ...]  # by leg
+    _lengths: tuple[float, ...]  # [m] largest displacements of the centres while they move; empty: they rest
+    _neighbours: tuple[tuple[int, int], ...]  # rows of both neighbours of each leg
     regions: tuple[StrideRegion, ...]  # for the next swings
 
     def __init__(self, capabilities: Capabilities) -> None:
@@ -66,7 +67,7 @@ class StrideControl:
         self.regions = (NEUTRAL_REGION,) * len(capabilities.robot.legs)
         self._goal = self.regions
         self._lengths = ()
-        self.speed_share = 1.0  # of the demanded twist, so that swings are short enough to move their regions
+        self.speed_share = 1.0  # of the demanded twist, at which swings are short enough to move their regions
         self._demand = None
 
     def step(self, demand: StrideDemand, twist: Twist, swing_time: float, motion: FootMotion) -> Strides:
@@ -89,33 +90,35 @@ class StrideControl:
     def _next(
         self, regions: Sequence[StrideRegion], demand: StrideDemand, twist: Twist, swing_time: float
     ) -> tuple[StrideRegion, ...]:
-        """The regions of the next swings, nearer to the goal by what a swing may cover; sets `speed_share`."""
-        stance, stance_time, found = demand.stance, swing_time * demand.gait.stance, []
+        """The regions of the next swings, as far towards the goal as a swing may move them; sets `speed_share`."""
+        stance, stance_time, next_regions = demand.stance, swing_time * demand.gait.stance, []
         distances = [math.dist(a.displacement, b.displacement) for a, b in zip(regions, self._goal, strict=True)]
-        in_step = self._in_step(regions, distances)
+        max_steps = self._max_steps(regions, distances)
         for leg, (now, goal, distance) in enumerate(zip(regions, self._goal, distances, strict=True)):
             x, y = stance.footholds[leg]
-            speed, most = twist.speed_at(x, y), demand.twist.speed_at(x, y)
-            stride, wanted, usual = stance_time * speed, stance_time * most, MAX_SWING_PER_RADIUS * stance.radii[leg]
-            longest = max(MAX_SWING_PER_STRIDE * wanted, usual)
-            if wanted > 0.0:
-                self.speed_share = min(self.speed_share, max(longest - distance, MIN_STRIDE_SHARE * usual) / wanted)
-            step = max(min(longest - stride, in_step[leg]), 0.0)
-            found.append(goal if distance <= step else self._towards(leg, stance, now, goal, step / distance))
-        return tuple(found)
+            speed, goal_speed = twist.speed_at(x, y), demand.twist.speed_at(x, y)
+            stride, goal_stride = stance_time * speed, stance_time * goal_speed
+            usual = MAX_SWING_PER_RADIUS * stance.radii[leg]
+            longest = max(MAX_SWING_PER_STRIDE * goal_stride, usual)
+            if goal_stride > 0.0:
+                share = max(longest - distance, MIN_STRIDE_SHARE * usual) / goal_stride
+                self.speed_share = min(self.speed_share, share)
+            step = max(min(longest - stride, max_steps[leg]), 0.0)
+            next_regions.append(goal if distance <= step else self._towards(leg, stance, now, goal, step / distance))
+        return tuple(next_regions)
 
-    def _in_step(self, regions: Sequence[StrideRegion], distances: Sequence[float]) -> list[float]:
-        """How far [m] each centre may move without being too far ahead of its neighbours, for `distances` [m] left."""
+    def _max_steps(self, regions: Sequence[StrideRegion], distances: Sequence[float]) -> list[float]:
+        """Distance [m] that each centre may move within the maximum lead; `distances` [m] are those to the goals."""
         max_lead = self._capabilities.strides.max_lead
         if max_lead == math.inf:
             return [math.inf] * len(distances)
         displaced = [max(_length(a), _length(b)) for a, b in zip(regions, self._goal, strict=True)]
         self._lengths = tuple(map(max, displaced, self._lengths or displaced))
-        left = [
+        remaining = [
             d / length if length > SMALL_DISPLACEMENT else 0.0
             for d, length in zip(distances, self._lengths, strict=True)
         ]
-        leads = [max(left[a], left[b]) - own for own, (a, b) in zip(left, self._neighbours, strict=True)]
+        leads = [max(remaining[a], remaining[b]) - own for own, (a, b) in zip(remaining, self._neighbours, strict=True)]
         return [
             (max_lead - lead) * length if length > SMALL_DISPLACEMENT else math.inf
             for lead, length in zip(leads, self._lengths, strict=True)

@@ -1,9 +1,10 @@
-"""Swing motion: the foot aims at the start of its next stance and covers a growing share of the remaining distance.
+"""Swing motion: a foot moves to its aim, the point at which its next stance starts.
 
-That stance is centred on the leg's stride centre for the present twist: the aim is this centre moved along the twist by
-half the planned stance time, inside the stride region. It is updated every tick until AIM_FROZEN of the swing, at most
-at AIM_SPEED, and then fixed in the world. Travel and lift follow the profiles of `gait.swing_trajectory`.
-Points are contact points (x, y) [m] in base_footprint.
+That stance is centred on the stride centre of the leg for the present twist: the aim is this centre, moved along the
+twist for half the planned stance time and clamped to the stride region. It is updated every tick until AIM_FROZEN of
+the swing, at most at AIM_SPEED, and then fixed in the world. In each tick the foot covers the share of the remaining
+distance that makes its travel follow the profile of `gait.swing_trajectory`, as does its lift. Points are contact
+points (x, y) [m] in base_footprint. See docs/architecture/walking-mathematics.md, "Swing".
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ from hexapod_control.core.walking.feet.region_guard import clamp_to_disc
 from hexapod_control.core.walking.foot import STANCE, Foot, Swing
 from hexapod_control.core.workspace.strides.stride_regions import Strides
 
-LANDING = 0.97  # share of the stance region's radius in which a foot touches down
-AIM_SPEED = 1.0  # [m/s] over the ground at most: a body that brakes suddenly does not jerk a foot in flight
-LANDED = 1.0 - 1e-9  # progress at which a swing ends; rounding must not prolong it by a tick
+LANDING = 0.97  # share of the radius of the stride region in which a foot touches down
+AIM_SPEED = 1.0  # [m/s] maximum speed of the aim over the ground: a body that brakes must not jerk a foot in flight
+LANDED = 1.0 - 1e-9  # progress at which a swing ends; below 1, so that rounding does not prolong it by a tick
 
 
 class BodyTick(NamedTuple):
@@ -41,17 +42,17 @@ def advance_swing(
     """
     dt, twist, swing_time, back = tick
     before, begins, timing = swing.progress, swing.begins, swing.timing
-    left = (1.0 - progress) * swing_time
-    lag, swing.lag = swing.lag, swing.lag + (1.0 - swing.pace) * (progress - before)
+    remaining = (1.0 - progress) * swing_time  # [s]
+    lag, swing.lag = swing.lag, swing.lag + (1.0 - swing.travel_rate) * (progress - before)
     if begins:
         foot.region = strides.regions[leg]
     disc, aimed = strides.disc(leg, foot.region), back.apply(*swing.aim)
     if progress - lag < AIM_FROZEN * timing.travel_end or begins:
         x, y = moved_point(twist, 0.5 * swing.stance * swing_time, *disc.centre)
     else:
-        x, y = moved_point(twist, -left, *aimed)
+        x, y = moved_point(twist, -remaining, *aimed)
     x, y = clamp_to_disc(x, y, disc, LANDING)
-    aim = moved_point(twist, left, x, y)
+    aim = moved_point(twist, remaining, x, y)
     if not begins and math.dist(aimed, aim) > AIM_SPEED * dt:
         aim = _point_towards(aimed, aim, AIM_SPEED * dt)
     swing.aim = x, y = aim
@@ -72,6 +73,6 @@ def advance_swing(
 
 
 def _point_towards(point: Point, goal: Point, distance: float) -> Point:
-    """Returns the point at a distance [m] from `point` on the way to `goal`."""
+    """Returns the point at a distance [m] from `point` on the straight line to `goal` [m]."""
     share = distance / math.dist(point, goal)
     return point[0] + share * (goal[0] - point[0]), point[1] + share * (goal[1] - point[1])

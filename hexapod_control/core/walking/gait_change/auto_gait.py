@@ -1,9 +1,9 @@
 """Chooses the gait by speed: the most stable one that reaches the speed with a reserve, with hysteresis.
 
-A faster gait is chosen as soon as the speed is above FULL_SHARE of the present gait's highest speed, so that the change
-is complete before that is exceeded. A more stable gait is chosen once the speed has been below MORE_STABLE_SHARE of
-that gait's highest speed for MORE_STABLE_DELAY_S. At rest, and while the robot comes to rest, the gait stays; a robot
-that starts to walk uses the gait for the speed that is commanded.
+A faster gait is chosen as soon as the commanded speed is above FULL_SHARE of the highest speed of the present gait, so
+that the change is complete before the gait is at its limit. A more stable gait is chosen once the speed has been below
+MORE_STABLE_SHARE of the highest speed of that gait for MORE_STABLE_DELAY_S. At rest, and while the robot comes to rest,
+the gait does not change; a robot that starts to walk uses the gait for the commanded speed.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from hexapod_control.core.workspace.speed_envelope import SpeedEnvelope
 
 FULL_SHARE = 0.75  # of the highest speed of a gait, above which a faster one is chosen
 MORE_STABLE_SHARE = 0.6  # of the highest speed of a more stable gait, below which that one is chosen ...
-MORE_STABLE_DELAY_S = 1.0  # ... after this long
+MORE_STABLE_DELAY_S = 1.0  # ... after this time
 
 
 class AutoGait:
-    """Choice of one of the selected gaits by speed; `follow` updates it every tick."""
+    """Chooses one of the selected gaits by speed; `follow` updates the choice every tick."""
 
     __slots__ = ("_conditions", "_envelope", "_indices", "_slow_for", "gait", "selection")
     _conditions: tuple[Twist, float, float] | None  # for which the indices were computed
     _indices: tuple[int, int]  # of the most stable gait that is fast enough: with FULL_SHARE, with MORE_STABLE_SHARE
-    _slow_for: float  # [s] for which a more stable gait has been fast enough
+    _slow_for: float  # [s] time for which a more stable gait has been fast enough
     gait: Gait
     selection: GaitSelection
 

@@ -3,8 +3,8 @@
 The requested gait is the selected one, or chosen from several by speed (`auto_gait`).
 A change is planned (`gait_transition`) as soon as the speed suits the new gait and all feet stride about their neutral
 footholds; until then the speed limiter slows the walk down. If no direct plan is feasible, a change to an intermediate
-gait is tried. If that is not feasible either, planning is repeated. After PLAN_TIMEOUT_S the best plan is used although
-it violates a limit: the region guard then slows the body for a moment.
+gait is tried. If that is not feasible either, planning is repeated. After PLAN_TIMEOUT_S the plan with the smallest
+violation is used: the region guard then slows the body for a moment.
 """
 
 from __future__ import annotations
@@ -25,26 +25,27 @@ from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.stance_regions import StanceRegions
 
 PLAN_TIMEOUT_S = 1.2  # after which the best plan is used, even if it violates a limit
-NEAR_VIOLATION = 2.0  # below which a plan is likely to be feasible soon: planning is repeated ...
-INTERMEDIATE_GAIT_TIMEOUT_S = 0.5  # ... for this long, before an intermediate gait is tried
-RETRY_S = 0.06  # between two plans
-AMPLE_MARGIN = 0.02  # [m] static margin with which any feet may lift off first
+NEAR_VIOLATION = 2.0  # violation below which a plan is likely to be feasible soon: planning is repeated ...
+INTERMEDIATE_GAIT_TIMEOUT_S = 0.5  # ... for this time, before an intermediate gait is tried
+RETRY_S = 0.06  # between two attempts to plan
+SUFFICIENT_MARGIN = 0.02  # [m] static margin from which a robot starts at the usual phase of its gait
 
 
 class WalkConditions(NamedTuple):
-    """How the robot walks when a change is planned."""
+    """The walk at the time at which a change is planned."""
 
     twist: Twist  # executed
     swing_time: float  # [s]
     stance: StanceRegions
     height: float  # [m] of base_link above the ground
-    region_share: float  # at most 1: the gait changes only with strides about the neutral footholds
+    region_share: float  # of the radii, 0 to 1: the gait changes only with strides about the neutral footholds
 
 
 def first_phase(gait: Gait, contacts: Sequence[Point], center: Point) -> float:
-    """Returns the phase at which a standing robot starts: 0, or the one with the best margin in the first swing.
+    """Returns the phase at which a standing robot starts, with a sufficient static margin in the first swing.
 
-    Contact points (n, 2) and centre of mass (2,) are in base_footprint [m]; after a halt, feet may be anywhere.
+    Contact points (n, 2) and centre of mass (2,) are in base_footprint [m]. After a halt, feet may be anywhere: if the
+    margin at the start phase of the gait is too small, the lift-off with the greatest margin is the first.
     """
 
     def margin(phase: float) -> float:
@@ -52,18 +53,18 @@ def first_phase(gait: Gait, contacts: Sequence[Point], center: Point) -> float:
         return static_margin([contact for leg, contact in enumerate(contacts) if leg not in swinging], center)
 
     first = gait.start_phase
-    return first if first > 0.0 or margin(first) >= AMPLE_MARGIN else max(gait.lift_off, key=margin)
+    return first if first > 0.0 or margin(first) >= SUFFICIENT_MARGIN else max(gait.lift_off, key=margin)
 
 
 class GaitChangeScheduler:
-    """Schedules the change to the requested gait: the request, and the progress of the change."""
+    """The requested gait of one robot, and the change to it."""
 
     __slots__ = ("_auto", "_capabilities", "_on_detour", "_requested", "_until_retry", "_waited", "wanted")
     _on_detour: bool  # whether the current change leads to an intermediate gait
     _requested: Gait
     _until_retry: float  # [s]
-    _waited: float  # [s] for a feasible plan
-    wanted: Gait | None  # gait to change to as soon as the speed suits it
+    _waited: float  # [s] time without a feasible plan
+    wanted: Gait | None  # gait to which a change is not planned yet
 
     def __init__(self, capabilities: Capabilities, gait: Gait) -> None:
         self._capabilities = capabilities
@@ -75,12 +76,12 @@ class GaitChangeScheduler:
 
     @property
     def selection(self) -> GaitSelection:
-        """The selected gait, or the gaits between which the speed decides."""
+        """The selected gait, or the gaits from which one is chosen by speed."""
         return self._auto.selection
 
     @property
     def automatic(self) -> bool:
-        """True if several gaits are selected, between which the speed decides."""
+        """True if several gaits are selected, from which one is chosen by speed."""
         return len(self._auto.selection.gaits) > 1
 
     def fastest(self, motion: FootMotion) -> Gait:
@@ -88,12 +89,12 @@ class GaitChangeScheduler:
         return self._auto.selection.fastest if self.automatic else motion.clock.gait
 
     def select(self, selection: GaitSelection, motion: FootMotion) -> None:
-        """Requests a change to the selected gait, or to that of the selected ones that suits the speed."""
+        """Requests a change to the selected gait, or to the one of several that suits the speed."""
         self._auto = AutoGait(self._capabilities.envelope, selection, motion.clock.gait)
         self._request(self._auto.gait, motion)
 
     def choose(self, dt: float, goal: Twist, motion: FootMotion, height: float, region_share: float) -> None:
-        """Requests another one of the selected gaits if the speed requires or allows it, see `auto_gait`."""
+        """Requests another one of the selected gaits if the speed requires or allows it, see `AutoGait.follow`."""
         self._auto.follow(dt, goal, height, region_share, walking=motion.running)
         if self._auto.gait is not self._requested:
             self._request(self._auto.gait, motion)
@@ -104,16 +105,16 @@ class GaitChangeScheduler:
         self.wanted = None if gait is clock.gait and clock.change is None else gait
 
     def halt(self, motion: FootMotion) -> None:
-        """Stops a gait change with the walk; the requested gait is used when the walk restarts."""
+        """Cancels a gait change when the walk stops; the requested gait is used when the walk starts again."""
         self.wanted = None if self._requested is motion.clock.gait else self._requested
 
     def next_gaits(self, motion: FootMotion) -> list[Gait]:
-        """Returns the gaits to which the walk will change; their speed limits apply already."""
+        """Returns the gaits to which the walk will change; the speed is limited for them already."""
         change = motion.clock.change
         return [gait for gait in (self.wanted, change.gait if change else None) if gait is not None]
 
     def step(self, dt: float, motion: FootMotion, now: WalkConditions) -> None:
-        """Plans the change as soon as possible and passes it to the gait clock; at rest the gait changes at once."""
+        """Plans the change if possible, in a tick of `dt` [s], and passes it to the gait clock; immediately at rest."""
         gait, clock = self.wanted, motion.clock
         if not motion.running:
             for first in self.next_gaits(motion)[:1]:
@@ -156,7 +157,7 @@ class GaitChangeScheduler:
                 yield other
 
     def _plan(self, gait: Gait, motion: FootMotion, now: WalkConditions) -> tuple[GaitChange, float]:
-        """Returns the best change to a gait from now on, and its violation."""
+        """Returns the best change to a gait, and its violation."""
         legs = transition_legs(
             motion, gait, self._capabilities.robot, now.stance, now.twist, now.swing_time, now.region_share
         )

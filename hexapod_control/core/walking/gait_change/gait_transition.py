@@ -1,12 +1,13 @@
 """Finds the moment and the phase at which the gait can change without a stop.
 
-Every pair (leave the old gait in t, enter the new one at phase b) gives each leg one stance of unusual length, from its
-last touch-down in the old gait to its first lift-off in the new one. A pair is good if
+A change is a pair: leave the old gait after a time t, enter the new one at a phase b. Every pair gives each leg one
+stance of unusual length, from its last touch-down in the old gait to its first lift-off in the new one. A pair is
+feasible if
 1. each of these stances fits into the leg's stance region at the speed of the body,
 2. the swings before and after it are not too fast for the servos, and
 3. the static margin stays large enough, whichever legs are in swing at the same time.
-All pairs of a grid are evaluated at once with arrays (leg, leave, phase). The earliest good pair is used; if there is
-none, the one with the smallest violation (the region guard then slows the body for a moment).
+All pairs of a grid are evaluated at once with arrays (leaving, phase) per leg. The earliest feasible pair is used; if
+there is none, the one with the smallest violation (the region guard then slows the body for a moment).
 Formulas: docs/architecture/walking-mathematics.md, "Gait transition".
 All times are in swing times, as in the gait clock.
 """
@@ -28,9 +29,9 @@ from hexapod_control.core.walking.gait_change.transition_legs import SWING_ENDS,
 MOMENTS_PER_CYCLE = 48  # grid of moments for leaving the old gait
 PHASES = 48  # grid of phases for entering the new gait
 CYCLES = 2.0  # of the old gait for which a change may wait
-MAX_SLOWDOWN = 0.018  # share of the speed that the region guard may take for a moment
-MAX_OVERLOAD = 0.03  # share by which swings may be faster
-MAX_VIOLATION = 1.0  # of the limits by a plan: up to this, relative to what is allowed, it is feasible
+MAX_SLOWDOWN = 0.018  # share of the speed by which the region guard may slow the body for a moment
+MAX_OVERSPEED = 0.03  # share by which swings may exceed their speed limit
+MAX_VIOLATION = 1.0  # up to which a plan is feasible: slowdown and overspeed over MAX_SLOWDOWN and MAX_OVERSPEED
 MARGIN_SHARE = 0.5  # of the smaller steady margin of both gaits that a change must keep
 
 
@@ -39,15 +40,15 @@ class LegTransition(NamedTuple):
 
     landing: Array  # (L,) touch-down that begins it
     lift_off: Array  # (L, B) that ends it
-    violation: Array  # (L, B) excess of its duration or of the speed of its swings, over what is allowed
+    violation: Array  # (L, B) see MAX_VIOLATION
 
 
 def plan_gait_change(
     clock: GaitClock, legs: Sequence[TransitionLeg], gait: Gait, margins: Sequence[float]
 ) -> tuple[GaitChange, float]:
-    """Returns the best change from the clock's gait to `gait`, and its violation.
+    """Returns the best change from the gait of the clock to `gait`, and its violation.
 
-    It is good if the violation is at most MAX_VIOLATION. `legs` are in the order of the clock, `margins` [m] are those
+    It is feasible if the violation is at most MAX_VIOLATION. `legs` are in the order of the clock, `margins` [m] those
     of `margins_by_legs_in_swing`.
     """
     old = clock.gait
@@ -61,9 +62,9 @@ def plan_gait_change(
     cost = np.max([transition.violation for transition in transitions], axis=0)
     threshold = MARGIN_SHARE * min(_steady_margin(old, margins), _steady_margin(gait, margins))
     cost = np.where(_stable(transitions, gait, margins, threshold), cost, math.inf)
-    good = cost <= MAX_VIOLATION
-    if good.any():
-        first = int(np.argmax(good.any(axis=1)))
+    feasible = cost <= MAX_VIOLATION
+    if feasible.any():
+        first = int(np.argmax(feasible.any(axis=1)))
         best = int(np.argmin(cost[first]))
     else:
         first, best = (int(k) for k in np.unravel_index(np.argmin(cost), cost.shape))
@@ -78,7 +79,7 @@ def _leg_transition(
     `until` is the time to its next lift-off in the old gait; `leave` (L,) are the moments of leaving, `entry` (B,) the
     times from entering the new gait to the leg's first lift-off in it.
     """
-    # A leg that is due while in flight skips that lift-off, as in the gait clock.
+    # A leg that is due to lift off in flight skips that lift-off, as in the gait clock.
     if leg.flight > 0.0 and until < leg.flight + SHORTEST_STANCE:
         until += old.cycle
     last = _last_lift_off(until, old.cycle, leave)
@@ -87,22 +88,22 @@ def _leg_transition(
     due = leave[:, None] + entry[None, :]
     due = np.where(due < landing[:, None], due + new.cycle, due)
     # The stance of a planted leg (flight 0) is measured from now, that of one in flight from its touch-down.
-    most = np.where(can_aim, leg.max_stance, leg.remaining_stance)
-    stays = due - landing[:, None]
+    longest = np.where(can_aim, leg.max_stance, leg.remaining_stance)
+    stance = due - landing[:, None]
     # Touch-down and lift-off are symmetric about neutral if the foot can aim, else they follow from its position.
-    half = 0.5 * stays * leg.stride
-    left = (np.minimum(most, 1e6)[:, None] - stays) * leg.stride
-    lifts = np.where(can_aim[:, None], half, leg.radius - left)
-    # Its first lift-off from now may be at an unusual point, the later ones are as in the old gait.
+    half = 0.5 * stance * leg.stride
+    to_edge = (np.minimum(longest, 1e6)[:, None] - stance) * leg.stride
+    lift_off_behind = np.where(can_aim[:, None], half, leg.radius - to_edge)
+    # The first lift-off from now may be at an unusual point; the later ones are as in steady walking in the old gait.
     first_behind = leg.radius - (min(leg.remaining_stance, 1e6) - (until - leg.flight)) * leg.stride
     behind = np.where(last <= until, first_behind, 0.5 * old.stance * leg.stride)
-    before = _swing_overload(leg, np.broadcast_to(behind[:, None], due.shape), half)
-    after = _swing_overload(leg, lifts, np.full(due.shape, 0.5 * new.stance * leg.stride))
+    before = _swing_overspeed(leg, np.broadcast_to(behind[:, None], due.shape), half)
+    after = _swing_overspeed(leg, lift_off_behind, np.full(due.shape, 0.5 * new.stance * leg.stride))
     too_fast = np.maximum(np.where(can_aim[:, None], before, -math.inf), after)
     # A body that is slower by this share reaches the edge of the region at the lift-off.
-    too_long = 1.0 - most[:, None] / np.maximum(stays, SHORTEST_STANCE)
-    excess = np.maximum(too_long / MAX_SLOWDOWN, too_fast / MAX_OVERLOAD)
-    violation = np.where(stays < SHORTEST_STANCE, math.inf, excess)
+    too_long = 1.0 - longest[:, None] / np.maximum(stance, SHORTEST_STANCE)
+    excess = np.maximum(too_long / MAX_SLOWDOWN, too_fast / MAX_OVERSPEED)
+    violation = np.where(stance < SHORTEST_STANCE, math.inf, excess)
     return LegTransition(landing, due, violation)
 
 
@@ -112,13 +113,13 @@ def _last_lift_off(until: float, cycle: float, leave: Array) -> Array:
     return np.where(turns >= 0.0, until + turns * cycle, -math.inf)
 
 
-def _swing_overload(leg: TransitionLeg, behind: Array, ahead: Array) -> Array:
-    """Returns by which share swings between these ends [m] are too fast."""
+def _swing_overspeed(leg: TransitionLeg, behind: Array, ahead: Array) -> Array:
+    """Returns by which share of their speed limit swings between these ends [m] are too fast."""
     last = len(SWING_ENDS) - 1
     (i, di), (j, dj) = (_table_place(end / leg.radius * last, last) for end in (behind, ahead))
-    low, high = (leg.loads[i, k] * (1.0 - di) + leg.loads[i + 1, k] * di for k in (j, j + 1))
-    found: Array = low * (1.0 - dj) + high * dj - 1.0
-    return found
+    low, high = (leg.speed_ratios[i, k] * (1.0 - di) + leg.speed_ratios[i + 1, k] * di for k in (j, j + 1))
+    overspeed: Array = low * (1.0 - dj) + high * dj - 1.0
+    return overspeed
 
 
 def _table_place(place: Array, last: int) -> tuple[NDArray[np.intp], Array]:
@@ -136,9 +137,9 @@ def _steady_margin(gait: Gait, margins: Sequence[float]) -> float:
 def _stable(
     transitions: Sequence[LegTransition], gait: Gait, margins: Sequence[float], threshold: float
 ) -> NDArray[np.bool_]:
-    """Returns (L, B) whether the static margin [m] stays above a threshold during the change.
+    """Returns True (L, B) where the static margin stays above a threshold [m] during the change.
 
-    The set of legs in swing grows only at lift-offs, so each leg's first lift-off in the new gait is checked.
+    Legs are added to those in swing only at lift-offs, so the first lift-off of each leg in the new gait is checked.
     """
     table = np.array(margins)
     shape = transitions[0].lift_off.shape

@@ -25,7 +25,7 @@ from hexapod_control.core.workspace.strides.stride_regions import Disc
 from hexapod_control.core.workspace.swing_limits import PROGRESS, shortest_swing
 
 SWING_ENDS = np.linspace(0.0, 1.0, 9)  # grid of the ends of swings, as shares of the radius of a stance region
-FASTER = 1.1  # allowed speed of swings during a change, relative to steady walking
+MAX_SPEED_FACTOR = 1.1  # permitted speed of swings during a change, relative to steady walking
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +34,9 @@ class TransitionLeg:
 
     flight: float  # time to its touch-down, 0 if planted
     remaining_stance: float  # time until it reaches the edge of its region, from now or from its touch-down
-    max_stance: float  # longest stance if its touch-down can be chosen
+    max_stance: float  # longest stance, if its touch-down can still be chosen
     stride: float  # [m] that the ground moves under the foot in one swing time
-    loads: Array  # (K, K) speed relative to its limit of swings from SWING_ENDS behind neutral to SWING_ENDS ahead
+    speed_ratios: Array  # (K, K) speed over its limit, of swings from SWING_ENDS behind neutral to SWING_ENDS ahead
     radius: float  # [m] of the region
 
 
@@ -62,24 +62,26 @@ def transition_legs(
             x, y = clamp_to_disc(*landing, Disc(neutral, radius), LANDING)
         inside = time_inside(x, y, twist, neutral, MAX_STANCE_RADIUS_SHARE * radius) / swing_time
         ends = SWING_ENDS * radius
-        joints = swing_loads(robot, stance, leg, twist, swing_time, ends)
+        joints = joint_speed_ratios(robot, stance, leg, twist, swing_time, ends)
         # Speed relative to the body at mid-swing, compared with the fastest foot of steady walking in either gait.
         speed = PEAK_TRAVEL_SPEED * (ends[:, None] + ends[None, :] + stride) - stride
-        feet = speed / (FASTER * steady) if steady > 0.0 else np.zeros_like(joints)
+        feet = speed / (MAX_SPEED_FACTOR * steady) if steady > 0.0 else np.zeros_like(joints)
         legs.append(
             TransitionLeg(
                 flight=time_to_touch_down(foot, swing_time),
                 remaining_stance=inside,
                 max_stance=2.0 * LANDING * radius / stride if stride > 0.0 else math.inf,
                 stride=stride,
-                loads=np.maximum(joints, feet),
+                speed_ratios=np.maximum(joints, feet),
                 radius=radius,
             )
         )
     return legs
 
 
-def swing_loads(robot: Robot, stance: StanceRegions, leg: int, twist: Twist, swing_time: float, ends: Array) -> Array:
+def joint_speed_ratios(
+    robot: Robot, stance: StanceRegions, leg: int, twist: Twist, swing_time: float, ends: Array
+) -> Array:
     """Joint speeds (K, K) over their limit, in swings from `ends` (K,) [m] behind the foothold to `ends` ahead."""
     x, y = stance.footholds[leg]
     vx, vy = twist.velocity_at(x, y)
@@ -91,5 +93,5 @@ def swing_loads(robot: Robot, stance: StanceRegions, leg: int, twist: Twist, swi
     path = np.asarray(complex(x, y) + heading * reach)
     contacts = path.real, path.imag, robot.walk.lift_height * travel_and_lift(PROGRESS)[1]
     joints = joints_at_contacts(robot.legs[leg], robot.foot_radius, stance.height, contacts).joints
-    found: Array = shortest_swing(robot.legs[leg], joints) / swing_time
-    return found
+    ratios: Array = shortest_swing(robot.legs[leg], joints) / swing_time
+    return ratios

@@ -1,1 +1,1 @@
-"""Single legs that are guided along a path while the others support the robot."""
+"""Feet that are guided along a path while the others support the robot."""

@@ -19,18 +19,18 @@ from hexapod_control.core.walking.foot import (
     stopping_point,
 )
 
-SPEED = 0.15  # [m/s]
-BRAKING_SHARE = 0.8  # of the acceleration, with which the foot comes to rest at a point
-TURNING_DISTANCE = 0.006  # [m] from an intermediate point at which the foot turns to the next
-ARRIVAL_DISTANCE = 2e-4  # [m]
+SPEED = 0.15  # [m/s] maximum of the foot
+BRAKING_SHARE = 0.8  # of the acceleration: with which the foot brakes before a point
+TURNING_DISTANCE = 0.006  # [m] from an intermediate point, at which the foot turns to the next one
+ARRIVAL_DISTANCE = 2e-4  # [m] from the goal, at which the foot has arrived
 CLEARANCE_HEIGHT = 0.02  # [m] above the ground while a foot moves sideways
-PATH_STEP = 0.01  # [m] between the checked points of a path
+PATH_STEP = 0.01  # [m] between the points of a path at which reach and clearance are checked
 
 
 def advance_along_path(guided: Guided, dt: float, at: Vector, reachable: Callable[[Vector], bool]) -> Vector:
     """Returns the position of the foot `dt` [s] later, towards the next point, with bounded speed and acceleration.
 
-    `reachable` returns True for a point [m] in reach; the foot waits where it could not come to rest in reach.
+    `reachable` returns True for a point [m] in reach; the foot is held before it could come to rest out of reach.
     """
     while True:
         x, y, z = guided.path[0]
@@ -42,39 +42,39 @@ def advance_along_path(guided: Guided, dt: float, at: Vector, reachable: Callabl
     if distance <= ARRIVAL_DISTANCE and math.hypot(*guided.velocity) <= GUIDED_ACCELERATION * dt:
         guided.velocity, guided.phase = ZERO_VELOCITY, GuidedPhase.ARRIVED
         return guided.path[0]
-    # The speed from which braking tick by tick still brings the foot to rest at the point.
+    # The highest speed from which the foot can brake, tick by tick, to rest at the point
     braking = BRAKING_SHARE * GUIDED_ACCELERATION
     half = 0.5 * braking * dt
     wanted = min(SPEED, math.sqrt(half * half + 2.0 * braking * distance) - half, distance / dt)
-    most = GUIDED_ACCELERATION * dt
-    velocity = _velocity_towards(ahead, guided.velocity, wanted, most)
+    max_change = GUIDED_ACCELERATION * dt
+    velocity = _velocity_towards(ahead, guided.velocity, wanted, max_change)
     guided.phase = GuidedPhase.MOVING
     if not reachable(stopping_point(displaced(at, velocity, dt), velocity)):
         guided.phase = GuidedPhase.HELD
-        kept = 1.0 - most / max(math.hypot(*guided.velocity), most)
-        velocity = (kept * guided.velocity[0], kept * guided.velocity[1], kept * guided.velocity[2])
+        share = 1.0 - max_change / max(math.hypot(*guided.velocity), max_change)
+        velocity = (share * guided.velocity[0], share * guided.velocity[1], share * guided.velocity[2])
     guided.velocity = velocity
     return displaced(at, velocity, dt)
 
 
-def _velocity_towards(ahead: Vector, velocity: Vector, wanted: float, most: float) -> Vector:
-    """Returns the velocity after a change of at most `most` [m/s] towards `wanted` [m/s] in the direction of `ahead`.
+def _velocity_towards(ahead: Vector, velocity: Vector, speed: float, max_change: float) -> Vector:
+    """Returns the velocity after a change of at most `max_change` [m/s] towards a speed [m/s] in the direction `ahead`.
 
-    The component across the path fades as fast as in braking, so that the foot does not overshoot at a corner.
+    The component across the path is reduced first, so that the foot does not overshoot at a corner.
     """
     distance = max(math.hypot(*ahead), 1e-9)
     along = math.fsum(a * v for a, v in zip(ahead, velocity, strict=True)) / distance
     off = [v - along * a / distance for a, v in zip(ahead, velocity, strict=True)]
-    sideways = min(math.hypot(*off), BRAKING_SHARE * most)
-    left = math.sqrt(most * most - sideways * sideways)
-    gain = min(max(wanted - along, -left), left)
+    sideways = min(math.hypot(*off), BRAKING_SHARE * max_change)
+    remaining = math.sqrt(max_change * max_change - sideways * sideways)
+    gain = min(max(speed - along, -remaining), remaining)
     fade = sideways / max(math.hypot(*off), 1e-12)
     x, y, z = (v + gain * a / distance - fade * o for v, a, o in zip(velocity, ahead, off, strict=True))
     return x, y, z
 
 
 def path_between(start: Vector, goal: Vector) -> tuple[Vector, ...]:
-    """Returns the points [m] of a path: up, across and down, if start and goal are near the ground."""
+    """Returns the points [m] of a path: up first if the start is near the ground, and over the goal if that is."""
     points: list[Vector] = []
     if start[2] < CLEARANCE_HEIGHT:
         points.append((start[0], start[1], CLEARANCE_HEIGHT))
@@ -84,10 +84,10 @@ def path_between(start: Vector, goal: Vector) -> tuple[Vector, ...]:
 
 
 def points_along(start: Vector, points: Sequence[Vector]) -> list[Vector]:
-    """Returns points every PATH_STEP on a path, including its ends."""
-    passed = [start]
+    """Returns points [m] every PATH_STEP on a path from `start` through `points` [m], including its ends."""
+    along = [start]
     for end in points:
-        begin = passed[-1]
+        begin = along[-1]
         count = max(1, math.ceil(math.dist(begin, end) / PATH_STEP))
-        passed += [interpolated(begin, end, k / count) for k in range(1, count + 1)]
-    return passed
+        along += [interpolated(begin, end, k / count) for k in range(1, count + 1)]
+    return along

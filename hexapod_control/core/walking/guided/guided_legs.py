@@ -1,10 +1,10 @@
 """Guides single feet while the others support the robot: checks the goal, shifts the body, lifts off, returns.
 
-1. Before a foot lifts off, the body shifts away from its leg, just far enough for a sufficient static margin.
-2. A path (up, across, down) is refused if a point of it is out of reach, or if the leg would come too close to a
-   neighbour.
-3. The foot waits on the ground until the static margin of the others is sufficient, then follows its path.
-4. A return leads to the neutral foothold; a foot that has landed stands again.
+1. The path of the foot (up, across, down) is checked: the goal is refused if a point of it is out of reach, or if the
+   leg would come too close to a neighbour.
+2. The body shifts away from the leg, by the shortest distance that gives a sufficient static margin.
+3. The foot waits on the ground until the static margin over the other feet is sufficient, then follows its path.
+4. When it is released, it returns to its neutral foothold; a foot that has landed is a planted foot again.
 
 Contact points (x, y) [m] in base_footprint, heights above its plane.
 """
@@ -43,10 +43,10 @@ from hexapod_control.core.workspace.stance_regions import StanceRegions, reaches
 MIN_MARGIN = 0.02  # [m] static margin over the feet that support the robot
 LIFT_OFF_MARGIN = 0.8 * MIN_MARGIN  # [m] static margin at which a waiting foot lifts off
 MIN_CLEARANCE = 0.006  # [m] between neighbouring legs along the path, unless they are closer already
-MASS_SHARE = 0.8  # of the body's shift by which the centre of mass surely moves, as the feet stay
+MASS_SHARE = 0.8  # of a shift of the body, by which the centre of mass moves at least, as the feet do not move
 SEPARATION = 0.03  # [m] by which feet of legs that block each other move apart
 SEPARATION_SHARES = (1.0, 0.75, 0.5, 0.25)  # of it, tried in turn
-SHIFTS = tuple(0.005 * k for k in range(13))  # [m] possible shifts of the body
+SHIFTS = tuple(0.005 * k for k in range(13))  # [m] candidate shifts of the body
 
 
 class BallCentre(NamedTuple):
@@ -66,7 +66,7 @@ class GroundPoint(NamedTuple):
 
 
 FootGoal = BallCentre | GroundPoint
-"""Where a foot is guided to."""
+"""Goal of a guided foot."""
 
 
 def supporting_contacts(feet: Sequence[Foot], leg: int) -> list[Point]:
@@ -78,19 +78,19 @@ def supporting_contacts(feet: Sequence[Foot], leg: int) -> list[Point]:
     ]
 
 
-def shift_away(others: Sequence[Point], mass: Point) -> tuple[float, float] | None:
+def shift_away(others: Sequence[Point], center: Point) -> tuple[float, float] | None:
     """Returns the shortest shift (x, y) [m] of the body that gives MIN_MARGIN over these feet; None if none does.
 
-    `others` (n, 2) [m] are their contact points, `mass` (x, y) [m] is the centre of mass.
+    `others` (n, 2) [m] are their contact points, `center` (x, y) [m] is the centre of mass.
     """
     if len(others) < MIN_SUPPORTING_FEET:
         return None
-    x = math.fsum(p[0] for p in others) / len(others) - mass[0]
-    y = math.fsum(p[1] for p in others) / len(others) - mass[1]
+    x = math.fsum(p[0] for p in others) / len(others) - center[0]
+    y = math.fsum(p[1] for p in others) / len(others) - center[1]
     far = math.hypot(x, y)
     for size in SHIFTS:
         dx, dy = (size * x / far, size * y / far) if far > 0.0 else (0.0, 0.0)
-        if static_margin(others, (mass[0] + MASS_SHARE * dx, mass[1] + MASS_SHARE * dy)) >= MIN_MARGIN:
+        if static_margin(others, (center[0] + MASS_SHARE * dx, center[1] + MASS_SHARE * dy)) >= MIN_MARGIN:
             return dx, dy
     return None
 
@@ -98,8 +98,8 @@ def shift_away(others: Sequence[Point], mass: Point) -> tuple[float, float] | No
 def would_tip(robot: Robot, feet: Sequence[Foot], now: BodyPose, goal: BodyPose, joints: Sequence[LegJoints]) -> bool:
     """Returns True if a foot is guided and the others would not support the robot in the body pose `goal`.
 
-    `now` is the present pose, `joints` (n, 3) [rad] the present joint angles. The centre of mass counts as moved by all
-    of the body's shift, which is the cautious estimate here; where a shift is to gain margin, it is MASS_SHARE.
+    `now` is the present pose, `joints` (n, 3) [rad] the present joint angles. The centre of mass is assumed to move by
+    the whole shift of the body, a cautious estimate here, and by MASS_SHARE of it where a shift has to gain margin.
     """
     if not any(isinstance(foot.state, Guided) for foot in feet):
         return False
@@ -163,8 +163,8 @@ def start_guiding(
 
 def _near(leg: Leg, goal: FootGoal) -> bool:
     """True for a goal within twice the length of the leg, which limits the number of points to check."""
-    most = 2.0 * leg.length
-    return math.dist(goal[:2], leg.hip[:2]) <= most and abs(goal.z) <= most
+    limit = 2.0 * leg.length
+    return math.dist(goal[:2], leg.hip[:2]) <= limit and abs(goal.z) <= limit
 
 
 def _path_refusal(
@@ -178,24 +178,24 @@ def _path_refusal(
     """Returns why a foot cannot pass all these points [m]; empty if it can."""
     radius, name = robot.foot_radius, robot.legs[leg].name
     angles = [
-        ball_centre_and_joints(each, (at.x, at.y), at.z, placement, radius, previous)[1][0]
-        for each, at, previous in zip(robot.legs, feet, joints, strict=True)
+        ball_centre_and_joints(other, (foot.x, foot.y), foot.z, placement, radius, previous)[1][0]
+        for other, foot, previous in zip(robot.legs, feet, joints, strict=True)
     ]
     neighbours = LegNeighbours.of(robot)
-    least = min(MIN_CLEARANCE, neighbours.gap(angles).distance)
+    min_gap = min(MIN_CLEARANCE, neighbours.gap(angles).distance)
     for x, y, z in points:
         angles[leg], reason, _ = joints_at_contact(robot.legs[leg], (x, y), z, placement, radius)
         if reason is not None:
             return f"{name}: ({x:.3f}, {y:.3f}, {z:.3f}) m on its path is out of reach"
         clearance = neighbours.gap(angles)
-        if clearance.distance < least and clearance.legs is not None:
-            other = robot.legs[next(number for number in clearance.legs if number != leg)].name
-            return f"{name}: at ({x:.3f}, {y:.3f}, {z:.3f}) m on its path it would touch {other}"
+        if clearance.distance < min_gap and clearance.legs is not None:
+            touched = robot.legs[next(row for row in clearance.legs if row != leg)].name
+            return f"{name}: at ({x:.3f}, {y:.3f}, {z:.3f}) m on its path it would touch {touched}"
     return ""
 
 
 def hold_lifted_feet(feet: Sequence[Foot], lifted: Mapping[int, float]) -> None:
-    """Holds the feet of legs at these heights [m] above the ground, as if they had been guided there."""
+    """Holds lifted feet at their heights [m] above the ground (by leg), as if they had been guided there."""
     for leg, height in lifted.items():
         foot = feet[leg]
         foot.z, foot.state = height, Guided(((foot.x, foot.y, height),), phase=GuidedPhase.MOVING)
@@ -204,20 +204,20 @@ def hold_lifted_feet(feet: Sequence[Foot], lifted: Mapping[int, float]) -> None:
 def separate(
     robot: Robot, feet: Sequence[Foot], legs: tuple[int, int], stance: StanceRegions, placement: Placement
 ) -> None:
-    """Guides all feet in the air to their neutral footholds; two legs that block each other first swing apart.
+    """Guides all feet in the air to their neutral footholds; two legs (rows) that block each other first swing apart.
 
-    Two legs that are blocked again on their way there go higher and put their feet down apart from each other, and all
-    other feet go straight down, so that none is in the air for long. The legs are at rest, as the tick limiter does not
-    let them come closer.
+    If two legs are blocked again on their way there, they go higher and put their feet down apart from each other, and
+    all other feet go straight down, so that none is in the air for long. All feet are at rest before, as the tick
+    limiter has stopped the walk.
     """
     again = any(isinstance(foot.state, Guided) for foot in feet)
-    for row, (foot, home) in enumerate(zip(feet, stance.footholds, strict=True)):
+    for row, (foot, foothold) in enumerate(zip(feet, stance.footholds, strict=True)):
         if foot.state.planted:
             continue
         height = max(foot.z, CLEARANCE_HEIGHT) + (CLEARANCE_HEIGHT if again else 0.0)
         apart = _apart(robot, foot, row, sum(legs) - row, placement) if row in legs else foot.at[:2]
         if not again:
-            path: tuple[Vector, ...] = ((*home, height), (*home, 0.0))
+            path: tuple[Vector, ...] = ((*foothold, height), (*foothold, 0.0))
             path = ((*apart, height), *path) if row in legs else path
         else:
             path = ((*apart, height), (*apart, 0.0)) if row in legs else ((*apart, 0.0),)
@@ -225,10 +225,10 @@ def separate(
 
 
 def _apart(robot: Robot, foot: Foot, leg: int, other: int, placement: Placement) -> Point:
-    """Returns the point (x, y) [m] to which a foot swings about its hip away from another leg, as far as it reaches."""
+    """Returns the point (x, y) [m] to which a foot swings about its hip, away from another leg, within its reach."""
     hip, other_hip = (complex(*robot.legs[row].hip[:2]) for row in (leg, other))
     arm = complex(foot.x, foot.y) - hip
-    towards = math.copysign(1.0, (arm.conjugate() * (other_hip - hip)).imag)  # the other leg is to the left: 1
+    towards = math.copysign(1.0, (arm.conjugate() * (other_hip - hip)).imag)  # 1 if the other leg is on the left
     for share in SEPARATION_SHARES:
         apart = hip + arm * cmath.rect(1.0, -towards * share * SEPARATION / max(abs(arm), SEPARATION))
         if reaches(robot.legs[leg], robot, (apart.real, apart.imag), 0.0, placement):
@@ -237,9 +237,9 @@ def _apart(robot: Robot, foot: Foot, leg: int, other: int, placement: Placement)
 
 
 def return_to_footholds(feet: Sequence[Foot], stance: StanceRegions) -> None:
-    """Guides every guided foot to its neutral foothold; a foot that still waits just stands.
+    """Guides every guided foot to its neutral foothold; a foot that still waits on the ground is planted again.
 
-    The foot of a leg that another one blocks on this way lands where it is going.
+    A foot that is separating from a leg on its way there continues to its goal.
     """
     for foot, (x, y) in zip(feet, stance.footholds, strict=True):
         guided = foot.state
@@ -253,10 +253,10 @@ def return_to_footholds(feet: Sequence[Foot], stance: StanceRegions) -> None:
 
 
 def advance_guided_feet(robot: Robot, feet: Sequence[Foot], placements: Sequence[Placement], dt: float) -> None:
-    """Advances the guided feet by `dt` [s]; a foot that has landed stands.
+    """Advances the guided feet by `dt` [s]; a foot that has landed is planted again.
 
-    A foot waits where it could not come to rest in reach in all `placements` of the body: the present one, and the
-    one in which the body can come to rest.
+    A foot is held before a point that is out of reach in any of the `placements` of the body: the present one, and
+    the one in which the body can come to rest.
     """
     for leg, foot in zip(robot.legs, feet, strict=True):
         guided = foot.state
@@ -273,7 +273,7 @@ def advance_guided_feet(robot: Robot, feet: Sequence[Foot], placements: Sequence
 
 
 def lift_off(robot: Robot, feet: Sequence[Foot], pose: BodyPose, joints: Sequence[LegJoints]) -> None:
-    """Lets a waiting foot lift off once the others support the robot; `joints` (n, 3) [rad] are the present angles."""
+    """Lifts a waiting foot off once the others support the robot; `joints` (n, 3) [rad] are the present angles."""
     for leg, foot in enumerate(feet):
         if isinstance(foot.state, Guided) and foot.state.planted:
             center = center_of_mass_in_footprint(robot, joints, pose)
@@ -283,11 +283,14 @@ def lift_off(robot: Robot, feet: Sequence[Foot], pose: BodyPose, joints: Sequenc
 
 
 def prepare_feet(robot: Robot, feet: Sequence[Foot], body: BodyControl, joints: Sequence[LegJoints]) -> None:
-    """Lets guided feet lift off, and sets the body pose that they need; without any, the requested pose."""
+    """Starts lift-offs, and requests the body pose for guided feet; without guided feet, that of the operator.
+
+    `joints` (n, 3) [rad] are the present joint angles.
+    """
     if Guided not in [type(foot.state) for foot in feet]:
         body.end_temporary()
         return
     lift_off(robot, feet, body.pose, joints)
     if body.still and any(isinstance(foot.state, Guided) and foot.state.phase is GuidedPhase.HELD for foot in feet):
-        # A foot cannot continue in this pose: the body stays level until the feet are down.
+        # A foot cannot continue in this pose: the body is level until the feet are down.
         body.take_temporarily(NEUTRAL._replace(x=body.pose.x, y=body.pose.y))

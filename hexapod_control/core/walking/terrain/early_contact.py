@@ -1,8 +1,8 @@
 """Swings that meet an obstacle: ground that is higher than expected, or an edge in the path of the foot.
 
-A contact after EARLIEST_TOUCH_DOWN, once the foot no longer rises, is the ground: the foot is stopped there and stands.
+A contact after EARLIEST_TOUCH_DOWN, once the foot no longer rises, is the ground: the foot stops there and is planted.
 An earlier contact, after the foot has left the ground, is an edge: the foot rises along it without travelling until the
-contact ends, by at most CLIMB_HEIGHT. It travels faster afterwards, so that it reaches its aim at touch-down.
+contact ends, by at most CLIMB_HEIGHT. Afterwards it travels faster, so that it reaches its aim at touch-down.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from hexapod_control.core.walking.foot import Dropping, Foot, Swing
 from hexapod_control.core.walking.terrain.foot_contact import EARLIEST_TOUCH_DOWN, TERRAIN_TOLERANCE, FootContact
 
 CLIMB_SPEED = 0.2  # [m/s] at which a foot rises along an edge
-CLIMB_HEIGHT = 0.03  # [m] by which it may rise above its lift height
-CLIMB_ACCELERATION, CLIMB_DECELERATION = 6.0, 3.0  # [m/s^2] while it touches the edge, and after that
-CONTACT_DECELERATION = 10.0  # [m/s^2] of a foot that has touched
+CLIMB_HEIGHT = 0.03  # [m] maximum rise above its lift height
+CLIMB_ACCELERATION, CLIMB_DECELERATION = 6.0, 3.0  # [m/s^2] while the foot touches the edge, and afterwards
+CONTACT_DECELERATION = 10.0  # [m/s^2] of a foot that has made contact
 SHORTEST_STOP_S = 0.02
-STOP_DECELERATION = 4.0  # [initial speeds per duration] as a stop begins: the second derivative of t (1 - t)^2 at 0
+STOP_DECELERATION = 4.0  # initial speed over duration: deceleration at the start, the second derivative of t (1 - t)^2
 
 
 def early_touch_down(foot: Foot, touches: bool, max_offset: float) -> bool:
-    """Returns True if a foot in the air has met ground higher than expected, by at most `max_offset` [m]."""
+    """Returns True if a foot in the air touches ground that is higher than expected, by at most `max_offset` [m]."""
     if not touches or foot.z > max_offset:
         return False
     if isinstance(foot.state, Dropping):
@@ -37,7 +37,7 @@ def stop_at_contact(foot: Foot) -> None:
 
 
 def stop_time(velocity: Vector) -> float:
-    """Returns the time [s] in which a foot that has touched at this velocity [m/s] is stopped."""
+    """Returns the time [s] in which a foot stops that has made contact at a velocity [m/s]."""
     return max(SHORTEST_STOP_S, STOP_DECELERATION * math.hypot(*velocity) / CONTACT_DECELERATION)
 
 
@@ -48,12 +48,12 @@ def raise_over_edge(foot: Foot, contact: FootContact, touches: bool, lift_height
         contact.left_ground, contact.climbing = False, 0.0
         return
     contact.left_ground = contact.left_ground or not touches
-    met = touches and contact.left_ground and _rises(foot, swing) and swing.lift < lift_height + CLIMB_HEIGHT
+    at_edge = touches and contact.left_ground and _rises(foot, swing) and swing.lift < lift_height + CLIMB_HEIGHT
     speed = contact.climbing
-    speed = min(speed + CLIMB_ACCELERATION * dt, CLIMB_SPEED) if met else max(speed - CLIMB_DECELERATION * dt, 0.0)
+    speed = min(speed + CLIMB_ACCELERATION * dt, CLIMB_SPEED) if at_edge else max(speed - CLIMB_DECELERATION * dt, 0.0)
     contact.climbing = speed
-    swing.lift += max(0.0, speed - max(0.0, foot.velocity[2])) * dt  # less what the swing itself rises
-    swing.pace = 1.0 - speed / CLIMB_SPEED
+    swing.lift += max(0.0, speed - max(0.0, foot.velocity[2])) * dt  # without the rise by the swing itself
+    swing.travel_rate = 1.0 - speed / CLIMB_SPEED
 
 
 def _rises(foot: Foot, swing: Swing) -> bool:

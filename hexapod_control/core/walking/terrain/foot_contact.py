@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-TERRAIN_TOLERANCE = 0.003  # [m] within which a contact counts as the expected ground
-EARLIEST_TOUCH_DOWN = 0.5  # progress of a swing from which a contact ends it; before, it is the lift-off or an edge
-REACH_MARGIN = 0.001  # [m] between feet in the air and the end of their reach
+TERRAIN_TOLERANCE = 0.003  # [m] height above the expected ground, up to which a contact is with that ground
+EARLIEST_TOUCH_DOWN = 0.5  # progress of a swing from which a contact ends it; before, it is the old ground or an edge
+REACH_MARGIN = 0.001  # [m] between feet in the air and the limit of their reach
 
 
 @dataclass(slots=True)
@@ -19,4 +19,4 @@ class FootContact:
     left_ground: bool = False  # whether the foot has been without contact since its lift-off
     touched: bool = True  # whether the foot has had contact since its touch-down
     without_contact: float = 0.0  # [s] for which a planted foot has had no contact
-    search_begun: bool = False  # whether the search began in this tick, so that the foot has moved already
+    search_begun: bool = False  # whether the search began in this tick: the foot has moved already

@@ -1,8 +1,8 @@
 """Ground search: feet without contact sink until they touch, within the reach of the legs.
 
-A foot without contact where the ground was expected is planted for the gait clock but continues to sink, at a bounded
-speed, until it touches, is due to lift off, or reaches the end of its reach or of the allowed depth. A foot in the air
-that rises to the end of its reach is slowed down before.
+A foot without contact where the ground was expected is planted for the gait clock, but continues to sink at a bounded
+speed until it touches, is due to lift off, or is at the limit of its reach or of the permitted depth. A foot in the air
+that rises to the limit of its reach is slowed down before.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from hexapod_control.core.walking.terrain.early_contact import CONTACT_DECELERAT
 from hexapod_control.core.walking.terrain.foot_contact import REACH_MARGIN, FootContact
 from hexapod_control.core.walking.terrain.height_reach import HeightReach
 
-SEARCH_SPEED = 0.15  # [m/s] at which a late foot sinks
+SEARCH_SPEED = 0.15  # [m/s] at which a foot without contact sinks
 SEARCH_ACCELERATION = 6.0  # [m/s^2] of the foot when the search begins
 TOUCH_DOWN_DELAY_S = 0.03  # without contact, after which a foot that has just landed on flat ground searches ...
 LOST_CONTACT_DELAY_S = 0.1  # ... and one that has already had contact
-SEARCH_REACH_MARGIN = 0.008  # [m] from the end of the reach: joint speeds diverge near full extension
-RISE_BRAKING = 3.0  # [m/s^2] deceleration of feet in the air that rise to the end of their reach
-BISECTIONS = 8  # steps to find the greatest height in reach
+SEARCH_REACH_MARGIN = 0.008  # [m] from the limit of reach: joint speeds diverge near full extension
+RISE_BRAKING = 3.0  # [m/s^2] deceleration of feet in the air that rise to the limit of their reach
+BISECTIONS = 8  # steps of the search for the greatest height in reach
 
 
 def start_search(foot: Foot, contact: FootContact) -> None:
@@ -61,10 +61,10 @@ def search_ground(
     if foot.z and not reach.includes(leg, foot, foot.z + math.copysign(SEARCH_REACH_MARGIN, foot.z)):
         goal = math.copysign(min(SEARCH_SPEED, abs(foot.z) / dt), foot.z)
     elif not touches and not leaving and (speed or contact.without_contact > delay):
-        left = foot.z + depth
+        remaining = foot.z + depth
         ahead = SEARCH_REACH_MARGIN + SEARCH_SPEED * (dt + SEARCH_SPEED / (2.0 * CONTACT_DECELERATION))
-        if left > 0.0 and reach.includes(leg, foot, foot.z - ahead):
-            goal = min(SEARCH_SPEED, math.sqrt(2.0 * CONTACT_DECELERATION * left), left / dt)
+        if remaining > 0.0 and reach.includes(leg, foot, foot.z - ahead):
+            goal = min(SEARCH_SPEED, math.sqrt(2.0 * CONTACT_DECELERATION * remaining), remaining / dt)
     acceleration = SEARCH_ACCELERATION if speed >= 0.0 else CONTACT_DECELERATION
     speed = min(max(goal, speed - CONTACT_DECELERATION * dt), speed + acceleration * dt)
     contact.sinking = speed
@@ -73,7 +73,7 @@ def search_ground(
 
 
 def keep_in_reach(leg: int, foot: Foot, contact: FootContact, dt: float, reach: HeightReach) -> None:
-    """Slows a foot in the air down before it rises to the end of its reach, in a tick of `dt` [s]."""
+    """Slows a foot in the air down before it rises to the limit of its reach, in a tick of `dt` [s]."""
     vx, vy, speed = foot.velocity
     before = contact.rising
     if speed > 0.0:

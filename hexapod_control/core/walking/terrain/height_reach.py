@@ -15,7 +15,7 @@ from hexapod_control.core.workspace.strides.stride_regions import Strides
 
 
 class HeightReach(NamedTuple):
-    """The reach of all legs in one tick."""
+    """The heights in reach of all feet in one tick."""
 
     robot: Robot
     placement: Placement  # of the body
@@ -23,7 +23,7 @@ class HeightReach(NamedTuple):
     joints: Sequence[LegJoints]  # [rad] of the tick before
 
     def includes(self, leg: int, foot: Foot, height: float) -> bool:
-        """Returns True if a foot can be at this height [m]; a planted foot also at the other end of its stance."""
+        """Returns True if a foot can be at a height [m]; a planted foot at the other end of its stance, too."""
         robot, (x, y) = self.robot, self.strides.disc(leg, foot.region).centre
         here, there = (foot.x, foot.y), (2.0 * x - foot.x, 2.0 * y - foot.y)
         lift = height - robot.walk.preload

@@ -22,11 +22,16 @@ class LiftOffDelay:
         self.waiting, self.waited = False, 0.0
 
     def update(
-        self, feet: Sequence[Foot], contacts: Sequence[bool] | None, lifted: Collection[int], dt: float, most: float
+        self,
+        feet: Sequence[Foot],
+        contacts: Sequence[bool] | None,
+        lifted: Collection[int],
+        dt: float,
+        max_delay: float,
     ) -> bool:
-        """Returns True if the legs in `lifted` must wait because fewer than three others touch; at most `most` [s].
+        """Returns True if the legs (rows) in `lifted` must wait because fewer than three others touch the ground.
 
-        `dt` [s] is the duration of the tick. While a foot drops, they wait without a time limit.
+        They wait at most `max_delay` [s], and without a limit while a foot drops. `dt` [s] is the duration of the tick.
         """
         self.waiting = False
         if not lifted:
@@ -36,11 +41,11 @@ class LiftOffDelay:
             self.waiting = standing < MIN_SUPPORTING_FEET
         if contacts is None or self.waiting:
             return self.waiting
-        carrying = sum(
+        supporting = sum(
             touches and leg not in lifted and not _early_in_swing(foot)
             for leg, (foot, touches) in enumerate(zip(feet, contacts, strict=True))
         )
-        if carrying >= MIN_SUPPORTING_FEET or self.waited >= most:
+        if supporting >= MIN_SUPPORTING_FEET or self.waited >= max_delay:
             self.waited = 0.0
             return False
         self.waited += dt
@@ -49,4 +54,5 @@ class LiftOffDelay:
 
 
 def _early_in_swing(foot: Foot) -> bool:
+    """True for a foot in the first part of its swing: its contact is not a touch-down."""
     return isinstance(foot.state, Swing) and foot.state.progress < EARLIEST_TOUCH_DOWN

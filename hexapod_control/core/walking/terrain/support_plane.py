@@ -1,8 +1,9 @@
-"""Moves the plane of base_footprint with the standing feet: their mean height quickly, their tilt slowly.
+"""The plane of base_footprint follows the standing feet: their mean height quickly, their tilt slowly.
 
-The goal is the least-squares plane through the standing feet, approached as by a first-order lag with bounded rates and
-accelerations. The feet do not move in the world: when the plane moves by a slope and a height, the height of every foot
-above it changes by the opposite amount. Height and slope are relative to base_footprint: z = a x + b y + c [m].
+The goal is the least-squares plane through the standing feet, which is approached as by a first-order low-pass with
+bounded rates and accelerations. The feet do not move in the world: when the plane moves by a slope and a height, the
+height of every foot above it changes by the opposite. Height and slope are relative to base_footprint:
+z = a x + b y + c [m].
 """
 
 from __future__ import annotations
@@ -14,10 +15,10 @@ from hexapod_control.core.kinematics.plane_fit import fit_plane
 from hexapod_control.core.walking.foot import Dropping, Foot, Swing
 from hexapod_control.core.workspace.twist_limits import change_towards
 
-HEIGHT_TIME_CONSTANT_S = 0.3  # of the plane following the mean height of the feet ...
+HEIGHT_TIME_CONSTANT_S = 0.3  # with which the plane follows the mean height of the feet ...
 TILT_TIME_CONSTANT_S = 2.0  # ... and their tilt
-HEIGHT_RATE, TILT_RATE = 0.1, 0.15  # [m/s, rad/s] limits
-HEIGHT_ACCELERATION, TILT_ACCELERATION = 0.5, 2.0  # [m/s^2, rad/s^2]
+HEIGHT_RATE, TILT_RATE = 0.1, 0.15  # [m/s, rad/s] maxima
+HEIGHT_ACCELERATION, TILT_ACCELERATION = 0.5, 2.0  # [m/s^2, rad/s^2] maxima
 
 
 @dataclass(slots=True)
@@ -46,6 +47,6 @@ class SupportPlane:
                 foot.state.end += rise
 
 
-def _rate(error: float, most: float) -> float:
-    """Returns the rate that reduces an error, at most `most`."""
-    return change_towards(0.0, -error, most)
+def _rate(rate: float, max_rate: float) -> float:
+    """Returns the opposite of a rate, at most `max_rate`."""
+    return change_towards(0.0, -rate, max_rate)

@@ -1,16 +1,17 @@
 """Adaptation to uneven ground: contacts end swings, feet search the ground, and the body follows the feet.
 
-The plane of base_footprint approximates the ground. On uneven ground a planted foot keeps the height above the plane at
-which it touched:
+The plane of base_footprint approximates the ground. On uneven ground every planted foot has its own height above it,
+that at which it touched the ground:
 
 - a swing that touches early ends there; one that meets an edge rises over it (`early_contact`);
 - a foot that does not touch sinks, planted for the gait clock, down to a limit (`ground_search`);
 - lift-offs wait until three other feet support the robot (`lift_off_delay`);
 - the plane follows the planted feet (`support_plane`), so that the body keeps its height above the ground and becomes
   parallel to its mean slope;
-- after touch-downs off the plane, swings rise before they travel and reach their aim before they descend.
+- after touch-downs away from the plane, swings rise before they travel, and reach their aim before they descend.
 
-Without contacts all heights fade to zero, and the robot walks as on flat ground. See docs/rough-ground.md.
+Without contacts all heights fade to zero, and the robot walks as on flat ground. See docs/rough-ground.md, and
+docs/architecture/walking-mathematics.md, "Terrain adaptation".
 """
 
 from __future__ import annotations
@@ -27,17 +28,17 @@ from hexapod_control.core.walking.terrain.height_reach import HeightReach
 from hexapod_control.core.walking.terrain.lift_off_delay import LiftOffDelay
 from hexapod_control.core.walking.terrain.support_plane import SupportPlane
 
-FADE_S = 0.3  # in which the heights fade to zero without contacts
+FADE_S = 0.3  # in which the heights fade to zero while contacts are unknown
 SWING_STRETCH = 4.0 / 3.0  # factor on the swing time on rough ground, which leaves time for the search
-# Timing of a swing on rough ground: it rises before it travels, because of edges, and reaches its aim before it
-# descends, so that the foot does not travel any more when it meets the ground.
+# Timing of a swing on rough ground: the foot rises before it travels, because of edges, and reaches its aim before it
+# touches the ground.
 STEEP = SwingTiming(travel_start=0.1, travel_end=0.75, top=0.45, descent_end=0.95)
-ROUGH_HEIGHT = 0.01  # [m] distance of a touch-down from the plane that means full roughness
-SMOOTHING = 0.1  # by which one touch-down on the plane reduces the roughness
+ROUGH_HEIGHT = 0.01  # [m] distance of a touch-down from the plane that gives a roughness of 1
+SMOOTHING = 0.1  # by which a touch-down on the plane reduces the roughness
 LIFT_FROM_ABOVE, LIFT_FROM_BELOW = 0.5, 0.25  # share of the height at lift-off by which the lift changes
-MAX_OFFSET_SHARE = 0.4  # of the walk height, by which feet may follow the ground below and above the plane
-RETREAT_S = 1.0  # in which feet return to the plane if they are out of reach
-SEARCH_END = 0.2  # [swing times] before its lift-off, from which on a foot no longer searches the ground
+MAX_OFFSET_SHARE = 0.4  # of the walk height: maximum distance of planted feet from the plane
+RETREAT_S = 1.0  # time constant with which feet return to the plane if they are out of reach
+SEARCH_END = 0.2  # [swing times] before its lift-off, from which a foot no longer searches the ground
 
 
 def ease_out(t: float) -> float:
@@ -51,7 +52,7 @@ class TerrainAdaptation:
     def __init__(self, count: int, height: float) -> None:
         """`count` is the number of feet, `height` [m] the walk height."""
         self.max_offset = MAX_OFFSET_SHARE * height  # [m] maximum distance of a planted foot from the plane
-        self.contacts: Sequence[bool] | None = None  # as sensed now; None: unknown
+        self.contacts: Sequence[bool] | None = None  # by foot; None: unknown
         self.roughness = 0.0  # of the ground, from 0 (flat) to 1
         self.feet = [FootContact() for _ in range(count)]
         self._lift_off_delay = LiftOffDelay()
@@ -65,7 +66,7 @@ class TerrainAdaptation:
 
     @property
     def even(self) -> bool:
-        """True if no contacts are sensed and all heights have faded, so that the robot walks as on flat ground."""
+        """True if contacts are unknown and all heights have faded: the robot walks as on flat ground."""
         return self.contacts is None and self._faded >= 1.0
 
     @property
@@ -84,15 +85,15 @@ class TerrainAdaptation:
         return height - (LIFT_FROM_ABOVE if base > 0.0 else LIFT_FROM_BELOW) * base
 
     def touches(self, leg: int) -> bool:
-        """Returns True if a foot is known to touch."""
+        """Returns True if a foot (row) is known to touch the ground."""
         return self.contacts is not None and self.contacts[leg]
 
-    def delays_lift_off(self, feet: Sequence[Foot], lifted: Collection[int], dt: float, most: float) -> bool:
-        """Returns True if these lift-offs must wait for other feet to touch, at most `most` [s]; see `LiftOffDelay`."""
-        return self._lift_off_delay.update(feet, self.contacts, lifted, dt, most)
+    def delays_lift_off(self, feet: Sequence[Foot], lifted: Collection[int], dt: float, max_delay: float) -> bool:
+        """Returns True if lift-offs must wait for other feet to touch, at most `max_delay` [s]; see `LiftOffDelay`."""
+        return self._lift_off_delay.update(feet, self.contacts, lifted, dt, max_delay)
 
     def meet_obstacles(self, leg: int, foot: Foot, lift_height: float, dt: float) -> None:
-        """Before a foot moves: raises a swing over an edge, or ends one that meets the ground. `lift_height` in [m]."""
+        """Before a foot moves: raises a swing over an edge, or ends one that is on the ground; `lift_height` in [m]."""
         touches = self.touches(leg)
         raise_over_edge(foot, self.feet[leg], touches, lift_height, dt)
         if early_touch_down(foot, touches, self.max_offset):
@@ -136,11 +137,11 @@ class TerrainAdaptation:
                 keep_in_reach(leg, foot, contact, dt, reach)
 
     def _note_touch_down(self, foot: Foot, contact: FootContact, touches: bool) -> None:
-        """Adapts the roughness when a foot touches for the first time since it was planted."""
+        """Updates the roughness when a foot touches the ground for the first time since it was planted."""
         planted = foot.state.planted
         if planted and touches and not contact.touched:
-            off_plane = (abs(foot.z) - TERRAIN_TOLERANCE) / (ROUGH_HEIGHT - TERRAIN_TOLERANCE)
-            self.roughness = max(min(max(off_plane, 0.0), 1.0), self.roughness - SMOOTHING)
+            roughness = (abs(foot.z) - TERRAIN_TOLERANCE) / (ROUGH_HEIGHT - TERRAIN_TOLERANCE)
+            self.roughness = max(min(max(roughness, 0.0), 1.0), self.roughness - SMOOTHING)
         contact.touched = planted and (touches or contact.touched)
 
     def _fade(self, feet: Sequence[Foot], dt: float) -> None:
@@ -163,7 +164,7 @@ class TerrainAdaptation:
                 foot.z *= share
 
     def retreat(self, feet: Sequence[Foot], dt: float) -> None:
-        """Moves planted feet towards the plane for `dt` [s], to recover from a posture that is out of reach."""
+        """Moves planted feet towards the plane for `dt` [s], after a foot was out of reach."""
         for foot in feet:
             if foot.state.planted:
                 foot.z *= max(0.0, 1.0 - dt / RETREAT_S)

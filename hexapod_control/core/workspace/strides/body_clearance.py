@@ -14,16 +14,16 @@ from hexapod_control.core.robot import Leg, Robot
 from hexapod_control.core.workspace.stance_regions import DIRECTIONS
 from hexapod_control.core.workspace.strides.foot_paths import Points
 
-CLEARANCE = 0.003  # [m] between a femur and the body; less if strides about the neutral foothold leave less
-POINT = 1e-9  # [m] stands for a link of length zero
-FEMUR_SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)  # points on the femur, from its axis
+CLEARANCE = 0.003  # [m] minimum between a femur and the body, unless it is less about the neutral foothold
+POINT = 1e-9  # [m] in place of a link length of zero
+FEMUR_SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)  # of the femur's length: points on it, from its axis
 
 
 def clear_of_body(robot: Robot, leg: Leg, centres: Points, radii: Array) -> NDArray[np.bool_]:
     """True (C,) where the femur clears the body over the whole region about a centre.
 
     `centres` (C,) [m, base_footprint] and `radii` (C,) [m] are those of the regions. The last centre is the neutral
-    foothold: if the femur comes closer to the body there than CLEARANCE, that distance is enough everywhere.
+    foothold: if the femur is closer to the body there than CLEARANCE, that distance is sufficient everywhere.
     """
     around = np.array([0.0, *(complex(*direction) for direction in DIRECTIONS)])
     feet = centres[:, None] + radii[:, None] * around
@@ -35,8 +35,8 @@ def clear_of_body(robot: Robot, leg: Leg, centres: Points, radii: Array) -> NDAr
         part = replace(leg, femur=replace(leg.femur, length=max(share * leg.femur.length, POINT)), tibia=no_tibia)
         point = np.stack(hip_to_base(leg, forward_over_arrays(part, joints)), axis=-1)
         np.minimum(nearest, distance_from_body(robot, point).min(axis=-1) - leg.femur.radius, out=nearest)
-    found: NDArray[np.bool_] = nearest >= min(CLEARANCE, float(nearest[-1]))
-    return found
+    clear: NDArray[np.bool_] = nearest >= min(CLEARANCE, float(nearest[-1]))
+    return clear
 
 
 def distance_from_body(robot: Robot, points: Array) -> Array:

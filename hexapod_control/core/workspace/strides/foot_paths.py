@@ -1,7 +1,7 @@
 """Paths of the feet in steady walking at a constant twist.
 
-Points are complex numbers x + i y [m, base_footprint]. A motion is a twist of unit speed; the path covered along it is
-speed times time.
+Points are complex numbers x + i y [m, base_footprint]. A motion is a twist of unit speed, and its path the speed times
+the time.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ Points = ComplexArray
 class UnitMotion(NamedTuple):
     """Twists of unit speed; the linear velocity is a complex number."""
 
-    velocity: Points  # [m] per unit of path
-    rate: Array  # [rad] per unit of path
+    velocity: Points  # [m] per unit of the path
+    rate: Array  # [rad] per unit of the path
 
     @classmethod
     def along(cls, axis: Twist) -> UnitMotion:
@@ -36,17 +36,17 @@ def displaced(motion: UnitMotion, path: Array, points: Points) -> Points:
     if not motion.rate.any():
         return points + motion.velocity * path
     angle = motion.rate * path
-    half = np.empty(angle.shape, np.complex128)  # half of the turn: the direction of the chord
+    half = np.empty(angle.shape, np.complex128)  # rotation by half of the angle: the direction of the chord
     half.real, half.imag = np.cos(0.5 * angle), np.sin(0.5 * angle)
     moved: Points = half * (half * points + motion.velocity * path * np.sinc(angle / math.tau))
     return moved
 
 
 def foot_positions(motion: UnitMotion, stride_travel: Array, stance: float, centres: Points, progress: Array) -> Points:
-    """Foot positions in steady walking at a progress [swing times] since lift-off.
+    """Foot positions in steady walking at a progress, the time since lift-off [swing times].
 
-    `stride_travel` is speed times swing time. The stance lasts `stance` swing times; in its middle the foot is at its
-    stride centre.
+    `stride_travel` is the speed times the swing time. The stance lasts `stance` swing times; in the middle of it the
+    foot is at its stride centre.
     """
     lift_off = displaced(motion, -0.5 * stance * stride_travel, centres)
     aim = displaced(motion, (1.0 + 0.5 * stance) * stride_travel, centres)
@@ -58,6 +58,6 @@ def foot_positions(motion: UnitMotion, stride_travel: Array, stance: float, cent
 
 
 def lifts(robot: Robot, progress: Array) -> Array:
-    """Height [m] of a foot above the ground at a progress [swing times] since its lift-off."""
+    """Heights [m] of feet above the ground at a progress, the time since lift-off [swing times]."""
     lifted: Array = robot.walk.lift_height * travel_and_lift(np.minimum(progress, 1.0))[1]
     return lifted

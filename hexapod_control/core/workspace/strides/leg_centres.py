@@ -30,13 +30,13 @@ class LegCentres(NamedTuple):
     foothold: complex  # [m] neutral
     centres: Points  # (C,) [m]
     radii: Array  # (SEARCHED_HEADINGS + 1, C) [m]; the last row is for turning on the spot
-    speeds: Array  # (T, SEARCHED_HEADINGS + 1, C) [m/s]; the last row: of the neutral foothold when turning on the spot
-    length: float  # [m]
-    span: float  # [m] along the travel; a foothold farther from the middle is not a middle leg's
+    speeds: Array  # (T, SEARCHED_HEADINGS + 1, C) [m/s] of the foot; the last row: turning, at the neutral foothold
+    length: float  # [m] of the leg
+    span: float  # [m] distance of footholds from the middle, along the travel, from which a leg is not a middle leg
 
 
 class Travel(NamedTuple):
-    """A direction of travel: the twist of unit speed, and the speeds of the feet in it."""
+    """A direction of travel: a twist of unit speed, and the speeds of the feet at it."""
 
     axis: Twist
     heading: int  # of all feet; TURNING for a turn on the spot
@@ -44,10 +44,11 @@ class Travel(NamedTuple):
 
 
 def leg_centres(robot: Robot, row: int, gait: Gait) -> LegCentres:
-    """The candidate centres of one leg (row) in a gait."""
+    """The candidate centres of one leg (row) in a gait: those at which it is stiff and clear of the body."""
     leg, stance = robot.legs[row], gait.stance
     choices = stride_choices(robot, leg, stance)
     centres = complex(*leg.hip[:2]) + cmath.rect(1.0, leg.hip_yaw) * choices.centres
+    # Headings of the body in the hip frame, as places in the tables of the choices
     place = (np.arange(SEARCHED_HEADINGS) - leg.hip_yaw * SEARCHED_HEADINGS / math.pi) % SEARCHED_HEADINGS
     nearest = np.round(place)
     place = np.where(np.abs(place - nearest) < 1e-6, nearest, place)  # rounding errors of the yaw
@@ -59,20 +60,20 @@ def leg_centres(robot: Robot, row: int, gait: Gait) -> LegCentres:
     tangent = np.round((np.angle(centres) / math.pi + 0.5) * SEARCHED_HEADINGS).astype(int) % SEARCHED_HEADINGS
     radii = np.append(radii, [radii[tangent, np.arange(len(centres))]], axis=0)
     turning = turning_speeds(robot, leg, stance, radii[TURNING], centres) * (abs(foothold) / np.abs(centres))
-    usual = nominal_stance(robot).radii[row]  # strides of the neutral region
-    usable = clear_of_body(robot, leg, centres, np.minimum(radii.max(axis=0), usual))
+    neutral_radius = nominal_stance(robot).radii[row]
+    usable = clear_of_body(robot, leg, centres, np.minimum(radii.max(axis=0), neutral_radius))
     usable &= stiff_enough(robot, leg, gait, centres)
     speeds = np.concatenate((speeds, turning[:, None]), axis=1)[..., usable]
     span = SPAN_SHARE * max(math.hypot(*each.foothold) for each in robot.legs)
     return LegCentres(complex(*leg.hip[:2]), foothold, centres[usable], radii[:, usable], speeds, leg.length, span)
 
 
-def straight(legs: int, heading: int) -> Travel:
+def straight_travel(legs: int, heading: int) -> Travel:
     """Straight travel in the direction of a searched heading."""
     angle = math.pi * heading / SEARCHED_HEADINGS
     return Travel(Twist(math.cos(angle), math.sin(angle), 0.0), heading, (1.0,) * legs)
 
 
-def turn(legs: Sequence[LegCentres]) -> Travel:
+def turning_travel(legs: Sequence[LegCentres]) -> Travel:
     """A turn on the spot."""
     return Travel(Twist(0.0, 0.0, 1.0), TURNING, tuple(abs(leg.foothold) for leg in legs))

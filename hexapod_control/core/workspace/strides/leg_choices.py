@@ -1,8 +1,8 @@
 """Highest foot speed of a leg about every candidate stride centre in its workspace, by heading of the foot.
 
-Two things limit the speed about a centre: the radius of the disc about it that the leg reaches, and the joint speeds,
-which set the shortest swing. Both are tabulated in the frame of the hip, so that legs of the same geometry share a
-table. A backward stride is a forward stride reversed in time, so headings over half a turn are enough.
+The speed about a centre is limited by the radius of the disc about it that the leg reaches, and by the joint speeds,
+from which the shortest swing follows. Both are tabulated in the frame of the hip, so that legs of the same geometry
+share a table. A backward stride is a forward stride reversed in time, so headings over half a turn are sufficient.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ from hexapod_control.core.workspace.swing_limits import (
 SEARCHED_HEADINGS = 16  # of the foot, over half a turn
 RADIAL_STEPS, ANGULAR_STEPS = 22, 17  # of the grid of centres
 MIN_DISTANCE_SHARE, MAX_DISTANCE_SHARE = 0.3, 0.95  # of the length of the leg, of a centre from the hip
-WORTHWHILE = 0.7  # of the best speed at some heading: slower centres are left out
-ON_AXIS = 1e-6  # of the length of the leg
+MIN_SPEED_SHARE = 0.7  # of the best speed at a heading: centres that are slower at all headings are left out
+ON_AXIS = 1e-6  # of the length of the leg: distance from the straight leg up to which a centre is on it
 MAX_ANGLE = math.radians(80.0)  # of the coxa at a centre
 MAX_RADIUS_SHARE = 0.4  # of the length of the leg: the largest region that is tried
-TRAVELS = 5  # lengths of strides that are tried
-ON_GROUND = np.array(1.0)  # of the radius: across their motion feet in the air do not overshoot
+TRAVELS = 5  # number of stride lengths that are tried
+NO_OVERSHOOT = np.array(1.0)  # of the radius: across their motion, feet in the air stay within the disc
 
 
 class StrideChoices(NamedTuple):
-    """Candidate stride centres of one leg; the last one is its neutral foothold, if the leg can step there."""
+    """Candidate stride centres of one leg. The last one is its neutral foothold, if the leg can step there."""
 
     centres: Points  # (C,) [m] in the hip's frame, as complex numbers
-    radii: Array  # (SEARCHED_HEADINGS, C) [m] of the region about each
+    radii: Array  # (SEARCHED_HEADINGS, C) [m] of the region about each centre
     speeds: Array  # (T, SEARCHED_HEADINGS, C) [m/s] of the foot over the ground, for each of SWING_TIME_SCALES
 
     def only(self, chosen: NDArray[np.bool_]) -> StrideChoices:
@@ -72,35 +72,35 @@ def stride_choices(robot: Robot, leg: Leg, stance: float) -> StrideChoices:
     """The candidate centres of a leg in a gait whose stance lasts `stance` swing times."""
     walk = robot.walk
     seen = seen_from_hip(leg, leg.foothold)
-    rest = StepGeometry.of(robot, walk.height), walk.swing_time, stance
-    anywhere = _anywhere(_Setting(replace(seen, foothold=(0.0, 0.0)), *rest))
-    choices = _joined(anywhere, _of_centres(_Setting(seen, *rest), np.array([complex(*seen.foothold)])))
+    inputs = StepGeometry.of(robot, walk.height), walk.swing_time, stance
+    grid = _grid_choices(_Setting(replace(seen, foothold=(0.0, 0.0)), *inputs))
+    choices = _joined(grid, _choices_about(_Setting(seen, *inputs), np.array([complex(*seen.foothold)])))
     return StrideChoices(choices.centres, read_only(choices.radii), read_only(choices.speeds))
 
 
 @lru_cache(maxsize=8)
-def _anywhere(setting: _Setting) -> StrideChoices:
-    """The candidates of a leg but its foothold; legs of the same build share them."""
+def _grid_choices(setting: _Setting) -> StrideChoices:
+    """The candidates on a grid over the workspace; legs of the same geometry share them."""
     leg = setting.leg
     length = leg.length
     lowest, highest = max(leg.coxa_joint.lower, -MAX_ANGLE), min(leg.coxa_joint.upper, MAX_ANGLE)
     radial = length * np.linspace(MIN_DISTANCE_SHARE, MAX_DISTANCE_SHARE, RADIAL_STEPS)
     symmetric = leg.femur_lateral == 0.0 and lowest == -highest
     angles = np.linspace(0.0 if symmetric else lowest, highest, ANGULAR_STEPS)
-    choices = _of_centres(setting, (radial[:, None] * np.exp(1j * angles)).ravel())
+    choices = _choices_about(setting, (radial[:, None] * np.exp(1j * angles)).ravel())
     if symmetric:  # strides on one side of the leg mirror those on the other
         choices = _joined(choices, choices.mirrored(choices.centres.imag > ON_AXIS * length))
     best = choices.speeds.max(axis=(0, 2))[:, None]
-    return choices.only((choices.speeds.max(axis=0) >= WORTHWHILE * best).any(axis=0))
+    return choices.only((choices.speeds.max(axis=0) >= MIN_SPEED_SHARE * best).any(axis=0))
 
 
-def _of_centres(setting: _Setting, grid: Points) -> StrideChoices:
-    """The candidates about these centres (C,) [m] in which the leg can step."""
+def _choices_about(setting: _Setting, centres: Points) -> StrideChoices:
+    """The candidates at those of these centres (C,) [m] about which the leg can step."""
     leg = setting.leg
-    most = np.full(len(grid), MAX_RADIUS_SHARE * leg.length)
+    limits = np.full(len(centres), MAX_RADIUS_SHARE * leg.length)
     around = np.array([complex(*direction) for direction in DIRECTIONS])
-    radii = RegionReach(leg, setting.step, grid, around, ON_GROUND).radii(most)
-    centres, radii = grid[radii > 0.0], radii[radii > 0.0]
+    radii = RegionReach(leg, setting.step, centres, around, NO_OVERSHOOT).radii(limits)
+    centres, radii = centres[radii > 0.0], radii[radii > 0.0]
     radii = np.array([_radii_along(setting, centres, radii, heading) for heading in _headings()])
     return StrideChoices(centres, radii, _speeds(setting, centres, radii))
 
@@ -110,26 +110,27 @@ def _joined(first: StrideChoices, second: StrideChoices) -> StrideChoices:
 
 
 def _headings() -> Points:
-    found: Points = np.exp(1j * math.pi * np.arange(SEARCHED_HEADINGS) / SEARCHED_HEADINGS)
-    return found
+    """Unit vectors of all searched headings, as complex numbers."""
+    headings: Points = np.exp(1j * math.pi * np.arange(SEARCHED_HEADINGS) / SEARCHED_HEADINGS)
+    return headings
 
 
 def _radii_along(setting: _Setting, centres: Points, radii: Array, heading: complex) -> Array:
-    """Radii (C,) [m], at most these, with which feet in the air stay in reach along a heading."""
+    """Radii (C,) [m], up to the given ones, with which feet in the air stay in reach along a heading."""
     return RegionReach(setting.leg, setting.step, centres, np.array((heading, -heading))).radii(radii)
 
 
 def _speeds(setting: _Setting, centres: Points, radii: Array) -> Array:
     """Highest foot speeds (T, SEARCHED_HEADINGS, C) [m/s] at which no joint exceeds its speed limit in a swing.
 
-    One heading at a time: the arrays of all together would be the most memory that a process of the planner ever uses.
+    One heading at a time: arrays for all headings would need more memory than anything else in the planner.
     """
-    along = [_speeds_along(setting, centres, *each) for each in zip(radii, _headings(), strict=True)]
-    return np.stack(along, axis=1)
+    by_heading = [_speeds_along(setting, centres, *pair) for pair in zip(radii, _headings(), strict=True)]
+    return np.stack(by_heading, axis=1)
 
 
 def _speeds_along(setting: _Setting, centres: Points, radii: Array, heading: complex) -> Array:
-    """The foot speeds (T, C) [m/s] in strides along a heading, with these radii (C,) [m]."""
+    """Highest foot speeds (T, C) [m/s] in strides along a heading, in regions with radii (C,) [m]."""
     leg, stance = setting.leg, setting.stance
     travel, lifted = travel_and_lift(PROGRESS)
     displacement = travel * (1.0 + stance) - PROGRESS - stance / 2  # of the foot in the body's frame, in travels
@@ -141,7 +142,7 @@ def _speeds_along(setting: _Setting, centres: Points, radii: Array, heading: com
 
 
 def turning_speeds(robot: Robot, leg: Leg, stance: float, radii: Array, centres: Points) -> Array:
-    """Foot speeds (T, C) [m/s], as in the choices, about centres [m, base_footprint] when turning on the spot.
+    """Highest foot speeds (T, C) [m/s] about centres (C,) [m, base_footprint] when turning on the spot.
 
     `radii` (C,) [m] are those of the regions.
     """
@@ -154,8 +155,8 @@ def turning_speeds(robot: Robot, leg: Leg, stance: float, radii: Array, centres:
 
 
 def _max_speeds(leg: Leg, joints: Coordinates, travels: Array, swing_time: float) -> Array:
-    """Foot speeds (T, ...) [m/s] at which joints (..., C, V, U) [rad] over travels (..., C, V) [m] are just in time."""
+    """Highest foot speeds (T, ...) [m/s] for joints (..., C, V, U) [rad] in swings of strides (..., C, V) [m]."""
     times = shortest_swing(leg, joints)
     swings = swing_time * np.array(SWING_TIME_SCALES)
-    found: Array = max_travels(travels, times, swings) / swings.reshape(-1, *[1] * (travels.ndim - 1))
-    return found
+    speeds: Array = max_travels(travels, times, swings) / swings.reshape(-1, *[1] * (travels.ndim - 1))
+    return speeds

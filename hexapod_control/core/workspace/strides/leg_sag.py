@@ -1,8 +1,8 @@
-"""How far the body sinks at a leg whose servos give way to the load.
+"""How far the body sags at a leg by the compliance of its servos.
 
-A leg that stands far out bends more under the weight: the body tilts, the feet in swing touch early, and feet slip. A
-tripod has one leg on one side, which bears half of the weight. Friction keeps a foot from sliding outward, which makes
-the leg stiffer.
+A leg whose foot is far from its hip deflects more under the weight: the body tilts, feet in swing touch the ground
+early, and feet slip. In a tripod, a single leg on one side bears half of the weight. Friction keeps a foot from sliding
+outward, which makes the leg stiffer.
 See docs/architecture/walking-mathematics.md, "Stride centres".
 """
 
@@ -18,29 +18,29 @@ from hexapod_control.core.robot import Leg, Robot
 from hexapod_control.core.statics.static_stability import GRAVITY
 
 TINY = 1e-12  # [m/N]
-FRICTION = 0.5  # of a foot, cautious: horizontal force over load
+FRICTION = 0.5  # coefficient of friction of a foot, a cautious value
 MAX_SAG_SHARE = 0.4  # of the lift height; more only if it is more at the neutral foothold
 
 
 def stiff_enough(robot: Robot, leg: Leg, gait: Gait, centres: ComplexArray) -> NDArray[np.bool_]:
-    """Which centres (C,) x + i y [m, base_footprint] the leg can load in a gait without sagging too far.
+    """True (C,) for centres x + i y [m, base_footprint] at which the leg does not sag too far in a gait.
 
-    All legs in stance but one share the weight: in a tripod a single leg bears that of its side.
+    The weight is shared by all legs in stance but one: in a tripod a single leg bears that of its side.
     """
     standing = len(robot.legs) * gait.duty_factor
     load = robot.mass * GRAVITY / max(standing - 1.0, 1.0)
     neutral = sag(robot, leg, load, np.array([complex(*leg.foothold)])).item()
     limit = max(MAX_SAG_SHARE * robot.walk.lift_height, neutral * (1.0 + 1e-9))
-    found: NDArray[np.bool_] = sag(robot, leg, load, centres) <= limit
-    return found
+    stiff: NDArray[np.bool_] = sag(robot, leg, load, centres) <= limit
+    return stiff
 
 
 def sag(robot: Robot, leg: Leg, load: float, points: ComplexArray) -> Array:
-    """Sag [m] of the body at a leg under a load [N], its foot at points x + i y [m, base_footprint].
+    """Sag [m] of the body at a leg under a load [N], with its foot at points x + i y [m, base_footprint].
 
-    Compliance of the foot in the plane of the leg, vertical (zz), horizontal (rr) and between both (rz), from the lever
-    arms of the forces about femur and tibia joint; the coxa axis is taken as vertical. The ground pulls the foot inward
-    by the force that keeps it in place, at most by friction.
+    It follows from the compliance of the foot in the plane of the leg, vertical (zz), horizontal (rr) and coupled (rz),
+    with the lever arms about femur and tibia joint; the coxa axis is taken as vertical. A horizontal force of the
+    ground, limited by friction, keeps the foot in place.
     """
     contacts = (points.real, points.imag, np.zeros(points.shape))
     _, femur, tibia = joints_at_contacts(leg, robot.foot_radius, robot.walk.height, contacts).joints
@@ -50,5 +50,5 @@ def sag(robot: Robot, leg: Leg, load: float, points: ComplexArray) -> Array:
     rr = sum(arm.imag**2 / stiffness for arm, stiffness in arms)
     rz = sum(-arm.real * arm.imag / stiffness for arm, stiffness in arms)
     pull = np.clip(-rz / np.maximum(rr, TINY), -FRICTION, FRICTION)
-    found: Array = load * (zz + rz * pull)
-    return found
+    sags: Array = load * (zz + rz * pull)
+    return sags

@@ -1,4 +1,4 @@
-"""Static margin and gap between the legs over one cycle of steady walking about given stride centres."""
+"""Static margin and gap between the legs over one cycle of steady walking with given stride centres."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from hexapod_control.core.workspace.robot_gaits import neutral_center
 from hexapod_control.core.workspace.stride_stability import TOUCH_DOWN_PHASE_STEP
 from hexapod_control.core.workspace.strides.foot_paths import Points, UnitMotion, foot_positions, lifts
 
-AFTER = 1e-9  # of a cycle, added to a phase to be just after a lift-off
+JUST_AFTER = 1e-9  # of a cycle, added to the phase of a lift-off
 TINY = 1e-9  # [m]
 PHASES = 12  # evenly spaced in a cycle, in addition to those at which the support polygon changes
 
 
 class CycleLimits(NamedTuple):
-    """Least static margin and least gap over a cycle."""
+    """Smallest static margin and gap over a cycle."""
 
     margin: float  # [m] static
     gap: float  # [m] between neighbouring legs
@@ -43,7 +43,7 @@ class CycleLimits(NamedTuple):
 
 
 class MovingMass(NamedTuple):
-    """The centre of mass for displaced feet: each moves it by a share of its displacement, to first order."""
+    """The centre of mass for displaced feet: to first order, each foot moves it by a share of its displacement."""
 
     center: complex  # [m] over the neutral footholds
     footholds: Points  # (legs,) [m] neutral
@@ -62,8 +62,8 @@ class MovingMass(NamedTuple):
 
     def over(self, feet: Points) -> Points:
         """The centre of mass (...) [m] for feet (..., legs) [m]."""
-        found: Points = self.center + (feet - self.footholds) @ self.shares
-        return found
+        centers: Points = self.center + (feet - self.footholds) @ self.shares
+        return centers
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +77,11 @@ class SteadyCycle:
     def critical_phases(self) -> list[float]:
         """Phases just after each lift-off and just before each touch-down; between them the margin is greater."""
         down = 1.0 - self.gait.duty_factor - TOUCH_DOWN_PHASE_STEP
-        moments = (lift_off + part for lift_off in self.gait.lift_off for part in (AFTER, down))
+        moments = (lift_off + part for lift_off in self.gait.lift_off for part in (JUST_AFTER, down))
         return sorted({round(moment % 1.0, 10) for moment in moments})
 
     def feet(self, phase: Array, stride_travel: Array, centres: Points) -> tuple[Points, Array]:
-        """Foot positions (..., legs) [m] at phases (...) and progress since lift-off [swing times], same shape.
+        """Returns foot positions [m] at phases (...), and the times since lift-off [swing times], both (..., legs).
 
         `centres` (..., legs) [m] are the stride centres, `stride_travel` is speed times swing time.
         """
@@ -89,22 +89,21 @@ class SteadyCycle:
         return foot_positions(UnitMotion.along(self.axis), stride_travel, self.gait.stance, centres, progress), progress
 
     def support_margins(self, stride_travel: float, centres: Points, mass: MovingMass) -> Array:
-        """Least static margins [m] of many choices of centres (N, legs)."""
-        least = np.full(len(centres), math.inf)
+        """Smallest static margins (N,) [m] over the cycle, for centres (N, legs) [m]."""
+        margins = np.full(len(centres), math.inf)
         phases = self.critical_phases()
         by_phase, _ = self.feet(np.array(phases)[:, None], np.array(stride_travel), centres)
         for phase, feet in zip(phases, by_phase, strict=True):
             swing = self.gait.legs_in_swing(phase)
             standing = [leg for leg in range(feet.shape[1]) if leg not in swing]
-            np.minimum(least, polygon_margins(feet[:, standing] - mass.over(feet)[:, None]), out=least)
-        return least
+            np.minimum(margins, polygon_margins(feet[:, standing] - mass.over(feet)[:, None]), out=margins)
+        return margins
 
     def horizontal_gaps(self, stride_travel: float | Array, centres: Points) -> Array:
-        """Least gaps (N,) [m] between neighbouring legs over the cycle, seen from above, for centres (N, legs).
+        """Smallest gaps (N,) [m] between neighbouring legs over the cycle, seen from above, for centres (N, legs) [m].
 
-        `stride_travel` (or (N, 1)) is speed times swing time.
-        From above, femur and tibia are a line from the femur axis to the foot. Heights are left out, which needs no
-        joint angles, and may give a smaller gap than `limits`.
+        `stride_travel`, a number or (N, 1), is speed times swing time. From above, femur and tibia are a line from the
+        femur axis to the foot. That needs no joint angles; the gap may be smaller than that of `limits`.
         """
         legs, neighbours = self.robot.legs, LegNeighbours.of(self.robot)
         feet, _ = self.feet((np.arange(PHASES)[:, None] + 0.5) / PHASES, np.asarray(stride_travel), centres)
@@ -115,20 +114,20 @@ class SteadyCycle:
         starts = hips + np.minimum(inner, 1.0) * arms
         first, second = np.array(neighbours.pairs).T
         distances = line_distances(starts[..., first], feet[..., first], starts[..., second], feet[..., second])
-        found: Array = (distances - np.array([span.thickness for span in neighbours.spans])).min(axis=(0, 2))
-        return found
+        gaps: Array = (distances - np.array([span.thickness for span in neighbours.spans])).min(axis=(0, 2))
+        return gaps
 
-    def limits(self, stride_travel: float, centres: Points, enough: float) -> CycleLimits:
-        """Least margin and gap for the actual joint angles; a gap above `enough` [m] is returned as `enough`."""
+    def limits(self, stride_travel: float, centres: Points, max_gap: float) -> CycleLimits:
+        """Smallest margin and gap [m] by the joint angles, for centres (legs,) [m]; the gap is capped at `max_gap`."""
         phases = np.array([*self.critical_phases(), *((np.arange(PHASES) + 0.5) / PHASES)])
         feet, progress = self.feet(phases, np.array(stride_travel), centres)
         heights = lifts(self.robot, progress)
         columns: list[list[LegJoints]] = []
         for row, leg in enumerate(self.robot.legs):
             contacts = feet[:, row].real, feet[:, row].imag, heights[:, row]
-            found = joints_at_contacts(leg, self.robot.foot_radius, self.robot.walk.height, contacts)
-            columns.append(list(zip(*(angle.tolist() for angle in found.joints), strict=True)))
-        neighbours, margin, gap = LegNeighbours.of(self.robot), math.inf, enough
+            joints = joints_at_contacts(leg, self.robot.foot_radius, self.robot.walk.height, contacts).joints
+            columns.append(list(zip(*(angle.tolist() for angle in joints), strict=True)))
+        neighbours, margin, gap = LegNeighbours.of(self.robot), math.inf, max_gap
         for phase, pose, points in zip(phases.tolist(), zip(*columns, strict=True), feet, strict=True):
             swing = self.gait.legs_in_swing(phase)
             standing = [(p.real, p.imag) for leg, p in enumerate(points.tolist()) if leg not in swing]
@@ -144,27 +143,27 @@ def polygon_margins(feet: Points) -> Array:
     on_hull = ((edges.conj()[..., None] * others).imag >= -1e-15).all(axis=-1) & (np.abs(edges) > 0.0)
     length = np.where(on_hull, np.abs(edges), 1.0)
     inside = np.where(on_hull, (edges.conj() * -feet[:, :, None]).imag / length, math.inf)
-    found: Array = inside.min(axis=(1, 2))
+    margins: Array = inside.min(axis=(1, 2))
     in_a_line = (on_hull & on_hull.swapaxes(1, 2)).any(axis=(1, 2))
-    return np.where(np.isinf(found) | in_a_line, -math.inf, found)
+    return np.where(np.isinf(margins) | in_a_line, -math.inf, margins)
 
 
 def line_distances(a: Points, b: Points, c: Points, d: Points) -> Array:
-    """Distances (...) [m] between the lines from a to b and those from c to d (...) [m]; 0 where they cross."""
+    """Distances (...) [m] between the line segments from a to b and from c to d (...) [m]; 0 where they cross."""
     ends = np.min([_distances(a, c, d), _distances(b, c, d), _distances(c, a, b), _distances(d, a, b)], axis=0)
     crossing = (_side(a, b, c) * _side(a, b, d) < 0.0) & (_side(c, d, a) * _side(c, d, b) < 0.0)
     return np.where(crossing, 0.0, ends)
 
 
 def _distances(points: Points, a: Points, b: Points) -> Array:
-    """Distances of points from the lines from a to b."""
+    """Distances [m] of points from the line segments from a to b [m]."""
     along = b - a
     part = np.clip(((points - a) * along.conj()).real / np.maximum(np.abs(along), TINY) ** 2, 0.0, 1.0)
-    found: Array = np.abs(points - a - part * along)
-    return found
+    distances: Array = np.abs(points - a - part * along)
+    return distances
 
 
 def _side(a: Points, b: Points, points: Points) -> Array:
-    """Positive where points are on the left of the line from a to b."""
-    found: Array = ((b - a).conj() * (points - a)).imag
-    return found
+    """Cross product [m^2], positive where points are on the left of the line from a to b."""
+    cross: Array = ((b - a).conj() * (points - a)).imag
+    return cross

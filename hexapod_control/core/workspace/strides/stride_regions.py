@@ -1,6 +1,6 @@
 """Stride regions: the discs in which feet stride, displaced from the neutral stance regions according to the twist.
 
-Points are in base_footprint [m].
+Points are in base_footprint [m]. See docs/architecture/walking-mathematics.md, "Stride centres".
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from hexapod_control.core.workspace.stance_regions import StanceRegions
 from hexapod_control.core.workspace.swing_limits import MIN_LIFT_SHARE
 
 HEADINGS = 32  # in the tables, over half a turn: a backward stride is a forward stride reversed
-FAR_RAD = 0.5  # between the centres of two headings, about the hip: from here on there is no interpolation
-BENDS = (-1.0, -0.5, 0.0, 0.5, 1.0)  # of a foot's path: 0 is straight, +-1 a circle as when turning on the spot
+FAR_RAD = 0.5  # angle about the hip between the centres of two headings, above which these are not interpolated
+BENDS = (-1.0, -0.5, 0.0, 0.5, 1.0)  # in the tables, see `bend_of_path`: 0 is straight, +-1 as when turning on the spot
 
 
 class PolarOffset(NamedTuple):
-    """Displacement of a foothold in polar coordinates about the hip; interpolation in them stays within reach."""
+    """Displacement of a foothold in polar coordinates about the hip, in which interpolated points stay in reach."""
 
     outward: float  # [m]
     angle: float  # [rad] counter-clockwise
@@ -33,7 +33,7 @@ class PolarOffset(NamedTuple):
         return PolarOffset(outward + part * (other.outward - outward), angle + part * (other.angle - angle))
 
     def scaled(self, share: float) -> PolarOffset:
-        """This offset times a share."""
+        """A share of this offset."""
         return PolarOffset(share * self.outward, share * self.angle)
 
     def displacement(self, hip: Point, point: Point) -> Point:
@@ -47,34 +47,34 @@ class PolarOffset(NamedTuple):
 
 def moved_points(point: complex | ComplexArray, outward: Array, angle: Array) -> ComplexArray:
     """Points [m] moved by offsets about the hip, here the origin: `PolarOffset.displacement` over arrays."""
-    found: ComplexArray = (1.0 + outward / np.abs(point)) * np.exp(1j * angle) * point
-    return found
+    moved: ComplexArray = (1.0 + outward / np.abs(point)) * np.exp(1j * angle) * point
+    return moved
 
 
 @dataclass(frozen=True, slots=True)
 class LegStrides:
-    """The stride centres of one leg by heading of its foot; the last entry is for turning on the spot."""
+    """Stride centres and regions of one leg, by heading of its foot; the last entry is for turning on the spot."""
 
     offsets: tuple[PolarOffset, ...]  # of the centres from the neutral foothold
     radii: tuple[float, ...]  # [m] of the regions about them
 
 
 class StridesByMotion(NamedTuple):
-    """The strides of one leg at one height, by bend and heading of the path of its foot."""
+    """Stride centres and regions of one leg at one height, by bend and heading of the path of its foot."""
 
     centres: ComplexArray  # (bends, HEADINGS) [m] in base_footprint, as complex numbers
     radii: Array  # (bends, HEADINGS) [m]
 
 
 class StrideAdaptation(NamedTuple):
-    """How far strides adapt to a speed (0 to 1): by moved centres, and by a lift from the full one to the least."""
+    """Adaptation of strides to the speed: shares (0 to 1) of the displacement of the centres, and of the lower lift."""
 
     moved: float = 0.0
     lowered: float = 0.0
 
     @property
     def lift_share(self) -> float:
-        """Share of the lift height."""
+        """Lift of the swings, as a share of the lift height."""
         return 1.0 - self.lowered * (1.0 - MIN_LIFT_SHARE)
 
     def weights(self) -> tuple[float, ...]:
@@ -83,7 +83,7 @@ class StrideAdaptation(NamedTuple):
         return tuple(moved[round(corner.moved)] * lowered[round(corner.lowered)] for corner in CORNERS)
 
     def towards(self, other: StrideAdaptation, share: float) -> StrideAdaptation:
-        """A share (0 to 1) of the way to another one."""
+        """Interpolates between this adaptation (share 0) and another one (share 1)."""
         return StrideAdaptation(*(a + share * (b - a) for a, b in zip(self, other, strict=True)))
 
 
@@ -96,7 +96,7 @@ class StrideRegion(NamedTuple):
 
     offset: PolarOffset  # of its centre
     scale: float  # of its radius
-    moved: float  # share (0 to 1) of the displacement at full speed
+    moved: float  # share (0 to 1) of the full displacement
     displacement: Point  # [m] of its centre: the offset in Cartesian coordinates
 
 
@@ -104,14 +104,14 @@ NEUTRAL_REGION = StrideRegion(PolarOffset(0.0, 0.0), 1.0, 0.0, (0.0, 0.0))
 
 
 class RegionShares(NamedTuple):
-    """The two shares, 0 to 1 each, that one region share stands for."""
+    """The two shares (0 to 1) into which a region share is split."""
 
     displacement: float  # of the stride regions from the stance regions
     radii: float
 
 
 def split_region_share(region_share: float) -> RegionShares:
-    """The shares of displacement and radii that a region share (REGION_SHARES) leaves."""
+    """Splits a region share, see REGION_SHARES."""
     return RegionShares(min(max(region_share - 1.0, 0.0), 1.0), min(region_share, 1.0))
 
 
@@ -127,7 +127,7 @@ class Strides(NamedTuple):
 
     neutral: StanceRegions  # at the height of the body
     regions: tuple[StrideRegion, ...]
-    share: float = 1.0  # (0 to 1) of the radii that is usable
+    share: float = 1.0  # usable share (0 to 1) of the radii
 
     def disc(self, leg: int, region: StrideRegion) -> Disc:
         """The usable disc of a stride region of a leg (row)."""

@@ -36,38 +36,38 @@ from hexapod_control.core.workspace.strides.stride_regions import (
     moved_points,
 )
 
-OFFSET_SHARES = (1.0, 0.8, 0.6, 0.4, 0.2)  # of the offsets, tried in turn at each height; none if all fail
+OFFSET_SHARES = (1.0, 0.8, 0.6, 0.4, 0.2)  # of the offsets, tried in turn at each height; 0 if all fail
 MIN_MOVED_RADIUS_SHARE = 0.8  # of the radii at the nominal height that must remain at another height
-OUTLINE_SHARES = (1.0, 0.995, 0.99, 0.98, 0.97, 0.95)  # of the outline of all regions, tried in turn for each leg
-SLOW_FOOT_SHARE = 0.25  # of the fastest foot's speed: regions of slower feet (near the centre of rotation) move less
+OUTLINE_SHARES = (1.0, 0.995, 0.99, 0.98, 0.97, 0.95)  # of the outline of all regions of a leg, tried in turn
+SLOW_FOOT_SHARE = 0.25  # of the fastest foot's speed: regions of slower feet, near the centre of rotation, move less
 
 
 class StrideTable:
     """The stride regions of one robot in its fastest gait; in other gaits feet stride in their stance regions."""
 
     def __init__(self, robot: Robot, stances: StanceRegionTable, gait: Gait, legs: Sequence[LegStrides]) -> None:
-        """Tabulates the regions of a gait over the heights of the stances."""
+        """Tabulates the regions for a gait over all heights; `legs` are the strides at the nominal height."""
         self.gait = gait
         self._robot, self._stances = robot, stances
         self._offsets = tuple(leg.offsets for leg in legs)
         self._hips = tuple(leg.hip[:2] for leg in robot.legs)
-        found = [_at_height(robot, row, legs) for row in stances.rows] if legs else []
-        self._offset_shares = [share for share, _ in found]
-        self._scales = [scales for _, scales in found]
+        fitted = [_at_height(robot, row, legs) for row in stances.rows] if legs else []
+        self._offset_shares = [share for share, _ in fitted]  # by row
+        self._scales = [scales for _, scales in fitted]  # of the radii, by row, leg and heading
         self._flight = [_flight(leg) for leg in robot.legs]
         self._outline_shares = self._reached_outlines()
-        self.max_lead = max_lead(robot, gait, legs)  # of a leg over its neighbours, in shares of its displacement
+        self.max_lead = max_lead(robot, gait, legs)  # of a leg over its neighbours, as a share of its displacement
 
     def at(self, height: float, twist: Twist, moved: float, share: float) -> Strides:
         """The stride regions at a height [m] for a twist.
 
-        `moved` is the share (0 to 1) of the displacement at full speed, `share` (0 to 1) that of the radii.
+        `moved` is a share (0 to 1) of the full displacement, `share` (0 to 1) one of the radii.
         """
         stance = self._stances.at(height)
         return Strides(stance, self.regions(stance, twist, moved), share)
 
     def regions(self, stance: StanceRegions, twist: Twist, moved: float) -> tuple[StrideRegion, ...]:
-        """The stride regions of all legs for a twist, with a share `moved` (0 to 1) of their displacement."""
+        """The stride regions of all legs for a twist, with a share `moved` (0 to 1) of their full displacement."""
         if moved <= 0.0 or not self._offsets or twist.is_zero:
             return (NEUTRAL_REGION,) * len(stance.footholds)
         low, part = self._stances.between(stance.height)
@@ -96,7 +96,7 @@ class StrideTable:
         return tuple(regions)
 
     def placed(self, leg: int, stance: StanceRegions, offset: PolarOffset, scale: float, moved: float) -> StrideRegion:
-        """The region of a leg (row) displaced by an offset from its neutral foothold in a stance."""
+        """The region of a leg (row) displaced by an offset from its neutral foothold."""
         return StrideRegion(offset, scale, moved, offset.displacement(self._hips[leg], stance.footholds[leg]))
 
     def at_row(self, row: int, moved: float) -> list[StridesByMotion]:
@@ -122,10 +122,9 @@ class StrideTable:
         return strides
 
     def fits(self, pose: BodyPose, share: float, lift: float) -> bool:
-        """True if in a body pose all feet reach a share of their regions, on the ground and lifted [m].
+        """True if in a body pose all feet reach a region share of their regions, on the ground and lifted [m].
 
-        Up to 1, `share` is that of the radii of the stance regions. Above 1, the feet must also reach the stride
-        regions, with `share` - 1 of their displacement.
+        With a share above 1 (REGION_SHARES), the feet must also reach the displaced stride regions.
         """
         height = self._robot.walk.height
         if not self._stances.fits(pose, min(1.0, share), lift):
@@ -140,9 +139,9 @@ class StrideTable:
         )
 
     def _reached_outlines(self) -> list[float]:
-        """The shares of the outlines that the legs reach at the neutral pose, by leg.
+        """The share of its outline that each leg reaches in the neutral pose.
 
-        All regions are within reach there, but the tables check it in other directions than those of the outlines.
+        All regions are in reach there, but the tables check that in other directions than those of the outlines.
         """
         height, lift = self._robot.walk.height, self._robot.walk.lift_height
         placement, stance = Placement(NEUTRAL, height), self._stances.at(height)
@@ -156,7 +155,7 @@ class StrideTable:
     def _reaches(
         self, leg: int, stance: StanceRegions, points: Sequence[Vector], share: float, placement: Placement
     ) -> bool:
-        """True if a leg (row) reaches these points (x, y, height) [m] times a share, from its neutral foothold."""
+        """True if a leg (row) reaches a share of the way from its neutral foothold to each point (x, y, height) [m]."""
         x, y = stance.footholds[leg]
         return all(
             reaches(self._robot.legs[leg], self._robot, (x + share * dx, y + share * dy), z, placement)
@@ -164,22 +163,24 @@ class StrideTable:
         )
 
     def outlines(self, height: float) -> list[list[Point]]:
-        """Outline by leg of its stride regions over all headings, with the swings: points [m] from the foothold."""
+        """Outlines of the stride regions and swings over all headings, by leg: points [m] relative to the foothold."""
         stance = self._stances.at(height)
         return [
             [(x, y) for x, y, z in points if z == 0.0]
             for points in self._extremes(stance, 1.0, 1.0, FLIGHT_REACH_SHARE)
         ]
 
-    def _extremes(self, stance: StanceRegions, moved: float, lift: float, least: float = 1.0) -> Iterator[list[Vector]]:
-        """Outermost points (x, y, height) [m] over all regions of each leg in turn, from its neutral foothold."""
+    def _extremes(
+        self, stance: StanceRegions, moved: float, lift: float, min_share: float = 1.0
+    ) -> Iterator[list[Vector]]:
+        """Yields the outermost points (x, y, height) [m] of all regions of each leg, relative to its foothold."""
         low, part = self._stances.between(stance.height)
         row = low if part < 0.5 else low + 1
         for leg, radius in enumerate(stance.radii):
             length, foothold, (c, s) = (
                 moved * self._offset_shares[row],
                 stance.footholds[leg],
-                self._robot.legs[leg].turn,
+                self._robot.legs[leg].hip_direction,
             )
             regions = [(0.0, 0.0, radius)] + [
                 (*offset.scaled(length).displacement(self._hips[leg], foothold), radius * (1.0 + moved * (scale - 1.0)))
@@ -188,21 +189,21 @@ class StrideTable:
             points = []
             for (dx, dy), shares in zip(DIRECTIONS, self._flight[leg], strict=True):
                 ux, uy = c * dx - s * dy, s * dx + c * dy
-                reach = [x * ux + y * uy + max(f, least) * r for (x, y, r), f in zip(regions, shares, strict=True)]
+                reach = [x * ux + y * uy + max(f, min_share) * r for (x, y, r), f in zip(regions, shares, strict=True)]
                 x, y, r = regions[k := reach.index(max(reach))]
-                far = max(shares[k], least) * r
+                far = max(shares[k], min_share) * r
                 points += [(x + far * ux, y + far * uy, 0.0), (x + r * ux, y + r * uy, lift)]
             yield points
 
 
 def bend_of_path(twist: Twist, x: float, y: float, speed: float) -> float:
-    """Bend (-1 to 1) of the path of a foot at (x, y) [m] that moves at a speed [m/s], see BENDS."""
+    """Bend (-1 to 1) of the path of a foot at (x, y) [m] with a speed [m/s]: yaw rate x distance / speed, see BENDS."""
     return min(max(twist.wz * math.hypot(x, y) / speed, -1.0), 1.0) if speed > 0.0 else 0.0
 
 
 def _at_height(robot: Robot, row: StanceRegions, legs: Sequence[LegStrides]) -> tuple[float, list[list[float]]]:
-    """Share of the offsets that fits at a height, and the radii by leg and heading relative to the neutral ones."""
-    least = [
+    """Share of the offsets that fits at a height, and the radii, by leg and heading, relative to the neutral ones."""
+    min_radii = [
         np.minimum(MIN_MOVED_RADIUS_SHARE * np.array(strides.radii), radius)
         for strides, radius in zip(legs, row.radii, strict=True)
     ]
@@ -211,31 +212,31 @@ def _at_height(robot: Robot, row: StanceRegions, legs: Sequence[LegStrides]) -> 
             _regions(robot, leg, foothold, row.height, strides.offsets, share)
             for leg, foothold, strides in zip(robot.legs, row.footholds, legs, strict=True)
         ]
-        if all(each.contains(radii).all() for each, radii in zip(regions, least, strict=True)):
-            radii_by_leg = [each.radii(np.array(s.radii)) for each, s in zip(regions, legs, strict=True)]
+        if all(region.contains(radii).all() for region, radii in zip(regions, min_radii, strict=True)):
+            radii_by_leg = [region.radii(np.array(s.radii)) for region, s in zip(regions, legs, strict=True)]
             return share, [(radii / r).tolist() for radii, r in zip(radii_by_leg, row.radii, strict=True)]
     return 0.0, [[1.0] * len(strides.radii) for strides in legs]
 
 
 def flight_shares(around: ComplexArray, headings: ComplexArray) -> Array:
-    """How far feet in the air reach in the directions `around`, in radii of a region for strides along headings."""
+    """Distance of feet in the air in the directions `around`, in radii of a region, for strides along headings."""
     along = (around * headings.conj()).real
-    found: Array = 1.0 + (FLIGHT_REACH_SHARE - 1.0) * along * along
-    return found
+    shares: Array = 1.0 + (FLIGHT_REACH_SHARE - 1.0) * along * along
+    return shares
 
 
 def _flight(leg: Leg) -> list[list[float]]:
-    """By direction from the hip, how far feet in the air reach in the neutral region and in that of every heading."""
+    """`flight_shares` in the neutral region and in that of every heading, by direction in the frame of the hip."""
     around = np.array([complex(*direction) for direction in DIRECTIONS])[:, None]
     shares = flight_shares(around, _along(leg, leg.foothold))
     return [[FLIGHT_REACH_SHARE, *row] for row in shares.tolist()]
 
 
 def _along(leg: Leg, foothold: Point) -> ComplexArray:
-    """The headings of the feet in the frame of the hip; at last when turning on the spot."""
+    """Unit vectors of the headings of a foot in the frame of the hip; the last one is for turning on the spot."""
     tangent = math.atan2(foothold[0], -foothold[1])
-    found: ComplexArray = np.exp(1j * (np.append(math.pi * np.arange(HEADINGS) / HEADINGS, tangent) - leg.hip_yaw))
-    return found
+    headings: ComplexArray = np.exp(1j * (np.append(math.pi * np.arange(HEADINGS) / HEADINGS, tangent) - leg.hip_yaw))
+    return headings
 
 
 def _regions(
@@ -244,7 +245,7 @@ def _regions(
     """The regions of a leg for all headings at a height [m], with a share of the offsets."""
     seen = seen_from_hip(leg, foothold)
     outward, angle = share * np.array(offsets).T
-    # Above all where the feet go: along the motion.
+    # Reach is checked along the motion, where the feet go, and in DIRECTIONS.
     along = _along(leg, foothold)[:, None]
     around = np.concatenate((along, -along, np.tile([complex(*d) for d in DIRECTIONS], (len(offsets), 1))), axis=1)
     step, flight = StepGeometry.of(robot, height), flight_shares(around, along)

@@ -1,10 +1,13 @@
 """The highest speed in every direction of travel, and the stride centres at which it is reached.
 
-For each swing time, the centres that allow a speed and are nearest to the neutral footholds are compared, and those
-nearest to footholds that are spread outwards, for a greater static margin. A foot far from its hip is fast, but the leg
-is soft, as the servo of the coxa holds the foot by a long lever. Where the body would swing on soft legs in time with
-the steps, feet slip; a walk that is a little slower and stiffer is preferred there. The smaller the loss of
-speed, the softer it may be.
+For each swing time and speed, the centres that allow it are compared: those nearest to the neutral footholds, and those
+nearest to footholds that are spread outwards, for a greater static margin.
+
+A foot far from its hip is fast, but the servo of the coxa holds it by a long lever. On such compliant legs the body is
+an oscillator, excited by the steps: if their frequency is too near to its natural frequency, the feet slip. So the
+frequency ratio, step frequency over natural frequency, is bounded; a walk that is a little slower is used if its ratio
+is lower. The smaller the loss of speed, the higher the permitted ratio.
+See docs/architecture/walking-mathematics.md, "Stride centres".
 """
 
 from __future__ import annotations
@@ -33,7 +36,7 @@ class MarginBound(NamedTuple):
     """A bound of the static margin."""
 
     distance: float  # [m]
-    share: float  # of the width of the stance; the smaller of both counts, for small robots
+    share: float  # of the width of the stance; the smaller of both bounds is used, for small robots
 
     def of(self, robot: Robot) -> float:
         """The bound [m] for a robot."""
@@ -42,15 +45,15 @@ class MarginBound(NamedTuple):
 
 
 USUAL_MARGIN = MarginBound(0.024, 0.13)  # static margin with moved centres ...
-LEAST_MARGIN = MarginBound(0.021, 0.105)  # ... or this one, if it makes the robot faster and not too soft
-MIN_GAIN = 1.02  # factor by which it must be faster
+LEAST_MARGIN = MarginBound(0.021, 0.105)  # ... or this one, if the robot is then faster by the factor MIN_GAIN ...
+MIN_GAIN = 1.02  # ... and the frequency ratio is not too high
 SPREADS = tuple(sorted(product((1.0, 1.3, 1.7), (1.0, 1.15, 1.3, 1.7), (1.0, 1.15, 1.3)), key=math.prod))
 """Factors on the neutral footholds, for a greater margin: along the travel, across it, and across for middle legs."""
 SPEED_STEPS, SPEED_RESOLUTION = 9, 1.003  # of the bisection for the speed; it ends at a smaller factor between bounds
-MAX_SOFTNESS = 0.485  # of a walk, see `_softness`: above, the feet slip ...
-SLOWER = {0.985: 0.54, **dict.fromkeys((0.97, 0.95, 0.925, 0.9), MAX_SOFTNESS)}
-"""... so these shares of the speed that the legs alone allow are tried, each with a bound of its softness."""
-NEAR_AXIS = 0.9  # of the speed along a body axis: with the same centres, in the headings next to it
+MAX_FREQUENCY_RATIO = 0.485  # above it the feet slip ...
+SLOWER = {0.985: 0.54, **dict.fromkeys((0.97, 0.95, 0.925, 0.9), MAX_FREQUENCY_RATIO)}
+"""... so these shares of the speed that the legs alone allow are tried, each with a bound of the frequency ratio."""
+NEAR_AXIS = 0.9  # of the speed along a body axis: required in the headings next to it, with the same centres
 
 
 class TopSpeed(NamedTuple):
@@ -60,28 +63,28 @@ class TopSpeed(NamedTuple):
     swing: int  # index of the swing time
     spread: tuple[float, ...]  # one of SPREADS; empty: strides about the neutral footholds
     heading: int  # along which the footholds are spread
-    softness: float  # see _softness
+    frequency_ratio: float  # step frequency over natural frequency
     chosen: tuple[int, ...]  # index of the centre of every leg
 
 
 class TravelReach(NamedTuple):
-    """The speeds that the legs allow in a direction of travel."""
+    """The speeds that the legs allow in a direction of travel, regardless of the static margin."""
 
     travel: Travel
     speeds: list[Array]  # [m/s] or [rad/s] by leg: (swing times, centres)
-    bounds: Array  # (swing times,) the highest with the best centre of every leg
-    distances: list[Array]  # see `_distances_to_spread`, by leg; megabytes, so only of one direction at a time
+    bounds: Array  # (swing times,) highest speed with the best centre of every leg
+    distances: list[Array]  # by leg, see `_distances_to_spread`; megabytes, so they exist for one direction at a time
 
     @classmethod
     def of(cls, travel: Travel, legs: Sequence[LegCentres]) -> TravelReach:
-        """From the candidate centres of all legs."""
+        """The speeds that the candidate centres of all legs allow."""
         speeds = [leg.speeds[:, travel.heading] / factor for leg, factor in zip(legs, travel.speeds, strict=True)]
         distances = [_distances_to_spread(leg, travel.heading) for leg in legs]
-        return cls(travel, speeds, np.min([each.max(axis=-1) for each in speeds], axis=0), distances)
+        return cls(travel, speeds, np.min([s.max(axis=-1) for s in speeds], axis=0), distances)
 
 
 def min_gap(robot: Robot, gait: Gait) -> float:
-    """The least horizontal gap [m] between neighbouring legs: no more than they have at their neutral footholds."""
+    """Required horizontal gap [m] between neighbouring legs: no more than they have at their neutral footholds."""
     neutral = np.array([[complex(*leg.foothold) for leg in robot.legs]])
     return min(TIBIA_CLEARANCE, float(SteadyCycle(robot, gait, Twist(1.0, 0.0, 0.0)).horizontal_gaps(0.0, neutral)[0]))
 
@@ -97,38 +100,39 @@ class TopSpeedSearch:
 
     def tops(self, travels: Sequence[Travel]) -> list[TopSpeed]:
         """The highest speeds in all directions of travel; headings next to a body axis use the centres of that axis."""
-        found = {
+        by_heading = {
             travel.heading: self.top(travel) for travel in travels if axis_of(travel.heading) in (None, travel.heading)
         }
         for travel in travels:
             axis = axis_of(travel.heading)
             if axis is not None and travel.heading != axis:
-                found[travel.heading] = found[axis]._replace(speed=NEAR_AXIS * found[axis].speed)
-        return [found[travel.heading] for travel in travels]
+                by_heading[travel.heading] = by_heading[axis]._replace(speed=NEAR_AXIS * by_heading[axis].speed)
+        return [by_heading[travel.heading] for travel in travels]
 
     def top(self, travel: Travel) -> TopSpeed:
-        """The highest speed in a direction of travel, with any swing time, or a little less if that is stiffer."""
+        """The highest speed in a direction of travel, with any swing time, or less for a lower frequency ratio."""
         reach = TravelReach.of(travel, self._legs)
         best, margin = (
             self._fastest(reach, self._usual_margin, self._neutral_top(travel), SPEED_RESOLUTION),
             self._usual_margin,
         )
         faster = self._fastest(reach, self._least_margin, best, MIN_GAIN)
-        if best.speed < faster.speed and faster.softness <= max(best.softness, MAX_SOFTNESS):
+        if best.speed < faster.speed and faster.frequency_ratio <= max(best.frequency_ratio, MAX_FREQUENCY_RATIO):
             best, margin = faster, self._least_margin
-        if travel.heading == TURNING or best.softness <= MAX_SOFTNESS:
+        if travel.heading == TURNING or best.frequency_ratio <= MAX_FREQUENCY_RATIO:
             return best
-        for share, max_softness in SLOWER.items():
+        for share, max_ratio in SLOWER.items():
             speed = share * float(reach.bounds.max())
             usable = np.flatnonzero(reach.bounds >= speed).tolist() if speed < best.speed else []
             tops = [self._stable(reach, speed, k, margin) for k in usable]
-            stiff = [top for top in tops if top is not None and top.softness < min(max_softness, best.softness)]
-            if stiff:
-                return min(stiff, key=lambda top: top.softness)
+            bound = min(max_ratio, best.frequency_ratio)
+            better = [top for top in tops if top is not None and top.frequency_ratio < bound]
+            if better:
+                return min(better, key=lambda top: top.frequency_ratio)
         return best
 
     def _fastest(self, reach: TravelReach, margin: float, best: TopSpeed, gain: float) -> TopSpeed:
-        """The fastest walk with a static margin [m], if it is faster than the best so far by a factor `gain`."""
+        """The fastest walk with a static margin [m]; the best one so far, unless it is faster by the factor `gain`."""
         wanted = gain * best.speed
         for k in np.argsort(-reach.bounds, kind="stable").tolist():
             low, high = best.speed, float(reach.bounds[k])
@@ -136,11 +140,11 @@ class TopSpeedSearch:
                 lowest = max(wanted, low * SPEED_RESOLUTION)
                 if high <= lowest:
                     break
-                # First whether this swing time gains anything, then the bound from the legs, then bisection.
+                # First the lowest speed that would be a gain, then the highest that the legs allow, then bisection.
                 speed = (lowest, high, 0.5 * (low + high))[min(step, 2)]
-                found = self._stable(reach, speed, k, margin)
-                if found is not None:
-                    low, best = speed, found
+                top = self._stable(reach, speed, k, margin)
+                if top is not None:
+                    low, best = speed, top
                 elif step == 0:
                     break
                 else:
@@ -164,55 +168,56 @@ class TopSpeedSearch:
         return TopSpeed(float(speeds[swing]), swing, (), travel.heading, 0.0, (-1,) * len(self._legs))
 
     def _stable(self, reach: TravelReach, speed: float, swing: int, margin: float) -> TopSpeed | None:
-        """The stiffest centres that allow a speed and keep a static margin [m] and the legs apart, or None."""
+        """The centres with the lowest frequency ratio that allow a speed and keep a margin [m] and gaps, or None."""
         travel = reach.travel
         near = [
-            np.where(each[swing] >= speed, away, math.inf).argmin(axis=-1)
-            for each, away in zip(reach.speeds, reach.distances, strict=True)
+            np.where(speeds[swing] >= speed, distances, math.inf).argmin(axis=-1)
+            for speeds, distances in zip(reach.speeds, reach.distances, strict=True)
         ]
-        centres = np.stack([leg.centres[each] for leg, each in zip(self._legs, near, strict=True)], axis=-1)
+        centres = np.stack([leg.centres[nearest] for leg, nearest in zip(self._legs, near, strict=True)], axis=-1)
         swing_time = SWING_TIME_SCALES[swing] * self._robot.walk.swing_time
         cycles = [SteadyCycle(self._robot, self._gait, axis) for axis in (travel.axis, travel.axis.scaled(-1.0))]
         travelled = speed * swing_time
         margins = np.min([cycle.support_margins(travelled, centres, self._mass) for cycle in cycles], axis=0)
-        softness = self._softness(centres, swing_time)
+        ratios = self._frequency_ratios(centres, swing_time)
         places = np.flatnonzero(margins >= margin)
         for cycle in cycles:
             places = places[cycle.horizontal_gaps(travelled, centres[places]) >= self._gap]
         if not len(places):
             return None
-        place = places[softness[places].argmin()]
-        chosen = tuple(int(each[place]) for each in near)
-        return TopSpeed(speed, swing, SPREADS[place], travel.heading, float(softness[place]), chosen)
+        place = places[ratios[places].argmin()]
+        chosen = tuple(int(nearest[place]) for nearest in near)
+        return TopSpeed(speed, swing, SPREADS[place], travel.heading, float(ratios[place]), chosen)
 
-    def _softness(self, centres: Points, swing_time: float) -> Array:
-        """Ratio (N,) of the step frequency to the natural frequency of the body on its coxa servos for centres."""
+    def _frequency_ratios(self, centres: Points, swing_time: float) -> Array:
+        """Step frequency over natural frequency of the body on its coxa servos (N,), for centres (N, legs) [m]."""
         legs = self._robot.legs
         stiffness = np.array([leg.coxa_joint.stiffness for leg in legs])
         arms = np.abs(centres - np.array([leg.hip for leg in self._legs]))
-        standing = self._gait.duty_factor * (stiffness / np.maximum(arms, MIN_RADIUS) ** 2).sum(axis=-1)
-        found: Array = math.tau / swing_time / np.sqrt(standing / self._robot.mass)
-        return found
+        mean_stiffness = self._gait.duty_factor * (stiffness / np.maximum(arms, MIN_RADIUS) ** 2).sum(axis=-1)
+        ratios: Array = math.tau / swing_time / np.sqrt(mean_stiffness / self._robot.mass)
+        return ratios
 
 
 def spread_foothold(leg: LegCentres, heading: int, spreads: Array) -> Points:
-    """The foothold of a leg, moved outwards by factors (..., 3) along and across a heading, see SPREADS."""
+    """The foothold [m] of a leg, moved outwards by factors (..., 3) along and across a heading, see SPREADS."""
     ahead = cmath.rect(1.0, math.pi * heading / SEARCHED_HEADINGS) if heading != TURNING else 1.0
     place = leg.foothold / ahead
     middle = 1.0 - min(abs(place.real) / leg.span, 1.0)
-    along, across, diamond = spreads.T
-    found: Points = ahead * (along * place.real + 1j * across * (1.0 + (diamond - 1.0) * middle) * place.imag)
-    return found
+    along, across, across_in_middle = spreads.T
+    sideways = across * (1.0 + (across_in_middle - 1.0) * middle)
+    spread: Points = ahead * (along * place.real + 1j * sideways * place.imag)
+    return spread
 
 
 def _distances_to_spread(leg: LegCentres, heading: int) -> Array:
-    """Distances (SPREADS, C) [m] of the centres of a leg from its foothold times each of SPREADS."""
-    found: Array = np.abs(leg.centres - spread_foothold(leg, heading, np.array(SPREADS))[:, None]).round(9)
-    return found
+    """Distances (SPREADS, C) [m] of the centres of a leg from its foothold, spread by each of SPREADS."""
+    distances: Array = np.abs(leg.centres - spread_foothold(leg, heading, np.array(SPREADS))[:, None]).round(9)
+    return distances
 
 
 def axis_of(heading: int) -> int | None:
-    """The heading along an axis of the body whose centres a heading shares, if it is one or next to one."""
+    """The heading of the body axis along or next to a heading, whose centres it uses; None if it is next to none."""
     half = SEARCHED_HEADINGS // 2
     nearest = round(heading / half) * half
     return nearest % SEARCHED_HEADINGS if heading != TURNING and abs(heading - nearest) <= 1 else None

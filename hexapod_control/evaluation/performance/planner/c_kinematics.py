@@ -58,4 +58,4 @@ def _parameters(leg: Leg) -> tuple[float, ...]:
     """Returns the fields of `struct leg`, in order."""
     lengths = (leg.coxa.length, leg.femur.length, leg.tibia.length, leg.femur_lateral, leg.femur_vertical)
     lower, upper = (tuple(getattr(joint, side) for joint in leg.joints) for side in ("lower", "upper"))
-    return (*leg.hip, *leg.turn, *lengths, *lower, *upper)
+    return (*leg.hip, *leg.hip_direction, *lengths, *lower, *upper)

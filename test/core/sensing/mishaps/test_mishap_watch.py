@@ -70,14 +70,14 @@ def test_a_robot_is_carried_once_no_foot_has_borne_load_for_a_while_and_hangs_if
 
 def test_a_leg_that_lags_slows_the_walk_and_lifts_higher_until_a_while_after_it_follows_again():
     watched = Watched()
-    assert watched.after(0.1, measured=LATE).speed_share == 1.0 and watched.watch.caught is None
+    assert watched.after(0.1, measured=LATE).speed_share == 1.0 and watched.watch.lagging_leg is None
     watch = watched.after(0.2, measured=LATE)
-    assert (watch.speed_share, watch.caught, watch.stuck) == (0.4, 2, None)
-    assert watch.lagging.kind is MishapKind.SLOWED
-    assert all(part in watch.lagging.text for part in (MACHINE.leg_names[2], "femur", "0.30 rad"))
-    assert watched.after(3.0 - 2 * DT).speed_share == 0.4 and watch.caught == 2
+    assert (watch.speed_share, watch.lagging_leg, watch.stuck) == (0.4, 2, None)
+    assert watch.slow_mishap.kind is MishapKind.SLOWED
+    assert all(part in watch.slow_mishap.text for part in (MACHINE.leg_names[2], "femur", "0.30 rad"))
+    assert watched.after(3.0 - 2 * DT).speed_share == 0.4 and watch.lagging_leg == 2
     watched.after(3 * DT)
-    assert (watch.speed_share, watch.caught, watch.lagging) == (1.0, None, None)
+    assert (watch.speed_share, watch.lagging_leg, watch.slow_mishap) == (1.0, None, None)
 
 
 def test_a_leg_that_lags_for_long_is_stuck_also_while_the_robot_stands():
@@ -86,7 +86,7 @@ def test_a_leg_that_lags_for_long_is_stuck_also_while_the_robot_stands():
         assert watched.after(0.6 - DT, measured=LATE, walking=walking).stuck is None
         watch = watched.after(3 * DT, measured=LATE, walking=walking)
         assert watch.stuck == 2
-        assert (watch.lagging.kind if watch.lagging else None) is (MishapKind.STUCK if walking else None)
+        assert (watch.slow_mishap.kind if watch.slow_mishap else None) is (MishapKind.STUCK if walking else None)
         assert watch.speed_share == (0.4 if walking else 1.0)
         assert watched.after(DT).stuck is None
 
@@ -95,7 +95,7 @@ def test_a_leg_that_lags_for_long_is_stuck_also_while_the_robot_stands():
 def test_legs_are_watched_only_on_feet_and_where_that_is_selected(more):
     watched = Watched(legs=bool(more))
     watch = watched.after(1.2, measured=LATE, **more)
-    assert watch.stuck is None and watch.lagging is None and watch.speed_share == 1.0
+    assert watch.stuck is None and watch.slow_mishap is None and watch.speed_share == 1.0
     stuck = Watched()
     assert stuck.after(1.2, measured=LATE).stuck == 2
     assert stuck.after(DT, measured=LATE, on_feet=False).stuck is None
@@ -117,20 +117,20 @@ def test_messages_name_the_attitude_in_degrees_and_what_it_stands_up_to():
 def test_feet_that_slip_slow_a_walk_and_are_named_with_the_difference_of_the_turns(walking, turn, rate):
     watched = Watched()
     watch = watched.after(1.0, tilt=(0.0, 0.0), turn=turn, rate=rate, walking=walking)
-    assert (watch.speed_share, watch.caught, watch.stuck) == (0.4 if walking else 1.0, None, None)
+    assert (watch.speed_share, watch.lagging_leg, watch.stuck) == (0.4 if walking else 1.0, None, None)
     if walking:
-        assert watch.lagging.kind is MishapKind.SLOWED
+        assert watch.slow_mishap.kind is MishapKind.SLOWED
         turns = f" slip: the robot turns by {(rate - turn) * (1.0 - (1.0 - DT) ** 50):.2f} rad/s more than its feet"
-        assert watch.lagging.text.startswith(f"{' and '.join(MACHINE.leg_names)}{turns}")
+        assert watch.slow_mishap.text.startswith(f"{' and '.join(MACHINE.leg_names)}{turns}")
         watched.after(DT, tilt=(0.0, 0.0), turn=turn, rate=rate, on_feet=False)
         watched.after(0.3, tilt=(0.0, 0.0), turn=turn, rate=rate)
         watched.after(3.0 - 0.3 - 2 * DT, tilt=(0.0, 0.0))
         assert watch.speed_share == 0.4  # from the first slip: the second one started over
         watched.after(2 * DT, tilt=(0.0, 0.0))
-    assert (watch.speed_share, watch.lagging) == (1.0, None)
+    assert (watch.speed_share, watch.slow_mishap) == (1.0, None)
 
 
 def test_a_watch_starts_without_a_mishap():
     watch = MishapWatch(MACHINE)
     assert not (watch.fallen or watch.hanging or watch.carried or watch.loaded) and watch.may_stand
-    assert watch.stuck is watch.lagging is watch.tilt is watch.caught is None and watch.speed_share == 1.0
+    assert watch.stuck is watch.slow_mishap is watch.tilt is watch.lagging_leg is None and watch.speed_share == 1.0

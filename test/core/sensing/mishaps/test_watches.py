@@ -162,29 +162,29 @@ def test_a_robot_without_load_on_any_foot_is_carried_after_the_time_of_a_hop():
 
 def test_sensors_that_never_reported_enough_feet_prove_nothing():
     watch = watched(SupportWatch(), 1.0, TWO, on_feet=True)
-    assert not watched(watch, 5.0, NONE, on_feet=True).carried and not watch.lacking
+    assert not watched(watch, 5.0, NONE, on_feet=True).carried and not watch.too_few_loaded
     watch = watched(SupportWatch(), 1.0, THREE, on_feet=False)
-    assert not watched(watch, 5.0, NONE, on_feet=False).carried and not watch.lacking
+    assert not watched(watch, 5.0, NONE, on_feet=False).carried and not watch.too_few_loaded
     watch = watched(standing(), DT, THREE, on_feet=False)
     assert not watched(watch, 5.0, NONE, on_feet=True).carried
 
 
 def test_feet_are_lacking_if_most_of_two_seconds_had_too_few():
     watch = standing()
-    assert not watched(watch, 1.6, TWO, on_feet=True).lacking
-    assert watched(watch, 0.6, TWO, on_feet=True).lacking and not watch.carried
-    assert not watched(watch, 1.6, ALL, on_feet=True).lacking
+    assert not watched(watch, 1.6, TWO, on_feet=True).too_few_loaded
+    assert watched(watch, 0.6, TWO, on_feet=True).too_few_loaded and not watch.carried
+    assert not watched(watch, 1.6, ALL, on_feet=True).too_few_loaded
     for _ in range(100):  # half of the time
         watched(watched(watch, 0.1, TWO, on_feet=True), 0.1, THREE, on_feet=True)
-        assert not watch.lacking
+        assert not watch.too_few_loaded
 
 
 @pytest.mark.parametrize("before", [THREE, NONE])
 def test_unknown_loads_end_every_finding(before):
     watch = watched(standing(), 5.0, before, on_feet=True)
-    assert watch.known and (watch.loaded or (watch.carried and watch.lacking))
+    assert watch.known and (watch.loaded or (watch.carried and watch.too_few_loaded))
     watch.step(DT, None, on_feet=True)
-    assert not (watch.known or watch.loaded or watch.carried or watch.lacking)
+    assert not (watch.known or watch.loaded or watch.carried or watch.too_few_loaded)
 
 
 # --- attitude -----------------------------------------------------------------------------------------------

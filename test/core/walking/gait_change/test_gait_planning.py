@@ -69,7 +69,7 @@ class Rehearsal:
 
 def load(leg, behind, ahead):
     """The speed of a swing relative to its limit, from the table of a leg."""
-    rows = [np.interp(ahead / leg.radius, SWING_ENDS, row) for row in leg.loads]
+    rows = [np.interp(ahead / leg.radius, SWING_ENDS, row) for row in leg.speed_ratios]
     return np.interp(behind / leg.radius, SWING_ENDS, rows)
 
 

@@ -12,7 +12,7 @@ from hexapod_control.core.gait.swing_trajectory import smooth_travel
 from hexapod_control.core.kinematics.se2 import ZERO, Twist, exp
 from hexapod_control.core.walking.feet.foot_motion import FootMotion
 from hexapod_control.core.walking.foot import Foot, Swing
-from hexapod_control.core.walking.gait_change.transition_legs import swing_loads, transition_legs
+from hexapod_control.core.walking.gait_change.transition_legs import joint_speed_ratios, transition_legs
 from hexapod_control.core.workspace.capabilities import Capabilities
 
 LANDING, FASTER = 0.97, 1.1
@@ -66,11 +66,11 @@ def test_a_leg_is_limited_by_its_region_by_its_joints_and_by_the_fastest_swing_o
             assert math.dist(at, home) < LANDING * radius
         left = exp(twist, -leg.remaining_stance * SWING_TIME).apply(*at)
         assert math.dist(left, home) == pytest.approx(0.985 * radius)
-        joints = swing_loads(MACHINE, STANCE, row, twist, SWING_TIME, SWING_ENDS * radius)
+        joints = joint_speed_ratios(MACHINE, STANCE, row, twist, SWING_TIME, SWING_ENDS * radius)
         for i, behind in enumerate(SWING_ENDS * radius):
             for j, ahead in enumerate(SWING_ENDS * radius):
                 over_body = peak_speed(behind + ahead + stride, stride) / (FASTER * steady)
-                assert leg.loads[i, j] == pytest.approx(max(joints[i, j], over_body), rel=1e-3)
+                assert leg.speed_ratios[i, j] == pytest.approx(max(joints[i, j], over_body), rel=1e-3)
 
 
 def test_a_foot_that_aims_beyond_its_region_lands_at_its_edge():

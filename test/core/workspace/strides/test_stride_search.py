@@ -11,7 +11,7 @@ from support.drives import robot
 from hexapod_control.config.robots.rules.foothold_choice import with_footholds
 from hexapod_control.core.workspace.robot_gaits import gaits
 from hexapod_control.core.workspace.stance_regions import nominal_stance
-from hexapod_control.core.workspace.strides.leg_centres import TURNING, leg_centres, straight, turn
+from hexapod_control.core.workspace.strides.leg_centres import TURNING, leg_centres, straight_travel, turning_travel
 from hexapod_control.core.workspace.strides.steady_cycle import MovingMass, SteadyCycle
 from hexapod_control.core.workspace.strides.stride_search import stride_centres
 from hexapod_control.core.workspace.strides.top_speeds import (
@@ -29,7 +29,7 @@ SMALLER, STRIDE_RESERVE, STRIDE_SHARE, NEAR_AXIS = 0.9, 1.03, 0.95, 0.9
 MARGINS = {USUAL_MARGIN: (0.024, 0.13), LEAST_MARGIN: (0.021, 0.105)}  # [m], and share of the width of the stance
 MIN_GAIN = 1.02
 MIN_RADIUS, TIBIA_CLEARANCE = 0.002, 0.0112  # [m]
-MAX_SOFTNESS = 0.485
+MAX_FREQUENCY_RATIO = 0.485
 SLOWER = {0.985: 0.54, 0.97: 0.485, 0.95: 0.485, 0.925: 0.485, 0.9: 0.485}  # bounds by share of the speed
 SEARCHED_HEADINGS, FAR_RAD = 16, 0.5
 
@@ -45,7 +45,10 @@ class Search:
         self.machine = machine
         self.gait = min(gaits(machine).values(), key=lambda gait: gait.stance)
         self.legs = [leg_centres(machine, row, self.gait) for row in range(len(machine.legs))]
-        self.travels = [*(straight(len(self.legs), k) for k in range(SEARCHED_HEADINGS)), turn(self.legs)]
+        self.travels = [
+            *(straight_travel(len(self.legs), k) for k in range(SEARCHED_HEADINGS)),
+            turning_travel(self.legs),
+        ]
         self.tops = TopSpeedSearch(machine, self.gait, self.legs).tops(self.travels)
         self.hips = np.array([leg.hip for leg in self.legs])
         self.arms = np.array([leg.foothold for leg in self.legs]) - self.hips
@@ -91,7 +94,7 @@ class Arrangements:
             np.flatnonzero(leg.speeds[swing, travel.heading] >= speed * factor)
             for leg, factor in zip(legs, travel.speeds, strict=True)
         ]
-        self.stable, self.softness = np.zeros(len(SPREADS), dtype=bool), np.full(len(SPREADS), math.inf)
+        self.stable, self.frequency_ratio = np.zeros(len(SPREADS), dtype=bool), np.full(len(SPREADS), math.inf)
         if not all(map(len, usable)):
             return
         self.chosen = np.array([nearest(*each, travel.heading) for each in zip(legs, usable, strict=True)]).T
@@ -105,12 +108,12 @@ class Arrangements:
         # The frequency of the steps over that of the body on the springs of the coxa servos of the legs in stance.
         stiffness = np.array([leg.coxa_joint.stiffness for leg in machine.legs])
         spring = searched.gait.duty_factor * (stiffness / np.abs(centres - searched.hips) ** 2).sum(axis=1)
-        self.softness = math.tau / swing_time / np.sqrt(spring / machine.mass)
+        self.frequency_ratio = math.tau / swing_time / np.sqrt(spring / machine.mass)
 
     @property
     def stiffest(self):
-        """The least softness of a stable arrangement; infinite without one."""
-        return self.softness[self.stable].min(initial=math.inf)
+        """The lowest frequency ratio of a stable arrangement; infinite without one."""
+        return self.frequency_ratio[self.stable].min(initial=math.inf)
 
 
 def nearest(leg, usable, heading):
@@ -135,15 +138,15 @@ def check_top_speed(searched, travel, top, margin):
 
     found, place = Arrangements(searched, travel, top.speed, top.swing, margin), SPREADS.index(top.spread)
     assert found.stable[place] and tuple(found.chosen[place]) == top.chosen and top.heading == travel.heading
-    assert top.softness == pytest.approx(found.softness[place])
+    assert top.frequency_ratio == pytest.approx(found.frequency_ratio[place])
     share = top.speed / searched.bound(travel)
     steps = {each: limit for each, limit in SLOWER.items() if each > share + 1e-9}
     limits = [limit for each, limit in SLOWER.items() if share == pytest.approx(each)]
     if limits:
-        assert top.softness == pytest.approx(stiffest(top.speed)) and top.softness < limits[0]
+        assert top.frequency_ratio == pytest.approx(stiffest(top.speed)) and top.frequency_ratio < limits[0]
     else:
-        assert top.softness == pytest.approx(found.stiffest) and stiffest(1.006 * top.speed) == math.inf
-        if travel.heading == TURNING or top.softness <= MAX_SOFTNESS:
+        assert top.frequency_ratio == pytest.approx(found.stiffest) and stiffest(1.006 * top.speed) == math.inf
+        if travel.heading == TURNING or top.frequency_ratio <= MAX_FREQUENCY_RATIO:
             return
         steps = SLOWER
     for each, limit in steps.items():
@@ -155,8 +158,15 @@ def test_a_slower_walk_that_is_no_stiffer_is_not_used():
     travel, bound = searched.travels[2], searched.bound(searched.travels[2])
     hardly_slower = [Arrangements(searched, travel, 0.985 * bound, k) for k in SWINGS]
     fastest = [Arrangements(searched, travel, 0.999 * bound, k) for k in SWINGS]
-    assert MAX_SOFTNESS < min(each.stiffest for each in fastest) == min(each.stiffest for each in hardly_slower) < 0.54
-    assert searched.tops[2].speed == pytest.approx(0.95 * bound) and searched.tops[2].softness < MAX_SOFTNESS
+    assert (
+        MAX_FREQUENCY_RATIO
+        < min(each.stiffest for each in fastest)
+        == min(each.stiffest for each in hardly_slower)
+        < 0.54
+    )
+    assert (
+        searched.tops[2].speed == pytest.approx(0.95 * bound) and searched.tops[2].frequency_ratio < MAX_FREQUENCY_RATIO
+    )
 
 
 def wide(width):
@@ -178,7 +188,7 @@ def test_a_smaller_margin_is_used_where_it_makes_the_robot_faster_and_not_too_so
             continue
         smaller.add(travel.heading)
         check_top_speed(searched, travel, top, LEAST_MARGIN)
-        assert top.softness <= MAX_SOFTNESS
+        assert top.frequency_ratio <= MAX_FREQUENCY_RATIO
         slower = [Arrangements(searched, travel, 1.006 * top.speed / MIN_GAIN, k) for k in SWINGS]
         assert not any(each.stable.any() for each in slower)
     assert smaller == headings
@@ -219,7 +229,7 @@ def test_where_legs_are_close_together_the_regions_limit_the_speed_of_strides_ab
     machine = replace(usual, body=replace(usual.body, center_of_mass=(0.3, 0.0, 0.0)))  # no centres are stable
     gait = gaits(usual)["tripod"]
     legs = [leg_centres(usual, row, gait) for row in range(len(usual.legs))]
-    travel = turn(legs) if heading == TURNING else straight(6, heading)
+    travel = turning_travel(legs) if heading == TURNING else straight_travel(6, heading)
     top = TopSpeedSearch(machine, gait, legs).top(travel)
     speeds = [leg.speeds[:, heading, -1] for leg in legs]
     times = np.array(SWING_TIME_SCALES) * machine.walk.swing_time

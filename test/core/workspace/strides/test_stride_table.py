@@ -219,7 +219,7 @@ def regions_of(name, leg, moved):
 def test_outlines_enclose_the_feet_in_the_air_in_the_regions_of_all_headings(name):
     machine = robot(name)
     for row, outline in enumerate(capabilities(name).strides.outlines(machine.walk.height)):
-        turn = complex(*machine.legs[row].turn)
+        turn = complex(*machine.legs[row].hip_direction)
         for along in (turn * complex(*direction) for direction in DIRECTIONS):
             most = max(x * along.real + y * along.imag for x, y in outline)
             reach = [dot(at, along) + FLIGHT_REACH_SHARE * radius for at, radius, _ in regions_of(name, row, 1.0)]
@@ -244,7 +244,7 @@ def test_a_pose_leaves_a_share_of_the_displacement_if_feet_reach_the_outermost_r
         placement, reached = Placement(pose, machine.walk.height), stances.fits(pose, 1.0, lift)
         for row, leg in enumerate(machine.legs if reached else ()):
             home, regions = complex(*nominal(name).footholds[row]), list(regions_of(name, row, share - 1.0))
-            for along in (complex(*leg.turn) * complex(*direction) for direction in DIRECTIONS):
+            for along in (complex(*leg.hip_direction) * complex(*direction) for direction in DIRECTIONS):
                 # In the air a foot lags behind the body along its heading, not across it.
                 flight = [FLIGHT_REACH_SHARE if not h else 1.0 + 0.18 * dot(along, h) ** 2 for _, _, h in regions]
                 reach = [dot(at, along) + f * r for (at, r, _), f in zip(regions, flight, strict=True)]
