@@ -86,17 +86,17 @@ class BusLease:
         if not self.over:
             self._do(lambda bus: bus.relax())
 
-    def read(self, ids: Sequence[int], what: ServoQuantity) -> dict[int, ServoReading]:
+    def read(self, ids: Sequence[int], quantities: ServoQuantity) -> dict[int, ServoReading]:
         """See `Bus.read`."""
-        return self._do(lambda bus: bus.read(ids, what))
+        return self._do(lambda bus: bus.read(ids, quantities))
 
     def supply(self) -> tuple[float | None, float | None]:
         """See `Bus.supply`."""
         return self._do(lambda bus: bus.supply())
 
-    def timing(self, count: int, what: ServoQuantity = ServoQuantity.POSITION) -> BusTiming:
+    def timing(self, count: int, quantities: ServoQuantity = ServoQuantity.POSITION) -> BusTiming:
         """See `Bus.timing`."""
-        return self._bus.timing(count, what)
+        return self._bus.timing(count, quantities)
 
     def close(self) -> None:
         """Does nothing: the port belongs to the driver and stays open."""

@@ -96,7 +96,7 @@ class Dynamixel1:
     addresses = FFAddresses(Dynamixel1Register.ID, Dynamixel1Register.TORQUE, Dynamixel1Register.GOAL)
     sync_read = False
 
-    def block(self, what: ServoQuantity) -> tuple[int, int]:
+    def block(self, quantities: ServoQuantity) -> tuple[int, int]:
         """Block with all quantities: six more bytes are much faster than another turnaround."""
         return BLOCK
 

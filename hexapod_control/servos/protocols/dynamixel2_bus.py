@@ -92,19 +92,19 @@ class Dynamixel2Bus:
         """The model of a servo, None if it does not answer. Raises WrongModelError if a board answers instead."""
         self._probe.check()
         for _ in range(tries):
-            row = self._ask_patiently(servo, codec.build(servo, codec.Dynamixel2Instruction.PING), 3)
+            row = self._ask_blocking(servo, codec.build(servo, codec.Dynamixel2Instruction.PING), 3)
             if row is not None:
                 return self.models.note(servo, robotis_model(int.from_bytes(row[1:3], "little")))
         return None
 
     def registers(self, servo: int, address: int, length: int) -> bytes | None:
         """Registers of a servo, None if it does not answer."""
-        row = self._ask_patiently(servo, codec.read(servo, address, length), length)
+        row = self._ask_blocking(servo, codec.read(servo, address, length), length)
         return None if row is None else row[1:]
 
     def write_registers(self, servo: int, address: int, data: bytes) -> None:
         """Writes registers of a servo, also in its EEPROM; the torque should be off."""
-        self._ask_patiently(servo, codec.write(servo, address, data), 0)
+        self._ask_blocking(servo, codec.write(servo, address, data), 0)
 
     def write_goals(self, goals: Mapping[int, int], duration: float) -> None:
         """Sends goals in one frame, preceded by the duration if the profiles are time-based and it has changed."""
@@ -137,23 +137,23 @@ class Dynamixel2Bus:
         for _ in range(RELAX_REPEATS):
             self.exchange.send(codec.write(codec.BROADCAST, Dynamixel2Register.TORQUE, b"\x00"))
 
-    def read(self, ids: Sequence[int], what: ServoQuantity) -> dict[int, ServoReading]:
+    def read(self, ids: Sequence[int], quantities: ServoQuantity) -> dict[int, ServoReading]:
         """One transaction for motion, one for voltage and temperature, one for the faults of servos that report any."""
-        alert: set[int] = set() if what & (MOTION | HEALTH) else set(ids)
+        alert: set[int] = set() if quantities & (MOTION | HEALTH) else set(ids)
         readings: dict[int, ServoReading] = {}
-        if what & MOTION:
-            address, length = _motion_block(what)
+        if quantities & MOTION:
+            address, length = _motion_block(quantities)
             for servo, row in self._sync(address, length, ids).items():
                 readings[servo] = _motion(row[1:])
                 alert |= {servo} if row[0] & codec.ALERT else set()
-        if what & HEALTH:
+        if quantities & HEALTH:
             for servo, row in self._sync(
-                Dynamixel2Register.VOLTAGE, 3, list(readings) if what & MOTION else ids
+                Dynamixel2Register.VOLTAGE, 3, list(readings) if quantities & MOTION else ids
             ).items():
                 volts = int.from_bytes(row[1:3], "little") * codec.VOLT
                 readings[servo] = replace(readings.get(servo, ServoReading()), voltage=volts, temperature=row[3])
                 alert |= {servo} if row[0] & codec.ALERT else set()
-        if what & ServoQuantity.FAULT:
+        if quantities & ServoQuantity.FAULT:
             for servo, row in self._sync(Dynamixel2Register.HARDWARE_ERROR, 1, sorted(alert)).items():
                 readings[servo] = replace(
                     readings.get(servo, ServoReading()), fault=decode_faults(row[1], codec.FAULT_BITS)
@@ -164,10 +164,10 @@ class Dynamixel2Bus:
         """Always unknown: there is no board; each servo reports its own voltage."""
         return None, None
 
-    def timing(self, count: int, what: ServoQuantity = ServoQuantity.POSITION) -> BusTiming:
+    def timing(self, count: int, quantities: ServoQuantity = ServoQuantity.POSITION) -> BusTiming:
         """Wire time of goals and readings of `count` servos."""
-        blocks = [_motion_block(what)[1]] if what & MOTION else []
-        blocks += [3] if what & HEALTH else []
+        blocks = [_motion_block(quantities)[1]] if quantities & MOTION else []
+        blocks += [3] if quantities & HEALTH else []
         replies = [codec.fast_size(n, count) if self._fast else count * (codec.OVERHEAD + n) for n in blocks]
         second = BITS_PER_BYTE / self.exchange.port.baud
         return BusTiming(
@@ -188,7 +188,7 @@ class Dynamixel2Bus:
 
     def recover(self, servo: int) -> None:
         """Reboots a servo, which clears a latched fault; its torque is off and its profile reset afterwards."""
-        self._ask_patiently(servo, codec.build(servo, codec.Dynamixel2Instruction.REBOOT), 0)
+        self._ask_blocking(servo, codec.build(servo, codec.Dynamixel2Instruction.REBOOT), 0)
         self._duration = -1
 
     def close(self) -> None:
@@ -219,18 +219,18 @@ class Dynamixel2Bus:
         answers = self.exchange.ask(frame, ids, length + codec.OVERHEAD, decoder)
         return {servo: packet.data for servo, packet in answers.items()}
 
-    def _ask_patiently(self, servo: int, frame: bytes, length: int) -> bytes | None:
+    def _ask_blocking(self, servo: int, frame: bytes, length: int) -> bytes | None:
         decoder = codec.Dynamixel2Decoder([servo], length + 1)
-        packet = self.exchange.ask_patiently(frame, [servo], length + codec.OVERHEAD, decoder).get(servo)
+        packet = self.exchange.ask_blocking(frame, [servo], length + codec.OVERHEAD, decoder).get(servo)
         return None if packet is None else packet.data
 
 
-def _motion_block(what: ServoQuantity) -> tuple[int, int]:
+def _motion_block(quantities: ServoQuantity) -> tuple[int, int]:
     """Address and length of a block with those of position, velocity and load that are wanted."""
     start = Dynamixel2Register.POSITION
-    if what & ServoQuantity.LOAD:
+    if quantities & ServoQuantity.LOAD:
         start = Dynamixel2Register.LOAD
-    elif what & ServoQuantity.SPEED:
+    elif quantities & ServoQuantity.SPEED:
         start = Dynamixel2Register.VELOCITY
     return start, Dynamixel2Register.POSITION + 4 - start
 

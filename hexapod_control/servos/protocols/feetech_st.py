@@ -98,9 +98,9 @@ def goal_row(goal: int, speed: int) -> bytes:
     return word(goal) + word(0) + word(speed)
 
 
-def block_length(what: ServoQuantity) -> int:
+def block_length(quantities: ServoQuantity) -> int:
     """Length of the block from the position on that holds these quantities."""
-    ends = (end for quantity, end in BLOCK_ENDS.items() if what & quantity)
+    ends = (end for quantity, end in BLOCK_ENDS.items() if quantities & quantity)
     return max(ends, default=FeetechStRegister.POSITION + 2) - FeetechStRegister.POSITION
 
 
@@ -146,9 +146,9 @@ class FeetechSt:
         """With an acceleration (register value, 0 to 254) every frame of goals sets it."""
         self._acceleration = b"" if acceleration is None else bytes((acceleration,))
 
-    def block(self, what: ServoQuantity) -> tuple[int, int]:
+    def block(self, quantities: ServoQuantity) -> tuple[int, int]:
         """Block from the position register on."""
-        return FeetechStRegister.POSITION, block_length(what)
+        return FeetechStRegister.POSITION, block_length(quantities)
 
     def reading(self, error: int, data: bytes) -> ServoReading:
         """The reading in the block."""

@@ -71,14 +71,14 @@ class LoopbackBus:
         """Switches the torque of all servos off."""
         self.torque(self.ids, False)
 
-    def read(self, ids: Sequence[int], what: ServoQuantity) -> dict[int, ServoReading]:
+    def read(self, ids: Sequence[int], quantities: ServoQuantity) -> dict[int, ServoReading]:
         """Positions [raw] and speeds [raw/s], as requested."""
         self._step()
         self.counters.received += sum(i in self._positions for i in ids)
         return {
             i: ServoReading(
-                position=round(self._positions[i]) if ServoQuantity.POSITION in what else None,
-                speed=self._speeds[i] if ServoQuantity.SPEED in what else None,
+                position=round(self._positions[i]) if ServoQuantity.POSITION in quantities else None,
+                speed=self._speeds[i] if ServoQuantity.SPEED in quantities else None,
             )
             for i in ids
             if i in self._positions
@@ -88,7 +88,7 @@ class LoopbackBus:
         """Unknown."""
         return None, None
 
-    def timing(self, count: int, what: ServoQuantity = ServoQuantity.POSITION) -> BusTiming:
+    def timing(self, count: int, quantities: ServoQuantity = ServoQuantity.POSITION) -> BusTiming:
         """No wire."""
         return BusTiming(0.0, 0.0, 0)
 

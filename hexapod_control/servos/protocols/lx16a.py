@@ -166,7 +166,7 @@ class Lx16aBus:
         """The answer to a read command, here called address; None if the servo does not answer."""
         command = Lx16aCommand(address)
         decoder = Lx16aDecoder(servo, command, length)
-        answer = self.exchange.ask_patiently(build(servo, command), [servo], OVERHEAD + length, decoder).get(servo)
+        answer = self.exchange.ask_blocking(build(servo, command), [servo], OVERHEAD + length, decoder).get(servo)
         return answer.data if answer else None
 
     def write_registers(self, servo: int, address: int, data: bytes) -> None:
@@ -203,7 +203,7 @@ class Lx16aBus:
         for _ in range(RELAX_REPEATS):
             self.exchange.send(torque(BROADCAST, 0))
 
-    def read(self, ids: Sequence[int], what: ServoQuantity) -> dict[int, ServoReading]:
+    def read(self, ids: Sequence[int], quantities: ServoQuantity) -> dict[int, ServoReading]:
         """Reads servo by servo, a transaction per quantity; after a missing reply the servo is skipped.
 
         No servo is read after one whose reply is late: it is `awaited`.
@@ -212,7 +212,7 @@ class Lx16aBus:
         for servo in ids:
             values: dict[ServoQuantity, int] = {}
             for quantity, (command, size) in ANSWERS.items():
-                if not what & quantity:
+                if not quantities & quantity:
                     continue
                 data = self._ask(servo, command, size)
                 if data is None:
@@ -233,9 +233,9 @@ class Lx16aBus:
         """Always unknown: there is no board; each servo reports its own voltage."""
         return None, None
 
-    def timing(self, count: int, what: ServoQuantity = ServoQuantity.POSITION) -> BusTiming:
+    def timing(self, count: int, quantities: ServoQuantity = ServoQuantity.POSITION) -> BusTiming:
         """Wire time of goals and readings of `count` servos."""
-        sizes = [size for quantity, (_, size) in ANSWERS.items() if what & quantity]
+        sizes = [size for quantity, (_, size) in ANSWERS.items() if quantities & quantity]
         second = BITS_PER_BYTE / self.exchange.port.baud
         return BusTiming(
             write=count * len(move(0, 0, 0.0)) * second,

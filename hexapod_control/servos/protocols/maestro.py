@@ -17,7 +17,7 @@ from hexapod_control.servos.bus.pulse_board import (
     TRY_TIMEOUT_S,
     PulseStaging,
     WireTiming,
-    checked,
+    checked_channels,
     clamp,
     runs,
 )
@@ -134,7 +134,7 @@ class MaestroBus:
 
     def __init__(self, port: Port, ids: Sequence[int], *, device: int | None = None, crc: bool = False) -> None:
         """`device` number for frames in the Pololu form, `crc` as set in the control centre."""
-        self.ids = checked(ids, LAST_CHANNEL, "Maestro")
+        self.ids = checked_channels(ids, LAST_CHANNEL, "Maestro")
         self._wire = WireTiming(port)
         self.counters, self.urgent, self.awaited = self._wire.counters, self._wire.urgent, frozenset[int]()
         self._staging = PulseStaging(self.ids)
@@ -183,13 +183,13 @@ class MaestroBus:
         for _ in range(3):
             self._send(dict.fromkeys(self.ids, 0))
 
-    def read(self, ids: Sequence[int], what: ServoQuantity) -> dict[int, ServoReading]:
+    def read(self, ids: Sequence[int], quantities: ServoQuantity) -> dict[int, ServoReading]:
         """The pulses that are sent [us] and, the same for all, whether the board has had an error."""
-        fault = self._errors(ids) if ServoQuantity.FAULT in what else ServoFault.NONE
+        fault = self._errors(ids) if ServoQuantity.FAULT in quantities else ServoFault.NONE
         if fault is None or not self._wire.settled():
             return {}
-        if ServoQuantity.POSITION not in what:
-            return {i: ServoReading(fault=fault) for i in ids} if ServoQuantity.FAULT in what else {}
+        if ServoQuantity.POSITION not in quantities:
+            return {i: ServoReading(fault=fault) for i in ids} if ServoQuantity.FAULT in quantities else {}
         reply = self._wire.ask(b"".join(query_position(i, self._form) for i in ids), 2 * len(ids))
         found = [round(word / 4) for word in words(reply)]
         if not self._wire.accepts(ids, found):
@@ -200,7 +200,7 @@ class MaestroBus:
         if not self._wire.settled():
             return None
         reply = self._wire.ask(query_errors(self._form), 2)
-        self._wire.judge(ids, len(reply) == 2)
+        self._wire.count_reply(ids, len(reply) == 2)
         if len(reply) < 2:
             return None
         self.counters.received += 1
@@ -215,7 +215,7 @@ class MaestroBus:
         """Whether the board answers; None if it cannot be asked now."""
         return self._errors(()) is not None if self._wire.settled() else None
 
-    def timing(self, count: int, what: ServoQuantity = ServoQuantity.POSITION) -> BusTiming:
+    def timing(self, count: int, quantities: ServoQuantity = ServoQuantity.POSITION) -> BusTiming:
         """Wire time of `count` neighbouring channels."""
         write = len(targets(0, [SCALE.center] * count, self._form))
         read = count * (len(query_position(0, self._form)) + 2)

@@ -20,7 +20,7 @@ from hexapod_control.servos.bus.bus_interface import (
     ServoQuantity,
     ServoReading,
 )
-from hexapod_control.servos.bus.pulse_board import SCALE, PulseStaging, checked
+from hexapod_control.servos.bus.pulse_board import SCALE, PulseStaging, checked_channels
 from hexapod_control.servos.bus.serial_port import Port
 from hexapod_control.servos.i2c.adapter_port import AdapterPort
 from hexapod_control.servos.i2c.i2c_port import I2cPort, NoAcknowledgeError, TransferError, listed, scan
@@ -72,7 +72,7 @@ class Pca9685Bus:
         frequency: float = FREQUENCY,
     ) -> None:
         """Addresses of the boards in order, 0x40 and following by default; `oscillator` [MHz] of each, or of all."""
-        self.ids = checked(ids, MAX_BOARDS * CHANNELS - 1, "bus of PCA9685 boards")
+        self.ids = checked_channels(ids, MAX_BOARDS * CHANNELS - 1, "bus of PCA9685 boards")
         used = sorted({i // CHANNELS for i in self.ids})
         found = places(self.ids, {"addresses": addresses})
         clocks = list(oscillator) * (len(found) if len(oscillator) == 1 else 1)
@@ -211,9 +211,9 @@ class Pca9685Bus:
 
     # --- readings -----------------------------------------------------------------------------------
 
-    def read(self, ids: Sequence[int], what: ServoQuantity) -> dict[int, ServoReading]:
+    def read(self, ids: Sequence[int], quantities: ServoQuantity) -> dict[int, ServoReading]:
         """The pulses that are sent [us]; servos without a pulse are missing."""
-        if ServoQuantity.POSITION not in what or self.urgent.is_set():
+        if ServoQuantity.POSITION not in quantities or self.urgent.is_set():
             return {}
         found: dict[int, ServoReading] = {}
         for board in self._boards:
@@ -228,7 +228,7 @@ class Pca9685Bus:
         """Always unknown: the boards do not measure their supply."""
         return None, None
 
-    def timing(self, count: int, what: ServoQuantity = ServoQuantity.POSITION) -> BusTiming:
+    def timing(self, count: int, quantities: ServoQuantity = ServoQuantity.POSITION) -> BusTiming:
         """Time of `count` goals on the bus."""
         share = count / len(self.ids)
         frames = [m for b in self._boards for m in b.chip.messages(dict.fromkeys(b.channels.values(), SCALE.center))]

@@ -19,7 +19,7 @@ from hexapod_control.servos.bus.pulse_board import (
     TRY_TIMEOUT_S,
     PulseStaging,
     WireTiming,
-    checked,
+    checked_channels,
     clamp,
     runs,
 )
@@ -169,7 +169,7 @@ class Servo2040Bus:
         self, port: Port, ids: Sequence[int], *, dialect: Servo2040Dialect | None = None, touch: bool = False
     ) -> None:
         """Without a dialect, `identify` or the first request detects it. `touch`: the touch inputs are read."""
-        self.ids = checked(ids, LAST_CHANNEL, "Servo2040")
+        self.ids = checked_channels(ids, LAST_CHANNEL, "Servo2040")
         self._wire = WireTiming(port)
         self.counters, self.urgent, self.awaited = self._wire.counters, self._wire.urgent, frozenset[int]()
         self._staging = PulseStaging(self.ids)
@@ -252,16 +252,16 @@ class Servo2040Bus:
         for _ in range(3):
             self._wire.send(relay(False))
 
-    def read(self, ids: Sequence[int], what: ServoQuantity) -> dict[int, ServoReading]:
+    def read(self, ids: Sequence[int], quantities: ServoQuantity) -> dict[int, ServoReading]:
         """The pulses that are sent [us] and the fork's latch."""
         latch: tuple[int, ...] = (0,)
-        if what & self.can_read:
+        if quantities & self.can_read:
             latch = self._ask(LATCH, 1)
-            self._wire.judge(ids, bool(latch))
-        if not latch or not what & (self.can_read | ServoQuantity.POSITION):
+            self._wire.count_reply(ids, bool(latch))
+        if not latch or not quantities & (self.can_read | ServoQuantity.POSITION):
             return {}
         fault = ServoFault.CURRENT if latch[0] else ServoFault.NONE
-        if ServoQuantity.POSITION not in what:
+        if ServoQuantity.POSITION not in quantities:
             return {i: ServoReading(fault=fault) for i in ids}
         return {i: ServoReading(position=pulse, fault=fault) for i, pulse in self._sent(ids).items()}
 
@@ -270,7 +270,7 @@ class Servo2040Bus:
         sent: dict[int, int] = {}
         for first, row in runs(dict.fromkeys(ids, 0)):
             found = self._ask(first, len(row))
-            self._wire.judge(range(first, first + len(row)), bool(found))
+            self._wire.count_reply(range(first, first + len(row)), bool(found))
             sent.update((first + i, pulse) for i, pulse in enumerate(found) if SCALE.low <= pulse <= SCALE.high)
         return sent
 
@@ -290,7 +290,7 @@ class Servo2040Bus:
         """Whether the board answers; None if it cannot be asked now."""
         return bool(self._ask(CURRENT, 2)) if self._wire.settled() else None
 
-    def timing(self, count: int, what: ServoQuantity = ServoQuantity.POSITION) -> BusTiming:
+    def timing(self, count: int, quantities: ServoQuantity = ServoQuantity.POSITION) -> BusTiming:
         """Wire time of `count` goals and of reading voltage and current, all that the board measures."""
         write, size = len(set_goals(0, [SCALE.center] * count)), 7 + (self.dialect.checksum if self.dialect else 0)
         return BusTiming(self._wire.seconds(write), self._wire.seconds(len(query(CURRENT, 2)) + size), 1)

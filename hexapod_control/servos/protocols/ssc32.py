@@ -9,7 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from hexapod_control.servos.bus.bus_interface import BusTiming, ServoFault, ServoQuantity, ServoReading
-from hexapod_control.servos.bus.pulse_board import SCALE, TRY_TIMEOUT_S, PulseStaging, WireTiming, checked, clamp
+from hexapod_control.servos.bus.pulse_board import (
+    SCALE,
+    TRY_TIMEOUT_S,
+    PulseStaging,
+    WireTiming,
+    checked_channels,
+    clamp,
+)
 from hexapod_control.servos.bus.serial_port import Port
 
 ESC = b"\x1b"
@@ -73,7 +80,7 @@ class Ssc32Bus:
 
     def __init__(self, port: Port, ids: Sequence[int], *, battery: str = "", divider: float = 1.0) -> None:
         """The battery is on analog input `battery` (`A` to `H`) behind a divider: battery = divider * input [V]."""
-        self.ids = checked(ids, LAST_CHANNEL, "SSC-32")
+        self.ids = checked_channels(ids, LAST_CHANNEL, "SSC-32")
         if battery and battery not in tuple("ABCDEFGH"):
             raise ValueError(f"battery is an analog input from A to H, is {battery!r}")
         self._wire = WireTiming(port)
@@ -134,9 +141,9 @@ class Ssc32Bus:
             self._unfinished_line = True
             self._wire.send(self._frame(off(self.ids)))
 
-    def read(self, ids: Sequence[int], what: ServoQuantity) -> dict[int, ServoReading]:
+    def read(self, ids: Sequence[int], quantities: ServoQuantity) -> dict[int, ServoReading]:
         """The pulses that are sent [us, steps of 10]; servos without a pulse are missing. One reply for all."""
-        if not ids or ServoQuantity.POSITION not in what or not self._wire.settled():
+        if not ids or ServoQuantity.POSITION not in quantities or not self._wire.settled():
             return {}
         reply = self._wire.ask(self._frame(query_pulses(ids)), len(ids))
         sent = pulses(reply)
@@ -173,7 +180,7 @@ class Ssc32Bus:
         self._unfinished_line |= not good
         return good
 
-    def timing(self, count: int, what: ServoQuantity = ServoQuantity.POSITION) -> BusTiming:
+    def timing(self, count: int, quantities: ServoQuantity = ServoQuantity.POSITION) -> BusTiming:
         """Wire time of `count` servos, for lines with T20 and four-digit pulses."""
         write = len(move(dict.fromkeys(range(count), SCALE.center), 0.02))
         read = len(query_pulses(range(count))) + count
