@@ -48,7 +48,7 @@ class DriverOutput:
 
     def latched(self, snapshot: Snapshot) -> None:
         """Publishes `armed` and `speed_share` when they change."""
-        self.armed(snapshot.power is TorqueState.ON)
+        self.armed(snapshot.torque is TorqueState.ON)
         if snapshot.speed_share != self._published_share:
             self._published_share = snapshot.speed_share
             self._speed_share.publish(messages.number(snapshot.speed_share))

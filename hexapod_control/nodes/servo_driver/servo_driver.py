@@ -138,7 +138,7 @@ class ServoDriverNode(GuardedNode):
         if self._closed:  # the last snapshot is older than the final state
             return
         snapshot, stamp = self.driver.snapshot, self.get_clock().now().to_msg()
-        if self._arm_when_connected and snapshot.power is TorqueState.OFF:
+        if self._arm_when_connected and snapshot.torque is TorqueState.OFF:
             self._arm_when_connected = False
             self._arm_on_start()
         self._output.latched(snapshot)
@@ -168,7 +168,7 @@ class ServoDriverNode(GuardedNode):
             self.report("feet", ReportLevel.WARNING, self._switched.error)
         if self.driver.latched:
             self.report("torque", ReportLevel.ERROR, f"emergency stop: {HOW_TO_ARM}")
-        elif snapshot.power is TorqueState.OFF:
+        elif snapshot.torque is TorqueState.OFF:
             self.report("torque", ReportLevel.WARNING, "torque is off: call arm")
 
     def safe_stop(self, callback: str) -> None:
@@ -182,8 +182,8 @@ class ServoDriverNode(GuardedNode):
         return {
             "bus": " ".join(filter(None, (self._servos.protocol, self._servos.port))),
             "feedback": "measured" if snapshot.measured else "estimated",
-            "torque": snapshot.power is TorqueState.ON,
-            "power": snapshot.power.value,
+            "torque": snapshot.torque is TorqueState.ON,
+            "power": snapshot.torque.value,
             "emergency stop": "latched" if self.driver.latched else "no",
             "loop Hz": f"{snapshot.rate:.1f}",
             "overruns": snapshot.overruns,

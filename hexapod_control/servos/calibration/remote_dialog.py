@@ -13,15 +13,15 @@ POLL_PERIOD_S = 0.02  # between two calls of `meanwhile`
 
 @dataclass(frozen=True, slots=True)
 class OpenQuestion:
-    """The open question, or none, and the texts since the last answer."""
+    """The open question, and the texts since the last answer."""
 
     number: int = 0  # of questions asked
-    question: str = ""
+    question: str = ""  # empty if none is open
     said: tuple[str, ...] = ()
 
 
 class RemoteDialog:
-    """The dialog of a remote client; `asked` is what it has to display."""
+    """The dialog with a remote client, which displays `asked`."""
 
     def __init__(self) -> None:
         self.asked = OpenQuestion()
@@ -56,7 +56,7 @@ class RemoteDialog:
     # --- other threads -------------------------------------------------------------------------------------
 
     def answer(self, text: str) -> str:
-        """Answers the open question. Returns why that is impossible, or an empty text."""
+        """Answers the open question. Returns why that is not possible, or an empty text."""
         with self._changed:
             if not self.asked.question or self._answer is not None:
                 return "no question is open"

@@ -103,7 +103,7 @@ def test_torque_and_speed_share_are_published_when_they_change(bench, output):
         ("OFF", 0.5, 4),
         ("ON", 0.5, 5),
     ):
-        driver.latched(snapshot(power=TorqueState[power], speed_share=share))
+        driver.latched(snapshot(torque=TorqueState[power], speed_share=share))
         bench.until(lambda published=published: len(holds) + len(shares) == published)
     assert [message.data for message in holds] == [True, False, True]
     assert [message.data for message in shares] == [1.0, 0.5]

@@ -32,9 +32,12 @@ def test_only_an_answer_that_begins_with_y_agrees_and_an_empty_one_takes_the_def
 
 
 def test_angles_of_the_rest_pose_have_names_and_others_are_in_degrees():
-    names = [dialog.place(column, math.radians(degrees)) for column, degrees in ((0, 0), (1, 0), (2, -90))]
+    names = [dialog.describe_angle(column, math.radians(degrees)) for column, degrees in ((0, 0), (1, 0), (2, -90))]
     assert names == ["straight out", "level", "straight down"]
-    assert dialog.place(2, 0.0) == "at +0 deg" and dialog.place(0, math.radians(-12.34)) == "at -12.3 deg"
+    assert (
+        dialog.describe_angle(2, 0.0) == "at +0 deg"
+        and dialog.describe_angle(0, math.radians(-12.34)) == "at -12.3 deg"
+    )
 
 
 # --- clients in other threads ---------------------------------------------------------------------------------

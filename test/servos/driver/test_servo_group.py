@@ -520,7 +520,7 @@ def test_measured_angles_are_those_of_now_if_they_are_not_older_than_a_tenth_of_
     moved = np.where(ages < 0.1, 0.5 * ages, 0.0)
     assert found.joints == pytest.approx(group.readings.joint_angles() + moved.reshape(6, 3))
     assert found.velocities == pytest.approx(np.reshape([0.5] * (COUNT - 1) + [0.0], (6, 3)))
-    assert (found.power, found.time, found.overruns, found.reconnections) == (TorqueState.ON, now, 7, 3)
+    assert (found.torque, found.time, found.overruns, found.reconnections) == (TorqueState.ON, now, 7, 3)
     assert found.measured and found.times == pytest.approx(np.reshape(now - ages, (6, 3)))
     assert found.misses == found.clamps == (0,) * COUNT
     group.presence.missed(5)

@@ -168,7 +168,7 @@ def test_a_brown_out_is_over_when_no_servo_is_silent_any_more(rig):
     rig.run(1.5)
     assert rig.driver.snapshot.joints is not None
     assert not rig.driver.snapshot.diagnoses
-    assert rig.driver.snapshot.power is TorqueState.OFF
+    assert rig.driver.snapshot.torque is TorqueState.OFF
 
 
 @pytest.mark.parametrize(
