@@ -1,4 +1,4 @@
-"""The bus of servos that speak Dynamixel protocol 2."""
+"""The bus of servos with Dynamixel protocol 2."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ HEALTH = ServoQuantity.VOLTAGE | ServoQuantity.TEMPERATURE
 class Dynamixel2Bus:
     """An open bus of X servos.
 
-    Their profiles are not changed. If all are time-based, the duration of goals is sent whenever it changes;
-    else they move to each goal as fast as their profile allows, which suits frequent goals.
+    Their profiles are not changed. If all are time-based, the duration of goals is sent whenever it changes; otherwise
+    they move to each goal as fast as their profile allows, which suits frequent goals.
     """
 
     scale = codec.SCALE
@@ -47,11 +47,9 @@ class Dynamixel2Bus:
         read: str = "sync",
         force_model: bool = False,
     ) -> None:
-        """A bus of these servo ids on this port; `read` is "sync" or "fast" (recent firmware).
+        """Servos with these ids on a port; `read` is "sync" or "fast" (recent firmware).
 
-        `force_model` accepts any model.
-
-        Raises ValueError for invalid ids.
+        `force_model` accepts any model. Raises ValueError for invalid ids.
         """
         if read not in ("sync", "fast"):
             raise ValueError(f"read must be sync or fast, is {read}")
@@ -62,7 +60,7 @@ class Dynamixel2Bus:
         self.models = ModelCheck("dynamixel2", force_model)
         self._fast = read == "fast"
         self._timed = False  # the profiles are time-based
-        self._duration = -1  # [ms] that was sent last
+        self._duration = -1  # [ms] last duration sent
 
     @property
     def jumps_to_goal(self) -> bool:
@@ -71,11 +69,11 @@ class Dynamixel2Bus:
 
     @property
     def awaited(self) -> frozenset[int]:
-        """Servo ids whose replies to the last request may still come."""
+        """Servo ids whose replies to the last request may still arrive."""
         return self.exchange.awaited
 
     def identify(self) -> Mapping[int, str]:
-        """The models of the servos that answer. Raises BusError if none does, or if one is of another kind."""
+        """The models of the servos that answer. Raises BusError if none does, or if one needs another protocol."""
         found = answering(self.scan, self.ids, self.exchange.no_answer)
         self.models.check(found)
         modes = self._sync(Dynamixel2Register.DRIVE_MODE, 1, list(found))
@@ -226,7 +224,7 @@ class Dynamixel2Bus:
 
 
 def _motion_block(quantities: ServoQuantity) -> tuple[int, int]:
-    """Address and length of a block with those of position, velocity and load that are wanted."""
+    """Address and length of a block with the requested ones of position, velocity and load."""
     start = Dynamixel2Register.POSITION
     if quantities & ServoQuantity.LOAD:
         start = Dynamixel2Register.LOAD
@@ -236,7 +234,7 @@ def _motion_block(quantities: ServoQuantity) -> tuple[int, int]:
 
 
 def _motion(data: bytes) -> ServoReading:
-    """The reading in registers that end with the position."""
+    """Decodes registers that end with the position."""
 
     def number(register: Dynamixel2Register, size: int) -> int | None:
         at = len(data) - 4 - (Dynamixel2Register.POSITION - register)

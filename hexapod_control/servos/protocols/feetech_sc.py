@@ -73,7 +73,7 @@ class FeetechSc:
         self.scale = scale(degrees)
 
     def block(self, quantities: ServoQuantity) -> tuple[int, int]:
-        """Block from the position register on."""
+        """The block from the position register on."""
         return FeetechScRegister.POSITION, block_length(quantities)
 
     def reading(self, error: int, data: bytes) -> ServoReading:
@@ -81,7 +81,7 @@ class FeetechSc:
         return decode(error, data, "big")
 
     def goals(self, goals: Mapping[int, int], travels: Mapping[int, int | None], duration: float) -> bytes:
-        """Timed moves are native: the frame holds the duration."""
+        """The frame of goals, with the duration."""
         return ff_frames.sync_write(
             FeetechScRegister.GOAL, {servo: goal_row(goal, duration) for servo, goal in goals.items()}
         )

@@ -105,7 +105,7 @@ def block_length(quantities: ServoQuantity) -> int:
 
 
 def decode(error: int, data: bytes, byteorder: Literal["little", "big"] = "little") -> ServoReading:
-    """The reading in the registers from the position on; `data` may be shorter than all of them."""
+    """Decodes the registers from the position on, and the error byte; `data` may end before the last register."""
 
     def number(register: FeetechStRegister, sign: int) -> int | None:
         at = register - FeetechStRegister.POSITION
@@ -147,7 +147,7 @@ class FeetechSt:
         self._acceleration = b"" if acceleration is None else bytes((acceleration,))
 
     def block(self, quantities: ServoQuantity) -> tuple[int, int]:
-        """Block from the position register on."""
+        """The block from the position register on."""
         return FeetechStRegister.POSITION, block_length(quantities)
 
     def reading(self, error: int, data: bytes) -> ServoReading:
@@ -155,7 +155,7 @@ class FeetechSt:
         return decode(error, data)
 
     def goals(self, goals: Mapping[int, int], travels: Mapping[int, int | None], duration: float) -> bytes:
-        """Timed moves are sent as speeds: the time register only works in PWM mode."""
+        """The frame of goals; the duration is sent as a speed, because the time register only works in PWM mode."""
         rows = {
             servo: self._acceleration + goal_row(goal, SPEEDS.register(travels[servo], duration))
             for servo, goal in goals.items()

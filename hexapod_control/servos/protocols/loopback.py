@@ -1,4 +1,4 @@
-"""A bus without a wire: servos that follow their goals at full speed, for demonstrations and tests."""
+"""A bus without hardware: servos that follow their goals exactly, for demonstrations and tests."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SCALE = RawScale(unit="tick", low=0, high=4095, center=2048, per_rad=4096 / math
 
 
 class LoopbackBus:
-    """Servos without lag, load and faults, which report their positions. Without torque they do not move."""
+    """Servos without lag, load or faults that report their positions. Without torque they do not move."""
 
     scale = SCALE
     can_read = ServoQuantity.POSITION | ServoQuantity.SPEED
@@ -85,15 +85,15 @@ class LoopbackBus:
         }
 
     def supply(self) -> tuple[float | None, float | None]:
-        """Unknown."""
+        """Always unknown."""
         return None, None
 
     def timing(self, count: int, quantities: ServoQuantity = ServoQuantity.POSITION) -> BusTiming:
-        """No wire."""
+        """Always 0: there is no wire."""
         return BusTiming(0.0, 0.0, 0)
 
     def close(self) -> None:
-        """Nothing to close."""
+        """Does nothing."""
 
     def _step(self) -> None:
         now = self._clock()

@@ -76,19 +76,19 @@ ANSWERS = {  # quantity -> command and bytes of its answer
 
 
 def build(servo: int, command: int, data: bytes = b"") -> bytes:
-    """One frame."""
+    """The frame of a command."""
     body = bytes((servo, len(data) + 3, command)) + data
     return HEADER + body + bytes((checksum(body),))
 
 
 def move(servo: int, goal: int, duration: float) -> bytes:
-    """Sends a servo to a goal [raw] within `duration` [s]."""
+    """The frame that moves a servo to a goal [raw] within `duration` [s]."""
     milliseconds = min(max(round(duration * 1000), 0), MAX_MOVE_MS)
     return build(servo, Lx16aCommand.MOVE, goal.to_bytes(2, "little") + milliseconds.to_bytes(2, "little"))
 
 
 def torque(servo: int, state: int) -> bytes:
-    """Torque on (1) or off (0)."""
+    """The frame that switches the torque on (1) or off (0)."""
     return build(servo, Lx16aCommand.TORQUE_WRITE, bytes((state,)))
 
 
@@ -135,7 +135,7 @@ class Lx16aBus:
     can_read = ServoQuantity.POSITION | ServoQuantity.VOLTAGE | ServoQuantity.TEMPERATURE
 
     def __init__(self, port: Port, ids: Sequence[int], wait: ReplyTiming | None = None) -> None:
-        """A bus of these servo ids on this port. Raises ValueError for invalid ids."""
+        """Servos with these ids on a port. Raises ValueError for invalid ids."""
         self.ids = checked_ids(ids, LAST_ID)
         self.exchange = Transaction(port, wait)
         self._probe = BoardProbe(port)
@@ -143,7 +143,7 @@ class Lx16aBus:
 
     @property
     def awaited(self) -> frozenset[int]:
-        """Servo ids whose replies to the last request may still come."""
+        """Servo ids whose replies to the last request may still arrive."""
         return self.exchange.awaited
 
     def identify(self) -> Mapping[int, str]:
@@ -206,7 +206,7 @@ class Lx16aBus:
     def read(self, ids: Sequence[int], quantities: ServoQuantity) -> dict[int, ServoReading]:
         """Reads servo by servo, a transaction per quantity; after a missing reply the servo is skipped.
 
-        No servo is read after one whose reply is late: it is `awaited`.
+        Reading stops at the first servo whose reply is late; it is `awaited`.
         """
         readings: dict[int, ServoReading] = {}
         for servo in ids:
@@ -258,7 +258,7 @@ class Lx16aBus:
         self.exchange.port.close()
 
     def _ask_all(self, ids: Sequence[int], command: Lx16aCommand, size: int) -> dict[int, bytes]:
-        """Answers by servo. No servo is asked after one whose reply is late: it is `awaited`."""
+        """Answers by servo id. It stops at the first servo whose reply is late, which is `awaited`."""
         answers: dict[int, bytes] = {}
         for servo in ids:
             data = self._ask(servo, command, size)

@@ -1,7 +1,7 @@
 """Hobby servos on one to four PCA9685 boards over I2C. Id = 16 * number of the board + channel.
 
-A lost board is queried ten times a second while the others continue. It continues to send its last pulses if only the
-bus is interrupted; after a loss of power it sends none.
+A lost board is queried ten times a second while the others continue. If only the bus is interrupted, it still sends its
+last pulses; after a loss of power it sends none.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from hexapod_control.servos.bus.pulse_board import SCALE, PulseStaging, checked_
 from hexapod_control.servos.bus.serial_port import Port
 from hexapod_control.servos.i2c.adapter_port import AdapterPort
 from hexapod_control.servos.i2c.i2c_port import I2cPort, NoAcknowledgeError, TransferError, listed, scan
-from hexapod_control.servos.i2c.pwm_chip import CHANNELS, FIRST_ADDRESS, FREQUENCY, OSCILLATOR, Pca9685
+from hexapod_control.servos.i2c.pwm_chip import CHANNELS, FIRST_ADDRESS, FREQUENCY_HZ, OSCILLATOR_MHZ, Pca9685
 
 BAUD = 100_000  # [bit/s] of the bus of a Raspberry Pi, unless its configuration says otherwise
 MAX_BOARDS = 4
@@ -35,7 +35,7 @@ BITS_PER_BYTE = 9  # with the acknowledge
 
 @dataclass(slots=True)
 class PulseBoard:
-    """State of one board."""
+    """One PCA9685 board and its state."""
 
     chip: Pca9685
     ids: tuple[int, ...]  # of its servos
@@ -49,7 +49,7 @@ class PulseBoard:
 
     @property
     def name(self) -> str:
-        """The board in messages."""
+        """Name of the board in messages."""
         return f"PCA9685 at 0x{self.chip.address:02X}"
 
 
@@ -68,13 +68,13 @@ class Pca9685Bus:
         ids: Sequence[int],
         *,
         addresses: Sequence[int] = (),
-        oscillator: Sequence[float] = (OSCILLATOR,),
-        frequency: float = FREQUENCY,
+        oscillator: Sequence[float] = (OSCILLATOR_MHZ,),
+        frequency: float = FREQUENCY_HZ,
     ) -> None:
-        """Addresses of the boards in order, 0x40 and following by default; `oscillator` [MHz] of each, or of all."""
+        """`addresses` of the boards, by default 0x40 and following; `oscillator` [MHz] of each board or of all."""
         self.ids = checked_channels(ids, MAX_BOARDS * CHANNELS - 1, "bus of PCA9685 boards")
         used = sorted({i // CHANNELS for i in self.ids})
-        found = places(self.ids, {"addresses": addresses})
+        found = board_addresses(self.ids, {"addresses": addresses})
         clocks = list(oscillator) * (len(found) if len(oscillator) == 1 else 1)
         if len(clocks) != len(found) or used[-1] >= len(found):
             raise ValueError(
@@ -186,7 +186,7 @@ class Pca9685Bus:
         self._staging.on.difference_update(board.ids)
 
     def answers(self) -> bool | None:
-        """Queries every board. Returns whether any responds; None if there is no time for it."""
+        """Queries every board. Returns whether any answers; None if they cannot be queried now."""
         if self.urgent.is_set():
             return None
         for board in self._boards:
@@ -199,8 +199,8 @@ class Pca9685Bus:
         if not self._try(board, lambda: running.append(board.chip.runs())):
             return
         if board.lost:
-            kept = running[0] and self._staging.on  # it has continued to send its last pulses
-            board.lost = not (kept or self._try(board, board.chip.configure))
+            pulsing = running[0] and self._staging.on  # it still sends its last pulses
+            board.lost = not (pulsing or self._try(board, board.chip.configure))
         elif self._staging.on.intersection(board.ids) and not running[0]:
             board.error = f"{self._port.path}: the {board.name} has restarted"
             self._lose(board)
@@ -250,11 +250,11 @@ def _configure(chip: Pca9685) -> None:
         chip.configure()
 
 
-def places(ids: Sequence[int], options: Mapping[str, object]) -> list[int]:
+def board_addresses(ids: Sequence[int], options: Mapping[str, object]) -> list[int]:
     """The I2C addresses of the boards of these ids, in order: those of the options, or 0x40 and following."""
-    given = options.get("addresses")
+    configured = options.get("addresses")
     usual = range(FIRST_ADDRESS, FIRST_ADDRESS + max(ids, default=-1) // CHANNELS + 1)
-    return list(given) if given and isinstance(given, Sequence) else list(usual)
+    return list(configured) if configured and isinstance(configured, Sequence) else list(usual)
 
 
 def open_bus(port: Port | I2cPort, ids: Sequence[int], **options: object) -> Pca9685Bus:

@@ -1,4 +1,4 @@
-"""SSC-32, SSC-32U and boards that speak their ASCII lines, such as firmware/ssc32_mega.
+"""SSC-32, SSC-32U and boards with the same ASCII lines, such as firmware/ssc32_mega.
 
 A line ends with CR, which executes it. There is no checksum and the replies have no frame: ESC discards an unfinished
 line, and replies are recognized by their length. † from memory of the manual, not verified.
@@ -20,29 +20,27 @@ from hexapod_control.servos.bus.pulse_board import (
 from hexapod_control.servos.bus.serial_port import Port
 
 ESC = b"\x1b"
-LAST_CHANNEL = 31  # channel
-MAX_MOVE_MS = 65535  # [ms] that T takes
+LAST_CHANNEL = 31
+MAX_MOVE_MS = 65535  # maximum of T
 VOLT = 5.0 / 256.0  # [V] per count of an analog input
-BOOT_TIME_S = (
-    5.0  # [s] start-up time of an Arduino after its port was opened, at most; bytes in the meantime would block it
-)
+BOOT_TIME_S = 5.0  # maximum start-up time of an Arduino after its port is opened; bytes meanwhile would block it
 
 # --- codec ------------------------------------------------------------------------------------------
 
 
 def move(pulses: Mapping[int, float], duration: float = 0.0) -> bytes:
-    """A group move within `duration` [s]; 0 is without T, at maximum speed. Pulses [us] are clamped."""
+    """Line for a group move within `duration` [s]; 0 is without T, at maximum speed. Pulses [us] are clamped."""
     time = f"T{min(max(round(duration * 1000.0), 1), MAX_MOVE_MS)}" if duration > 0.0 else ""
     return ("".join(f"#{i}P{clamp(pulse)}" for i, pulse in pulses.items()) + time + "\r").encode()
 
 
 def off(ids: Sequence[int]) -> bytes:
-    """No pulse for these channels."""
+    """Line that stops the pulses of these channels."""
     return ("".join(f"#{i}L" for i in ids) + "\r").encode()
 
 
 def stop(channel: int) -> bytes:
-    """Halts a channel where it is."""
+    """Line that halts a channel at its present pulse."""
     return f"STOP{channel}\r".encode()
 
 
@@ -62,7 +60,7 @@ def query_analog(inputs: str) -> bytes:
 
 
 def pulses(reply: bytes) -> list[int]:
-    """Pulses [us], 0 where there is none."""
+    """Pulses [us] in a reply; 0 where there is none."""
     return [10 * byte for byte in reply]
 
 
@@ -70,7 +68,7 @@ def pulses(reply: bytes) -> list[int]:
 
 
 class Ssc32Bus:
-    """Servos on an SSC-32. `read` gives the pulses that are sent, not positions, hence `can_read` is empty.
+    """Servos on an SSC-32. `read` gives the pulses that are sent, not positions; so `can_read` is empty.
 
     The board has no torque switch: a servo gets its first pulse, without T †, when `torque` is switched on for it.
     """
@@ -86,11 +84,12 @@ class Ssc32Bus:
         self._wire = WireTiming(port)
         self.counters, self.urgent, self.awaited = self._wire.counters, self._wire.urgent, frozenset[int]()
         self._staging = PulseStaging(self.ids)
-        self._battery, self._divider, self._warm = battery, divider, False
+        self._battery, self._divider = battery, divider
+        self._input_is_valid = False  # after the first reading of the input
         self._unfinished_line = True  # the board may hold an unfinished line
 
     def identify(self) -> Mapping[int, str]:
-        """Queries the board; without an answer, waits silently until a restarting board is ready, and tries again."""
+        """Queries the board; without an answer, sends nothing until a restarting board is ready, then tries again."""
         for silence in (0.0, BOOT_TIME_S, 0.0, 0.0):
             if silence:
                 self._wire.listen(silence)
@@ -157,9 +156,9 @@ class Ssc32Bus:
         if not self._battery or not self._wire.settled():
             return None, None
         request = query_analog(self._battery)
-        if not self._warm:
-            self._warm = len(self._wire.ask(self._frame(request), 1)) == 1
-            if not self._warm:
+        if not self._input_is_valid:
+            self._input_is_valid = len(self._wire.ask(self._frame(request), 1)) == 1
+            if not self._input_is_valid:
                 self._unfinished_line = True
                 return None, None
         reply = self._wire.ask(self._frame(request), 1)
@@ -170,7 +169,7 @@ class Ssc32Bus:
         return reply[0] * VOLT * self._divider, None
 
     def answers(self) -> bool | None:
-        """Whether the board answers; None if it cannot be asked now."""
+        """Queries the board. Returns whether it answers; None if it cannot be queried now."""
         if not self._wire.settled():
             return None
         reply = self._wire.ask(self._frame(query_moving()), 1)

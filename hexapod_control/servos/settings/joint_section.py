@@ -92,8 +92,8 @@ def calibrations(section: DocumentEntry, robot: Robot, kind: ServoProtocol) -> t
         calibration = _calibration(place, joint_name(leg, name), joint, kind)
         other = taken.setdefault(calibration.id, place)
         if other is not place:
-            what = f"is {calibration.id}, which {other.key} (line {other.line}) already has"
-            raise place.children["id"].error(what, "must be unique", "the command hexapod servos sets another id")
+            problem = f"is {calibration.id}, which {other.key} (line {other.line}) already has"
+            raise place.children["id"].error(problem, "must be unique", "the command hexapod servos sets another id")
         found.append(calibration)
     return tuple(found)
 
@@ -130,21 +130,24 @@ def _calibration(entry: DocumentEntry, name: str, joint: Joint, kind: ServoProto
 def _check_range(entry: DocumentEntry, joint: JointCalibration, scale: RawScale) -> None:
     for key, goal in (("low", joint.low), ("high", joint.high)):
         if not scale.low <= goal <= scale.high:
-            what = f"is {goal}, but the servo's range is {scale.low} to {scale.high} {scale.unit}s"
-            raise entry.error(what, "must be within its range", below=key)
+            problem = f"is {goal}, but the servo's range is {scale.low} to {scale.high} {scale.unit}s"
+            raise entry.error(problem, "must be within its range", below=key)
     if not joint.low < joint.center < joint.high:
-        what = f"is {joint.center:g}, low is {joint.low}, high is {joint.high}"
-        raise entry.error(what, "must satisfy low < center < high", "are low and high swapped?", below="center")
+        problem = f"is {joint.center:g}, low is {joint.low}, high is {joint.high}"
+        raise entry.error(problem, "must satisfy low < center < high", "are low and high swapped?", below="center")
     for side, angle in (("lower", joint.lower), ("upper", joint.upper)):
         raw = joint.raw(angle)
         if not joint.low - 0.5 <= raw <= joint.high + 0.5:
-            what = f"cannot reach the joint's {side} limit {math.degrees(angle):.1f} deg: it is at raw {raw:.0f}"
+            problem = f"cannot reach the joint's {side} limit {math.degrees(angle):.1f} deg: it is at raw {raw:.0f}"
             bound = f"must be within low {joint.low} and high {joint.high}"
-            raise entry.error(what, bound, f"narrow joints.{side}_deg of this leg, or calibrate")
+            raise entry.error(problem, bound, f"narrow joints.{side}_deg of this leg, or calibrate")
 
 
 def standard_calibrations(robot: Robot, scale: RawScale, ids: range) -> tuple[JointCalibration, ...]:
-    """Calibrations of new servos: ids in row order, from 1 if 0 is invalid; each centred in the range of its joint."""
+    """Calibrations of new servos: ids in row order, each servo centred in the range of its joint.
+
+    The first id is 1 with more than 32 possible ids, otherwise 0.
+    """
     first = max(ids.start, 1) if ids.stop > 32 else ids.start
     found = []
     for row, (leg, name, joint) in enumerate(_each(robot)):

@@ -82,7 +82,7 @@ class Battery:
 
 @dataclass(frozen=True, slots=True)
 class ServoSettings:
-    """One robot's servos."""
+    """The servos of one robot."""
 
     protocol: str
     port: str
@@ -91,12 +91,12 @@ class ServoSettings:
     rate: float = 50.0  # [Hz]
     lost_after: float = 0.5  # [s] without an answer before a servo is lost
     max_temperature: float = 70.0  # [degC]
-    silence_time: float = 10.0  # [s] of holding without targets before `on_silence` happens
+    silence_time: float = 10.0  # [s] of holding without targets before the reaction `on_silence`
     on_lost: OnLost = OnLost.LEG
     on_silence: OnSilence = OnSilence.HOLD
     on_exit: OnExit = OnExit.SIT
     battery: Battery = field(default_factory=Battery)
-    options: tuple[tuple[str, object], ...] = ()  # of the protocol: (name, value), as its bus takes them
+    options: tuple[tuple[str, object], ...] = ()  # of the protocol: (name, value for its bus)
 
     @property
     def ids(self) -> tuple[int, ...]:
@@ -250,6 +250,6 @@ def _battery(section: DocumentEntry) -> Battery:
     numbers: dict[str, Any] = {n: number(entry, rows[n]) for n in entry.children if n in names}
     battery = Battery(**numbers)
     if battery.warn <= battery.critical:
-        what = f"is {battery.warn:g}, critical is {battery.critical:g}"
-        raise entry.children["warn"].error(what, "must be above critical", "are the two swapped?")
+        problem = f"is {battery.warn:g}, critical is {battery.critical:g}"
+        raise entry.children["warn"].error(problem, "must be above critical", "are the two swapped?")
     return battery

@@ -35,7 +35,7 @@ def output(bench):
 
 
 def snapshot(**fields):
-    return Snapshot(**{"power": TorqueState.ON, "time": 7.0, "joints": standing_joints(), **fields})
+    return Snapshot(**{"torque": TorqueState.ON, "time": 7.0, "joints": standing_joints(), **fields})
 
 
 def test_joints_are_published_with_torques_where_the_bus_reads_loads_and_not_while_the_pose_is_unknown(bench, output):
