@@ -21,7 +21,7 @@ from hexapod_control.ros import messages
 from hexapod_control.ros.monitoring.clock_monitor import ClockMonitor
 from hexapod_control.ros.monitoring.qos_monitor import QosMonitor
 from hexapod_control.ros.monitoring.reports import THROTTLE_S, ReportingNode, ReportLevel, SentReport
-from hexapod_control.ros.parameters import CHANGES, accepting_dumps
+from hexapod_control.ros.parameters import CHANGES, accept_dumps
 from hexapod_control.ros.qos import EVENTS
 from hexapod_control.ros.row_messages import MessageError
 from hexapod_control.ros.transport.handover import Handover, LocalSubscription
@@ -132,7 +132,7 @@ class GuardedNode(ReportingNode):
         """
         name = _name(callback)
         if topic == CLOCK:
-            callback = self.clock_monitor.listening(callback, time.monotonic)
+            callback = self.clock_monitor.wrap_callback(callback, time.monotonic)
         options.setdefault("event_callbacks", self._qos.of_subscription(topic))
         decode = options.pop("decode", None) or _decoder(msg_type, raw=bool(options.get("raw")))
         needed = options.pop("needed", None)
@@ -193,7 +193,7 @@ class GuardedNode(ReportingNode):
         """As in rclpy, guarded. After an exception the response is `success: false`, if it has that field."""
         name = _name(callback)
         if srv_type in CHANGES:
-            callback = accepting_dumps(self, callback)
+            callback = accept_dumps(self, callback)
 
         def guarded(request: Any, response: Any) -> Any:
             if self.refusal and srv_name not in ALWAYS_SERVED and hasattr(response, "success"):

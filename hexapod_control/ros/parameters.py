@@ -1,9 +1,9 @@
 """Declares the fields of settings dataclasses as ROS parameters.
 
-A default is defined once, on its field. The metadata of the field hold unit, bounds (`lower`, `upper`) and description
-and, where needed, `name` (the ROS name), `live` (may be changed while the node runs) and `from_robot` (NaN stands for
-the robot's limit). A field whose default is another such dataclass is a group: `name.field`. Every value is checked
-at declaration and on every change; a refused change leaves the old value.
+A default is defined once, on its field. The metadata of the field are unit, bounds (`lower`, `upper`), description and,
+where needed, `name` (the ROS name), `live` (may be changed while the node runs) and `from_robot` (NaN: the limit of the
+robot is used). A field whose default is another such dataclass is a group: `name.field`. Every value is checked when it
+is declared and on every change; a refused change leaves the old value.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def _parameters(kind: type, prefix: str) -> Iterator[Parameter]:
 
 
 def build(kind: type[Settings], values: Mapping[str, Any], prefix: str = "") -> Settings:
-    """Builds a settings dataclass from values by parameter name. Raises ParameterError if it refuses them."""
+    """Builds a settings dataclass from values by parameter name. Raises ParameterError for invalid combinations."""
     arguments: dict[str, Any] = {}
     for item in dataclasses.fields(kind):  # type: ignore[arg-type]
         name = prefix + item.metadata.get("name", item.name)
@@ -171,7 +171,7 @@ def declare(node: Node, kind: type[Settings], changed: Callable[[Settings], None
 
 
 def _declared(node: Node, parameter: Parameter) -> Any:
-    # Declared without a range first, so that a start value out of bounds gets the message of this module, not rclpy's.
+    # Declared without a range first, so that a start value out of bounds is refused with the message of this module.
     free = ParameterDescriptor(dynamic_typing=True)
     value = parameter.value(node.declare_parameter(parameter.name, parameter.default, free).value)
     node.undeclare_parameter(parameter.name)
@@ -179,7 +179,7 @@ def _declared(node: Node, parameter: Parameter) -> Any:
     return value
 
 
-def accepting_dumps(node: Node, callback: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+def accept_dumps(node: Node, callback: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     """Wraps the callback of a service in CHANGES so that every output of `ros2 param dump` can be loaded again.
 
     A read-only parameter may be set to the value that it has. Unknown types are refused; rclpy would raise.
@@ -191,15 +191,15 @@ def accepting_dumps(node: Node, callback: Callable[[Any, Any], Any]) -> Callable
         if wrong:
             reason = f"type {min(wrong)} is none of rcl_interfaces/msg/ParameterType; all old values stay"
             return _answered(response, [SetParametersResult(successful=False, reason=reason)] * len(request.parameters))
-        kept = [_is_unchanged(node, each) for each in request.parameters]
-        request.parameters = [each for each, same in zip(request.parameters, kept, strict=True) if not same]
+        unchanged = [_is_unchanged(node, each) for each in request.parameters]
+        request.parameters = [each for each, same in zip(request.parameters, unchanged, strict=True) if not same]
         done = SetParametersResult(successful=True)
         if not request.parameters:
-            return _answered(response, [done] * len(kept))
+            return _answered(response, [done] * len(unchanged))
         response = callback(request, response)
         if isinstance(response, SetParameters.Response):
             results = iter(response.results)
-            response.results = [done if same else next(results) for same in kept]
+            response.results = [done if same else next(results) for same in unchanged]
         return response
 
     return checked
@@ -234,7 +234,7 @@ def _is_unchanged(node: Node, given: Any) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class RobotSettings:
-    """The parameter of every node that needs the robot."""
+    """The parameters of every node that needs the robot."""
 
     robot: str = choice("phantomx", "name of a robot that comes with the package, or path of a robot file")
     joint_mapping: str = choice(

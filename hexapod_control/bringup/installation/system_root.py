@@ -20,7 +20,7 @@ class FileContent:
 
 
 class SystemRoot:
-    """Files by their absolute paths as seen from within the root."""
+    """Reads and replaces files by their absolute paths as seen from within the root."""
 
     def __init__(self, folder: Path) -> None:
         """`folder` is the root."""
@@ -39,36 +39,36 @@ class SystemRoot:
             if part == "..":
                 done = done.rpartition("/")[0]
                 continue
-            place = self._folder / done.lstrip("/") / part
-            if not place.is_symlink():
+            local = self._folder / done.lstrip("/") / part
+            if not local.is_symlink():
                 done += f"/{part}" if part != "." else ""
                 continue
             links += 1
             if links > MAX_LINKS:
                 raise OSError(f"{path}: too many links")
-            target = os.readlink(place)
+            target = os.readlink(local)
             done = "" if target.startswith("/") else done
             todo += [each for each in target.split("/") if each][::-1]
         return done or "/"
 
-    def place(self, path: str) -> Path:
-        """The path on this computer; its last part may be a link."""
+    def local_path(self, path: str) -> Path:
+        """The path as seen from this computer; its last part may be a link."""
         folder, _, name = path.rpartition("/")
         return self._folder / self.real(folder).lstrip("/") / name
 
     def exists(self, path: str) -> bool:
         """Whether there is a file or folder."""
-        return self.place(self.real(path)).exists()
+        return self.local_path(self.real(path)).exists()
 
     def names(self, folder: str) -> list[str]:
         """Names in a folder, sorted; empty if it does not exist."""
         with contextlib.suppress(OSError):
-            return sorted(entry.name for entry in self.place(self.real(folder)).iterdir())
+            return sorted(entry.name for entry in self.local_path(self.real(folder)).iterdir())
         return []
 
     def content(self, path: str) -> FileContent | None:
         """Content of a path; None if it does not exist. Raises OSError if it cannot be read."""
-        place = self.place(path)
+        place = self.local_path(path)
         if place.is_symlink():
             return FileContent(os.readlink(place), is_link=True)
         try:
@@ -86,7 +86,7 @@ class SystemRoot:
 
     def put(self, path: str, content: FileContent | None, mode: int = 0o644) -> None:
         """Replaces a path atomically; None removes it. An existing file keeps owner and mode, a new one gets `mode`."""
-        place = self.place(path)
+        place = self.local_path(path)
         if content is None:
             place.unlink(missing_ok=True)
             return

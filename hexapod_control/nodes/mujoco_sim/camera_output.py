@@ -22,10 +22,10 @@ from hexapod_control.sim.simulation import Simulation
 
 
 class CameraOutput:
-    """Publisher of one simulated camera; without a subscriber nothing is rendered."""
+    """Publishes the images of one simulated camera; without a subscriber nothing is rendered."""
 
     def __init__(self, node: GuardedNode, robot: Robot, prefix: str, settings: SimulatorSettings) -> None:
-        """`prefix` comes before the frame ids base_link and camera_optical_frame (z forward, x right)."""
+        """`prefix` is that of the frame ids base_link and camera_optical_frame (z forward, x right)."""
         self._node, self._period, self._last = node, 1.0 / settings.camera_rate, -math.inf
         self._frame = f"{prefix}camera_optical_frame"
         width = settings.camera_width

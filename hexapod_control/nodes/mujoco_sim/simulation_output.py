@@ -52,7 +52,7 @@ class SimulationOutput:
             _vector(reading.angular_velocity + rate),
             _vector(reading.acceleration + acceleration),
         )
-        self._imu.publish(messages.refilled(self._inertial, inertial, stamp))
+        self._imu.publish(messages.refill(self._inertial, inertial, stamp))
 
     def state(self, reading: SimulationReading, stamp: Time) -> None:
         """Publishes foot_states, then joint_states (which odometry pairs with them), and ground truth."""
