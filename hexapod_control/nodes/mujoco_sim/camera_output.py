@@ -16,7 +16,7 @@ from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.message_types import TFMessage
 from hexapod_control.ros.qos import DISPLAY, LATCHED
-from hexapod_control.sim.mujoco_model import front_camera_place
+from hexapod_control.sim.mujoco_model import front_camera_pose
 from hexapod_control.sim.rendering.front_camera import FrontCamera
 from hexapod_control.sim.simulation import Simulation
 
@@ -31,7 +31,7 @@ class CameraOutput:
         width = settings.camera_width
         self._camera = FrontCamera((width, 3 * width // 4), self._take, self._failed)
         self._images = node.create_publisher(CompressedImage, "image_raw/compressed", DISPLAY)
-        (x, y, z), pitch = front_camera_place(robot)
+        (x, y, z), pitch = front_camera_pose(robot)
         pose = BodyPose(x=x, y=y, z=z, roll=-math.pi / 2.0 - pitch, yaw=-math.pi / 2.0)
         stamp = node.get_clock().now().to_msg()
         self._tf = node.create_publisher(TFMessage, "/tf_static", LATCHED)
