@@ -1,7 +1,8 @@
 """The guided calibration as services of servo_driver, for front ends other than a terminal.
 
-`~/calibration/start` begins it, `accept`, `back` and `~/calibration/answer` (a text, as typed in the terminal) answer
-the question on `~/calibration/prompt`, `save` confirms the last one, `cancel` ends it without changing the file.
+`~/calibration/start` begins it; `accept`, `back` and the topic `~/calibration/answer` (a text, as typed in the
+terminal) answer the question on `~/calibration/prompt`; `save` confirms the last question; `cancel` ends the
+calibration without changing the file.
 The prompt is JSON: `state` (idle, working, asking, saved, ended), `number` of the question, `step`, `question`, `said`
 (texts since the last answer) and `residuals_mm` (height of each foot above the plane through all feet).
 """
@@ -38,10 +39,10 @@ NOT_RUNNING = "no calibration is running: call calibration/start"
 
 
 class CalibrationRun:
-    """One calibration, in its own thread as it may take an hour; starts at once."""
+    """One calibration in a thread of its own, since it may take an hour; starts when it is created."""
 
     def __init__(self, driver: Driver, settings: DriverSettings) -> None:
-        """Starts. Raises RobotFileError, ValueError or BusError, each with a remedy, if it cannot."""
+        """Borrows the bus and starts the thread. Raises RobotFileError, ValueError or BusError, each with a remedy."""
         self._driver, self._settings = driver, settings
         file = load(own_file(settings.robot))
         servos = servo_settings(file, settings.protocol, settings.port)
@@ -162,15 +163,15 @@ class CalibrationServices:
 
     def on_accept(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         """Like Enter in the terminal: agrees, or accepts the default in brackets."""
-        return _answer(response, self._answered(""))
+        return _answer(response, self._answer_question(""))
 
     def on_back(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         """Goes back to the previous question."""
-        return _answer(response, self._answered(BACK))
+        return _answer(response, self._answer_question(BACK))
 
     def on_answer(self, message: String) -> None:
         """Answers the question with a text."""
-        refusal = self._answered(message.data)
+        refusal = self._answer_question(message.data)
         if refusal:
             self._node.report(
                 "calibration", ReportLevel.WARNING, f"calibration/answer {quoted(message.data)} ignored: {refusal}"
@@ -180,7 +181,7 @@ class CalibrationServices:
         """Writes the robot file, once all steps are done."""
         if self._current is not None and self._current.step != SAVE:
             return _answer(response, "not all steps are done: answer their questions, or cancel and choose fewer")
-        return _answer(response, self._answered("y"))
+        return _answer(response, self._answer_question("y"))
 
     def on_cancel(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         """Ends the calibration without changing the file, and switches the torque off."""
@@ -193,7 +194,7 @@ class CalibrationServices:
     def _current(self) -> CalibrationRun | None:
         return self._run if self._run is not None and self._run.running else None
 
-    def _answered(self, text: str) -> str:
+    def _answer_question(self, text: str) -> str:
         return NOT_RUNNING if self._current is None else self._current.dialog.answer(text)
 
 

@@ -1,6 +1,6 @@
-"""Node servo_driver: joint targets to the servos, joint states back. The servos are described in the robot file.
+"""Node servo_driver: moves the servos to joint_targets and publishes joint_states.
 
-Nothing is published on joint_states while the pose is unknown; `armed` is whether the torque is on.
+The robot file describes the servos. Nothing is published on joint_states while the pose is unknown.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ from hexapod_control.servos.line_search.line_probe import with_findings
 from hexapod_control.servos.settings.io_section import io_settings
 from hexapod_control.servos.settings.servo_section import OnExit, servo_settings
 
-TARGET_SILENCE_S = 0.25  # without targets, after which the robot counts as at rest
-THREAD_SWITCH_S = 0.001  # short, so that the bus thread runs in time
-MIN_PERIOD_SHARE = 0.7  # of the period between two joint_states: cycles jitter
+TARGET_SILENCE_S = 0.25  # time without targets after which the robot counts as at rest
+THREAD_SWITCH_S = 0.001  # Python's switch interval: short, so that the bus thread runs in time
+MIN_PERIOD_SHARE = 0.7  # share of the period after which the next joint_states is published: cycles jitter
 
 
 class ServoDriverNode(GuardedNode):
-    """The node."""
+    """Connects the servo driver, whose own thread runs the bus, with ROS."""
 
     def __init__(self, start: Array | None = None, **options: Any) -> None:
         """`start` (n, 3) [rad] is the initial pose of loopback servos; default: the robot on its belly.
@@ -156,8 +156,9 @@ class ServoDriverNode(GuardedNode):
         self._calibration.tick()
 
     def _report_diagnoses(self, snapshot: Snapshot) -> None:
-        for found in snapshot.diagnoses if not self._arm_when_connected else ():
-            self.report(found.kind, ReportLevel.ERROR if found.serious else ReportLevel.WARNING, found.text)
+        for diagnosis in snapshot.diagnoses if not self._arm_when_connected else ():
+            level = ReportLevel.ERROR if diagnosis.serious else ReportLevel.WARNING
+            self.report(diagnosis.kind, level, diagnosis.text)
 
     def every_second(self) -> None:
         """Publishes the battery, and repeats reports of present faults."""
@@ -202,8 +203,8 @@ class ServoDriverNode(GuardedNode):
         }
 
     def _by_joint(self, counts: Sequence[int]) -> str:
-        found = [f"{name} {count}" for name, count in zip(self._layout.names, counts, strict=False) if count]
-        return ", ".join(found) or "none"
+        texts = [f"{name} {count}" for name, count in zip(self._layout.names, counts, strict=False) if count]
+        return ", ".join(texts) or "none"
 
     # --- the end --------------------------------------------------------------------------------------------
 
