@@ -190,10 +190,7 @@ class Servo2040Bus:
         return dict.fromkeys(self.ids, f"hobby servo on a Servo2040, {dialect.value} firmware")
 
     def _dialect(self) -> Servo2040Dialect | None:
-        """Detects the dialect by a request for two values: the reply has 8 bytes with a checksum, or 7 without.
-
-        Seven bytes are checked twice, because one reply may have been cut off.
-        """
+        """Detects the dialect: a reply with two values has 8 bytes with a checksum, or twice 7 (one may be cut off)."""
         request, size, plain = query(CURRENT, 2), 7, 0
         for _ in range(0 if self.dialect else 4):
             answer = self._wire.ask(request, size, TRY_TIMEOUT_S)
