@@ -24,9 +24,9 @@ def description(name: str) -> LaunchDescription:
     arguments = node_graph.arguments(name)
 
     def start(context: LaunchContext) -> list[Action]:
-        given = {argument.name: LaunchConfiguration(argument.name).perform(context) for argument in arguments}
-        specs = node_graph.specs(name, given)
-        reason = shared_process.one_process_reason(name, given, shared_process.memory_gb())
+        values = {argument.name: LaunchConfiguration(argument.name).perform(context) for argument in arguments}
+        specs = node_graph.specs(name, values)
+        reason = shared_process.one_process_reason(name, values, shared_process.memory_gb())
         if not reason:
             return LaunchedGraph(specs).nodes()
         return [LogInfo(msg=reason), *LaunchedGraph([shared_process.merged(specs)]).nodes()]

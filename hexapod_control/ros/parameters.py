@@ -66,25 +66,25 @@ class Parameter:
         unit = f" {self.metadata['unit']}" if self.metadata["unit"] else ""
         return f"[{self.metadata['lower']:.10g}, {self.metadata['upper']:.10g}]{unit}"
 
-    def value(self, given: object) -> Any:
+    def value(self, setting: object) -> Any:
         """Checks a value and returns it; an integer becomes a float where one is expected. Raises ParameterError."""
         kind = type(self.default)
-        if kind is float and type(given) is int:
-            given = float(given)
-        if type(given) is not kind:
+        if kind is float and type(setting) is int:
+            setting = float(setting)
+        if type(setting) is not kind:
             kinds = {float: "a number", int: "an integer", bool: "true or false", str: "a text"}
             raise ParameterError(
-                f"{self.name} must be {kinds[kind]}, is {shortened(repr(given))}; e.g. {self._as_yaml(self.default)}"
+                f"{self.name} must be {kinds[kind]}, is {shortened(repr(setting))}; e.g. {self._as_yaml(self.default)}"
             )
-        if self.bounds and not self._inside(given):
+        if self.bounds and not self._inside(setting):
             also = ", or .nan for what the robot can do" if self.metadata.get("from_robot") else ""
-            raise ParameterError(f"{self.name} must be in {self.bounds}{also}, is {given}")
-        return given
+            raise ParameterError(f"{self.name} must be in {self.bounds}{also}, is {setting}")
+        return setting
 
-    def _inside(self, given: Any) -> bool:
-        if math.isnan(given):
+    def _inside(self, setting: Any) -> bool:
+        if math.isnan(setting):
             return bool(self.metadata.get("from_robot"))
-        return bool(self.metadata["lower"] <= given <= self.metadata["upper"])
+        return bool(self.metadata["lower"] <= setting <= self.metadata["upper"])
 
     @staticmethod
     def _as_yaml(value: object) -> str:
@@ -213,23 +213,23 @@ def _answered(response: Any, results: list[SetParametersResult]) -> Any:
     return response
 
 
-def _is_unchanged(node: Node, given: Any) -> bool:
-    """True if a read-only parameter has the given value. Converts values that were read as YAML to the declared type.
+def _is_unchanged(node: Node, requested: Any) -> bool:
+    """True if a read-only parameter has the requested value. Converts values read as YAML to the declared type.
 
     `ros2 param load` reads every value as YAML on its own: NaN and 1e-05 become texts, and the text "7" a number.
     """
-    if not node.has_parameter(given.name):
+    if not node.has_parameter(requested.name):
         return False
-    current = node.get_parameter(given.name)
+    current = node.get_parameter(requested.name)
     value = current.get_parameter_value()
-    same = given.value in (value, get_parameter_value(str(current.value)))
+    same = requested.value in (value, get_parameter_value(str(current.value)))
     if same:
-        given.value = value
-    elif current.type_ is RosParameter.Type.DOUBLE and given.value.type in _READ_AS:
+        requested.value = value
+    elif current.type_ is RosParameter.Type.DOUBLE and requested.value.type in _READ_AS:
         with contextlib.suppress(ValueError):
-            read = float(parameter_value_to_python(given.value))
-            given.value = RosParameter(given.name, value=read).get_parameter_value()
-    return same and node.describe_parameter(given.name).read_only
+            read = float(parameter_value_to_python(requested.value))
+            requested.value = RosParameter(requested.name, value=read).get_parameter_value()
+    return same and node.describe_parameter(requested.name).read_only
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,11 +68,11 @@ class SystemRoot:
 
     def content(self, path: str) -> FileContent | None:
         """Content of a path; None if it does not exist. Raises OSError if it cannot be read."""
-        place = self.local_path(path)
-        if place.is_symlink():
-            return FileContent(os.readlink(place), is_link=True)
+        target = self.local_path(path)
+        if target.is_symlink():
+            return FileContent(os.readlink(target), is_link=True)
         try:
-            with place.open(encoding="utf-8", errors="surrogateescape", newline="") as file:
+            with target.open(encoding="utf-8", errors="surrogateescape", newline="") as file:
                 return FileContent(file.read())
         except FileNotFoundError:
             return None
@@ -86,28 +86,28 @@ class SystemRoot:
 
     def put(self, path: str, content: FileContent | None, mode: int = 0o644) -> None:
         """Replaces a path atomically; None removes it. An existing file keeps owner and mode, a new one gets `mode`."""
-        place = self.local_path(path)
+        target = self.local_path(path)
         if content is None:
-            place.unlink(missing_ok=True)
+            target.unlink(missing_ok=True)
             return
-        place.parent.mkdir(parents=True, exist_ok=True)
-        new = place.with_name(f".{place.name}.hexapod")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        new = target.with_name(f".{target.name}.hexapod")
         new.unlink(missing_ok=True)
         if content.is_link:
             new.symlink_to(content.text)
         else:
             self._write(new, content.text, mode)
-            if place.is_file():
+            if target.is_file():
                 with contextlib.suppress(PermissionError):  # FAT has neither
-                    shutil.copymode(place, new)
-                    os.chown(new, place.stat().st_uid, place.stat().st_gid)
-        new.replace(place)
+                    shutil.copymode(target, new)
+                    os.chown(new, target.stat().st_uid, target.stat().st_gid)
+        new.replace(target)
 
-    def _write(self, place: Path, text: str, mode: int) -> None:
-        descriptor = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    def _write(self, target: Path, text: str, mode: int) -> None:
+        descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "w", encoding="utf-8", errors="surrogateescape", newline="") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
         with contextlib.suppress(PermissionError):
-            place.chmod(mode)
+            target.chmod(mode)

@@ -129,8 +129,8 @@ class FootDecoder(_Sequences):
         message = self._message
         if not self._forces_only:
             for k, transform in enumerate(message.transforms):
-                place, turn, i = transform.translation, transform.rotation, self._at[0] + 1 + WIDTHS[0] * k
-                place.x, place.y, place.z, turn.x, turn.y, turn.z, turn.w = values[i : i + WIDTHS[0]]
+                position, turn, i = transform.translation, transform.rotation, self._at[0] + 1 + WIDTHS[0] * k
+                position.x, position.y, position.z, turn.x, turn.y, turn.z, turn.w = values[i : i + WIDTHS[0]]
             for k, twist in enumerate(message.twist):
                 linear, angular, i = twist.linear, twist.angular, self._at[1] + 1 + WIDTHS[1] * k
                 linear.x, linear.y, linear.z, angular.x, angular.y, angular.z = values[i : i + WIDTHS[1]]

@@ -205,31 +205,31 @@ def _values(entry: DocumentEntry, rows: tuple[KeyRow, ...]) -> dict[str, YamlVal
 
 
 def _imu(entry: DocumentEntry) -> ImuSection:
-    given = _values(entry, _PARTS["imu"])
-    chip, mounting = str(given["chip"]), given.get("mounting_deg", (0.0, 0.0, 0.0))
+    values = _values(entry, _PARTS["imu"])
+    chip, mounting = str(values["chip"]), values.get("mounting_deg", (0.0, 0.0, 0.0))
     assert isinstance(mounting, tuple)
     roll, pitch, yaw = map(math.radians, mounting)
-    return ImuSection(chip, _address(given, IMU_CHIPS[chip].address), (roll, pitch, yaw))
+    return ImuSection(chip, _address(values, IMU_CHIPS[chip].address), (roll, pitch, yaw))
 
 
 def _battery(entry: DocumentEntry) -> SupplySection:
-    given = _values(entry, _PARTS["battery"])
-    name = str(given["chip"])
+    values = _values(entry, _PARTS["battery"])
+    name = str(values["chip"])
     chip = SUPPLY_CHIPS[name]
-    for key in set(given) - {"chip", "address", *chip.keys}:
+    for key in set(values) - {"chip", "address", *chip.keys}:
         raise entry.children[key].error("is not used", f"known with {name}: {', '.join(chip.keys)}", "remove it")
-    numbers: dict[str, Any] = {key: given[key] for key in chip.keys if key in given}
+    numbers: dict[str, Any] = {key: values[key] for key in chip.keys if key in values}
     if "channel" in numbers:
         numbers["channel"] = int(numbers["channel"])
     if numbers.get("channel", 0) > chip.last_channel:
         allowed = f"must be 0 to {chip.last_channel} with this chip"
         raise entry.children["channel"].error(f"is {numbers['channel']}", allowed)
-    return SupplySection(name, _address(given, chip.address), **numbers)
+    return SupplySection(name, _address(values, chip.address), **numbers)
 
 
 def _feet(entry: DocumentEntry, legs: Sequence[str]) -> FootSwitchSection:
-    given = _values(entry, _PARTS["feet"])
-    chip = str(given["chip"])
+    values = _values(entry, _PARTS["feet"])
+    chip = str(values["chip"])
     kind = SWITCH_CHIPS[chip]
     row = replace(_PIN, upper=float(kind.last_pin))
     pins: dict[int, str] = {}
@@ -239,14 +239,14 @@ def _feet(entry: DocumentEntry, legs: Sequence[str]) -> FootSwitchSection:
             problem = f"is {pin}, which {pins[pin]} has already"
             raise entry.children["pins"].children[leg].error(problem, "must be a pin of its own")
         pins[pin] = leg
-    bounce = given.get("bounce", BOUNCE_S)
+    bounce = values.get("bounce", BOUNCE_S)
     assert isinstance(bounce, float)
-    device, pressed = str(given.get("device", GPIO_DEVICE)), str(given.get("pressed", kind.pressed))
-    return FootSwitchSection(chip, _address(given, kind.address or 0), device, tuple(pins), pressed, bounce)
+    device, pressed = str(values.get("device", GPIO_DEVICE)), str(values.get("pressed", kind.pressed))
+    return FootSwitchSection(chip, _address(values, kind.address or 0), device, tuple(pins), pressed, bounce)
 
 
-def _address(given: Mapping[str, YamlValue], usual: int) -> int:
-    address = given.get("address", float(usual))
+def _address(values: Mapping[str, YamlValue], usual: int) -> int:
+    address = values.get("address", float(usual))
     assert isinstance(address, float)
     return int(address)
 
@@ -255,8 +255,8 @@ def _check_addresses(section: DocumentEntry, settings: IoSettings, servos: Servo
     """Raises RobotFileError if two devices share an address; boards of the servos on the same bus count, too."""
     shared = servos.protocol == I2C_SERVOS and servos.port == settings.bus
     taken = {
-        place: "a PCA9685 of the servos"
-        for place in (board_addresses(servos.ids, dict(servos.options)) if shared else ())
+        address: "a PCA9685 of the servos"
+        for address in (board_addresses(servos.ids, dict(servos.options)) if shared else ())
     }
     for key, address, title in settings.devices():
         if address in taken:

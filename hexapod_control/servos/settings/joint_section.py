@@ -88,40 +88,40 @@ def calibrations(section: DocumentEntry, robot: Robot, kind: ServoProtocol) -> t
             raise joints.error("is missing", f"must have {', '.join(JOINTS)}", "every leg is required", below=leg)
         if name not in entry.children:
             raise entry.error("is missing", "must have id and direction", "every joint is required", below=name)
-        place = entry.children[name]
-        calibration = _calibration(place, joint_name(leg, name), joint, kind)
-        other = taken.setdefault(calibration.id, place)
-        if other is not place:
+        child = entry.children[name]
+        calibration = _calibration(child, joint_name(leg, name), joint, kind)
+        other = taken.setdefault(calibration.id, child)
+        if other is not child:
             problem = f"is {calibration.id}, which {other.key} (line {other.line}) already has"
-            raise place.children["id"].error(problem, "must be unique", "the command hexapod servos sets another id")
+            raise child.children["id"].error(problem, "must be unique", "the command hexapod servos sets another id")
         found.append(calibration)
     return tuple(found)
 
 
 def _calibration(entry: DocumentEntry, name: str, joint: Joint, kind: ServoProtocol) -> JointCalibration:
-    given = {row.key: number(entry, row) for row in _ROWS if row.key in entry.children or row.key in _REQUIRED}
+    values = {row.key: number(entry, row) for row in _ROWS if row.key in entry.children or row.key in _REQUIRED}
     scale = kind.scale
-    identity, direction = int(given["id"]), int(given["direction"])
-    if direction not in (-1, 1) or direction != given["direction"]:
-        raise entry.children["direction"].error(f"is {given['direction']:g}", "must be 1 or -1")
+    identity, direction = int(values["id"]), int(values["direction"])
+    if direction not in (-1, 1) or direction != values["direction"]:
+        raise entry.children["direction"].error(f"is {values['direction']:g}", "must be 1 or -1")
     if identity not in kind.ids:
         bounds = f"must be {kind.ids.start} to {kind.ids.stop - 1} with this protocol"
         raise entry.children["id"].error(f"is {identity}", bounds)
-    units = given.get("units_per_rad", scale.per_rad)
+    units = values.get("units_per_rad", scale.per_rad)
     calibration = JointCalibration(
         joint=name,
         id=identity,
-        center=given.get("center", float(scale.center)),
+        center=values.get("center", float(scale.center)),
         direction=direction,
         units_per_rad=units,
-        units_per_rad_neg=given.get("units_per_rad_neg", units),
-        q_center=math.radians(given.get("q_center_deg", 0.0)),
-        trim=math.radians(given.get("trim_deg", 0.0)),
-        low=int(given.get("low", scale.low)),
-        high=int(given.get("high", scale.high)),
+        units_per_rad_neg=values.get("units_per_rad_neg", units),
+        q_center=math.radians(values.get("q_center_deg", 0.0)),
+        trim=math.radians(values.get("trim_deg", 0.0)),
+        low=int(values.get("low", scale.low)),
+        high=int(values.get("high", scale.high)),
         lower=joint.lower,
         upper=joint.upper,
-        offset=int(given["offset"]) if "offset" in given else None,
+        offset=int(values["offset"]) if "offset" in values else None,
     )
     _check_range(entry, calibration, scale)
     return calibration

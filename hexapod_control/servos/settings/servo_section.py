@@ -187,9 +187,9 @@ def servo_settings(file: RobotFile, protocol: str = "", port: str = "") -> Servo
     name = _protocol(section)
     options = values(section.children["options"], PROTOCOLS[name].settings) if "options" in section.children else {}
     kind = PROTOCOLS[name].with_options(options)
-    given = {row.key: number(section, row) for row in _NUMBERS if row.key in section.children}
-    baud = int(given.pop("baud", float(kind.baud)))
-    more: dict[str, Any] = {**given, **_choices(section), "battery": _battery(section)}
+    numbers = {row.key: number(section, row) for row in _NUMBERS if row.key in section.children}
+    baud = int(numbers.pop("baud", float(kind.baud)))
+    more: dict[str, Any] = {**numbers, **_choices(section), "battery": _battery(section)}
     more["options"] = tuple(options.items())
     return ServoSettings(name, _port(section, name, port), baud, calibrations(section, file.robot, kind), **more)
 
@@ -223,10 +223,10 @@ def _protocol(section: DocumentEntry) -> str:
     return str(value(entry, _PROTOCOL))
 
 
-def _port(section: DocumentEntry, protocol: str, given: str) -> str:
+def _port(section: DocumentEntry, protocol: str, override: str) -> str:
     entry = section.children.get(_PORT.key)
-    if given or (entry is None and protocol == LOOPBACK):
-        return given
+    if override or (entry is None and protocol == LOOPBACK):
+        return override
     if entry is None:
         raise section.error("is missing", "must be a port", "e.g. /dev/serial/by-id/usb-...", below=_PORT.key)
     return str(value(entry, _PORT))

@@ -11,7 +11,7 @@ from hexapod_control.servos.driver.group.servo_clock import ServoClock
 from hexapod_control.servos.settings.servo_section import ServoSettings
 
 QUERY_PERIOD_S = 0.1
-MIN_SILENCE_S = 1.0  # time for three queries without a reply, each of which may be late
+MIN_SILENCE_S = 1.0  # three queries without a reply, with time for late replies
 
 
 @runtime_checkable

@@ -93,7 +93,7 @@ class ServoHealth:
 
     def _check_power(self, group: ServoGroup, armed: bool, now: float) -> None:
         presence = group.presence
-        # not on boards, each of which loses many servos at once
+        # not on boards: one silent board silences many servos at once
         away = range(len(group.ids)) if group.reports_position else ()
         silent = [presence.last_answer[i] for i in away if presence.quarantined(i)]
         dark = sorted(then for then in silent if now - then >= MANY_SILENT_S)
