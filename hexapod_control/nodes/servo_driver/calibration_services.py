@@ -27,7 +27,7 @@ from hexapod_control.ros.qos import EVENTS, LATCHED
 from hexapod_control.servos.bus.bus_interface import BusError
 from hexapod_control.servos.calibration.dialog import BACK, Abandoned
 from hexapod_control.servos.calibration.guide import STEPS
-from hexapod_control.servos.calibration.remote_dialog import OpenQuestion, RemoteDialog
+from hexapod_control.servos.calibration.remote_dialog import DialogState, RemoteDialog
 from hexapod_control.servos.calibration.session import SAVE, CalibrationSession, check_ranges, parse_steps
 from hexapod_control.servos.driver.bus_lease import BusLease
 from hexapod_control.servos.driver.driver import Driver
@@ -65,7 +65,7 @@ class CalibrationRun:
         try:
             self._session.run(self._steps())
             refusal = self._recalibrate()
-            outcome, said = "saved", [*self.dialog.asked.said, *([f"restart the driver: {refusal}"] if refusal else [])]
+            outcome, said = "saved", [*self.dialog.state.said, *([f"restart the driver: {refusal}"] if refusal else [])]
         except Abandoned:
             outcome, said = "ended", [f"nothing was saved: {self._lease.over or 'cancelled'}"]
         except (BusError, RobotFileError, OSError) as error:
@@ -103,12 +103,12 @@ class CalibrationRun:
 
     def prompt(self) -> Mapping[str, object]:
         """Content of calibration/prompt."""
-        asked: OpenQuestion = self.dialog.asked
-        shown = {"number": asked.number, "step": self.step, "residuals_mm": self._residuals()}
+        dialog: DialogState = self.dialog.state
+        shown = {"number": dialog.number, "step": self.step, "residuals_mm": self._residuals()}
         if not self.running:
             return {**self.outcome, **shown}
-        state = "asking" if asked.question else "working"
-        return {"state": state, "question": asked.question, "said": list(asked.said), **shown}
+        state = "asking" if dialog.question else "working"
+        return {"state": state, "question": dialog.question, "said": list(dialog.said), **shown}
 
     def _residuals(self) -> dict[str, float]:
         return {leg: round(1000.0 * height, 2) for leg, height in self._session.residuals.items()}

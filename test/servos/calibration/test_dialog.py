@@ -11,7 +11,7 @@ from support.phantomx import robot
 from hexapod_control.servos.calibration import dialog
 from hexapod_control.servos.calibration.dialog import Abandoned
 from hexapod_control.servos.calibration.progress_file import CalibrationProgress, ProgressFile
-from hexapod_control.servos.calibration.remote_dialog import OpenQuestion, RemoteDialog
+from hexapod_control.servos.calibration.remote_dialog import DialogState, RemoteDialog
 from hexapod_control.servos.settings.servo_section import standard
 
 SETTINGS = standard(robot(), "feetech_st", "/dev/ttyUSB0")
@@ -54,8 +54,8 @@ def open_question(remote, number):
     """Waits until a question is open."""
     seen = threading.Event()
     for _ in range(500):
-        if remote.asked.number == number and remote.asked.question:
-            return remote.asked
+        if remote.state.number == number and remote.state.question:
+            return remote.state
         seen.wait(0.01)
     raise AssertionError(f"question {number} was not asked")
 
@@ -66,12 +66,12 @@ def test_a_question_stays_open_until_it_is_answered_once(asker):
     remote.say("hello")
     remote.say("again")
     answer = asker.submit(remote.ask, " which? ")
-    assert open_question(remote, 1) == OpenQuestion(1, "which?", ("hello", "again"))
+    assert open_question(remote, 1) == DialogState(1, "which?", ("hello", "again"))
     assert remote.answer(" this one ") == ""
     assert answer.result(5.0) == "this one"
-    assert remote.asked == OpenQuestion(1)
+    assert remote.state == DialogState(1)
     remote.say("thanks")
-    assert remote.asked == OpenQuestion(1, "", ("thanks",))
+    assert remote.state == DialogState(1, "", ("thanks",))
     assert remote.answer("late") == "no question is open"
     second = asker.submit(remote.ask, "and?")
     assert open_question(remote, 2).said == ("thanks",)
