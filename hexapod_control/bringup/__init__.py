@@ -1,1 +1,1 @@
-"""Node graphs of a robot: their processes and parameters, start and stop."""
+"""Node graphs of a robot: their processes and parameters, their start and end."""

@@ -15,7 +15,7 @@ def command_line(spec: NodeSpec) -> list[str]:
 
 
 def module_of(executable: str) -> str:
-    """Returns the name of the module whose `main` is the program of a node, or of the process of several."""
+    """Returns the name of the module whose `main` runs a node, or a process with several nodes."""
     together = executable in shared_process.EXECUTABLES
     return shared_process.MODULE if together else f"{PACKAGE}.nodes.{executable}.{executable}"
 

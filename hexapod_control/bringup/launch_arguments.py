@@ -1,7 +1,7 @@
-"""The arguments of the launch files: a table of them, and their checks before anything starts.
+"""The table of launch arguments, and their checks before anything starts.
 
-A value that a node would refuse is refused here by the same rule, since the node would refuse it only after all nodes
-have been started.
+A value that a node would refuse is refused here by the same rule, because the node would refuse it only after all nodes
+were started.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class GraphError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """An argument of a launch file; `default` as a user types it, empty for the default of the node's parameter."""
+    """An argument of a launch file. `default` is what a user would type; empty: the default of the node's parameter."""
 
     name: str
     kind: str
@@ -113,8 +113,8 @@ ARGUMENTS = {
 }
 
 
-def checked(graph: str, known: Iterable[Argument], given: Mapping[str, object]) -> dict[str, ParameterValue]:
-    """Returns the values of the arguments of a graph, given as texts or values; without those that have none.
+def argument_values(graph: str, known: Iterable[Argument], given: Mapping[str, object]) -> dict[str, ParameterValue]:
+    """Returns the checked values of the arguments of a graph, given as texts or values; empty ones are left out.
 
     Raises GraphError; FileError for the robot or its joint mapping.
     """

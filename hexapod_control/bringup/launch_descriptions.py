@@ -24,12 +24,12 @@ def description(name: str) -> LaunchDescription:
     arguments = node_graph.arguments(name)
 
     def start(context: LaunchContext) -> list[Action]:
-        given = {argument.name: LaunchConfiguration(argument.name).perform(context) for argument in arguments}
-        specs = node_graph.specs(name, given)
-        together = shared_process.one_process_reason(name, given, shared_process.memory_gb())
-        if not together:
+        values = {argument.name: LaunchConfiguration(argument.name).perform(context) for argument in arguments}
+        specs = node_graph.specs(name, values)
+        reason = shared_process.one_process_reason(name, values, shared_process.memory_gb())
+        if not reason:
             return LaunchedGraph(specs).nodes()
-        return [LogInfo(msg=together), *LaunchedGraph([shared_process.merged(specs)]).nodes()]
+        return [LogInfo(msg=reason), *LaunchedGraph([shared_process.merged(specs)]).nodes()]
 
     declared = [DeclareLaunchArgument(a.name, default_value=a.default, description=a.description) for a in arguments]
     return LaunchDescription([*declared, OpaqueFunction(function=start)])
@@ -66,18 +66,18 @@ class LaunchedGraph:
         return node
 
     def _ended(self, context: LaunchContext, executable: str) -> list[Action]:
-        """Restarts a node that has ended, unless it was to end."""
+        """Restarts a node that has ended, unless its end was intended."""
         if context.is_shutdown:
             return []
         if executable in self._killed:
             self._killed.remove(executable)
             return []
         code = context.locals.event.returncode
-        judge = OpaqueFunction(function=self._judged, args=[executable, code])
+        restart = OpaqueFunction(function=self._restart_or_fail, args=[executable, code])
         grace_period = restart_plan.grace_period(code)
-        return [TimerAction(period=grace_period, actions=[judge])] if grace_period else [judge]
+        return [TimerAction(period=grace_period, actions=[restart])] if grace_period else [restart]
 
-    def _judged(self, context: LaunchContext, executable: str, code: int) -> list[Action]:
+    def _restart_or_fail(self, context: LaunchContext, executable: str, code: int) -> list[Action]:
         """Restarts a node. Raises RuntimeError, which ends the launch, if it may not be restarted."""
         if code == 0 and executable in restart_plan.WINDOWS:
             return [Shutdown(reason=f"the window of {executable} was closed")]

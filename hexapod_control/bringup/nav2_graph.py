@@ -19,7 +19,7 @@ from hexapod_control.bringup.launch_arguments import (
     Argument,
     GraphError,
     ParameterValue,
-    checked,
+    argument_values,
 )
 from hexapod_control.config.bounded_yaml import UnusableFileError, UnusableYamlError, parse, parser, read_text
 from hexapod_control.config.robots.nav2_parameters import Nav2FileError, describe, fill
@@ -96,7 +96,7 @@ def arguments() -> tuple[Argument, ...]:
 
 def plan(given: Mapping[str, object] | None = None) -> NavigationGraph:
     """Returns the graph for these arguments, given as texts or values. Raises GraphError, RobotFileError."""
-    values = checked("nav2", arguments(), given or {})
+    values = argument_values("nav2", arguments(), given or {})
     map_file = _map(values)
     localization = SLAM if values["slam"] else SAVED_MAP
     namespace = str(values.get("namespace", "")).strip("/")
@@ -135,7 +135,7 @@ def _map(values: Mapping[str, ParameterValue]) -> str:
 
 
 def _document(values: Mapping[str, ParameterValue]) -> dict[tuple[str, ...], dict[str, Any]]:
-    """Parameters by node name, as a tuple of its parts, from the Nav2 file; nodes not in it, from their own files."""
+    """Parameters by the parts of node names, from the Nav2 file; nodes that are not in it, from their own files."""
     own = str(values.get("params_file", ""))
     source = Path(own).expanduser() if own else share("config", "nav2.yaml")
     try:
@@ -145,13 +145,13 @@ def _document(values: Mapping[str, ParameterValue]) -> dict[tuple[str, ...], dic
     if not own:
         robot, changes = load(str(values["robot"])), NAV2_CHANGES[distribution()]
         try:
-            found = describe(robot.robot, str(values.get("gait", "")))
-            text = fill(text, found, changes.renamed, changes.added)
+            described = describe(robot.robot, str(values.get("gait", "")))
+            text = fill(text, described, changes.renamed, changes.added)
         except (Nav2FileError, ValueError) as error:
             raise GraphError(f"{robot.path}: {error}") from None
     document = dict(_nodes(_parsed(text, source)))
-    for wanted, name in ((values["slam"], "slam_toolbox"), (values["ekf"], "robot_localization")):
-        if wanted:
+    for enabled, name in ((values["slam"], "slam_toolbox"), (values["ekf"], "robot_localization")):
+        if enabled:
             file = share("config", f"{name}.yaml")
             document = dict(_nodes(_parsed(read_text(file), file))) | document
     return document
@@ -192,7 +192,7 @@ def _complete(document: dict[tuple[str, ...], dict[str, Any]], values: Mapping[s
 def _adapt(
     document: dict[tuple[str, ...], dict[str, Any]], values: Mapping[str, ParameterValue], namespace: str
 ) -> None:
-    """Adds the prefix to frames and the namespace to the costmaps' source topics, which cannot be relative names."""
+    """Adds the prefix to frames, and the namespace to the source topics of costmaps, which must be absolute."""
     prefix = str(values.get("tf_frame_prefix", ""))
     for path, section in document.items():
         for owner, key in _leaves(section):

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from hexapod_control.bringup.display.robot_description import is_urdf, robot_description
 from hexapod_control.bringup.display.rviz_view import rviz_file
-from hexapod_control.bringup.launch_arguments import ARGUMENTS, Argument, GraphError, ParameterValue, checked
+from hexapod_control.bringup.launch_arguments import ARGUMENTS, Argument, GraphError, ParameterValue, argument_values
 from hexapod_control.config import ros_names
 from hexapod_control.servos.settings.io_section import has_imu
 
@@ -37,7 +37,7 @@ class NodeSpec:
 
 @dataclass(frozen=True, slots=True)
 class NodeRow:
-    """One row of a graph; `parameters` and `remaps` map names in the node to names of launch arguments."""
+    """One node of a graph; `parameters` and `remaps` map names in the node to names of launch arguments."""
 
     executable: str
     package: str = PACKAGE
@@ -148,7 +148,7 @@ def specs(graph: str, given: Mapping[str, object] | None = None) -> tuple[NodeSp
 
     Raises GraphError or FileError.
     """
-    values = checked(graph, arguments(graph), given or {})
+    values = argument_values(graph, arguments(graph), given or {})
     if "bus" in values:
         values.setdefault("servo_port", str(Path(tempfile.gettempdir(), f"hexapod_bus_{os.getpid()}")))
     rows = (row for row in GRAPHS[graph] if not row.enabled_by or _enabled(row, graph, values))
@@ -184,8 +184,8 @@ def _parameter(name: str, source: str, values: Mapping[str, ParameterValue]) -> 
         if tags and is_urdf(str(value)):
             raise GraphError(f"ros2_control: must be false for a URDF, robot is {value}; write the tags into that file")
         return robot_description(str(value), ros2_control=tags)
-    made = {"robot": _robot, "joint_mapping": _absolute}
-    return made[name](str(value)) if name in made else value
+    conversions = {"robot": _robot, "joint_mapping": _absolute}
+    return conversions[name](str(value)) if name in conversions else value
 
 
 def _robot(text: str) -> str:

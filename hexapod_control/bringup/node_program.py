@@ -1,6 +1,6 @@
-"""The program of every node; the name of the program, or with `python -m` its first argument, is that of the node.
+"""The entry point of every node. The name of the program, or with `python -m` its first argument, selects the node.
 
-SIGINT is held back while the modules of the node are imported, which takes a second: node_process.py then handles it.
+SIGINT is blocked while the modules of the node are imported, which takes a second: node_process.py then handles it.
 Otherwise Ctrl-C in that second would end the node with a traceback.
 """
 

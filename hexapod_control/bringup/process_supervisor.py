@@ -1,6 +1,6 @@
 """Starts one process per node, restarts crashed ones, and stops all of them, each before the nodes that it needs.
 
-Which node is restarted: restart_plan.py.
+restart_plan.py has the rules for restarts.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from hexapod_control.bringup.node_graph import PACKAGE, NodeSpec
 from hexapod_control.config.errors import DONE, END_SIGNALS, FAILED, INVALID_INPUT
 from hexapod_control.ros.monitoring.graph_identity import VARIABLE, new_graph, remove_state
 
-STOP_TIMEOUT_S = 8.0  # after SIGINT: the gait planner first sets the feet down
+STOP_TIMEOUT_S = 8.0  # after SIGINT; the gait planner first sets the feet down
 TERMINATE_TIMEOUT_S = 1.0  # after SIGTERM, before SIGKILL
 POLL_PERIOD_S = 0.02
 PR_SET_PDEATHSIG = 1
@@ -34,7 +34,7 @@ class NodeExitError(RuntimeError):
     """A node ended unexpectedly and is not restarted."""
 
     def __init__(self, executable: str, code: int, crashes: int = 0) -> None:
-        """`code` is the exit code; recent `crashes`, if there were too many to restart the node."""
+        """`code` is the exit code; `crashes` is the number of recent ones, if they were too many for a restart."""
         self.executable = executable
         self.code = code
         again = f"; restart with: {shlex.join([os.path.basename(sys.argv[0]), *sys.argv[1:]])}"
@@ -45,7 +45,7 @@ class NodeExitError(RuntimeError):
 class StopSignal:
     """A flag that asks the program to end; it can be set in a signal handler.
 
-    A threading.Event is not: its lock deadlocks if the handler runs while the main thread is about to wait.
+    A threading.Event cannot: its lock deadlocks if the handler runs while the main thread is about to wait.
     """
 
     def __init__(self) -> None:
@@ -64,7 +64,7 @@ class StopSignal:
         return self._requested
 
     def wait(self, seconds: float) -> bool:
-        """Waits at most `seconds` [s] for the flag. Returns True if it is set."""
+        """Waits at most `seconds` for the flag. Returns True if it is set."""
         deadline = time.monotonic() + seconds
         while not self._requested and (left := deadline - time.monotonic()) > 0.0:
             time.sleep(min(left, POLL_PERIOD_S))
@@ -107,10 +107,10 @@ def _to_stderr(line: str) -> None:
 
 
 class Supervisor:
-    """Context manager: starts the nodes on entry, stops them on exit.
+    """Runs the nodes of a graph. A context manager that starts the nodes on entry and stops them on exit.
 
-    `output` is called from other threads with every line of every node, prefixed by the node's name. Enter it and call
-    `check` in the main thread: the nodes end with the thread that started them.
+    `output` is called from other threads with every line of every node, prefixed by the node's name. Enter the context
+    and call `check` in the main thread: the nodes end with the thread that started them.
     """
 
     def __init__(
@@ -127,8 +127,8 @@ class Supervisor:
         self._processes: dict[str, subprocess.Popen[str]] = {}
         self._readers: list[threading.Thread] = []
         self._plan = restart_plan.RestartPlan()
-        self._ended: dict[str, float] = {}  # [s] steady times at which the ends of nodes were seen
-        self._due: dict[str, float] = {}  # [s] steady times at which nodes that have died are started again
+        self._ended: dict[str, float] = {}  # [s] steady times at which ended nodes were noticed
+        self._due: dict[str, float] = {}  # [s] steady times at which nodes are to be started again
         self._graph = new_graph()
 
     def __enter__(self) -> Supervisor:
@@ -149,7 +149,7 @@ class Supervisor:
 
     def _start(self, spec: NodeSpec) -> subprocess.Popen[str]:
         parent = os.getpid()
-        # preexec_fn calls nothing but the system, so it is safe after a restart too, when threads run.
+        # preexec_fn makes only system calls, so it is safe at a restart, too, when threads are running.
         return subprocess.Popen(
             self._command(spec),
             stdin=subprocess.DEVNULL,
@@ -186,7 +186,7 @@ class Supervisor:
     def check(self) -> None:
         """Restarts nodes that have ended; call it regularly.
 
-        Raises NodeExitError if one may not be restarted; if several have ended, for the one that the others need.
+        Raises NodeExitError for a node that may not be restarted; of several, for the one that the others need.
         """
         now = time.monotonic()
         for spec in self._specs:
@@ -247,7 +247,7 @@ def run(specs: Sequence[NodeSpec], command: Callable[[NodeSpec], list[str]] = co
             with Supervisor(specs, command=command) as supervisor:
                 while not stop.wait(POLL_PERIOD_S):
                     supervisor.check()
-        except NodeExitError as death:
-            print(f"hexapod: {death}", file=sys.stderr)
+        except NodeExitError as error:
+            print(f"hexapod: {error}", file=sys.stderr)
             return FAILED
     return DONE

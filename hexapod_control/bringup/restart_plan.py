@@ -13,9 +13,9 @@ from hexapod_control.config.errors import DONE, END_SIGNALS, INVALID_INPUT
 
 DELAYS_S = (0.5, 1.0)  # before the first and the second restart within PERIOD_S; the third crash ends the graph
 PERIOD_S = 60.0
-LEAD_S = 1.0  # of a node over the nodes restarted with it
-# A node that ends as if it had been asked to is judged only after this time [s]: if all processes are signalled one by
-# one, the signal to the program that started the nodes may be the last.
+LEAD_S = 1.0  # from the restart of a node to that of its companions
+# If all processes are signalled one by one, the signal to the program that started the nodes may be the last. Therefore
+# the end of a node with an exit code of ASKED_TO_END counts as unexpected only after this time.
 GRACE_PERIOD_S = 1.0
 ASKED_TO_END = frozenset({DONE, *(-number for number in END_SIGNALS)})  # exit codes
 WINDOWS = ("rviz2",)  # programs whose window the user closes to end the graph
@@ -25,8 +25,8 @@ WINDOWS = ("rviz2",)  # programs whose window the user closes to end the graph
 class RestartRule:
     """How a node is restarted after an unexpected end."""
 
-    effect: str = "the robot keeps going"
-    parameters: Mapping[str, ParameterValue] = field(default_factory=dict)  # that replace those at the first start
+    effect: str = "the robot keeps going"  # clause of the report
+    parameters: Mapping[str, ParameterValue] = field(default_factory=dict)  # replace those of the first start
     final_exit_codes: frozenset[int] = frozenset({INVALID_INPUT})  # after which the graph ends
     companions: tuple[str, ...] = ()  # nodes that are killed and restarted with it
 
@@ -50,21 +50,21 @@ RULES: Mapping[str, RestartRule | None] = {  # None: the graph ends
 
 
 def rule(executable: str) -> RestartRule | None:
-    """Returns the rule of a node, None if its end ends the graph. The default is for nodes that do not move joints."""
+    """Returns the rule of a node; None if its end ends the graph. The default is for nodes that do not move joints."""
     return RULES.get(executable, RestartRule())
 
 
 def restart_spec(spec: NodeSpec) -> NodeSpec:
     """Returns the spec for a restart. For a shared process it merges the restart specs of all its nodes."""
     if spec.executable in shared_process.EXECUTABLES:
-        together = shared_process.merged([restart_spec(part) for part in shared_process.parts(spec.arguments)])
-        return replace(together, namespace=spec.namespace)
-    found = rule(spec.executable)
-    return replace(spec, parameters={**spec.parameters, **found.parameters}) if found else spec
+        merged = shared_process.merged([restart_spec(part) for part in shared_process.parts(spec.arguments)])
+        return replace(merged, namespace=spec.namespace)
+    restart = rule(spec.executable)
+    return replace(spec, parameters={**spec.parameters, **restart.parameters}) if restart else spec
 
 
 def grace_period(code: int) -> float:
-    """Returns the time [s] from the end of a node with an exit code to the moment at which it counts as unexpected."""
+    """Returns the time [s] after which the end of a node with an exit code counts as unexpected."""
     return GRACE_PERIOD_S if code in ASKED_TO_END else 0.0
 
 
@@ -79,8 +79,8 @@ class RestartPlan:
 
         Returns the delay [s] before its restart, or None if the graph has to end.
         """
-        found = rule(executable)
-        if found is None or code in found.final_exit_codes:
+        restart = rule(executable)
+        if restart is None or code in restart.final_exit_codes:
             return None
         recent = [then for then in self._crashes.get(executable, ()) if now - then < PERIOD_S]
         self._crashes[executable] = [*recent, now]
@@ -98,7 +98,7 @@ def exit_text(code: int) -> str:
 
 
 def final_report(executable: str, code: int, crashes: int) -> str:
-    """Returns the report of an end that ends the graph; `crashes` within PERIOD_S."""
+    """Returns the report of the end of a node that ends the graph; `crashes` is their number within PERIOD_S."""
     if code == INVALID_INPUT:
         return f"{executable} refused to start for the reason above: all other nodes were stopped"
     often = f" (crash {crashes} within {PERIOD_S:g} s)" if crashes else ""
@@ -106,7 +106,7 @@ def final_report(executable: str, code: int, crashes: int) -> str:
 
 
 def report(executable: str, code: int, delay: float) -> str:
-    """Returns the report of a restart after an exit code, in `delay` [s]."""
-    found = rule(executable) or RestartRule()
-    together = "".join(f" with {companion}" for companion in found.companions)
-    return f"{executable} died with {exit_text(code)}: it starts again{together} in {delay:g} s; {found.effect}"
+    """Returns the report of a restart `delay` [s] after an exit code."""
+    restart = rule(executable) or RestartRule()
+    together = "".join(f" with {companion}" for companion in restart.companions)
+    return f"{executable} died with {exit_text(code)}: it starts again{together} in {delay:g} s; {restart.effect}"

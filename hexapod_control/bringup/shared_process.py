@@ -1,6 +1,6 @@
-"""The spec of the process that runs all nodes of a robot or a simulated robot, merged from theirs.
+"""The spec of one process that runs all nodes of a robot or a simulated robot, merged from their specs.
 
-Its arguments are the nodes as JSON, in the order of the graph. The program is cli/robot/one_process.py.
+Its arguments are the specs as JSON, in the order of the graph. The program is cli/robot/one_process.py.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from hexapod_control.bringup.node_graph import PACKAGE, WALKING, NodeSpec
 ROBOT, SIMULATION = "robot_process", "sim_process"
 EXECUTABLES = (ROBOT, SIMULATION)
 MODULE = f"{PACKAGE}.cli.robot.one_process"
-MAX_MEMORY_GB = 4.0  # up to this, the launch files start one process
+MAX_MEMORY_GB = 4.0  # of a computer on which the launch files start one process
 
 
 def one_process_reason(graph: str, given: Mapping[str, str], memory: float) -> str:
-    """Returns why a graph runs in one process, as text; empty if it does not. `memory` [GB] of the computer.
+    """Returns why a graph runs in one process; empty if it does not. `memory` is that of the computer [GB].
 
     Raises GraphError.
     """

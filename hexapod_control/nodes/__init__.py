@@ -1,4 +1,4 @@
-"""One folder per ROS node. A node converts messages to numbers, calls core, and publishes the result."""
+"""One folder per ROS node. A node converts messages to types of the core, calls it, and publishes the result."""
 
 from hexapod_control.config.ros_names import require_middleware
 

@@ -1,4 +1,4 @@
-"""Measured joints of joint_states, checked by name, range and speed; used by every node that reads them."""
+"""Input of joint_states for all nodes: measured joints are checked by name, range and speed."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ TOPIC = "joint_states"
 
 
 class MeasuredSample(NamedTuple):
-    """One accepted message."""
+    """An accepted message of joint_states."""
 
     joints: Array  # (n, 3) [rad]
     stamp: Time
-    jumped: bool  # discontinuous with the sample before
+    jumped: bool  # discontinuous with the previous sample
     torques: Array | None = None  # (n, 3) [N m]; None if unknown or not requested
 
 
@@ -49,7 +49,7 @@ class JointStateInput:
         self._node.create_subscription(JointState, TOPIC, on_joint_states, qos, **options)
 
     def restart(self) -> None:
-        """Forgets the samples so far, as no later one need continue them."""
+        """Forgets the samples so far: the next one need not continue them."""
         self._plausibility.restart()
 
     def accept(self, message: JointState) -> MeasuredSample:

@@ -15,7 +15,7 @@ from hexapod_control.ros.transport.executor import Spinner
 
 
 class ClientNode:
-    """Context manager: one node in its own rclpy context, without threads and without signal handlers."""
+    """One node in its own rclpy context, without threads or signal handlers. Use it as a context manager."""
 
     def __init__(self, name: str, namespace: str = "", **options: Any) -> None:
         """`options` are those of rclpy's Node; `Any`: rclpy has no type for them. Raises RosNameError."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 NAMES = ("jazzy", "kilted", "lyrical")
-RCLPY = {9: "kilted", 10: "lyrical"}  # by the first major version of rclpy; older versions: Jazzy
+DISTRIBUTIONS_BY_RCLPY = {9: "kilted", 10: "lyrical"}  # by the first major version of rclpy; older versions: Jazzy
 
 _CONTROLLER = "controller_server.ros__parameters"
 _NAVIGATOR = "bt_navigator.ros__parameters"
@@ -57,13 +57,18 @@ def distribution() -> str:
 
 
 def _installed_distribution() -> str:
-    """Of the wheel of rclpy, by the name of its folder: importing importlib.metadata takes every process 50 ms."""
+    """The distribution of the installed rclpy wheel, from the name of its folder.
+
+    Importing importlib.metadata instead would take every process 50 ms.
+    """
     wheels = [path.name for folder in sys.path for path in Path(folder).glob("ros_rclpy-*.dist-info")]
     found = re.match(r"ros_rclpy-(\d+)", wheels[0]) if wheels else None
     major = int(found[1]) if found else 0
-    return next((name for first, name in sorted(RCLPY.items(), reverse=True) if major >= first), NAMES[0])
+    return next(
+        (name for first, name in sorted(DISTRIBUTIONS_BY_RCLPY.items(), reverse=True) if major >= first), NAMES[0]
+    )
 
 
 def stamped_by_default() -> bool:
-    """True if velocity commands are TwistStamped in this distribution: from Kilted on, as Nav2 and teleop send them."""
+    """Whether Nav2 and teleop send velocity commands as TwistStamped in this distribution: from Kilted on."""
     return distribution() != "jazzy"

@@ -1,6 +1,6 @@
 """Base class of all nodes: guarded callbacks, diagnostics, supervision of /clock, messages within the process.
 
-An exception in a callback would end rclpy's spin loop and with it the control of the robot. Here it is reported in one
+An exception in a callback would end rclpy's spin loop, and with it the control of the robot. Here it is reported in one
 line, the node performs its safe stop, and later callbacks run as usual.
 """
 
@@ -21,7 +21,7 @@ from hexapod_control.ros import messages
 from hexapod_control.ros.monitoring.clock_monitor import ClockMonitor
 from hexapod_control.ros.monitoring.qos_monitor import QosMonitor
 from hexapod_control.ros.monitoring.reports import THROTTLE_S, ReportingNode, ReportLevel, SentReport
-from hexapod_control.ros.parameters import CHANGES, accepting_dumps
+from hexapod_control.ros.parameters import CHANGES, accept_dumps
 from hexapod_control.ros.qos import EVENTS
 from hexapod_control.ros.row_messages import MessageError
 from hexapod_control.ros.transport.handover import Handover, LocalSubscription
@@ -38,19 +38,17 @@ ALWAYS_SERVED = ("estop",)  # services of a deactivated node
 class GuardedNode(ReportingNode):
     """A node whose callbacks cannot end the program: every exception is caught and reported.
 
-    Life cycle: `__init__` declares parameters and creates the subscriptions; callbacks run until the process is asked
-    to end; then `request_stop` is called once, callbacks continue until `stopped`; `publish_final_state` comes last.
+    Life cycle: `__init__` declares parameters and creates the subscriptions; callbacks run until the process is to end;
+    then `request_stop` is called once, callbacks continue until `stopped`; `publish_final_state` is called last.
     """
 
     def __init__(self, name: str, handover: Handover | None = None, **options: Any) -> None:
-        """`handover` is that of a process with several nodes; `options` are those of rclpy's Node."""
+        """`handover` delivers messages within a process with several nodes; `options` are those of rclpy's Node."""
         self._handover = handover
         self._local: dict[Any, LocalSubscription] = {}  # by subscription
-        self.partners: tuple[
-            GuardedNode, ...
-        ] = ()  # other nodes of this process, which stop with this one when a callback fails
+        self.partners: tuple[GuardedNode, ...] = ()  # nodes of this process that also stop when a callback fails here
         self.refusal = ""  # why this node is deactivated; empty if it is not
-        self.closing = ExitStack()  # called first by destroy_node; rclpy also destroys nodes that could not start
+        self.closing = ExitStack()  # closed first by destroy_node, also for nodes that could not start
         self.duties: list[Callable[[], None]] = []  # called every HOUSEKEEPING_PERIOD_S
         self._qos = QosMonitor(
             self, self.guarded_event, lambda kind, text: self.report(kind, ReportLevel.WARNING, text)
@@ -82,7 +80,7 @@ class GuardedNode(ReportingNode):
         """Called once per second of steady time."""
 
     def request_stop(self) -> None:
-        """Called once when the program is asked to end; callbacks continue until `stopped`."""
+        """Called once when the process is to end; callbacks continue until `stopped`."""
 
     def stopped(self) -> bool:
         """Returns True when the process may end."""
@@ -113,9 +111,9 @@ class GuardedNode(ReportingNode):
         where = error.__traceback__
         while where is not None and where.tb_next is not None:
             where = where.tb_next
-        place = f" ({where.tb_frame.f_code.co_filename}:{where.tb_lineno})" if where else ""
+        location = f" ({where.tb_frame.f_code.co_filename}:{where.tb_lineno})" if where else ""
         name, kind = self.get_fully_qualified_name(), type(error).__name__
-        text = f"{name}: callback {callback} failed with {kind}: {error}{place}; stopping safely; please report this"
+        text = f"{name}: callback {callback} failed with {kind}: {error}{location}; stopping safely; please report this"
         self.report(f"failed {callback}", ReportLevel.ERROR, text)
         for partner in self.partners:
             partner.run_in_executor(partial(partner.safe_stop, f"{callback} of {self.get_name()}"))
@@ -129,12 +127,12 @@ class GuardedNode(ReportingNode):
     def create_subscription(self, msg_type: Any, topic: str, callback: Any, *args: Any, **options: Any) -> Any:
         """As in rclpy, guarded. A message that is too large, or whose callback raises MessageError, is refused.
 
-        Subscriptions are raw, so that a message that is too large is refused before it costs time to decode, and one
-        that is not `needed` (a function without arguments) is dropped before; `decode` replaces the usual decoder.
+        Subscriptions are raw: a message that is too large is refused before it is decoded. While `needed` (a function
+        without arguments) returns False, messages are dropped. `decode` replaces the usual decoder.
         """
         name = _name(callback)
         if topic == CLOCK:
-            callback = self.clock_monitor.listening(callback, time.monotonic)
+            callback = self.clock_monitor.wrap_callback(callback, time.monotonic)
         options.setdefault("event_callbacks", self._qos.of_subscription(topic))
         decode = options.pop("decode", None) or _decoder(msg_type, raw=bool(options.get("raw")))
         needed = options.pop("needed", None)
@@ -158,11 +156,11 @@ class GuardedNode(ReportingNode):
 
         if self._handover is not None:  # most messages do not come through the middleware
             options["polled"] = False
-        made = super().create_subscription(msg_type, topic, receive, *args, **{**options, "raw": True})
+        subscription = super().create_subscription(msg_type, topic, receive, *args, **{**options, "raw": True})
         if self._handover is not None:
-            self._handover.add(made.topic_name, local, made.qos_profile)
-            self._local[made] = local
-        return made
+            self._handover.add(subscription.topic_name, local, subscription.qos_profile)
+            self._local[subscription] = local
+        return subscription
 
     def destroy_subscription(self, subscription: Any) -> bool:
         """As in rclpy."""
@@ -171,10 +169,10 @@ class GuardedNode(ReportingNode):
         return bool(super().destroy_subscription(subscription))
 
     def create_publisher(self, msg_type: Any, topic: str, *args: Any, **options: Any) -> Any:
-        """As in rclpy, a TopicPublisher; subscribers with incompatible QoS are reported."""
+        """As in rclpy; returns a TopicPublisher, and subscribers with incompatible QoS are reported."""
         options.setdefault("event_callbacks", self._qos.of_publisher(topic))
-        made: Any = partial(TopicPublisher, handover=self._handover)
-        return super().create_publisher(msg_type, topic, *args, publisher_class=made, **options)
+        publisher_class: Any = partial(TopicPublisher, handover=self._handover)
+        return super().create_publisher(msg_type, topic, *args, publisher_class=publisher_class, **options)
 
     def create_timer(self, timer_period_sec: float, callback: Any, *args: Any, **options: Any) -> Any:
         """As in rclpy, guarded."""
@@ -195,7 +193,7 @@ class GuardedNode(ReportingNode):
         """As in rclpy, guarded. After an exception the response is `success: false`, if it has that field."""
         name = _name(callback)
         if srv_type in CHANGES:
-            callback = accepting_dumps(self, callback)
+            callback = accept_dumps(self, callback)
 
         def guarded(request: Any, response: Any) -> Any:
             if self.refusal and srv_name not in ALWAYS_SERVED and hasattr(response, "success"):

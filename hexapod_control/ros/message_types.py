@@ -1,4 +1,4 @@
-"""Looks up message classes by the name of their type, e.g. sensor_msgs/msg/Imu; TFMessage even without tf2_msgs."""
+"""Looks up message classes by type name, e.g. sensor_msgs/msg/Imu; TFMessage also without tf2_msgs."""
 
 from __future__ import annotations
 

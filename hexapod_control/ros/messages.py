@@ -1,7 +1,7 @@
-"""Conversion between ROS messages and the types of the core (joints and feet by name: row_messages.py).
+"""Converts between ROS messages and the types of the core (joints and feet: row_messages.py).
 
-Everything is SI; orientations are Rz(yaw) Ry(pitch) Rx(roll). A message that cannot be used raises MessageError, whose
-text names the error and what to send instead.
+Units are SI; orientations are Rz(yaw) Ry(pitch) Rx(roll). A message that cannot be used raises MessageError, whose text
+names the error and the remedy.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def decoder(kind: Any) -> Callable[[bytes], Any]:
 
 
 def forces_decoder() -> Callable[[bytes], MultiDOFJointState]:
-    """As `decoder` for feet of which only the forces are used."""
+    """As `decoder`, for foot messages whose forces only are used."""
     return guarded(FootDecoder(forces_only=True))
 
 
@@ -185,11 +185,11 @@ def inertial_message(value: Inertial, stamp: Time, frame: str = "imu_link") -> I
         message.orientation_covariance[0::4] = IMU_VARIANCE
     message.angular_velocity_covariance[0::4] = IMU_VARIANCE
     message.linear_acceleration_covariance[0::4] = IMU_VARIANCE
-    return refilled(message, value, stamp)
+    return refill(message, value, stamp)
 
 
-def refilled(message: Imu, value: Inertial, stamp: Time) -> Imu:
-    """Puts another sample into a message of `inertial_message`, and returns it."""
+def refill(message: Imu, value: Inertial, stamp: Time) -> Imu:
+    """Stores another sample in a message of `inertial_message`, and returns that message."""
     message.header.stamp = stamp
     if value.orientation is not None:
         message.orientation = quaternion(*value.orientation)

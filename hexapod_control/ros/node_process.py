@@ -1,7 +1,7 @@
 """Runs a node, or several, as a process: start, spin, orderly stop on SIGINT, SIGTERM or SIGHUP, exit code.
 
 The signal handling of rclpy is switched off: it shuts the context down at once, before a last zero velocity could be
-published. Exit codes: 0 asked to end, 1 failed while running, 2 invalid input (one line on stderr, nothing started).
+published. Exit codes: 0 ended on request, 1 failed while running, 2 invalid input (one line on stderr).
 """
 
 from __future__ import annotations
@@ -37,16 +37,17 @@ class EndedEarly(Exception):  # noqa: N818 - no error: it was asked to
 class StopRequest:
     """Handles the signals that ask the process to end; `requested` is True after the first one."""
 
-    received = False  # by any object of this process
+    received = False  # whether any object of this process has received a signal
 
     def __init__(self) -> None:
         self.requested = False
         for number in END_SIGNALS:
             signal.signal(number, self._on_signal)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, END_SIGNALS)  # the supervisor has started it with SIGINT blocked
+        # The supervisor starts the process with SIGINT blocked.
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, END_SIGNALS)
 
     def finish(self) -> None:
-        """Ignores further signals: Python takes its handlers away at its end, and would be killed while it ends."""
+        """Ignores further signals: Python removes its handlers at its end, and a signal would then kill it."""
         for number in END_SIGNALS:
             signal.signal(number, signal.SIG_IGN)
 
@@ -115,7 +116,7 @@ class _NodeLoop:
         return True
 
     def end(self) -> bool:
-        """Ends the nodes one after the other; the nodes that each of them needs still run."""
+        """Ends the nodes one after the other, while the nodes that each of them needs still run."""
         deadline = time.monotonic() + MAX_STOP_TIME_S
         while self._nodes:
             node = self._nodes[0]

@@ -1,9 +1,9 @@
 """Declares the fields of settings dataclasses as ROS parameters.
 
-A default is defined once, on its field. The metadata of the field hold unit, bounds (`lower`, `upper`) and description
-and, where needed, `name` (the ROS name), `live` (may be changed while the node runs) and `from_robot` (NaN stands for
-the robot's limit). A field whose default is another such dataclass is a group: `name.field`. Every value is checked
-at declaration and on every change; a refused change leaves the old value.
+A default is defined once, on its field. The metadata of the field are unit, bounds (`lower`, `upper`), description and,
+where needed, `name` (the ROS name), `live` (may be changed while the node runs) and `from_robot` (NaN: the limit of the
+robot is used). A field whose default is another such dataclass is a group: `name.field`. Every value is checked when it
+is declared and on every change; a refused change leaves the old value.
 """
 
 from __future__ import annotations
@@ -66,25 +66,25 @@ class Parameter:
         unit = f" {self.metadata['unit']}" if self.metadata["unit"] else ""
         return f"[{self.metadata['lower']:.10g}, {self.metadata['upper']:.10g}]{unit}"
 
-    def value(self, given: object) -> Any:
+    def value(self, setting: object) -> Any:
         """Checks a value and returns it; an integer becomes a float where one is expected. Raises ParameterError."""
         kind = type(self.default)
-        if kind is float and type(given) is int:
-            given = float(given)
-        if type(given) is not kind:
+        if kind is float and type(setting) is int:
+            setting = float(setting)
+        if type(setting) is not kind:
             kinds = {float: "a number", int: "an integer", bool: "true or false", str: "a text"}
             raise ParameterError(
-                f"{self.name} must be {kinds[kind]}, is {shortened(repr(given))}; e.g. {self._as_yaml(self.default)}"
+                f"{self.name} must be {kinds[kind]}, is {shortened(repr(setting))}; e.g. {self._as_yaml(self.default)}"
             )
-        if self.bounds and not self._inside(given):
+        if self.bounds and not self._inside(setting):
             also = ", or .nan for what the robot can do" if self.metadata.get("from_robot") else ""
-            raise ParameterError(f"{self.name} must be in {self.bounds}{also}, is {given}")
-        return given
+            raise ParameterError(f"{self.name} must be in {self.bounds}{also}, is {setting}")
+        return setting
 
-    def _inside(self, given: Any) -> bool:
-        if math.isnan(given):
+    def _inside(self, setting: Any) -> bool:
+        if math.isnan(setting):
             return bool(self.metadata.get("from_robot"))
-        return bool(self.metadata["lower"] <= given <= self.metadata["upper"])
+        return bool(self.metadata["lower"] <= setting <= self.metadata["upper"])
 
     @staticmethod
     def _as_yaml(value: object) -> str:
@@ -126,7 +126,7 @@ def _parameters(kind: type, prefix: str) -> Iterator[Parameter]:
 
 
 def build(kind: type[Settings], values: Mapping[str, Any], prefix: str = "") -> Settings:
-    """Builds a settings dataclass from values by parameter name. Raises ParameterError if it refuses them."""
+    """Builds a settings dataclass from values by parameter name. Raises ParameterError for invalid combinations."""
     arguments: dict[str, Any] = {}
     for item in dataclasses.fields(kind):  # type: ignore[arg-type]
         name = prefix + item.metadata.get("name", item.name)
@@ -171,7 +171,7 @@ def declare(node: Node, kind: type[Settings], changed: Callable[[Settings], None
 
 
 def _declared(node: Node, parameter: Parameter) -> Any:
-    # Declared without a range first, so that a start value out of bounds gets the message of this module, not rclpy's.
+    # Declared without a range first, so that a start value out of bounds is refused with the message of this module.
     free = ParameterDescriptor(dynamic_typing=True)
     value = parameter.value(node.declare_parameter(parameter.name, parameter.default, free).value)
     node.undeclare_parameter(parameter.name)
@@ -179,7 +179,7 @@ def _declared(node: Node, parameter: Parameter) -> Any:
     return value
 
 
-def accepting_dumps(node: Node, callback: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+def accept_dumps(node: Node, callback: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     """Wraps the callback of a service in CHANGES so that every output of `ros2 param dump` can be loaded again.
 
     A read-only parameter may be set to the value that it has. Unknown types are refused; rclpy would raise.
@@ -191,15 +191,15 @@ def accepting_dumps(node: Node, callback: Callable[[Any, Any], Any]) -> Callable
         if wrong:
             reason = f"type {min(wrong)} is none of rcl_interfaces/msg/ParameterType; all old values stay"
             return _answered(response, [SetParametersResult(successful=False, reason=reason)] * len(request.parameters))
-        kept = [_is_unchanged(node, each) for each in request.parameters]
-        request.parameters = [each for each, same in zip(request.parameters, kept, strict=True) if not same]
+        unchanged = [_is_unchanged(node, each) for each in request.parameters]
+        request.parameters = [each for each, same in zip(request.parameters, unchanged, strict=True) if not same]
         done = SetParametersResult(successful=True)
         if not request.parameters:
-            return _answered(response, [done] * len(kept))
+            return _answered(response, [done] * len(unchanged))
         response = callback(request, response)
         if isinstance(response, SetParameters.Response):
             results = iter(response.results)
-            response.results = [done if same else next(results) for same in kept]
+            response.results = [done if same else next(results) for same in unchanged]
         return response
 
     return checked
@@ -213,28 +213,28 @@ def _answered(response: Any, results: list[SetParametersResult]) -> Any:
     return response
 
 
-def _is_unchanged(node: Node, given: Any) -> bool:
-    """True if a read-only parameter has the given value. Converts values that were read as YAML to the declared type.
+def _is_unchanged(node: Node, requested: Any) -> bool:
+    """True if a read-only parameter has the requested value. Converts values read as YAML to the declared type.
 
     `ros2 param load` reads every value as YAML on its own: NaN and 1e-05 become texts, and the text "7" a number.
     """
-    if not node.has_parameter(given.name):
+    if not node.has_parameter(requested.name):
         return False
-    current = node.get_parameter(given.name)
+    current = node.get_parameter(requested.name)
     value = current.get_parameter_value()
-    same = given.value in (value, get_parameter_value(str(current.value)))
+    same = requested.value in (value, get_parameter_value(str(current.value)))
     if same:
-        given.value = value
-    elif current.type_ is RosParameter.Type.DOUBLE and given.value.type in _READ_AS:
+        requested.value = value
+    elif current.type_ is RosParameter.Type.DOUBLE and requested.value.type in _READ_AS:
         with contextlib.suppress(ValueError):
-            read = float(parameter_value_to_python(given.value))
-            given.value = RosParameter(given.name, value=read).get_parameter_value()
-    return same and node.describe_parameter(given.name).read_only
+            read = float(parameter_value_to_python(requested.value))
+            requested.value = RosParameter(requested.name, value=read).get_parameter_value()
+    return same and node.describe_parameter(requested.name).read_only
 
 
 @dataclass(frozen=True, slots=True)
 class RobotSettings:
-    """The parameter of every node that needs the robot."""
+    """The parameters of every node that needs the robot."""
 
     robot: str = choice("phantomx", "name of a robot that comes with the package, or path of a robot file")
     joint_mapping: str = choice(

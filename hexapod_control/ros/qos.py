@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
-DELIVERY_TIME_S = 0.3  # at the end of a program, for its last message to arrive
+DELIVERY_TIME_S = 0.3  # for the last message of a program to arrive before it ends
 COMMAND = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE)
-"""Commands, targets and measured states, for all who use only the newest; their publishers keep no more."""
+"""Commands, targets and measured states, for publishers, and for subscribers that use only the newest message."""
 LATCHED = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 """State that a subscriber needs even if it starts later: the last message is delivered to it."""
 EVENTS = QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE)
@@ -18,7 +18,7 @@ SCANS = QoSProfile(depth=5, reliability=ReliabilityPolicy.RELIABLE)
 SENSOR = QoSProfile(depth=5, reliability=ReliabilityPolicy.BEST_EFFORT)
 """Third-party sensors: matches reliable and best-effort publishers."""
 NEWEST_SENSOR = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
-"""The same, where only the newest sample counts."""
+"""Third-party sensors, for subscribers that use only the newest sample."""
 DISPLAY = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 """Topics for display only: the newest message, best effort, so that a slow subscriber cannot block the publisher."""
 LATCHED_HISTORY = QoSProfile(

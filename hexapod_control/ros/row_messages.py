@@ -71,18 +71,20 @@ class _NamedRows:
         return [position[name] for name in self.names]
 
 
-def _finite(kind: str, what: str, names: Sequence[str], values: Sequence[float], width: int = 1) -> None:
+def _check_finite(kind: str, quantity: str, names: Sequence[str], values: Sequence[float], width: int = 1) -> None:
     """Raises MessageError, with the name, for a value that is not finite; `values` has `width` numbers per name."""
     if not math.isfinite(sum(values)):
         for index, value in enumerate(values):
             if not math.isfinite(value):
-                raise MessageError(f"{what} of {kind} {quoted(names[index // width])} is {value}; send finite numbers")
+                raise MessageError(
+                    f"{quantity} of {kind} {quoted(names[index // width])} is {value}; send finite numbers"
+                )
 
 
 class JointLayout:
     """Converts sensor_msgs/JointState of all joints: angles (n, 3) [rad] and velocities (n, 3) [rad/s].
 
-    With a mapping, messages have the names, signs and zeros of a URDF: its angle is sign * ours + offset.
+    With a mapping, messages have the names, signs and zeros of a URDF: URDF angle = sign * angle + offset.
     """
 
     def __init__(self, robot: Robot, mapping: JointMapping | None = None) -> None:
@@ -99,29 +101,29 @@ class JointLayout:
 
     def joints(self, message: JointState) -> Array:
         """Returns the angles (n, 3) [rad] of all joints. Raises MessageError."""
-        found = self._values(message, message.position, "position")
-        return found if self._mapping is None else self._mapping.signs * (found - self._mapping.offsets)
+        angles = self._values(message, message.position, "position")
+        return angles if self._mapping is None else self._mapping.signs * (angles - self._mapping.offsets)
 
     def velocities(self, message: JointState) -> Array:
         """Returns the velocities (n, 3) [rad/s], zero if the message has none. Raises MessageError."""
         if not len(message.velocity):
             return np.zeros((len(self._rows.names) // 3, 3))
-        found = self._values(message, message.velocity, "velocity")
-        return found if self._mapping is None else self._mapping.signs * found
+        velocities = self._values(message, message.velocity, "velocity")
+        return velocities if self._mapping is None else self._mapping.signs * velocities
 
     def torques(self, message: JointState) -> Array | None:
         """Returns the torques (n, 3) [N m], None if the message has none. Raises MessageError."""
         if not len(message.effort):
             return None
-        found = self._values(message, message.effort, "effort")
-        return found if self._mapping is None else self._mapping.signs * found
+        torques = self._values(message, message.effort, "effort")
+        return torques if self._mapping is None else self._mapping.signs * torques
 
-    def _values(self, message: JointState, values: Sequence[float], what: str) -> Array:
+    def _values(self, message: JointState, values: Sequence[float], quantity: str) -> Array:
         names: list[str] = message.name
         order = self._rows.order(names)
         if len(values) != len(names):
-            raise MessageError(f"{len(names)} names but {len(values)} of {what}; send one {what} per joint")
-        _finite("joint", what, names, values)
+            raise MessageError(f"{len(names)} names but {len(values)} of {quantity}; send one {quantity} per joint")
+        _check_finite("joint", quantity, names, values)
         row = np.array(values, dtype=np.float64)
         return (row if order is None else row[order]).reshape(-1, 3)
 
@@ -194,19 +196,21 @@ class FootLayout:
         if len(message.transforms) != len(names):
             raise MessageError(f"{len(names)} names but {len(message.transforms)} transforms; send one per foot")
         found = [xyz(transform.translation) for transform in message.transforms]
-        _finite("foot", "translation", names, [value for position in found for value in position], 3)
+        _check_finite("foot", "translation", names, [value for position in found for value in position], 3)
         return {legs[name]: position for name, position in zip(names, found, strict=True)}
 
     def forces(self, message: MultiDOFJointState) -> Array:
         """Returns the vertical support forces (n,) [N] of all feet. Raises MessageError."""
         return self._array(message, [wrench.force.z for wrench in message.wrench], "force", 1)
 
-    def _array(self, message: MultiDOFJointState, values: list[float], what: str, width: int) -> Array:
+    def _array(self, message: MultiDOFJointState, values: list[float], quantity: str, width: int) -> Array:
         names: list[str] = message.joint_names
         order = self._rows.order(names)
         if len(values) != width * len(names):
-            raise MessageError(f"{len(names)} names but {len(values) // width} of {what}; send one {what} per foot")
-        _finite("foot", what, names, values, width)
+            raise MessageError(
+                f"{len(names)} names but {len(values) // width} of {quantity}; send one {quantity} per foot"
+            )
+        _check_finite("foot", quantity, names, values, width)
         rows = np.array(values)
         if width > 1:
             rows = rows.reshape(-1, width)
@@ -225,7 +229,7 @@ class FootLayout:
 
 
 class FootStates:
-    """Computes foot_states: positions and velocities of the feet from measured joint angles."""
+    """Computes the positions and velocities of the feet for foot_states from measured joint angles."""
 
     def __init__(self, robot: Robot, frame: str = "base_link") -> None:
         """`frame` is the frame id of base_link with its prefix."""

@@ -19,7 +19,7 @@ class ChoiceOption:
 
     key: str
     words: Mapping[str, object]
-    what: str
+    meaning: str
 
     @property
     def bound(self) -> str:
@@ -29,14 +29,14 @@ class ChoiceOption:
     @property
     def line(self) -> SchemaLine:
         """The key for the reference."""
-        return schema.line(ChoiceRow(self.key, tuple(self.words), "", self.what, OF_PROTOCOL))
+        return schema.line(ChoiceRow(self.key, tuple(self.words), "", self.meaning, OF_PROTOCOL))
 
     def value(self, entry: DocumentEntry) -> object:
         """The value for the bus. Raises RobotFileError."""
         word = entry.value if isinstance(entry.value, str) else yaml_text(entry.value)
         if word not in self.words:
             raise entry.error(
-                f"is {yaml_text(entry.value)}", self.bound, did_you_mean(word, list(self.words)) or self.what
+                f"is {yaml_text(entry.value)}", self.bound, did_you_mean(word, list(self.words)) or self.meaning
             )
         return self.words[word]
 
@@ -49,12 +49,12 @@ class MeasureOption:
     lower: float
     upper: float
     unit: str
-    what: str
+    meaning: str
     whole: ClassVar[bool] = False
 
     @property
     def _row(self) -> NumberRow:
-        measure = (self.key, 1, self.lower, self.upper, self.unit, self.what)
+        measure = (self.key, 1, self.lower, self.upper, self.unit, self.meaning)
         return NumberRow(*measure, whole=self.whole, hexadecimal=self.unit == "")
 
     @property
@@ -65,7 +65,7 @@ class MeasureOption:
     @property
     def line(self) -> SchemaLine:
         """The key for the reference."""
-        return schema.line(replace(self._row, hint="", meaning=self.what, default=OF_PROTOCOL))
+        return schema.line(replace(self._row, hint="", meaning=self.meaning, default=OF_PROTOCOL))
 
     def value(self, entry: DocumentEntry) -> object:
         """The number. Raises RobotFileError."""
@@ -87,11 +87,11 @@ class RegisterOption(MeasureOption):
 
 @dataclass(frozen=True, slots=True)
 class ListOption:
-    """One number, or a list of up to `most` of them, each as in `each`; different ones if they are `unique`."""
+    """One number, or a list of up to `most` numbers."""
 
-    each: MeasureOption
+    each: MeasureOption  # of one number
     most: int
-    unique: bool
+    unique: bool  # whether the numbers must differ
 
     @property
     def key(self) -> str:
@@ -99,9 +99,9 @@ class ListOption:
         return self.each.key
 
     @property
-    def what(self) -> str:
-        """The meaning."""
-        return self.each.what
+    def meaning(self) -> str:
+        """Meaning of the numbers."""
+        return self.each.meaning
 
     @property
     def bound(self) -> str:
@@ -118,12 +118,12 @@ class ListOption:
         """The numbers. Raises RobotFileError."""
         items = entry.items or (entry,)
         if len(items) > self.most:
-            raise entry.error(f"has {len(items)} values", self.bound, self.what)
+            raise entry.error(f"has {len(items)} values", self.bound, self.meaning)
         numbers = tuple(self.each.value(item) for item in items)
         twice = next((n for n, number in enumerate(numbers) if number in numbers[:n]), None) if self.unique else None
         if twice is not None:
             raise items[twice].error(
-                f"is {yaml_text(items[twice].value)} again", "must differ from the others", self.what
+                f"is {yaml_text(items[twice].value)} again", "must differ from the others", self.meaning
             )
         return numbers
 
@@ -133,7 +133,7 @@ SWITCH: Mapping[str, object] = {"true": True, "false": False}
 
 
 def values(entry: DocumentEntry, known: Sequence[ProtocolOption]) -> dict[str, object]:
-    """Values in the file, as the bus takes them. Raises RobotFileError."""
+    """The options in the file, with the values for the bus. Raises RobotFileError."""
     if not known:
         raise entry.error("is unknown", "this protocol has no options", "remove it")
     rows = {row.key: row for row in known}

@@ -40,10 +40,10 @@ EVERYTHING = ~ServoQuantity.NONE
 
 @dataclass(frozen=True, slots=True)
 class ServoProtocol:
-    """A kind of servo bus."""
+    """A servo protocol: its bus, raw units and options."""
 
     name: str  # in the robot file
-    title: str
+    title: str  # for messages and documentation
     open: Callable[..., Bus]  # (port, ids, **options) -> an open bus
     scale: RawScale  # of the usual model
     baud: int  # the usual one
@@ -52,7 +52,7 @@ class ServoProtocol:
     options: tuple[str, ...] = ()  # keyword arguments of `open`
     settings: tuple[ProtocolOption, ...] = ()  # that `servos.options` of a robot file may set
     scale_with: Callable[..., RawScale] | None = None  # (**settings) -> raw units, where they depend on them
-    connect: Callable[[str, int], Port | I2cPort] = SerialPort  # (path, baud) -> what `open` takes
+    connect: Callable[[str, int], Port | I2cPort] = SerialPort  # (path, baud) -> the port for `open`
     notes: str = ""
 
     def with_options(self, options: Mapping[str, object]) -> ServoProtocol:
@@ -220,7 +220,7 @@ REFUSED["drs0"] = REFUSED["herkulex"]
 
 
 def refused(protocol: str) -> str:
-    """Why a known kind of servo is not supported; empty for any other name."""
+    """Why a known servo type is not supported; empty for any other name."""
     plain = "".join(sign for sign in protocol.lower() if sign.isalnum())
     return next((text for name, text in REFUSED.items() if plain.startswith(name)), "")
 

@@ -18,7 +18,7 @@ class CollisionCounter:
         if not world.has_obstacles:
             return
         geoms = simulation.data.contact.geom.reshape(-1, 2)
-        met = geoms[world.geom_obstacle[geoms].any(axis=1)]
-        touching = frozenset((min(pair), max(pair)) for pair in simulation.model.geom_bodyid[met].tolist())
+        collisions = geoms[world.geom_obstacle[geoms].any(axis=1)]
+        touching = frozenset((min(pair), max(pair)) for pair in simulation.model.geom_bodyid[collisions].tolist())
         self.count += len(touching - self._touching)
         self._touching = touching

@@ -171,17 +171,17 @@ def _add_imu(spec: mujoco.MjSpec, robot: Robot) -> None:
         spec.add_sensor(name=name, type=sensor, objtype=mujoco.mjtObj.mjOBJ_SITE, objname=IMU)
 
 
-def front_camera_place(robot: Robot) -> tuple[Vector, float]:
-    """Position [m] of the front camera in base_link, and by how much it looks down [rad]."""
+def front_camera_pose(robot: Robot) -> tuple[Vector, float]:
+    """Position [m] of the front camera in base_link, and its downward pitch [rad]."""
     center, size = robot.body.center, robot.body.size
     x, z = center[0] + size[0] / 2.0 + CAMERA_CLEARANCE_M, center[2] + size[2] / 2.0 + CAMERA_CLEARANCE_M
     return (x, center[1], z), CAMERA_PITCH_RAD
 
 
 def _add_front_camera(root: mujoco.MjsBody, robot: Robot) -> None:
-    """It looks along its -z, with y up."""
-    place, pitch = front_camera_place(robot)
-    camera = root.add_camera(name=FRONT_CAMERA, pos=list(place), fovy=FIELD_OF_VIEW_DEG)
+    """Adds the camera. MuJoCo's cameras look along their -z, with y up."""
+    position, pitch = front_camera_pose(robot)
+    camera = root.add_camera(name=FRONT_CAMERA, pos=list(position), fovy=FIELD_OF_VIEW_DEG)
     sine, cosine = math.sin(pitch), math.cos(pitch)
     columns = np.array([0.0, sine, -cosine, -1.0, 0.0, 0.0, 0.0, cosine, sine])
     mujoco.mju_mat2Quat(camera.quat, columns)

@@ -162,19 +162,19 @@ def layout(settings: WorldSettings) -> list[Obstacle]:
     """Returns random obstacles, at least obstacle_gap [m] from each other, the walls and the start."""
     rng = np.random.default_rng(settings.seed)
     half, gap = settings.room_size / 2.0, settings.obstacle_gap
-    found: list[Obstacle] = []
+    placed: list[Obstacle] = []
     for _ in range(MAX_TRIES * settings.obstacle_count):
         x, y = rng.uniform(-half, half, 2).tolist()
         size = rng.uniform(*OBSTACLE_SIZES_M, int(rng.integers(1, 3))).tolist()  # one size: a cylinder, two: a box
         item = Obstacle(x, y, float(rng.uniform(0.0, math.pi)), tuple(size))
         inside = max(abs(x), abs(y)) + item.radius + gap <= half
         free = math.hypot(x, y) - item.radius >= gap
-        apart = all(math.dist((x, y), (o.x, o.y)) >= gap + item.radius + o.radius for o in found)
+        apart = all(math.dist((x, y), (o.x, o.y)) >= gap + item.radius + o.radius for o in placed)
         if inside and free and apart:
-            found.append(item)
-        if len(found) == settings.obstacle_count:
+            placed.append(item)
+        if len(placed) == settings.obstacle_count:
             break
-    return found
+    return placed
 
 
 def _obstacle(spec: mujoco.MjSpec, name: str, center: tuple[float, float], half: tuple[float, ...], yaw: float) -> None:

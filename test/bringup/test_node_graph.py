@@ -266,9 +266,9 @@ def test_the_bounds_of_a_parameter_are_those_of_its_launch_argument(row):
     for name, source in row.parameters.items():
         bounds = found[name].metadata if name in found and found[name].bounds else {}
         for key, outwards in (("lower", -1), ("upper", 1)) if bounds else ():
-            launch_arguments.checked("sim", [ARGUMENTS[source]], {source: bounds[key]})
+            launch_arguments.argument_values("sim", [ARGUMENTS[source]], {source: bounds[key]})
             with pytest.raises(node_graph.GraphError, match=rf"^{source}:? must be in \["):
-                launch_arguments.checked("sim", [ARGUMENTS[source]], {source: bounds[key] + outwards})
+                launch_arguments.argument_values("sim", [ARGUMENTS[source]], {source: bounds[key] + outwards})
 
 
 def test_the_urdf_of_another_program_is_shown_as_it_is(tmp_path):

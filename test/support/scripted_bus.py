@@ -103,14 +103,14 @@ class ScriptedBus(LoopbackBus):
         self._send("recover", [servo])
         self.faults.pop(servo, None)
 
-    def read(self, ids, what):
+    def read(self, ids, quantities):
         if self.gone:
             raise PortGoneError("the port is gone")
         self.counters.bad += bool(self.garbled.intersection(ids))
         unread = {i for i in ids if self.unread.get(i)}
         self.unread.update({i: self.unread[i] - 1 for i in unread})
-        motion = super().read([i for i in ids if i not in self.silent | unread], what)
-        if not what & ServoQuantity.TEMPERATURE:
+        motion = super().read([i for i in ids if i not in self.silent | unread], quantities)
+        if not quantities & ServoQuantity.TEMPERATURE:
             return motion
         fault = ServoFault.NONE
         return {
@@ -118,7 +118,7 @@ class ScriptedBus(LoopbackBus):
             for i in motion
         }
 
-    def timing(self, count, what=ServoQuantity.POSITION):
+    def timing(self, count, quantities=ServoQuantity.POSITION):
         return BusTiming(0.001, 0.001, 1)
 
 

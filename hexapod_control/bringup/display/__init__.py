@@ -1,1 +1,1 @@
-"""What the graph `display` shows: the URDF of the robot and the configuration of RViz."""
+"""Inputs of the graph `display`: the URDF of the robot and the configuration of RViz."""

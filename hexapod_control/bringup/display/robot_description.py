@@ -1,4 +1,4 @@
-"""The parameter robot_description: the URDF of a robot file, or a URDF or xacro file as it is."""
+"""The parameter robot_description: the URDF made from a robot file, or a given URDF or xacro file."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from hexapod_control.config.shipped_files import share
 def rviz_file(frame_prefix: str) -> Path:
     """Path of the shipped file, or, with a prefix, of a copy in which model and camera use the prefix.
 
-    RViz puts a slash behind the prefix of a model: a prefix that does not end with one is of no use in RViz.
+    RViz appends a slash to the prefix of a model, so only a prefix that ends with a slash works in RViz.
     """
     shipped = share("config", "rviz", "hexapod.rviz")
     if not frame_prefix:

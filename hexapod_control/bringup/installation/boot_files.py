@@ -1,4 +1,4 @@
-"""config.txt and cmdline.txt of a Raspberry Pi: reads the settings in force, and adds missing ones."""
+"""Reads the active settings in config.txt and cmdline.txt of a Raspberry Pi, and adds missing ones."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def pi_model(title: str) -> PiModel | None:
 
 
 def with_settings(text: str, wanted: Sequence[str], section: str) -> str:
-    """The text of config.txt with the settings in force; those missing are added at its end, for all models."""
+    """The text of config.txt with these settings active; missing ones are added at its end, for all models."""
     missing = [line for line in wanted if not _in_force(line, text, section)]
     if not missing:
         return text
@@ -64,7 +64,7 @@ def with_settings(text: str, wanted: Sequence[str], section: str) -> str:
 
 
 def settings(text: str, section: str) -> Iterator[tuple[str, str]]:
-    """Yields name and value of each setting in force on a model, in order; dtparam and dtoverlay in their parts."""
+    """Yields name and value of each setting that is active on a model, in order; each part of a dtparam separately."""
     active = True
     for line in text.splitlines():
         line = line.partition("#")[0].strip()

@@ -1,4 +1,4 @@
-"""File edits, recorded before they are made. Undoing them preserves later changes by others."""
+"""Edits of files, which are recorded before they are made. Undoing them preserves later changes by others."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def link_edit(root: SystemRoot, path: str, target: str) -> tuple[FileEdit, ...]:
 
 
 def apply(root: SystemRoot, edits: Sequence[FileEdit]) -> None:
-    """Makes the edits. Each is recorded first, so that an interruption loses none."""
+    """Makes the edits. Each is recorded first, so that it can be undone after an interruption."""
     for edit in edits:
         _save(root, [*recorded(root), edit])
         root.put(edit.path, edit.after)
@@ -62,8 +62,8 @@ def _content(fields: dict[str, Any] | None) -> FileContent | None:
 
 
 def undo(root: SystemRoot) -> Iterator[tuple[FileEdit, bool]]:
-    """Undoes all edits, the last one first; yields False for one that stays because its lines have changed."""
-    kept: list[FileEdit] = []
+    """Undoes all edits, the last one first. Yields each with False if it stays because its lines have changed."""
+    remaining: list[FileEdit] = []
     edits = recorded(root)
     while edits:
         edit = edits.pop()
@@ -72,8 +72,8 @@ def undo(root: SystemRoot) -> Iterator[tuple[FileEdit, bool]]:
         done = now == edit.before or wanted != now
         if now != edit.before and done:
             root.put(edit.path, wanted)
-        kept = kept if done else [edit, *kept]
-        _save(root, [*edits, *kept])
+        remaining = remaining if done else [edit, *remaining]
+        _save(root, [*edits, *remaining])
         yield edit, done
 
 
@@ -88,10 +88,10 @@ def _without(edit: FileEdit, now: FileContent | None) -> FileContent | None:
         return now
     lines = now.text.splitlines(keepends=True)
     for removed, added in _differences(edit.before, edit.after):
-        places = [k for k in range(len(lines)) if added and lines[k : k + len(added)] == added]
-        if not places:
+        matches = [k for k in range(len(lines)) if added and lines[k : k + len(added)] == added]
+        if not matches:
             return now
-        lines[places[-1] : places[-1] + len(added)] = removed
+        lines[matches[-1] : matches[-1] + len(added)] = removed
     return FileContent("".join(lines))
 
 

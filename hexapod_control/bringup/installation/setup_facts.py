@@ -1,4 +1,4 @@
-"""Facts that the set-up steps depend on: the system, the user, the robot file."""
+"""Inputs of the set-up steps: facts about the system, the user and the robot file; and the findings of a step."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ UART = re.compile(r"/dev/(ttyAMA|ttyS|serial)\d+")
 
 
 class StepState(Enum):
-    """Result of a set-up step's check."""
+    """Result of the check of a set-up step."""
 
     RIGHT = "right"
     WRONG = "wrong"
@@ -63,7 +63,7 @@ class SetupFacts:
 
     @property
     def uart(self) -> str:
-        """The UART of the board to which the servos are wired; empty: they are on USB or I2C."""
+        """The UART of the computer to which the servos are wired; empty: they are on USB or I2C."""
         return self.servos.port if UART.fullmatch(self.servos.port) else ""
 
     @property
@@ -95,21 +95,21 @@ def wrong(reason: str, *edits: FileEdit, commands: tuple[tuple[str, ...], ...] =
 def gather(root: SystemRoot, user: str, robot: str, workspace: str, pi: str, port: str = "") -> SetupFacts:
     """Collects the facts; empty `robot` and `workspace`: robot.yaml and ws in the user's home; empty `pi`: this Pi.
 
-    `port` replaces that of the robot file, which has none before the calibration.
-
-    Raises ArgumentError, RobotFileError.
+    `port` replaces that of the robot file, which has none before the calibration. Raises ArgumentError, RobotFileError.
     """
     accounts = {
         fields[0]: fields for line in root.text("/etc/passwd").splitlines() if len(fields := line.split(":")) == 7
     }
     if user not in accounts:
-        raise ArgumentError("user", f"{user}, has no account in {root.place('/etc/passwd')}", "name one with --user")
+        raise ArgumentError(
+            "user", f"{user}, has no account in {root.local_path('/etc/passwd')}", "name one with --user"
+        )
     home = accounts[user][5]
     paths = {"robot": robot or f"{home}/robot.yaml", "workspace": workspace or f"{home}/ws"}
     for name, path in paths.items():
         if not _PLAIN_PATH.fullmatch(path):
             raise ArgumentError(name, path, "must be an absolute path of letters, digits and . / + - _", "rename it")
-    file = load(root.place(root.real(paths["robot"])))
+    file = load(root.local_path(root.real(paths["robot"])))
     model = PI_MODELS[pi] if pi else pi_model(root.text(MODEL))
     servos = servo_settings(file)
     servos = replace(servos, port=port) if port else servos

@@ -12,11 +12,11 @@ from hexapod_control.bringup.installation.system_root import SystemRoot
 
 
 class SetupStep(NamedTuple):
-    """One step: what is checked. The finding has the correction, the change record the undo."""
+    """One set-up step."""
 
     title: str
-    find: Callable[[SetupFacts], StepFinding]
-    takes_effect: str = ""  # what to do after a change
+    find: Callable[[SetupFacts], StepFinding]  # checks the system; the finding has the correction
+    takes_effect: str = ""  # action after which a change takes effect; empty: at once
 
 
 NEXT_LOGIN, NEXT_START = "log in again", "restart the computer"
@@ -33,7 +33,7 @@ STEPS = (
 )
 SUPPORTED = ("ubuntu", "24.04")
 _PAGE = "docs/raspberry-pi.md"
-ELSEWHERE = {
+ADVICE_BY_SYSTEM = {
     "raspberry-pi-os": f'Raspberry Pi OS has no packages of ROS 2: run the container of {_PAGE}, "Raspberry Pi OS", '
     "or write Ubuntu 24.04 (64 bit) to the card",
     "ubuntu": "ROS 2 Jazzy is for Ubuntu 24.04: write its 64-bit image for the Pi to the card",
@@ -42,12 +42,12 @@ ELSEWHERE = {
 
 
 def unsupported(root: SystemRoot) -> str:
-    """What to do on an unsupported system; empty on a supported one."""
+    """Advice for an unsupported system; empty on a supported one."""
     words = (line.partition("=") for line in root.text("/etc/os-release").splitlines())
     release = {key: " ".join(shlex.split(value)) for key, _, value in words}
     name = release.get("ID", "")
     if (name, release.get("VERSION_ID")) == SUPPORTED:
         return ""
     is_pi_os = name == "raspbian" or root.exists("/etc/rpi-issue")
-    text = ELSEWHERE["raspberry-pi-os"] if is_pi_os else ELSEWHERE.get(name, ELSEWHERE[""])
+    text = ADVICE_BY_SYSTEM["raspberry-pi-os"] if is_pi_os else ADVICE_BY_SYSTEM.get(name, ADVICE_BY_SYSTEM[""])
     return f"{release.get('PRETTY_NAME', 'this system')} is not changed: {text}"

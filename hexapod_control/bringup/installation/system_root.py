@@ -20,7 +20,7 @@ class FileContent:
 
 
 class SystemRoot:
-    """Files by their absolute paths as seen from within the root."""
+    """Reads and replaces files by their absolute paths as seen from within the root."""
 
     def __init__(self, folder: Path) -> None:
         """`folder` is the root."""
@@ -39,40 +39,40 @@ class SystemRoot:
             if part == "..":
                 done = done.rpartition("/")[0]
                 continue
-            place = self._folder / done.lstrip("/") / part
-            if not place.is_symlink():
+            local = self._folder / done.lstrip("/") / part
+            if not local.is_symlink():
                 done += f"/{part}" if part != "." else ""
                 continue
             links += 1
             if links > MAX_LINKS:
                 raise OSError(f"{path}: too many links")
-            target = os.readlink(place)
+            target = os.readlink(local)
             done = "" if target.startswith("/") else done
             todo += [each for each in target.split("/") if each][::-1]
         return done or "/"
 
-    def place(self, path: str) -> Path:
-        """The path on this computer; its last part may be a link."""
+    def local_path(self, path: str) -> Path:
+        """The path as seen from this computer; its last part may be a link."""
         folder, _, name = path.rpartition("/")
         return self._folder / self.real(folder).lstrip("/") / name
 
     def exists(self, path: str) -> bool:
         """Whether there is a file or folder."""
-        return self.place(self.real(path)).exists()
+        return self.local_path(self.real(path)).exists()
 
     def names(self, folder: str) -> list[str]:
         """Names in a folder, sorted; empty if it does not exist."""
         with contextlib.suppress(OSError):
-            return sorted(entry.name for entry in self.place(self.real(folder)).iterdir())
+            return sorted(entry.name for entry in self.local_path(self.real(folder)).iterdir())
         return []
 
     def content(self, path: str) -> FileContent | None:
         """Content of a path; None if it does not exist. Raises OSError if it cannot be read."""
-        place = self.place(path)
-        if place.is_symlink():
-            return FileContent(os.readlink(place), is_link=True)
+        target = self.local_path(path)
+        if target.is_symlink():
+            return FileContent(os.readlink(target), is_link=True)
         try:
-            with place.open(encoding="utf-8", errors="surrogateescape", newline="") as file:
+            with target.open(encoding="utf-8", errors="surrogateescape", newline="") as file:
                 return FileContent(file.read())
         except FileNotFoundError:
             return None
@@ -86,28 +86,28 @@ class SystemRoot:
 
     def put(self, path: str, content: FileContent | None, mode: int = 0o644) -> None:
         """Replaces a path atomically; None removes it. An existing file keeps owner and mode, a new one gets `mode`."""
-        place = self.place(path)
+        target = self.local_path(path)
         if content is None:
-            place.unlink(missing_ok=True)
+            target.unlink(missing_ok=True)
             return
-        place.parent.mkdir(parents=True, exist_ok=True)
-        new = place.with_name(f".{place.name}.hexapod")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        new = target.with_name(f".{target.name}.hexapod")
         new.unlink(missing_ok=True)
         if content.is_link:
             new.symlink_to(content.text)
         else:
             self._write(new, content.text, mode)
-            if place.is_file():
+            if target.is_file():
                 with contextlib.suppress(PermissionError):  # FAT has neither
-                    shutil.copymode(place, new)
-                    os.chown(new, place.stat().st_uid, place.stat().st_gid)
-        new.replace(place)
+                    shutil.copymode(target, new)
+                    os.chown(new, target.stat().st_uid, target.stat().st_gid)
+        new.replace(target)
 
-    def _write(self, place: Path, text: str, mode: int) -> None:
-        descriptor = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    def _write(self, target: Path, text: str, mode: int) -> None:
+        descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "w", encoding="utf-8", errors="surrogateescape", newline="") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
         with contextlib.suppress(PermissionError):
-            place.chmod(mode)
+            target.chmod(mode)

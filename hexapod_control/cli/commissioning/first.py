@@ -20,8 +20,8 @@ from hexapod_control.servos.bus.bus_interface import Bus, BusError, PortGoneErro
 from hexapod_control.servos.bus.serial_port import SerialPort
 from hexapod_control.servos.calibration.assign_ids import USUAL_IDS
 from hexapod_control.servos.calibration.dialog import Abandoned
-from hexapod_control.servos.commissioning.first_progress_file import FirstProgressFile
-from hexapod_control.servos.commissioning.first_session import FirstSession
+from hexapod_control.servos.commissioning.commissioning_progress_file import CommissioningProgressFile
+from hexapod_control.servos.commissioning.commissioning_session import CommissioningSession
 from hexapod_control.servos.commissioning.front_end import FrontEnd, TextFrontEnd
 from hexapod_control.servos.commissioning.pictured_dialog import PicturedDialog
 from hexapod_control.servos.commissioning.stage_actions import StageActions
@@ -53,7 +53,7 @@ class Evening:
     def __init__(self, args: argparse.Namespace) -> None:
         """Raises RobotFileError."""
         self._args, self.path = args, own_file(args.robot)
-        self._file = FirstProgressFile(self.path)
+        self._file = CommissioningProgressFile(self.path)
         self._robot = load(self.path).robot
         self.machine = StageMachine(self._file.read())
         if args.stage:
@@ -89,7 +89,7 @@ class Evening:
         acts = StageActions(lambda: load(self.path), given, progress, hardware, dialog, args.pace, sleep)
         try:
             with interruptions():
-                FirstSession(self.machine, acts.by_key, acts.relax, dialog, self._file).run()
+                CommissioningSession(self.machine, acts.by_key, acts.relax, dialog, self._file).run()
         except (Abandoned, Interrupted) as stop:
             text = f"{len(progress.done)} of {len(BY_KEY)} stages are done: run the same command again to continue"
             with contextlib.suppress(OSError):  # the terminal may be gone
@@ -134,10 +134,10 @@ class RobotHardware:
         except PortGoneError as error:
             raise BusError(str(error)) from None
 
-    def drive(self, settings: ServoSettings, what: str) -> str:
+    def drive(self, settings: ServoSettings, motion: str) -> str:
         """Starts the nodes; ROS is imported only here."""
         use_venv_prefix()
         from hexapod_control.cli.commissioning.first_drive import drive
 
         file: RobotFile = load(self._path)
-        return drive(file, settings, what, check=self._check)
+        return drive(file, settings, motion, check=self._check)

@@ -12,7 +12,7 @@ from typing import Any
 
 from hexapod_control.cli.commissioning.page_dialog import PageDialog
 from hexapod_control.core.names import JOINTS
-from hexapod_control.servos.commissioning.first_session import BEGIN
+from hexapod_control.servos.commissioning.commissioning_session import BEGIN
 from hexapod_control.servos.commissioning.stages import STAGES, StageMachine
 from hexapod_control.servos.commissioning.usual_answers import answer_form
 from hexapod_control.web.dialog_pages.request_server import Reply

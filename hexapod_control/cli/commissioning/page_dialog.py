@@ -44,7 +44,7 @@ class PageDialog:
             if meanwhile:
                 meanwhile()
 
-        self._number = self._remote.asked.number + 1
+        self._number = self._remote.state.number + 1
         self._note(ASKED, question)
         try:
             answer = self._remote.ask(question, both)
@@ -103,8 +103,8 @@ class PageDialog:
     @property
     def question(self) -> tuple[int, str]:
         """Number and text of the open question; 0 and empty if there is none."""
-        asked = self._remote.asked
-        return (asked.number, asked.question) if asked.number == self._number else (0, "")
+        state = self._remote.state
+        return (state.number, state.question) if state.number == self._number else (0, "")
 
     @property
     def stopping(self) -> bool:

@@ -21,7 +21,7 @@ from hexapod_control.servos.bus.id_addressing import TRIES, duplicate_ids
 from hexapod_control.servos.bus.model_numbers import KnowsModels
 from hexapod_control.servos.bus.serial_port import BY_ID, SerialPort, slow_adapter
 from hexapod_control.servos.bus.transaction import ReplyTiming
-from hexapod_control.servos.calibration.hand_positioning import HandPositioning
+from hexapod_control.servos.calibration.servo_jogger import ServoJogger
 from hexapod_control.servos.line_search.line_probe import with_findings
 from hexapod_control.servos.line_search.line_sweep import shared_text
 from hexapod_control.servos.protocol_registry import PROTOCOLS
@@ -162,12 +162,12 @@ def check_models(bus: Bus, servos: Iterable[int]) -> None:
             print(f"--force-model: {bus.models.warning}", file=sys.stderr)
 
 
-def hand_positioning(bus: Bus, settings: ServoSettings, file: RobotFile, pace: float) -> HandPositioning:
-    """Returns positioning of single servos at `pace` times the usual speed.
+def servo_jogger(bus: Bus, settings: ServoSettings, file: RobotFile, pace: float) -> ServoJogger:
+    """A ServoJogger at `pace` times the usual speed.
 
     Servos without position feedback are assumed to be in the lying pose.
     """
-    row = np.ravel(np.array(lying_joints(file.robot))).tolist()
-    return HandPositioning(
-        bus, {joint.id: joint.raw(angle) for joint, angle in zip(settings.joints, row, strict=True)}, pace
+    lying = np.ravel(np.array(lying_joints(file.robot))).tolist()
+    return ServoJogger(
+        bus, {joint.id: joint.raw(angle) for joint, angle in zip(settings.joints, lying, strict=True)}, pace
     )

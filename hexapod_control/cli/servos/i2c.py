@@ -18,7 +18,7 @@ from hexapod_control.servos.i2c.open_bus import open_i2c
 from hexapod_control.servos.i2c.pwm_chip import ALL_CALL, FIRST_ADDRESS
 from hexapod_control.servos.i2c.supply_sensor import SUPPLY_CHIPS, check_supply
 from hexapod_control.servos.protocol_registry import PROTOCOLS
-from hexapod_control.servos.protocols.pca9685 import places
+from hexapod_control.servos.protocols.pca9685 import board_addresses
 from hexapod_control.servos.settings.io_section import (
     I2C_SERVOS,
     IoSettings,
@@ -65,7 +65,7 @@ def expected(file: RobotFile, bus: str) -> dict[int, str]:
     boards = servos.protocol == I2C_SERVOS and bus in ("", servos.port)
     titles = {
         address: f"PCA9685, servo ids {16 * n} to {16 * n + 15}"
-        for n, address in enumerate(places(servos.ids, dict(servos.options)) if boards else ())
+        for n, address in enumerate(board_addresses(servos.ids, dict(servos.options)) if boards else ())
     }
     return titles | {address: f"{title}, io.{key}" for key, address, title in io_settings(file).devices()}
 

@@ -190,8 +190,8 @@ def identify(action: ServoAction) -> int:
     """Turns one servo a little, asks for its joint, and offers to write it into the robot file."""
     bus, settings, file = action.bus, action.settings, action.file
     bus_access.check_models(bus, bus.identify())
-    hands = bus_access.hand_positioning(bus, settings, file, action.args.pace)
-    work = CalibrationState(file.robot, settings.joints, hands, TerminalDialog())
+    jogger = bus_access.servo_jogger(bus, settings, file, action.args.pace)
+    work = CalibrationState(file.robot, settings.joints, jogger, TerminalDialog())
     work.help = identify_joints.INTRODUCTION
     _show(file.robot)
     work.say(identify_joints.INTRODUCTION)
@@ -201,7 +201,7 @@ def identify(action: ServoAction) -> int:
     except Abandoned:
         return FAILED
     finally:
-        hands.relax()
+        jogger.relax()
     changed = [b for a, b in zip(settings.joints, work.joints, strict=True) if a != b]
     if not changed:
         print("no change from the robot file")

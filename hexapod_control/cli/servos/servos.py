@@ -18,7 +18,7 @@ from hexapod_control.cli.servos.servo_action import ServoAction
 from hexapod_control.cli.servos.telemetry_table import TelemetryScreen, telemetry_table
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.core.names import JOINTS, joint_name
-from hexapod_control.servos.calibration.hand_positioning import HandPositioning
+from hexapod_control.servos.calibration.servo_jogger import ServoJogger
 from hexapod_control.servos.settings.joint_calibration import JointCalibration
 
 REFRESH_PERIOD_S = 0.2
@@ -124,19 +124,19 @@ def _move(action: ServoAction) -> int:
         raise InputError(f"DEGREES: must be in [{lower:g}, {upper:g}], the joint's limits, is {args.degrees:g}")
     bus_access.check_models(bus, bus.identify())
     repair.check_before_torque(bus, settings.protocol, joint)
-    positioning = bus_access.hand_positioning(bus, settings, file, args.pace)
-    if not positioning.reads:
+    jogger = bus_access.servo_jogger(bus, settings, file, args.pace)
+    if not jogger.reports_position:
         print("these servos report no positions: the robot is assumed to lie on its belly", file=sys.stderr)
     goal = joint.goal(math.radians(args.degrees))
     try:
         with interruptions():
             if action.stop.is_set():
                 raise Interrupted(signal.SIGINT)
-            _go(positioning, joint, goal)
+            _go(jogger, joint, goal)
             if not args.hold:
-                positioning.release(settings.ids)
+                jogger.release(settings.ids)
     except BaseException as error:
-        positioning.relax()  # torque off, wherever the joint is
+        jogger.relax()  # torque off, wherever the joint is
         if not isinstance(error, Interrupted):
             raise
         with contextlib.suppress(OSError):  # the terminal may be gone
@@ -145,13 +145,13 @@ def _move(action: ServoAction) -> int:
     return 0
 
 
-def _go(positioning: HandPositioning, joint: JointCalibration, goal: int) -> None:
+def _go(jogger: ServoJogger, joint: JointCalibration, goal: int) -> None:
     """Moves a joint to a goal [raw] and prints its angle."""
-    positioning.go({joint.id: goal})
-    positioning.settle()
-    place = positioning.positions([joint.id])[joint.id]
-    verb = "is at" if positioning.reads else "was sent to"
-    print(f"{joint.joint} (id {joint.id}) {verb} {math.degrees(joint.angle(place)):.1f} deg")
+    jogger.go({joint.id: goal})
+    jogger.settle()
+    raw = jogger.positions([joint.id])[joint.id]
+    verb = "is at" if jogger.reports_position else "was sent to"
+    print(f"{joint.joint} (id {joint.id}) {verb} {math.degrees(joint.angle(raw)):.1f} deg")
 
 
 ACTIONS = {

@@ -48,7 +48,7 @@ def wire(subject: Subject) -> Iterator[Remark]:
     try:
         bus = idle_bus(row, baud, ids)
         reads = bool(bus.can_read & ServoQuantity.POSITION)
-        found = budget(partial(bus.timing, what=bus.can_read & MOTION), count, rate, reads)
+        found = budget(partial(bus.timing, quantities=bus.can_read & MOTION), count, rate, reads)
     except BusError as error:
         yield Remark(Seriousness.PROBLEM, "wire", f"{where} {error}", "a higher baud, or two buses", figures)
         return

@@ -1,4 +1,4 @@
-"""Announces on `driving` that a source of velocity commands is in use; gait_planner publishes the one in force."""
+"""Announces on `driving` that a source of velocity commands is in use; gait_planner publishes the active one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hexapod_control.ros.qos import EVENTS
 
 
 class DriveAnnouncement:
-    """Announces one source by name. Call `announce` with every command of a person."""
+    """Announces one source by name. Call `announce` with every command of the operator."""
 
     def __init__(self, node: Node, name: str) -> None:
         """`name` is a row of core.steering.command_priorities.SOURCES."""

@@ -1,11 +1,11 @@
-"""One robot per domain and namespace: nodes announce themselves on `robot_nodes`; of two graphs the older one drives.
+"""Ensures one robot per domain and namespace: nodes announce themselves on `robot_nodes`, and the older graph drives.
 
 A node refuses to start while an older graph runs (`create_exclusive_node`). Discovery may take longer than a node
 listens at its start, so nodes on the same computer are also found without it (local_announcement.py). If two graphs
 discover each other later, for example when networks are joined, each node of the younger one is deactivated
 (GuardedNode.deactivate): its servos hold, and it ends without a request to the planner, which might belong to the other
-robot. rclpy does not report the publisher of a message, so a subscriber cannot select one of several publishers. The
-younger graph therefore stops publishing, and any other second publisher is reported, also that of /clock, which all
+robot. rclpy does not report the publisher of a message, so a subscriber cannot select one of several publishers.
+Therefore the younger graph stops publishing, and any other second publisher is reported, also that of /clock, which all
 namespaces of a domain share.
 """
 
@@ -30,8 +30,8 @@ from hexapod_control.ros.qos import LATCHED, LATCHED_HISTORY
 from hexapod_control.ros.transport.executor import Spinner
 
 TOPIC = "robot_nodes"
-LISTENING_TIME_S = 1.0  # at start-up, for announcements of running nodes ...
-READING_TIME_S = 0.1  # ... and at least for this long after the imports
+LISTENING_TIME_S = 1.0  # for announcements of running nodes, at start-up
+READING_TIME_S = 0.1  # minimum of that time after the imports
 MIN_ANNOUNCEMENTS = 2  # of an older node before a node is deactivated: one may be left from a killed node
 MAX_COMPANIONS = 100  # nodes of one robot
 SINGLE_PUBLISHER_TOPICS = ("foot_targets", "joint_motion", "joint_targets", "joint_states", CLOCK)
@@ -40,12 +40,14 @@ SomeNode = TypeVar("SomeNode", bound=GuardedNode)
 
 
 class GraphPresence:
-    """Announces a node twice a second, and deactivates it if an older graph runs. Same lifetime as its node."""
+    """Announces a node twice a second, and deactivates it if an older graph runs. Lives as long as its node."""
 
     def __init__(self, node: GuardedNode) -> None:
         self._node = node
-        self._companions: set[str] = set()  # announcements, up to the age, of nodes that are not excluded
-        self._heard: Counter[tuple[str, str, int]] = Counter()
+        self._companions: set[str] = set()  # announcements of nodes of this robot, without the age
+        self._heard: Counter[tuple[str, str, int]] = (
+            Counter()
+        )  # announcements of other nodes, by node, machine, process
         self._publisher = node.create_publisher(String, TOPIC, LATCHED)
         node.create_subscription(String, TOPIC, self.on_presence, LATCHED_HISTORY)
         node.duties.append(self.announce)
@@ -60,7 +62,7 @@ class GraphPresence:
                 self._check_publishers(subscription.topic)
 
     def on_presence(self, message: String) -> None:
-        """An announcement of any node in this namespace."""
+        """Handles the announcement of any node in this namespace."""
         unchanged, _, _ = message.data.rpartition('"age"')
         if unchanged in self._companions:
             return
@@ -80,8 +82,8 @@ class GraphPresence:
         if other.older_than(own):
             self._node.deactivate(other.refusal)
         else:
-            place = f"{other.node} on host {other.host!r:.80}, process {other.process}"
-            self._node.report("second graph", ReportLevel.WARNING, f"{place}, is another robot's: it is deactivated")
+            name = f"{other.node} on host {other.host!r:.80}, process {other.process}"
+            self._node.report("second graph", ReportLevel.WARNING, f"{name}, is another robot's: it is deactivated")
 
     def _check_publishers(self, topic: str) -> None:
         names = sorted(set(map(node_name, of_known_nodes(self._node.get_publishers_info_by_topic(topic)))))

@@ -10,7 +10,7 @@ REPORTING_NODE = "gait_planner"  # part of every graph that moves a robot
 
 
 def report_implausible_values(node: GuardedNode, file: RobotFile) -> None:
-    """Warns of implausible values, unless the gait_planner of this node's graph does."""
+    """Reports implausible values, unless the gait_planner of this node's graph does."""
     text = plausibility_warning(file)
     if text and (node.get_name() == REPORTING_NODE or not started_graph()):
         node.report("robot", ReportLevel.WARNING, text)

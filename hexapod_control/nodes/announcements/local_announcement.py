@@ -1,7 +1,7 @@
-"""Announcements among the nodes of one computer, known at once: DDS may take seconds to discover a node.
+"""Announcements among the nodes of one computer that need no discovery: DDS may take seconds to discover a node.
 
 An announcement is the name of an abstract Unix socket. The kernel lists these names per network namespace, whose nodes
-can also reach each other by DDS, and removes a name with its process, however that ends.
+also reach each other by DDS, and removes a name when its process ends for any reason.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ PATH_COLUMN = 7  # of SOCKETS; abstract names begin with @ there
 def announce(node: NodePresence) -> Iterator[None]:
     """Announces a node for as long as the context lasts.
 
-    A node whose name is too long for a socket, about 50 characters with its namespace, is left to DDS.
+    A node whose name is too long for a socket, about 50 characters with its namespace, is only found by DDS.
     """
     fields = (PREFIX, domain(), str(node.process), repr(node.started), node.graph, node.node)
     with ExitStack() as stack:
@@ -35,7 +35,7 @@ def announce(node: NodePresence) -> Iterator[None]:
 
 
 def running(namespace: str) -> list[NodePresence]:
-    """Nodes of this computer in a namespace and the present ROS_DOMAIN_ID. The field `age` is not used and 0."""
+    """Nodes of this computer in a namespace and the ROS_DOMAIN_ID of this process. Their field `age` is 0."""
     try:
         lines = SOCKETS.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:

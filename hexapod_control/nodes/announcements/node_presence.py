@@ -1,4 +1,4 @@
-"""What a node announces about itself and its graph, and which of two graphs is the older one."""
+"""The announcement of a node and its graph, and the rule for which of two graphs is the older one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rclpy.node import Node
 
 from hexapod_control.ros.monitoring.graph_identity import machine, started_at, started_graph
 
-SIMULTANEOUS_S = 2.0  # starts on different machines that are closer together cannot be ordered
+SIMULTANEOUS_S = 2.0  # difference of the ages of graphs on two computers below which they cannot be ordered
 
 
 def domain() -> str:
@@ -29,7 +29,7 @@ class NodePresence(NamedTuple):
     host: str
     machine: str  # boot id: host names are not unique
     process: int
-    started: float  # [s] steady time of that machine at which the graph was started
+    started: float  # [s] steady time of that computer at which the graph was started
     age: float  # [s] of the graph
 
     @classmethod
@@ -62,9 +62,9 @@ class NodePresence(NamedTuple):
         return self.node == other.node or bool(self.graph and other.graph and self.graph != other.graph)
 
     def older_than(self, other: NodePresence) -> bool:
-        """Whether this node's graph was started before another's; both nodes reach the same verdict.
+        """Whether this node's graph was started before another's. Both nodes come to the same result.
 
-        Steady clocks of two machines differ, so ages are compared across machines, with a tolerance of SIMULTANEOUS_S.
+        Steady clocks of two computers differ, so ages are compared between them, with a tolerance of SIMULTANEOUS_S.
         """
         if self.machine != other.machine and abs(self.age - other.age) > SIMULTANEOUS_S:
             return self.age > other.age

@@ -1,1 +1,1 @@
-"""The node gait_planner: commands and sensors in, foot_targets or joint_motion out."""
+"""The node gait_planner: plans foot_targets or joint_motion from commands and sensors."""

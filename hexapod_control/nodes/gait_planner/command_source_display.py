@@ -1,4 +1,4 @@
-"""`command_source`: the source with the highest priority of those announced on `driving`, for display only."""
+"""The topic `command_source`: the source of highest priority among those announced on `driving`, for display only."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MAX_NAMES = 16  # stored in addition to the names of the table
 
 
 class CommandSourceDisplay:
-    """The latched topic `command_source`. Same lifetime as its node."""
+    """Publishes the latched topic `command_source`. Lives as long as its node."""
 
     def __init__(self, node: GuardedNode, velocity: VelocityInput) -> None:
         self._velocity = velocity

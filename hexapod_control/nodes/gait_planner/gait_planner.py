@@ -1,4 +1,4 @@
-"""Node gait_planner: commands in; in every tick, targets for all feet or all joints out."""
+"""Node gait_planner: receives commands, and publishes targets for all feet or all joints in every tick."""
 
 from __future__ import annotations
 
@@ -40,15 +40,15 @@ from hexapod_control.ros.parameters import ParameterError, declare
 from hexapod_control.ros.qos import COMMAND, LATCHED_HISTORY
 from hexapod_control.servos.driver.setpoints.target_watchdog import TARGET_TIMEOUT_S
 
-MAX_TICK_PERIODS = 2.0  # longest time step of a tick: missed ticks are not made up for
-MAX_STOP_S = 1.5  # [s] for the feet to come down before the process ends
-MAX_SIT_DOWN_S = 7.0  # [s] likewise, for the whole robot
-REHEARSAL_SHARES = (0.1, 0.4)  # of a tick's period for rehearsing a motion, smallest and largest
-LATE_PERIODS = 1.5  # after which a tick counts as late
+MAX_TICK_PERIODS = 2.0  # maximum time step of a tick, in periods; missed ticks are not made up for
+MAX_STOP_S = 1.5  # for the feet to come down before the process ends
+MAX_SIT_DOWN_S = 7.0  # for the robot to sit down before the process ends
+REHEARSAL_SHARES = (0.1, 0.4)  # minimum and maximum share of a tick's period for rehearsing a motion
+LATE_PERIODS = 1.5  # time step of a tick, in periods, above which it counts as an overrun
 
 
 class GaitPlannerNode(GuardedNode):
-    """The node: turns messages into operator commands, and the plan of every tick into messages.
+    """Converts messages to operator commands, and the plan of every tick to messages.
 
     It ends in two steps: `request_stop` brings the robot to rest, and `publish_final_state` sends the last targets.
     """
@@ -67,13 +67,13 @@ class GaitPlannerNode(GuardedNode):
         self._period = 1.0 / settings.control_rate
         self._last_tick: int | None = None  # [ns]
         self._ticks = self._overruns = 0
-        self._counted = time.monotonic()
-        self._rate = 0.0
+        self._counted = time.monotonic()  # [s] steady time from which ticks are counted
+        self._rate = 0.0  # [Hz] measured
         self._torque_off = False  # the driver reports torque off
         self._stands_up = settings.stand_on_start  # as soon as the pose is known; not after torque-off
-        self._lies_down = False  # sits down before the process ends
+        self._sits_down = False  # before the process ends
         self._without_subscriber_since = math.inf  # [s] steady time at which targets could have been sent first
-        self._ending: float | None = None  # [s] steady time at which the process was asked to end
+        self._ending: float | None = None  # [s] steady time of `request_stop`
         self.output = PlannerOutput(self, self.planner, settings)
         self._start_permission = StartPermission(self, self.output)
         self.sensors = SensorInput(self, self.planner)
@@ -126,7 +126,7 @@ class GaitPlannerNode(GuardedNode):
     # --- messages -------------------------------------------------------------------------------------------
 
     def on_measured_joints(self, sample: MeasuredSample) -> None:
-        """Uses measured joints: the pose until the robot stands, afterwards for comparison with the planned joints."""
+        """Uses measured joints: as the pose until the robot stands, then for comparison with the planned joints."""
         if self.settings.stuck_detection:
             self.planner.sensors.joints.take(sample.joints.ravel().tolist())
         if self._torque_off or self.planner.state not in (RobotState.UNKNOWN, RobotState.SITTING):
@@ -150,7 +150,7 @@ class GaitPlannerNode(GuardedNode):
             self.report("unheard", ReportLevel.WARNING, f"{text}inverse_kinematics")
 
     def on_armed(self, message: Bool) -> None:
-        """Notes whether the torque is on; after torque-off the pose is unknown until the robot is armed again."""
+        """Records whether the torque is on; after torque-off the pose is unknown until the robot is armed again."""
         self._torque_off = not message.data
         if self._torque_off:
             self._stands_up &= self.planner.state is RobotState.UNKNOWN
@@ -220,18 +220,18 @@ class GaitPlannerNode(GuardedNode):
         self._ending = time.monotonic()
         self.commands.close()
         up = self.planner.state not in (RobotState.UNKNOWN, RobotState.SITTING)  # standing, or changing posture
-        self._lies_down = self.settings.sit_on_exit and up and not self.planner.sit()
-        if self._lies_down:
+        self._sits_down = self.settings.sit_on_exit and up and not self.planner.sit()
+        if self._sits_down:
             self.velocity.filter.block()
         else:
             self.safe_stop("end")
 
     def stopped(self) -> bool:
-        """True at rest (sitting, if sit_on_exit is set), or after a timeout."""
+        """Whether the robot is at rest (sitting, if sit_on_exit is set), or a timeout has passed."""
         plan = self.output.last
-        most = MAX_SIT_DOWN_S if self._lies_down else MAX_STOP_S
+        most = MAX_SIT_DOWN_S if self._sits_down else MAX_STOP_S
         late = self._ending is not None and time.monotonic() - self._ending > most
-        if self._lies_down and self.planner.state is not RobotState.SITTING:
+        if self._sits_down and self.planner.state is not RobotState.SITTING:
             return late
         return late or plan is None or _at_rest(plan)
 
@@ -266,7 +266,7 @@ def _at_rest(plan: TickPlan) -> bool:
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Runs the node; returns the exit code."""
+    """Runs the node. Returns the exit code."""
     return run(lambda: create_exclusive_node("gait_planner", GaitPlannerNode), args)
 
 

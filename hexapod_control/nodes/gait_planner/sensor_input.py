@@ -1,4 +1,4 @@
-"""Sensors of gait_planner: foot_states and imu/data, subscribed to only while the settings need them."""
+"""Sensor inputs of gait_planner: foot_states and imu/data, with subscriptions only while the settings need them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.qos import COMMAND, NEWEST_SENSOR
 from hexapod_control.ros.row_messages import FootLayout
 
-REMEDIES = {  # by topic: what to check when it is lost
+REMEDIES = {  # for the loss of a topic
     "foot_states": "does a contact sensor, servo_driver or mujoco_sim send it?",
     "imu/data": "is the IMU's driver running, and does it publish an orientation?",
 }
@@ -26,13 +26,13 @@ class SensorInput:
     """Subscribes to the sensors that the settings need, and reports the loss of one."""
 
     def __init__(self, node: GuardedNode, planner: Planner) -> None:
-        """Subscribes to nothing yet."""
+        """Creates no subscriptions yet; see `adapt`."""
         self._node, self._sensors = node, planner.sensors
         self._feet = FootLayout(planner.robot)
         self._subscriptions: dict[str, Subscription] = {}
 
     def adapt(self, adaptation: Adaptation, mishap_detection: MishapDetection) -> None:
-        """Sets which adaptations use the sensors, and which mishaps are detected."""
+        """Sets the adaptations that use the sensors and the mishaps to detect; subscribes accordingly."""
         self._sensors.adaptation, self._sensors.mishap_detection = adaptation, mishap_detection
         feet = adaptation.touch_down or mishap_detection.falls
         imu = adaptation.levelling or mishap_detection.falls or mishap_detection.legs
@@ -41,7 +41,7 @@ class SensorInput:
         self._subscribe("imu/data", Imu, self.on_imu, NEWEST_SENSOR, wanted=imu, needed=self._imu_needed)
 
     def _imu_needed(self) -> bool:
-        """Levelling uses every sample; to detect a fall, one per tick is enough."""
+        """Whether the next sample is needed: for levelling every one, to detect a fall one per tick."""
         return self._sensors.adaptation.levelling or self._sensors.imu.stepped
 
     def _subscribe(
@@ -55,20 +55,20 @@ class SensorInput:
             self._node.destroy_subscription(self._subscriptions.pop(topic))
 
     def on_foot_states(self, message: MultiDOFJointState) -> None:
-        """Passes on the forces of the feet."""
+        """Passes the forces of the feet on."""
         self._sensors.contacts.take(self._feet.forces(message).tolist())
 
     def on_imu(self, message: Imu) -> None:
-        """Passes on roll and pitch of the body, and rates and accelerations, which show that the IMU is alive."""
+        """Passes roll and pitch of the body on, and rates and accelerations, which show that the IMU works."""
         reading = messages.inertial(message)
         if reading.orientation is not None:
             self._sensors.imu.take_reading(reading.orientation[:2], reading.angular_velocity, reading.acceleration)
 
     @property
     def _effects(self) -> dict[str, str]:
-        """What is missing without each topic that is used; empty: it is not used.
+        """The effect of the loss of each topic; empty if the topic is not used.
 
-        A robot may have no IMU, so its detection of falls counts as a use only after a first sample.
+        A robot may have no IMU, so its use for the detection of falls counts only after a first sample.
         """
         adaptation, sensors = self._sensors.adaptation, self._sensors
         feet = "the feet come down as on flat ground" if adaptation.touch_down else ""

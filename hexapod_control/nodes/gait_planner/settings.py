@@ -76,16 +76,16 @@ class PlannerSettings(RobotSettings):
 
     @property
     def limits(self) -> TwistLimits:
-        """The limits as the core takes them."""
+        """The velocity and acceleration limits for the core."""
         axes = (self.linear_x, self.linear_y, self.angular_z)
         return TwistLimits(*(AxisLimits(*dataclasses.astuple(axis)) for axis in axes))
 
     @property
     def adaptation(self) -> Adaptation:
-        """Adaptations of the core to its sensors."""
+        """Enabled adaptations to the sensors."""
         return Adaptation(self.adaptive_touch_down, self.imu_levelling)
 
     @property
     def mishap_detection(self) -> MishapDetection:
-        """Mishaps that the core watches for."""
+        """Enabled detection of mishaps."""
         return MishapDetection(self.fall_detection, self.stuck_detection)

@@ -1,4 +1,4 @@
-"""Which velocity commands are accepted, and for how long they are valid. No ROS here.
+"""Accepts or refuses velocity commands, and limits their validity. Independent of ROS.
 
 A command is valid for a timeout after it was sent (its stamp) and after it arrived (steady time). Refused messages
 change nothing: if only such messages arrive, the command times out. Axes below MIN_COMMAND (twist_limits.py) are zero.
@@ -14,12 +14,12 @@ from hexapod_control.core.robot import Vector
 from hexapod_control.core.workspace.twist_limits import MIN_COMMAND, zero_small_axes
 
 MAX_STAMP_LEAD_S = 0.2  # by which a stamp may be ahead of the clock
-MAX_COMMAND = 100.0  # [m/s, rad/s] larger commands are scaled to this: squares of the largest floats overflow
+MAX_COMMAND = 100.0  # [m/s, rad/s] larger commands are scaled down to it, as squares of the largest floats overflow
 FIELDS = ("linear.x", "linear.y", "angular.z", "linear.z", "angular.x", "angular.y")
 
 
 class CommandVerdict(NamedTuple):
-    """Whether a message is accepted, and what to report about it."""
+    """Whether a message is accepted, and the report about it."""
 
     accepted: bool
     kind: str = ""  # of the report; empty: none
@@ -30,12 +30,12 @@ ACCEPTED = CommandVerdict(True)
 
 
 class VelocityFilter:
-    """The velocity command in force."""
+    """Holds the present velocity command. Life cycle: `offer` every message, `expire` regularly."""
 
     def __init__(self, timeout: float) -> None:
-        """`timeout` [s]."""
+        """`timeout` [s] of a command."""
         self.timeout = timeout
-        self.twist = ZERO
+        self.twist = ZERO  # the present command
         self._until = -math.inf  # [s] steady time
         self._last_usable = -math.inf  # [s] steady time of the last usable message
         self._newest: float | None = None  # [s] stamp
@@ -45,8 +45,8 @@ class VelocityFilter:
         """Accepts or refuses a message.
 
         `non_planar` are linear.z, angular.x and angular.y, which a walking robot cannot follow. `stamp` [s] is None
-        for a type without one, 0 if it was left empty; `now` [s] is on the same clock as the stamp, `steady` [s] is
-        when the message arrived.
+        for a message type without one, 0 if it was left empty; `now` [s] is the time on the clock of the stamp,
+        `steady` [s] the steady time of arrival.
         """
         for field, value in zip(FIELDS, (*twist, *non_planar), strict=True):
             if not math.isfinite(value):
@@ -98,6 +98,6 @@ class VelocityFilter:
         return late
 
     def block(self) -> None:
-        """After a stop: commands are ignored until a zero or a pause."""
+        """Ignores commands after a stop, until a zero command or a pause."""
         self.twist = ZERO
         self.blocked = True

@@ -25,18 +25,18 @@ from hexapod_control.ros.row_messages import xyz
 
 WATCH_PERIOD_S = 0.05  # between two checks of the timeout
 SOURCES_AGE_S = 1.0  # after which the names of the publishers are looked up again
-# After a longer gap between two checks this process was paused, and commands that arrived meanwhile may still wait to
-# be read: that check is skipped. The next one is not, so that commands also expire in a process that is always late.
+# A longer gap between two checks means that this process was paused, and commands that arrived meanwhile may not have
+# been read yet: that check is skipped. The next one is not, so commands also expire in a process that is always late.
 MAX_WATCH_GAP_S = 0.2
 TOPIC, ARC = "cmd_vel", "arc"
-DRIVING = "driving"  # on which sources announce that they are in use
+DRIVING = "driving"  # topic on which sources announce that they are in use
 REPORTED_ONCE = ("no stamp", "non_planar")  # kinds of reports
 
 
 class VelocityInput:
     """Passes accepted twists on to the operator commands, and stops the walk when they stop arriving.
 
-    Same lifetime as its node. The velocity filter (velocity_filter.py) decides which commands are accepted.
+    Lives as long as its node. velocity_filter.py decides which commands are accepted.
     """
 
     def __init__(
@@ -47,12 +47,12 @@ class VelocityInput:
         self._node = node
         self._commands = commands
         self._planner = planner
-        self._topic = TOPIC  # of the command in force
+        self._topic = TOPIC  # of the present command
         self._stamped = stamped
         self.last_refusal = ""
         self._warned: set[str] = set()
         self._watched = time.monotonic()
-        self._skipped = False  # whether the last check was
+        self._skipped = False  # whether the last check was skipped
         self._sources: list[str] = []
         # Topic, number of publishers and steady time [s] for which the sources were found.
         self._sources_of: tuple[str, int, float] = ("", 0, -math.inf)
@@ -128,7 +128,7 @@ class VelocityInput:
 
     @property
     def sources(self) -> list[str]:
-        """Nodes that publish the topic of the command in force; looked up once a second, or if their number changes."""
+        """Nodes that publish the topic of the present command; looked up once a second, or if their number changes."""
         subscription = self._arcs if self._topic == ARC else self._subscription
         count, now = subscription.get_publisher_count(), time.monotonic()
         if self._sources_of[:2] != (self._topic, count) or now - self._sources_of[2] > SOURCES_AGE_S:

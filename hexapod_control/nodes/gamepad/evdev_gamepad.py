@@ -1,4 +1,4 @@
-"""A gamepad of Linux's input layer (evdev) as a GamepadState, in the order and with the signs of game_controller_node.
+"""Reads a gamepad of the Linux input layer (evdev) as a GamepadState, with the order and signs of game_controller_node.
 
 Codes are those of linux/input-event-codes.h and its gamepad specification (Documentation/input/gamepad.rst).
 """
@@ -14,7 +14,7 @@ EV_SYN, EV_KEY, EV_ABS = 0, 1, 3
 SYN_DROPPED = 3
 BTN_SOUTH, BTN_EAST, BTN_NORTH, BTN_WEST = 0x130, 0x131, 0x133, 0x134
 BTN_TL2, BTN_TR2 = 0x138, 0x139
-BUTTONS = {  # code: number, A B X Y Back Guide Start, stick presses, L1 R1, D-pad
+BUTTONS = {  # evdev code -> button number: A B X Y Back Guide Start, stick presses, L1 R1, D-pad
     BTN_SOUTH: 0,
     BTN_EAST: 1,
     BTN_NORTH: 2,
@@ -31,7 +31,8 @@ BUTTONS = {  # code: number, A B X Y Back Guide Start, stick presses, L1 R1, D-p
     0x222: 13,
     0x223: 14,
 }
-BY_POSITION = {BTN_NORTH: 3, BTN_WEST: 2}  # Sony and Nintendo drivers name the position, others the letter X or Y
+# Drivers of Sony and Nintendo gamepads report the position of these buttons, other drivers their letter X or Y.
+BY_POSITION = {BTN_NORTH: 3, BTN_WEST: 2}
 VENDORS_BY_POSITION = (0x054C, 0x057E)
 COUNT_BUTTONS, COUNT_AXES = 21, 6
 ABS_X, ABS_Y, ABS_Z, ABS_RX, ABS_RY, ABS_RZ, ABS_GAS, ABS_BRAKE = 0, 1, 2, 3, 4, 5, 9, 10
@@ -118,7 +119,7 @@ class EvdevGamepad:
         self.state = GamepadState(axes, buttons)
 
     def _stick(self, code: int, value: int) -> float:
-        """In [-1, 1], + to the left and forward, growing from zero at the edge of the dead zone."""
+        """Deflection of a stick in [-1, 1], + to the left and forward; 0 at the edge of the dead zone."""
         lower, upper = self._ranges[code]
         deflection = 1.0 - 2.0 * _share(value, lower, upper)
         beyond = max(0.0, abs(deflection) - self._deadzone) / (1.0 - self._deadzone)
@@ -126,14 +127,14 @@ class EvdevGamepad:
 
 
 def _layout(axes: set[int]) -> tuple[dict[int, int], dict[int, int]]:
-    """The axis numbers of sticks and of triggers, by evdev code."""
+    """The axis numbers of sticks and triggers, by evdev code."""
     if {ABS_RX, ABS_RY} <= axes:
         right, triggers = (ABS_RX, ABS_RY), (ABS_Z, ABS_RZ)
     else:
         right, triggers = (ABS_Z, ABS_RZ), (ABS_BRAKE, ABS_GAS)
     sticks = dict(zip((ABS_X, ABS_Y, *right), range(4), strict=True))
-    found = dict(zip(triggers, (LEFT_TRIGGER, RIGHT_TRIGGER), strict=True)) if set(triggers) <= axes else {}
-    return sticks, found
+    analog = dict(zip(triggers, (LEFT_TRIGGER, RIGHT_TRIGGER), strict=True)) if set(triggers) <= axes else {}
+    return sticks, analog
 
 
 def _share(value: int, lower: int, upper: int) -> float:

@@ -1,4 +1,4 @@
-"""Node gamepad: publishes `joy` from a gamepad of Linux's input layer, for machines without ROS's joy package.
+"""Node gamepad: publishes `joy` from a gamepad of the Linux input layer, for computers without the ROS package joy.
 
 When the gamepad is removed, one message with all controls at rest is published, then none.
 """

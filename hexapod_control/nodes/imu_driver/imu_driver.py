@@ -1,4 +1,4 @@
-"""Node imu_driver: reads an IMU on I2C and publishes `imu/data`: attitude, rates and accelerations in axes of the body.
+"""Node imu_driver: publishes the attitude, rates and accelerations of an IMU on I2C on `imu/data`, in axes of the body.
 
 A chip that does not respond, or whose readings are frozen, is configured again every second. Meanwhile nothing is
 published, and the subscribers of `imu/data` work without an IMU.
@@ -44,10 +44,10 @@ ACCELERATION_VARIANCE = 0.1**2  # [m^2/s^4]
 
 
 class ImuDriverNode(GuardedNode):
-    """The node."""
+    """Reads the IMU in a thread and publishes every reading."""
 
     def __init__(self, sensors: IoSettings | None = None, **options: Any) -> None:
-        """`sensors` are by default those of the robot file; `options` are those of rclpy's Node.
+        """`sensors` default to those of the robot file; `options` are those of rclpy's Node.
 
         Raises RobotFileError or ParameterError for unusable input.
         """
@@ -66,8 +66,8 @@ class ImuDriverNode(GuardedNode):
         self._retry = -math.inf  # [s] steady time
         self._last = math.nan  # [s] of the last reading
         self._misses = self._errors = self._readings = 0
-        self._moves = False
-        self._system_time = False  # the node's clock is the system clock; reading it directly is ten times faster
+        self._moves = False  # the robot is commanded to move
+        self._system_time = False  # the node's clock is the system clock; reading that directly is ten times faster
         self._message = _message(f"{settings.tf_frame_prefix}imu_link")
         self._imu = self.create_publisher(Imu, "imu/data", COMMAND)
         self.create_subscription(String, "gait_state", self.on_gait_state, LATCHED)
@@ -91,7 +91,7 @@ class ImuDriverNode(GuardedNode):
                 self._ending.wait(RETRY_PERIOD_S)
             now = time.monotonic()
             due = max(due + self._period, now)
-            time.sleep(due - now)  # cheaper than waiting on an event; the end is noticed a period later
+            time.sleep(due - now)  # cheaper than waiting for an event; the end is noticed one period later
 
     def _report_later(self, kind: str, level: ReportLevel, text: str) -> None:
         self.run_in_executor(partial(self.report, kind, level, text))
@@ -133,10 +133,10 @@ class ImuDriverNode(GuardedNode):
         message = self._message
         stamp = message.header.stamp
         stamp.sec, stamp.nanosec = divmod(time.time_ns() if self._system_time else self._ros_time(), SECOND_NS)
-        q, rate, felt = message.orientation, message.angular_velocity, message.linear_acceleration
+        q, rate, acceleration = message.orientation, message.angular_velocity, message.linear_acceleration
         q.w, q.x, q.y, q.z = motion.attitude
         rate.x, rate.y, rate.z = motion.rate
-        felt.x, felt.y, felt.z = motion.acceleration
+        acceleration.x, acceleration.y, acceleration.z = motion.acceleration
         self._imu.publish(message)
 
     def _ros_time(self) -> int:

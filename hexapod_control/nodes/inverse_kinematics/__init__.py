@@ -1,1 +1,1 @@
-"""The node inverse_kinematics: foot_targets in, joint_targets out."""
+"""The node inverse_kinematics: converts foot_targets to joint_targets."""

@@ -28,16 +28,16 @@ from hexapod_control.ros.qos import COMMAND
 from hexapod_control.ros.row_messages import FootLayout, JointLayout
 from hexapod_control.servos.driver.setpoints.target_watchdog import TARGET_TIMEOUT_S
 
-MAX_PAUSE_S = 0.5  # between two targets; after a longer pause the next ones start from measured joints
-FLOWING_S = 0.1  # between two targets of a motion at most
+MAX_PAUSE_S = 0.5  # between two targets, after which the next ones start from measured joints
+FLOWING_S = 0.1  # maximum time between two targets of a motion
 MIN_MOVING_SPEED_RAD_S = 1e-3  # of a joint target; below it the motion ends, and targets may stop
 WATCH_PERIOD_S = 0.05
-SILENCE_S = 0.25  # without targets, after which this node may end with the planner
-MAX_SILENCE_S = 2.0  # without targets, after which the planner counts as ended even if still discovered
+SILENCE_S = 0.25  # without targets, after which this node may end after the planner
+MAX_SILENCE_S = 2.0  # without targets, after which the planner counts as ended even if it is still discovered
 
 
 class InverseKinematicsNode(GuardedNode):
-    """Converts foot targets and joint motions of the planner into joint targets."""
+    """Converts foot targets and joint motions of the planner to joint targets."""
 
     def __init__(self, **options: Any) -> None:
         """Raises RobotFileError or ParameterError."""
@@ -51,10 +51,10 @@ class InverseKinematicsNode(GuardedNode):
         self._measured = np.zeros((len(robot.legs), 3))  # [rad] of the newest joint_states
         self._measured_at = -math.inf  # [s] steady time
         self._last_targets_at = time.monotonic()  # [s] steady time
-        self._unseeded_since = math.inf  # [s] steady time of the first targets
+        self._unseeded_since = math.inf  # [s] steady time of the first targets without a seed
         self._last_targets_time = 0.0  # [s] of the node's clock, which stops with a simulation
-        self._moving = False  # by the last targets
-        self._sent = self._changed = 0  # messages
+        self._moving = False  # whether the last targets move a joint
+        self._sent = self._changed = 0  # number of messages
         self._targets = self.create_publisher(JointState, "joint_targets", COMMAND)
         self.create_subscription(MultiDOFJointState, "foot_targets", self.on_foot_targets, COMMAND)
         self.create_subscription(JointState, "joint_motion", self.on_joint_motion, COMMAND)
@@ -67,7 +67,7 @@ class InverseKinematicsNode(GuardedNode):
         self._measured, self._measured_at = sample.joints, time.monotonic()
 
     def _needs_measured_joints(self) -> bool:
-        """Whether measured joints are needed: not while targets arrive, each of which continues the last."""
+        """Whether measured joints are needed: not while targets arrive, as they continue from the last ones."""
         return not self._flowing
 
     @property
@@ -109,7 +109,7 @@ class InverseKinematicsNode(GuardedNode):
         return False
 
     def _silence(self) -> float:
-        """Time [s] since the last targets, the smaller one of both clocks; it stands still in a paused simulation."""
+        """Time [s] since the last targets: the minimum of both clocks, which stops in a paused simulation."""
         return min(time.monotonic() - self._last_targets_at, abs(self.control_time - self._last_targets_time))
 
     def _send(self, targets: FilteredTargets, stamp: Time, topic: str) -> None:
@@ -134,7 +134,7 @@ class InverseKinematicsNode(GuardedNode):
         return {"targets": self._sent, "targets changed": self._changed, "last deviation": deviation}
 
     def stopped(self) -> bool:
-        """True when the planner has put the feet down and stopped publishing."""
+        """Whether the planner has set the feet down and stopped publishing."""
         silence = time.monotonic() - self._last_targets_at
         return silence > (MAX_SILENCE_S if self.count_publishers("foot_targets") else SILENCE_S)
 

@@ -1,7 +1,7 @@
-"""Keeps joint targets within the joint limits and the no-load speeds of the servos. No ROS here.
+"""Keeps joint targets within the joint limits and the no-load speeds of the servos. Independent of ROS.
 
-Joint angles are (n, 3) [rad]. Targets that jump are approached at no-load speed, so that
-a restarted planner or a lost message ends in a short lag and never in a jump or a standstill.
+Joint angles are (n, 3) [rad]. Targets that jump are approached at no-load speed: a restarted planner or a lost message
+causes a short lag, and never a jump or a standstill.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from hexapod_control.core.kinematics.leg_kinematics import UnreachableReason, in
 from hexapod_control.core.names import JOINTS, joint_name
 from hexapod_control.core.robot import Robot
 
-MIN_PERIOD_S, MAX_PERIOD_S = 0.005, 0.1  # between two targets; a time outside of it is clamped
-NOMINAL_PERIOD_S = 0.02  # between two targets whose stamps do not increase
+MIN_PERIOD_S, MAX_PERIOD_S = 0.005, 0.1  # to which the time between two targets is clamped
+NOMINAL_PERIOD_S = 0.02  # assumed between two targets whose stamps do not increase
 MAX_COORDINATE = 100.0  # [m, m/s] of a foot; larger ones, which no leg reaches, could overflow
 LIMIT_TOLERANCE = 1e-9  # [rad] beyond a joint limit: rounding errors
 
 
 class FilteredTargets(NamedTuple):
-    """Joint targets to send, and how they deviate from the requested ones."""
+    """Joint targets to send, and their deviation from the requested ones."""
 
     joints: Array  # (n, 3) [rad]
     velocities: Array  # (n, 3) [rad/s]
-    deviation: str  # as a text for the user; empty: none
+    deviation: str  # clause for a report; empty: none
 
 
 class JointTargetFilter:

@@ -1,1 +1,1 @@
-"""The node mujoco_sim: joint_targets in, physics, and the sensors of the simulated robot out."""
+"""The node mujoco_sim: moves a simulated robot to joint_targets and publishes its sensors."""

@@ -16,22 +16,22 @@ from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.message_types import TFMessage
 from hexapod_control.ros.qos import DISPLAY, LATCHED
-from hexapod_control.sim.mujoco_model import front_camera_place
+from hexapod_control.sim.mujoco_model import front_camera_pose
 from hexapod_control.sim.rendering.front_camera import FrontCamera
 from hexapod_control.sim.simulation import Simulation
 
 
 class CameraOutput:
-    """Publisher of one simulated camera; without a subscriber nothing is rendered."""
+    """Publishes the images of one simulated camera; without a subscriber nothing is rendered."""
 
     def __init__(self, node: GuardedNode, robot: Robot, prefix: str, settings: SimulatorSettings) -> None:
-        """`prefix` comes before the frame ids base_link and camera_optical_frame (z forward, x right)."""
+        """`prefix` is that of the frame ids base_link and camera_optical_frame (z forward, x right)."""
         self._node, self._period, self._last = node, 1.0 / settings.camera_rate, -math.inf
         self._frame = f"{prefix}camera_optical_frame"
         width = settings.camera_width
         self._camera = FrontCamera((width, 3 * width // 4), self._take, self._failed)
         self._images = node.create_publisher(CompressedImage, "image_raw/compressed", DISPLAY)
-        (x, y, z), pitch = front_camera_place(robot)
+        (x, y, z), pitch = front_camera_pose(robot)
         pose = BodyPose(x=x, y=y, z=z, roll=-math.pi / 2.0 - pitch, yaw=-math.pi / 2.0)
         stamp = node.get_clock().now().to_msg()
         self._tf = node.create_publisher(TFMessage, "/tf_static", LATCHED)

@@ -26,10 +26,10 @@ SCHEDULE_TOLERANCE_S = 0.5e-3  # by which a scan may be early: half a step
 
 
 class LidarOutput:
-    """Publishers of one simulated lidar."""
+    """Publishes the scans of one simulated lidar, and the collisions."""
 
     def __init__(self, node: GuardedNode, robot: Robot, prefix: str, settings: LidarSettings) -> None:
-        """`prefix` comes before the frame ids base_link and lidar_link."""
+        """`prefix` is that of the frame ids base_link and lidar_link."""
         self._lidar, self._collisions = Lidar(robot, settings), CollisionCounter()
         self._frame = f"{prefix}lidar_link"
         self._period = 1.0 / settings.scan_rate
@@ -39,9 +39,9 @@ class LidarOutput:
         self._count.publish(UInt32(data=0))
         x, y, z = self._lidar.position
         stamp = node.get_clock().now().to_msg()
-        place = messages.transform_message(f"{prefix}base_link", self._frame, BodyPose(x=x, y=y, z=z), stamp)
+        mounting = messages.transform_message(f"{prefix}base_link", self._frame, BodyPose(x=x, y=y, z=z), stamp)
         self._tf = node.create_publisher(TFMessage, "/tf_static", LATCHED)
-        self._tf.publish(TFMessage(transforms=[place]))
+        self._tf.publish(TFMessage(transforms=[mounting]))
 
     @property
     def collisions(self) -> int:
@@ -49,7 +49,7 @@ class LidarOutput:
         return self._collisions.count
 
     def publish(self, simulation: Simulation, stamp: Time) -> None:
-        """Publishes what is due; call it after every step of the world."""
+        """Publishes a scan if one is due, and new collisions; call it after every step of the world."""
         before = self._collisions.count
         self._collisions.update(simulation)
         if self._collisions.count != before:

@@ -40,12 +40,12 @@ from hexapod_control.servos.driver.torque_switch import HOW_TO_ARM
 from hexapod_control.sim.rendering.state_recording import StateRecording
 from hexapod_control.sim.world_settings import LidarSettings, WorldSettings
 
-CLOCK_REPEAT_S = 0.1  # between two messages of /clock while the time stands still
+CLOCK_REPEAT_S = 0.1  # period of /clock while the simulated time is stopped
 TARGETS_TIMEOUT_S = 0.25  # without targets, after which the robot counts as at rest
 
 
 class MujocoSimNode(GuardedNode):
-    """One simulated robot."""
+    """Steps the world of one simulated robot in a timer, and publishes its state."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__("mujoco_sim", **options)
@@ -79,7 +79,7 @@ class MujocoSimNode(GuardedNode):
         self._window = None if settings.headless else ViewerWindow(self, world.simulation)
 
     def _accept_targets(self, driver: TargetFollower) -> None:
-        """Without a bus: joint_targets, `armed` and the torque services."""
+        """Creates the interface without a bus: joint_targets, `armed` and the torque services."""
         world = self.world
         self._driver, self._layout = driver, JointLayout(world.robot, self._mapping)
         self.create_subscription(JointState, "joint_targets", self._take_targets, COMMAND)
@@ -126,7 +126,7 @@ class MujocoSimNode(GuardedNode):
         return self.get_clock().now().to_msg()
 
     def _publish_clock(self, stamp: Time) -> None:
-        """Publishes /clock, also while the time stands still: it tells a paused simulator from a dead one."""
+        """Publishes /clock, also while the time is stopped, so that a paused simulator differs from one that ended."""
         self._clock_at = time.monotonic()
         if self._clock_publisher:
             self._clock_publisher.publish(ClockMessage(clock=stamp))

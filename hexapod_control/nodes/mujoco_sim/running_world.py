@@ -1,4 +1,4 @@
-"""The world of mujoco_sim: a robot in physics, the driver of its servos, and its time.
+"""The world of mujoco_sim: a robot in the physics simulation, the driver of its servos, and its time.
 
 The world runs in real time (times a factor) and uses targets as soon as they arrive. If it publishes /clock, it runs in
 steps of equal length instead. A simulation slower than real time drops the time beyond MAX_CATCH_UP_S.
@@ -26,15 +26,15 @@ from hexapod_control.sim.simulation import Simulation
 from hexapod_control.sim.start_poses import sitting_pose
 from hexapod_control.sim.world_settings import WorldSettings
 
-CATCH_UP_S = 0.02  # of motion that one step may make up for: targets come at 50 Hz, steps are shorter
+CATCH_UP_S = 0.02  # of motion that one step may make up for: targets arrive at 50 Hz, and steps are shorter
 SWITCH_INTERVAL_S = 0.001  # of Python threads, so that the thread of the bus replies in time
 
 
 class RunningWorld:
-    """One simulated robot. Callers hold `lock`, as the bus thread also steps the world."""
+    """One simulated robot and its time. Callers hold `lock`, as the bus thread also steps the world."""
 
     def __init__(self, robot_file: RobotFile, settings: SimulatorSettings, world: WorldSettings) -> None:
-        """Puts the robot sitting at the origin. Raises ParameterError or RobotFileError for an invalid bus."""
+        """Places the robot at the origin, sitting. Raises ParameterError or RobotFileError for an invalid bus."""
         self.robot = robot_file.robot
         self.publishes_clock = settings.publish_clock
         self.period = 1.0 / settings.rate  # [s] of simulated time
@@ -83,11 +83,11 @@ class RunningWorld:
 
     @property
     def dropped(self) -> int:
-        """How often time was dropped because the simulation was too slow."""
+        """Number of times that time was dropped because the simulation was too slow."""
         return self._pace.dropped
 
     def advance(self) -> Iterator[None]:
-        """Runs the steps that are due; yields after every step that is to be published."""
+        """Runs the steps that are due; yields after every step whose state is to be published."""
         if not self.publishes_clock:
             self.catch_up()
             yield
@@ -140,9 +140,9 @@ class RunningWorld:
         self.paused = False
 
     def reset(self) -> None:
-        """Puts the robot at the origin, level and with its present joint angles; the published time continues.
+        """Places the robot at the origin, level and with its present joint angles; the published time continues.
 
-        The controller keeps its plan, so other joint angles would be a jump.
+        The controller continues its plan, so other joint angles would be a jump.
         """
         self._clock_offset = self.time
         self.simulation.reset(self.simulation.joints)

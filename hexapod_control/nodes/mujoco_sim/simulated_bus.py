@@ -18,7 +18,7 @@ from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.servo_section import LOOPBACK, servo_settings
 
 
-class LockedSimulation:
+class LockedDevice:
     """An emulated device that locks the physics while it replies."""
 
     def __init__(self, device: EmulatedDevice, lock: RLock) -> None:
@@ -44,7 +44,7 @@ class SimulatedBus:
         body: Callable[[], SimulatedRobot],
         advance: Callable[[float], None],
     ) -> None:
-        """`bus` is the protocol and the link to make. Raises ParameterError or RobotFileError."""
+        """`bus` is the protocol and the path of the link to create. Raises ParameterError or RobotFileError."""
         protocol, link = bus
         if protocol == LOOPBACK or not link:
             raise ParameterError(
@@ -53,7 +53,7 @@ class SimulatedBus:
         settings = servo_settings(robot_file, protocol, link)
         self.world = PhysicsWorld(settings.joints, PROTOCOLS[protocol].scale, body, advance)
         self.world.engage()
-        self._device = LockedSimulation(emulated_device(protocol, self.world, settings.ids, settings.options), lock)
+        self._device = LockedDevice(emulated_device(protocol, self.world, settings.ids, settings.options), lock)
         self._link, self._baud = Path(link), settings.baud
         if not os.access(self._link.parent, os.W_OK):
             raise ParameterError(f"bus_port: {link}: its folder does not exist or cannot be written to")
@@ -82,17 +82,17 @@ class SimulatedBus:
         return self.world.reference(dt)
 
     def watch(self, now: float) -> str:
-        """No watchdog: the driver at the other end has its own."""
+        """Does nothing and returns an empty text: the driver at the other end has its own watchdog."""
         return ""
 
     def extend_watchdog(self, seconds: float) -> None:
-        """No watchdog to extend."""
+        """Does nothing: there is no watchdog to extend."""
 
     def start(self, measured: Array) -> None:
-        """Nothing to do: the servos keep their goals."""
+        """Does nothing: the servos keep their goals."""
 
     def hold(self) -> None:
-        """Nothing to do: the servos hold by themselves."""
+        """Does nothing: the servos hold by themselves."""
 
     def close(self) -> None:
         """Removes the terminal."""

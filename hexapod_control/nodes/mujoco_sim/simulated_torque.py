@@ -25,9 +25,10 @@ class SimulatedServos(Protocol):
 
 
 class SimulatedTorque:
-    """Starts armed. `servos` returns the present simulation, which may be replaced by another one."""
+    """Torque and emergency stop of a simulated robot, which starts with the torque on."""
 
     def __init__(self, follower: TargetFollower, servos: Callable[[], SimulatedServos]) -> None:
+        """`servos` returns the present simulation: a reset of the world replaces it."""
         self._follower, self._servos = follower, servos
         self._estop = EmergencyStop()
         self._armed = True

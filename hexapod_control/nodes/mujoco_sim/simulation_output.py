@@ -29,7 +29,7 @@ class SimulationOutput:
     def __init__(
         self, node: GuardedNode, robot: Robot, prefix: str, mapping: JointMapping | None = None, *, servos: bool = True
     ) -> None:
-        """`prefix` comes before base_link and imu_link; `servos`: also publish joint_states and foot_states."""
+        """`prefix` is that of the frame ids; `servos`: also publish joint_states and foot_states."""
         self._base = f"{prefix}base_link"
         self._joints, self._feet = JointLayout(robot, mapping), FootStates(robot, self._base)
         self._joint_states = node.create_publisher(JointState, "joint_states", COMMAND) if servos else None
@@ -52,7 +52,7 @@ class SimulationOutput:
             _vector(reading.angular_velocity + rate),
             _vector(reading.acceleration + acceleration),
         )
-        self._imu.publish(messages.refilled(self._inertial, inertial, stamp))
+        self._imu.publish(messages.refill(self._inertial, inertial, stamp))
 
     def state(self, reading: SimulationReading, stamp: Time) -> None:
         """Publishes foot_states, then joint_states (which odometry pairs with them), and ground truth."""

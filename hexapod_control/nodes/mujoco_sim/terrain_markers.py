@@ -1,4 +1,4 @@
-"""RViz markers of the simulated terrain, in the world frame. The page draws them, too."""
+"""RViz markers of the simulated terrain, in the world frame. The web page draws them, too."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.nodes.mujoco_sim.simulation_output import WORLD_FRAME
 from hexapod_control.sim.terrain import GROUND_GROUP
 
-COLUMN_M = 0.1  # side of the boxes that stand for a height field
+COLUMN_M = 0.1  # side of the boxes that represent a height field
 COLUMN_HEIGHT_M = 0.3
 COLOR = ColorRGBA(r=0.62, g=0.66, b=0.70, a=1.0)
 KINDS = {int(mujoco.mjtGeom.mjGEOM_BOX): Marker.CUBE, int(mujoco.mjtGeom.mjGEOM_CYLINDER): Marker.CYLINDER}
@@ -59,8 +59,8 @@ def _single(kind: int, size: Array, at: Array, turn: Array) -> Marker:
     cylinder = kind == Marker.CYLINDER
     x, y, z = (size[0], size[0], size[1]) if cylinder else size
     marker.scale.x, marker.scale.y, marker.scale.z = 2.0 * float(x), 2.0 * float(y), 2.0 * float(z)
-    place, rotation = marker.pose.position, marker.pose.orientation
-    place.x, place.y, place.z = (float(value) for value in at)
+    position, rotation = marker.pose.position, marker.pose.orientation
+    position.x, position.y, position.z = (float(value) for value in at)
     rotation.w, rotation.x, rotation.y, rotation.z = (float(value) for value in turn)
     return marker
 

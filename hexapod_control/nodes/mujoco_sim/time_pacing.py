@@ -1,6 +1,6 @@
 """Pace of simulated time: real time times a factor, with a bounded lead over the controller's targets.
 
-All times are arguments; there is no clock here.
+All times are arguments: nothing here reads a clock.
 """
 
 from __future__ import annotations
@@ -8,20 +8,20 @@ from __future__ import annotations
 import math
 
 MAX_CATCH_UP_S = 0.1  # simulated time in one step; a larger delay is dropped and counted
-MAX_LEAD_PERIODS = 2.0  # of the world over the newest targets: the longest time step of a tick
+MAX_LEAD_PERIODS = 2.0  # periods of the targets by which the world may be ahead: the longest time step of a tick
 MAX_WAIT_S = 3.0  # real time to wait for targets before the world continues without them
-MIN_PERIOD_S = 0.02  # smallest period of the targets that is assumed
-ROUNDING_S = 1e-6  # of times that are sums of steps
+MIN_PERIOD_S = 0.02  # smallest assumed period of the targets
+ROUNDING_S = 1e-6  # rounding error of times that are sums of steps
 
 
 class RealTimePacer:
-    """Simulated time that is due: steady time of the machine times a factor."""
+    """Tells how much simulated time is due: the steady time of the machine times a factor."""
 
     def __init__(self, factor: float, now: float) -> None:
         """Starts at the steady time `now` [s]."""
         self._factor, self._reference = factor, now
-        self._owed = 0.0
-        self.dropped = 0  # how often the world was too slow
+        self._owed = 0.0  # [s]
+        self.dropped = 0  # number of times that a delay was dropped
 
     def advance_to(self, now: float) -> None:
         """Advances to a steady time [s]."""
@@ -49,11 +49,11 @@ class RealTimePacer:
 
 
 class ControllerLead:
-    """How far a world that publishes /clock may be ahead of the targets it receives.
+    """Limits how far a world that publishes /clock may be ahead of the targets it receives.
 
     On a busy machine the controller would miss ticks and walk too short a distance, so the world waits for it. The
     period of the targets is the smallest interval between them: a longer one means a late tick, and must not permit the
-    next tick to be later still. Only a controller that the world waited for in vain has a longer period.
+    next tick to be later still. A longer period is accepted only after the world has waited MAX_WAIT_S in vain.
     """
 
     def __init__(self) -> None:

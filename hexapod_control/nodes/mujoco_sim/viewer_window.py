@@ -1,4 +1,4 @@
-"""MuJoCo's own window on the world of mujoco_sim."""
+"""The MuJoCo viewer window, which shows the world of mujoco_sim."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class ViewerWindow:
         node.create_timer(PERIOD_S, self._show, clock=node.steady)
 
     def open(self, simulation: Simulation) -> None:
-        """Shows this world instead of the last one."""
+        """Shows a world instead of the previous one."""
         import mujoco.viewer
 
         self.close()

@@ -1,1 +1,1 @@
-"""The node odometry: joint_states or joint_targets, forces on the feet, imu/data in; odom, TF and usage out."""
+"""The node odometry: dead reckoning from joints, supporting feet and an IMU, and usage counters."""

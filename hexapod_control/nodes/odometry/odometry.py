@@ -1,9 +1,11 @@
-"""Node odometry: joints and supporting feet in; odom and tf odom -> base_footprint -> base_link out.
+"""Node odometry: dead reckoning from the joints and the supporting feet.
+
+It publishes odom and the transforms odom -> base_footprint -> base_link. The parameter `mode` selects the sources:
 
 mode       positions of the feet    supporting feet                                heading
 commanded  joint_targets            as planned (foot_targets)                      feet
-legs       joint_states, measured   foot_states while they come, else as planned   feet
-legs_imu   joint_states, measured   foot_states while they come, else as planned   imu/data while it comes, else feet
+legs       joint_states, measured   foot_states if received, else as planned       feet
+legs_imu   joint_states, measured   foot_states if received, else as planned       imu/data if received, else feet
 
 A motion in joint space (joint_motion) has no supporting feet.
 """
@@ -44,8 +46,8 @@ from hexapod_control.ros.row_messages import FootLayout, JointLayout
 MIN_VARIANCE = 1e-6  # [m^2, rad^2, (m/s)^2, (rad/s)^2] of the estimated quantities
 OTHER_VARIANCE = 1e-4  # likewise of height, roll, pitch and their rates, which odom does not estimate
 MAX_SAMPLE_GAP_S = 1.0  # between two samples; after a longer gap no velocity is computed
-STARTING_RUNS = 4  # of the housekeeping (0.5 s), before which a missing IMU is not reported
-MIN_PERIOD_SHARE = 0.9  # of the period, after which the next sample is published: stamps jitter
+STARTING_RUNS = 4  # housekeeping runs (every 0.5 s) before a missing IMU is reported
+MIN_PERIOD_SHARE = 0.9  # share of the period after which the next sample is published: stamps jitter
 
 
 class OdometryNode(GuardedNode):
@@ -69,7 +71,7 @@ class OdometryNode(GuardedNode):
         self._base = f"{prefix}base_link"
         self._publisher = self.create_publisher(OdometryMessage, "odom", EVENTS)
         self._tf = self.create_publisher(TFMessage, "/tf", SAMPLES)
-        # Those older than a sample of the joints are polled with it, in this order.
+        # Polled in this order with every joint sample, up to its stamp.
         self._subscribe_to_forces("foot_targets", self._take_foot_targets, needed=self._support.needs_plan)
         self.create_subscription(JointState, "joint_motion", self._take_motion, COMMAND, polled=True)
         if self._settings.mode != "commanded":
@@ -89,10 +91,10 @@ class OdometryNode(GuardedNode):
         self.create_subscription(MultiDOFJointState, topic, take, SAMPLES, decode=decode, polled=True, **options)
 
     def _resume(self) -> None:
-        kept = self._memory.recall()
-        if kept is not None:
-            self._odometry.resume(kept.pose, kept.covariance)
-            text = f"restarted: odom continues from its last pose, {kept.age:.1f} s old, with grown covariance"
+        remembered = self._memory.recall()
+        if remembered is not None:
+            self._odometry.resume(remembered.pose, remembered.covariance)
+            text = f"restarted: odom continues from its last pose, {remembered.age:.1f} s old, with grown covariance"
             self.report("restart", ReportLevel.WARNING, text)
 
     def _take_foot_targets(self, message: MultiDOFJointState) -> None:
@@ -137,7 +139,7 @@ class OdometryNode(GuardedNode):
             self._publish(sample.stamp if messages.nanoseconds(sample.stamp) else self._now())
 
     def _report_imu(self) -> None:
-        """Reports an IMU that does not give the heading though it should."""
+        """Reports an IMU that is frozen, or that gives no heading in mode legs_imu."""
         started = self._heading.newest is not None or self.housekeeping_runs >= STARTING_RUNS
         if self._heading.frozen:
             text = "imu/data repeats the same heading while the robot turns: the feet give the heading; check the IMU"

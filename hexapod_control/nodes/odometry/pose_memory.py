@@ -1,6 +1,6 @@
-"""The last pose of odometry in a file, from which a node that is restarted after a crash continues.
+"""Stores the last pose of odometry in a file, so that a node that is restarted after a crash continues from it.
 
-Only nodes that were started as part of a graph keep it: the file belongs to the graph and is removed with it.
+Only nodes that were started as part of a graph store it: the file belongs to the graph and is removed with it.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from hexapod_control.core.kinematics.se2 import Pose
 from hexapod_control.ros.monitoring.graph_identity import started_graph, state_folder
 
 PERIOD_S = 0.1  # between two writes
-LENGTH = 512  # of the text in the file; spaces fill it up
-UNSEEN_SPEED = (0.3, 0.3, 1.0)  # [m/s, m/s, rad/s] at which the robot may have moved while nobody watched
+LENGTH = 512  # characters in the file; the text is padded with spaces
+UNSEEN_SPEED = (0.3, 0.3, 1.0)  # [m/s, m/s, rad/s] assumed speed of the robot while the node was not running
 
 
 class RememberedPose(NamedTuple):
-    """A pose and its covariance, which includes the time since the pose was known."""
+    """A stored pose; its covariance includes the possible motion since then."""
 
     pose: Pose
     covariance: Array  # (3, 3) [m^2, rad^2]
@@ -32,7 +32,7 @@ class RememberedPose(NamedTuple):
 
 
 class PoseMemory:
-    """The file of one node."""
+    """The file of one node: call `recall` once at the start, then `keep` with every new pose."""
 
     def __init__(self, node_name: str) -> None:
         """`node_name` is fully qualified."""
@@ -41,19 +41,20 @@ class PoseMemory:
         self._written = 0.0  # [s] steady time
 
     def recall(self) -> RememberedPose | None:
-        """The pose that was kept before a crash; None at the first start."""
+        """Returns the pose that was stored before a crash; None at the first start."""
         if self._path is None:
             return None
         try:
-            kept = json.loads(self._path.read_text())
-            pose, covariance = Pose(*map(float, kept["pose"])), np.array(kept["covariance"], dtype=float).reshape(3, 3)
-            age = time.monotonic() - float(kept["time"])  # the steady clock is the same for all processes
+            stored = json.loads(self._path.read_text())
+            pose = Pose(*map(float, stored["pose"]))
+            covariance = np.array(stored["covariance"], dtype=float).reshape(3, 3)
+            age = time.monotonic() - float(stored["time"])  # the steady clock is the same for all processes
         except (OSError, ValueError, KeyError, TypeError):
             return None
         return RememberedPose(pose, covariance + np.diag((np.array(UNSEEN_SPEED) * age) ** 2), age)
 
     def keep(self, pose: Pose, covariance: Array) -> None:
-        """Keeps a pose, at most every PERIOD_S; a file that cannot be written is no fault of the odometry."""
+        """Stores a pose, at most every PERIOD_S; a file that cannot be written is ignored."""
         now = time.monotonic()
         if self._path is None or now - self._written < PERIOD_S:
             return

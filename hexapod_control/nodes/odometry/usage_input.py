@@ -18,14 +18,14 @@ from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.qos import SAMPLES
 
 MAX_AGE_S = 3.0  # of a battery reading
-STEP_S = 0.1  # between two samples that count: joints turn back less often
+STEP_S = 0.1  # between two counted samples: joints reverse less often
 
 
 class UsageInput:
-    """Counts for one node; lives as long as it."""
+    """Counts the usage of one robot from joint samples and battery readings; lives as long as its node."""
 
     def __init__(self, node: GuardedNode, robot: Robot, *, keep: bool) -> None:
-        """`keep`: continue the counts of the file, and write them."""
+        """`keep`: continue the counts stored in the robot's file, and write them."""
         self._node, self._mass = node, robot.mass
         self._names = joint_names(robot.leg_names)
         self._memory = UsageMemory(f"{node.get_namespace()}{robot.name}") if keep else None
@@ -36,7 +36,7 @@ class UsageInput:
         node.create_subscription(BatteryState, "battery_state", self.on_battery_state, SAMPLES)
 
     def on_battery_state(self, message: BatteryState) -> None:
-        """Voltage and power of the supply; a current that is not known is NaN."""
+        """Stores voltage and power of the supply; an unknown current is NaN."""
         if not (message.present and math.isfinite(message.voltage) and message.voltage > 0.0):
             return
         self._meter.voltage(message.voltage)
@@ -44,7 +44,7 @@ class UsageInput:
         self._power, self._measured_at = (power if math.isfinite(power) else None), time.monotonic()
 
     def count(self, sample: MeasuredSample, now: float, pose: Pose) -> None:
-        """Counts a sample, stamped `now` [s], at a pose of the odometry."""
+        """Counts a joint sample with the stamp `now` [s] and the pose of the odometry."""
         if self._last is not None and 0.0 <= now - self._last[0] < STEP_S:
             return
         before, self._last = self._last, (now, pose)

@@ -1,4 +1,4 @@
-"""The counts of a robot in a file, kept over restarts and reboots: one small JSON file per robot, written seldom."""
+"""Stores the usage counters of a robot across restarts and reboots: one small JSON file, written rarely."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ NUMBERS = ("on_time", "walking_time", "distance", "energy", "energy_distance")
 
 
 def usage_folder() -> Path:
-    """Returns the folder for state of programs that outlives a reboot, by the rules of freedesktop.org."""
+    """Returns the folder for state that outlives a reboot, by the XDG base directory rules of freedesktop.org."""
     return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state", "hexapod_control")
 
 
 class UsageMemory:
-    """The file of one robot."""
+    """The file of one robot: call `recall` once at the start, then `keep` regularly."""
 
     def __init__(self, name: str) -> None:
         """`name` identifies the robot on this computer."""
@@ -33,14 +33,14 @@ class UsageMemory:
         self._written = time.monotonic()
 
     def recall(self) -> Usage:
-        """The counts in the file; zero for a file that is not there or cannot be used."""
+        """Returns the counters in the file; all zero if the file is missing or cannot be used."""
         try:
             return _usage(json.loads(self.path.read_text()))
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return Usage()
 
     def keep(self, usage: Usage, *, at_once: bool = False) -> str:
-        """Writes the counts if it is time. Returns why they could not be written; empty if nothing failed."""
+        """Writes the counters, at most every PERIOD_S unless `at_once`. Returns why this failed, or an empty text."""
         now = time.monotonic()
         if not at_once and now - self._written < PERIOD_S:
             return ""

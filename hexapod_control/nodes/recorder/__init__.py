@@ -1,1 +1,1 @@
-"""The node recorder, which writes bags, and the player that publishes them again."""
+"""The node recorder, which writes bags, and the player, which publishes their messages again."""

@@ -1,4 +1,4 @@
-"""Publishes the topics of a bag for the page and RViz: never to a running robot, and commands only on request."""
+"""Publishes the topics of a bag, e.g. for RViz: never to a running robot, and commands only on request."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class BagPlayer(ClientNode):
         if kind is None:
             self.skipped.append(f"{channel.topic} ({channel.kind})")
             return
-        quality = recording(
+        profile = recording(
             depth=1 if channel.latched else QUEUE_DEPTH,
             reliable=True,  # matches every subscription
             latched=channel.latched,
@@ -57,20 +57,20 @@ class BagPlayer(ClientNode):
         topic = channel.topic
         if topic not in GLOBAL and topic.startswith(f"{self.source}/"):
             topic = self.namespace + topic.removeprefix(self.source)
-        self._publishers[channel.topic] = self._node.create_publisher(kind, topic, quality)
+        self._publishers[channel.topic] = self._node.create_publisher(kind, topic, profile)
 
     def check_no_robot(self) -> None:
         """Raises BagError if a robot runs in the namespace in which the bag would be published."""
-        place = self.namespace or "/"
+        target = self.namespace or "/"
         for name, space in self._node.get_node_names_and_namespaces():
-            if name in ROBOT_NODES and space == place:
+            if name in ROBOT_NODES and space == target:
                 raise BagError(
-                    f"{name} runs in {place}: a bag is not played to a running robot; stop the robot, or use another "
+                    f"{name} runs in {target}: a bag is not played to a running robot; stop the robot, or use another "
                     "--namespace or ROS_DOMAIN_ID"
                 )
 
     def spin(self, seconds: float = DISCOVERY_S) -> None:
-        """Serves ROS for a time [s], in which nodes discover each other. Raises BagError as `check_no_robot`."""
+        """Spins for a time [s], in which nodes discover each other. Raises BagError if a robot runs."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             self._executor.spin_once(timeout_sec=CLOCK_PERIOD_S)

@@ -29,14 +29,14 @@ FAULT_STATES = (RobotState.FAULT.value, RobotState.FALLEN.value)  # values of ga
 AFTER_FAULT_S = 2.0  # recorded after a fault
 MAX_FAULT_BAGS = 10  # per run
 LAST_MESSAGES_S = 0.3  # recorded after the request to end
-MAX_LAST_BAG_S = 60.0  # for writing the last bag
+MAX_LAST_BAG_S = 60.0  # time limit for writing the last bag
 
 
 @dataclass(frozen=True, slots=True)
 class RecorderSettings:
-    """Bounds of the buffer, and the folder of the bags."""
+    """Limits of the buffer, and the folder of the bags."""
 
-    seconds: float = 60.0  # [s]
+    seconds: float = 60.0  # length of the buffer
     out: Path = Path()
     max_bytes: int = 256 * 1024 * 1024
 
@@ -61,8 +61,8 @@ class RecorderNode(GuardedNode):
         self._watches = {f"{self._taps.space}gait_state": self._watch_state, "/diagnostics": self._watch_diagnostics}
         self._state = ""
         self._in_error: set[str] = set()  # names in /diagnostics whose last level is ERROR
-        self._due: tuple[float, str] | None = None  # [s] steady time of the next bag of a fault, reason
-        self._quiet_until = 0.0  # [s] steady time
+        self._due: tuple[float, str] | None = None  # steady time [s] and reason of the next bag of a fault
+        self._quiet_until = 0.0  # [s] steady time until which faults start no further bag
         self._faults = 0
         self._end = 0.0  # [s] steady time
         self._saver = BagSaver(self._taps.space, self._finish)

@@ -16,7 +16,7 @@ from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.message_types import message_class
 from hexapod_control.ros.qos import recording
 
-GLOBAL = ("/tf", "/tf_static", "/diagnostics", "/clock", "/rosout")  # of all robots
+GLOBAL = ("/tf", "/tf_static", "/diagnostics", "/clock", "/rosout")  # topics that all robots share
 SKIPPED_TOPICS = ("/parameter_events",)
 QUEUE_DEPTH = 50  # messages
 
@@ -61,8 +61,8 @@ class TopicTaps:
 
     def _wanted(self, topic: str, kinds: Collection[str]) -> bool:
         hidden = any(part.startswith("_") for part in topic.split("/"))
-        ours = topic in GLOBAL or topic.startswith(self.space)
-        return ours and not hidden and topic not in SKIPPED_TOPICS and not set(kinds) & set(self._skipped_kinds)
+        in_scope = topic in GLOBAL or topic.startswith(self.space)
+        return in_scope and not hidden and topic not in SKIPPED_TOPICS and not set(kinds) & set(self._skipped_kinds)
 
     def _usable(self, topic: str, kinds: list[str]) -> bool:
         if len(kinds) == 1 and bag_file.has_definition(kinds[0]) and message_class(kinds[0]) is not None:

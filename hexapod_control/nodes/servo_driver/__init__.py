@@ -1,1 +1,1 @@
-"""The node servo_driver: joint_targets in, servo bus, and joint_states out."""
+"""The node servo_driver: moves the servos of a bus to joint_targets and publishes joint_states."""

@@ -1,7 +1,8 @@
 """The guided calibration as services of servo_driver, for front ends other than a terminal.
 
-`~/calibration/start` begins it, `accept`, `back` and `~/calibration/answer` (a text, as typed in the terminal) answer
-the question on `~/calibration/prompt`, `save` confirms the last one, `cancel` ends it without changing the file.
+`~/calibration/start` begins it; `accept`, `back` and the topic `~/calibration/answer` (a text, as typed in the
+terminal) answer the question on `~/calibration/prompt`; `save` confirms the last question; `cancel` ends the
+calibration without changing the file.
 The prompt is JSON: `state` (idle, working, asking, saved, ended), `number` of the question, `step`, `question`, `said`
 (texts since the last answer) and `residuals_mm` (height of each foot above the plane through all feet).
 """
@@ -26,7 +27,7 @@ from hexapod_control.ros.qos import EVENTS, LATCHED
 from hexapod_control.servos.bus.bus_interface import BusError
 from hexapod_control.servos.calibration.dialog import BACK, Abandoned
 from hexapod_control.servos.calibration.guide import STEPS
-from hexapod_control.servos.calibration.remote_dialog import OpenQuestion, RemoteDialog
+from hexapod_control.servos.calibration.remote_dialog import DialogState, RemoteDialog
 from hexapod_control.servos.calibration.session import SAVE, CalibrationSession, check_ranges, parse_steps
 from hexapod_control.servos.driver.bus_lease import BusLease
 from hexapod_control.servos.driver.driver import Driver
@@ -38,10 +39,10 @@ NOT_RUNNING = "no calibration is running: call calibration/start"
 
 
 class CalibrationRun:
-    """One calibration, in its own thread as it may take an hour; starts at once."""
+    """One calibration in a thread of its own, since it may take an hour; starts when it is created."""
 
     def __init__(self, driver: Driver, settings: DriverSettings) -> None:
-        """Starts. Raises RobotFileError, ValueError or BusError, each with a remedy, if it cannot."""
+        """Borrows the bus and starts the thread. Raises RobotFileError, ValueError or BusError, each with a remedy."""
         self._driver, self._settings = driver, settings
         file = load(own_file(settings.robot))
         servos = servo_settings(file, settings.protocol, settings.port)
@@ -64,7 +65,7 @@ class CalibrationRun:
         try:
             self._session.run(self._steps())
             refusal = self._recalibrate()
-            outcome, said = "saved", [*self.dialog.asked.said, *([f"restart the driver: {refusal}"] if refusal else [])]
+            outcome, said = "saved", [*self.dialog.state.said, *([f"restart the driver: {refusal}"] if refusal else [])]
         except Abandoned:
             outcome, said = "ended", [f"nothing was saved: {self._lease.over or 'cancelled'}"]
         except (BusError, RobotFileError, OSError) as error:
@@ -102,12 +103,12 @@ class CalibrationRun:
 
     def prompt(self) -> Mapping[str, object]:
         """Content of calibration/prompt."""
-        asked: OpenQuestion = self.dialog.asked
-        shown = {"number": asked.number, "step": self.step, "residuals_mm": self._residuals()}
+        dialog: DialogState = self.dialog.state
+        shown = {"number": dialog.number, "step": self.step, "residuals_mm": self._residuals()}
         if not self.running:
             return {**self.outcome, **shown}
-        state = "asking" if asked.question else "working"
-        return {"state": state, "question": asked.question, "said": list(asked.said), **shown}
+        state = "asking" if dialog.question else "working"
+        return {"state": state, "question": dialog.question, "said": list(dialog.said), **shown}
 
     def _residuals(self) -> dict[str, float]:
         return {leg: round(1000.0 * height, 2) for leg, height in self._session.residuals.items()}
@@ -162,15 +163,15 @@ class CalibrationServices:
 
     def on_accept(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         """Like Enter in the terminal: agrees, or accepts the default in brackets."""
-        return _answer(response, self._answered(""))
+        return _answer(response, self._answer_question(""))
 
     def on_back(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         """Goes back to the previous question."""
-        return _answer(response, self._answered(BACK))
+        return _answer(response, self._answer_question(BACK))
 
     def on_answer(self, message: String) -> None:
         """Answers the question with a text."""
-        refusal = self._answered(message.data)
+        refusal = self._answer_question(message.data)
         if refusal:
             self._node.report(
                 "calibration", ReportLevel.WARNING, f"calibration/answer {quoted(message.data)} ignored: {refusal}"
@@ -180,7 +181,7 @@ class CalibrationServices:
         """Writes the robot file, once all steps are done."""
         if self._current is not None and self._current.step != SAVE:
             return _answer(response, "not all steps are done: answer their questions, or cancel and choose fewer")
-        return _answer(response, self._answered("y"))
+        return _answer(response, self._answer_question("y"))
 
     def on_cancel(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         """Ends the calibration without changing the file, and switches the torque off."""
@@ -193,7 +194,7 @@ class CalibrationServices:
     def _current(self) -> CalibrationRun | None:
         return self._run if self._run is not None and self._run.running else None
 
-    def _answered(self, text: str) -> str:
+    def _answer_question(self, text: str) -> str:
         return NOT_RUNNING if self._current is None else self._current.dialog.answer(text)
 
 

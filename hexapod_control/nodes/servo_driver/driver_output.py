@@ -34,7 +34,7 @@ class DriverOutput:
         feet: bool = True,
         switched: SwitchedFeet | None = None,
     ) -> None:
-        """`feet`: publish foot_states, from switches or else estimated from the servos' load; False: others do it."""
+        """`feet`: publish foot_states, from switches or else estimated from servo loads; False: another node does."""
         self._switched = switched
         self._stall_torques = np.array([[joint.stall_torque for joint in leg.joints] for leg in robot.legs])  # [N m]
         self._estimator = FootForceEstimator(robot)
@@ -48,7 +48,7 @@ class DriverOutput:
 
     def latched(self, snapshot: Snapshot) -> None:
         """Publishes `armed` and `speed_share` when they change."""
-        self.armed(snapshot.power is TorqueState.ON)
+        self.armed(snapshot.torque is TorqueState.ON)
         if snapshot.speed_share != self._published_share:
             self._published_share = snapshot.speed_share
             self._speed_share.publish(messages.number(snapshot.speed_share))
@@ -58,7 +58,7 @@ class DriverOutput:
         self._armed.show(holds)
 
     def state(self, snapshot: Snapshot, stamp: Time) -> None:
-        """Publishes foot_states, where the load allows, then joint_states; nothing while the pose is unknown."""
+        """Publishes foot_states if forces are known, then joint_states; nothing while the pose is unknown."""
         if snapshot.joints is None:
             return
         torques = None if snapshot.loads is None else np.nan_to_num(snapshot.loads) * self._stall_torques
@@ -95,7 +95,7 @@ class DriverOutput:
         return f"known: {wrong}" if self._estimator.valid else f"unknown: {wrong}"
 
     def battery(self, snapshot: Snapshot, stamp: Time) -> None:
-        """Publishes the supply, if it is known."""
+        """Publishes battery_state if the supply voltage is known."""
         if snapshot.voltage is None:
             return
         message = BatteryState(voltage=snapshot.voltage, present=True)

@@ -14,16 +14,13 @@ from hexapod_control.ros.guarded_node import GuardedNode
 from hexapod_control.ros.qos import COMMAND, EVENTS, LATCHED
 from hexapod_control.servos.driver.telemetry import PlannerRequest
 
-DOWN = ("", RobotState.UNKNOWN.value, RobotState.SITTING.value)  # gait_state of a robot that has not got up
+DOWN = ("", RobotState.UNKNOWN.value, RobotState.SITTING.value)  # gait_state of a robot that does not stand
 REPEAT_PERIOD_S = 1.0  # between two calls while the fault lasts
 LEG_CHANGE_S = 20.0  # to come to rest and fold a leg; then the request is repeated
 
 
 class PlannerRequests:
-    """Calls the planner's services; `seated` is called when the planner reports that the robot sits.
-
-    `folded` is called with the rows of the legs that the robot walks without.
-    """
+    """Passes the driver's requests to the planner and repeats them until they are carried out."""
 
     def __init__(
         self,
@@ -32,11 +29,15 @@ class PlannerRequests:
         seated: Callable[[], None],
         folded: Callable[[frozenset[int]], None],
     ) -> None:
-        """`legs` are the names of the legs in row order."""
+        """`legs` are the names of the legs in row order.
+
+        `seated` is called while the planner reports that the robot sits after a request to sit, `folded` with the
+        rows of the legs that the robot walks without.
+        """
         self._legs, self._seated, self._folded = tuple(legs), seated, folded
-        self._refused = False  # to walk without a leg
+        self._refused = False  # whether the planner refused to walk without a leg
         self._state, self._since = "", time.monotonic()
-        self._due = 0.0
+        self._due = 0.0  # [s] steady time of the next call
         self._requested = PlannerRequest.NOTHING  # in the last tick
         self._clients = {
             request: node.create_client(Trigger, request.value) for request in (PlannerRequest.STOP, PlannerRequest.SIT)
@@ -47,7 +48,7 @@ class PlannerRequests:
         node.create_subscription(String, "leg_refused", self.on_leg_refused, EVENTS)
 
     def on_lost_legs(self, message: String) -> None:
-        """Passes on which legs the robot walks without."""
+        """Reports the legs that the robot walks without."""
         names = message.data.split(",")
         self._folded(frozenset(row for row, name in enumerate(self._legs) if name in names))
         self._due = 0.0
@@ -58,7 +59,7 @@ class PlannerRequests:
             self._refused, self._due = True, 0.0
 
     def on_gait_state(self, message: String) -> None:
-        """Records the robot's state and its start time."""
+        """Records the robot's state and when it began."""
         if message.data != self._state:
             self._state, self._since = message.data, time.monotonic()
 
@@ -73,7 +74,7 @@ class PlannerRequests:
         return time.monotonic() - self._since if self._state in DOWN else 0.0
 
     def request(self, request: PlannerRequest, leg: int | None = None) -> None:
-        """Passes a request on to the planner, and repeats the call until it is carried out; call it every tick.
+        """Passes a request to the planner, and repeats the call until it is carried out; call it every tick.
 
         `leg` is the row of the leg to walk without.
         """

@@ -1,6 +1,6 @@
-"""Node servo_driver: joint targets to the servos, joint states back. The servos are described in the robot file.
+"""Node servo_driver: moves the servos to joint_targets and publishes joint_states.
 
-Nothing is published on joint_states while the pose is unknown; `armed` is whether the torque is on.
+The robot file describes the servos. Nothing is published on joint_states while the pose is unknown.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ from hexapod_control.servos.line_search.line_probe import with_findings
 from hexapod_control.servos.settings.io_section import io_settings
 from hexapod_control.servos.settings.servo_section import OnExit, servo_settings
 
-TARGET_SILENCE_S = 0.25  # without targets, after which the robot counts as at rest
-THREAD_SWITCH_S = 0.001  # short, so that the bus thread runs in time
-MIN_PERIOD_SHARE = 0.7  # of the period between two joint_states: cycles jitter
+TARGET_SILENCE_S = 0.25  # time without targets after which the robot counts as at rest
+THREAD_SWITCH_S = 0.001  # Python's switch interval: short, so that the bus thread runs in time
+MIN_PERIOD_SHARE = 0.7  # share of the period after which the next joint_states is published: cycles jitter
 
 
 class ServoDriverNode(GuardedNode):
-    """The node."""
+    """Connects the servo driver, whose own thread runs the bus, with ROS."""
 
     def __init__(self, start: Array | None = None, **options: Any) -> None:
         """`start` (n, 3) [rad] is the initial pose of loopback servos; default: the robot on its belly.
@@ -139,7 +139,7 @@ class ServoDriverNode(GuardedNode):
         if self._closed:  # the last snapshot is older than the final state
             return
         snapshot, stamp = self.driver.snapshot, self.get_clock().now().to_msg()
-        if self._arm_when_connected and snapshot.power is TorqueState.OFF:
+        if self._arm_when_connected and snapshot.torque is TorqueState.OFF:
             self._arm_when_connected = False
             self._arm_on_start()
         self._output.latched(snapshot)
@@ -157,8 +157,9 @@ class ServoDriverNode(GuardedNode):
         self._calibration.tick()
 
     def _report_diagnoses(self, snapshot: Snapshot) -> None:
-        for found in snapshot.diagnoses if not self._arm_when_connected else ():
-            self.report(found.kind, ReportLevel.ERROR if found.serious else ReportLevel.WARNING, found.text)
+        for diagnosis in snapshot.diagnoses if not self._arm_when_connected else ():
+            level = ReportLevel.ERROR if diagnosis.serious else ReportLevel.WARNING
+            self.report(diagnosis.kind, level, diagnosis.text)
 
     def every_second(self) -> None:
         """Publishes the battery, and repeats reports of present faults."""
@@ -169,7 +170,7 @@ class ServoDriverNode(GuardedNode):
             self.report("feet", ReportLevel.WARNING, self._switched.error)
         if self.driver.latched:
             self.report("torque", ReportLevel.ERROR, f"emergency stop: {HOW_TO_ARM}")
-        elif snapshot.power is TorqueState.OFF:
+        elif snapshot.torque is TorqueState.OFF:
             self.report("torque", ReportLevel.WARNING, "torque is off: call arm")
 
     def safe_stop(self, callback: str) -> None:
@@ -183,8 +184,8 @@ class ServoDriverNode(GuardedNode):
         return {
             "bus": " ".join(filter(None, (self._servos.protocol, self._servos.port))),
             "feedback": "measured" if snapshot.measured else "estimated",
-            "torque": snapshot.power is TorqueState.ON,
-            "power": snapshot.power.value,
+            "torque": snapshot.torque is TorqueState.ON,
+            "power": snapshot.torque.value,
             "emergency stop": "latched" if self.driver.latched else "no",
             "loop Hz": f"{snapshot.rate:.1f}",
             "overruns": snapshot.overruns,
@@ -203,8 +204,8 @@ class ServoDriverNode(GuardedNode):
         }
 
     def _by_joint(self, counts: Sequence[int]) -> str:
-        found = [f"{name} {count}" for name, count in zip(self._layout.names, counts, strict=False) if count]
-        return ", ".join(found) or "none"
+        texts = [f"{name} {count}" for name, count in zip(self._layout.names, counts, strict=False) if count]
+        return ", ".join(texts) or "none"
 
     # --- the end --------------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""Forces under the feet from switches: an even share of the weight for each foot that is pressed."""
+"""Forces under the feet from switches: each pressed switch counts as an even share of the weight."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The node teleop: joy in, velocity, pose and posture commands out."""
+"""The node teleop: drives the robot with a gamepad."""

@@ -1,4 +1,4 @@
-"""Node teleop: Joy of a gamepad in; cmd_vel, body_pose, gait and calls of stand, sit and stop out."""
+"""Node teleop: turns the Joy messages of a gamepad into cmd_vel, body_pose, gait, and calls of stand, sit and stop."""
 
 from __future__ import annotations
 
@@ -119,9 +119,9 @@ class TeleopNode(GuardedNode):
                 f"no {service}", ReportLevel.ERROR, f"{service}: service not available; is gait_planner running?"
             )
             return
-        client.call_async(Trigger.Request()).add_done_callback(lambda future: self._answered(service, future))
+        client.call_async(Trigger.Request()).add_done_callback(lambda future: self._report_refusal(service, future))
 
-    def _answered(self, service: str, future: Future) -> None:
+    def _report_refusal(self, service: str, future: Future) -> None:
         response: Trigger.Response | None = future.result()
         if response is not None and not response.success:
             self.report(service, ReportLevel.WARNING, f"{service} refused: {response.message}")

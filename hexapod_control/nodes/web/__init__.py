@@ -1,1 +1,1 @@
-"""The node web: commands of the page to ROS, and the state of the robot to the page."""
+"""The node web: passes commands of the web page to ROS, and the state of the robot to the page."""

@@ -1,4 +1,4 @@
-"""The images of a camera for the page: subscribed only while a page asks for them."""
+"""The images of a camera for the page: subscribed only while a page requests them."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from hexapod_control.ros.guarded_node import GuardedNode
 from hexapod_control.ros.qos import DISPLAY
 
 TOPIC = "image_raw/compressed"
-MAX_IDLE_S = 5.0  # without a request, after which the subscription ends
+MAX_IDLE_S = 5.0  # time without a request after which the subscription ends
 
 
 class CameraFeed:
-    """Sends the next image to every page that has asked for one: a slow link gets fewer images, not old ones."""
+    """Sends the next image to every page that has requested one: a slow link gets fewer images, not old ones."""
 
     def __init__(self, node: GuardedNode, send: Callable[[int, str, Mapping[str, Any]], None]) -> None:
         """`send(client, kind, fields)` sends a message to a page."""
         self._node, self._send = node, send
         self._subscription: Any = None
         self._waiting: set[int] = set()  # pages
-        self._asked_at = 0.0  # [s] steady time of the last request
+        self._requested_at = 0.0  # [s] steady time of the last request
 
     @property
     def available(self) -> bool:
@@ -34,13 +34,13 @@ class CameraFeed:
     def request(self, page: int) -> None:
         """Sends the next image to a page."""
         self._waiting.add(page)
-        self._asked_at = time.monotonic()
+        self._requested_at = time.monotonic()
         if self._subscription is None:
             self._subscription = self._node.create_subscription(CompressedImage, TOPIC, self._take, DISPLAY)
 
     def watch(self) -> None:
         """Ends a subscription that no page uses; call it regularly."""
-        if self._subscription is not None and time.monotonic() - self._asked_at > MAX_IDLE_S:
+        if self._subscription is not None and time.monotonic() - self._requested_at > MAX_IDLE_S:
             self._node.destroy_subscription(self._subscription)
             self._subscription = None
             self._waiting.clear()

@@ -1,4 +1,4 @@
-"""Summary of /diagnostics for the page: loop rates, temperatures, world, faults. No ROS here."""
+"""Summary of /diagnostics for the page: loop rates, temperatures, world, faults. Independent of ROS."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Event log of the page: reports of nodes and reasons of stops. It survives a reload of the page."""
+"""Event log of the page: reports of nodes and causes of stops. It survives a reload of the page."""
 
 from __future__ import annotations
 
@@ -41,18 +41,21 @@ class EventLog:
 
     def add(self, at: float, node: str, level: int, text: str, values: Mapping[str, Any] | None = None) -> LogEvent:
         """Appends an event, or counts it if it repeats the last one. Returns it."""
-        text, given = text[:MAX_TEXT], None if values is None else dict(values)
+        text, fields = text[:MAX_TEXT], None if values is None else dict(values)
         last = self._events[-1] if self._events else None
-        if last is not None and (last.node, last.level, last.text, last.values) == (node, level, text, given):
+        if last is not None and (last.node, last.level, last.text, last.values) == (node, level, text, fields):
             last.at, last.count = at, last.count + 1
             return last
         self._number += 1
-        self._events.append(LogEvent(self._number, at, node, level, text, given))
+        self._events.append(LogEvent(self._number, at, node, level, text, fields))
         return self._events[-1]
 
     def take(self, at: float, statuses: Mapping[str, tuple[NodeStatus, int]]) -> list[LogEvent]:
-        """Appends what has changed: the warnings and errors of each node, by its short name, and its silence."""
-        found = []
+        """Appends changed warnings and errors, and nodes that fall silent or report again. Returns the new events.
+
+        `statuses` are the status of each node and the level that is shown, by its short name.
+        """
+        events = []
         for node, (status, level) in statuses.items():
             if level == STALE:
                 new, values = (level, "log_stale"), {"node": node}
@@ -61,7 +64,7 @@ class EventLog:
             last = self._last.get(node, (0, ""))
             self._last[node] = new
             if level and new != last:
-                found.append(self.add(at, node, level, new[1], values))
+                events.append(self.add(at, node, level, new[1], values))
             elif not level and last[0] == STALE:
-                found.append(self.add(at, node, 0, "log_back", {"node": node}))
-        return found
+                events.append(self.add(at, node, 0, "log_back", {"node": node}))
+        return events

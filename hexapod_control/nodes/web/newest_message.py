@@ -22,7 +22,7 @@ class NewestMessage:
     """
 
     def __init__(self, node: GuardedNode, kind: Any, topic: str, convert: Callable[[Any], Any]) -> None:
-        """Subscribes to nothing yet.
+        """Call `watch` to subscribe.
 
         `convert` is called once per message that is read; it raises MessageError for one that cannot be used.
         """
@@ -53,9 +53,9 @@ class NewestMessage:
         return time.monotonic() - self._at
 
     def read(self, within: float) -> Any:
-        """Value of the newest message if it is at most `within` [s] old, else None. Only one thread may call it.
+        """Returns the value of the newest message; None if it is older than `within` [s] or was refused.
 
-        None, too, for a message that is refused.
+        Only one thread may call it.
         """
         if self.age > within:
             return None

@@ -1,4 +1,4 @@
-"""Commands of the page as messages and service calls.
+"""Carries out commands of the page: publishes messages and calls services.
 
 The dead-man of the velocity is checked here, in steady time, so that it works even if the server's thread hangs.
 """
@@ -45,8 +45,8 @@ from hexapod_control.web.sessions.client_sessions import Forward
 
 START_SPEED = 0.5  # share of the maximum
 PERIOD_S = 0.05  # between two velocities
-FINAL_ZEROS = 10  # zero velocities after the last motion; then other sources may drive
-MAX_RESPONSE_TIME_S = 3.0  # of a service
+FINAL_ZEROS = 10  # zero velocities sent after the last motion; then other sources may drive
+MAX_RESPONSE_TIME_S = 3.0  # time limit for the response of a service
 SIMULATOR, PLANNER = "mujoco_sim", "gait_planner"
 SERVICE_OWNERS = {
     "stand": PLANNER,
@@ -190,18 +190,18 @@ class PageCommands:
 
     # --- services -------------------------------------------------------------------------------------------------
 
-    def _request(self, page: int, what: str) -> None:
-        if what == "estop":
+    def _request(self, page: int, name: str) -> None:
+        if name == "estop":
             self._call(page, "stop", Trigger.Request())
             self._call(page, "estop", SetBool.Request(data=True))
-        elif what == "rearm":
+        elif name == "rearm":
             arm = self._call_later(page, "arm", None)
             reset = self._call_later(page, "reset_fault", arm)
             self._call(page, "estop", SetBool.Request(data=False), reset)
-        elif what == "reset_world":
+        elif name == "reset_world":
             self._call(page, f"{SIMULATOR}/reset_world", Trigger.Request())
         else:
-            self._call(page, what, Trigger.Request())
+            self._call(page, name, Trigger.Request())
 
     def _call_later(self, page: int, name: str, then: Callable[[], None] | None) -> Callable[[], None]:
         return lambda: self._call(page, name, Trigger.Request(), then)
@@ -214,7 +214,7 @@ class PageCommands:
         self._call(page, f"{node}/set_parameters", request)
 
     def _call(self, page: int, name: str, request: Any, then: Callable[[], None] | None = None) -> None:
-        """Calls a service, and `then` after its success. A request that has no response yet is not repeated."""
+        """Calls a service, and `then` if it succeeds. A request that still waits for its response is not repeated."""
         client, now = self._clients[name], time.monotonic()
         if (name, request) in [(waiting.name, waiting.request) for waiting in self._waiting]:
             return

@@ -36,8 +36,8 @@ from hexapod_control.ros.row_messages import FootLayout
 from hexapod_control.web.page_state import DrawnState, drawing
 from hexapod_control.web.robot_condition import PressedStop, RobotFacts, condition
 
-MAX_AGE_S = 0.3  # of feet and velocities
-MAX_SILENCE_S = 1.0  # without joint_states, after which the robot counts as disconnected
+MAX_AGE_S = 0.3  # of messages with feet, velocities and poses
+MAX_SILENCE_S = 1.0  # time without joint_states after which the robot counts as disconnected
 MAX_BATTERY_AGE_S = 5.0
 DIAGNOSTICS_DEPTH = 20
 LATCHED_TEXTS = ("gait_state", "gait_active", "gait_selected", "gaits", "lost_legs", "motions", "command_source")
@@ -45,7 +45,7 @@ ESTOP_REPORT_S = 2.0  # from an E-STOP of a page until the hardware node reports
 
 
 class RobotFeed:
-    """The subscriptions of the node; `state` and `status` return what the page shows."""
+    """The subscriptions of the node; `state` and `status` return the data that the page shows."""
 
     def __init__(
         self,
@@ -89,16 +89,16 @@ class RobotFeed:
         self._subscribe(node)
 
     def watch(self, *, wanted: bool) -> None:
-        """Receives what is drawn, while a page is open."""
+        """Subscribes to the topics that only drawings need, while a page is open."""
         measured = (self._joints, self._targets, self._states, self._odometry, self._truth)
         for each in (*measured, self._command, self._margin):
             each.watch(wanted=wanted)
 
     def _subscribe(self, node: GuardedNode) -> None:
-        """Subscribes to what is kept as it arrives."""
+        """Subscribes to the topics that are received even without a page."""
         self._battery.watch(wanted=True)
         for topic in LATCHED_TEXTS:
-            node.create_subscription(String, topic, self._keeper(topic), LATCHED)
+            node.create_subscription(String, topic, self._storing(topic), LATCHED)
         node.create_subscription(String, "motion_state", self._take_motion, LATCHED)
         node.create_subscription(TwistMessage, "velocity_limits", self._take_limits, LATCHED)
         node.create_subscription(PoseMessage, "body_pose_achieved", self._take_pose, LATCHED)
@@ -106,11 +106,11 @@ class RobotFeed:
         node.create_subscription(MarkerArray, "terrain", self._take_terrain, LATCHED)
         node.create_subscription(DiagnosticArray, "/diagnostics", self._take_diagnostics, DIAGNOSTICS_DEPTH)
 
-    def _keeper(self, topic: str) -> Callable[[String], None]:
-        def keep(message: String) -> None:
+    def _storing(self, topic: str) -> Callable[[String], None]:
+        def store(message: String) -> None:
             self._texts[topic] = message.data
 
-        return keep
+        return store
 
     def _take_motion(self, message: String) -> None:
         state = MotionState.parse(message.data)
@@ -169,18 +169,18 @@ class RobotFeed:
             "motion": self._motion,
             "pose": self._pose,
             "forces": None if drawn.forces is None else [round(float(force), 1) for force in drawn.forces],
-            "truth": self._place(),
+            "truth": self._true_pose(),
             "now": condition(self._present()).fields(),
             "silent": self._joints.age > MAX_SILENCE_S,
         }
 
-    def _place(self) -> list[float] | None:
-        """Position [m] and heading [rad] in the simulated world, in which the terrain is known."""
+    def _true_pose(self) -> list[float] | None:
+        """Position [m] and heading [rad] in the simulated world, the frame of the terrain; None if unknown."""
         truth = self._truth.read(MAX_AGE_S)
         return None if truth is None else [round(value, 4) for value in truth[0]]
 
     def _present(self) -> RobotFacts:
-        """All facts about the robot, those that change quickly too."""
+        """All facts about the robot, including those that change quickly."""
         facts, drawn = self._facts, self._drawn
         torque = facts.torque if self._torque is None else self._torque
         latched, stop = facts.latched, None
@@ -207,14 +207,14 @@ class RobotFeed:
     # --- status: twice a second -----------------------------------------------------------------------------------
 
     def evaluate_diagnostics(self) -> None:
-        """Updates `statuses` and what `status` and `state` say of the nodes."""
+        """Updates `statuses`, and the values in `status` and `state` that come from /diagnostics."""
         nodes = self._diagnostics.at(time.monotonic())
-        found = self._summary = summary(nodes, self._joint_names)
+        values = self._summary = summary(nodes, self._joint_names)
         self._facts = replace(
             self._facts,
-            torque=found["torque"],
-            latched=found["estop"],
-            found=found["found"],
+            torque=values["torque"],
+            latched=values["estop"],
+            found=values["found"],
             node_ages=ages(nodes),
             errors=errors(nodes),
         )

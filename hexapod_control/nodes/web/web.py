@@ -1,4 +1,4 @@
-"""Node web: serves the page. robot_feed provides its data, page_commands runs its commands.
+"""Node web: serves the web page. robot_feed provides its data, page_commands carries out its commands.
 
 The server has its own thread; commands arrive through a queue and wake the executor of this node. The dead-man is
 checked in the executor, by the time at which a command arrived: it works even if the server's thread hangs.
@@ -36,7 +36,7 @@ from hexapod_control.web.server import PageServer
 from hexapod_control.web.sessions.access_control import HostPolicy, TokenAuthority, is_loopback
 from hexapod_control.web.sessions.client_sessions import ClientSessions, Forward
 
-STOP_LEVELS = {"stop": 0, "estop": 2, "link": 1, "silence": 1}  # why the robot stops, with the level in the log
+STOP_LEVELS = {"stop": 0, "estop": 2, "link": 1, "silence": 1}  # cause of a stop, with its level in the log
 STATUS_PERIOD_S = 0.5  # between two messages of slowly changing values
 
 
@@ -53,12 +53,12 @@ class WebNode(GuardedNode):
         self._bind = page_address.ALL_ADDRESSES if settings.lan else settings.bind
         self.public = not is_loopback(self._bind)
         self._tokens = _token_authority(settings, self.public)
-        self._client_count = 0  # admitted ones
+        self._client_count = 0  # admitted clients
         self._new_client = False
         self._inbox: SimpleQueue[Forward] = SimpleQueue()
         hosts = [*page_address.names(self._bind), *(host.strip() for host in settings.allowed_hosts.split(","))]
         self.sessions = ClientSessions(self._admit, self._greet, self._queue_stop)
-        self._stops: SimpleQueue[tuple[str, str]] = SimpleQueue()  # why the robot stops, and by whom
+        self._stops: SimpleQueue[tuple[str, str]] = SimpleQueue()  # cause of a stop, and the client
         self._log = EventLog()
         policy = HostPolicy(hosts, literal=self.public)
         self.server = PageServer(
@@ -74,7 +74,7 @@ class WebNode(GuardedNode):
         self.commands = PageCommands(self, self.feed, self._reply, settings.enable_stamped_cmd_vel)
         self._status_timer = self.create_timer(STATUS_PERIOD_S, self._send_status, clock=self.steady)
         self._status_timer.cancel()  # runs while there is a client
-        self._trouble: tuple[ReportLevel, str] | None = None  # with the socket
+        self._trouble: tuple[ReportLevel, str] | None = None  # level and text of a failure to open the port
         self._open()
 
     def _open(self) -> None:
@@ -122,8 +122,8 @@ class WebNode(GuardedNode):
         self._inbox.put(command)
         self.run_in_executor(self._run_commands)
 
-    def _queue_stop(self, what: str, by: str) -> None:
-        self._stops.put((what, by))
+    def _queue_stop(self, cause: str, by: str) -> None:
+        self._stops.put((cause, by))
         self.run_in_executor(self._log_stops)
 
     def _count_clients(self, count: int) -> None:
@@ -194,11 +194,11 @@ class WebNode(GuardedNode):
 
     def _log_stops(self) -> None:
         while not self._stops.empty():
-            what, by = self._stops.get_nowait()
-            if what == "estop":
+            cause, by = self._stops.get_nowait()
+            if cause == "estop":
                 self.feed.note_estop(by)
-            level = STOP_LEVELS[what]
-            self._send_events([self._log.add(time.time(), "web", level, f"log_{what}", {"by": by})])
+            level = STOP_LEVELS[cause]
+            self._send_events([self._log.add(time.time(), "web", level, f"log_{cause}", {"by": by})])
 
     def _reply(self, client: int, kind: str, fields: Mapping[str, Any]) -> None:
         """Sends a reply to a page; a refusal is logged for all of them."""
@@ -240,8 +240,8 @@ class WebNode(GuardedNode):
         self.commands.end()
 
 
-def _recordings_path(given: str) -> Path:
-    return Path(given).expanduser().absolute() if given else usage_folder() / "recordings"
+def _recordings_path(folder: str) -> Path:
+    return Path(folder).expanduser().absolute() if folder else usage_folder() / "recordings"
 
 
 def _token_authority(settings: WebSettings, public: bool) -> TokenAuthority:

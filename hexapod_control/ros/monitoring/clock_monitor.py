@@ -1,6 +1,6 @@
 """Monitors /clock for nodes with use_sim_time. Independent of ROS; all times are steady [s].
 
-A paused simulation repeats the same time; one that has ended or hangs publishes nothing.
+A paused simulation publishes the same time again and again; one that has ended or hangs publishes nothing.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 MAX_START_TIME_S = 1.5  # for the first message
 MAX_SILENCE_S = 1.0  # between two messages
-LATE_S = 0.15  # silence of /clock after which it is reported as the reason why targets or commands stopped
+LATE_S = 0.15  # silence of /clock after which it counts as the cause of missing targets or commands
 
 
 class HasSeconds(Protocol):
@@ -33,17 +33,17 @@ class ClockState(Enum):
 
 
 class ClockMonitor:
-    """Watches the /clock messages of one node and reports their absence."""
+    """Monitors the /clock messages of one node and reports their absence."""
 
     def __init__(self, started: float, report: Callable[[str], None], stopped: Callable[[], None]) -> None:
         """`report` is called with a text while /clock is missing or stopped; `stopped` once each time it stops."""
         self._started, self._report, self._stopped = started, report, stopped
-        self._heard: float | None = None
-        self._advanced = started  # when the time last changed
+        self._heard: float | None = None  # arrival of the last message
+        self._advanced = started  # arrival of the last new time
         self._time = (0, 0)
         self._state = ClockState.STARTING
 
-    def listening(self, callback: Callable[[Any], None], now: Callable[[], float]) -> Callable[[Any], None]:
+    def wrap_callback(self, callback: Callable[[Any], None], now: Callable[[], float]) -> Callable[[Any], None]:
         """Wraps a callback of /clock so that every message is recorded; `now` returns the steady time [s]."""
 
         @wraps(callback)
@@ -74,7 +74,7 @@ class ClockMonitor:
         return self._state
 
     def cause(self, question: str, now: float) -> str:
-        """Returns why targets or commands have stopped: that /clock is silent, if it is, else `question`."""
+        """Returns why targets or commands have stopped: a text about /clock if it is silent, else `question`."""
         late = self._heard is not None and now - self._heard > LATE_S
         return self._stopped_text if late else question
 

@@ -10,7 +10,7 @@ UNKNOWN_NAME = "_NODE_NAME_UNKNOWN_"  # of a node that has just started or ended
 
 
 def node_name(info: TopicEndpointInfo) -> str:
-    """Returns the fully qualified name of the node of a publisher or subscription, or that it is unknown."""
+    """Returns the fully qualified name of the node of a publisher or subscription, or "an unknown node"."""
     if info.node_name == UNKNOWN_NAME:
         return "an unknown node"
     return f"{info.node_namespace.rstrip('/')}/{info.node_name}"

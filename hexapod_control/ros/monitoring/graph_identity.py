@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 VARIABLE = "HEXAPOD_GRAPH"
-SEPARATOR = "@"  # between the id and the steady time [s] of the start, a clock that all processes of a computer share
+SEPARATOR = "@"  # between the id and the steady time [s] of the start, which is the same clock in all processes
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 IMPORTED_AT_S = time.monotonic()
 
@@ -27,7 +27,7 @@ def started_graph() -> str:
 
 
 def started_at() -> float:
-    """Returns the start of this process's graph as steady time [s]; for a node started alone, of the process."""
+    """Returns the steady time [s] at which the graph of this process was started, or a process started alone."""
     try:
         return float(started_graph().partition(SEPARATOR)[2])
     except ValueError:

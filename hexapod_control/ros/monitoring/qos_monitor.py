@@ -1,7 +1,7 @@
 """Reports publishers and subscribers that cannot be connected to a node because their QoS is incompatible.
 
-The middleware raises an event when it discovers one. From then on the topic is checked regularly, so that the report
-lasts as long as its cause.
+The middleware raises an event when it discovers one. From then on the topic is checked regularly, and the report is
+repeated as long as its cause exists.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
 A type support is a C struct of function pointers (rosidl_runtime_c/message_type_support_struct.h and
 rosidl_typesupport_fastrtps_cpp/message_type_support.h of Jazzy); here they point to functions of this file. Only these
-functions read a C message, so it is just a handle, and the message itself stays in Python as CDR bytes. C++ exceptions
-must not pass through Python: of Fast CDR only `jump` and the position are used, which never throw. Python exceptions
-must not pass through C: every callback returns false instead.
+functions read a C message, so it is only a handle, and the message itself stays in Python as CDR bytes. C++ exceptions
+must not pass through Python: only the functions of Fast CDR for jumps and the position are used, which never throw.
+Python exceptions must not pass through C: every callback returns false instead.
 """
 
 from __future__ import annotations
@@ -177,7 +177,7 @@ def capsules(create: Callable[[list[TransformStamped]], object]) -> dict[str, ob
 
     @function(ctypes.py_object, ctypes.c_void_p)
     def to_python(handle: int) -> object:
-        # cannot fail: deserialize has checked these bytes
+        # Cannot fail: deserialize has checked these bytes.
         return create(cdr.decode(messages[handle]))
 
     support = keep_alive(type_support(wire_functions(messages, keep_alive(Cdr()))))

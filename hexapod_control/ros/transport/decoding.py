@@ -1,6 +1,6 @@
 """Decodes feet, joints and IMU of a topic with one call of `struct`, as long as frame, names and counts stay the same.
 
-rclpy converts a message field by field, which takes several times as long. The other direction: encoding.py.
+rclpy converts a message field by field, which takes several times as long. encoding.py has the other direction.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from hexapod_control.ros.transport.encoding import (
     text,
 )
 
-COVARIANCE = 9  # numbers
+COVARIANCE = 9  # numbers of a covariance matrix
 IMU_NUMBERS = 37  # quaternion, rate and acceleration, each with its covariance
 
 
@@ -42,7 +42,7 @@ class LayoutDecoder(ABC):
         self._body = struct.Struct("<")  # all numbers after the head
 
     def __call__(self, data: bytes) -> Any:
-        """Returns the message. Raises what rclpy raises for bytes that are none."""
+        """Returns the message. Raises the exceptions of rclpy for invalid bytes."""
         body = START + len(self._head)
         known = self._head and len(data) == body + self._body.size and data[START:body] == self._head
         if known and data.startswith(ENCAPSULATION) and self._fill(self._body.unpack_from(data, body)):
@@ -54,7 +54,7 @@ class LayoutDecoder(ABC):
         return self._message
 
     def _learn(self, data: bytes) -> None:
-        """Decodes by rclpy, and keeps the layout of bytes that are encoded as expected."""
+        """Decodes with rclpy, and stores the layout if the bytes are encoded as expected."""
         self._message = deserialize_message(data, self.kind)
         head = self._head_of(self._message)
         same = data[START : START + len(head)] == head
@@ -68,7 +68,7 @@ class LayoutDecoder(ABC):
 
     @abstractmethod
     def _body_of(self, message: Any, start: int) -> struct.Struct:
-        """Returns the layout of the numbers of a message, which begin at `start` or at the next multiple."""
+        """Returns the layout of the numbers of a message, which begin at offset `start` plus padding."""
 
     @abstractmethod
     def _fill(self, values: tuple[Any, ...]) -> bool:
@@ -78,12 +78,12 @@ class LayoutDecoder(ABC):
 class _Sequences(LayoutDecoder):
     """Messages with names and three sequences of numbers."""
 
-    widths: tuple[int, int, int]  # numbers in a part of each sequence
+    widths: tuple[int, int, int]  # numbers per element of each sequence
 
     def __init__(self) -> None:
         super().__init__()
-        self._counts = (0, 0, 0)
-        self._at = (0, 0, 0)  # places of the counts
+        self._counts = (0, 0, 0)  # elements of each sequence
+        self._at = (0, 0, 0)  # indices of the counts among the values
 
     def _body_of(self, message: Any, start: int) -> struct.Struct:
         self._counts = self._counted(message)
@@ -129,8 +129,8 @@ class FootDecoder(_Sequences):
         message = self._message
         if not self._forces_only:
             for k, transform in enumerate(message.transforms):
-                place, turn, i = transform.translation, transform.rotation, self._at[0] + 1 + WIDTHS[0] * k
-                place.x, place.y, place.z, turn.x, turn.y, turn.z, turn.w = values[i : i + WIDTHS[0]]
+                position, turn, i = transform.translation, transform.rotation, self._at[0] + 1 + WIDTHS[0] * k
+                position.x, position.y, position.z, turn.x, turn.y, turn.z, turn.w = values[i : i + WIDTHS[0]]
             for k, twist in enumerate(message.twist):
                 linear, angular, i = twist.linear, twist.angular, self._at[1] + 1 + WIDTHS[1] * k
                 linear.x, linear.y, linear.z, angular.x, angular.y, angular.z = values[i : i + WIDTHS[1]]

@@ -1,7 +1,7 @@
 """Encodes feet and joints as CDR (XCDR1, little-endian) with one call of `struct`.
 
-rclpy converts a message field by field: for six feet 0.2 ms to write and 0.5 ms to read, here a tenth of it. And what
-its `serialize_message` returns for an empty sequence of numbers is longer than the message: readers of bags refuse it.
+rclpy converts a message field by field: for six feet it takes 0.2 ms to write and 0.5 ms to read, this module a tenth.
+For an empty sequence of numbers, rclpy's `serialize_message` returns bytes beyond the message: bag readers refuse them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from sensor_msgs.msg import JointState, MultiDOFJointState
 
 ENCAPSULATION = b"\0\1\0\0"
 STAMP = struct.Struct("<iI")
-START = len(ENCAPSULATION) + STAMP.size  # of what follows the stamp
+START = len(ENCAPSULATION) + STAMP.size  # offset of the data after the stamp
 Triple = tuple[int, int, int]
 WIDTHS = (7, 6, 6)  # numbers in a transform, a twist, a wrench
 SINGLE = (1, 1, 1)  # in a position, a velocity, an effort
@@ -30,7 +30,7 @@ _WRENCH = attrgetter(*(f"{part}.{axis}" for part in ("force", "torque") for axis
 def encode(message: Any) -> bytes | None:
     """Returns the bytes of feet or joints, None for messages of other types.
 
-    Padding is zero, so that equal messages have equal bytes.
+    Padding is zero, so equal messages have equal bytes.
     """
     if isinstance(message, MultiDOFJointState):
         return _feet(message)
@@ -64,7 +64,7 @@ def _bytes(header: Any, names: tuple[str, ...], layout: tuple[Triple, Triple], v
 
 @lru_cache(maxsize=16)
 def head_of_names(frame: str, names: tuple[str, ...]) -> bytes:
-    """Returns the bytes of frame and names, which follow the stamp."""
+    """Returns the bytes of the frame and the names, which follow the stamp."""
     data = text(frame)
     data += bytes(-len(data) % 4) + struct.pack("<I", len(names))
     for name in names:
@@ -80,9 +80,9 @@ def text(value: str) -> bytes:
 
 @lru_cache(maxsize=16)
 def sequences(start: int, counts: Triple, widths: Triple) -> struct.Struct:
-    """Returns the layout of three sequences of parts with so many numbers, each after its count, from `start` on.
+    """Returns the layout of three sequences from offset `start` on, each preceded by its count.
 
-    CDR aligns numbers to the end of the encapsulation.
+    A sequence has `counts` elements of `widths` numbers. CDR aligns numbers relative to the end of the encapsulation.
     """
     layout, end = "<", start - len(ENCAPSULATION)
     for count, width in zip(counts, widths, strict=True):

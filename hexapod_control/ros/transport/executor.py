@@ -2,8 +2,8 @@
 
 SingleThreadedExecutor rebuilds its wait set for every callback; with about forty entities per node that costs more
 than the node's own work. But it always takes the newest message, whereas EventsExecutor queues one event per message:
-when a topic is flooded, all other callbacks wait behind that queue. So Spinner measures the length of the queue and
-changes to SingleThreadedExecutor when it grows too long.
+when a topic is flooded, all other callbacks wait behind that queue. Therefore Spinner measures the length of the queue
+and changes to SingleThreadedExecutor when it becomes too long.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ except ImportError:  # rclpy before 7.1.4
     EventsExecutor = SingleThreadedExecutor
 
 CHECK_PERIOD_S = 0.05  # between two measurements of the queue
-NO_QUEUE_S = 0.005  # waits of a marker that need no explanation
-MAX_QUEUED_EVENTS = 150  # far more than a process without CPU for a moment accumulates
-FLOOD_PER_S = 1000.0  # events; the nodes of a robot receive a few hundred
+NO_QUEUE_S = 0.005  # maximum wait of a marker while the queue is short
+MAX_QUEUED_EVENTS = 150  # far more than accumulate while a process has no CPU for a moment
+FLOOD_PER_S = 1000.0  # events that mean a flooded topic; the nodes of a robot receive a few hundred
 
 
 class Spinner:
@@ -54,7 +54,7 @@ class Spinner:
             self._executor.spin_once(timeout_sec=CHECK_PERIOD_S)
 
     def spin(self, seconds: float) -> None:
-        """Runs callbacks for about `seconds` [s], with less effort than `spin_once` for each."""
+        """Runs callbacks for about `seconds`, with less CPU load than a `spin_once` for each."""
         if not self._events or self._taken is not None:
             self.spin_once(seconds)
             return
@@ -77,7 +77,7 @@ class Spinner:
         self._executor.shutdown(timeout_sec=timeout_sec)
 
     def _check_queue(self, began: float) -> None:
-        """Queues a marker periodically and counts the events that are taken before it: the length of the queue."""
+        """Queues a marker periodically and counts the events before it, which is the length of the queue."""
         if self._taken is not None:
             self._taken += 1
             if self._taken > MAX_QUEUED_EVENTS:

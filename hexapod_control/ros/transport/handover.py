@@ -1,11 +1,11 @@
 """Passes messages between nodes of one process as objects.
 
 Publishers and subscriptions exist in the middleware as usual. A message of a volatile topic is handed to the
-subscriptions of this process before `publish` returns; it is encoded and sent only if others subscribe too. What was
-sent comes back to the subscriptions of this process, which drop it: they know it by its bytes, as rclpy does not tell
-who published a message. Latched topics, and messages from other threads than the executor's, go through the middleware.
+subscriptions of this process before `publish` returns; it is encoded and sent only if others subscribe too. A message
+that was sent also returns to the subscriptions of this process, which drop it: they recognise it by its bytes, as rclpy
+does not name the publisher. Latched topics, and messages from threads other than the executor's, use the middleware.
 
-Receivers must neither change nor keep a message: all of them get the same object, and its publisher may reuse it.
+Receivers must neither change nor store a message: all of them get the same object, and its publisher may reuse it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MARGIN = 8  # messages on their way back, in addition to the queue of the subscr
 
 
 class LocalSubscription:
-    """A subscription of a node of this process."""
+    """A subscription of a node of this process, and the messages expected to return to it."""
 
     def __init__(self, kind: Any, receive: Callable[[Any], None], *, raw: bool) -> None:
         """`receive` takes a message, or its bytes if `raw` (`Any`: messages have no common base)."""
@@ -37,7 +37,7 @@ class LocalSubscription:
         self.qos, self._sent = qos, deque(maxlen=qos.depth + MARGIN)
 
     def fits(self, kind: Any, qos: QoSProfile) -> bool:
-        """Whether the middleware would connect it with a publisher of this type and QoS."""
+        """Whether the middleware would connect it to a publisher of this type and QoS."""
         return kind is self.kind and qos_check_compatible(qos, self.qos)[0] is not QoSCompatibility.ERROR
 
     def expect(self, data: bytes) -> None:
@@ -60,11 +60,11 @@ class Handover:
         self._subscriptions: dict[str, list[LocalSubscription]] = {}
         self._waiting: deque[tuple[LocalSubscription, Any]] = deque()
         self._busy = False
-        self.changes = 0  # of the subscriptions so far
+        self.changes = 0  # number of changes of the subscriptions
         self._thread = threading.get_ident()
 
     @property
-    def possible(self) -> bool:
+    def in_spinning_thread(self) -> bool:
         """Whether the calling thread is the one that spins the nodes."""
         return threading.get_ident() == self._thread
 
@@ -87,7 +87,7 @@ class Handover:
     def deliver(self, receivers: list[LocalSubscription], message: Any, data: bytes | None) -> None:
         """Calls the receivers; raw ones with `data`.
 
-        A message that one of them publishes comes after them all, as a copy, since its publisher may reuse it.
+        A message that one of them publishes is delivered afterwards, as a copy, since its publisher may reuse it.
         """
         if self._busy:
             message = _copied(message)

@@ -1,4 +1,4 @@
-"""The publisher of all nodes: encodes large messages fast, and publishes nothing without subscribers."""
+"""The publisher of all nodes: fast encoding of large messages, and no work without subscribers."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ class TopicPublisher(Publisher):
     """As in rclpy; a message on a volatile topic without subscribers is dropped."""
 
     def __init__(self, *args: Any, handover: Handover | None = None, **options: Any) -> None:
-        """`handover` is that of the process, if it runs several nodes; the rest is that of rclpy's Publisher."""
+        """`handover` is that of a process with several nodes; all else is passed to rclpy's Publisher."""
         super().__init__(*args, **options)
         self._latched = self.qos_profile.durability != DurabilityPolicy.VOLATILE
         self._handover = None if self._latched else handover
         self._receivers: list[LocalSubscription] = []
-        self._changes = 0  # of the subscriptions when these were found
+        self._changes = 0  # `handover.changes` when the receivers were looked up
 
     @property
     def is_received(self) -> bool:
@@ -33,13 +33,13 @@ class TopicPublisher(Publisher):
         count = 1 if self._latched else self.get_subscription_count()
         if not count:
             return
-        if self._handover is None or isinstance(msg, bytes) or not self._handover.possible:
+        if self._handover is None or isinstance(msg, bytes) or not self._handover.in_spinning_thread:
             super().publish(encode(msg) or msg)
         else:
             self._hand_over(self._handover, msg, count)
 
     def _hand_over(self, handover: Handover, msg: Any, count: int) -> None:
-        """Also publishes if not all of the `count` subscriptions are in this process."""
+        """Delivers a message in this process; also publishes it if some of the `count` subscriptions are elsewhere."""
         if self._changes != handover.changes:
             self._changes = handover.changes
             self._receivers = handover.receivers(self.topic_name, self.msg_type, self.qos_profile)

@@ -1,6 +1,6 @@
-"""Detects a Pololu Maestro before servo frames are sent to it: it would take the bytes after an FF for a target.
+"""Detects a Pololu Maestro before servo frames are sent: it would read the bytes after an FF as a channel and target.
 
-A servo bus ignores the request as noise. Source: Pololu Maestro User's Guide, "Get Errors" and "Mini SSC Protocol".
+Servos ignore the request as noise. Source: Pololu Maestro User's Guide, "Get Errors" and "Mini SSC Protocol".
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class BoardProbe:
         self._done = True
 
     def _answer(self) -> bytes:
-        """The error word, or nothing."""
+        """The error word of a Maestro; empty without a complete reply."""
         self._port.clear()
         self._port.write(GET_ERRORS)
         reply = self._port.read(len(CLEARED), time.monotonic() + ANSWER_WAIT_S)

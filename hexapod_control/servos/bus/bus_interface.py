@@ -1,8 +1,8 @@
 """The interface of a servo bus, common to all protocols: the one type between driver and wire.
 
-A bus speaks raw units (ticks or microseconds) of servo ids; radians are converted in settings.joint_calibration.
-Reads are partial by design: a servo that does not respond is missing from the result; it is no error. A
-lost port is the one error that a transaction raises (`PortGoneError`).
+Goals and readings are in raw units (ticks or microseconds), by servo id; settings.joint_calibration converts them to
+radians. A read may be partial: a servo that does not respond is missing from the result, which is not an error. A lost
+port is the only error that a transaction raises (`PortGoneError`).
 """
 
 from __future__ import annotations
@@ -71,13 +71,13 @@ class ServoReading:
 
 @dataclass(frozen=True, slots=True)
 class RawScale:
-    """The raw units of a kind of servo."""
+    """The raw units of a servo type, and the range of its goals."""
 
     unit: str  # "tick" or "us"
     low: int  # minimum raw goal
-    high: int
+    high: int  # maximum raw goal
     center: int
-    per_rad: float
+    per_rad: float  # raw units per radian
 
     def clamp_goal(self, raw: int) -> int:
         """A raw goal clamped to the range of the servo."""
@@ -86,16 +86,16 @@ class RawScale:
 
 @dataclass(frozen=True, slots=True)
 class BusTiming:
-    """Time for which the line is busy, computed from the number of bytes; without processing time."""
+    """Time for which the line is busy, computed from the number of bytes, without processing time."""
 
     write: float  # [s] goals of all servos
     read: float  # [s] reading all servos, with replies and return delays; 0 if the bus cannot read
-    turnarounds: int  # of the line in one read of all servos
+    turnarounds: int  # changes of direction of the line in one read of all servos
 
 
 @dataclass(slots=True)
 class BusCounters:
-    """Statistics of the wire since the start."""
+    """Statistics of a line since it was opened."""
 
     sent: int = 0  # frames
     received: int = 0  # good frames
@@ -103,7 +103,7 @@ class BusCounters:
     timeouts: int = 0  # missing replies
     wrong_goals: int = 0  # goals received by a servo with a wrong value
     late: int = 0  # good frames after their deadline
-    lateness: float = 0.0  # [s] of replies that are late at present; 0 if none
+    lateness: float = 0.0  # [s] by which replies are late at present; 0 if none is
     waited: float = 0.0  # [s] spent waiting for replies
     echoes: int = 0  # requests echoed by the line
     misses: dict[int, int] = field(default_factory=dict)  # servo id -> consecutive missing replies
@@ -116,17 +116,17 @@ class Bus(Protocol):
     scale: RawScale
     can_read: ServoQuantity
     counters: BusCounters
-    urgent: threading.Event  # set by any thread: a request waits, so do not wait for late replies
+    urgent: threading.Event  # set by any thread to end waits for late replies, because a request is pending
 
     @property
     def awaited(self) -> frozenset[int]:
-        """Servo ids whose replies to the last request may still come: they are late, not missing. Boards have none."""
+        """Servo ids whose replies to the last request may still arrive: late, not missing. Always empty on boards."""
 
     def identify(self) -> Mapping[int, str]:
         """Ids and models of the servos that answer; for boards, the ids in the robot file. Raises BusError."""
 
     def write_goals(self, goals: Mapping[int, int], duration: float) -> None:
-        """Sends raw goals of any number of servos, to be reached in `duration` [s]; in one frame where possible."""
+        """Sends raw goals by servo id, to be reached in `duration` [s]; in one frame where possible."""
 
     def torque(self, ids: Sequence[int], on: bool) -> None:
         """Switches the torque of these servos on or off."""
@@ -134,14 +134,14 @@ class Bus(Protocol):
     def relax(self) -> None:
         """Switches the torque of all servos off, by broadcast or relay where there is one; sent RELAX_REPEATS times."""
 
-    def read(self, ids: Sequence[int], what: ServoQuantity) -> dict[int, ServoReading]:
+    def read(self, ids: Sequence[int], quantities: ServoQuantity) -> dict[int, ServoReading]:
         """Readings of these servos within the protocol's deadline; silent servos are missing from the result."""
 
     def supply(self) -> tuple[float | None, float | None]:
         """(voltage [V], current [A]) of the board, None where unknown."""
 
-    def timing(self, count: int, what: ServoQuantity = ServoQuantity.POSITION) -> BusTiming:
-        """Wire time of `count` servos at this baud; `what` does not matter on boards."""
+    def timing(self, count: int, quantities: ServoQuantity = ServoQuantity.POSITION) -> BusTiming:
+        """Time on the line for `count` servos at this baud; boards ignore `quantities`."""
 
     def close(self) -> None:
         """Closes the port; torque stays as it is."""

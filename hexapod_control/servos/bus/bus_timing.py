@@ -1,4 +1,4 @@
-"""Bus budget: servos read per cycle and cycle rate that the bandwidth of the line allows."""
+"""Bus budget: the cycle rate, and the servos read per cycle, that the bandwidth of the line allows."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from dataclasses import dataclass
 
 from hexapod_control.servos.bus.bus_interface import BusError, BusTiming
 
-TURNAROUND_S = 0.001  # [s] of the line over USB
+TURNAROUND_S = 0.001  # for the line to change direction over USB
 MAX_LINE_SHARE = 0.85  # of a cycle for which the line may be busy
-MIN_RATE = 10.0  # [Hz] needed to walk
-MIN_REFRESH = 4.0  # [Hz] for the position of every servo
+MIN_RATE_HZ = 10.0  # needed to walk
+MIN_REFRESH_HZ = 4.0  # of the position of every servo
 
 
 @dataclass(frozen=True, slots=True)
 class BusBudget:
-    """Rate and reads of a cycle."""
+    """Cycle rate and reads that fit on the line."""
 
     rate: float  # [Hz]
-    reads: int  # servos per cycle; 0 where nothing can be read
+    reads: int  # servos read per cycle; 0 on a bus without reads
     limitation: str  # message if the line is too slow; empty if not
 
 
 def duration(timing: Callable[[int], BusTiming], count: int, reads: int) -> float:
-    """Time [s] the line is busy with goals of `count` servos and positions of `reads`."""
+    """Time [s] for which the line is busy with goals of `count` servos and positions of `reads` servos."""
     write = timing(count).write
     if not reads:
         return write
@@ -32,27 +32,29 @@ def duration(timing: Callable[[int], BusTiming], count: int, reads: int) -> floa
 
 
 def budget(timing: Callable[[int], BusTiming], count: int, rate: float, reads: bool) -> BusBudget:
-    """The best cycle for `count` servos at a wanted rate [Hz]. Raises BusError if the bus is too slow to walk."""
-    least = 1 if reads else 0
-    fastest = MAX_LINE_SHARE / max(duration(timing, count, least), 1e-6)
-    if fastest < MIN_RATE:
-        milliseconds = 1000.0 * duration(timing, count, least)
+    """The budget of `count` servos at a requested rate [Hz]; `reads`: the bus reads positions.
+
+    Raises BusError if the line is too slow to walk.
+    """
+    shortest = duration(timing, count, 1 if reads else 0)
+    fastest = MAX_LINE_SHARE / max(shortest, 1e-6)
+    if fastest < MIN_RATE_HZ:
         raise BusError(
-            f"one cycle takes {milliseconds:.0f} ms on this line, which is {fastest:.1f} Hz at most and too slow to "
-            f"walk ({MIN_RATE:g} Hz): set the servos to a higher baud"
+            f"one cycle takes {1000.0 * shortest:.0f} ms on this line, which is {fastest:.1f} Hz at most and too slow "
+            f"to walk ({MIN_RATE_HZ:g} Hz): set the servos to a higher baud"
         )
-    slower = min(rate, fastest)
+    feasible = min(rate, fastest)
     if not reads:
-        return BusBudget(slower, 0, _lowered_text(rate, slower))
-    most = _max_reads(timing, count, slower)
-    while most * slower < count * MIN_REFRESH and slower > MIN_RATE:  # fewer goals, to keep positions recent
-        slower = max(MIN_RATE, 0.9 * slower)
-        most = _max_reads(timing, count, slower)
-    limitation = _lowered_text(rate, slower)
+        return BusBudget(feasible, 0, _lowered_text(rate, feasible))
+    most = _max_reads(timing, count, feasible)
+    while most * feasible < count * MIN_REFRESH_HZ and feasible > MIN_RATE_HZ:  # fewer goals: positions stay recent
+        feasible = max(MIN_RATE_HZ, 0.9 * feasible)
+        most = _max_reads(timing, count, feasible)
+    limitation = _lowered_text(rate, feasible)
     if not limitation and most < count:
-        each = most * slower / count
+        each = most * feasible / count
         limitation = f"the line is slow: {most} of {count} servos are read per cycle, each {each:.1f} times per second"
-    return BusBudget(slower, most, limitation)
+    return BusBudget(feasible, most, limitation)
 
 
 def _max_reads(timing: Callable[[int], BusTiming], count: int, rate: float) -> int:
@@ -62,10 +64,10 @@ def _max_reads(timing: Callable[[int], BusTiming], count: int, rate: float) -> i
     return 1
 
 
-def _lowered_text(rate: float, slower: float) -> str:
-    if slower >= rate * 0.999:
+def _lowered_text(rate: float, feasible: float) -> str:
+    if feasible >= rate * 0.999:
         return ""
     return (
-        f"the rate is lowered from {rate:g} to {slower:.1f} Hz because the line is too slow: "
+        f"the rate is lowered from {rate:g} to {feasible:.1f} Hz because the line is too slow: "
         "set the servos to a higher baud, or servos.rate lower"
     )

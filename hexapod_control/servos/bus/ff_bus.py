@@ -1,4 +1,4 @@
-"""The bus of all servos with `FF FF` frames (Dynamixel 1, Feetech); differences are in an FFDialect."""
+"""The bus of all servos with `FF FF` frames (Dynamixel 1, Feetech); an FFDialect has the differences between them."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ class FFAddresses:
     id: int
     torque: int
     goal: int  # 2 bytes
-    lock: int | None = None  # writing 0 opens the EEPROM; None: it is never locked
+    lock: int | None = None  # writing 0 unlocks the EEPROM; None: it is never locked
     max_voltage: int | None = None  # 0.1 V
 
 
 class FFDialect(Protocol):
-    """Registers of a kind of servo, and how goals and readings are encoded in them."""
+    """The registers of a servo type, and the encoding of goals and readings in them."""
 
     scale: RawScale
     can_read: ServoQuantity
     byteorder: Literal["little", "big"]
-    protocol: str  # its name in the table of protocols
+    protocol: str  # key in protocol_registry.PROTOCOLS
     addresses: FFAddresses
     sync_read: bool
 
-    def block(self, what: ServoQuantity) -> tuple[int, int]:
-        """Address and length of the registers to read."""
+    def block(self, quantities: ServoQuantity) -> tuple[int, int]:
+        """Address and length [bytes] of the registers that hold these quantities."""
 
     def reading(self, error: int, data: bytes) -> ServoReading:
-        """The reading in such a block."""
+        """Decodes such a block and the error bits of its status."""
 
     def goals(self, goals: Mapping[int, int], travels: Mapping[int, int | None], duration: float) -> bytes:
         """The frame that sends all goals; `travels` [raw] are the distances to the goals, None if unknown."""
@@ -49,24 +49,24 @@ class FFDialect(Protocol):
 
 
 class FFTravel:
-    """Travel to new goals: from the last goal or the last position, whichever is farther."""
+    """Distance to new goals: from the last goal or the last position, whichever is farther."""
 
     def __init__(self) -> None:
         self._goals: dict[int, int] = {}
         self._positions: dict[int, int] = {}
 
-    def measured(self, servo: int, position: int) -> None:
+    def note_position(self, servo: int, position: int) -> None:
         """Records a measured position [raw]."""
         self._positions[servo] = position
 
     def to(self, goals: Mapping[int, int]) -> dict[int, int | None]:
         """Travel [raw] to these goals, which become the last ones; None if unknown."""
-        found: dict[int, int | None] = {}
+        travels: dict[int, int | None] = {}
         for servo, goal in goals.items():
-            known = [place[servo] for place in (self._goals, self._positions) if servo in place]
-            found[servo] = max((abs(goal - place) for place in known), default=None)
+            starts = [origin[servo] for origin in (self._goals, self._positions) if servo in origin]
+            travels[servo] = max((abs(goal - start) for start in starts), default=None)
         self._goals.update(goals)
-        return found
+        return travels
 
     def forget(self, servos: Iterable[int]) -> None:
         """Forgets the last goals of servos without torque."""
@@ -109,7 +109,7 @@ class FFBus(SmartServoBus):
 
     def registers(self, servo: int, address: int, length: int) -> bytes | None:
         """Registers of a servo, None if it does not answer."""
-        answer = self._ask_patiently(servo, ff_frames.read_request(servo, address, length), length)
+        answer = self._ask_blocking(servo, ff_frames.read_request(servo, address, length), length)
         return answer.data if answer else None
 
     def write_registers(self, servo: int, address: int, data: bytes) -> None:
@@ -161,23 +161,23 @@ class FFBus(SmartServoBus):
             self.exchange.send(ff_frames.write_request(ff_frames.BROADCAST, self.dialect.addresses.torque, b"\x00"))
         self._travel.forget(self.ids)
 
-    def read(self, ids: Sequence[int], what: ServoQuantity) -> dict[int, ServoReading]:
+    def read(self, ids: Sequence[int], quantities: ServoQuantity) -> dict[int, ServoReading]:
         """Reads one block of registers of each servo, in one transaction if the servos support it."""
         if not ids:
             return {}
-        address, length = self.dialect.block(what)
+        address, length = self.dialect.block(quantities)
         answers = self._registers(ids, address, length)
         readings = {servo: self.dialect.reading(packet.code, packet.data) for servo, packet in answers.items()}
         for servo, reading in readings.items():
             if reading.position is not None:
-                self._travel.measured(servo, reading.position)
+                self._travel.note_position(servo, reading.position)
         return readings
 
-    def timing(self, count: int, what: ServoQuantity = ServoQuantity.POSITION) -> BusTiming:
+    def timing(self, count: int, quantities: ServoQuantity = ServoQuantity.POSITION) -> BusTiming:
         """Wire time of goals and readings of `count` servos."""
         servos = range(count)
         goals = dict.fromkeys(servos, self.scale.center)
-        _, length = self.dialect.block(what)
+        _, length = self.dialect.block(quantities)
         read = count * (length + ff_frames.OVERHEAD)
         if self.dialect.sync_read:
             read += len(ff_frames.sync_read_request(0, length, servos))
@@ -207,12 +207,12 @@ class FFBus(SmartServoBus):
 
     def _send_and_confirm(self, servo: int, frame: bytes) -> None:
         """Sends a write to one servo and waits for its status, so that no other frame collides with it."""
-        self._ask_patiently(servo, frame, 0)
+        self._ask_blocking(servo, frame, 0)
 
     def _registers(self, ids: Sequence[int], address: int, length: int) -> dict[int, ff_frames.FFPacket]:
         """The same registers of several servos, in one transaction if the servos support it.
 
-        Otherwise no servo is asked after one whose reply is late: it is `awaited`.
+        Otherwise reading stops at the first servo whose reply is late; it is `awaited`.
         """
         if self.dialect.sync_read:
             return self._ask(ff_frames.sync_read_request(address, length, ids), ids, length)
@@ -227,6 +227,6 @@ class FFBus(SmartServoBus):
         decoder = ff_frames.FFDecoder(ids, length, echo=frame)
         return self.exchange.ask(frame, ids, length + ff_frames.OVERHEAD, decoder)
 
-    def _ask_patiently(self, servo: int, frame: bytes, length: int) -> ff_frames.FFPacket | None:
+    def _ask_blocking(self, servo: int, frame: bytes, length: int) -> ff_frames.FFPacket | None:
         decoder = ff_frames.FFDecoder([servo], length, echo=frame)
-        return self.exchange.ask_patiently(frame, [servo], length + ff_frames.OVERHEAD, decoder).get(servo)
+        return self.exchange.ask_blocking(frame, [servo], length + ff_frames.OVERHEAD, decoder).get(servo)

@@ -2,9 +2,9 @@
 
 CODE is the instruction in a request and the error bits in a status; LEN counts CODE, DATA and CHECKSUM;
 CHECKSUM = ~(sum of everything from ID on). Sources: Robotis "Dynamixel Protocol 1.0", Feetech SDK.
-Requests and statuses have the same form, so on a line with echo a request comes back looking like a status:
-the decoder drops what is identical to the request. Only a ping (`FF FF ID 02 01 ck`) and its status with error 1
-are identical; so the first registers are read instead of sending a ping.
+Requests and statuses have the same form, so the echo of a request looks like a status: the decoder drops frames that
+are identical to the request. Only a ping (`FF FF ID 02 01 ck`) and its status with error 1 are identical, so the first
+registers are read instead of sending a ping.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def checksum(body: bytes) -> int:
 
 
 def build(servo: int, code: int, data: bytes = b"") -> bytes:
-    """One frame. Raises ValueError if the data do not fit into one."""
+    """The frame of an instruction or a status. Raises ValueError for too many data."""
     if len(data) + 2 > MAX_LENGTH:
         raise ValueError(f"{len(data)} bytes of data do not fit into a frame, at most {MAX_LENGTH - 2}")
     body = bytes((servo, len(data) + 2, code)) + data
@@ -90,13 +90,13 @@ def signed(value: int, bit: int) -> int:
 
 
 def sign_magnitude(value: int, bit: int) -> int:
-    """Encodes a number as sign (`bit`) and magnitude, clamped to what fits."""
+    """Encodes a number as sign (`bit`) and magnitude, which is clamped to the bits below."""
     magnitude = min(abs(value), (1 << bit) - 1)
     return magnitude | (1 << bit if value < 0 else 0)
 
 
 def tail(rest: bytes, header: bytes) -> bytes:
-    """The end of bytes without a header that may be the start of one."""
+    """The longest end of `rest` that may be the beginning of a header."""
     sizes = range(min(len(header) - 1, len(rest)), 0, -1)
     return next((rest[-size:] for size in sizes if header.startswith(rest[-size:])), b"")
 

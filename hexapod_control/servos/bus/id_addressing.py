@@ -39,14 +39,14 @@ def duplicate_ids(bus: Bus, ids: Iterable[int]) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class SpeedRegister:
-    """The speed register of servos without a move time: a move's duration becomes a speed."""
+    """The speed register of servos that have no register for the duration of a move."""
 
-    unit: float  # [steps/s]
-    fastest: int  # maximum register value; 0 is as fast as the servo can
-    unknown: int  # register value for a servo of unknown position: slow, it may be far from its goal
+    unit: float  # [steps/s] per count
+    fastest: int  # maximum register value; 0 is maximum speed
+    unknown: int  # register value for a servo of unknown position: slow, because it may be far from its goal
 
     def register(self, travel: int | None, duration: float) -> int:
-        """Register value for a distance [steps] within `duration` [s]; 0 [s] is as fast as the servo can."""
+        """Register value to travel a distance [steps] within `duration` [s]; 0 s is maximum speed."""
         if duration <= 0.0:
             return 0
         if travel is None:
@@ -55,12 +55,12 @@ class SpeedRegister:
 
 
 def decode_faults(error: int, bits: FaultBits) -> ServoFault:
-    """Decodes an error byte."""
-    found = ServoFault.NONE
+    """The faults in an error byte."""
+    faults = ServoFault.NONE
     for bit, fault in bits.items():
         if error >> bit & 1:
-            found |= fault
-    return found
+            faults |= fault
+    return faults
 
 
 class SmartServoBus(ABC):

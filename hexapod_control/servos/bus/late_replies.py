@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 
 from hexapod_control.servos.bus.ff_frames import FFPacket, PacketDecoder
 
-LATE_MEMORY_S = 1.0  # after a late reply, further late replies are expected
-MAX_LATE_WAIT_S = 0.25  # to wait for the next late reply
-LATE_PROBE_WAIT_S = 0.04  # to wait for late replies when servos suddenly stop responding
-LATE_PROBE_WINDOW_S = 1.0  # after the last reply, in which replies may be late; afterwards they are missing
-MIN_UNANSWERED = 3  # requests in a row, including the present one, after which all replies may be late
+LATE_MEMORY_S = 1.0  # for which further late replies are expected after a late one
+MAX_LATE_WAIT_S = 0.25  # for the next late reply
+LATE_PROBE_WAIT_S = 0.04  # for late replies when servos suddenly stop responding
+LATE_PROBE_WINDOW_S = 1.0  # after the last reply, in which missing replies may be late
+MIN_UNANSWERED = 3  # consecutive requests without a reply, including the present one, that may mean late replies
 
 
 @dataclass(slots=True)
@@ -27,7 +27,7 @@ class OpenRequest:
     missing: set[int]
     received: bytes = b""
     answers: dict[int, FFPacket] = field(default_factory=dict)  # not returned to the caller yet
-    over: bool = False  # no more reply is expected
+    over: bool = False  # no more replies are expected
 
     def take(self) -> dict[int, FFPacket]:
         """The answers since the last call."""

@@ -1,6 +1,6 @@
-"""Model numbers: which protocol controls which model, checked before the first write.
+"""Model numbers of servos and the protocol of each model, checked before the first write.
 
-A wrong protocol writes into registers that mean something else, so a servo whose model does not match is refused.
+A wrong protocol writes into registers with another meaning, so a servo whose model does not match is refused.
 Sources: Robotis e-manual (model numbers of the control tables); Feetech's numbers as the servos report them.
 """
 
@@ -16,14 +16,14 @@ FORCE = "--force-model (servo_driver: force_model:=true) uses them as they are"
 
 
 class WrongModelError(BusError):
-    """The servos found do not match the protocol; the message has what was found, and the remedy."""
+    """The model of a servo or board does not match the protocol; the message names it and the remedy."""
 
 
 class KnownModel(NamedTuple):
-    """A servo model and the protocol that controls it; empty if unsupported."""
+    """A servo model and its protocol."""
 
     name: str
-    protocol: str
+    protocol: str  # empty if unsupported
     maker: str = ""
 
     @property
@@ -113,10 +113,10 @@ def robotis_model(number: int) -> KnownModel:
 
 
 def ff_model(servo: int, head: bytes, byteorder: Literal["little", "big"]) -> KnownModel:
-    """The model of a servo with `FF FF` frames by its first registers.
+    """The model of a servo with `FF FF` frames, from its first registers.
 
-    AX servos have model, firmware and id there, Feetech servos firmware, model and id. The id must be where the maker
-    has it, so that an id or a baud is not taken for a model.
+    AX servos have model, firmware and id there, Feetech servos firmware, model and id. The id must be at the maker's
+    address, so that an id or a baud is not taken for a model.
     """
     robotis = ROBOTIS.get(int.from_bytes(head[:2], "little"))
     if robotis is not None and head[3] == servo:
@@ -140,7 +140,7 @@ class ModelCheck:
     """The models found on a bus, compared with its protocol."""
 
     def __init__(self, protocol: str, forced: bool) -> None:
-        """`forced`: any model is accepted, and reported in `warning`."""
+        """`forced` accepts any model, with a `warning`."""
         self.warning = ""
         self._protocol, self._forced = protocol, forced
         self._found: dict[int, KnownModel] = {}
@@ -151,7 +151,7 @@ class ModelCheck:
         return model.name if model.protocol == self._protocol else model.title
 
     def check(self, servos: Iterable[int]) -> None:
-        """Raises WrongModelError if one of these servos is of another kind, unless that is forced."""
+        """Raises WrongModelError if the model of one of these servos has another protocol, unless that is forced."""
         text = self._mismatch([i for i in servos if i in self._found and not self._matches(self._found[i])])
         self.warning = f"used although {text}" if text else ""
         if text and not self._forced:
@@ -174,7 +174,7 @@ class ModelCheck:
         return self._found[servo].protocol
 
     def description(self, servo: int) -> str:
-        """Model of a servo that was found, and the protocol to use, if there is one."""
+        """One clause with the model of a servo that was found, and the protocol to use if there is one."""
         model = self._found[servo]
         remedy = f": use protocol {model.protocol}" if model.protocol else ""
         return f"servo {servo} answers like a {model.title}{remedy}"

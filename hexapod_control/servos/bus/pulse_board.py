@@ -1,4 +1,4 @@
-"""Common parts of boards for hobby servos: staging, clamping, wire timing. Raw units are microseconds; 0 is no pulse.
+"""Parts shared by boards for hobby servos: staged goals, clamping, wire timing. Raw units are us; 0 is no pulse.
 
 Hobby servos have no feedback: a board reports the pulse that it sends, not the position of the servo.
 """
@@ -16,9 +16,9 @@ from hexapod_control.servos.bus.serial_port import Port, transmission_time
 
 SCALE = RawScale(unit="us", low=500, high=2500, center=1500, per_rad=2000.0 / math.pi)
 REPLY_TIMEOUT_S = 0.03  # for a reply of the board, including the USB turnaround
-TRY_TIMEOUT_S = 0.25  # at start-up, for the reply of a slow board
+TRY_TIMEOUT_S = 0.25  # for the reply of a slow board at start-up
 LATE_WINDOW_S = 0.3  # after REPLY_TIMEOUT_S, in which a late reply is recognised
-DRAIN_TIME_S = 0.1
+DRAIN_TIME_S = 0.1  # for which arriving bytes are discarded
 FLUSH_BYTES = 4096
 
 
@@ -29,11 +29,11 @@ def clamp(pulse: float) -> int:
     return SCALE.clamp_goal(round(pulse))
 
 
-def checked(ids: Sequence[int], most: int, board: str) -> tuple[int, ...]:
-    """The channels. Raises ValueError if there are none, for duplicates and for channels outside 0 to `most`."""
-    wrong = sorted({i for i in ids if not 0 <= i <= most or list(ids).count(i) > 1})
+def checked_channels(ids: Sequence[int], last: int, board: str) -> tuple[int, ...]:
+    """The ids as a tuple. Raises ValueError if there are none, for duplicates and for channels outside 0 to `last`."""
+    wrong = sorted({i for i in ids if not 0 <= i <= last or list(ids).count(i) > 1})
     if wrong or not ids:
-        raise ValueError(f"servo ids {wrong or 'missing'}: a {board} takes different channels from 0 to {most}")
+        raise ValueError(f"servo ids {wrong or 'missing'}: a {board} takes different channels from 0 to {last}")
     return tuple(ids)
 
 
@@ -49,12 +49,12 @@ def runs(pulses: Mapping[int, int]) -> list[tuple[int, list[int]]]:
 
 
 class PulseStaging:
-    """Last goals [us] of all servos, and which have torque: pulses start when the torque is switched on."""
+    """The last goals [us] by servo id, and the servos with torque. Pulses start when the torque is switched on."""
 
     def __init__(self, ids: Sequence[int]) -> None:
         self.ids = tuple(ids)
         self.goals: dict[int, int] = {}
-        self.on: set[int] = set()
+        self.on: set[int] = set()  # ids with torque
 
     def stage(self, goals: Mapping[int, int]) -> dict[int, int]:
         """Stores goals, clamped. Raises ValueError for an unknown id."""
@@ -88,10 +88,10 @@ class WireTiming:
         self.counters = BusCounters()
         self.urgent = threading.Event()  # see Bus
         self._busy_until = 0.0  # steady time [s]
-        self._missing = 0  # missing bytes of the last reply
-        self._due = self._checked = 0.0  # [s] steady time when they should have, and until when they had not
-        self._last_reply = 0.0  # [s] of the last byte, at least `due`
-        self._last_late = -math.inf  # [s]
+        self._missing = 0  # bytes of the last reply that have not arrived
+        self._due = self._checked = 0.0  # [s] steady time of their deadline, and of the last check for them
+        self._last_reply = 0.0  # [s] steady time of the last byte, at least `due`
+        self._last_late = -math.inf  # [s] steady time of the last late reply
 
     def seconds(self, count: int) -> float:
         """Time [s] of bytes on the wire."""
@@ -106,7 +106,7 @@ class WireTiming:
     def ask(self, request: bytes, count: int, timeout_s: float = REPLY_TIMEOUT_S) -> bytes:
         """Sends a request and waits for `count` bytes; returns fewer after the timeout.
 
-        Ask only when `settled`, or a late reply is taken for the next one.
+        Ask only when `settled`; otherwise a late reply is taken for the next one.
         """
         self.port.clear()
         self.send(request)
@@ -124,7 +124,7 @@ class WireTiming:
         return self.port.read(count, time.monotonic() + REPLY_TIMEOUT_S)
 
     def settled(self) -> bool:
-        """Whether the line is free for a request: nothing urgent waits, and no late reply is expected."""
+        """Whether the line is free for a request: nothing urgent is pending, and no late reply is expected."""
         if self.urgent.is_set():
             return False
         if self._missing:
@@ -146,7 +146,7 @@ class WireTiming:
         self._checked = now
 
     def refusal(self, request: bytes, echoes: Sequence[bytes], otherwise: str) -> BusError:
-        """The error for a silent board: an echoing line if the reply is one of `echoes`, else the text `otherwise`."""
+        """The error for a silent board: the line echoes if the reply is one of `echoes`, else the text `otherwise`."""
         self.drain()
         if self.ask(request, max(map(len, echoes))) not in echoes:
             return NoAnswerError(otherwise)
@@ -161,10 +161,10 @@ class WireTiming:
         self.port.read(FLUSH_BYTES, time.monotonic() + DRAIN_TIME_S)
 
     def listen(self, seconds: float) -> None:
-        """Waits until the board sends anything without a request, for at most `seconds`."""
+        """Waits until the board sends a byte without a request, for at most `seconds`."""
         self.port.read(1, time.monotonic() + seconds)
 
-    def judge(self, ids: Sequence[int], good: bool) -> None:
+    def count_reply(self, ids: Sequence[int], good: bool) -> None:
         """Counts a reply for each of these servos as good, or as missing."""
         for i in ids:
             self.counters.misses[i] = 0 if good else self.counters.misses.get(i, 0) + 1
@@ -176,7 +176,7 @@ class WireTiming:
         """
         complete = len(pulses) == len(ids)
         good = complete and all(pulse == 0 or SCALE.low <= pulse <= SCALE.high for pulse in pulses)
-        self.judge(ids, good)
+        self.count_reply(ids, good)
         self.counters.received += good
         self.counters.bad += complete and not good
         return good

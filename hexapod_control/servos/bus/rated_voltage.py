@@ -1,11 +1,11 @@
-"""Rated supply of servo models. Sources: Robotis e-manual; data sheets of Feetech and Hiwonder."""
+"""Rated supply voltage of servo models. Sources: Robotis e-manual; data sheets of Feetech and Hiwonder."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Protocol, runtime_checkable
 
-RATED: Mapping[str, float] = {  # prefix of the model -> [V]; the first match counts
+RATED_VOLTAGES: Mapping[str, float] = {  # prefix of the model -> [V]; the first match counts
     "XL330": 5.0,
     "XC330-M": 5.0,
     "XH430-V": 24.0,
@@ -18,8 +18,8 @@ RATED: Mapping[str, float] = {  # prefix of the model -> [V]; the first match co
     "SCS0009": 6.0,
     "LX": 7.4,
 }
-LOW_VERSION_LIMIT = 9.0  # [V] maximum voltage up to which an STS3215 is its version for LOW_VERSION
-LOW_VERSION = 7.4  # [V]
+LOW_VOLTAGE_STS3215 = 7.4  # [V] rated voltage of the low-voltage version of this servo
+LOW_VOLTAGE_STS3215_LIMIT = 9.0  # [V] the voltage limit set in that version is at most this
 
 
 @runtime_checkable
@@ -31,7 +31,7 @@ class ReportsVoltageLimit(Protocol):
 
 
 def rated_voltage(model: str, maximum: float | None) -> float | None:
-    """Rated supply [V] of a model whose maximum voltage is set to `maximum` [V]; None if it is not known."""
-    if maximum is not None and maximum <= LOW_VERSION_LIMIT and model.startswith("STS3215"):
-        return LOW_VERSION
-    return next((volts for start, volts in RATED.items() if model.startswith(start)), None)
+    """Rated supply [V] of a model whose voltage limit is set to `maximum` [V]; None if it is not known."""
+    if maximum is not None and maximum <= LOW_VOLTAGE_STS3215_LIMIT and model.startswith("STS3215"):
+        return LOW_VOLTAGE_STS3215
+    return next((volts for prefix, volts in RATED_VOLTAGES.items() if model.startswith(prefix)), None)

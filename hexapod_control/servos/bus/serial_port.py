@@ -1,4 +1,4 @@
-"""A serial port with one kind of error: every failure raises PortGoneError."""
+"""A serial port with one exception: every failure raises PortGoneError."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ import serial
 
 from hexapod_control.servos.bus.bus_interface import PortGoneError
 
-MAX_LATENCY_S = 0.001  # of an adapter without a warning
-WRITE_TIMEOUT_S = 0.1  # without an accepted byte; then the line is dead
+MAX_LATENCY_S = 0.001  # of an adapter, without a warning
+WRITE_TIMEOUT_S = 0.1  # without an accepted byte, after which the port counts as lost
 BY_ID = Path("/dev/serial/by-id")
-DEAD = (serial.SerialException, OSError, ValueError, termios.error, TypeError)
+PORT_ERRORS = (serial.SerialException, OSError, ValueError, termios.error, TypeError)
 """Exceptions of pyserial for a missing or vanished port; TypeError if it was closed concurrently."""
 BUSY = (errno.EAGAIN, errno.EBUSY)
 BITS_PER_BYTE = 10  # on the wire: 8N1
 
 
 class Port(Protocol):
-    """Writes and reads bytes, with deadlines. Every operation raises only PortGoneError, if the port is gone."""
+    """Writes and reads bytes, with deadlines. The only exception of an operation is PortGoneError."""
 
     baud: int
 
@@ -34,7 +34,7 @@ class Port(Protocol):
         """Sends one frame in one write."""
 
     def read(self, count: int, deadline: float) -> bytes:
-        """Up to `count` bytes; fewer if they have not come at `deadline` (time.monotonic() [s])."""
+        """Up to `count` bytes; fewer if they have not arrived by `deadline` (time.monotonic() [s])."""
 
     def clear(self) -> None:
         """Discards bytes that were received and not read."""
@@ -49,10 +49,10 @@ def transmission_time(size: int, baud: int) -> float:
 
 
 class SerialPort:
-    """A serial port of this machine, locked for this process and set to the lowest latency.
+    """A serial port of this computer, locked for this process and set to the lowest latency.
 
-    pyserial opens and configures it; bytes go straight to and from its non-blocking descriptor, because pyserial's own
-    `read` and `write` take as long as the transmission of a short reply.
+    pyserial opens and configures it. Bytes are read and written directly on its non-blocking descriptor, because
+    pyserial's own `read` and `write` take as long as the transmission of a short reply.
     """
 
     def __init__(self, path: str, baud: int, *, exclusive: bool = True) -> None:
@@ -60,9 +60,9 @@ class SerialPort:
         self.path, self.baud = path, baud
         try:
             self._serial = serial.Serial(path, baud, timeout=0, write_timeout=WRITE_TIMEOUT_S, exclusive=exclusive)
-        except DEAD as error:
+        except PORT_ERRORS as error:
             raise PortGoneError(reason(path, baud, error)) from error
-        with contextlib.suppress(*DEAD, NotImplementedError):
+        with contextlib.suppress(*PORT_ERRORS, NotImplementedError):
             self._serial.set_low_latency_mode(True)
         self.latency = latency(path)  # [s] latency of the adapter, None if unknown
 
@@ -70,19 +70,19 @@ class SerialPort:
         """Sends one frame in one write."""
         try:
             descriptor = self._serial.fileno()
-            sent = _put(descriptor, data)
+            sent = _write_some(descriptor, data)
             deadline = time.monotonic() + WRITE_TIMEOUT_S
-            while sent < len(data):  # the line is full: rare, a frame is shorter than its buffer
+            while sent < len(data):  # the buffer is full: rare, as a frame is shorter
                 if not select.select([], [descriptor], [], max(deadline - time.monotonic(), 0.0))[1]:
                     raise PortGoneError(f"{self.path}: no longer accepts bytes: check the adapter, plug it in again")
-                sent += _put(descriptor, data[sent:])
+                sent += _write_some(descriptor, data[sent:])
         except PortGoneError:
             raise
-        except DEAD as error:
+        except PORT_ERRORS as error:
             raise self._gone("writing", error) from error
 
     def read(self, count: int, deadline: float) -> bytes:
-        """Reads up to `count` bytes until `deadline` [s, steady time]; may return fewer."""
+        """Reads up to `count` bytes until `deadline` (steady time [s]); may return fewer."""
         data = b""
         try:
             descriptor = self._serial.fileno()
@@ -90,8 +90,8 @@ class SerialPort:
                 left = max(deadline - time.monotonic(), 0.0)
                 if not select.select([descriptor], [], [], left)[0]:
                     break
-                data += _taken(descriptor, count - len(data))
-        except DEAD as error:
+                data += _read_some(descriptor, count - len(data))
+        except PORT_ERRORS as error:
             raise self._gone("reading", error) from error
         return data
 
@@ -99,12 +99,12 @@ class SerialPort:
         """Discards bytes that were received and not read."""
         try:
             termios.tcflush(self._serial.fileno(), termios.TCIFLUSH)
-        except DEAD as error:
+        except PORT_ERRORS as error:
             raise self._gone("clearing", error) from error
 
     def close(self) -> None:
         """Closes."""
-        with contextlib.suppress(*DEAD):
+        with contextlib.suppress(*PORT_ERRORS):
             self._serial.close()
 
     def _gone(self, action: str, error: BaseException) -> PortGoneError:
@@ -112,16 +112,16 @@ class SerialPort:
         return PortGoneError(f"{self.path}: gone while {action} ({error}): {cause}")
 
 
-def _put(descriptor: int, data: bytes) -> int:
-    """Writes what the line accepts at once; returns the number of bytes."""
+def _write_some(descriptor: int, data: bytes) -> int:
+    """Writes the bytes that the port accepts at once. Returns their number."""
     try:
         return os.write(descriptor, data)
     except BlockingIOError:
         return 0
 
 
-def _taken(descriptor: int, count: int) -> bytes:
-    """Bytes of a readable line. Raises OSError if there are none: then the line is dead."""
+def _read_some(descriptor: int, count: int) -> bytes:
+    """Available bytes of a readable port. Raises OSError if there are none: then the port is lost."""
     try:
         data = os.read(descriptor, count)
     except BlockingIOError:  # another reader was faster
@@ -132,7 +132,7 @@ def _taken(descriptor: int, count: int) -> bytes:
 
 
 def latency(path: str) -> float | None:
-    """Latency [s] of the adapter: it holds bytes back this long. None if unknown (only FTDI chips report it)."""
+    """Time [s] for which the adapter holds received bytes back; None if unknown (only FTDI chips report it)."""
     timer = Path("/sys/class/tty") / Path(path).resolve().name / "device" / "latency_timer"
     try:
         return int(timer.read_text()) / 1000.0
@@ -140,20 +140,20 @@ def latency(path: str) -> float | None:
         return None
 
 
-def slow_adapter(path: str, held: float | None) -> str:
-    """A warning about an adapter with a latency of `held` [s]; empty if that is short or unknown."""
-    if held is None or held <= MAX_LATENCY_S:
+def slow_adapter(path: str, latency_s: float | None) -> str:
+    """A warning about an adapter with this latency; empty if that is short or unknown."""
+    if latency_s is None or latency_s <= MAX_LATENCY_S:
         return ""
-    return f"{path} holds bytes back for {1000.0 * held:.0f} ms: install the udev rule, then plug it in again"
+    return f"{path} holds bytes back for {1000.0 * latency_s:.0f} ms: install the udev rule, then plug it in again"
 
 
 def reason(path: str, baud: int, error: BaseException) -> str:
-    """Why a port cannot be opened, and the remedy, in one line."""
+    """Why a port cannot be opened, with the remedy, in one line."""
     file = Path(path)
     if not file.exists():
-        return f"{path}: there is no such port: plug the adapter in and switch it on; {_present()}"
+        return f"{path}: there is no such port: plug the adapter in and switch it on; {_present_ports()}"
     if not file.is_char_device():
-        return f"{path}: is not a serial port; {_present()}"
+        return f"{path}: is not a serial port; {_present_ports()}"
     if not os.access(path, os.R_OK | os.W_OK):
         return no_permission(file, "dialout")
     if isinstance(error, OSError) and error.errno in BUSY:
@@ -163,7 +163,7 @@ def reason(path: str, baud: int, error: BaseException) -> str:
     return f"{path}: cannot be opened: {error}"
 
 
-def _present() -> str:
+def _present_ports() -> str:
     try:
         found = sorted(str(entry) for entry in BY_ID.iterdir())
     except OSError:
@@ -186,10 +186,10 @@ def _holder(file: Path) -> str | None:
     """The program that has locked the port, else one that has it open; None if unknown to this user."""
     with contextlib.suppress(OSError):
         stat = file.stat()
-        place = f"{os.major(stat.st_dev):02x}:{os.minor(stat.st_dev):02x}:{stat.st_ino}"
+        inode = f"{os.major(stat.st_dev):02x}:{os.minor(stat.st_dev):02x}:{stat.st_ino}"
         for line in Path("/proc/locks").read_text().splitlines():
-            fields = line.split()  # number, kind, mode, access, process, place, ...
-            if fields[1] == "FLOCK" and fields[5] == place and fields[4] != "0":  # 0: outside this container
+            fields = line.split()  # number, kind, mode, access, process, device:inode, ...
+            if fields[1] == "FLOCK" and fields[5] == inode and fields[4] != "0":  # 0: outside this container
                 return _program(fields[4])
     device = os.path.realpath(file)
     for entry in Path("/proc").glob("[0-9]*"):

@@ -14,30 +14,30 @@ from hexapod_control.servos.bus.late_replies import LATE_MEMORY_S, LateReplies, 
 from hexapod_control.servos.bus.serial_port import Port, transmission_time
 
 FLUSH_BYTES = 4096
-MAX_WAIT_S = 0.1  # in one call, for late replies
+MAX_WAIT_S = 0.1  # for late replies, in one call
 URGENT_CHECK_S = 0.005  # between checks for urgent requests while waiting for late replies
-MAX_GIVEN_UP = 20  # stored requests whose late replies are recognised
-MAX_AGE_S = 0.5  # of a late answer that is still used
+MAX_ABANDONED = 20  # stored requests whose late replies are recognised
+MAX_AGE_S = 0.5  # of a late reply that is still used
 
 
 @dataclass(frozen=True, slots=True)
 class ReplyTiming:
-    """Time that a reply may take beyond its bytes on the wire."""
+    """Time that a reply may take in addition to its transmission."""
 
     return_delay: float = 0.0  # [s] of a servo between request and reply, as configured
     turnaround: float = 0.001  # [s] of the adapter between the last byte in and the first byte out
-    margin: float = 0.008  # [s] for the scheduler of this machine
+    margin: float = 0.008  # [s] for the scheduler of this computer
 
 
 class Transaction:
-    """Sends frames and collects the statuses that come back.
+    """Sends requests over a port and collects their replies.
 
-    Replies may be late because this machine or the adapter is too slow. They are matched to the earlier request, and
-    from then on waited for: sending no further request avoids adding to the delay.
+    Replies may be late because this computer or the adapter is too slow. A late reply is matched to its request; from
+    then on late replies are waited for, because further requests would add to the delay.
     """
 
     def __init__(self, port: Port, wait: ReplyTiming | None = None) -> None:
-        """Uses this port; `wait` is the time that replies may take beyond their transmission."""
+        """`wait` is the time that replies may take in addition to their transmission."""
         self.port = port
         self.wait = wait or ReplyTiming()
         self.counters = BusCounters()
@@ -45,8 +45,8 @@ class Transaction:
         self.awaited: frozenset[int] = frozenset()  # see Bus
         self.received_bytes = 0  # since the start, good or not
         self._late = LateReplies()
-        self._open: OpenRequest | None = None  # its late replies are waited for
-        self._given_up: deque[OpenRequest] = deque(maxlen=MAX_GIVEN_UP)  # with missing replies
+        self._open: OpenRequest | None = None  # whose late replies are waited for
+        self._abandoned: deque[OpenRequest] = deque(maxlen=MAX_ABANDONED)  # with missing replies
         self._finished: dict[bytes, OpenRequest] = {}  # by frame; their late answers arrived during other requests
         self._busy_until = 0.0  # when the last byte sent has been transmitted (time.monotonic() [s])
 
@@ -59,7 +59,7 @@ class Transaction:
     def ask(self, frame: bytes, ids: Collection[int], size: int, decoder: PacketDecoder) -> dict[int, FFPacket]:
         """Sends a request that these servos answer with `size` bytes each. Missing answers are not in the result.
 
-        `awaited` are the servos whose answers may still come: in the result of the next call with this frame.
+        `awaited` are the servos whose answers may still arrive; the next call with this frame returns them.
         """
         if self.urgent.is_set():
             self.awaited = frozenset(ids)
@@ -83,7 +83,7 @@ class Transaction:
             self._open, self.awaited = request, frozenset(request.missing)
         return request.take()
 
-    def ask_patiently(
+    def ask_blocking(
         self, frame: bytes, ids: Collection[int], size: int, decoder: PacketDecoder
     ) -> dict[int, FFPacket]:
         """As `ask`, but waits for late answers too, unless something is urgent."""
@@ -124,7 +124,7 @@ class Transaction:
     # --- one request --------------------------------------------------------------------------------
 
     def _finish(self, request: OpenRequest) -> None:
-        """Stores the answers to a request that has ended before another one; one that has not stays open."""
+        """Stores the answers to a request that has ended, for its next caller; one that has not stays open."""
         if not self._end(request):
             self._open = request
             return
@@ -144,28 +144,28 @@ class Transaction:
 
     def _clear(self) -> None:
         """Discards unread bytes, unless they may be replies to earlier requests."""
-        while self._given_up and time.monotonic() - self._given_up[0].due > LATE_MEMORY_S:
-            self._given_up.popleft()
-        if self._given_up:
+        while self._abandoned and time.monotonic() - self._abandoned[0].due > LATE_MEMORY_S:
+            self._abandoned.popleft()
+        if self._abandoned:
             self._recognise(self._read(FLUSH_BYTES, time.monotonic()), frozenset())
         else:
             self.port.clear()
 
     def _recognise(self, data: bytes, asked: frozenset[int]) -> None:
         """Matches late replies to abandoned requests, except for servos that have been `asked` again."""
-        for request in [each for each in self._given_up if data and not each.missing & asked]:
+        for request in [each for each in self._abandoned if data and not each.missing & asked]:
             missing = len(request.missing)
-            helped = self._take(request, data, request.checked)
+            matched = self._take(request, data, request.checked)
             self.counters.timeouts -= missing - len(request.missing)
             if not request.missing:
-                self._given_up.remove(request)
-            if helped:
+                self._abandoned.remove(request)
+            if matched:
                 return
 
     def _collect(self, request: OpenRequest) -> None:
-        """Reads replies until all have arrived, no more are likely, or MAX_WAIT_S after their deadline.
+        """Reads replies until all have arrived, no more are expected, or MAX_WAIT_S after their deadline.
 
-        Late ones are not waited for while something is urgent: they stay awaited.
+        While something is urgent, late ones are not waited for; they stay `awaited`.
         """
         more = time.monotonic() < request.due
         while request.missing and more:
@@ -195,7 +195,7 @@ class Transaction:
         return data
 
     def _take(self, request: OpenRequest, data: bytes, arrival: float | None = None) -> bool:
-        """Decodes bytes for a request; with `arrival` [s] they were late. Returns whether they contained answers."""
+        """Decodes bytes for a request; `arrival` (steady time [s]) of late ones. Returns whether they had answers."""
         request.received += data
         counters, missing = self.counters, len(request.missing)
         for packet in request.decoder.feed(data):
@@ -229,7 +229,7 @@ class Transaction:
         for servo in request.missing:
             self.counters.misses[servo] = self.counters.misses.get(servo, 0) + 1
         if request.missing:
-            self._given_up.append(request)
+            self._abandoned.append(request)
         return True
 
 

@@ -10,8 +10,8 @@ from hexapod_control.servos.calibration import dialog as words
 from hexapod_control.servos.calibration.dialog import Abandoned, Dialog
 from hexapod_control.servos.settings.joint_calibration import JointCalibration
 
-USUAL_IDS = range(33)  # searched first: robots use small ids ...
-USUAL_TRIES = 2  # ... each that often: on a busy computer a reply may be late
+USUAL_IDS = range(33)  # searched first: robots use small ids
+USUAL_TRIES = 2  # pings of each of them: on a busy computer a reply may be late
 HELP = (
     "Each servo gets the id of its joint, the highest id first, so that a new servo, which has id 1, can be connected\n"
     "beside those that have their ids already. Connecting one servo alone is just as good. s skips a servo."
@@ -19,8 +19,8 @@ HELP = (
 
 
 @runtime_checkable
-class NamedServos(Protocol):
-    """A bus whose servos have ids of their own."""
+class HasServoIds(Protocol):
+    """A bus whose servos store their own ids."""
 
     def scan(self, ids: Iterable[int], tries: int) -> dict[int, str]:
         """Pings each id up to `tries` times. Returns the models by the ids that answer."""
@@ -30,37 +30,37 @@ class NamedServos(Protocol):
 
 
 class IdAssignment:
-    """Guides through the servos of a robot. Servos that already have the ids of their joints are skipped."""
+    """Asks for the servos of a robot one by one and writes their ids; those with the id of their joint are skipped."""
 
     def __init__(
         self,
-        bus: NamedServos,
+        bus: HasServoIds,
         joints: Sequence[JointCalibration],
         ids: range,
         dialog: Dialog,
         draw: Callable[[int], str],
     ) -> None:
-        """`ids` are those that a servo can have; `draw` returns a picture that shows the joint of a row."""
+        """`ids` are those that the protocol supports; `draw` returns a picture of the joint of a row, as text."""
         self._bus, self._ids, self._dialog, self._draw = bus, ids, dialog, draw
         self._rows = sorted(range(len(joints)), key=lambda row: -joints[row].id)
         self._joints = joints
         self._shown = ""  # the last picture
 
     def run(self) -> None:
-        """Asks for one servo after the other. Raises Abandoned if the operator ends it."""
+        """Assigns all ids. Raises Abandoned if the operator quits."""
         self._dialog.say(f"\n{HELP}")
-        there = self._bus.scan([joint.id for joint in self._joints if joint.id != 1], 2)
+        assigned = self._bus.scan([joint.id for joint in self._joints if joint.id != 1], 2)
         index = 0
         while index < len(self._rows):
             row = self._rows[index]
-            if self._joints[row].id in there:
-                there.pop(self._joints[row].id)
+            if self._joints[row].id in assigned:
+                assigned.pop(self._joints[row].id)
                 index += 1
                 continue
-            index = max(0, index + self._asked(row, index))
+            index = max(0, index + self._ask_for_servo(row, index))
 
-    def _asked(self, row: int, index: int) -> int:
-        """Asks for the servo of a row. Returns the number of rows to advance."""
+    def _ask_for_servo(self, row: int, index: int) -> int:
+        """Asks for the servo of a row and writes its id. Returns the number of rows to advance."""
         joint = self._joints[row]
         name = joint.short_name
         picture = self._draw(row)
@@ -81,16 +81,16 @@ class IdAssignment:
         if answer.lower() in ("s", "skip"):
             return 1
         try:
-            self._dialog.say(f"  {self._given(joint.id, index)}")
+            self._dialog.say(f"  {self._assign(joint.id, index)}")
         except BusError as error:
             self._dialog.say(f"  {error}")
             return 0
         return 1
 
-    def _given(self, wanted: int, index: int) -> str:
-        """Finds the new servo and writes its id. Returns what was done; raises BusError with the remedy."""
+    def _assign(self, wanted: int, index: int) -> str:
+        """Finds the new servo and writes its id. Returns a report; raises BusError with the remedy."""
         done = {self._joints[row].id for row in self._rows[:index]}
-        found = self._new(wanted, done)
+        found = self._find_new(wanted, done)
         if not found:
             raise BusError(
                 "no new servo answers: check its plug and the power supply; if several new ones are connected, they "
@@ -104,8 +104,8 @@ class IdAssignment:
         self._bus.set_id(old, wanted)
         return f"{model}: id changed from {old} to {wanted} and stored in the servo"
 
-    def _new(self, wanted: int, done: set[int]) -> dict[int, str]:
-        """Models of the servos without an id of this assignment."""
+    def _find_new(self, wanted: int, done: set[int]) -> dict[int, str]:
+        """Ids and models of the servos that answer and have not got their id in this assignment."""
         usual = [i for i in self._ids if (i in USUAL_IDS or i == wanted) and i not in done]
         found = self._bus.scan(usual, USUAL_TRIES)
         return found or self._bus.scan([i for i in self._ids if i not in usual and i not in done], 1)

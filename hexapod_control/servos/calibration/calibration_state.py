@@ -1,4 +1,4 @@
-"""State of a guided calibration: results so far, questions with undo, positioning of the joints."""
+"""State of a guided calibration: results so far, questions with undo, captured and jogged positions."""
 
 from __future__ import annotations
 
@@ -10,22 +10,23 @@ from hexapod_control.core.names import JOINTS
 from hexapod_control.core.robot import Robot
 from hexapod_control.servos.calibration import dialog as words
 from hexapod_control.servos.calibration.dialog import Back, Dialog
-from hexapod_control.servos.calibration.hand_positioning import HandPositioning, reach
+from hexapod_control.servos.calibration.servo_jogger import ServoJogger, reach
 from hexapod_control.servos.settings.joint_calibration import JointCalibration
 
 Item = TypeVar("Item")
 REST_POSE = (0.0, 0.0, math.radians(-90.0))  # coxa straight out, femur level, tibia straight down
-LIMIT_CLEARANCE = math.radians(5.0)  # [rad] of captured angles to the joint limits
+LIMIT_CLEARANCE = math.radians(5.0)  # [rad] between captured angles and the joint limits
 
 
 class CalibrationState:
-    """One calibration. `joints` are its results so far in row order, `rest` the joint angles [rad] of the rest pose."""
+    """State of one calibration, shared by its steps.
 
-    def __init__(
-        self, robot: Robot, joints: Sequence[JointCalibration], hands: HandPositioning, dialog: Dialog
-    ) -> None:
-        self.robot, self.joints, self.hands = robot, list(joints), hands
-        self.scale = hands.bus.scale
+    `joints` are the results so far in row order, `rest` the joint angles [rad] of the rest pose.
+    """
+
+    def __init__(self, robot: Robot, joints: Sequence[JointCalibration], jogger: ServoJogger, dialog: Dialog) -> None:
+        self.robot, self.joints, self.jogger = robot, list(joints), jogger
+        self.scale = jogger.bus.scale
         self.rest = [self._resting(row) for row in range(len(self.joints))]
         self.say = dialog.say
         self.help = ""  # of the present step
@@ -33,7 +34,7 @@ class CalibrationState:
         self.finished: Callable[[int], None] = lambda count: None  # called with the number of finished items of a list
         self._dialog = dialog
         self._answered = 0  # questions
-        self._nested = False
+        self._nested = False  # whether `each` is running
 
     def _resting(self, row: int) -> float:
         joint = self.joints[row]
@@ -52,9 +53,9 @@ class CalibrationState:
         return words.yes(self.ask(words.question(question, usual)), usual)
 
     def each(self, items: Sequence[Item], act: Callable[[Item], None]) -> None:
-        """Calls `act` with each item; going back at its first question returns to the previous item.
+        """Calls `act` with each item; going back at its first question repeats the previous item.
 
-        Calibrations made since then are undone. Raises Back at the first question of the first item.
+        The results of both items are undone. Raises Back at the first question of the first item.
         """
         outer, self._nested = not self._nested, True
         before = [list(self.joints)] * (self.first if outer else 0)
@@ -78,31 +79,34 @@ class CalibrationState:
 
     # --- positions -------------------------------------------------------------------------------------
 
-    def captured(self, rows: Sequence[int], what: str, angles: Sequence[float]) -> dict[int, float]:
-        """Raw positions, by row, of joints that the operator moves to `angles` [rad], by hand or by jogging."""
-        if self.hands.reads:
-            self.ask(f"{what}. Enter when it is there ")
-            places = self.hands.positions([self.joints[row].id for row in rows])
-            return {row: places[self.joints[row].id] for row in rows}
-        self.say(what)
-        return {row: self.jogged(row, words.place(row % 3, angles[row])) for row in rows}
+    def capture(self, rows: Sequence[int], pose: str, angles: Sequence[float]) -> dict[int, float]:
+        """Raw positions, by row, of joints that the operator moves to `angles` [rad], by hand or by jogging.
 
-    def jogged(self, row: int, what: str) -> float:
-        """The raw position to which the operator jogs a servo."""
+        `pose` describes the angles.
+        """
+        if self.jogger.reports_position:
+            self.ask(f"{pose}. Enter when it is there ")
+            positions = self.jogger.positions([self.joints[row].id for row in rows])
+            return {row: positions[self.joints[row].id] for row in rows}
+        self.say(pose)
+        return {row: self.jog(row, words.describe_angle(row % 3, angles[row])) for row in rows}
+
+    def jog(self, row: int, target: str) -> float:
+        """Lets the operator jog a servo to a described target. Returns its raw position there."""
         servo = self.joints[row].id
         while True:
-            place = self.hands.positions([servo])[servo]
-            answer = self.ask(f"  {self.label(row)} to {what} ({place:.0f} {self.scale.unit}): ")
+            position = self.jogger.positions([servo])[servo]
+            answer = self.ask(f"  {self.label(row)} to {target} ({position:.0f} {self.scale.unit}): ")
             if not answer:
-                return place
+                return position
             step = words.jog(answer)
             if step is None:
                 self.say(f"  {words.JOG_HELP}")
             else:
-                self.hands.go({servo: place + step})
+                self.jogger.go({servo: position + step})
 
     def label(self, row: int) -> str:
-        """Name of a joint, for texts."""
+        """Name of the joint of a row, for messages."""
         return self.joints[row].short_name
 
     def warn_of_reach(self, row: int) -> None:

@@ -15,11 +15,11 @@ NAMED_ANGLES = {(0, 0): "straight out", (1, 0): "level", (2, -90): "straight dow
 
 
 class Abandoned(Exception):  # noqa: N818 - no error: a request of the operator
-    """The operator has ended the dialog."""
+    """The operator has quit the dialog."""
 
 
 class TorqueStop(Abandoned):
-    """The operator wants the torque off at once; what is under way ends, and its answers are saved."""
+    """The operator wants the torque off at once: the current action ends, its answers are saved."""
 
 
 class Back(Exception):  # noqa: N818 - no error: a request of the operator
@@ -35,26 +35,26 @@ class Dialog(Protocol):
     def ask(self, question: str, meanwhile: Callable[[], None] | None = None) -> str:
         """The answer to a question, stripped; `meanwhile` is called repeatedly while waiting.
 
-        Raises Abandoned if the operator ends the dialog.
+        Raises Abandoned if the operator quits.
         """
 
 
 def ask(dialog: Dialog, text: str, help_text: str = "", meanwhile: Callable[[], None] | None = None) -> str:
-    """The answer to a question; `help_text` is shown on request. Raises Back or Abandoned if the operator says so."""
+    """The answer to a question; `help_text` is shown on request. Raises Back or Abandoned as the operator wants."""
     while True:
         answer = dialog.ask(text, meanwhile)
-        meant = command(answer)
-        if meant == BACK:
+        requested = command(answer)
+        if requested == BACK:
             raise Back
-        if meant == QUIT:
+        if requested == QUIT:
             raise Abandoned
-        if meant != HELP:
+        if requested != HELP:
             return answer
         dialog.say(f"{help_text}\n{GENERAL_HELP}".strip())
 
 
 def jog(answer: str) -> int | None:
-    """The jog [units] in an answer; None if it is not a jog."""
+    """The jog distance [raw] in an answer; None if it is not a jog."""
     if answer in ("+", "-", "++", "--"):
         return JOG_UNITS[len(answer) - 1] * (1 if answer[0] == "+" else -1)
     try:
@@ -64,21 +64,21 @@ def jog(answer: str) -> int | None:
 
 
 def command(answer: str) -> str:
-    """BACK, QUIT or HELP if an answer means that, else an empty text."""
+    """BACK, QUIT or HELP for an answer with that meaning, else an empty text."""
     return COMMANDS.get(answer.lower(), "")
 
 
-def yes(answer: str, usual: bool) -> bool:
-    """Whether an answer agrees; an empty one takes the default `usual`."""
-    return usual if not answer else answer.lower().startswith("y")
+def yes(answer: str, default: bool) -> bool:
+    """Whether an answer agrees; an empty one is the default."""
+    return default if not answer else answer.lower().startswith("y")
 
 
-def question(text: str, usual: bool) -> str:
+def question(text: str, default: bool) -> str:
     """A yes-or-no question that shows the default."""
-    return f"{text} [{'Y/n' if usual else 'y/N'}] "
+    return f"{text} [{'Y/n' if default else 'y/N'}] "
 
 
-def place(column: int, angle: float) -> str:
+def describe_angle(column: int, angle: float) -> str:
     """Description of a target angle [rad] of a joint (column 0 coxa, 1 femur, 2 tibia)."""
     degrees = round(math.degrees(angle), 1)
     plain = f"at {degrees:+g} deg"

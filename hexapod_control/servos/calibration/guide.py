@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from hexapod_control.core.robot import Robot
 from hexapod_control.servos.calibration.calibration_state import CalibrationState
 from hexapod_control.servos.calibration.dialog import Back, Dialog
-from hexapod_control.servos.calibration.hand_positioning import HandPositioning
 from hexapod_control.servos.calibration.progress_file import CalibrationProgress
+from hexapod_control.servos.calibration.servo_jogger import ServoJogger
 from hexapod_control.servos.calibration.steps import check_joints, identify_joints
 from hexapod_control.servos.calibration.steps.check_joints import check
 from hexapod_control.servos.calibration.steps.identify_joints import wiggle
@@ -21,7 +21,7 @@ from hexapod_control.servos.calibration.steps.rest_pose import rest
 from hexapod_control.servos.calibration.steps.scale_and_limits import measure
 from hexapod_control.servos.settings.joint_calibration import JointCalibration
 
-ITEMIZED = ("wiggle", "check", "rest", "marks", "limits")  # steps with independent items
+ITEMIZED = ("wiggle", "check", "rest", "marks", "limits")  # steps whose finished items are saved
 STEPS = ("wiggle", "check", "rest", "marks", "limits", "verify")
 HELP = {
     "wiggle": identify_joints.INTRODUCTION,
@@ -34,17 +34,15 @@ HELP = {
 
 
 class CalibrationGuide:
-    """One calibration. Life cycle: `run` asks all questions; `joints` are the results so far, in row order."""
+    """Runs the steps of one calibration. `joints` are the results so far, in row order."""
 
-    def __init__(
-        self, robot: Robot, joints: Sequence[JointCalibration], hands: HandPositioning, dialog: Dialog
-    ) -> None:
+    def __init__(self, robot: Robot, joints: Sequence[JointCalibration], jogger: ServoJogger, dialog: Dialog) -> None:
         self.step = ""  # name of the present step
         self.residuals: Residuals = {}  # of the feet, once measured
-        self.hands = hands
-        self.note: Callable[[CalibrationProgress], None] = lambda progress: None  # called on every progress
+        self.jogger = jogger
+        self.on_progress: Callable[[CalibrationProgress], None] = lambda progress: None  # after every item
         self._resumed: CalibrationProgress | None = None
-        self._work = CalibrationState(robot, joints, hands, dialog)
+        self._work = CalibrationState(robot, joints, jogger, dialog)
 
     @property
     def joints(self) -> tuple[JointCalibration, ...]:
@@ -56,27 +54,27 @@ class CalibrationGuide:
         self._resumed = progress
         self._work.joints = list(progress.joints)
 
-    def run(self, there: Iterable[int], steps: Sequence[str]) -> None:
-        """Runs the chosen steps with the servos `there`. Going back stops at the beginning of a step."""
-        work, ids = self._work, sorted(there)
-        both = "marks" if "marks" in steps else "limits"  # marks and limits are measured together, leg by leg
+    def run(self, servos: Iterable[int], steps: Sequence[str]) -> None:
+        """Runs the chosen steps with the servos of these ids. Going back stops at the beginning of a step."""
+        work, ids = self._work, sorted(servos)
+        measuring = "marks" if "marks" in steps else "limits"  # both are measured together, leg by leg
         acts: Mapping[str, Callable[[], None]] = {
             "wiggle": lambda: wiggle(work, ids),
             "check": lambda: check(work),
             "rest": lambda: rest(work),
-            both: lambda: measure(work, steps),
-            "verify": lambda: verify(work, self._show),
+            measuring: lambda: measure(work, steps),
+            "verify": lambda: verify(work, self._store_residuals),
         }
         resumed = self._resumed
         for step in STEPS[STEPS.index(resumed.step) if resumed else 0 :]:
             if step in steps and step in acts:
                 work.first = resumed.done if resumed and step == resumed.step else 0
-                work.finished = lambda done, step=step: self.note(  # type: ignore[misc]
+                work.finished = lambda done, step=step: self.on_progress(  # type: ignore[misc]
                     CalibrationProgress(tuple(steps), step, done if step in ITEMIZED else 0, self.joints)
                 )
-                self._take(step, acts[step])
+                self._run_step(step, acts[step])
 
-    def _take(self, step: str, act: Callable[[], None]) -> None:
+    def _run_step(self, step: str, act: Callable[[], None]) -> None:
         self.step, self._work.help = step, HELP[step]
         while True:
             try:
@@ -85,5 +83,5 @@ class CalibrationGuide:
             except Back:
                 self._work.say(f"  this is the first question of {step}")
 
-    def _show(self, residuals: Residuals) -> None:
+    def _store_residuals(self, residuals: Residuals) -> None:
         self.residuals = residuals

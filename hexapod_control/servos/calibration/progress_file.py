@@ -17,16 +17,16 @@ SUFFIX = ".calibration"  # after the name of the robot file
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class CalibrationProgress:
-    """Progress of a calibration."""
+    """Progress of an unfinished calibration."""
 
-    steps: tuple[str, ...]  # that were chosen
+    steps: tuple[str, ...]  # all chosen ones
     step: str  # the present one
-    done: int  # servos or legs that are finished in it
+    done: int  # finished servos or legs of the present step
     joints: tuple[JointCalibration, ...]  # results so far, in row order
 
 
 class ProgressFile:
-    """The file of one robot. Write failures are ignored, so that the calibration continues."""
+    """The progress file of one robot. Write failures are ignored, so that the calibration continues."""
 
     def __init__(self, robot_file: Path, settings: ServoSettings) -> None:
         self.path = robot_file.with_name(robot_file.name + SUFFIX)

@@ -12,19 +12,19 @@ POLL_PERIOD_S = 0.02  # between two calls of `meanwhile`
 
 
 @dataclass(frozen=True, slots=True)
-class OpenQuestion:
-    """The open question, or none, and the texts since the last answer."""
+class DialogState:
+    """The content for a client to display: the open question, and the texts since the last answer."""
 
-    number: int = 0  # of questions asked
-    question: str = ""
+    number: int = 0  # of questions so far
+    question: str = ""  # empty if none is open
     said: tuple[str, ...] = ()
 
 
 class RemoteDialog:
-    """The dialog of a remote client; `asked` is what it has to display."""
+    """A dialog with a remote client, which displays `state` and calls `answer`."""
 
     def __init__(self) -> None:
-        self.asked = OpenQuestion()
+        self.state = DialogState()
         self._changed = threading.Condition()
         self._answer: str | None = None
         self._cancelled = False
@@ -33,14 +33,14 @@ class RemoteDialog:
 
     def say(self, text: str) -> None:
         """Shows a text."""
-        asked = self.asked
-        self.asked = OpenQuestion(asked.number, "", (*asked.said, text))
+        state = self.state
+        self.state = DialogState(state.number, "", (*state.said, text))
 
     def ask(self, question: str, meanwhile: Callable[[], None] | None = None) -> str:
         """Shows a question until it is answered. Raises Abandoned if it is cancelled."""
         with self._changed:
             self._answer = None
-            self.asked = OpenQuestion(self.asked.number + 1, question.strip(), self.asked.said)
+            self.state = DialogState(self.state.number + 1, question.strip(), self.state.said)
         while True:
             with self._changed:
                 if self._answer is None and not self._cancelled:
@@ -48,7 +48,7 @@ class RemoteDialog:
                 if self._cancelled:
                     raise Abandoned
                 if self._answer is not None:
-                    self.asked = OpenQuestion(self.asked.number)
+                    self.state = DialogState(self.state.number)
                     return self._answer
             if meanwhile:
                 meanwhile()
@@ -56,9 +56,9 @@ class RemoteDialog:
     # --- other threads -------------------------------------------------------------------------------------
 
     def answer(self, text: str) -> str:
-        """Answers the open question. Returns why that is impossible, or an empty text."""
+        """Answers the open question. Returns why that is not possible, or an empty text."""
         with self._changed:
-            if not self.asked.question or self._answer is not None:
+            if not self.state.question or self._answer is not None:
                 return "no question is open"
             self._answer = text.strip()
             self._changed.notify()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from hexapod_control.config.errors import RobotFileError
@@ -13,19 +13,19 @@ from hexapod_control.config.robots.robot_file import RobotFile, load
 from hexapod_control.servos.bus.bus_interface import Bus, BusError
 from hexapod_control.servos.calibration.dialog import QUIT, Abandoned, Dialog, command, yes
 from hexapod_control.servos.calibration.guide import STEPS, CalibrationGuide
-from hexapod_control.servos.calibration.hand_positioning import HandPositioning
 from hexapod_control.servos.calibration.progress_file import ProgressFile
+from hexapod_control.servos.calibration.servo_jogger import ServoJogger
 from hexapod_control.servos.calibration.steps.level_feet import Residuals
 from hexapod_control.servos.preflight.preflight import inspect, with_offsets
 from hexapod_control.servos.protocol_registry import PROTOCOLS, scale
 from hexapod_control.servos.settings.save_servo_section import save
 from hexapod_control.servos.settings.servo_section import ServoSettings
 
-SAVE = "save"  # the step after the guide's
+SAVE = "save"  # the last step, after those of the guide
 
 
 def parse_steps(text: str) -> list[str]:
-    """Steps in a comma-separated list. Raises ValueError."""
+    """The steps in a comma-separated list. Raises ValueError for an unknown one."""
     steps = [step.strip() for step in text.split(",") if step.strip()]
     for step in steps:
         if step not in STEPS:
@@ -34,7 +34,7 @@ def parse_steps(text: str) -> list[str]:
 
 
 def check_ranges(settings: ServoSettings) -> None:
-    """Raises ValueError for a joint whose range is larger than that of its servo, however it is mounted."""
+    """Raises ValueError for a joint whose range is larger than that of its servo in any mounting position."""
     units = scale(settings.protocol, settings.options)
     most = (units.high - units.low) / units.per_rad
     for joint in settings.joints:
@@ -47,12 +47,12 @@ def check_ranges(settings: ServoSettings) -> None:
 
 
 class CalibrationSession:
-    """One calibration of the robot of a file, over an open bus."""
+    """One calibration of the robot of a file, over an open bus. Life cycle: `run` once; `step` shows its progress."""
 
     def __init__(
         self,
         bus: Bus,
-        there: Mapping[int, str],
+        models: Mapping[int, str],
         settings: ServoSettings,
         file: RobotFile,
         dialog: Dialog,
@@ -60,17 +60,17 @@ class CalibrationSession:
         progress: ProgressFile | None = None,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        """`there` are ids and models of the servos; `pace` is a factor on the speed of moves.
+        """`models` by id of the servos that answer; `pace` is a factor on the speed of moves.
 
-        With a `progress` file an unfinished calibration is offered, and this one is stored until it is saved.
+        With a `progress` file an unfinished calibration can be continued, and this one is stored until it is saved.
         Raises BusError if the configuration of a servo makes its torque dangerous.
         """
-        _check_configuration(bus, settings, there)
+        _check_configuration(bus, settings, models)
         self.settings = _fresh(settings, file)  # with the new calibrations, at the end
         self._bus = bus
-        self._file, self._dialog, self._there, self._saving = file, dialog, there, False
-        hands = HandPositioning(bus, dict.fromkeys(there, float(bus.scale.center)), pace, sleep)
-        self.guide = CalibrationGuide(file.robot, self.settings.joints, hands, dialog)
+        self._file, self._dialog, self._models, self._saving = file, dialog, models, False
+        jogger = ServoJogger(bus, dict.fromkeys(models, float(bus.scale.center)), pace, sleep)
+        self.guide = CalibrationGuide(file.robot, self.settings.joints, jogger, dialog)
         self._progress = progress
 
     @property
@@ -84,38 +84,38 @@ class CalibrationSession:
         return self.guide.residuals
 
     def run(self, steps: Sequence[str]) -> Path:
-        """Asks, then saves. Returns the dated backup of the old file; torque is off at the end in every case.
+        """Calibrates and saves. Returns the dated backup of the old file. The torque is off at the end in every case.
 
-        Raises Abandoned if nothing was saved, BusError, RobotFileError or OSError for what went wrong.
+        Raises Abandoned if the operator has not saved, and BusError, RobotFileError or OSError.
         """
         settings = self.settings
         title = f"{PROTOCOLS[settings.protocol].title} at {settings.baud} baud on {settings.port}"
-        models = ", ".join(sorted(set(self._there.values())))
-        self._dialog.say(f"{title}: {len(self._there)} servos ({models})")
+        models = ", ".join(sorted(set(self._models.values())))
+        self._dialog.say(f"{title}: {len(self._models)} servos ({models})")
         try:
-            self.guide.run(self._there, self._resumed(steps))
+            self.guide.run(self._models, self._steps_to_run(steps))
         finally:
-            self.guide.hands.relax()
+            self.guide.jogger.relax()
         joints = with_offsets(self._bus, settings.protocol, self.guide.joints)
         self._dialog.say("\nTorque is off.")
         self._saving = True
         answer = self._dialog.ask(f"save into {self._file.path}? [Y/n] ")
         if command(answer) == QUIT:
-            raise Abandoned  # the answers are stored
+            raise Abandoned  # the answers stay in the progress file
         if not yes(answer, True):
             self._forget_progress()
             raise Abandoned
         self.settings = dataclasses.replace(settings, joints=joints)
-        backup = self._saved()
+        backup = self._save()
         self._forget_progress()
         return backup
 
-    def _resumed(self, steps: Sequence[str]) -> Sequence[str]:
-        """The steps to run: the chosen ones, or those of an unfinished calibration that the operator resumes."""
+    def _steps_to_run(self, steps: Sequence[str]) -> Sequence[str]:
+        """The chosen steps, or those of an unfinished calibration that the operator continues."""
         if self._progress is None:
             return steps
         found = self._progress.read()
-        self.guide.note = self._progress.write
+        self.guide.on_progress = self._progress.write
         if found is None or not set(found.steps) <= set(STEPS) or found.step not in found.steps:
             return steps
         text = f"an unfinished calibration was found ({found.step}, {found.done} done): continue it? [Y/n] "
@@ -129,8 +129,8 @@ class CalibrationSession:
         if self._progress is not None:
             self._progress.delete()
 
-    def _saved(self) -> Path:
-        """Saves, and returns the backup; if limits in the file do not fit, the operator can edit it and save again."""
+    def _save(self) -> Path:
+        """Saves. Returns the backup; if limits in the file do not fit, the operator can edit it and save again."""
         while True:
             try:
                 backup = save(
@@ -145,16 +145,16 @@ class CalibrationSession:
         return backup
 
 
-def _check_configuration(bus: Bus, settings: ServoSettings, there: Mapping[int, str]) -> None:
-    """Raises BusError for servos that are not in position mode; which joint they turn is not known yet."""
-    servos = [dataclasses.replace(settings.joints[0], joint="servo", id=servo) for servo in there]
+def _check_configuration(bus: Bus, settings: ServoSettings, servo_ids: Iterable[int]) -> None:
+    """Raises BusError for servos that are not in position mode; their joints are not known yet."""
+    servos = [dataclasses.replace(settings.joints[0], joint="servo", id=servo) for servo in servo_ids]
     report = inspect(bus, settings.protocol, servos, calibrated=False)
     if report.refusal:
         raise BusError(report.refusal)
 
 
 def _fresh(settings: ServoSettings, file: RobotFile) -> ServoSettings:
-    """The settings with which a calibration starts: nominal scale unless the file has a section of this protocol."""
+    """The settings at the start of a calibration: nominal scale unless the file has a section of this protocol."""
     section = file.servos if isinstance(file.servos, dict) else {}
     if section.get("protocol") == settings.protocol:
         return settings

@@ -1,1 +1,1 @@
-"""Commissioning, the first evening with a robot: stages from the stand to a slow walk, repeated and resumed."""
+"""Commissioning of a new robot in stages, from the stand to a slow walk; a stage can be repeated and resumed."""

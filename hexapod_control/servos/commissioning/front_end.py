@@ -1,4 +1,4 @@
-"""Front ends of the first evening: what they have to show, and the one for text."""
+"""The interface of front ends for commissioning, and the front end that shows text."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from hexapod_control.servos.commissioning.stages import Stage
 
 
 class FrontEnd(Dialog, Protocol):
-    """A dialog that also shows stages and pictures."""
+    """A dialog that also shows stages and drawings."""
 
     def introduce(self, stage: Stage, number: int, count: int) -> None:
-        """Shows the stage that comes next; it is the `number`-th of `count`."""
+        """Shows the next stage, which is number `number` of `count`."""
 
     def draw(self, kind: str, robot: Robot, legs: Collection[str]) -> None:
-        """Shows one of the DRAWINGS, of these legs."""
+        """Shows one of the DRAWINGS with these legs marked."""
 
     def relaxed(self) -> None:
-        """The torque is off after TorqueStop, or cannot be switched off."""
+        """Called after TorqueStop, when torque-off was sent or has failed."""
 
 
 class TextFrontEnd:
@@ -35,7 +35,7 @@ class TextFrontEnd:
         self._dialog.say(text)
 
     def ask(self, question: str, meanwhile: Callable[[], None] | None = None) -> str:
-        """As in Dialog."""
+        """See `Dialog.ask`."""
         return self._dialog.ask(question, meanwhile)
 
     def introduce(self, stage: Stage, number: int, count: int) -> None:
@@ -43,8 +43,8 @@ class TextFrontEnd:
         self.say(f"\n== {number}/{count}  {stage.title}, about {stage.minutes} min ({stage.key})\n{stage.text}")
 
     def draw(self, kind: str, robot: Robot, legs: Collection[str]) -> None:
-        """Shows a drawing of characters."""
+        """Shows a drawing made of characters."""
         self.say("\n".join(["", *drawing(kind, robot, legs), ""]))
 
     def relaxed(self) -> None:
-        """Nothing to do: in a terminal Ctrl-C ends the program instead."""
+        """Does nothing: in a terminal, Ctrl-C ends the program instead."""

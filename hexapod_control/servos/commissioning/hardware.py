@@ -1,4 +1,4 @@
-"""What the stages of the first evening need of the computer and the robot."""
+"""Access to the computer and the robot, as the commissioning stages need it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hexapod_control.servos.settings.servo_section import ServoSettings
 
 
 class Hardware(Protocol):
-    """Access to the bus, and to the programs of the robot."""
+    """The bus, the ports of the computer, and the nodes of the robot."""
 
     def open(self, settings: ServoSettings) -> AbstractContextManager[Bus]:
         """An open bus. Raises PortGoneError or BusError."""
@@ -21,10 +21,10 @@ class Hardware(Protocol):
         """Serial ports and I2C buses of this computer."""
 
     def findings(self, port: str) -> Sequence[LineFinding]:
-        """What answers at a port, at any baud and in any protocol."""
+        """The servos and boards that answer on a port, at all baud rates and with all protocols."""
 
-    def drive(self, settings: ServoSettings, what: str) -> str:
-        """Starts the programs of the robot, lets it stand_up, step or walk and sit. Returns the line of the report.
+    def drive(self, settings: ServoSettings, motion: str) -> str:
+        """Starts the nodes, performs a motion (stand_up, step or walk), and sits down. Returns its result.
 
         Raises StageError.
         """

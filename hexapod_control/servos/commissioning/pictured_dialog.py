@@ -1,4 +1,4 @@
-"""A dialog that shows a picture with every question: of the leg or joint that it names, else of the stage."""
+"""A dialog that shows a drawing with every question: of the leg or joint in the question, else of the stage."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hexapod_control.servos.commissioning.stages import Stage
 
 
 class PicturedDialog:
-    """Wraps a front end. A picture is shown once, until another one is needed."""
+    """Wraps a front end. A drawing is not shown again until it changes."""
 
     def __init__(self, front_end: FrontEnd, robot: Robot) -> None:
         self._picture = "top"  # of questions that name no leg
@@ -30,12 +30,12 @@ class PicturedDialog:
         self._front_end.say(text)
 
     def ask(self, question: str, meanwhile: Callable[[], None] | None = None) -> str:
-        """The answer to a question, below its picture."""
-        self._show(*self._of(question))
+        """The answer to a question, which is shown below its drawing."""
+        self._show(*self._picture_of(question))
         return self._front_end.ask(question, meanwhile)
 
     def relaxed(self) -> None:
-        """As in FrontEnd."""
+        """See `FrontEnd.relaxed`."""
         self._front_end.relaxed()
 
     def _show(self, kind: str, legs: Collection[str] = ()) -> None:
@@ -44,11 +44,11 @@ class PicturedDialog:
             self._shown = kind, tuple(legs)
             self._front_end.draw(kind, self._robot, legs)
 
-    def _of(self, question: str) -> tuple[str, tuple[str, ...]]:
-        """Picture of a question, and the legs in it; a proposed answer in brackets shows nothing."""
-        asked = re.sub(r"\[.*?\]", "", question)
-        legs = tuple(leg for leg in self._robot.leg_names if re.search(rf"\b{leg}(\b|_)", asked))
+    def _picture_of(self, question: str) -> tuple[str, tuple[str, ...]]:
+        """Drawing of a question, and the legs in it; a proposed answer in brackets does not count."""
+        text = re.sub(r"\[.*?\]", "", question)
+        legs = tuple(leg for leg in self._robot.leg_names if re.search(rf"\b{leg}(\b|_)", text))
         if len(legs) != 1:
             return self._picture, ()
-        joint = next((joint for joint in JOINTS if f"{legs[0]}_{joint}" in asked), "")
+        joint = next((joint for joint in JOINTS if f"{legs[0]}_{joint}" in text), "")
         return (f"turn {joint}" if joint else "leg"), legs

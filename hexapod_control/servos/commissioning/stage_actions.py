@@ -1,4 +1,4 @@
-"""What is done in each stage of the first evening."""
+"""The actions of the commissioning stages."""
 
 from __future__ import annotations
 
@@ -14,51 +14,54 @@ from hexapod_control.config.robots.robot_file import RobotFile
 from hexapod_control.config.robots.servo_table import permitted, version_for, versions
 from hexapod_control.servos.bus.bus_interface import BusError
 from hexapod_control.servos.calibration import dialog as words
-from hexapod_control.servos.calibration.assign_ids import USUAL_IDS, IdAssignment, NamedServos
-from hexapod_control.servos.calibration.hand_positioning import HandPositioning
+from hexapod_control.servos.calibration.assign_ids import USUAL_IDS, HasServoIds, IdAssignment
 from hexapod_control.servos.calibration.progress_file import ProgressFile
+from hexapod_control.servos.calibration.servo_jogger import ServoJogger
 from hexapod_control.servos.calibration.session import CalibrationSession, check_ranges
 from hexapod_control.servos.commissioning.hardware import Hardware
 from hexapod_control.servos.commissioning.pictured_dialog import PicturedDialog
-from hexapod_control.servos.commissioning.stages import BY_KEY, FirstProgress, StageError
+from hexapod_control.servos.commissioning.stages import BY_KEY, CommissioningProgress, StageError
 from hexapod_control.servos.commissioning.weight_test import MIN_SHARE, LoadWatch, lying, rise, standing
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.joint_words import JointWordsError, joint_row
 from hexapod_control.servos.settings.servo_section import LOOPBACK, ServoSettings, servo_settings
 
-MAX_OFF = math.radians(5.0)  # [rad] of a joint from its goal in the air
+MAX_POSITION_ERROR = math.radians(5.0)  # [rad] of a joint without load
 
 
 class StageActions:
-    """The stages of one robot. Each returns its line of the report, and raises StageError if it did not succeed."""
+    """One method per stage of one robot. It returns the result for the report, and raises StageError on failure."""
 
     def __init__(
         self,
         load: Callable[[], RobotFile],
-        given: tuple[str, str, int],
-        progress: FirstProgress,
+        overrides: tuple[str, str, int],
+        progress: CommissioningProgress,
         hardware: Hardware,
         dialog: PicturedDialog,
         pace: float,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        """`given` are protocol, port and baud of the command line, empty or 0 for those of the file."""
-        self._load, self._given, self._progress = load, given, progress
+        """`overrides`: protocol, port and baud from the command line; empty or 0 for those of the file.
+
+        `pace` is a factor on the speed of moves.
+        """
+        self._load, self._overrides, self._progress = load, overrides, progress
         self._hardware, self._dialog, self._pace, self._sleep = hardware, dialog, pace, sleep
         self.by_key: Mapping[str, Callable[[], str]] = {key: getattr(self, key) for key in BY_KEY}
 
     # --- before the servos ---------------------------------------------------------------------------
 
     def stand(self) -> str:
-        """The robot cannot fall or push itself up."""
+        """Asks whether the robot is on a stand."""
         self._confirm("Do all feet hang free, and is the switch of the battery in reach?")
         return "on a stand, feet free"
 
     def supply(self) -> str:
-        """The voltage suits the servos."""
+        """Asks for the measured voltage and checks that it suits the servos."""
         model = self._load().servo_model
-        row = Part("voltage", VOLTAGE, robot_keys.SERVO_VOLTAGE)
-        (volts,) = numbers(self._ask("Voltage at the plug of a servo, such as 11.1 V: "), (row,))
+        part = Part("voltage", VOLTAGE, robot_keys.SERVO_VOLTAGE)
+        (volts,) = numbers(self._ask("Voltage at the plug of a servo, such as 11.1 V: "), (part,))
         if versions(model) and version_for(model, volts) is None:
             raise StageError(f"{volts:g} V is not for {model}, which takes {permitted(model)}: correct the supply")
         self._progress.voltage = volts
@@ -67,12 +70,12 @@ class StageActions:
     # --- the bus ----------------------------------------------------------------------------------------
 
     def bus(self) -> str:
-        """Something answers; if the protocol is not known yet, it is found out."""
+        """Checks that servos or boards answer; searches the port if the protocol is not known yet."""
         if self._settings().protocol == LOOPBACK:
             self._find()
         settings = self._settings()
         with self._hardware.open(settings) as bus:
-            if not isinstance(bus, NamedServos):
+            if not isinstance(bus, HasServoIds):
                 bus.identify()
                 return f"{PROTOCOLS[settings.protocol].title} answers on {settings.port}"
             found = bus.scan(USUAL_IDS, 2)
@@ -80,8 +83,8 @@ class StageActions:
         return f"{len(found)} servos answer ({models}), {settings.protocol} at {settings.baud} baud on {settings.port}"
 
     def _find(self) -> None:
-        """Asks for the port if there are several, and searches it."""
-        _, port, _ = self._given
+        """Asks for the port if there are several, and searches it for servos and boards."""
+        _, port, _ = self._overrides
         if not port:
             ports = self._hardware.ports()
             if not ports:
@@ -103,10 +106,10 @@ class StageActions:
         self._progress.wire = {"protocol": best.protocol, "port": port, "baud": str(best.baud)}
 
     def ids(self) -> str:
-        """Every joint has a servo that answers."""
+        """Checks that the servo of every joint answers; assigns ids to new servos."""
         settings = self._settings()
         with self._hardware.open(settings) as bus:
-            if not isinstance(bus, NamedServos):
+            if not isinstance(bus, HasServoIds):
                 return "channels of a board, no ids"
             missing = self._missing(bus, settings)
             if missing and self._agrees(
@@ -119,66 +122,68 @@ class StageActions:
             raise StageError(f"no answer from {', '.join(missing)}: check plug and cable, or the servo is dead")
         return f"{len(settings.joints)} servos, each with its own id"
 
-    def _missing(self, bus: NamedServos, settings: ServoSettings) -> list[str]:
+    def _missing(self, bus: HasServoIds, settings: ServoSettings) -> list[str]:
         found = bus.scan(settings.ids, 3)
         return [f"{j.short_name} (id {j.id})" for j in settings.joints if j.id not in found]
 
     # --- calibration ------------------------------------------------------------------------------------
 
     def joints(self) -> str:
-        """Servos and signs of all joints."""
-        return self._calibrated("wiggle", "check")
+        """Finds out the servos and signs of all joints."""
+        return self._calibrate("wiggle", "check")
 
     def calibration(self) -> str:
-        """The pose with known angles, and the scale of hobby servos."""
-        return self._calibrated("rest", "marks")
+        """Captures a pose with known angles, and the scale of hobby servos."""
+        return self._calibrate("rest", "marks")
 
     def limits(self) -> str:
-        """The mechanical stops."""
-        return self._calibrated("limits")
+        """Measures the mechanical stops."""
+        return self._calibrate("limits")
 
-    def _calibrated(self, *steps: str) -> str:
+    def _calibrate(self, *steps: str) -> str:
         file, settings = self._load(), self._settings()
         try:
             check_ranges(settings)
         except ValueError as error:
             raise StageError(str(error)) from None
         with self._hardware.open(settings) as bus:
-            there = dict(bus.identify())
-            kept = ProgressFile(file.path, settings)
-            CalibrationSession(bus, there, settings, file, self._dialog, self._pace, kept, self._sleep).run(steps)
+            models = dict(bus.identify())
+            saved = ProgressFile(file.path, settings)
+            CalibrationSession(bus, models, settings, file, self._dialog, self._pace, saved, self._sleep).run(steps)
         return f"{', '.join(steps)} saved into {file.path.name}"
 
     # --- motion --------------------------------------------------------------------------------------------
 
     def pose(self) -> str:
-        """All legs reach the standing pose in the air."""
+        """Moves all legs to the standing pose in the air."""
         settings, robot = self._settings(), self._load().robot
         with self._hardware.open(settings) as bus:
             goals = standing(robot, settings.joints)
-            hands = HandPositioning(bus, goals, self._pace, self._sleep)
-            if not hands.reads:
+            jogger = ServoJogger(bus, goals, self._pace, self._sleep)
+            if not jogger.reports_position:
                 self._dialog.say("These servos report no positions: they jump into the pose. Hands off the legs.")
             try:
-                hands.go(goals)
-                hands.settle()
-                places = hands.positions(settings.ids)
-                self._check_places(settings, goals, places)
-                self._check_look(settings, robot.leg_names)
+                jogger.go(goals)
+                jogger.settle()
+                self._check_positions(settings, goals, jogger.positions(settings.ids))
+                self._confirm_pose(settings, robot.leg_names)
             finally:
-                hands.relax()
+                jogger.relax()
         return "all legs reach the standing pose"
 
-    def _check_places(self, settings: ServoSettings, goals: Mapping[int, float], places: Mapping[int, float]) -> None:
-        off = {j.short_name: abs(j.angle(places[j.id]) - j.angle(goals[j.id])) for j in settings.joints}
-        worst = max(off, key=lambda name: off[name])
-        if off[worst] > MAX_OFF:
+    def _check_positions(
+        self, settings: ServoSettings, goals: Mapping[int, float], positions: Mapping[int, float]
+    ) -> None:
+        errors = {j.short_name: abs(j.angle(positions[j.id]) - j.angle(goals[j.id])) for j in settings.joints}
+        worst = max(errors, key=lambda name: errors[name])
+        if errors[worst] > MAX_POSITION_ERROR:
             raise StageError(
-                f"{worst} is {math.degrees(off[worst]):.0f} deg from its goal: is it jammed, its horn loose, or its "
+                f"{worst} is {math.degrees(errors[worst]):.0f} deg from its goal: is it jammed, its horn loose, or its "
                 "limits too narrow?"
             )
 
-    def _check_look(self, settings: ServoSettings, legs: Sequence[str]) -> None:
+    def _confirm_pose(self, settings: ServoSettings, legs: Sequence[str]) -> None:
+        """Asks whether all legs look right. Raises StageError that names the joint which does not."""
         answer = self._ask("Do all legs look like the picture? Enter, or the joint that does not, such as lf femur ")
         if not answer or words.yes(answer, False):
             return
@@ -192,21 +197,21 @@ class StageActions:
         )
 
     def weight(self) -> str:
-        """The robot rises in small steps from the floor, and lies down again."""
+        """Raises the robot from the floor in small steps, and lowers it again."""
         self._confirm("Does the robot lie on its belly on the floor, feet beside it, your hand at the switch?")
         settings, robot = self._settings(), self._load().robot
         watch = LoadWatch(settings.joints, self._progress.voltage)
         with self._hardware.open(settings) as bus:
-            hands = HandPositioning(bus, lying(robot, settings.joints), self._pace, self._sleep)
-            result = rise(bus, hands, robot, settings.joints, watch).result
+            jogger = ServoJogger(bus, lying(robot, settings.joints), self._pace, self._sleep)
+            result = rise(bus, jogger, robot, settings.joints, watch).result
         if not watch.lowest:
             self._ask_lowest()
         return result
 
     def _ask_lowest(self) -> None:
-        """The voltage of a bus that reports none, from the multimeter."""
-        row = Part("voltage", VOLTAGE, robot_keys.SERVO_VOLTAGE)
-        (lowest,) = numbers(self._ask("Lowest voltage on the multimeter while it stood: "), (row,))
+        """Asks for the voltage that the multimeter shows, on a bus that reports none."""
+        part = Part("voltage", VOLTAGE, robot_keys.SERVO_VOLTAGE)
+        (lowest,) = numbers(self._ask("Lowest voltage on the multimeter while it stood: "), (part,))
         unloaded = self._progress.voltage
         if unloaded and lowest < MIN_SHARE * unloaded:
             raise StageError(
@@ -214,26 +219,26 @@ class StageActions:
             )
 
     def stand_up(self) -> str:
-        """The programs of the robot let it stand and sit."""
-        return self._driven("stand_up", "Did it stand level and sit down again?")
+        """Starts the nodes of the robot, stands up and sits down."""
+        return self._drive("stand_up", "Did it stand level and sit down again?")
 
     def step(self) -> str:
-        """One step with each leg."""
-        return self._driven("step", "Did every foot lift, and none drag?")
+        """Makes one step with each leg."""
+        return self._drive("step", "Did every foot lift, and none drag?")
 
     def walk(self) -> str:
-        """A slow walk."""
-        return self._driven("walk", "Did it walk straight forward?")
+        """Walks slowly."""
+        return self._drive("walk", "Did it walk straight forward?")
 
-    def _driven(self, what: str, question: str) -> str:
+    def _drive(self, motion: str, question: str) -> str:
         self._confirm("Is the robot on a free floor that is not slippery, your hand at the switch?")
-        result = self._hardware.drive(self._settings(), what)
+        result = self._hardware.drive(self._settings(), motion)
         if not self._agrees(question):
             raise StageError(f"the robot did it, but not as it should: {result}")
         return result
 
     def relax(self) -> str:
-        """Switches the torque of all servos off in any state. Returns a description."""
+        """Switches the torque of all servos off, in any state. Returns a description of the result."""
         try:
             settings = self._settings()
             if settings.protocol == LOOPBACK:
@@ -247,8 +252,8 @@ class StageActions:
     # --- questions ------------------------------------------------------------------------------------------
 
     def _settings(self) -> ServoSettings:
-        """Of the robot file, or as found on the line; what the user has given comes first."""
-        protocol, port, baud = self._given
+        """Servo settings of the robot file, else as found on the line; those of the command line come first."""
+        protocol, port, baud = self._overrides
         wire = self._progress.wire
         file = self._load()
         if file.servos is None:
@@ -258,7 +263,7 @@ class StageActions:
         return dataclasses.replace(found, baud=baud or found.baud)
 
     def _ask(self, question: str) -> str:
-        """An answer. Raises Back or Abandoned."""
+        """The answer to a question. Raises Back or Abandoned."""
         return words.ask(self._dialog, question)
 
     def _agrees(self, question: str) -> bool:

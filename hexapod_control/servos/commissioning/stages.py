@@ -1,4 +1,4 @@
-"""The stages of the first evening in their order, and the machine that says which one is next."""
+"""The commissioning stages in their order, and the state machine that selects the next one."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ SKIPPED = "skipped"
 
 
 class StageError(RuntimeError):
-    """A stage has not succeeded: one sentence with what was found and what to do; the stage is offered again."""
+    """A stage has failed: one sentence with the finding and the remedy. The stage is offered again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One stage."""
+    """One commissioning stage."""
 
     key: str
     title: str
-    minutes: int  # that it usually takes
+    minutes: int  # usual duration
     picture: str  # one of DRAWINGS
-    text: str  # what to do, and what it should look like
-    otherwise: str  # what to do if it does not look like that
+    text: str  # instruction and expected result
+    otherwise: str  # remedy for another result
 
 
 STAGES = (
@@ -127,8 +127,8 @@ BY_KEY: Mapping[str, Stage] = {stage.key: stage for stage in STAGES}
 
 
 @dataclass(slots=True)
-class FirstProgress:
-    """What was done so far."""
+class CommissioningProgress:
+    """The results so far."""
 
     done: dict[str, str] = field(default_factory=dict)  # result of each finished stage, by its key
     wire: dict[str, str] = field(default_factory=dict)  # protocol, port and baud that were found
@@ -136,12 +136,12 @@ class FirstProgress:
 
 
 class StageMachine:
-    """Which stage is the present one. After the last one it stays there until a stage is repeated."""
+    """Selects the present stage. After the last one there is none, until a stage is repeated."""
 
-    def __init__(self, progress: FirstProgress) -> None:
+    def __init__(self, progress: CommissioningProgress) -> None:
         """Starts at the first stage that is not finished."""
         self.progress = progress
-        self._index = self._open(0)
+        self._index = self._next_open(0)
 
     @property
     def current(self) -> Stage | None:
@@ -150,33 +150,33 @@ class StageMachine:
 
     @property
     def number(self) -> tuple[int, int]:
-        """Number of the present stage, and of all."""
+        """Number of the present stage (from 1), and the number of stages."""
         return self._index + 1, len(STAGES)
 
     def finish(self, result: str) -> None:
         """Ends the present stage with a result for the report, and goes to the next one that is not finished."""
         if self.current is not None:
             self.progress.done[self.current.key] = result
-            self._index = self._open(self._index + 1)
+            self._index = self._next_open(self._index + 1)
 
     def back(self) -> None:
-        """Returns to the stage before, which is to be repeated."""
+        """Returns to the previous stage and clears its result."""
         self._index = max(0, self._index - 1)
         self.progress.done.pop(STAGES[self._index].key, None)
 
     def repeat(self, key: str) -> None:
-        """Goes to a stage, which is to be repeated."""
+        """Goes to a stage and clears its result."""
         self._index = list(BY_KEY).index(key)
         self.progress.done.pop(key, None)
 
-    def _open(self, start: int) -> int:
-        """The first stage from there on that is not finished, else the first of all; else the end."""
-        rows = [*range(start, len(STAGES)), *range(start)]
-        return next((k for k in rows if STAGES[k].key not in self.progress.done), len(STAGES))
+    def _next_open(self, start: int) -> int:
+        """Index of the first unfinished stage from `start` on, else from the beginning; else the number of stages."""
+        indices = [*range(start, len(STAGES)), *range(start)]
+        return next((k for k in indices if STAGES[k].key not in self.progress.done), len(STAGES))
 
 
-def report(progress: FirstProgress, robot: str, command: str) -> str:
-    """The report of the evening, as Markdown."""
+def report(progress: CommissioningProgress, robot: str, command: str) -> str:
+    """The results of all stages as Markdown; `command` continues the commissioning."""
     rows = [f"| {stage.title} | {progress.done.get(stage.key, 'not done')} |" for stage in STAGES]
     lines = [f"# First evening of {robot}", "", "| stage | result |", "|---|---|", *rows, "", "Next time:", ""]
     return "\n".join([*lines, f"    {command}", ""])

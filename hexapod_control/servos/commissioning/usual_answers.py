@@ -1,16 +1,16 @@
-"""The usual answers to a question, for front ends with buttons; every question also takes what is typed."""
+"""The usual answers to a question, for front ends with buttons. Every question also accepts typed text."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
 
-from hexapod_control.servos.commissioning.first_session import BEGIN
+from hexapod_control.servos.commissioning.commissioning_session import BEGIN
 
 
 @dataclass(frozen=True, slots=True)
 class UsualAnswer:
-    """One button."""
+    """A button."""
 
     answer: str  # as it would be typed; empty is Enter
     label: str
@@ -18,12 +18,12 @@ class UsualAnswer:
 
 @dataclass(frozen=True, slots=True)
 class AnswerForm:
-    """What a question takes."""
+    """The answers that a question accepts."""
 
-    usual: tuple[UsualAnswer, ...]  # the usual one first
-    joint: bool = False  # a leg and a joint
-    sign: bool = False  # also a direction
-    typed: bool = False  # often something else, which has to be typed
+    usual: tuple[UsualAnswer, ...]  # the most usual one first
+    joint: bool = False  # also a leg and a joint
+    sign: bool = False  # with a direction
+    typed: bool = False  # often another text, which is typed
 
 
 def _usual(*pairs: tuple[str, str]) -> tuple[UsualAnswer, ...]:
@@ -50,7 +50,7 @@ PORTS = r"^Which port: (.+)\?"
 
 
 def answer_form(question: str) -> AnswerForm:
-    """The form of a question: the first row of FORMS that fits, after the answer that the question proposes."""
+    """The first row of FORMS that matches a question, preceded by the answer that the question proposes."""
     ports = re.search(PORTS, question)
     if ports:
         return AnswerForm(_usual(*((port, port) for port in ports[1].split(", "))))

@@ -1,4 +1,4 @@
-"""Puts the weight of the robot on its feet in small steps, and takes it off again if voltage or loads do not fit."""
+"""Raises the robot onto its feet in small steps, and lowers it again if voltage or loads are out of range."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from hexapod_control.core.kinematics.whole_body import joints_at_offset
 from hexapod_control.core.posture import stand_up
 from hexapod_control.core.robot import Robot
 from hexapod_control.servos.bus.bus_interface import Bus, ServoQuantity, ServoReading
-from hexapod_control.servos.calibration.hand_positioning import HandPositioning
+from hexapod_control.servos.calibration.servo_jogger import ServoJogger
 from hexapod_control.servos.commissioning.stages import StageError
 from hexapod_control.servos.settings.joint_calibration import JointCalibration
 
-STEPS = 24
+STEPS = 24  # from lying to standing
 MIN_SHARE = 0.85  # of the voltage without load
 MAX_LOAD = 0.9  # of the full torque of a servo
 MAX_TEMPERATURE = 65.0  # [degC]
@@ -25,16 +25,16 @@ WATCHED = ServoQuantity.VOLTAGE | ServoQuantity.LOAD | ServoQuantity.TEMPERATURE
 
 @dataclass(slots=True)
 class LoadWatch:
-    """Extremes of what was read; `refusal` says what does not fit."""
+    """Extreme voltages and loads of a weight test."""
 
     joints: Sequence[JointCalibration]
-    unloaded: float  # [V]; 0 if unknown, then the first reading
+    unloaded: float  # [V]; 0 if unknown: the first reading is used
     lowest: float = 0.0  # [V]; 0 if no voltage is known
-    highest: float = 0.0  # share of the full torque
+    highest: float = 0.0  # load, as a share of the full torque
     worst: str = ""  # joint of the highest load
 
     def refusal(self, readings: Mapping[int, ServoReading], supply: float | None) -> str:
-        """Processes a reading. Returns why the weight must come off again, or an empty text."""
+        """Evaluates readings by servo id, and the supply [V]. Returns why the test must end, or an empty text."""
         silent = [joint for joint in self.joints if joint.id not in readings]
         volts = [r.voltage for r in readings.values() if r.voltage is not None] + ([supply] if supply else [])
         for joint in self.joints:
@@ -63,41 +63,41 @@ class LoadWatch:
 
     @property
     def result(self) -> str:
-        """One line for the report."""
+        """The result for the report, in one line."""
         parts = [f"lowest voltage {self.lowest:.1f} V"] if self.lowest else []
         parts += [f"highest load {100 * self.highest:.0f} % ({self.worst})"] if self.worst else []
         return "stood on its feet" + (", " + ", ".join(parts) if parts else "")
 
 
 def rise(
-    bus: Bus, hands: HandPositioning, robot: Robot, joints: Sequence[JointCalibration], watch: LoadWatch
+    bus: Bus, jogger: ServoJogger, robot: Robot, joints: Sequence[JointCalibration], watch: LoadWatch
 ) -> LoadWatch:
     """Raises the body from the ground to its height, and lowers it again. Torque is off at the end.
 
-    Raises StageError with what does not fit, once the robot lies again.
+    Raises StageError with the refusal of `watch`, once the robot lies again.
     """
     low = _lying_offset(robot)
     poses = [_goals(robot, joints, low * (1.0 - step / STEPS)) for step in range(STEPS + 1)]
     refused, reached = "", 0
     try:
-        hands.go(poses[0])
+        jogger.go(poses[0])
         for pose in poses:
-            hands.go(pose)
+            jogger.go(pose)
             reached += 1
             if refused := watch.refusal(_readings(bus, joints), bus.supply()[0]):
                 break
         for pose in reversed(poses[: max(reached - 1, 0)]):
-            hands.go(pose)
-        hands.settle()
+            jogger.go(pose)
+        jogger.settle()
     finally:
-        hands.relax()
+        jogger.relax()
     if refused:
         raise StageError(refused)
     return watch
 
 
 def _readings(bus: Bus, joints: Sequence[JointCalibration]) -> dict[int, ServoReading]:
-    """What the servos report; empty if they report nothing."""
+    """Readings by servo id; empty if the servos report nothing."""
     if not bus.can_read & WATCHED:
         return {}
     found: dict[int, ServoReading] = {}
@@ -109,7 +109,7 @@ def _readings(bus: Bus, joints: Sequence[JointCalibration]) -> dict[int, ServoRe
 
 
 def _goals(robot: Robot, joints: Sequence[JointCalibration], offset: float) -> dict[int, float]:
-    """Raw goals of the pose with the body so much [m] above its height."""
+    """Raw goals by servo id of the pose with the body `offset` [m] above its height."""
     angles = np.ravel(np.array(joints_at_offset(robot, robot.footholds, offset))).tolist()
     return {j.id: min(max(j.raw(angle), float(j.low)), float(j.high)) for j, angle in zip(joints, angles, strict=True)}
 
@@ -119,12 +119,12 @@ def _lying_offset(robot: Robot) -> float:
 
 
 def lying(robot: Robot, joints: Sequence[JointCalibration]) -> dict[int, float]:
-    """Raw goals of the pose on the belly."""
+    """Raw goals by servo id of the lying pose."""
     return _goals(robot, joints, _lying_offset(robot))
 
 
 def standing(robot: Robot, joints: Sequence[JointCalibration]) -> dict[int, float]:
-    """Raw goals of the standing pose."""
+    """Raw goals by servo id of the standing pose."""
     return _goals(robot, joints, 0.0)
 
 

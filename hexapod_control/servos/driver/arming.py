@@ -1,7 +1,7 @@
 """Torque on without a jump: each servo holds its present position; leg by leg, to limit the inrush current.
 
-Servos that report their position hold it. Servos that do not are assumed to be in a given pose: each leg
-moves there when its torque is switched on.
+Servos that report their position hold it. Those that do not are assumed to be in a given pose: each leg moves there
+when its torque is switched on.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ MOVING_LEG_PAUSE_S = 0.2  # between legs whose servos move to the assumed pose
 
 
 class Arming:
-    """One arming sequence, leg by leg. Life cycle: `step` every cycle, until `done`, or `refusal` before any torque."""
+    """One arming sequence. Life cycle: `step` every cycle until `done`; with a `refusal` no torque is switched on."""
 
     def __init__(self, group: ServoGroup, assumed: Array) -> None:
         """`assumed` (n, 3) [rad] is the pose of servos that do not report their position."""

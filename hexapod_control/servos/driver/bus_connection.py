@@ -1,4 +1,4 @@
-"""The connection to the servos: open, loss, and reopening with increasing pauses."""
+"""The connection to the servos: opening, loss, and reopening with increasing pauses."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from hexapod_control.servos.i2c.supply_sensor import SupplySensor
 from hexapod_control.servos.settings.servo_section import ServoSettings
 
 MIN_BACK_OFF_S = 0.02  # between the first two attempts to open the port
-MAX_BACK_OFF_S = 2.0
+MAX_BACK_OFF_S = 2.0  # between later ones
 
 
 class BackOff:
-    """When to try again, with growing pauses. Times are steady [s]."""
+    """Time of the next attempt, with a pause that doubles after every failure. Times are steady [s]."""
 
     def __init__(self) -> None:
         self.reset()
@@ -68,7 +68,7 @@ class BusConnection:
         return "" if self.group else f"the servos are not connected: {self.lost_reason}"
 
     def open(self) -> None:
-        """Opens the bus, finds all servos and reads their positions; the torque is unchanged.
+        """Opens the bus, checks that all servos answer and reads their positions; the torque is unchanged.
 
         Raises PortGoneError or BusError.
         """
@@ -104,7 +104,7 @@ class BusConnection:
             self.relaxed = True
 
     def hurry(self) -> None:
-        """Makes the bus stop waiting for late replies, so that a request is served at once. Any thread may call."""
+        """Ends the waits of the bus for late replies, so that a request is served at once. Any thread may call."""
         bus = self.bus
         if bus is not None:
             bus.urgent.set()

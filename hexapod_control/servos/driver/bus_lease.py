@@ -23,21 +23,21 @@ LeaseResult = TypeVar("LeaseResult")
 
 
 class BusLease:
-    """A Bus on lease. Once the lease is over, the torque is off and every method except `relax` raises BusError."""
+    """A lent Bus. Once the lease is over, the torque is off and every method except `relax` raises BusError."""
 
     def __init__(self, bus: Bus, ask: Callable[[BusRequest], str]) -> None:
-        """`ask` has the bus thread serve a request, and returns its answer."""
+        """`ask` makes the bus thread serve a request, and returns its answer."""
         self.ids, self.scale, self.can_read, self.counters = bus.ids, bus.scale, bus.can_read, bus.counters
         self.urgent = bus.urgent
         self._bus, self._ask = bus, ask
         self.over = ""  # the reason, once it is over
 
     def end(self, reason: str) -> None:
-        """Ends the lease: from now on every transaction is refused."""
+        """Ends the lease: every later transaction is refused."""
         self.over = self.over or reason
 
     def _do(self, act: Callable[[Bus], LeaseResult]) -> LeaseResult:
-        found: list[LeaseResult] = []
+        results: list[LeaseResult] = []
         failed: list[Exception] = []
 
         def serve(request: BusRequest) -> None:
@@ -45,7 +45,7 @@ class BusLease:
                 request.finish(self.over)
                 return
             try:
-                found.append(act(self._bus))
+                results.append(act(self._bus))
             except PortGoneError as error:
                 failed.append(error)
                 raise
@@ -56,13 +56,13 @@ class BusLease:
         answer = self._ask(BusRequest(serve))
         if failed:
             raise failed[0]
-        if not found:
+        if not results:
             raise BusError(answer)
-        return found[0]
+        return results[0]
 
     @property
     def awaited(self) -> frozenset[int]:
-        """Servo ids whose replies to the last request may still come."""
+        """See `Bus.awaited`."""
         return self._bus.awaited
 
     def identify(self) -> Mapping[int, str]:
@@ -86,24 +86,24 @@ class BusLease:
         if not self.over:
             self._do(lambda bus: bus.relax())
 
-    def read(self, ids: Sequence[int], what: ServoQuantity) -> dict[int, ServoReading]:
+    def read(self, ids: Sequence[int], quantities: ServoQuantity) -> dict[int, ServoReading]:
         """See `Bus.read`."""
-        return self._do(lambda bus: bus.read(ids, what))
+        return self._do(lambda bus: bus.read(ids, quantities))
 
     def supply(self) -> tuple[float | None, float | None]:
         """See `Bus.supply`."""
         return self._do(lambda bus: bus.supply())
 
-    def timing(self, count: int, what: ServoQuantity = ServoQuantity.POSITION) -> BusTiming:
+    def timing(self, count: int, quantities: ServoQuantity = ServoQuantity.POSITION) -> BusTiming:
         """See `Bus.timing`."""
-        return self._bus.timing(count, what)
+        return self._bus.timing(count, quantities)
 
     def close(self) -> None:
         """Does nothing: the port belongs to the driver and stays open."""
 
 
 class CurrentLease:
-    """The one lease of a bus, if it is lent."""
+    """The lease of a bus while it is lent; there is one at most."""
 
     def __init__(self) -> None:
         self._lease: BusLease | None = None

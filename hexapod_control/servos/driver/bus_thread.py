@@ -8,11 +8,11 @@ from collections import deque
 from collections.abc import Callable
 
 ANSWER_TIMEOUT_S = 5.0  # of the thread to a caller
-OVERRUN_SHARE = 0.5  # of a cycle; a later cycle counts as an overrun
+OVERRUN_SHARE = 0.5  # of a cycle period; a cycle that starts later than this counts as an overrun
 
 
 class BusRequest:
-    """Served once by the bus thread; the caller waits for `done` and reads `answer`."""
+    """A request to the bus thread, which serves it once; the caller waits for `done` and reads `answer`."""
 
     def __init__(self, act: Callable[[BusRequest], None], *, urgent: bool = False) -> None:
         """`act` is called by the bus thread; it calls `finish`, at once or later.
@@ -51,12 +51,12 @@ class BusThread:
         note: Callable[[str, str], None],
         hurry: Callable[[], None],
     ) -> None:
-        """`cycle` serves `requests`; `period` is that of a cycle [s], which may change; `note` takes kind and text.
+        """`cycle` serves `requests`; `period` returns that of a cycle [s], which may change.
 
-        `hurry` ends the waits of a cycle.
+        `note` reports an event by kind and text; `hurry` ends the waits of a cycle.
         """
         self.requests: deque[BusRequest] = deque()
-        self.overruns = 0  # cycles that were too late
+        self.overruns = 0  # cycles that started too late
         self.after_cycle: Callable[[], None] = _ignore
         self._cycle, self._period, self._clock, self._note = cycle, period, clock, note
         self._hurry = hurry
@@ -82,7 +82,7 @@ class BusThread:
         self.requests.append(request)
 
     def ask(self, request: BusRequest, timeout_s: float, *, first: bool = False) -> bool:
-        """Has the thread serve a request, before all others if `first`. Returns whether it answered in time."""
+        """Makes the thread serve a request, before all others if `first`. Returns whether it answered in time."""
         (self.requests.appendleft if first else self.requests.append)(request)
         while self._thread is None and not request.done.is_set():
             self._cycle()

@@ -26,7 +26,7 @@ from hexapod_control.servos.driver.torque_switch import ESTOP_LATCHED, Emergency
 from hexapod_control.servos.i2c.supply_sensor import SupplySensor
 from hexapod_control.servos.settings.servo_section import ServoSettings
 
-UNPLUGGED_ANSWER_TIMEOUT_S = 0.5  # while the thread may be opening the port, which takes up to 6 s with a board
+UNPLUGGED_ANSWER_TIMEOUT_S = 0.5  # while the thread may be opening a port, which takes up to 6 s with some boards
 MIN_LINEAR_RATE_HZ = 60.0  # of the driver; at higher rates setpoints are interpolated between targets
 
 
@@ -42,7 +42,10 @@ class Driver:
         clock: Callable[[], float] = time.monotonic,
         battery: SupplySensor | None = None,
     ) -> None:
-        """`assumed` (n, 3) [rad] is the pose of servos that report none; `battery` measures the supply, not the bus."""
+        """`assumed` (n, 3) [rad] is the pose of servos that report none.
+
+        `battery` measures the supply in place of the bus.
+        """
         interpolation = Interpolation.LINEAR if settings.rate >= MIN_LINEAR_RATE_HZ else Interpolation.HOLD
         self._clock = clock
         self._follower = TargetFollower(robot, assumed, interpolation)
@@ -50,7 +53,7 @@ class Driver:
         self._connection = BusConnection(settings, open_bus, clock, battery)
         self._torque = TorqueSwitch(self._connection, self._estop, assumed)
         self._health = ServoHealth(settings)
-        self.note_legs_folded = self._health.note_legs_folded  # for any thread, too
+        self.note_legs_folded = self._health.note_legs_folded  # may be called from any thread
         self._cycle = DriverCycle(settings, self._connection, self._torque, self._follower, self._health, clock)
         self._builder = SnapshotBuilder(self._connection, self._health)
         self._snapshot = Snapshot()
@@ -90,7 +93,7 @@ class Driver:
         self._cycle.take(JointTargets(target, velocity, now))
 
     def press_estop(self) -> str:
-        """Latches, and switches the torque off before anything else is sent.
+        """Latches the emergency stop, and switches the torque off before anything else is sent.
 
         Returns why torque-off could not be sent, or an empty text.
         """
@@ -163,7 +166,7 @@ class Driver:
         return self._ask(BusRequest(lambda request: self._cycle.recalibrate(settings, request)))
 
     def _ask(self, request: BusRequest, *, first: bool = False) -> str:
-        """Has the bus thread serve a request. Returns its answer, or why there is none."""
+        """Makes the bus thread serve a request. Returns its answer, or why there is none."""
         unplugged = self._torque.state is TorqueState.UNPLUGGED
         timeout_s = UNPLUGGED_ANSWER_TIMEOUT_S if unplugged else ANSWER_TIMEOUT_S
         if self._thread.ask(request, timeout_s, first=first):
@@ -171,13 +174,13 @@ class Driver:
         return self._connection.refusal or "the driver's thread does not answer: restart the driver"
 
     def call_after_cycle(self, after_cycle: Callable[[], None]) -> None:
-        """Sets what the bus thread calls after each cycle, when there is a new snapshot."""
+        """Sets a callback of the bus thread after each cycle, when there is a new snapshot."""
         self._thread.after_cycle = after_cycle
 
     # --- the thread ---------------------------------------------------------------------------------
 
     def connect(self) -> None:
-        """Opens the bus and finds all servos; torque counts as off, `arm` switches it on.
+        """Opens the bus and checks that all servos answer; the torque counts as off until `arm`.
 
         Raises PortGoneError or BusError.
         """

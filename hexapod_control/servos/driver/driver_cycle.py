@@ -1,6 +1,6 @@
 """One cycle of the driver, without threads: requests, setpoints, reads, faults, lost and reopened ports.
 
-No exception of a bus leaves this file. A lost port is reopened, with the torque off until `arm`.
+All exceptions of the bus are handled here. A lost port is reopened, with the torque off until `arm`.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from hexapod_control.servos.driver.telemetry import Diagnosis, TorqueState
 from hexapod_control.servos.driver.torque_switch import TorqueSwitch
 from hexapod_control.servos.settings.servo_section import OnSilence, ServoSettings
 
-GOAL_CYCLES = 1.25  # duration of a goal in cycles: servos do not stop before the next one, even if cycles jitter
-READ_SHARE = 0.8  # of a cycle; no transaction is started later
+GOAL_CYCLES = 1.25  # duration of a goal in cycles: servos do not stop before the next goal, even if cycles jitter
+READ_SHARE = 0.8  # of a cycle, after which no transaction is started
 MAX_EVENTS = 64
 
 
@@ -126,7 +126,7 @@ class DriverCycle:
             self.note("torque", text + "end other programs that use the bus, check its cables")
 
     def _check_restarts(self, group: ServoGroup) -> None:
-        """Continues at the servos' positions once all that answer have reported; fewer than half may lack torque."""
+        """Resumes at the servos' positions once all that answer have reported; fewer than half may lack torque."""
         without_torque = self._restarts.check(group)
         if len(without_torque) >= BROWN_OUT_SHARE * len(group.ids):
             self._health.power_lost("the servos have restarted without torque")
@@ -139,7 +139,7 @@ class DriverCycle:
             self._restarts.forget()
 
     def _resume_all(self, group: ServoGroup, without_torque: list[int], unread: list[int]) -> None:
-        """Switches the torque of a few servos on again; those whose position is not known once they answer a ping."""
+        """Switches the torque of a few servos on again: at once, or once an `unread` one answers a ping."""
         for index in without_torque:
             if index in unread:
                 group.presence.quarantine(index, group.servo_clock())
@@ -193,7 +193,7 @@ class DriverCycle:
             self._torque.off(self._health.off_reason or self._health.brown_out)
 
     def recalibrate(self, settings: ServoSettings, request: BusRequest) -> None:
-        """Uses new calibrations of the same servos while the torque is off; else answers with the reason."""
+        """Uses new calibrations of the same servos if the torque is off; otherwise the answer is a refusal."""
         if self._torque.engaged:
             request.finish("the servos hold: restart the driver")
             return

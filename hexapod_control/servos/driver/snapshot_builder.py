@@ -14,14 +14,14 @@ from hexapod_control.servos.driver.group.servo_readings import as_known_rows, as
 from hexapod_control.servos.driver.health.servo_health import ServoHealth
 from hexapod_control.servos.driver.telemetry import Diagnosis, PlannerRequest, Snapshot, TorqueState
 
-RATE_WINDOW_S = 1.0  # over which the rate is counted
+RATE_WINDOW_S = 1.0  # over which cycles are counted
 ECHO = "the line echoes what is sent, which takes time: switch the local echo of the adapter off"
-MAX_EXTRAPOLATION_S = 0.1  # since a servo was read: with reads in turn, ages of positions differ
+MAX_EXTRAPOLATION_S = 0.1  # from the last position of a servo; ages differ where servos are read in turn
 DIAGNOSIS_PERIOD_S = 0.1
 
 
 class CycleRate:
-    """Rate of the driver's cycles."""
+    """Measures the rate of the driver's cycles."""
 
     def __init__(self) -> None:
         self.rate = 0.0  # [Hz] over the last RATE_WINDOW_S
@@ -38,7 +38,7 @@ class CycleRate:
 
 
 class SnapshotBuilder:
-    """Reads connection and health; called once per cycle."""
+    """Builds snapshots from connection and health. Life cycle: `build` once per cycle."""
 
     def __init__(self, connection: BusConnection, health: ServoHealth) -> None:
         self._connection, self._health = connection, health
@@ -46,14 +46,14 @@ class SnapshotBuilder:
         self._diagnoses: tuple[Diagnosis, ...] = ()
         self._diagnosis_due, self._diagnosed_state = -math.inf, TorqueState.UNPLUGGED
         self._last_command: Array | None = None
-        self._last_time = math.nan  # [s] of it
+        self._last_time = math.nan  # [s] of the last command
 
     def build(self, state: TorqueState, command: Array | None, now: float, overruns: int) -> Snapshot:
         """The snapshot at a steady time [s]; `command` (n, 3) [rad] is None without torque."""
         self._rate.count(now)
         self._diagnose(state, now)
         snapshot = Snapshot(
-            power=state,
+            torque=state,
             time=now,
             rate=self._rate.rate,
             overruns=overruns,
@@ -95,7 +95,7 @@ class SnapshotBuilder:
         )
 
     def _diagnose(self, state: TorqueState, now: float) -> None:
-        """Renews the diagnoses ten times a second, and at once when the torque state changes."""
+        """Renews the diagnoses every DIAGNOSIS_PERIOD_S, and at once when the torque state changes."""
         if now < self._diagnosis_due and state is self._diagnosed_state:
             return
         self._diagnosis_due, self._diagnosed_state = now + DIAGNOSIS_PERIOD_S, state
@@ -117,7 +117,7 @@ class SnapshotBuilder:
         self._diagnoses = tuple(found)
 
     def _pose(self, group: ServoGroup, command: Array | None, now: float) -> tuple[Array | None, Array | None]:
-        """Joint angles (n, 3) [rad] and speeds [rad/s]: measured, or estimated as the commanded ones."""
+        """Joint angles (n, 3) [rad] and speeds [rad/s]: measured, or else the commanded ones."""
         if group.reports_position:
             return self._measured_pose(group, now)
         before, dt = self._last_command, now - self._last_time

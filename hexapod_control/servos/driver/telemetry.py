@@ -10,7 +10,7 @@ from hexapod_control.servos.bus.bus_interface import BusCounters
 
 
 class TorqueState(Enum):
-    """Whether the torque is on."""
+    """State of the torque of all servos."""
 
     UNPLUGGED = "no port"
     OFF = "off"
@@ -19,7 +19,7 @@ class TorqueState(Enum):
 
 
 class PlannerRequest(Enum):
-    """Request to the planner."""
+    """Request of the driver to the planner."""
 
     NOTHING = ""
     STOP = "stop"
@@ -29,7 +29,7 @@ class PlannerRequest(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """A present fault: what, where, value and remedy in one text."""
+    """A present fault or an event; the text has the place, the value and the remedy."""
 
     kind: str
     serious: bool
@@ -40,18 +40,18 @@ class Diagnosis:
 class Snapshot:
     """State of the servos at one time. Arrays are (n, 3) in row order, NaN if unknown."""
 
-    power: TorqueState = TorqueState.UNPLUGGED
+    torque: TorqueState = TorqueState.UNPLUGGED
     time: float = 0.0  # [s] steady time
     joints: Array | None = None  # [rad], None while the pose is unknown
     velocities: Array | None = None  # [rad/s]
     loads: Array | None = None  # share of full torque in the joint's direction, None where the bus cannot read them
     times: Array | None = None  # [s] steady time of each position, None unless ServoGroup.moves_evenly
-    measured: bool = False  # joints are measured, else the driver's own estimate
+    measured: bool = False  # whether joints and velocities are measured; otherwise they are the commanded ones
     temperatures: Array | None = None  # [degC]
     misses: tuple[int, ...] = ()  # since the start, per joint
     clamps: tuple[int, ...] = ()  # since the start, per joint
     voltage: float | None = None  # [V] filtered
-    battery_limits: tuple[float, float] | None = None  # [V] that is low, and that is too low
+    battery_limits: tuple[float, float] | None = None  # [V] below which there is a warning, and the robot sits
     current: float | None = None  # [A]
     input_levels: tuple[bool, ...] | None = None  # whether each input of the board is high
     rate: float = 0.0  # [Hz] of the cycle

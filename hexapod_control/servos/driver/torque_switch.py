@@ -26,13 +26,13 @@ BUS_LENT = "a calibration is running: finish or cancel it, then arm"
 class EStopState(Enum):
     """State of an emergency stop."""
 
-    READY = "ready"
+    READY = "ready"  # not latched
     PRESSED = "pressed"
     RELEASED = "released"  # still latched, until it is reset
 
 
 class EmergencyStop:
-    """A latch: `press`, `release`, `reset`. May be pressed from any thread."""
+    """Latch of the emergency stop. Life cycle: `press`, `release`, `reset`. Any thread may press."""
 
     def __init__(self) -> None:
         self._state = EStopState.READY
@@ -47,7 +47,7 @@ class EmergencyStop:
         self._state = EStopState.PRESSED
 
     def release(self) -> None:
-        """Releases the button: nothing moves, `reset` may follow."""
+        """Releases the button; the latch stays until `reset`."""
         if self._state is EStopState.PRESSED:
             self._state = EStopState.RELEASED
 
@@ -86,7 +86,7 @@ class TorqueSwitch:
     # --- off ----------------------------------------------------------------------------------------
 
     def switch_off(self, request: BusRequest, reason: str) -> None:
-        """Switches the torque off at once. The answer is why torque-off could not be sent, or empty."""
+        """Switches the torque off at once. The answer is why torque-off could not be sent, or an empty text."""
         self.off(reason)
         request.finish(self._connection.refusal)
 
@@ -103,9 +103,9 @@ class TorqueSwitch:
     # --- on -----------------------------------------------------------------------------------------
 
     def begin_arming(self, request: BusRequest, fault: str) -> None:
-        """Starts to switch the torque on at the present joint angles; answers when it is on, or with a refusal.
+        """Starts to switch the torque on at the present joint angles; the answer follows when it is on.
 
-        A non-empty `fault` refuses it.
+        A refusal is answered at once; a non-empty `fault` is one.
         """
         refusal = self._refusal() or fault
         if refusal or self.state is TorqueState.ON or self._connection.group is None:
@@ -148,7 +148,7 @@ class TorqueSwitch:
     def lend(self, ask: Callable[[BusRequest], str], request: BusRequest) -> BusLease | None:
         """Lends the bus while the torque is off; arming is then refused. A refusal is the answer of the request.
 
-        `ask` has the bus thread serve a request and returns its answer.
+        `ask` makes the bus thread serve a request and returns its answer.
         """
         holds = "the servos hold: let the robot sit down, then call disarm" if self.engaged else ""
         refusal = self._connection.refusal or holds or self._refusal()

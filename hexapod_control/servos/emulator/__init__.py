@@ -1,1 +1,1 @@
-"""Servos without hardware: emulated devices behind a pseudo-terminal, with injected faults."""
+"""Emulated servos and boards behind a pseudo-terminal, with injected faults, for use without hardware."""

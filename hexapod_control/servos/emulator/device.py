@@ -1,4 +1,7 @@
-"""An emulated device: bytes in, delayed bytes out, around a world of servos; no I/O, no clock, no threads."""
+"""The interface of emulated devices: they receive bytes, move the servos of a world, and return delayed replies.
+
+No I/O, no clock, no threads.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,9 @@ from typing import Protocol, runtime_checkable
 from hexapod_control.servos.bus.ff_frames import FFPacket, PacketDecoder
 from hexapod_control.servos.emulator.servo_world import ServoWorld
 
-FRAME_TIMEOUT_S = 0.05  # of silence after which servos drop an unfinished frame
+FRAME_TIMEOUT_S = 0.05  # without bytes, after which servos drop an unfinished frame
 DelayedReply = tuple[float, bytes]
-"""Delay [s] from the line being free (end of the request or of the reply before) to the first byte, and the bytes."""
+"""Delay [s] from the end of the request or of the previous reply to the first byte, and the bytes."""
 
 
 class EmulatedDevice(Protocol):
@@ -18,7 +21,7 @@ class EmulatedDevice(Protocol):
     world: ServoWorld
 
     def receive(self, data: bytes, now: float) -> list[DelayedReply]:
-        """Steps the world to a steady time [s], then processes bytes, split anywhere. Returns the replies."""
+        """Steps the world to a steady time [s], then processes bytes, which may be split anywhere. Returns replies."""
 
 
 @runtime_checkable
@@ -29,7 +32,7 @@ class UsbDevice(Protocol):
 
 
 class FrameStream:
-    """The bytes that servos receive: an unfinished frame is dropped after a pause on the line."""
+    """Decodes the bytes that servos receive; an unfinished frame is dropped after a pause on the line."""
 
     def __init__(self, decoder: PacketDecoder) -> None:
         """Starts at time 0 [s] without an unfinished frame."""
@@ -45,7 +48,7 @@ class FrameStream:
 
 
 def at_once(replies: list[DelayedReply]) -> list[DelayedReply]:
-    """Replies of servos that share an id: they answer at the same time."""
+    """The reply on the line when servos that share an id answer at the same time."""
     return replies if len(replies) < 2 else [(replies[0][0], collided(replies[0][1]))]
 
 

@@ -1,4 +1,4 @@
-"""Table of emulated devices: protocol name -> the far end of the line."""
+"""Table of emulated devices by protocol name."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ DEVICES: Mapping[str, Callable[..., EmulatedDevice]] = {  # (world, ids) -> devi
     "maestro": MaestroDevice,
     "pca9685": I2cAdapter,
 }
-CONFIGURED = ("pca9685",)  # devices that take the options of their protocol, too
+CONFIGURED = ("pca9685",)  # devices that take the options of their protocol
 
 
 def emulated_device(
     protocol: str, world: ServoWorld, ids: Sequence[int], options: Sequence[tuple[str, object]] = ()
 ) -> EmulatedDevice:
-    """The emulated device of a protocol with options of a robot file; servo `ids[i]` is number i of the world.
+    """The emulated device of a protocol with options of a robot file; servo `ids[i]` has index i in the world.
 
-    Raises ValueError for a protocol without a wire.
+    Raises ValueError for a protocol without hardware.
     """
     if protocol not in DEVICES:
         raise ValueError(f"{protocol} has no hardware to emulate: choose another protocol")

@@ -1,4 +1,4 @@
-"""The line between a host and an emulated device: when bytes arrive, and what faults do to them. No I/O, no clock."""
+"""The line between a host and an emulated device: arrival times of bytes, and faults. No I/O, no clock."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from hexapod_control.servos.emulator.device import DelayedReply
 class WireFaults:
     """Faults of the line; shares of replies are 0 to 1. May be changed at any time."""
 
-    drop: float = 0.0  # share that is lost
-    flip: float = 0.0  # share with one bit wrong
-    corrupt: float = 0.0  # share of the bytes, in both directions, that are wrong
-    truncate: float = 0.0  # share that is cut off
-    double: float = 0.0  # share that is sent twice
-    glue: bool = False  # replies wait for the next one and come in one piece
-    split: bool = False  # replies come byte by byte
+    drop: float = 0.0  # share of lost replies
+    flip: float = 0.0  # share of replies with one wrong bit
+    corrupt: float = 0.0  # share of wrong bytes, in both directions
+    truncate: float = 0.0  # share of replies that are cut off
+    double: float = 0.0  # share of replies that are sent twice
+    glue: bool = False  # two replies arrive in one piece
+    split: bool = False  # replies arrive byte by byte
     echo: bool = False  # the host's bytes are echoed
-    noise: bytes = b""  # before every reply
+    noise: bytes = b""  # sent before every reply
     slow: float = 0.0  # [s] before every reply, for which the line is busy
-    late: float = 0.0  # [s] by which replies reach the host later
+    late: float = 0.0  # [s] additional delay until replies reach the host
     mute: bool = False  # nothing is sent to the host
 
 
 class EmulatedLine:
-    """A line of one baud. All times are steady times [s]."""
+    """A line with a fixed baud. Times are steady [s]."""
 
     def __init__(self, baud: int, turnaround: float, seed: int) -> None:
         """`turnaround` [s] is the USB delay before every first reply."""
@@ -44,7 +44,7 @@ class EmulatedLine:
         self._held = b""
 
     def sent(self, data: bytes, now: float) -> float:
-        """Receives bytes that the host sends. Returns when the device has received the last one."""
+        """Records bytes that the host sends. Returns the time at which the device has received the last one."""
         self._received_at = max(now, self._received_at) + len(data) * self._byte
         return self._received_at
 
@@ -53,16 +53,16 @@ class EmulatedLine:
         return self._garble(data) if garbled else self._corrupted(data)
 
     def schedule(self, replies: Iterable[DelayedReply], end: float, *, garbled: bool) -> list[tuple[float, bytes]]:
-        """When the host has received which bytes, for the replies to a request that was received at `end`."""
-        found: list[tuple[float, bytes]] = []
+        """Times and bytes that the host receives, for the replies to a request that was received at `end`."""
+        arrivals: list[tuple[float, bytes]] = []
         begin = max(end, self._transmitted_at)
         for i, (delay, reply) in enumerate(replies):
             begin += delay + (self._turnaround if i == 0 else 0.0)
-            for spoken in self._disturbed(reply):
-                begin += self.faults.slow + len(spoken) * self._byte
-                found += self._pieces(self._garble(spoken) if garbled else spoken, begin + self.faults.late)
+            for sent in self._disturbed(reply):
+                begin += self.faults.slow + len(sent) * self._byte
+                arrivals += self._pieces(self._garble(sent) if garbled else sent, begin + self.faults.late)
         self._transmitted_at = begin
-        return found
+        return arrivals
 
     def _pieces(self, reply: bytes, end: float) -> list[tuple[float, bytes]]:
         if not self.faults.split:

@@ -1,6 +1,6 @@
-"""Faults of emulated servos by name: `NAME`, `NAME=VALUE`, and `@SECONDS` after either for later.
+"""Named faults of emulated servos: `NAME` or `NAME=VALUE`, followed by `@SECONDS` for a later time.
 
-For example drop=0.05, echo, unplug=5, slow=20@10.
+Examples: drop=0.05, echo, unplug=5, slow=20@10.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ FACTORY_ID = 1  # of a new servo
 
 @dataclass(frozen=True, slots=True)
 class Emulation:
-    """The emulation that faults are injected into."""
+    """An emulation into which faults are injected."""
 
     pty: PseudoTerminal
     world: LagWorld
@@ -36,7 +36,7 @@ class Emulation:
 
 @runtime_checkable
 class RenamesServos(Protocol):
-    """An emulated device whose servos have ids of their own."""
+    """An emulated device whose servos store their own ids."""
 
     def rename(self, index: int, servo: int) -> None:
         """Gives a servo another id."""
@@ -44,9 +44,9 @@ class RenamesServos(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class FaultKind:
-    """A kind of fault, and how to inject it."""
+    """A kind of fault, and its injection."""
 
-    value: str  # meaning of the value; empty if there is none
+    value: str  # placeholder of the value; empty if there is none
     help: str
     act: Callable[[Emulation, str], None]  # raises ValueError
 
@@ -79,12 +79,12 @@ def _switch(name: str) -> Callable[[Emulation, str], None]:
 
 
 def _on_servo(act: Callable[[LagWorld, int], None]) -> Callable[[Emulation, str], None]:
-    def found(emulation: Emulation, value: str) -> None:
+    def inject(emulation: Emulation, value: str) -> None:
         if not value.isdigit() or int(value) not in emulation.ids:
             raise ValueError(f"must be the id of a servo, one of {_id_list(emulation.ids)}, is {value!r}")
         act(emulation.world, emulation.ids.index(int(value)))
 
-    return found
+    return inject
 
 
 def _noise(emulation: Emulation, value: str) -> None:
@@ -96,14 +96,14 @@ def _delay(name: str) -> Callable[[Emulation, str], None]:
 
 
 def _on_chip(act: Callable[[I2cWire, int], None]) -> Callable[[Emulation, str], None]:
-    def found(emulation: Emulation, value: str) -> None:
+    def inject(emulation: Emulation, value: str) -> None:
         try:
             address = int(value, 0)
         except ValueError:
             raise ValueError(f"must be the address of a chip, such as 0x40, is {value!r}") from None
         act(_wire(emulation), address)
 
-    return found
+    return inject
 
 
 def _stick(emulation: Emulation, value: str) -> None:
@@ -223,8 +223,8 @@ KINDS: Mapping[str, FaultKind] = {
 
 def parse_fault(text: str) -> FaultCommand:
     """Parses a fault. Raises ValueError."""
-    what, _, after = text.strip().partition("@")
-    name, equals, value = what.partition("=")
+    fault, _, after = text.strip().partition("@")
+    name, equals, value = fault.partition("=")
     if name not in KINDS:
         raise ValueError(f"unknown fault {name!r}; known: {', '.join(KINDS)}")
     kind = KINDS[name]

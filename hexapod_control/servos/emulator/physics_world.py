@@ -1,6 +1,6 @@
-"""Emulated servos that drive the joints of a simulated robot: the bus on one side, physics on the other.
+"""Emulated servos that drive the joints of a simulated robot.
 
-The physics has the lag; this file only computes the servos' motion profiles. Arrays are joints (n, 3).
+The lag of the servos is in the physics; this file computes only their motion profiles. Arrays are (n, 3) by joint.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from hexapod_control.servos.settings.joint_calibration import JointCalibration
 
 
 class SimulatedRobot(Protocol):
-    """A simulated robot: state and torque of its servos."""
+    """A simulated robot: the state and the torque of its servos."""
 
     @property
     def joints(self) -> Array:
@@ -30,14 +30,14 @@ class SimulatedRobot(Protocol):
 
     @property
     def efforts(self) -> Array:
-        """Shares of the full torques (n, 3)."""
+        """Torques (n, 3) as shares of the full torque."""
 
     def hold(self, on: NDArray[np.bool_]) -> None:
         """Switches the torque of the servos (n, 3) on or off."""
 
 
 class PhysicsWorld:
-    """A ServoWorld whose servos are the joints of a body."""
+    """A ServoWorld whose servos are the joints of a simulated robot."""
 
     def __init__(
         self,
@@ -47,14 +47,14 @@ class PhysicsWorld:
         advance: Callable[[float], None],
         voltage: float = VOLTS,
     ) -> None:
-        """`body` is called for each use; `advance` runs the physics to a steady time [s]."""
+        """`body` returns the present simulated robot; `advance` runs the physics to a steady time [s]."""
         self.scale, self.count = scale, len(calibrations)
         self._joints = tuple(calibrations)
         self._body, self._advance, self._voltage = body, advance, voltage
         self.torques = np.zeros(self.count, dtype=bool)
         self._references = np.ravel(body().joints)  # [rad] present references of the profiles
         self._goals = self._references.copy()  # [rad]
-        self._left = np.zeros(self.count)  # [s] to the goals
+        self._left = np.zeros(self.count)  # [s] until the goals are reached
         self._sample()
 
     def _sample(self) -> None:
@@ -69,8 +69,8 @@ class PhysicsWorld:
     @property
     def references(self) -> Array:
         """Present references of the servos (n, 3) [rad]."""
-        row: Array = self._references.reshape(-1, 3).copy()
-        return row
+        references: Array = self._references.reshape(-1, 3).copy()
+        return references
 
     def reference(self, dt: float) -> Array:
         """References (n, 3) [rad] `dt` [s] later; those of servos without torque follow the joints."""
@@ -87,12 +87,12 @@ class PhysicsWorld:
     # --- for the device -----------------------------------------------------------------------------
 
     def step(self, now: float) -> None:
-        """Advances time."""
+        """Advances to a steady time [s]."""
         self._advance(now)
         self._sample()
 
     def goal(self, index: int, raw: float, duration: float) -> None:
-        """Sets a goal."""
+        """Sets a goal [raw], to be reached in `duration` [s]."""
         self._goals[index] = self._joints[index].angle(raw)
         self._left[index] = duration
 

@@ -1,6 +1,6 @@
 """An emulated device behind a pseudo-terminal, with the timing of a real line and injectable faults.
 
-A pty accepts any baud rate and has no delay: here a byte takes 10 / baud, the device's return delay and the USB
+A pty accepts any baud rate and has no delay. Here a byte takes 10 / baud [s], the device's return delay and the USB
 turnaround are simulated, and with a wrong baud rate the host sends and receives corrupt bytes.
 """
 
@@ -21,20 +21,20 @@ from pathlib import Path
 from hexapod_control.servos.emulator.device import EmulatedDevice, UsbDevice
 from hexapod_control.servos.emulator.emulated_line import EmulatedLine, WireFaults
 
-MAX_SLEEP_S = 0.5  # of the thread
+MAX_SLEEP_S = 0.5  # of the thread between events
 READ_BYTES = 4096
 BAUDS = {value for name, value in vars(termios).items() if name[0] == "B" and name[1:].isdigit()}  # of termios
 
 
 class PseudoTerminal:
-    """Runs a device; `path` is what the host opens. Close it at the end (it is a context manager)."""
+    """Runs a device in a thread; the host opens `path`. A context manager: `close` at the end."""
 
     def __init__(
         self, device: EmulatedDevice, baud: int, *, link: Path | None = None, turnaround: float = 0.001, seed: int = 0
     ) -> None:
         """`link` is a symbolic link to create, `turnaround` [s] the USB delay before every first reply."""
         self.device, self.baud = device, baud
-        self.listener: Callable[[bytes], None] = lambda data: None  # called with all bytes that the host sent
+        self.listener: Callable[[bytes], None] = lambda data: None  # called with all bytes that the host sends
         self._link, self._line = link, EmulatedLine(baud, turnaround, seed)
         self._order = itertools.count()
         self._thread: threading.Thread | None = None
@@ -137,5 +137,5 @@ class PseudoTerminal:
         if isinstance(self.device, UsbDevice) and self.device.ignores_baud:
             return True
         own = getattr(termios, f"B{self.baud}", None)
-        asked = termios.tcgetattr(self._master)[5]
-        return own is None or asked not in BAUDS or asked in (own, termios.B38400)
+        host = termios.tcgetattr(self._master)[5]
+        return own is None or host not in BAUDS or host in (own, termios.B38400)

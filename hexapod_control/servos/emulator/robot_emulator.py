@@ -1,4 +1,4 @@
-"""A whole robot's servos behind a pty, lying on its belly without torque."""
+"""Emulates the servos and sensors of a robot behind a pty; the robot lies on its belly without torque."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from hexapod_control.servos.settings.servo_section import ServoSettings
 
 
 def sensor_bus(io: IoSettings, link: Path) -> PseudoTerminal:
-    """An I2C bus with the sensors of a robot only, behind a link to a pty: its servos are on another bus."""
+    """An I2C bus with only the sensors of a robot, behind a link to a pty, for servos on another bus."""
     adapter = I2cAdapter(LagWorld(PROTOCOLS[I2C_SERVOS].scale, 0), ())
     adapter.wire.chips += io_chips(io)
     return PseudoTerminal(adapter, SENSOR_BAUD, link=link)
 
 
 def emulate(robot: Robot, settings: ServoSettings, link: Path, io: IoSettings = NO_IO) -> Emulation:
-    """Servos as in the settings, behind a link to a pty; on I2C with the chips of `io`.
+    """The servos of the settings, behind a link to a pty; on an I2C bus with the chips of `io`.
 
-    Raises ValueError or BusError without a device.
+    Raises ValueError or BusError for a protocol that cannot be emulated.
     """
     protocol = PROTOCOLS[settings.protocol]
     lying = np.ravel(np.array(lying_joints(robot))).tolist()
-    places = [joint.raw(angle) for joint, angle in zip(settings.joints, lying, strict=True)]
-    world = LagWorld(protocol.scale, len(settings.ids), positions=places)
+    positions = [joint.raw(angle) for joint, angle in zip(settings.joints, lying, strict=True)]
+    world = LagWorld(protocol.scale, len(settings.ids), positions=positions)
     device = emulated_device(settings.protocol, world, settings.ids, settings.options)
     if isinstance(device, I2cAdapter):
         device.wire.chips += io_chips(io)

@@ -24,7 +24,7 @@ class ServoWorld(Protocol):
         """Advances to a steady time [s]; earlier times are ignored."""
 
     def goal(self, index: int, raw: float, duration: float) -> None:
-        """Moves a servo to a position within `duration` [s]; 0 is at maximum speed."""
+        """Moves a servo to a position [raw] within `duration` [s]; 0 s is maximum speed."""
 
     def torque(self, index: int, on: bool) -> None:
         """Switches the torque; a latched fault keeps it off."""
@@ -63,7 +63,7 @@ class ServoWorld(Protocol):
         """Clears latched faults; the torque stays off."""
 
     def power_cycles(self, index: int) -> int:
-        """How many times the servo has been without power."""
+        """Number of times that the servo has been without power."""
 
 
 def supply_current(loads: Iterable[float]) -> float:
@@ -72,7 +72,7 @@ def supply_current(loads: Iterable[float]) -> float:
 
 
 class LagWorld:
-    """Servos with a first-order lag and a maximum speed, integrated exactly; everything else is set from outside."""
+    """Servos with a first-order lag and a maximum speed, integrated exactly; all other state is set by the caller."""
 
     def __init__(
         self,
@@ -91,18 +91,18 @@ class LagWorld:
         start = [float(scale.center)] * count if positions is None else list(positions)
         self.positions = np.array(start, dtype=float)
         self.goals = self.positions.copy()
-        self.limits = np.full(count, self._fastest)  # [raw/s]
-        self.speeds = np.zeros(count)
+        self.limits = np.full(count, self._fastest)  # [raw/s] speed limits of the present moves
+        self.speeds = np.zeros(count)  # [raw/s]
         self.torques = np.zeros(count, dtype=bool)
         self.voltages = np.full(count, voltage)
         self.temperatures = np.full(count, TEMPERATURE_DEGC)
         self.loads = np.zeros(count)  # set from outside, added to the load from the position error
         self.faults = [ServoFault.NONE] * count
-        self.plugs = [1] * count
-        self.restarts = [0] * count  # times a servo got its power back
+        self.plugs = [1] * count  # servos that respond to each id
+        self.restarts = [0] * count  # times that a servo got its power back
         self._now = math.nan
 
-    # --- what the device does -----------------------------------------------------------------------
+    # --- for the device -----------------------------------------------------------------------------
 
     def step(self, now: float) -> None:
         """Advances time."""
@@ -136,7 +136,7 @@ class LagWorld:
         self.torques[index] = on and not self.faults[index] & (ServoFault.OVERLOAD | ServoFault.HEAT)
 
     def has_torque(self, index: int) -> bool:
-        """Whether it holds."""
+        """Whether the servo has torque."""
         return bool(self.torques[index])
 
     def answers(self, index: int) -> int:
@@ -157,9 +157,9 @@ class LagWorld:
         return float(self.speeds[index])
 
     def load(self, index: int) -> float:
-        """Share of the full load, -1 to 1: full at a position error of 0.05 rad; plus the load set from outside."""
-        wanted = (self.target(index) - self.position(index)) / (0.05 * self.scale.per_rad) if self.torques[index] else 0
-        return float(np.clip(wanted + self.loads[index], -1.0, 1.0))
+        """Share of the full load, -1 to 1: full at a position error of 0.05 rad; plus `loads`."""
+        error = self.target(index) - self.position(index) if self.torques[index] else 0.0
+        return float(np.clip(error / (0.05 * self.scale.per_rad) + self.loads[index], -1.0, 1.0))
 
     def voltage(self, index: int) -> float:
         """Supply voltage [V]."""
@@ -184,7 +184,7 @@ class LagWorld:
             self.torques[index] = False
 
     def power_cycles(self, index: int) -> int:
-        """How many times the servo has been without power."""
+        """Number of times that the servo has been without power."""
         return self.restarts[index]
 
     # --- faults -----------------------------------------------------------------

@@ -1,1 +1,1 @@
-"""The I2C bus of this machine, or an emulated one, and the chips on it."""
+"""The I2C bus of this computer, or an emulated one, and the chips on it."""

@@ -1,7 +1,7 @@
-"""Frames between a program and an emulated I2C adapter at the other end of a terminal.
+"""Frames between a program and an emulated I2C adapter at the other end of a pseudo-terminal.
 
-A frame is: start byte, length of the body (2, low first), tag, body, sum of all before. The reply has the request's
-tag, so that a late one is not taken for the next.
+A frame is: start byte, length of the body (2, low first), tag, body, sum of all bytes before. A reply has the tag of
+its request, so that a late one is not taken for the next.
 
     request body   per message: address << 1 | read, length (2, low first), and the data if it is written
     reply body     error number of Linux (0: none), then all bytes read, or as many zeros after an error
@@ -19,20 +19,20 @@ MAX_BODY = 4096
 
 
 class AdapterFrame(NamedTuple):
-    """A frame whose checksum is right."""
+    """A frame with a correct checksum."""
 
     tag: int
     body: bytes
 
 
 def frame(start: int, tag: int, body: bytes) -> bytes:
-    """A frame."""
+    """Encodes a frame with this start byte."""
     data = bytes([start, len(body) & 0xFF, len(body) >> 8, tag]) + body
     return data + bytes([sum(data) & 0xFF])
 
 
-def encoded(messages: tuple[I2cMessage, ...]) -> bytes:
-    """The body of a request."""
+def encode_messages(messages: tuple[I2cMessage, ...]) -> bytes:
+    """Encodes messages as the body of a request."""
     body = b""
     for each in messages:
         reads = isinstance(each, I2cRead)
@@ -42,22 +42,22 @@ def encoded(messages: tuple[I2cMessage, ...]) -> bytes:
     return body
 
 
-def decoded(body: bytes) -> list[I2cMessage]:
-    """The messages of a request."""
-    found: list[I2cMessage] = []
+def decode_messages(body: bytes) -> list[I2cMessage]:
+    """Decodes the body of a request."""
+    messages: list[I2cMessage] = []
     while len(body) >= 3:
         address, count = body[0] >> 1, body[1] | body[2] << 8
         if body[0] & 1:
-            found.append(I2cRead(address, count))
+            messages.append(I2cRead(address, count))
             body = body[3:]
         else:
-            found.append(I2cWrite(address, body[3 : 3 + count]))
+            messages.append(I2cWrite(address, body[3 : 3 + count]))
             body = body[3 + count :]
-    return found
+    return messages
 
 
 class AdapterDecoder:
-    """Decodes bytes to frames with one start byte; skips all other bytes."""
+    """Decodes bytes to frames with this start byte; skips all other bytes."""
 
     def __init__(self, start: int) -> None:
         self._start, self._data = start, b""

@@ -1,6 +1,6 @@
-"""An emulated I2C bus behind a terminal, in place of a bus of the kernel; see adapter_frames.
+"""An emulated I2C bus behind a pseudo-terminal, in place of a bus of the kernel; see adapter_frames.
 
-Several programs may have it open, as with a bus of the kernel: a lock on the terminal serialises their transfers.
+Several programs may have it open, like a bus of the kernel: a lock on the terminal serialises their transfers.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from hexapod_control.servos.i2c.adapter_frames import (
     TAIL,
     AdapterDecoder,
     AdapterFrame,
-    encoded,
+    encode_messages,
     frame,
 )
 from hexapod_control.servos.i2c.i2c_port import I2cMessage, I2cRead, failure
 
-REPLY_TIMEOUT_S = 0.03  # after the time of the bytes
+REPLY_TIMEOUT_S = 0.03  # in addition to the time of the bytes
 LOCK_TIMEOUT_S = 0.2
 LOCK_PERIOD_S = 0.0005
 
@@ -41,14 +41,16 @@ class AdapterPort:
     def transfer(self, *messages: I2cMessage) -> bytes:
         """Sends messages in one transfer. Returns all bytes read."""
         with self._lock.held() if self._lock else contextlib.nullcontext():
-            reply = self._request(encoded(messages), sum(each.count for each in messages if isinstance(each, I2cRead)))
+            reply = self._request(
+                encode_messages(messages), sum(each.count for each in messages if isinstance(each, I2cRead))
+            )
         number = reply.body[0] if reply and reply.body else errno.ETIMEDOUT
         if number or reply is None:
             raise failure(self.path, messages[0].address, number)
         return reply.body[1:]
 
     def _request(self, body: bytes, count: int) -> AdapterFrame | None:
-        """Sends a request whose reply has `count` bytes of data. Returns the reply; None if there is none in time."""
+        """Sends a request whose reply has `count` bytes of data. Returns the reply; None if it is not in time."""
         self._tag = (self._tag + 1) & 0xFF
         request, size = frame(REQUEST, self._tag, body), HEAD + 1 + count + TAIL
         self._port.write(request)
@@ -70,7 +72,7 @@ class AdapterPort:
 
 
 class TerminalLock:
-    """The lock of a terminal, which one program holds at a time."""
+    """The lock of a terminal; one program holds it at a time."""
 
     def __init__(self, path: str) -> None:
         self._path, self._file = path, os.open(path, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
@@ -96,7 +98,7 @@ class TerminalLock:
         return True
 
     def close(self) -> None:
-        """Closes the terminal; a second time does nothing."""
+        """Closes the terminal; may be called again."""
         if self._file >= 0:
             os.close(self._file)
         self._file = -1

@@ -1,4 +1,4 @@
-"""Switches under the feet: on GPIO pins of this computer by libgpiod, on an MCP23017, or on the board of the servos.
+"""Foot switches: on GPIO pins of this computer (with libgpiod), on an MCP23017, or on the board of the servos.
 
 Source: Microchip DS20001952C (MCP23017), with its registers in pairs (IOCON.BANK = 0), as after power-on.
 """
@@ -16,7 +16,7 @@ from hexapod_control.servos.i2c.open_bus import open_i2c
 
 IODIR, GPPU, GPIO = 0x00, 0x0C, 0x12
 CONSUMER = "hexapod_control"
-SERVO_BOARD = "servo2040"  # a protocol of servos, too
+SERVO_BOARD = "servo2040"  # also the name of a servo protocol
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class FootSwitchSection:
 
 
 class SwitchInputs(Protocol):
-    """Open inputs."""
+    """Opened digital inputs."""
 
     def levels(self) -> Sequence[bool]:
         """Whether each pin is high. Raises TransferError or PortGoneError."""
@@ -71,7 +71,7 @@ class Mcp23017Inputs:
 
 
 class GpioInputs:
-    """Pins of this computer, with pull-up, by libgpiod 1 or 2."""
+    """GPIO pins of this computer, with pull-up, by libgpiod 1 or 2."""
 
     def __init__(self, section: FootSwitchSection, bus: str) -> None:
         """Requests the pins. Raises PortGoneError."""
@@ -81,7 +81,7 @@ class GpioInputs:
             raise PortGoneError(f"{section.device}: {missing_module(error)}") from None
         self._section = section
         try:
-            self._lines, self._read = _requested(gpiod, section)
+            self._lines, self._read = _request_lines(gpiod, section)
         except OSError as error:
             raise PortGoneError(
                 f"{section.device}: pins {', '.join(map(str, section.pins))} cannot be used ({error}): check "
@@ -102,12 +102,12 @@ class GpioInputs:
         self._lines.release()
 
 
-def _requested(gpiod: Any, section: FootSwitchSection) -> tuple[Any, Callable[[], Sequence[bool]]]:
-    """The requested lines and a function that reads them, in either version of libgpiod."""
+def _request_lines(gpiod: Any, section: FootSwitchSection) -> tuple[Any, Callable[[], Sequence[bool]]]:
+    """Requests the lines with either version of libgpiod. Returns them and a function that reads them."""
     if hasattr(gpiod, "request_lines"):
         line = gpiod.line
-        wanted = gpiod.LineSettings(direction=line.Direction.INPUT, bias=line.Bias.PULL_UP)
-        lines = gpiod.request_lines(section.device, consumer=CONSUMER, config={section.pins: wanted})
+        settings = gpiod.LineSettings(direction=line.Direction.INPUT, bias=line.Bias.PULL_UP)
+        lines = gpiod.request_lines(section.device, consumer=CONSUMER, config={section.pins: settings})
         return lines, lambda: [value == line.Value.ACTIVE for value in lines.get_values(section.pins)]
     lines = gpiod.Chip(section.device).get_lines(list(section.pins))
     lines.request(CONSUMER, type=gpiod.LINE_REQ_DIR_IN, flags=gpiod.LINE_REQ_FLAG_BIAS_PULL_UP)
@@ -115,11 +115,11 @@ def _requested(gpiod: Any, section: FootSwitchSection) -> tuple[Any, Callable[[]
 
 
 class SwitchChip(NamedTuple):
-    """A kind of connection of the switches."""
+    """A way to connect the switches."""
 
     title: str
     last_pin: int
-    pressed: str = "low"  # level of a loaded foot, unless the robot file gives it
+    pressed: str = "low"  # level of a loaded foot, unless the robot file sets it
     open: Callable[[FootSwitchSection, str], SwitchInputs] | None = None  # None: the driver of the servos reads them
     address: int | None = None  # usual one on I2C; None: not on I2C
 
@@ -142,7 +142,7 @@ class FootSwitches:
     def read(self, board: Sequence[bool] | None = None) -> tuple[bool, ...] | None:
         """Whether each foot switch is pressed, by leg; None if unknown.
 
-        `board` is whether each input of the servos' board is high, None if unknown.
+        `board` has the level of each input of the servos' board (True: high); None if unknown.
         """
         try:
             levels, self.error = self._levels(board), ""

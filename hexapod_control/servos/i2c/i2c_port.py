@@ -1,4 +1,4 @@
-"""An I2C bus: transfers from START to STOP, and the meaning of their errors.
+"""The interface of an I2C bus: transfers from START to STOP, and the meaning of their errors.
 
 Source of the error numbers: Documentation/i2c/fault-codes.rst of Linux.
 """
@@ -22,7 +22,7 @@ GONE = (errno.ENODEV, errno.EBADF)
 
 @dataclass(frozen=True, slots=True)
 class I2cWrite:
-    """Bytes to a chip."""
+    """A message with bytes to a chip."""
 
     address: int
     data: bytes
@@ -30,7 +30,7 @@ class I2cWrite:
 
 @dataclass(frozen=True, slots=True)
 class I2cRead:
-    """Bytes from a chip."""
+    """A message that requests bytes from a chip."""
 
     address: int
     count: int
@@ -40,7 +40,7 @@ I2cMessage = I2cWrite | I2cRead
 
 
 class TransferError(BusError):
-    """A transfer failed; the text names bus, address, cause and remedy."""
+    """A transfer has failed; the text names bus, address, cause and remedy."""
 
 
 class NoAcknowledgeError(TransferError):
@@ -79,7 +79,7 @@ def write_registers(port: I2cPort, address: int, register: int, data: Iterable[i
 
 
 def scan(port: I2cPort) -> list[int]:
-    """Addresses at which chips answer to a read of one byte. Raises PortGoneError, and BusStuckError."""
+    """Addresses of the chips that answer a read of one byte. Raises PortGoneError or BusStuckError."""
     return [address for address in ADDRESSES if _answers(port, address)]
 
 
@@ -96,7 +96,7 @@ def _answers(port: I2cPort, address: int, tries: int = 5) -> bool:
 
 
 def listed(addresses: Iterable[int]) -> str:
-    """Addresses as text."""
+    """Addresses as a comma-separated text."""
     return ", ".join(f"0x{address:02X}" for address in addresses)
 
 
@@ -123,8 +123,8 @@ def failure(path: str, address: int, number: int) -> TransferError | PortGoneErr
 def no_such_bus(path: str) -> PortGoneError:
     """The error to raise for a path without an I2C bus."""
     present = ", ".join(sorted(map(str, Path("/dev").glob("i2c-*")))) or "none"
-    what = "is not an I2C bus" if Path(path).exists() else "there is no such I2C bus"
+    cause = "is not an I2C bus" if Path(path).exists() else "there is no such I2C bus"
     return PortGoneError(
-        f"{path}: {what}: on a Raspberry Pi switch it on with `dtparam=i2c_arm=on` in /boot/firmware/config.txt, then "
+        f"{path}: {cause}: on a Raspberry Pi switch it on with `dtparam=i2c_arm=on` in /boot/firmware/config.txt, then "
         f"reboot; present: {present}"
     )

@@ -27,25 +27,25 @@ from hexapod_control.servos.i2c.i2c_port import (
 
 
 class RegisterWrite(NamedTuple):
-    """A value to write, and the time [s] that the chip needs afterwards."""
+    """A value to write to a register."""
 
     register: int
     value: int
-    wait: float = 0.0
+    wait: float = 0.0  # [s] that the chip needs afterwards
 
 
 class ImuSample(NamedTuple):
-    """One reading."""
+    """One reading of an IMU."""
 
     acceleration: Vector  # [m/s^2] including gravity: + up at rest
     rate: Vector  # [rad/s]
-    orientation: Quaternion | None  # if the chip estimates it
-    raw: bytes
+    orientation: Quaternion | None  # None unless the chip estimates it
+    raw: bytes  # as read from the chip
 
 
 @dataclass(frozen=True, slots=True)
 class ImuChip:
-    """A model of chip. Positions are offsets in the block of readings."""
+    """An IMU model. Positions are byte offsets in the block of readings."""
 
     title: str
     address: int  # usual one
@@ -63,7 +63,7 @@ _MOTION = (GRAVITY / _COUNTS_4_G, math.radians(1.0 / _COUNTS_500_DEG_S))
 
 
 def _mpu(title: str, identity: int, *more: RegisterWrite) -> ImuChip:
-    """Reset, clock of the gyro, 44 Hz low pass, 200 Hz, 500 deg/s, 4 g."""
+    """An MPU: reset, clock of the gyro, 44 Hz low-pass filter, 200 Hz output, 500 deg/s, 4 g."""
     setup = (
         RegisterWrite(0x6B, 0x80, 0.1),
         RegisterWrite(0x6B, 0x01, 0.03),
@@ -118,7 +118,7 @@ IMU_CHIPS: Mapping[str, ImuChip] = {
 
 
 class ImuDevice:
-    """One chip on a bus. All methods raise TransferError or PortGoneError."""
+    """One IMU on a bus. Life cycle: `configure`, then `read`. All methods raise TransferError or PortGoneError."""
 
     def __init__(self, port: I2cPort, chip: ImuChip, address: int) -> None:
         self._port, self._chip, self._address = port, chip, address

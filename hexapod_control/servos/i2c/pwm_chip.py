@@ -14,14 +14,14 @@ from hexapod_control.servos.i2c.i2c_port import I2cPort, I2cWrite, TransferError
 CHANNELS = 16
 FIRST_ADDRESS, LAST_ADDRESS = 0x40, 0x77
 ALL_CALL = 0x70  # acknowledged by all chips after power-on
-OSCILLATOR = 25.0  # [MHz] of the chip itself, within some percent
-FREQUENCY = 50.0  # [Hz] of the pulses
+OSCILLATOR_MHZ = 25.0  # of the chip, within a few percent
+FREQUENCY_HZ = 50.0  # of the pulses
 STEPS = 4096  # of a period
 
 MODE1, MODE2, SUBADR1, LED0, ALL_LED_OFF_H, PRE_SCALE = 0x00, 0x01, 0x02, 0x06, 0xFD, 0xFE
 SLEEP, AUTO_INCREMENT, TOTEM_POLE, FULL_OFF = 0x10, 0x20, 0x04, 0x10
 OWN_ADDRESSES = bytes.fromhex("E2 E4 E8 E0")  # registers SUBADR1 to ALLCALLADR after power-on
-WAKE_UP_S = 0.0005  # until the oscillator runs
+WAKE_UP_S = 0.0005  # until the oscillator is running
 LED_BYTES = 4
 
 
@@ -59,7 +59,7 @@ class Pca9685:
         time.sleep(WAKE_UP_S)
 
     def all_off(self) -> None:
-        """No pulse on any channel."""
+        """Ends the pulses of all channels."""
         self._write(ALL_LED_OFF_H, [FULL_OFF])
 
     def send(self, pulses: Mapping[int, int]) -> None:
@@ -83,11 +83,11 @@ class Pca9685:
     def pulses(self, channels: Sequence[int]) -> dict[int, int]:
         """Present pulses of channels."""
         data = self._read(LED0, CHANNELS * LED_BYTES)
-        found = {}
+        pulses = {}
         for channel in channels:
             _, _, low, high = data[LED_BYTES * channel : LED_BYTES * (channel + 1)]
-            found[channel] = 0 if high & FULL_OFF else round((low | high << 8) * self.step)
-        return found
+            pulses[channel] = 0 if high & FULL_OFF else round((low | high << 8) * self.step)
+        return pulses
 
     def _read(self, register: int, count: int) -> bytes:
         return read_registers(self._port, self.address, register, count)
@@ -97,5 +97,5 @@ class Pca9685:
 
 
 def prescale(oscillator: float, frequency: float) -> int:
-    """The register that divides the oscillator [MHz] to a frequency [Hz], as in section 7.3.5."""
+    """Value of the register PRE_SCALE for an oscillator [MHz] and a pulse frequency [Hz], as in section 7.3.5."""
     return min(max(round(oscillator * 1e6 / (STEPS * frequency)) - 1, 3), 255)

@@ -1,4 +1,4 @@
-"""An I2C bus of the Linux kernel, /dev/i2c-N, by smbus2."""
+"""An I2C bus of the Linux kernel, /dev/i2c-N, with smbus2."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class SmbusPort:
             self._bus: Any = smbus2.SMBus(path)
         except OSError as error:
             raise PortGoneError(f"{path}: the I2C bus cannot be opened ({error}): check dmesg for its driver") from None
-        if self._bus.fd is not None:  # it is not while the bus is open
+        if self._bus.fd is not None:  # always while the bus is open
             with contextlib.suppress(OSError):
                 fcntl.ioctl(self._bus.fd, SET_TIMEOUT, TIMEOUT)
 

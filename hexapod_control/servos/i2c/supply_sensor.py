@@ -1,4 +1,4 @@
-"""Sensors of the battery: current monitors INA219 and INA226, and the converters ADS1115 and ADS7830 behind a divider.
+"""Battery sensors: the current monitors INA219 and INA226, and the converters ADS1115 and ADS7830 behind a divider.
 
 Sources: Texas Instruments SBOS448G (INA219), SBOS547A (INA226), SBAS444D (ADS1115), SBAS302C (ADS7830).
 """
@@ -30,7 +30,7 @@ ADS1115_CONTINUOUS = 0x4283  # channel 0 against ground, 4.096 V, continuous, 12
 
 @dataclass(frozen=True, slots=True)
 class SupplySection:
-    """How the battery is wired to a sensor: `io.battery` of a robot file."""
+    """`io.battery` of a robot file: the wiring of the battery to a sensor."""
 
     chip: str
     address: int
@@ -41,11 +41,11 @@ class SupplySection:
 
 
 class SupplyChip(NamedTuple):
-    """A model of sensor."""
+    """A sensor model."""
 
     title: str
     address: int  # usual one
-    keys: tuple[str, ...]  # of SupplySection that apply
+    keys: tuple[str, ...]  # fields of SupplySection that apply
     identity: tuple[int, tuple[int, ...]] | None  # register and its values in a chip of this model
     read: Callable[[I2cPort, SupplySection], Supply]
     last_channel: int = 0
@@ -70,7 +70,7 @@ def _ads1115(port: I2cPort, section: SupplySection) -> Supply:
     wanted = ADS1115_CONTINUOUS | section.channel << 12
     if _word(port, section.address, 0x01) & 0x7FFF != wanted:
         write_registers(port, section.address, 0x01, wanted.to_bytes(2, "big"))
-        return None, None  # the first value comes after 8 ms
+        return None, None  # the first value is available after 8 ms
     return _word(port, section.address, 0x00) * ADS1115_STEP * section.divider, None
 
 
@@ -127,13 +127,13 @@ class SupplySensor:
             if not self._checked:
                 check_supply(self._port, self._section)
                 self._checked = True
-            found, self.error = self._chip.read(self._port, self._section), ""
+            supply, self.error = self._chip.read(self._port, self._section), ""
         except (PortGoneError, TransferError) as error:
             self.error = f"the battery is not measured: {error}"
             if isinstance(error, PortGoneError):
                 self.close()
             return None, None
-        return found
+        return supply
 
     def close(self) -> None:
         """Closes the bus."""

@@ -1,4 +1,4 @@
-"""Identifies what responds at a port where the chosen protocol gets no reply, with read-only requests.
+"""Identifies the servos or the board on a port where the chosen protocol gets no reply, with read-only requests.
 
 Boards are probed first: frames for servos could move the hobby servos of a Maestro.
 """
@@ -22,12 +22,12 @@ from hexapod_control.servos.protocols.servo2040 import Servo2040Bus, Servo2040Di
 from hexapod_control.servos.protocols.ssc32 import Ssc32Bus
 from hexapod_control.servos.settings.servo_section import ServoSettings
 
-MAX_TIME_S = 1.5  # no request is sent later
-MAX_IDS = 3  # queried in each protocol, at each baud
+MAX_TIME_S = 1.5  # after which no request is sent
+MAX_IDS = 3  # queried with each protocol at each baud
 WAIT = ReplyTiming(margin=0.02)  # an adapter may hold bytes back for 16 ms
 
-AskLine = Callable[[Port, Sequence[int]], str]
-"""Describes what responds at an open port; empty if nothing. Takes the ids of the robot's servos."""
+ProbeFunction = Callable[[Port, Sequence[int]], str]
+"""Takes an open port and the ids of the robot's servos. Returns a description of what responds; empty if nothing."""
 
 
 def _maestro(port: Port, ids: Sequence[int]) -> str:
@@ -44,7 +44,7 @@ def _servo2040(port: Port, ids: Sequence[int]) -> str:
     return "the port answers like a Servo2040: use protocol servo2040" if board.answers() else ""
 
 
-def _servos(open_bus: Callable[..., FFBus | Dynamixel2Bus]) -> AskLine:
+def _servos(open_bus: Callable[..., FFBus | Dynamixel2Bus]) -> ProbeFunction:
     def ask(port: Port, ids: Sequence[int]) -> str:
         bus = open_bus(port, ids, WAIT)
         return next((bus.models.description(servo) for servo in bus.scan(ids[:MAX_IDS], 1)), "")
@@ -57,63 +57,63 @@ def _lx16a(port: Port, ids: Sequence[int]) -> str:
     return next((f"servo {servo} answers like an {model}: use protocol lx16a" for servo, model in found.items()), "")
 
 
-class LineQuestion(NamedTuple):
-    """A protocol, and the baud at which it is probed."""
+class ProtocolProbe(NamedTuple):
+    """A protocol with the baud at which it is probed."""
 
     protocol: str
     baud: int
-    ask: AskLine
+    ask: ProbeFunction
 
 
 _FF = _servos(feetech_st.open_bus)  # the model number distinguishes all servos with these frames
 _X = _servos(dynamixel2_bus.open_bus)
-BOARD_QUESTIONS = (
-    LineQuestion("maestro", 115_200, _maestro),
-    LineQuestion("servo2040", 115_200, _servo2040),
-    LineQuestion("ssc32", 115_200, _ssc32),
-    LineQuestion("ssc32", 9_600, _ssc32),
+BOARD_PROBES = (
+    ProtocolProbe("maestro", 115_200, _maestro),
+    ProtocolProbe("servo2040", 115_200, _servo2040),
+    ProtocolProbe("ssc32", 115_200, _ssc32),
+    ProtocolProbe("ssc32", 9_600, _ssc32),
 )
-QUESTIONS = (
-    *BOARD_QUESTIONS,
-    LineQuestion("feetech_st", 1_000_000, _FF),
-    LineQuestion("dynamixel2", 1_000_000, _X),
-    LineQuestion("lx16a", 115_200, _lx16a),
-    LineQuestion("dynamixel2", 57_600, _X),
-    LineQuestion("feetech_st", 115_200, _FF),
-    LineQuestion("feetech_st", 500_000, _FF),
-    LineQuestion("dynamixel2", 115_200, _X),
-    LineQuestion("feetech_st", 57_600, _FF),
+PROBES = (
+    *BOARD_PROBES,
+    ProtocolProbe("feetech_st", 1_000_000, _FF),
+    ProtocolProbe("dynamixel2", 1_000_000, _X),
+    ProtocolProbe("lx16a", 115_200, _lx16a),
+    ProtocolProbe("dynamixel2", 57_600, _X),
+    ProtocolProbe("feetech_st", 115_200, _FF),
+    ProtocolProbe("feetech_st", 500_000, _FF),
+    ProtocolProbe("dynamixel2", 115_200, _X),
+    ProtocolProbe("feetech_st", 57_600, _FF),
 )
 
 
 def with_findings(error: BusError, settings: ServoSettings) -> str:
-    """The text of an error of the closed bus of these settings; if nothing answered, with what answers instead."""
+    """The text of an error of the bus, which is closed; if nothing answered, with what answers another protocol."""
     serial = PROTOCOLS[settings.protocol].connect is SerialPort
     found = find_other_protocol(settings) if serial and isinstance(error, NoAnswerError) else ""
     return f"{found}; nothing answers to {settings.protocol} at {settings.baud} baud" if found else str(error)
 
 
 def find_other_protocol(settings: ServoSettings) -> str:
-    """Describes what responds at this port in another protocol or at another baud; empty if nothing."""
+    """Describes what responds on this port with another protocol or baud; empty if nothing does."""
     end = time.monotonic() + MAX_TIME_S
-    for question in QUESTIONS:
-        same = (question.protocol, question.baud) == (settings.protocol, settings.baud)
+    for probe in PROBES:
+        same = (probe.protocol, probe.baud) == (settings.protocol, settings.baud)
         if same or time.monotonic() >= end:
             continue
-        found = _answer(settings, question)
+        found = _answer(settings, probe)
         if found:
-            return f"{found} at {question.baud} baud"
+            return f"{found} at {probe.baud} baud"
     return ""
 
 
-def _answer(settings: ServoSettings, question: LineQuestion) -> str:
+def _answer(settings: ServoSettings, probe: ProtocolProbe) -> str:
     try:
-        port = SerialPort(settings.port, question.baud)
+        port = SerialPort(settings.port, probe.baud)
     except PortGoneError:  # this adapter does not support the baud
         return ""
     try:
-        return question.ask(port, settings.ids)
-    except WrongModelError as error:  # of a Maestro, which frames for servos look for, too
+        return probe.ask(port, settings.ids)
+    except WrongModelError as error:  # a Maestro, which every bus with servo frames probes for
         return str(error)
     except (BusError, PortGoneError):
         return ""

@@ -1,4 +1,4 @@
-"""Sweeps baud rates and protocols at a port and reports what responds, with read-only requests."""
+"""Searches a port with all baud rates and protocols for servos and boards, with read-only requests."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from hexapod_control.servos.bus.id_addressing import duplicate_ids
 from hexapod_control.servos.bus.model_numbers import WrongModelError
 from hexapod_control.servos.bus.serial_port import Port
 from hexapod_control.servos.bus.transaction import ReplyTiming
-from hexapod_control.servos.line_search.line_probe import BOARD_QUESTIONS
+from hexapod_control.servos.line_search.line_probe import BOARD_PROBES
 from hexapod_control.servos.protocols import dynamixel2_bus, feetech_st, lx16a
 from hexapod_control.servos.protocols.dynamixel2_bus import Dynamixel2Bus
 from hexapod_control.servos.protocols.lx16a import Lx16aBus
 
 WAIT = ReplyTiming(margin=0.012)
-MAX_GARBLED = 3  # ids with corrupt replies; more of them mean another baud
+MAX_GARBLED = 3  # ids with corrupt replies; more mean another baud
 FF = ("feetech_st", "feetech_sc", "dynamixel1")  # same frames: one probe finds all of them
 SweptBus = FFBus | Dynamixel2Bus | Lx16aBus
 
@@ -44,13 +44,13 @@ FAMILIES = (
 
 @dataclass(slots=True)
 class LineFinding:
-    """What responds at one baud."""
+    """The servos or the board that respond at one baud."""
 
     baud: int
-    protocol: str  # that controls it; empty if none does
+    protocol: str  # that controls them; empty if none does
     servos: dict[int, str] = field(default_factory=dict)  # models by id
     shared: list[int] = field(default_factory=list)  # ids that several servos have
-    board: str = ""  # what a board answers like
+    board: str = ""  # description of a board
 
     @property
     def text(self) -> str:
@@ -86,15 +86,15 @@ def sweep(
     tried: Callable[[str], None] = lambda text: None,
     wait: ReplyTiming = WAIT,
 ) -> Iterator[LineFinding]:
-    """Yields what answers; `protocols` and `bauds` limit the search, `tried` is told of each attempt.
+    """Yields a finding for each answer; `protocols` and `bauds` limit the search, `tried` is called for each attempt.
 
     Boards come first: frames for servos could move the hobby servos of a Maestro.
     Raises PortGoneError if no baud rate can be opened.
     """
-    for question in BOARD_QUESTIONS:
-        if _wanted((question.protocol,), protocols) and (not bauds or question.baud in bauds):
-            tried(f"{question.protocol} at {question.baud} baud")
-            if finding := _board(connect, question.baud, question.protocol, question.ask, ids):
+    for probe in BOARD_PROBES:
+        if _wanted((probe.protocol,), protocols) and (not bauds or probe.baud in bauds):
+            tried(f"{probe.protocol} at {probe.baud} baud")
+            if finding := _board(connect, probe.baud, probe.protocol, probe.ask, ids):
                 yield finding
                 return
     for family in FAMILIES:
@@ -119,7 +119,7 @@ def _board(
     port = connect(baud)
     try:
         text = ask(port, ids)
-    except WrongModelError as error:  # of a Maestro
+    except WrongModelError as error:  # a Maestro
         text = str(error)
     except BusError:
         text = ""
@@ -137,7 +137,7 @@ def _servos(
         return
     try:
         bus = family.open(port, ids, wait)
-        found, shared = listen(bus, ids)
+        found, shared = scan_with_duplicates(bus, ids)
         by_protocol: dict[str, LineFinding] = {}
         for servo, model in found.items():
             protocol = family.protocols[0] if isinstance(bus, Lx16aBus) else bus.models.protocol_of(servo)
@@ -152,8 +152,8 @@ def _servos(
     yield from by_protocol.values()
 
 
-def listen(bus: SweptBus, ids: Iterable[int]) -> tuple[dict[int, str], list[int]]:
-    """Models by the ids that answer, and ids that several servos have."""
+def scan_with_duplicates(bus: SweptBus, ids: Iterable[int]) -> tuple[dict[int, str], list[int]]:
+    """Pings ids. Returns the models by the ids that answer, and the ids that several servos share."""
     found: dict[int, str] = {}
     garbled = []
     for servo in ids:

@@ -1,4 +1,4 @@
-"""Table of register checks by protocol. Boards for hobby servos have none: they cannot read their servos."""
+"""Table of register checks by protocol. Hobby servos have none: their boards cannot read them."""
 
 from __future__ import annotations
 
@@ -85,14 +85,14 @@ def _full(register: ConfigurationRegister, full: int) -> RegisterCheck:
 
 
 def _delay(address: int) -> RegisterCheck:
-    place = ConfigurationRegister("return delay", address)
-    return RegisterCheck(place, RegisterEffect.WARNING, at_most(0, LATE_REPLIES), value(0))
+    register = ConfigurationRegister("return delay", address)
+    return RegisterCheck(register, RegisterEffect.WARNING, at_most(0, LATE_REPLIES), value(0))
 
 
 def _answers(name: str, address: int, level: int) -> RegisterCheck:
-    place = ConfigurationRegister(name, address)
+    register = ConfigurationRegister(name, address)
     return RegisterCheck(
-        place, RegisterEffect.WARNING, exactly(level, "the servo does not confirm writes"), value(level)
+        register, RegisterEffect.WARNING, exactly(level, "the servo does not confirm writes"), value(level)
     )
 
 

@@ -1,4 +1,4 @@
-"""Reads the configuration registers of servos and finds values that do not fit the robot."""
+"""Reads the configuration registers of servos and finds values that are wrong for the robot."""
 
 from __future__ import annotations
 
@@ -54,10 +54,10 @@ class PreflightReport:
 def inspect(
     bus: Bus, protocol: str, joints: Iterable[JointCalibration], *, calibrated: bool = True, advice: bool = False
 ) -> PreflightReport:
-    """Reads the registers of the servos of these joints; nothing on a bus whose servos have none.
+    """Checks the registers of the servos of these joints. The report is empty on a bus without registers.
 
-    Without `calibrated`, values that depend on which joint a servo turns are not checked. With `advice`, angle limits
-    that are wider than necessary are problems, too.
+    Without `calibrated`, values that depend on the joint of a servo are not checked. With `advice`, angle limits that
+    are wider than necessary are problems as well.
     """
     checks = [check for check in CHECKS.get(protocol, ()) if calibrated or check.any_joint]
     checks = [check for check in checks if advice or check.effect is not RegisterEffect.ADVICE]
@@ -107,25 +107,25 @@ def _contents(
 ) -> dict[ConfigurationRegister, bytes] | None:
     """The bytes of each register; None if the servo does not answer.
 
-    They are read in one transaction. A status does not say which registers it holds: in a single one, no late status of
-    another request can be taken for it, as none has that size.
+    They are read as one block: a status does not name its registers, and no late status of another request has the size
+    of this block.
     """
-    coded = [r for r in registers if r.reply]  # a reply of these names its command
+    coded = [r for r in registers if r.reply]  # their replies name the command
     single = [r for r in registers if not r.reply]
-    found: dict[ConfigurationRegister, bytes] = {}
+    contents: dict[ConfigurationRegister, bytes] = {}
     if single:
         start = min(r.address for r in single)
         block = _answer(bus, servo, start, max(r.address + r.size for r in single) - start)
         if block is None:
             return None
-        found = {r: block[r.address - start :][: r.size] for r in single}
+        contents = {r: block[r.address - start :][: r.size] for r in single}
     answers = {r.address: read(bus, servo, r) for r in {r.address: r for r in coded}.values()}
     for register in coded:
         data = answers[register.address]
         if data is None:
             return None
-        found[register] = data
-    return found
+        contents[register] = data
+    return contents
 
 
 def _texts(problems: Iterable[RegisterProblem]) -> list[str]:
@@ -133,7 +133,7 @@ def _texts(problems: Iterable[RegisterProblem]) -> list[str]:
     joints: dict[tuple[str, str], list[JointCalibration]] = {}
     for problem in problems:
         joints.setdefault((problem.text, problem.check.remedy), []).append(problem.joint)
-    return [f"{_names(there)}: {text}: {remedy}" for (text, remedy), there in joints.items()]
+    return [f"{_names(affected)}: {text}: {remedy}" for (text, remedy), affected in joints.items()]
 
 
 def _names(joints: Sequence[JointCalibration]) -> str:

@@ -1,4 +1,4 @@
-"""Checks of configuration registers. check_tables has a table for each protocol."""
+"""Checks of configuration registers. check_tables lists them for each protocol."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Literal
 
 from hexapod_control.servos.settings.joint_calibration import JointCalibration
 
-LIMIT_ROOM = math.radians(5.0)  # [rad] of a servo's angle limits beyond the joint's: it may start outside them
+LIMIT_ROOM = math.radians(5.0)  # [rad] between a servo's angle limits and the joint's, as it may start outside them
 WIDE = "a corrupted goal could turn the servo farther than the joint"
 
 
@@ -18,19 +18,19 @@ class RegisterEffect(Enum):
     """Effect of a wrong value."""
 
     WARNING = "warning"  # the servo is slow or weak
-    DANGER = "danger"  # the servo may move where it must not: no torque
-    ADVICE = "advice"  # a corrupted goal could turn it farther than the joint; shown and restored on request only
+    DANGER = "danger"  # the servo may move where it must not: the torque stays off
+    ADVICE = "advice"  # a corrupted goal could turn it farther than the joint: shown and restored on request only
 
 
 @dataclass(frozen=True, slots=True)
 class ConfigurationRegister:
-    """Location of a value. For LX servos the address is the read command."""
+    """Location and encoding of a value. For LX servos the address is the read command."""
 
     name: str
     address: int
     size: int = 1  # bytes
-    at: int = 0  # byte within a reply that holds several values
-    reply: int = 0  # bytes of such a reply; 0: the register alone
+    at: int = 0  # offset in a reply that holds several values
+    reply: int = 0  # bytes of such a reply; 0: the reply holds only this register
     byteorder: Literal["little", "big"] = "little"
     decode: Callable[[int], int] = int  # from the unsigned number to its value
     encode: Callable[[int], int] = int
@@ -45,7 +45,7 @@ class ConfigurationRegister:
         return self.decode(int.from_bytes(data[self.at : self.at + self.size], self.byteorder))
 
     def replaced(self, data: bytes, value: int) -> bytes:
-        """The bytes read, with another value."""
+        """The bytes read, with this value instead."""
         raw = self.encode(value).to_bytes(self.size, self.byteorder)
         return data[: self.at] + raw + data[self.at + self.size :]
 
@@ -59,7 +59,7 @@ class RegisterCheck:
     problem: Callable[[int, JointCalibration], str]  # of a value; empty if correct
     wanted: Callable[[JointCalibration], int | None]  # the value to restore; None: unknown
     remedy: str = "hexapod servos repair restores it"
-    any_joint: bool = True  # does not depend on which joint the servo turns
+    any_joint: bool = True  # whether the check does not depend on the joint of the servo
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,14 +84,14 @@ class RegisterProblem:
 
 
 def exactly(value: int, problem: str | Mapping[int, str]) -> Callable[[int, JointCalibration], str]:
-    """Returns a check that reports `problem` for any other value; a table has a text for each, -1 for the rest."""
+    """Returns a check that reports `problem` for any other value: a text, or texts by value with -1 for the rest."""
 
-    def found(actual: int, joint: JointCalibration) -> str:
+    def check(actual: int, joint: JointCalibration) -> str:
         if actual == value:
             return ""
         return problem if isinstance(problem, str) else problem.get(actual, problem[-1])
 
-    return found
+    return check
 
 
 def at_most(value: int, problem: str) -> Callable[[int, JointCalibration], str]:
@@ -105,12 +105,12 @@ def at_least(value: int, problem: str) -> Callable[[int, JointCalibration], str]
 
 
 def value(number: int) -> Callable[[JointCalibration], int | None]:
-    """Returns a rule that wants `number` for every joint."""
+    """Returns a rule that requires `number` for every joint."""
     return lambda joint: number
 
 
 def goal_range(joint: JointCalibration) -> tuple[int, int]:
-    """The minimum and maximum goal [raw] that a joint gets."""
+    """The minimum and maximum goal [raw] of a joint."""
     ends = sorted((joint.raw(joint.lower), joint.raw(joint.upper)))
     return max(math.ceil(ends[0]), joint.low), min(math.floor(ends[1]), joint.high)
 
@@ -135,24 +135,24 @@ def narrow_range(joint: JointCalibration) -> tuple[int, int]:
 
 
 def wide_low(actual: int, joint: JointCalibration) -> str:
-    """A minimum position far below the joint's range."""
+    """A minimum position far below the joint's range is a problem."""
     return WIDE if actual < narrow_range(joint)[0] else ""
 
 
 def wide_high(actual: int, joint: JointCalibration) -> str:
-    """A maximum position far above the joint's range."""
+    """A maximum position far above the joint's range is a problem."""
     return WIDE if actual > narrow_range(joint)[1] else ""
 
 
 def calibrated_offset(actual: int, joint: JointCalibration) -> str:
-    """An offset other than the one at the calibration is a problem."""
+    """An offset that differs from the one at the calibration is a problem."""
     if joint.offset is None:
         return ""
     return "" if actual == joint.offset else f"it was {joint.offset} at the calibration, so that every angle is wrong"
 
 
 def unknown_offset(actual: int, joint: JointCalibration) -> str:
-    """An offset that was not recorded at the calibration may have changed since."""
+    """An offset that was not recorded at the calibration is a problem: it may have changed since."""
     if joint.offset is not None or not actual:
         return ""
     return "the robot file does not say whether it was calibrated with it"

@@ -1,4 +1,4 @@
-"""Restores configuration registers: differences, backup, writes, verification."""
+"""Restores configuration registers: lists differences, saves a backup, writes and verifies."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def save_backup(robot_file: Path, protocol: str, problems: Sequence[RegisterProb
 
 
 def restore(bus: Bus, problems: Sequence[RegisterProblem]) -> list[RegisterProblem]:
-    """Switches all torque off and writes the values. Returns the registers that have other values afterwards."""
+    """Switches all torque off and writes the values. Returns the problems that remain."""
     if not isinstance(bus, WritesRegisters):
         return list(problems)
     bus.relax()  # servos refuse EEPROM writes while their torque is on

@@ -74,7 +74,7 @@ def goal_row(goal: int, speed: int) -> bytes:
 
 
 def decode(error: int, data: bytes) -> ServoReading:
-    """The reading in the eight bytes from the position on."""
+    """Decodes the eight bytes from the position on, and the error byte."""
     position, speed, load = (int.from_bytes(data[at : at + 2], "little") for at in (0, 2, 4))
     return ServoReading(
         position=position,
@@ -96,8 +96,8 @@ class Dynamixel1:
     addresses = FFAddresses(Dynamixel1Register.ID, Dynamixel1Register.TORQUE, Dynamixel1Register.GOAL)
     sync_read = False
 
-    def block(self, what: ServoQuantity) -> tuple[int, int]:
-        """Block with all quantities: six more bytes are much faster than another turnaround."""
+    def block(self, quantities: ServoQuantity) -> tuple[int, int]:
+        """The block with all quantities: six more bytes are much faster than another turnaround."""
         return BLOCK
 
     def reading(self, error: int, data: bytes) -> ServoReading:
@@ -105,12 +105,12 @@ class Dynamixel1:
         return decode(error, data)
 
     def goals(self, goals: Mapping[int, int], travels: Mapping[int, int | None], duration: float) -> bytes:
-        """Timed moves are sent as speeds."""
+        """The frame of goals; the duration is sent as a speed."""
         rows = {servo: goal_row(goal, SPEEDS.register(travels[servo], duration)) for servo, goal in goals.items()}
         return ff_frames.sync_write_request(Dynamixel1Register.GOAL, rows)
 
     def recovery(self, servo: int) -> list[bytes]:
-        """Torque off, then full torque limit again, which the shutdown has set to zero †."""
+        """Switches the torque off and restores the torque limit, which the shutdown has set to zero †."""
         full = FULL_LOAD.to_bytes(2, "little")
         return [
             ff_frames.write_request(servo, Dynamixel1Register.TORQUE, b"\x00"),

@@ -1,4 +1,4 @@
-"""The bus of servos that speak Dynamixel protocol 2."""
+"""The bus of servos with Dynamixel protocol 2."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ HEALTH = ServoQuantity.VOLTAGE | ServoQuantity.TEMPERATURE
 class Dynamixel2Bus(SmartServoBus):
     """An open bus of X servos.
 
-    Their profiles are not changed. If all are time-based, the duration of goals is sent whenever it changes;
-    else they move to each goal as fast as their profile allows, which suits frequent goals.
+    Their profiles are not changed. If all are time-based, the duration of goals is sent whenever it changes; otherwise
+    they move to each goal as fast as their profile allows, which suits frequent goals.
     """
 
     last_id = codec.LAST_ID
@@ -39,11 +39,9 @@ class Dynamixel2Bus(SmartServoBus):
         read: str = "sync",
         force_model: bool = False,
     ) -> None:
-        """A bus of these servo ids on this port; `read` is "sync" or "fast" (recent firmware).
+        """Servos with these ids on a port; `read` is "sync" or "fast" (recent firmware).
 
-        `force_model` accepts any model.
-
-        Raises ValueError for invalid ids.
+        `force_model` accepts any model. Raises ValueError for invalid ids.
         """
         if read not in ("sync", "fast"):
             raise ValueError(f"read must be sync or fast, is {read}")
@@ -51,7 +49,7 @@ class Dynamixel2Bus(SmartServoBus):
         self.models = ModelCheck("dynamixel2", force_model)
         self._fast = read == "fast"
         self._timed = False  # the profiles are time-based
-        self._duration = -1  # [ms] that was sent last
+        self._duration = -1  # [ms] last duration sent
 
     @property
     def jumps_to_goal(self) -> bool:
@@ -69,17 +67,17 @@ class Dynamixel2Bus(SmartServoBus):
         return found
 
     def _ask_model(self, servo: int) -> str | None:
-        row = self._ask_patiently(servo, codec.build(servo, codec.Dynamixel2Instruction.PING), 3)
+        row = self._ask_blocking(servo, codec.build(servo, codec.Dynamixel2Instruction.PING), 3)
         return None if row is None else self.models.note(servo, robotis_model(int.from_bytes(row[1:3], "little")))
 
     def registers(self, servo: int, address: int, length: int) -> bytes | None:
         """Registers of a servo, None if it does not answer."""
-        row = self._ask_patiently(servo, codec.read_request(servo, address, length), length)
+        row = self._ask_blocking(servo, codec.read_request(servo, address, length), length)
         return None if row is None else row[1:]
 
     def write_registers(self, servo: int, address: int, data: bytes) -> None:
         """Writes registers of a servo, also in its EEPROM; the torque should be off."""
-        self._ask_patiently(servo, codec.write_request(servo, address, data), 0)
+        self._ask_blocking(servo, codec.write_request(servo, address, data), 0)
 
     def write_goals(self, goals: Mapping[int, int], duration: float) -> None:
         """Sends goals in one frame, preceded by the duration if the profiles are time-based and it has changed."""
@@ -114,33 +112,33 @@ class Dynamixel2Bus(SmartServoBus):
         for _ in range(RELAX_REPEATS):
             self.exchange.send(codec.write_request(codec.BROADCAST, Dynamixel2Register.TORQUE, b"\x00"))
 
-    def read(self, ids: Sequence[int], what: ServoQuantity) -> dict[int, ServoReading]:
+    def read(self, ids: Sequence[int], quantities: ServoQuantity) -> dict[int, ServoReading]:
         """One transaction for motion, one for voltage and temperature, one for the faults of servos that report any."""
-        alert: set[int] = set() if what & (MOTION | HEALTH) else set(ids)
+        alert: set[int] = set() if quantities & (MOTION | HEALTH) else set(ids)
         readings: dict[int, ServoReading] = {}
-        if what & MOTION:
-            address, length = _motion_block(what)
+        if quantities & MOTION:
+            address, length = _motion_block(quantities)
             for servo, row in self._sync(address, length, ids).items():
                 readings[servo] = _motion(row[1:])
                 alert |= {servo} if row[0] & codec.ALERT else set()
-        if what & HEALTH:
+        if quantities & HEALTH:
             for servo, row in self._sync(
-                Dynamixel2Register.VOLTAGE, 3, list(readings) if what & MOTION else ids
+                Dynamixel2Register.VOLTAGE, 3, list(readings) if quantities & MOTION else ids
             ).items():
                 volts = int.from_bytes(row[1:3], "little") * codec.VOLT
                 readings[servo] = replace(readings.get(servo, ServoReading()), voltage=volts, temperature=row[3])
                 alert |= {servo} if row[0] & codec.ALERT else set()
-        if what & ServoQuantity.FAULT:
+        if quantities & ServoQuantity.FAULT:
             for servo, row in self._sync(Dynamixel2Register.HARDWARE_ERROR, 1, sorted(alert)).items():
                 readings[servo] = replace(
                     readings.get(servo, ServoReading()), fault=decode_faults(row[1], codec.FAULT_BITS)
                 )
         return readings
 
-    def timing(self, count: int, what: ServoQuantity = ServoQuantity.POSITION) -> BusTiming:
+    def timing(self, count: int, quantities: ServoQuantity = ServoQuantity.POSITION) -> BusTiming:
         """Wire time of goals and readings of `count` servos."""
-        blocks = [_motion_block(what)[1]] if what & MOTION else []
-        blocks += [3] if what & HEALTH else []
+        blocks = [_motion_block(quantities)[1]] if quantities & MOTION else []
+        blocks += [3] if quantities & HEALTH else []
         replies = [codec.fast_size(n, count) if self._fast else count * (codec.OVERHEAD + n) for n in blocks]
         return BusTiming(
             write=self.exchange.seconds(14 + 5 * count),
@@ -155,7 +153,7 @@ class Dynamixel2Bus(SmartServoBus):
 
     def recover(self, servo: int) -> None:
         """Reboots a servo, which clears a latched fault; its torque is off and its profile reset afterwards."""
-        self._ask_patiently(servo, codec.build(servo, codec.Dynamixel2Instruction.REBOOT), 0)
+        self._ask_blocking(servo, codec.build(servo, codec.Dynamixel2Instruction.REBOOT), 0)
         self._duration = -1
 
     def _sync(self, address: int, length: int, ids: Sequence[int]) -> RegisterRows:
@@ -182,24 +180,24 @@ class Dynamixel2Bus(SmartServoBus):
         answers = self.exchange.ask(frame, ids, length + codec.OVERHEAD, decoder)
         return {servo: packet.data for servo, packet in answers.items()}
 
-    def _ask_patiently(self, servo: int, frame: bytes, length: int) -> bytes | None:
+    def _ask_blocking(self, servo: int, frame: bytes, length: int) -> bytes | None:
         decoder = codec.Dynamixel2Decoder([servo], length + 1)
-        packet = self.exchange.ask_patiently(frame, [servo], length + codec.OVERHEAD, decoder).get(servo)
+        packet = self.exchange.ask_blocking(frame, [servo], length + codec.OVERHEAD, decoder).get(servo)
         return None if packet is None else packet.data
 
 
-def _motion_block(what: ServoQuantity) -> tuple[int, int]:
-    """Address and length of a block with those of position, velocity and load that are wanted."""
+def _motion_block(quantities: ServoQuantity) -> tuple[int, int]:
+    """Address and length of a block with the requested ones of position, velocity and load."""
     start = Dynamixel2Register.POSITION
-    if what & ServoQuantity.LOAD:
+    if quantities & ServoQuantity.LOAD:
         start = Dynamixel2Register.LOAD
-    elif what & ServoQuantity.SPEED:
+    elif quantities & ServoQuantity.SPEED:
         start = Dynamixel2Register.VELOCITY
     return start, Dynamixel2Register.POSITION + 4 - start
 
 
 def _motion(data: bytes) -> ServoReading:
-    """The reading in registers that end with the position."""
+    """Decodes registers that end with the position."""
 
     def number(register: Dynamixel2Register, size: int) -> int | None:
         at = len(data) - 4 - (Dynamixel2Register.POSITION - register)

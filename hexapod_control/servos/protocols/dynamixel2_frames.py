@@ -126,7 +126,7 @@ def crc(data: bytes) -> int:
 
 
 def stuffed(body: bytes) -> bytes:
-    """The bytes from the instruction on, so that no header is among them."""
+    """The bytes from the instruction on, with byte stuffing, so that they contain no header."""
     return body.replace(HEADER[:3], HEADER[:3] + b"\xfd")
 
 
@@ -145,7 +145,7 @@ def build(servo: int, instruction: int, data: bytes = b"") -> bytes:
 
 
 def words(*values: int) -> bytes:
-    """Two bytes of each number."""
+    """Encodes numbers as little-endian words."""
     return b"".join(value.to_bytes(2, "little") for value in values)
 
 
@@ -176,13 +176,13 @@ def fast_sync_read_request(address: int, length: int, ids: Iterable[int]) -> byt
 
 
 def fast_size(length: int, count: int) -> int:
-    """Bytes of the one status of a fast sync read."""
+    """Number of bytes of the common status of a fast sync read."""
     return 8 + count * (length + 4)
 
 
 def fast_rows(data: bytes, length: int) -> dict[int, bytes]:
-    """Servo id -> error byte and registers, from the one status of a fast sync read."""
-    starts = range(0, len(data) - 1 - length, length + 4)  # of error, id, registers, CRC so far
+    """Servo id -> error byte and registers, from the common status of a fast sync read."""
+    starts = range(0, len(data) - 1 - length, length + 4)  # of error, id, registers, CRC up to there
     return {data[at + 1]: data[at : at + 1] + data[at + 2 : at + 2 + length] for at in starts}
 
 

@@ -72,9 +72,9 @@ class FeetechSc:
         """Servos whose 1024 steps are this range [deg]."""
         self.scale = scale(degrees)
 
-    def block(self, what: ServoQuantity) -> tuple[int, int]:
-        """Block from the position register on."""
-        return FeetechScRegister.POSITION, block_length(what)
+    def block(self, quantities: ServoQuantity) -> tuple[int, int]:
+        """The block from the position register on."""
+        return FeetechScRegister.POSITION, block_length(quantities)
 
     def reading(self, error: int, data: bytes) -> ServoReading:
         """The reading in the block."""

@@ -98,14 +98,14 @@ def goal_row(goal: int, speed: int) -> bytes:
     return word(goal) + word(0) + word(speed)
 
 
-def block_length(what: ServoQuantity) -> int:
+def block_length(quantities: ServoQuantity) -> int:
     """Length of the block from the position on that holds these quantities."""
-    ends = (end for quantity, end in BLOCK_ENDS.items() if what & quantity)
+    ends = (end for quantity, end in BLOCK_ENDS.items() if quantities & quantity)
     return max(ends, default=FeetechStRegister.POSITION + 2) - FeetechStRegister.POSITION
 
 
 def decode(error: int, data: bytes, byteorder: Literal["little", "big"] = "little") -> ServoReading:
-    """The reading in the registers from the position on; `data` may be shorter than all of them."""
+    """Decodes the registers from the position on, and the error byte; `data` may end before the last register."""
 
     def number(register: FeetechStRegister, sign: int) -> int | None:
         at = register - FeetechStRegister.POSITION
@@ -146,16 +146,16 @@ class FeetechSt:
         """With an acceleration (register value, 0 to 254) every frame of goals sets it."""
         self._acceleration = b"" if acceleration is None else bytes((acceleration,))
 
-    def block(self, what: ServoQuantity) -> tuple[int, int]:
-        """Block from the position register on."""
-        return FeetechStRegister.POSITION, block_length(what)
+    def block(self, quantities: ServoQuantity) -> tuple[int, int]:
+        """The block from the position register on."""
+        return FeetechStRegister.POSITION, block_length(quantities)
 
     def reading(self, error: int, data: bytes) -> ServoReading:
         """The reading in the block."""
         return decode(error, data)
 
     def goals(self, goals: Mapping[int, int], travels: Mapping[int, int | None], duration: float) -> bytes:
-        """Timed moves are sent as speeds: the time register only works in PWM mode."""
+        """The frame of goals; the duration is sent as a speed, because the time register only works in PWM mode."""
         rows = {
             servo: self._acceleration + goal_row(goal, SPEEDS.register(travels[servo], duration))
             for servo, goal in goals.items()

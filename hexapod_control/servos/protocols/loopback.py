@@ -1,4 +1,4 @@
-"""A bus without a wire: servos that follow their goals at full speed, for demonstrations and tests."""
+"""A bus without hardware: servos that follow their goals exactly, for demonstrations and tests."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SCALE = RawScale(unit="tick", low=0, high=4095, center=2048, per_rad=4096 / math
 
 
 class LoopbackBus:
-    """Servos without lag, load and faults, which report their positions. Without torque they do not move."""
+    """Servos without lag, load or faults that report their positions. Without torque they do not move."""
 
     scale = SCALE
     can_read = ServoQuantity.POSITION | ServoQuantity.SPEED
@@ -71,29 +71,29 @@ class LoopbackBus:
         """Switches the torque of all servos off."""
         self.torque(self.ids, False)
 
-    def read(self, ids: Sequence[int], what: ServoQuantity) -> dict[int, ServoReading]:
+    def read(self, ids: Sequence[int], quantities: ServoQuantity) -> dict[int, ServoReading]:
         """Positions [raw] and speeds [raw/s], as requested."""
         self._step()
         self.counters.received += sum(i in self._positions for i in ids)
         return {
             i: ServoReading(
-                position=round(self._positions[i]) if ServoQuantity.POSITION in what else None,
-                speed=self._speeds[i] if ServoQuantity.SPEED in what else None,
+                position=round(self._positions[i]) if ServoQuantity.POSITION in quantities else None,
+                speed=self._speeds[i] if ServoQuantity.SPEED in quantities else None,
             )
             for i in ids
             if i in self._positions
         }
 
     def supply(self) -> tuple[float | None, float | None]:
-        """Unknown."""
+        """Always unknown."""
         return None, None
 
-    def timing(self, count: int, what: ServoQuantity = ServoQuantity.POSITION) -> BusTiming:
-        """No wire."""
+    def timing(self, count: int, quantities: ServoQuantity = ServoQuantity.POSITION) -> BusTiming:
+        """Always 0: there is no wire."""
         return BusTiming(0.0, 0.0, 0)
 
     def close(self) -> None:
-        """Nothing to close."""
+        """Does nothing."""
 
     def _step(self) -> None:
         now = self._clock()

@@ -68,19 +68,19 @@ ANSWERS = {  # quantity -> command and bytes of its answer
 
 
 def build(servo: int, command: int, data: bytes = b"") -> bytes:
-    """One frame."""
+    """The frame of a command."""
     body = bytes((servo, len(data) + 3, command)) + data
     return HEADER + body + bytes((checksum(body),))
 
 
 def move(servo: int, goal: int, duration: float) -> bytes:
-    """Sends a servo to a goal [raw] within `duration` [s]."""
+    """The frame that moves a servo to a goal [raw] within `duration` [s]."""
     milliseconds = min(max(round(duration * 1000), 0), MAX_MOVE_MS)
     return build(servo, Lx16aCommand.MOVE, goal.to_bytes(2, "little") + milliseconds.to_bytes(2, "little"))
 
 
 def torque(servo: int, state: int) -> bytes:
-    """Torque on (1) or off (0)."""
+    """The frame that switches the torque on (1) or off (0)."""
     return build(servo, Lx16aCommand.TORQUE_WRITE, bytes((state,)))
 
 
@@ -123,7 +123,7 @@ class Lx16aBus(SmartServoBus):
         """The answer to a read command, here called address; None if the servo does not answer."""
         command = Lx16aCommand(address)
         decoder = Lx16aDecoder(servo, command, length)
-        answer = self.exchange.ask_patiently(build(servo, command), [servo], OVERHEAD + length, decoder).get(servo)
+        answer = self.exchange.ask_blocking(build(servo, command), [servo], OVERHEAD + length, decoder).get(servo)
         return answer.data if answer else None
 
     def write_registers(self, servo: int, address: int, data: bytes) -> None:
@@ -160,16 +160,16 @@ class Lx16aBus(SmartServoBus):
         for _ in range(RELAX_REPEATS):
             self.exchange.send(torque(BROADCAST, 0))
 
-    def read(self, ids: Sequence[int], what: ServoQuantity) -> dict[int, ServoReading]:
+    def read(self, ids: Sequence[int], quantities: ServoQuantity) -> dict[int, ServoReading]:
         """Reads servo by servo, a transaction per quantity; after a missing reply the servo is skipped.
 
-        No servo is read after one whose reply is late: it is `awaited`.
+        Reading stops at the first servo whose reply is late; it is `awaited`.
         """
         readings: dict[int, ServoReading] = {}
         for servo in ids:
             values: dict[ServoQuantity, int] = {}
             for quantity, (command, size) in ANSWERS.items():
-                if not what & quantity:
+                if not quantities & quantity:
                     continue
                 data = self._ask(servo, command, size)
                 if data is None:
@@ -186,9 +186,9 @@ class Lx16aBus(SmartServoBus):
                 break
         return readings
 
-    def timing(self, count: int, what: ServoQuantity = ServoQuantity.POSITION) -> BusTiming:
+    def timing(self, count: int, quantities: ServoQuantity = ServoQuantity.POSITION) -> BusTiming:
         """Wire time of goals and readings of `count` servos."""
-        sizes = [size for quantity, (_, size) in ANSWERS.items() if what & quantity]
+        sizes = [size for quantity, (_, size) in ANSWERS.items() if quantities & quantity]
         return BusTiming(
             write=self.exchange.seconds(count * len(move(0, 0, 0.0))),
             read=self.exchange.seconds(count * sum(2 * OVERHEAD + size for size in sizes))
@@ -204,7 +204,7 @@ class Lx16aBus(SmartServoBus):
         self.exchange.send(torque(servo, 0))
 
     def _ask_all(self, ids: Sequence[int], command: Lx16aCommand, size: int) -> dict[int, bytes]:
-        """Answers by servo. No servo is asked after one whose reply is late: it is `awaited`."""
+        """Answers by servo id. It stops at the first servo whose reply is late, which is `awaited`."""
         answers: dict[int, bytes] = {}
         for servo in ids:
             data = self._ask(servo, command, size)

@@ -17,13 +17,13 @@ from hexapod_control.servos.bus.pulse_board import (
     TRY_TIMEOUT_S,
     PulseStaging,
     WireTiming,
-    checked,
+    checked_channels,
     clamp,
     runs,
 )
 from hexapod_control.servos.bus.serial_port import Port
 
-LAST_CHANNEL = 23  # channel
+LAST_CHANNEL = 23
 DEVICE = 12  # factory number of a board in the Pololu protocol
 TARGET, SPEED, POSITION, MOVING, TARGETS, ERRORS = 0x84, 0x87, 0x90, 0x93, 0x9F, 0xA1
 ACCELERATION, PWM, GO_HOME = 0x89, 0x8A, 0xA2
@@ -75,23 +75,23 @@ COMPACT = MaestroForm()
 
 
 def split(value: int) -> tuple[int, int]:
-    """14 bits, low 7 first."""
+    """A 14-bit value as two parameters, low 7 bits first."""
     return value & 0x7F, value >> 7 & 0x7F
 
 
 def target(channel: int, pulse: float, form: MaestroForm = COMPACT) -> bytes:
-    """One channel's pulse [us], clamped; 0 stops its pulses."""
+    """Command to set the pulse [us] of a channel, clamped; 0 stops its pulses."""
     return form.frame(TARGET, channel, *split(_quarters(pulse)))
 
 
 def targets(first: int, pulses: Sequence[float], form: MaestroForm = COMPACT) -> bytes:
-    """Pulses [us], clamped, of neighbouring channels; 0 stops them. Not on the Micro Maestro."""
+    """Command to set the pulses [us] of neighbouring channels, clamped; 0 stops them. Not on the Micro Maestro."""
     values = [part for pulse in pulses for part in split(_quarters(pulse))]
     return form.frame(TARGETS, len(pulses), first, *values)
 
 
 def speed(channel: int, quarters: int, form: MaestroForm = COMPACT) -> bytes:
-    """Speed limit of a channel in quarter microseconds per 10 ms; 0 is none."""
+    """Command to set the speed limit of a channel in quarter microseconds per 10 ms; 0 is none."""
     return form.frame(SPEED, channel, *split(quarters))
 
 
@@ -125,16 +125,16 @@ def words(reply: bytes) -> list[int]:
 class MaestroBus:
     """Servos on a Maestro. `read` gives the pulses that are sent, not positions; FAULT is the board's error word.
 
-    After an error the board has sent all servos home (off); only the error word shows that. `duration` is not sent, as
-    the driver sends goals often. A servo gets its first pulse when `torque` is switched on for it.
+    After an error the board has switched all servos off (home); only the error word shows that. `duration` is not sent,
+    as goals are frequent. A servo gets its first pulse when `torque` is switched on for it.
     """
 
     scale = SCALE
     can_read = ServoQuantity.FAULT
 
     def __init__(self, port: Port, ids: Sequence[int], *, device: int | None = None, crc: bool = False) -> None:
-        """`device` number for frames in the Pololu form, `crc` as set in the control centre."""
-        self.ids = checked(ids, LAST_CHANNEL, "Maestro")
+        """`device` is the number for frames of the Pololu protocol, `crc` is set as in the Maestro Control Center."""
+        self.ids = checked_channels(ids, LAST_CHANNEL, "Maestro")
         self._wire = WireTiming(port)
         self.counters, self.urgent, self.awaited = self._wire.counters, self._wire.urgent, frozenset[int]()
         self._staging = PulseStaging(self.ids)
@@ -142,7 +142,7 @@ class MaestroBus:
         self.errors = MaestroError.NONE  # kept until `relax` or torque on, as reading clears them on the board
 
     def identify(self) -> Mapping[int, str]:
-        """Reads the error word, which clears errors caused by noise when the port was opened."""
+        """Checks that the board answers by reading its error word, which clears errors from opening the port."""
         question = query_errors(self._form)
         for _ in range(3):
             reply = self._wire.ask(question, 2, TRY_TIMEOUT_S)
@@ -183,24 +183,24 @@ class MaestroBus:
         for _ in range(RELAX_REPEATS):
             self._send(dict.fromkeys(self.ids, 0))
 
-    def read(self, ids: Sequence[int], what: ServoQuantity) -> dict[int, ServoReading]:
-        """The pulses that are sent [us] and, the same for all, whether the board has had an error."""
-        fault = self._errors(ids) if ServoQuantity.FAULT in what else ServoFault.NONE
+    def read(self, ids: Sequence[int], quantities: ServoQuantity) -> dict[int, ServoReading]:
+        """The pulses that are sent [us], and for all servos whether the board has had an error."""
+        fault = self._errors(ids) if ServoQuantity.FAULT in quantities else ServoFault.NONE
         if fault is None or not self._wire.settled():
             return {}
-        if ServoQuantity.POSITION not in what:
-            return {i: ServoReading(fault=fault) for i in ids} if ServoQuantity.FAULT in what else {}
+        if ServoQuantity.POSITION not in quantities:
+            return {i: ServoReading(fault=fault) for i in ids} if ServoQuantity.FAULT in quantities else {}
         reply = self._wire.ask(b"".join(query_position(i, self._form) for i in ids), 2 * len(ids))
-        found = [round(word / 4) for word in words(reply)]
-        if not self._wire.accepts(ids, found):
+        pulses = [round(word / 4) for word in words(reply)]
+        if not self._wire.accepts(ids, pulses):
             return {}
-        return {i: ServoReading(position=p, fault=fault) for i, p in zip(ids, found, strict=True) if p}
+        return {i: ServoReading(position=p, fault=fault) for i, p in zip(ids, pulses, strict=True) if p}
 
     def _errors(self, ids: Sequence[int]) -> ServoFault | None:
         if not self._wire.settled():
             return None
         reply = self._wire.ask(query_errors(self._form), 2)
-        self._wire.judge(ids, len(reply) == 2)
+        self._wire.count_reply(ids, len(reply) == 2)
         if len(reply) < 2:
             return None
         self.counters.received += 1
@@ -212,10 +212,10 @@ class MaestroBus:
         return None, None
 
     def answers(self) -> bool | None:
-        """Whether the board answers; None if it cannot be asked now."""
+        """Queries the board. Returns whether it answers; None if it cannot be queried now."""
         return self._errors(()) is not None if self._wire.settled() else None
 
-    def timing(self, count: int, what: ServoQuantity = ServoQuantity.POSITION) -> BusTiming:
+    def timing(self, count: int, quantities: ServoQuantity = ServoQuantity.POSITION) -> BusTiming:
         """Wire time of `count` neighbouring channels."""
         write = len(targets(0, [SCALE.center] * count, self._form))
         read = count * (len(query_position(0, self._form)) + 2)

@@ -1,7 +1,7 @@
 """Hobby servos on one to four PCA9685 boards over I2C. Id = 16 * number of the board + channel.
 
-A lost board is queried ten times a second while the others continue. It continues to send its last pulses if only the
-bus is interrupted; after a loss of power it sends none.
+A lost board is queried ten times a second while the others continue. If only the bus is interrupted, it still sends its
+last pulses; after a loss of power it sends none.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from hexapod_control.servos.bus.bus_interface import (
     ServoQuantity,
     ServoReading,
 )
-from hexapod_control.servos.bus.pulse_board import SCALE, PulseStaging, checked
+from hexapod_control.servos.bus.pulse_board import SCALE, PulseStaging, checked_channels
 from hexapod_control.servos.bus.serial_port import Port
 from hexapod_control.servos.i2c.adapter_port import AdapterPort
 from hexapod_control.servos.i2c.i2c_port import I2cPort, NoAcknowledgeError, TransferError, listed, scan
-from hexapod_control.servos.i2c.pwm_chip import CHANNELS, FIRST_ADDRESS, FREQUENCY, OSCILLATOR, Pca9685
+from hexapod_control.servos.i2c.pwm_chip import CHANNELS, FIRST_ADDRESS, FREQUENCY_HZ, OSCILLATOR_MHZ, Pca9685
 
 BAUD = 100_000  # [bit/s] of the bus of a Raspberry Pi, unless its configuration says otherwise
 MAX_BOARDS = 4
@@ -36,7 +36,7 @@ BITS_PER_I2C_BYTE = 9  # with the acknowledge
 
 @dataclass(slots=True)
 class PulseBoard:
-    """State of one board."""
+    """One PCA9685 board and its state."""
 
     chip: Pca9685
     ids: tuple[int, ...]  # of its servos
@@ -50,7 +50,7 @@ class PulseBoard:
 
     @property
     def name(self) -> str:
-        """The board in messages."""
+        """Name of the board in messages."""
         return f"PCA9685 at 0x{self.chip.address:02X}"
 
 
@@ -69,13 +69,13 @@ class Pca9685Bus:
         ids: Sequence[int],
         *,
         addresses: Sequence[int] = (),
-        oscillator: Sequence[float] = (OSCILLATOR,),
-        frequency: float = FREQUENCY,
+        oscillator: Sequence[float] = (OSCILLATOR_MHZ,),
+        frequency: float = FREQUENCY_HZ,
     ) -> None:
-        """Addresses of the boards in order, 0x40 and following by default; `oscillator` [MHz] of each, or of all."""
-        self.ids = checked(ids, MAX_BOARDS * CHANNELS - 1, "bus of PCA9685 boards")
+        """`addresses` of the boards, by default 0x40 and following; `oscillator` [MHz] of each board or of all."""
+        self.ids = checked_channels(ids, MAX_BOARDS * CHANNELS - 1, "bus of PCA9685 boards")
         used = sorted({i // CHANNELS for i in self.ids})
-        found = places(self.ids, {"addresses": addresses})
+        found = board_addresses(self.ids, {"addresses": addresses})
         clocks = list(oscillator) * (len(found) if len(oscillator) == 1 else 1)
         if len(clocks) != len(found) or used[-1] >= len(found):
             raise ValueError(
@@ -187,7 +187,7 @@ class Pca9685Bus:
         self._staging.on.difference_update(board.ids)
 
     def answers(self) -> bool | None:
-        """Queries every board. Returns whether any responds; None if there is no time for it."""
+        """Queries every board. Returns whether any answers; None if they cannot be queried now."""
         if self.urgent.is_set():
             return None
         for board in self._boards:
@@ -200,8 +200,8 @@ class Pca9685Bus:
         if not self._try(board, lambda: running.append(board.chip.runs())):
             return
         if board.lost:
-            kept = running[0] and self._staging.on  # it has continued to send its last pulses
-            board.lost = not (kept or self._try(board, board.chip.configure))
+            pulsing = running[0] and self._staging.on  # it still sends its last pulses
+            board.lost = not (pulsing or self._try(board, board.chip.configure))
         elif self._staging.on.intersection(board.ids) and not running[0]:
             board.error = f"{self._port.path}: the {board.name} has restarted"
             self._lose(board)
@@ -212,9 +212,9 @@ class Pca9685Bus:
 
     # --- readings -----------------------------------------------------------------------------------
 
-    def read(self, ids: Sequence[int], what: ServoQuantity) -> dict[int, ServoReading]:
+    def read(self, ids: Sequence[int], quantities: ServoQuantity) -> dict[int, ServoReading]:
         """The pulses that are sent [us]; servos without a pulse are missing."""
-        if ServoQuantity.POSITION not in what or self.urgent.is_set():
+        if ServoQuantity.POSITION not in quantities or self.urgent.is_set():
             return {}
         found: dict[int, ServoReading] = {}
         for board in self._boards:
@@ -229,7 +229,7 @@ class Pca9685Bus:
         """Always unknown: the boards do not measure their supply."""
         return None, None
 
-    def timing(self, count: int, what: ServoQuantity = ServoQuantity.POSITION) -> BusTiming:
+    def timing(self, count: int, quantities: ServoQuantity = ServoQuantity.POSITION) -> BusTiming:
         """Time of `count` goals on the bus."""
         share = count / len(self.ids)
         frames = [m for b in self._boards for m in b.chip.messages(dict.fromkeys(b.channels.values(), SCALE.center))]
@@ -251,11 +251,11 @@ def _configure(chip: Pca9685) -> None:
         chip.configure()
 
 
-def places(ids: Sequence[int], options: Mapping[str, object]) -> list[int]:
+def board_addresses(ids: Sequence[int], options: Mapping[str, object]) -> list[int]:
     """The I2C addresses of the boards of these ids, in order: those of the options, or 0x40 and following."""
-    given = options.get("addresses")
+    configured = options.get("addresses")
     usual = range(FIRST_ADDRESS, FIRST_ADDRESS + max(ids, default=-1) // CHANNELS + 1)
-    return list(given) if given and isinstance(given, Sequence) else list(usual)
+    return list(configured) if configured and isinstance(configured, Sequence) else list(usual)
 
 
 def open_bus(port: Port | I2cPort, ids: Sequence[int], **options: object) -> Pca9685Bus:

@@ -2,7 +2,7 @@
 
 SET is `D3 start count values`, GET `C7 start count`; values are 14 bits, low 7 first, and only command bytes have the
 top bit set. A frame is sent in ONE write: the board waits 100 us for a byte, then fills a short frame with garbage and
-executes it. One relay powers all servos, and a servo without a goal snaps to the middle when the relay closes.
+executes it. One relay powers all servos, and a servo without a goal jumps to the middle when the relay closes.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from hexapod_control.servos.bus.pulse_board import (
     TRY_TIMEOUT_S,
     PulseStaging,
     WireTiming,
-    checked,
+    checked_channels,
     clamp,
     runs,
 )
@@ -28,8 +28,8 @@ from hexapod_control.servos.bus.serial_port import Port
 SET, GET = 0xD3, 0xC7
 SERVOS, TOUCH, CURRENT, VOLTAGE, RELAY, LATCH = 18, 18, 24, 25, 26, 27  # indices; servos are 0 to 17
 LAST_CHANNEL = SERVOS - 1
-TOUCH_INPUTS, HIGH = 6, 512  # inputs with pull-down; counts from which one is high: half of 3.3 V
-VALUE_BITS = 14  # bits of a value
+TOUCH_INPUTS, HIGH = 6, 512  # number of inputs with pull-down; counts at which one is high: half of 3.3 V
+VALUE_BITS = 14
 
 
 class Servo2040Dialect(Enum):
@@ -57,10 +57,10 @@ class Servo2040Dialect(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Servo2040Frame:
-    """`command` SET or GET, the first index, the count, and the values if the frame has any."""
+    """A request, or a reply to GET."""
 
-    command: int
-    start: int
+    command: int  # SET or GET
+    start: int  # first index
     count: int
     values: tuple[int, ...] = ()
 
@@ -71,24 +71,24 @@ def checksum(data: bytes) -> int:
 
 
 def frame(command: int, start: int, values: Sequence[int]) -> bytes:
-    """A frame with values of 14 bits. Raises ValueError for values or indices that do not fit."""
+    """A frame with 14-bit values. Raises ValueError for values or indices that do not fit."""
     if not all(0 <= value < 1 << VALUE_BITS for value in values) or not 0 <= start <= 127 or len(values) > 127:
         raise ValueError(f"values of {VALUE_BITS} bits and indices to 127 fit into a frame, not {values} from {start}")
     return bytes([command, start, len(values), *(part for v in values for part in (v & 0x7F, v >> 7))])
 
 
 def set_goals(start: int, pulses: Sequence[float]) -> bytes:
-    """Pulses [us], clamped, of neighbouring servos."""
+    """Request to set the pulses [us] of neighbouring servos, clamped."""
     return frame(SET, start, [clamp(pulse) for pulse in pulses])
 
 
 def relay(on: bool) -> bytes:
-    """Switches the relay that powers the servos."""
+    """Request to switch the relay that powers the servos."""
     return frame(SET, RELAY, [int(on)])
 
 
 def query(start: int, count: int) -> bytes:
-    """Request for values."""
+    """Request for `count` values."""
     return bytes([GET, start, count])
 
 
@@ -99,16 +99,16 @@ def reply(dialect: Servo2040Dialect, start: int, values: Sequence[int]) -> bytes
 
 
 class Servo2040Decoder:
-    """Decodes frames from a byte stream; a command byte always begins a new frame. `bad` counts the dropped ones."""
+    """Decodes frames from a byte stream; a command byte always begins a new frame. `bad` counts dropped frames."""
 
     def __init__(self, end: Servo2040Dialect | None = None) -> None:
-        """None: decodes requests (SET with values, GET without); a dialect: its GET replies."""
+        """`end`: the dialect whose GET replies are decoded; None: requests (SET with values, GET without)."""
         self._end = end
         self._data = bytearray()
         self.bad = 0
 
     def feed(self, data: bytes) -> list[Servo2040Frame]:
-        """Frames that are complete now."""
+        """The frames that these bytes complete."""
         found = []
         for byte in data:
             if byte & 0x80 and not self._checksum_is_next():
@@ -159,8 +159,8 @@ class Servo2040Decoder:
 class Servo2040Bus:
     """Servos on a Servo2040. `read` gives the pulses that are sent, not positions.
 
-    The relay is the only torque switch: it closes for all when torque is switched on for any, which needs a goal for
-    every servo, and opens when no servo is left on. The fork's over-current latch is read as Fault.CURRENT of all.
+    The relay is the only torque switch: it closes for all servos when the torque of any is switched on, which needs a
+    goal for every servo, and opens when none is left on. The fork's over-current latch is read as ServoFault.CURRENT.
     """
 
     scale = SCALE
@@ -168,8 +168,8 @@ class Servo2040Bus:
     def __init__(
         self, port: Port, ids: Sequence[int], *, dialect: Servo2040Dialect | None = None, touch: bool = False
     ) -> None:
-        """Without a dialect, `identify` or the first request detects it. `touch`: the touch inputs are read."""
-        self.ids = checked(ids, LAST_CHANNEL, "Servo2040")
+        """Without a `dialect`, `identify` or the first request detects it. `touch`: the touch inputs are read."""
+        self.ids = checked_channels(ids, LAST_CHANNEL, "Servo2040")
         self._wire = WireTiming(port)
         self.counters, self.urgent, self.awaited = self._wire.counters, self._wire.urgent, frozenset[int]()
         self._staging = PulseStaging(self.ids)
@@ -177,20 +177,20 @@ class Servo2040Bus:
         self.can_read = ServoQuantity.FAULT if dialect is Servo2040Dialect.FORK else ServoQuantity.NONE
 
     def identify(self) -> Mapping[int, str]:
-        """Detects the dialect, or checks that the given one is answered."""
-        given, dialect = self.dialect, self._dialect()
-        if dialect is None or (given and not any(self._asked(given, CURRENT, 2) for _ in range(4))):
-            also = f"; or its dialect is not {given.value}: remove options.dialect" if given else ""
-            question = query(CURRENT, 2)
+        """Detects the dialect, or checks that the board answers in the configured one."""
+        configured, dialect = self.dialect, self._dialect()
+        if dialect is None or (configured and not any(self._request_values(configured, CURRENT, 2) for _ in range(4))):
+            also = f"; or its dialect is not {configured.value}: remove options.dialect" if configured else ""
+            request = query(CURRENT, 2)
             raise self._wire.refusal(
-                question,
-                [question, 2 * question],  # a reply begins like its request
+                request,
+                [request, 2 * request],  # a reply begins like its request
                 f"no Servo2040 answers: it needs the Chica firmware, and its port must be the board's own USB{also}",
             )
         return dict.fromkeys(self.ids, f"hobby servo on a Servo2040, {dialect.value} firmware")
 
     def _dialect(self) -> Servo2040Dialect | None:
-        """Requests two values: 7 bytes come back, checked twice (one reply may be cut off), or 8 with a checksum."""
+        """Detects the dialect: a reply with two values has 8 bytes with a checksum, or twice 7 (one may be cut off)."""
         request, size, plain = query(CURRENT, 2), 7, 0
         for _ in range(0 if self.dialect else 4):
             answer = self._wire.ask(request, size, TRY_TIMEOUT_S)
@@ -208,9 +208,9 @@ class Servo2040Bus:
     def _ask(self, start: int, count: int) -> tuple[int, ...]:
         """Values of neighbouring indices; empty if the reply is missing or wrong, or an earlier one is due."""
         dialect = self._dialect() if self._wire.settled() else None
-        return self._asked(dialect, start, count) if dialect else ()
+        return self._request_values(dialect, start, count) if dialect else ()
 
-    def _asked(self, dialect: Servo2040Dialect, start: int, count: int) -> tuple[int, ...]:
+    def _request_values(self, dialect: Servo2040Dialect, start: int, count: int) -> tuple[int, ...]:
         request, size = query(start, count), 3 + 2 * count + dialect.checksum
         answer = self._wire.ask(request, size)
         found = self._decoded(answer, dialect, request)
@@ -252,16 +252,16 @@ class Servo2040Bus:
         for _ in range(RELAX_REPEATS):
             self._wire.send(relay(False))
 
-    def read(self, ids: Sequence[int], what: ServoQuantity) -> dict[int, ServoReading]:
-        """The pulses that are sent [us] and the fork's latch."""
+    def read(self, ids: Sequence[int], quantities: ServoQuantity) -> dict[int, ServoReading]:
+        """The pulses that are sent [us], and the fork's latch."""
         latch: tuple[int, ...] = (0,)
-        if what & self.can_read:
+        if quantities & self.can_read:
             latch = self._ask(LATCH, 1)
-            self._wire.judge(ids, bool(latch))
-        if not latch or not what & (self.can_read | ServoQuantity.POSITION):
+            self._wire.count_reply(ids, bool(latch))
+        if not latch or not quantities & (self.can_read | ServoQuantity.POSITION):
             return {}
         fault = ServoFault.CURRENT if latch[0] else ServoFault.NONE
-        if ServoQuantity.POSITION not in what:
+        if ServoQuantity.POSITION not in quantities:
             return {i: ServoReading(fault=fault) for i in ids}
         return {i: ServoReading(position=pulse, fault=fault) for i, pulse in self._sent(ids).items()}
 
@@ -270,7 +270,7 @@ class Servo2040Bus:
         sent: dict[int, int] = {}
         for first, row in runs(dict.fromkeys(ids, 0)):
             found = self._ask(first, len(row))
-            self._wire.judge(range(first, first + len(row)), bool(found))
+            self._wire.count_reply(range(first, first + len(row)), bool(found))
             sent.update((first + i, pulse) for i, pulse in enumerate(found) if SCALE.low <= pulse <= SCALE.high)
         return sent
 
@@ -287,11 +287,11 @@ class Servo2040Bus:
         return tuple(count >= HIGH for count in counts) or None
 
     def answers(self) -> bool | None:
-        """Whether the board answers; None if it cannot be asked now."""
+        """Queries the board. Returns whether it answers; None if it cannot be queried now."""
         return bool(self._ask(CURRENT, 2)) if self._wire.settled() else None
 
-    def timing(self, count: int, what: ServoQuantity = ServoQuantity.POSITION) -> BusTiming:
-        """Wire time of `count` goals and of reading voltage and current, all that the board measures."""
+    def timing(self, count: int, quantities: ServoQuantity = ServoQuantity.POSITION) -> BusTiming:
+        """Wire time of `count` goals, and of reading voltage and current."""
         write, size = len(set_goals(0, [SCALE.center] * count)), 7 + (self.dialect.checksum if self.dialect else 0)
         return BusTiming(self._wire.seconds(write), self._wire.seconds(len(query(CURRENT, 2)) + size), 1)
 

@@ -1,4 +1,4 @@
-"""SSC-32, SSC-32U and boards that speak their ASCII lines, such as firmware/ssc32_mega.
+"""SSC-32, SSC-32U and boards with the same ASCII lines, such as firmware/ssc32_mega.
 
 A line ends with CR, which executes it. There is no checksum and the replies have no frame: ESC discards an unfinished
 line, and replies are recognized by their length. † from memory of the manual, not verified.
@@ -9,34 +9,39 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from hexapod_control.servos.bus.bus_interface import RELAX_REPEATS, BusTiming, ServoFault, ServoQuantity, ServoReading
-from hexapod_control.servos.bus.pulse_board import SCALE, TRY_TIMEOUT_S, PulseStaging, WireTiming, checked, clamp
+from hexapod_control.servos.bus.pulse_board import (
+    SCALE,
+    TRY_TIMEOUT_S,
+    PulseStaging,
+    WireTiming,
+    checked_channels,
+    clamp,
+)
 from hexapod_control.servos.bus.serial_port import Port
 
 ESC = b"\x1b"
-LAST_CHANNEL = 31  # channel
+LAST_CHANNEL = 31
 ANALOG_INPUTS = "ABCDEFGH"
-MAX_MOVE_MS = 65535  # [ms] that T takes
+MAX_MOVE_MS = 65535  # maximum of T
 VOLT = 5.0 / 256.0  # [V] per count of an analog input
-BOOT_TIME_S = (
-    5.0  # [s] start-up time of an Arduino after its port was opened, at most; bytes in the meantime would block it
-)
+BOOT_TIME_S = 5.0  # maximum start-up time of an Arduino after its port is opened; bytes meanwhile would block it
 
 # --- codec ------------------------------------------------------------------------------------------
 
 
 def move(pulses: Mapping[int, float], duration: float = 0.0) -> bytes:
-    """A group move within `duration` [s]; 0 is without T, at maximum speed. Pulses [us] are clamped."""
+    """Line for a group move within `duration` [s]; 0 is without T, at maximum speed. Pulses [us] are clamped."""
     time = f"T{min(max(round(duration * 1000.0), 1), MAX_MOVE_MS)}" if duration > 0.0 else ""
     return ("".join(f"#{i}P{clamp(pulse)}" for i, pulse in pulses.items()) + time + "\r").encode()
 
 
 def off(ids: Sequence[int]) -> bytes:
-    """No pulse for these channels."""
+    """Line that stops the pulses of these channels."""
     return ("".join(f"#{i}L" for i in ids) + "\r").encode()
 
 
 def stop(channel: int) -> bytes:
-    """Halts a channel where it is."""
+    """Line that halts a channel at its present pulse."""
     return f"STOP{channel}\r".encode()
 
 
@@ -56,7 +61,7 @@ def query_analog(inputs: str) -> bytes:
 
 
 def pulses(reply: bytes) -> list[int]:
-    """Pulses [us], 0 where there is none."""
+    """Pulses [us] in a reply; 0 where there is none."""
     return [10 * byte for byte in reply]
 
 
@@ -64,7 +69,7 @@ def pulses(reply: bytes) -> list[int]:
 
 
 class Ssc32Bus:
-    """Servos on an SSC-32. `read` gives the pulses that are sent, not positions, hence `can_read` is empty.
+    """Servos on an SSC-32. `read` gives the pulses that are sent, not positions; so `can_read` is empty.
 
     The board has no torque switch: a servo gets its first pulse, without T †, when `torque` is switched on for it.
     """
@@ -74,17 +79,18 @@ class Ssc32Bus:
 
     def __init__(self, port: Port, ids: Sequence[int], *, battery: str = "", divider: float = 1.0) -> None:
         """The battery is on analog input `battery` (`A` to `H`) behind a divider: battery = divider * input [V]."""
-        self.ids = checked(ids, LAST_CHANNEL, "SSC-32")
+        self.ids = checked_channels(ids, LAST_CHANNEL, "SSC-32")
         if battery and battery not in tuple(ANALOG_INPUTS):
             raise ValueError(f"battery is an analog input from A to H, is {battery!r}")
         self._wire = WireTiming(port)
         self.counters, self.urgent, self.awaited = self._wire.counters, self._wire.urgent, frozenset[int]()
         self._staging = PulseStaging(self.ids)
-        self._battery, self._divider, self._warm = battery, divider, False
+        self._battery, self._divider = battery, divider
+        self._input_is_valid = False  # after the first reading of the input
         self._unfinished_line = True  # the board may hold an unfinished line
 
     def identify(self) -> Mapping[int, str]:
-        """Queries the board; without an answer, waits silently until a restarting board is ready, and tries again."""
+        """Queries the board; without an answer, sends nothing until a restarting board is ready, then tries again."""
         for silence in (0.0, BOOT_TIME_S, 0.0, 0.0):
             if silence:
                 self._wire.listen(silence)
@@ -135,9 +141,9 @@ class Ssc32Bus:
             self._unfinished_line = True
             self._wire.send(self._frame(off(self.ids)))
 
-    def read(self, ids: Sequence[int], what: ServoQuantity) -> dict[int, ServoReading]:
+    def read(self, ids: Sequence[int], quantities: ServoQuantity) -> dict[int, ServoReading]:
         """The pulses that are sent [us, steps of 10]; servos without a pulse are missing. One reply for all."""
-        if not ids or ServoQuantity.POSITION not in what or not self._wire.settled():
+        if not ids or ServoQuantity.POSITION not in quantities or not self._wire.settled():
             return {}
         reply = self._wire.ask(self._frame(query_pulses(ids)), len(ids))
         sent = pulses(reply)
@@ -151,9 +157,9 @@ class Ssc32Bus:
         if not self._battery or not self._wire.settled():
             return None, None
         request = query_analog(self._battery)
-        if not self._warm:
-            self._warm = len(self._wire.ask(self._frame(request), 1)) == 1
-            if not self._warm:
+        if not self._input_is_valid:
+            self._input_is_valid = len(self._wire.ask(self._frame(request), 1)) == 1
+            if not self._input_is_valid:
                 self._unfinished_line = True
                 return None, None
         reply = self._wire.ask(self._frame(request), 1)
@@ -164,7 +170,7 @@ class Ssc32Bus:
         return reply[0] * VOLT * self._divider, None
 
     def answers(self) -> bool | None:
-        """Whether the board answers; None if it cannot be asked now."""
+        """Queries the board. Returns whether it answers; None if it cannot be queried now."""
         if not self._wire.settled():
             return None
         reply = self._wire.ask(self._frame(query_moving()), 1)
@@ -174,7 +180,7 @@ class Ssc32Bus:
         self._unfinished_line |= not good
         return good
 
-    def timing(self, count: int, what: ServoQuantity = ServoQuantity.POSITION) -> BusTiming:
+    def timing(self, count: int, quantities: ServoQuantity = ServoQuantity.POSITION) -> BusTiming:
         """Wire time of `count` servos, for lines with T20 and four-digit pulses."""
         write = len(move(dict.fromkeys(range(count), SCALE.center), 0.02))
         read = len(query_pulses(range(count))) + count

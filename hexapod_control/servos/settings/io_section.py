@@ -6,7 +6,7 @@
       battery: {chip: ads7830, channel: 0, divider: 3.0}
       feet: {chip: mcp23017, pins: {left_front: 0, left_middle: 1, ...}}
 
-A robot without the section has no such sensors. No two devices may have one address, PCA9685 boards included.
+A robot without the section has no such sensors. All devices, and PCA9685 boards of servos, must have unique addresses.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from hexapod_control.core.robot import Vector
 from hexapod_control.servos.i2c.foot_switches import SERVO_BOARD, SWITCH_CHIPS, FootSwitchSection
 from hexapod_control.servos.i2c.imu_chips import IMU_CHIPS
 from hexapod_control.servos.i2c.supply_sensor import SUPPLY_CHIPS, SupplySection
-from hexapod_control.servos.protocols.pca9685 import places
+from hexapod_control.servos.protocols.pca9685 import board_addresses
 from hexapod_control.servos.settings.servo_section import LOOPBACK, ServoSettings, servo_settings
 
 BUS = "/dev/i2c-1"
@@ -62,7 +62,7 @@ _ADDRESS = NumberRow(
 
 @dataclass(frozen=True, slots=True)
 class ImuSection:
-    """The IMU."""
+    """`io.imu` of a robot file."""
 
     chip: str
     address: int
@@ -80,7 +80,7 @@ class IoSettings:
 
     @property
     def touch(self) -> bool:
-        """Whether the board of the servos reads the switches under the feet."""
+        """Whether the foot switches are inputs of the servos' board."""
         return self.feet is not None and self.feet.chip == SERVO_BOARD
 
     def devices(self) -> Iterator[tuple[str, int, str]]:
@@ -191,8 +191,8 @@ def io_settings(file: RobotFile) -> IoSettings:
     )
     servos = servo_settings(file)
     if found.touch and servos.protocol not in (SERVO_BOARD, LOOPBACK):
-        what = f"must be the board of the servos, whose protocol is {servos.protocol}"
-        raise parts["feet"].error(f"is {SERVO_BOARD}", what, "or gpio or mcp23017", below="chip")
+        allowed = f"must be the board of the servos, whose protocol is {servos.protocol}"
+        raise parts["feet"].error(f"is {SERVO_BOARD}", allowed, "or gpio or mcp23017", below="chip")
     _check_addresses(section, found, servos)
     return found
 
@@ -205,58 +205,61 @@ def _values(entry: DocumentEntry, rows: tuple[KeyRow, ...]) -> dict[str, YamlVal
 
 
 def _imu(entry: DocumentEntry) -> ImuSection:
-    given = _values(entry, _PARTS["imu"])
-    chip, mounting = str(given["chip"]), given.get("mounting_deg", (0.0, 0.0, 0.0))
+    values = _values(entry, _PARTS["imu"])
+    chip, mounting = str(values["chip"]), values.get("mounting_deg", (0.0, 0.0, 0.0))
     assert isinstance(mounting, tuple)
     roll, pitch, yaw = map(math.radians, mounting)
-    return ImuSection(chip, _address(given, IMU_CHIPS[chip].address), (roll, pitch, yaw))
+    return ImuSection(chip, _address(values, IMU_CHIPS[chip].address), (roll, pitch, yaw))
 
 
 def _battery(entry: DocumentEntry) -> SupplySection:
-    given = _values(entry, _PARTS["battery"])
-    name = str(given["chip"])
+    values = _values(entry, _PARTS["battery"])
+    name = str(values["chip"])
     chip = SUPPLY_CHIPS[name]
-    for key in set(given) - {"chip", "address", *chip.keys}:
+    for key in set(values) - {"chip", "address", *chip.keys}:
         raise entry.children[key].error("is not used", f"known with {name}: {', '.join(chip.keys)}", "remove it")
-    numbers: dict[str, Any] = {key: given[key] for key in chip.keys if key in given}
+    numbers: dict[str, Any] = {key: values[key] for key in chip.keys if key in values}
     if "channel" in numbers:
         numbers["channel"] = int(numbers["channel"])
     if numbers.get("channel", 0) > chip.last_channel:
         allowed = f"must be 0 to {chip.last_channel} with this chip"
         raise entry.children["channel"].error(f"is {numbers['channel']}", allowed)
-    return SupplySection(name, _address(given, chip.address), **numbers)
+    return SupplySection(name, _address(values, chip.address), **numbers)
 
 
 def _feet(entry: DocumentEntry, legs: Sequence[str]) -> FootSwitchSection:
-    given = _values(entry, _PARTS["feet"])
-    chip = str(given["chip"])
+    values = _values(entry, _PARTS["feet"])
+    chip = str(values["chip"])
     kind = SWITCH_CHIPS[chip]
     row = replace(_PIN, upper=float(kind.last_pin))
     pins: dict[int, str] = {}
     for leg in legs:
         pin = int(number(entry, replace(row, key=f"pins.{leg}")))
         if pin in pins:
-            what = f"is {pin}, which {pins[pin]} has already"
-            raise entry.children["pins"].children[leg].error(what, "must be a pin of its own")
+            problem = f"is {pin}, which {pins[pin]} has already"
+            raise entry.children["pins"].children[leg].error(problem, "must be a pin of its own")
         pins[pin] = leg
-    bounce = given.get("bounce", BOUNCE_S)
+    bounce = values.get("bounce", BOUNCE_S)
     assert isinstance(bounce, float)
-    device, pressed = str(given.get("device", GPIO_DEVICE)), str(given.get("pressed", kind.pressed))
-    return FootSwitchSection(chip, _address(given, kind.address or 0), device, tuple(pins), pressed, bounce)
+    device, pressed = str(values.get("device", GPIO_DEVICE)), str(values.get("pressed", kind.pressed))
+    return FootSwitchSection(chip, _address(values, kind.address or 0), device, tuple(pins), pressed, bounce)
 
 
-def _address(given: Mapping[str, YamlValue], usual: int) -> int:
-    address = given.get("address", float(usual))
+def _address(values: Mapping[str, YamlValue], usual: int) -> int:
+    address = values.get("address", float(usual))
     assert isinstance(address, float)
     return int(address)
 
 
 def _check_addresses(section: DocumentEntry, settings: IoSettings, servos: ServoSettings) -> None:
-    """Raises for a device whose address another one has; boards of the servos count if they are on the same bus."""
+    """Raises RobotFileError if two devices share an address; boards of the servos on the same bus count, too."""
     shared = servos.protocol == I2C_SERVOS and servos.port == settings.bus
-    taken = {place: "a PCA9685 of the servos" for place in (places(servos.ids, dict(servos.options)) if shared else ())}
+    taken = {
+        address: "a PCA9685 of the servos"
+        for address in (board_addresses(servos.ids, dict(servos.options)) if shared else ())
+    }
     for key, address, title in settings.devices():
         if address in taken:
-            what = f"is 0x{address:02X}, which {taken[address]} has already"
-            raise section.children[key].error(what, "must be unique on the bus", "set its jumper", below="address")
+            problem = f"is 0x{address:02X}, which {taken[address]} has already"
+            raise section.children[key].error(problem, "must be unique on the bus", "set its jumper", below="address")
         taken[address] = f"the {title} of io.{key}"

@@ -1,6 +1,6 @@
-"""Radians to raw units of a servo and back: one formula, `raw = center + direction * units * (q - q_center - trim)`.
+"""Converts radians to raw units of a servo and back: `raw = center + direction * units * (q - q_center - trim)`.
 
-A mirrored leg differs by `direction` alone. The units per radian may differ on both sides of the centre.
+A mirrored leg differs only in `direction`. The units per radian may differ on the two sides of the centre.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from hexapod_control.core.kinematics.arrays import Array, read_only
 from hexapod_control.core.names import JOINTS, short_joint_name
 
 SERVOS_PER_LEG = len(JOINTS)  # neighbours in row order
-ROUNDING = 1e-6  # [rad] beyond a limit: rounding, not counted as a clamp
+ROUNDING = 1e-6  # [rad] beyond a limit, or [raw], that does not count as a clamp
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +32,13 @@ class JointCalibration:
     trim: float  # [rad]
     low: int  # [raw] minimum goal
     high: int  # [raw] maximum goal
-    lower: float  # [rad] limits of the joint
-    upper: float
+    lower: float  # [rad] minimum angle of the joint
+    upper: float  # [rad] maximum angle of the joint
     offset: int | None = None  # [raw] offset register of the servo at the calibration; None: unknown
 
     @property
     def short_name(self) -> str:
-        """Name of the joint for a person, e.g. `left_front_coxa`."""
+        """Name of the joint in messages, e.g. `left_front_coxa`."""
         return short_joint_name(self.joint)
 
     def raw(self, angle: float) -> float:
@@ -63,7 +63,7 @@ class JointCalibration:
 
 
 class UnitConverter:
-    """Joint angles of a robot to raw goals, clamped to joint limits, then raw limits; counts clamps per joint."""
+    """Converts joint angles of a robot to raw goals, clamped to joint and raw limits; counts clamps per joint."""
 
     def __init__(self, joints: Sequence[JointCalibration]) -> None:
         """Joints in row order, three per leg."""
@@ -72,11 +72,11 @@ class UnitConverter:
         self.clamps = [0] * len(self.joints)
 
     def goals(self, angles: Array, slack: Array | None = None) -> dict[int, int]:
-        """Raw goals by servo id of joints (n, 3) [rad]; a joint whose angle is not finite has none.
+        """Raw goals by servo id of joint angles (n, 3) [rad]; a joint whose angle is not finite has none.
 
         `slack` (n, 3) [rad] is the permitted excess over the limits, for joints that started outside them.
         """
-        found: dict[int, int] = {}
+        goals: dict[int, int] = {}
         slacks = [0.0] * len(self.joints) if slack is None else np.ravel(slack).tolist()
         for index, (joint, angle) in enumerate(zip(self.joints, np.ravel(angles).tolist(), strict=True)):
             if not math.isfinite(angle):
@@ -85,10 +85,10 @@ class UnitConverter:
             inside = min(max(angle, joint.lower - slacks[index]), joint.upper + slacks[index])
             goal = joint.goal(inside)
             self.clamps[index] += abs(inside - angle) > ROUNDING or abs(goal - joint.raw(inside)) > 0.5 + ROUNDING
-            found[joint.id] = goal
-        return found
+            goals[joint.id] = goal
+        return goals
 
-    def row(self, positions: Sequence[float]) -> Array:
-        """Joints (n, 3) [rad] of raw positions in row order."""
+    def joint_angles(self, positions: Sequence[float]) -> Array:
+        """Joint angles (n, 3) [rad] of raw positions in row order."""
         angles = [joint.angle(raw) for joint, raw in zip(self.joints, positions, strict=True)]
         return read_only(np.array(angles).reshape(-1, 3))

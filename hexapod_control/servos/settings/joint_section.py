@@ -88,40 +88,40 @@ def calibrations(section: DocumentEntry, robot: Robot, kind: ServoProtocol) -> t
             raise joints.error("is missing", f"must have {', '.join(JOINTS)}", "every leg is required", below=leg)
         if name not in entry.children:
             raise entry.error("is missing", "must have id and direction", "every joint is required", below=name)
-        place = entry.children[name]
-        calibration = _calibration(place, joint_name(leg, name), joint, kind)
-        other = taken.setdefault(calibration.id, place)
-        if other is not place:
-            what = f"is {calibration.id}, which {other.key} (line {other.line}) already has"
-            raise place.children["id"].error(what, "must be unique", "the command hexapod servos sets another id")
+        child = entry.children[name]
+        calibration = _calibration(child, joint_name(leg, name), joint, kind)
+        other = taken.setdefault(calibration.id, child)
+        if other is not child:
+            problem = f"is {calibration.id}, which {other.key} (line {other.line}) already has"
+            raise child.children["id"].error(problem, "must be unique", "the command hexapod servos sets another id")
         found.append(calibration)
     return tuple(found)
 
 
 def _calibration(entry: DocumentEntry, name: str, joint: Joint, kind: ServoProtocol) -> JointCalibration:
-    given = {row.key: number(entry, row) for row in _ROWS if row.key in entry.children or row.key in _REQUIRED}
+    values = {row.key: number(entry, row) for row in _ROWS if row.key in entry.children or row.key in _REQUIRED}
     scale = kind.scale
-    identity, direction = int(given["id"]), int(given["direction"])
-    if direction not in (-1, 1) or direction != given["direction"]:
-        raise entry.children["direction"].error(f"is {given['direction']:g}", "must be 1 or -1")
+    identity, direction = int(values["id"]), int(values["direction"])
+    if direction not in (-1, 1) or direction != values["direction"]:
+        raise entry.children["direction"].error(f"is {values['direction']:g}", "must be 1 or -1")
     if identity not in kind.ids:
         bounds = f"must be {kind.ids.start} to {kind.ids.stop - 1} with this protocol"
         raise entry.children["id"].error(f"is {identity}", bounds)
-    units = given.get("units_per_rad", scale.per_rad)
+    units = values.get("units_per_rad", scale.per_rad)
     calibration = JointCalibration(
         joint=name,
         id=identity,
-        center=given.get("center", float(scale.center)),
+        center=values.get("center", float(scale.center)),
         direction=direction,
         units_per_rad=units,
-        units_per_rad_neg=given.get("units_per_rad_neg", units),
-        q_center=math.radians(given.get("q_center_deg", 0.0)),
-        trim=math.radians(given.get("trim_deg", 0.0)),
-        low=int(given.get("low", scale.low)),
-        high=int(given.get("high", scale.high)),
+        units_per_rad_neg=values.get("units_per_rad_neg", units),
+        q_center=math.radians(values.get("q_center_deg", 0.0)),
+        trim=math.radians(values.get("trim_deg", 0.0)),
+        low=int(values.get("low", scale.low)),
+        high=int(values.get("high", scale.high)),
         lower=joint.lower,
         upper=joint.upper,
-        offset=int(given["offset"]) if "offset" in given else None,
+        offset=int(values["offset"]) if "offset" in values else None,
     )
     _check_range(entry, calibration, scale)
     return calibration
@@ -130,21 +130,24 @@ def _calibration(entry: DocumentEntry, name: str, joint: Joint, kind: ServoProto
 def _check_range(entry: DocumentEntry, joint: JointCalibration, scale: RawScale) -> None:
     for key, goal in (("low", joint.low), ("high", joint.high)):
         if not scale.low <= goal <= scale.high:
-            what = f"is {goal}, but the servo's range is {scale.low} to {scale.high} {scale.unit}s"
-            raise entry.error(what, "must be within its range", below=key)
+            problem = f"is {goal}, but the servo's range is {scale.low} to {scale.high} {scale.unit}s"
+            raise entry.error(problem, "must be within its range", below=key)
     if not joint.low < joint.center < joint.high:
-        what = f"is {joint.center:g}, low is {joint.low}, high is {joint.high}"
-        raise entry.error(what, "must satisfy low < center < high", "are low and high swapped?", below="center")
+        problem = f"is {joint.center:g}, low is {joint.low}, high is {joint.high}"
+        raise entry.error(problem, "must satisfy low < center < high", "are low and high swapped?", below="center")
     for side, angle in (("lower", joint.lower), ("upper", joint.upper)):
         raw = joint.raw(angle)
         if not joint.low - 0.5 <= raw <= joint.high + 0.5:
-            what = f"cannot reach the joint's {side} limit {math.degrees(angle):.1f} deg: it is at raw {raw:.0f}"
+            problem = f"cannot reach the joint's {side} limit {math.degrees(angle):.1f} deg: it is at raw {raw:.0f}"
             bound = f"must be within low {joint.low} and high {joint.high}"
-            raise entry.error(what, bound, f"narrow joints.{side}_deg of this leg, or calibrate")
+            raise entry.error(problem, bound, f"narrow joints.{side}_deg of this leg, or calibrate")
 
 
 def standard_calibrations(robot: Robot, scale: RawScale, ids: range) -> tuple[JointCalibration, ...]:
-    """Calibrations of new servos: ids in row order, from 1 if 0 is invalid; each centred in the range of its joint."""
+    """Calibrations of new servos: ids in row order, each servo centred in the range of its joint.
+
+    The first id is 1 with more than 32 possible ids, otherwise 0.
+    """
     first = max(ids.start, 1) if ids.stop > 32 else ids.start
     found = []
     for row, (leg, name, joint) in enumerate(_each(robot)):

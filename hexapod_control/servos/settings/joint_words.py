@@ -14,11 +14,11 @@ _SEPARATORS = r"[\s_.,;:/-]+"
 
 
 class JointWordsError(ValueError):
-    """A text without a joint or a direction; the message has the remedy."""
+    """A text names no joint, several joints or no direction; the message has the remedy."""
 
 
 def initials(name: str) -> str:
-    """left_front -> lf."""
+    """The initials of a name's parts: left_front -> lf."""
     return "".join(part[0] for part in name.split("_"))
 
 
@@ -62,7 +62,7 @@ def _matches(words: Sequence[str], legs: Sequence[str]) -> Iterator[int]:
 
 
 def _legs(words: Sequence[str], legs: Sequence[str]) -> list[int]:
-    """Legs with this name or these initials, else those whose parts begin with these words in any order."""
+    """Rows of the legs with this name or these initials, else of those whose parts begin with these words."""
     known = [part for leg in legs for part in leg.split("_")]
     spelled = [SYNONYMS.get(word, word) if word not in known else word for word in words]
     exact = [k for k, leg in enumerate(legs) if "_".join(spelled) in (leg, initials(leg))]
@@ -74,7 +74,7 @@ def _legs(words: Sequence[str], legs: Sequence[str]) -> list[int]:
 
 
 def _begin(words: Sequence[str], parts: Sequence[str]) -> bool:
-    """Whether each word begins one of the parts, and none is left."""
+    """Whether each word begins another one of the parts, in any order, and no part is left."""
     left = list(parts)
     for word in words:
         part = next((part for part in left if part.startswith(word)), None)

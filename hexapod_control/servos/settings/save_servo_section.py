@@ -17,7 +17,7 @@ from hexapod_control.servos.settings.joint_calibration import JointCalibration
 from hexapod_control.servos.settings.servo_section import ServoSettings, servo_settings
 
 NAME = "servos"
-TIED = ("protocol", "baud", "options", "joints")  # keys that are valid for one protocol only
+PROTOCOL_KEYS = ("protocol", "baud", "options", "joints")  # valid for one protocol only
 
 
 def entry(joint: JointCalibration, scale: RawScale) -> dict[str, float | int]:
@@ -44,7 +44,7 @@ def section(file: RobotFile, settings: ServoSettings, scale: RawScale) -> dict[s
     """The whole section with protocol, port, baud and joints of these settings; all else unchanged."""
     old: dict[str, Any] = dict(file.servos) if isinstance(file.servos, dict) else {}
     if old.get("protocol") != settings.protocol:
-        old = {name: value for name, value in old.items() if name not in TIED}
+        old = {name: value for name, value in old.items() if name not in PROTOCOL_KEYS}
     joints = {
         leg: {name: entry(settings.joints[3 * row + column], scale) for column, name in enumerate(JOINTS)}
         for row, leg in enumerate(file.robot.leg_names)

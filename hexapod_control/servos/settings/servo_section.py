@@ -82,7 +82,7 @@ class Battery:
 
 @dataclass(frozen=True, slots=True)
 class ServoSettings:
-    """One robot's servos."""
+    """The servos of one robot."""
 
     protocol: str
     port: str
@@ -91,12 +91,12 @@ class ServoSettings:
     rate: float = 50.0  # [Hz]
     lost_after: float = 0.5  # [s] without an answer before a servo is lost
     max_temperature: float = 70.0  # [degC]
-    silence_time: float = 10.0  # [s] of holding without targets before `on_silence` happens
+    silence_time: float = 10.0  # [s] of holding without targets before the reaction `on_silence`
     on_lost: OnLost = OnLost.LEG
     on_silence: OnSilence = OnSilence.HOLD
     on_exit: OnExit = OnExit.SIT
     battery: Battery = field(default_factory=Battery)
-    options: tuple[tuple[str, object], ...] = ()  # of the protocol: (name, value), as its bus takes them
+    options: tuple[tuple[str, object], ...] = ()  # of the protocol: (name, value for its bus)
 
     @property
     def ids(self) -> tuple[int, ...]:
@@ -186,9 +186,9 @@ def servo_settings(file: RobotFile, protocol: str = "", port: str = "") -> Servo
     name = _protocol(section)
     options = values(section.children["options"], PROTOCOLS[name].settings) if "options" in section.children else {}
     kind = PROTOCOLS[name].with_options(options)
-    given = {row.key: number(section, row) for row in _NUMBERS if row.key in section.children}
-    baud = int(given.pop("baud", float(kind.baud)))
-    more: dict[str, Any] = {**given, **_choices(section), "battery": _battery(section)}
+    numbers = {row.key: number(section, row) for row in _NUMBERS if row.key in section.children}
+    baud = int(numbers.pop("baud", float(kind.baud)))
+    more: dict[str, Any] = {**numbers, **_choices(section), "battery": _battery(section)}
     more["options"] = tuple(options.items())
     return ServoSettings(name, _port(section, name, port), baud, calibrations(section, file.robot, kind), **more)
 
@@ -222,10 +222,10 @@ def _protocol(section: DocumentEntry) -> str:
     return str(value(entry, _PROTOCOL))
 
 
-def _port(section: DocumentEntry, protocol: str, given: str) -> str:
+def _port(section: DocumentEntry, protocol: str, override: str) -> str:
     entry = section.children.get(_PORT.key)
-    if given or (entry is None and protocol == LOOPBACK):
-        return given
+    if override or (entry is None and protocol == LOOPBACK):
+        return override
     if entry is None:
         raise section.error("is missing", "must be a port", "e.g. /dev/serial/by-id/usb-...", below=_PORT.key)
     return str(value(entry, _PORT))
@@ -249,6 +249,6 @@ def _battery(section: DocumentEntry) -> Battery:
     numbers: dict[str, Any] = {n: number(entry, rows[n]) for n in entry.children if n in names}
     battery = Battery(**numbers)
     if battery.warn <= battery.critical:
-        what = f"is {battery.warn:g}, critical is {battery.critical:g}"
-        raise entry.children["warn"].error(what, "must be above critical", "are the two swapped?")
+        problem = f"is {battery.warn:g}, critical is {battery.critical:g}"
+        raise entry.children["warn"].error(problem, "must be above critical", "are the two swapped?")
     return battery

@@ -45,7 +45,7 @@ class FrontCamera:
         self._data: mujoco.MjData | None = None
 
     def shoot(self, simulation: Simulation, tag: Any) -> None:
-        """Has the present state rendered soon; it replaces one that still waits."""
+        """Queues the present state for rendering; it replaces a state that is still queued."""
         with self._changed:
             self._next = _View(simulation.model, simulation.data.qpos.copy(), tag)
             self._changed.notify()

@@ -44,7 +44,7 @@ def test_all_settings_are_in_force_afterwards_and_all_lines_are_kept(text, secti
 def test_undo_removes_only_its_own_lines(tmp_path_factory, text, line):
     root = SystemRoot(tmp_path_factory.mktemp("root"))
     text = text if text.endswith("\n") or not text else f"{text}\n"
-    place = root.place(CONFIG)
+    place = root.local_path(CONFIG)
     place.parent.mkdir(parents=True)
     place.write_text(text, newline="")
     apply(root, text_edit(root, CONFIG, with_settings(text, WANTED, "pi4")))

@@ -10,7 +10,7 @@ from hexapod_control.cli.commissioning.first_drive import drive
 from hexapod_control.cli.main import main
 from hexapod_control.config.robots.robot_file import load, resolve
 from hexapod_control.servos.calibration.dialog import TorqueStop
-from hexapod_control.servos.commissioning.first_progress_file import FirstProgressFile
+from hexapod_control.servos.commissioning.commissioning_progress_file import CommissioningProgressFile
 from hexapod_control.servos.emulator.robot_emulator import emulate
 from hexapod_control.servos.settings.servo_section import servo_settings
 
@@ -55,7 +55,7 @@ def test_the_evening_ends_at_any_stage_and_goes_on_there(path, wire, typed, caps
     output = capsys.readouterr().out
     assert "== 1/12  The robot on a stand" in output and "all feet hang free" in output
     assert "4 of 12 stages are done: run the same command again to continue" in output
-    done = FirstProgressFile(path).read().done
+    done = CommissioningProgressFile(path).read().done
     assert done["supply"] == "11.1 V without load"
     assert done["bus"].startswith("18 servos answer (STS3215), feetech_st at 1000000 baud")
     assert typed(["quit"], *words) == 1

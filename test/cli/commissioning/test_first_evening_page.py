@@ -16,7 +16,7 @@ from support.phantomx import LEGS, lying
 from hexapod_control.cli.commissioning.first_page import FirstPage
 from hexapod_control.cli.commissioning.page_dialog import PageDialog
 from hexapod_control.config.robots.robot_file import load, resolve
-from hexapod_control.servos.commissioning.stages import STAGES, FirstProgress, StageMachine
+from hexapod_control.servos.commissioning.stages import STAGES, CommissioningProgress, StageMachine
 from hexapod_control.servos.commissioning.usual_answers import FORMS
 from hexapod_control.servos.settings.servo_section import servo_settings
 
@@ -126,7 +126,7 @@ FOREIGN = [
 @pytest.mark.parametrize("fields", FOREIGN)
 def test_a_request_of_no_page_is_refused_and_no_answer(path, fields):
     dialog = PageDialog()
-    page = FirstPage(path.name, LEGS, dialog, StageMachine(FirstProgress()))
+    page = FirstPage(path.name, LEGS, dialog, StageMachine(CommissioningProgress()))
     with pytest.raises(ValueError, match="the request: its"):
         asyncio.run(page.reply({"window": "one", **fields}))
     assert not dialog.record and not dialog.stopping

@@ -16,7 +16,7 @@ from hexapod_control.core.kinematics.leg_kinematics import forward
 from hexapod_control.servos.bus.serial_port import SerialPort
 from hexapod_control.servos.bus.transaction import ReplyTiming
 from hexapod_control.servos.calibration.guide import STEPS, CalibrationGuide
-from hexapod_control.servos.calibration.hand_positioning import HandPositioning
+from hexapod_control.servos.calibration.servo_jogger import ServoJogger
 from hexapod_control.servos.calibration.steps import foot_plane
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.save_servo_section import save
@@ -50,9 +50,9 @@ def guide(mounted, person):
     options = {"wait": ReplyTiming(margin=0.05)} if "wait" in row.options else {}
     bus = row.open(SerialPort(settings.port, settings.baud), settings.ids, **options)
     bus.identify()
-    hands = HandPositioning(bus, dict.fromkeys(settings.ids, float(row.scale.center)), 50.0, lambda seconds: None)
+    jogger = ServoJogger(bus, dict.fromkeys(settings.ids, float(row.scale.center)), 50.0, lambda seconds: None)
     units = {"units_per_rad": row.scale.per_rad, "units_per_rad_neg": row.scale.per_rad}
-    return CalibrationGuide(mounted.robot, [replace(joint, **units) for joint in settings.joints], hands, person)
+    return CalibrationGuide(mounted.robot, [replace(joint, **units) for joint in settings.joints], jogger, person)
 
 
 @pytest.mark.parametrize("protocol", WIRED)
@@ -64,8 +64,8 @@ def test_the_guide_finds_how_the_servos_of_every_bus_are_mounted(protocol, mount
     try:
         run.run(mounted.settings.ids, STEPS)
     finally:
-        run.hands.relax()
-        run.hands.bus.close()
+        run.jogger.relax()
+        run.jogger.bus.close()
     coarse = 1.0 / PROTOCOLS[protocol].scale.per_rad  # [rad] of one unit
     assert max(mounted.errors(run.joints)) < 3.0 * coarse
     assert mounted.relaxed()
@@ -89,8 +89,8 @@ def test_going_back_once_at_every_question_leads_to_the_same_calibrations(protoc
         person.answer = hesitant
         run = guide(robot_, person)
         run.run(robot_.settings.ids, STEPS)
-        run.hands.relax()
-        run.hands.bus.close()
+        run.jogger.relax()
+        run.jogger.bus.close()
         robot_.pty.close()
         return run.joints, len(person.asked)
 
@@ -107,7 +107,7 @@ def test_a_leg_that_was_held_wrongly_is_found_and_trimmed(mounted):
     person = Person(mounted)
     run = guide(mounted, person)
     run.run(mounted.settings.ids, ["wiggle", "rest", "verify"])
-    run.hands.bus.close()
+    run.jogger.bus.close()
     before, after = (
         [float(z) for z in re.findall(r" ([-+]\d+\.\d)", text)] for text in person.shown if " [mm]: " in text
     )
@@ -143,7 +143,7 @@ def test_an_impossible_reference_position_is_requested_again(mounted):
 
     person.answer = answer
     run.run(mounted.settings.ids, ["wiggle", "rest", "marks"])
-    run.hands.bus.close()
+    run.jogger.bus.close()
     assert any("Repeat it" in text for text in person.shown)
     assert max(mounted.errors(run.joints)) < np.radians(0.3)
 

@@ -19,7 +19,7 @@ from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import ReportLevel
 from hexapod_control.ros.row_messages import FootLayout, JointLayout, xyz
 from hexapod_control.sim.imu_noise import ImuNoise
-from hexapod_control.sim.mujoco_model import front_camera_place
+from hexapod_control.sim.mujoco_model import front_camera_pose
 from hexapod_control.sim.simulation import InertialReading, SimulationReading
 from hexapod_control.sim.world_settings import LidarSettings
 
@@ -208,7 +208,7 @@ def test_the_optical_frame_of_the_camera_looks_forward_and_down_with_x_to_the_ri
     node, *_ = camera
     (place,) = node.sent("/tf_static")[0].transforms
     assert (place.header.frame_id, place.child_frame_id) == ("a/base_link", "a/camera_optical_frame")
-    (x, y, z), pitch = front_camera_place(robot())
+    (x, y, z), pitch = front_camera_pose(robot())
     assert xyz(place.transform.translation) == pytest.approx((x, y, z))
     turn = Placement(BodyPose(0.0, 0.0, 0.0, *messages.roll_pitch_yaw(place.transform.rotation)), 0.0)
     axes = [_turned(turn, axis) for axis in ((1.0, 0.0, 0.0), (0.0, 0.0, 1.0))]

@@ -14,7 +14,7 @@ from hexapod_control.ros.guarded_node import ReportLevel
 from hexapod_control.servos.bus.bus_interface import BusError
 from hexapod_control.servos.calibration.dialog import Abandoned
 from hexapod_control.servos.calibration.guide import STEPS
-from hexapod_control.servos.calibration.remote_dialog import OpenQuestion
+from hexapod_control.servos.calibration.remote_dialog import DialogState
 
 NEXT = "calibration/prompt shows what comes next"
 NOT_RUNNING = "no calibration is running: call calibration/start"
@@ -24,7 +24,7 @@ class Dialog:
     """Stands in for the dialog; `typed` are the answers to come."""
 
     def __init__(self):
-        self.asked, self.typed, self.questions, self.answers = OpenQuestion(), [], [], []
+        self.state, self.typed, self.questions, self.answers = DialogState(), [], [], []
         self.cancelled, self.refusal = 0, ""
 
     def ask(self, question):
@@ -32,7 +32,7 @@ class Dialog:
         return self.typed.pop(0)
 
     def say(self, text):
-        self.asked = OpenQuestion(self.asked.number, "", (*self.asked.said, text))
+        self.state = DialogState(self.state.number, "", (*self.state.said, text))
 
     def answer(self, text):
         self.answers.append(text)
@@ -143,12 +143,12 @@ def test_without_a_calibration_every_answer_is_refused(made):
 
 def test_the_prompt_is_published_when_it_changes(made):
     assert made.call("start") == (True, NEXT) and made.pace == 7.0
-    for asked in (
-        OpenQuestion(),
-        OpenQuestion(1, "which joint?", ("hello",)),
-        OpenQuestion(1, "which joint?", ("hello",)),
+    for state in (
+        DialogState(),
+        DialogState(1, "which joint?", ("hello",)),
+        DialogState(1, "which joint?", ("hello",)),
     ):
-        made.dialog.asked = asked
+        made.dialog.state = state
         made.services.tick()
     rest = {"step": "wiggle", "residuals_mm": {"left_front": 1.23}}
     assert made.prompts[1:] == [
@@ -178,7 +178,7 @@ def test_answers_go_to_the_dialog_and_its_refusal_comes_back(made):
 )
 def test_a_saved_calibration_applies_to_the_driver_at_once(made, typed, steps):
     made.call("start")
-    made.dialog.asked = OpenQuestion(3, "", ("saved to mine.yaml",))
+    made.dialog.state = DialogState(3, "", ("saved to mine.yaml",))
     prompt = made.finish(*typed)
     assert made.dialog.questions == [f"which steps? [{','.join(STEPS)}]"]
     assert steps is None or made.ran == [steps]
@@ -217,7 +217,7 @@ def test_unknown_steps_are_explained_and_asked_for_again(made):
     made.call("start")
     made.finish("rets", "rest")
     assert made.ran == [["rest"]] and len(made.dialog.questions) == 2
-    assert "must be of wiggle, check, rest" in made.dialog.asked.said[0]
+    assert "must be of wiggle, check, rest" in made.dialog.state.said[0]
 
 
 def test_a_calibration_that_cannot_start_says_why_and_keeps_no_bus(made):

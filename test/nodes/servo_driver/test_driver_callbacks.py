@@ -44,7 +44,7 @@ class ScriptedDriver(Notes):
 
     def __init__(self, fault):
         super().__init__()
-        self.snapshot = Snapshot(power=TorqueState.OFF, time=50.0, measured=True)
+        self.snapshot = Snapshot(torque=TorqueState.OFF, time=50.0, measured=True)
         self.events, self.latched, self.armed = deque(), False, False
         self.fault, self.refusal, self.failure = fault, "", ""
 
@@ -153,12 +153,12 @@ def test_servos_that_cannot_be_reached_are_refused_unless_their_port_may_come_la
 
 def test_a_port_that_comes_later_is_armed_once_and_nothing_is_reported_before(make):
     made = make(PortGoneError("no port"), wait_for_port=True)
-    made.driver.now(1.0, power=TorqueState.UNPLUGGED, diagnoses=(HOT,))
+    made.driver.now(1.0, torque=TorqueState.UNPLUGGED, diagnoses=(HOT,))
     made.node.tick()
     made.node.every_second()
     assert not made.driver.times("arm") and not made.report("temperature")
     for _ in range(2):
-        made.driver.now(1.0, power=TorqueState.OFF)
+        made.driver.now(1.0, torque=TorqueState.OFF)
         made.node.tick()
     made.node.every_second()
     assert made.driver.times("arm") == [[]] and made.report("temperature") == (ReportLevel.ERROR, HOT.text)
@@ -229,7 +229,7 @@ def test_the_torque_that_is_off_is_reported_every_second_and_an_emergency_stop_a
     made.driver.latched = False
     made.node.withdraw("torque")
     for power in (TorqueState.ON, TorqueState.ARMING, TorqueState.UNPLUGGED):
-        made.driver.now(0.0, power=power)
+        made.driver.now(0.0, torque=power)
         made.node.every_second()
     assert not made.report("torque")
 
@@ -254,7 +254,7 @@ def test_the_status_has_all_values_of_a_snapshot_and_what_is_unknown(make):
     made.driver.latched = True
     made.driver.now(
         1.0,
-        power=TorqueState.ON,
+        torque=TorqueState.ON,
         measured=False,
         temperatures=np.full((6, 3), 31.25),
         loads=np.full((6, 3), -0.125),

@@ -35,7 +35,7 @@ def output(bench):
 
 
 def snapshot(**fields):
-    return Snapshot(**{"power": TorqueState.ON, "time": 7.0, "joints": standing_joints(), **fields})
+    return Snapshot(**{"torque": TorqueState.ON, "time": 7.0, "joints": standing_joints(), **fields})
 
 
 def test_joints_are_published_with_torques_where_the_bus_reads_loads_and_not_while_the_pose_is_unknown(bench, output):
@@ -103,7 +103,7 @@ def test_torque_and_speed_share_are_published_when_they_change(bench, output):
         ("OFF", 0.5, 4),
         ("ON", 0.5, 5),
     ):
-        driver.latched(snapshot(power=TorqueState[power], speed_share=share))
+        driver.latched(snapshot(torque=TorqueState[power], speed_share=share))
         bench.until(lambda published=published: len(holds) + len(shares) == published)
     assert [message.data for message in holds] == [True, False, True]
     assert [message.data for message in shares] == [1.0, 0.5]

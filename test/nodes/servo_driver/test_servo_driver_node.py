@@ -119,7 +119,7 @@ def test_after_torque_off_the_pose_is_unknown_to_the_planner_until_arming(bench,
     if let_go == "unplug":
         states = bench.listen(JointState, "joint_states")
         wire.pty.come_back()
-        bench.until(lambda: driver.driver.snapshot.power.value == "off", 4.0)
+        bench.until(lambda: driver.driver.snapshot.torque.value == "off", 4.0)
         bench.until(lambda: states)
     assert planner.planner.state is RobotState.UNKNOWN
     assert bench.call(Trigger, "arm").success
@@ -295,7 +295,7 @@ def test_torque_that_is_off_is_reported_every_second_with_what_switches_it_on(be
     node.every_second()
     assert not node.last_report("torque")
     assert bench.call(Trigger, "disarm").success
-    bench.until(lambda: node.driver.snapshot.power is TorqueState.OFF)
+    bench.until(lambda: node.driver.snapshot.torque is TorqueState.OFF)
     node.every_second()
     report = node.sent_reports["torque"]
     assert (report.level, report.text) == (ReportLevel.WARNING, "torque is off: call arm")

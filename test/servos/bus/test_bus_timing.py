@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from hexapod_control.servos.bus.bus_interface import BusError, BusTiming
 from hexapod_control.servos.bus.bus_timing import (
     MAX_LINE_SHARE,
-    MIN_RATE,
-    MIN_REFRESH,
+    MIN_RATE_HZ,
+    MIN_REFRESH_HZ,
     TURNAROUND_S,
     budget,
     duration,
@@ -51,7 +51,7 @@ def test_a_budget_never_asks_for_more_than_the_line_has(baud, size, rate, reads)
     try:
         found = budget(line(baud, size), 18, rate, reads)
     except BusError:
-        assert MAX_LINE_SHARE / duration(line(baud, size), 18, int(reads)) < MIN_RATE
+        assert MAX_LINE_SHARE / duration(line(baud, size), 18, int(reads)) < MIN_RATE_HZ
         return
     assert found.rate <= rate
     assert found.reads <= 1 or duration(line(baud, size), 18, found.reads) * found.rate <= MAX_LINE_SHARE + 1e-9
@@ -78,18 +78,18 @@ def test_as_many_servos_are_read_as_fit_and_the_rate_is_lowered_only_as_far_as_n
     found = budget(timing, count, rate, True)
     fits = [reads for reads in range(2, count + 1) if duration(timing, count, reads) * found.rate <= MAX_LINE_SHARE]
     assert found.reads == max(fits, default=1)
-    assert min(MIN_RATE, rate) <= found.rate + 1e-9
-    fresh = found.reads * found.rate >= count * MIN_REFRESH
-    assert fresh or found.rate == pytest.approx(MIN_RATE)
+    assert min(MIN_RATE_HZ, rate) <= found.rate + 1e-9
+    fresh = found.reads * found.rate >= count * MIN_REFRESH_HZ
+    assert fresh or found.rate == pytest.approx(MIN_RATE_HZ)
     highest = min(rate, MAX_LINE_SHARE / one)
     if found.rate < 0.999 * highest:  # lowered by tenths for fresh positions: a step before they would be stale
         faster = highest
-        while max(MIN_RATE, 0.9 * faster) > found.rate * (1.0 + 1e-9):
+        while max(MIN_RATE_HZ, 0.9 * faster) > found.rate * (1.0 + 1e-9):
             faster *= 0.9
         reads = max(
             [k for k in range(2, count + 1) if duration(timing, count, k) * faster <= MAX_LINE_SHARE], default=1
         )
-        assert reads * faster < count * MIN_REFRESH * (1.0 + 1e-9)
+        assert reads * faster < count * MIN_REFRESH_HZ * (1.0 + 1e-9)
     lowered, partly = found.rate < 0.999 * rate, found.reads < count
     assert ("the rate is lowered" in found.limitation) == lowered
     assert ("are read per cycle" in found.limitation) == (partly and not lowered)
@@ -110,4 +110,4 @@ def test_a_line_that_is_too_slow_is_refused_with_the_time_of_its_cycle():
 
 
 def test_the_bounds_of_the_line_are_those_of_the_documentation():
-    assert (TURNAROUND_S, MAX_LINE_SHARE, MIN_RATE, MIN_REFRESH) == (0.001, 0.85, 10.0, 4.0)
+    assert (TURNAROUND_S, MAX_LINE_SHARE, MIN_RATE_HZ, MIN_REFRESH_HZ) == (0.001, 0.85, 10.0, 4.0)

@@ -12,7 +12,7 @@ from hexapod_control.servos.bus.pulse_board import (
     LATE_WINDOW_S,
     REPLY_TIMEOUT_S,
     WireTiming,
-    checked,
+    checked_channels,
     runs,
 )
 from hexapod_control.servos.bus.transaction import LATE_MEMORY_S
@@ -138,10 +138,10 @@ def test_readings_of_servos_are_good_or_missing_together():
 
 
 def test_channels_are_unique_and_on_the_board():
-    assert checked([3, 0, 5], 5, "board") == (3, 0, 5)
+    assert checked_channels([3, 0, 5], 5, "board") == (3, 0, 5)
     for wrong, named in (([0, 6, -1], r"\[-1, 6\]"), ([2, 3, 2], r"\[2\]"), ([], "missing")):
         with pytest.raises(ValueError, match=f"servo ids {named}: a board takes different channels from 0 to 5"):
-            checked(wrong, 5, "board")
+            checked_channels(wrong, 5, "board")
 
 
 def test_neighbouring_channels_form_runs():

@@ -47,7 +47,7 @@ class Rig:
     def ask(self, address=POSITIONS, ids=IDS, patiently=False):
         """The ids that have answered."""
         frame = sync_read_request(address, 2, ids)
-        ask = self.exchange.ask_patiently if patiently else self.exchange.ask
+        ask = self.exchange.ask_blocking if patiently else self.exchange.ask
         packets = ask(frame, ids, SIZE, FFDecoder(ids, 2, echo=frame))
         assert all(packet.data == bytes((address, servo)) for servo, packet in packets.items())
         return list(packets)

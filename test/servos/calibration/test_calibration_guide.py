@@ -11,7 +11,7 @@ from support.phantomx import robot
 
 from hexapod_control.servos.bus.bus_interface import RawScale
 from hexapod_control.servos.calibration.calibration_state import LIMIT_CLEARANCE, CalibrationState
-from hexapod_control.servos.calibration.hand_positioning import HandPositioning
+from hexapod_control.servos.calibration.servo_jogger import ServoJogger
 from hexapod_control.servos.protocols.loopback import LoopbackBus
 from hexapod_control.servos.settings.joint_calibration import JointCalibration, UnitConverter
 from hexapod_control.servos.settings.joint_section import standard_calibrations
@@ -136,7 +136,7 @@ def test_joint_angles_survive_the_conversion_within_half_a_unit():
     angles = np.random.default_rng(1).uniform(lower, upper).reshape(-1, 3)
     goals = row.goals(angles)
     assert list(goals) == [joint.id for joint in joints]
-    assert np.abs(row.row(list(goals.values())) - angles).max() <= 0.5 / 651.9 + 1e-9
+    assert np.abs(row.joint_angles(list(goals.values())) - angles).max() <= 0.5 / 651.9 + 1e-9
 
 
 @pytest.mark.parametrize("scale", [RawScale("us", 500, 2500, 1500, 636.62), RawScale("tick", 0, 1000, 500, 238.73)])
@@ -161,8 +161,8 @@ def test_a_leg_rests_straight_out_level_and_down_as_far_as_its_limits_allow_with
         dataclasses.replace(PLAIN, lower=-1.0, upper=-0.2),
         dataclasses.replace(PLAIN, lower=-1.0, upper=1.0),
     ]
-    hands = HandPositioning(LoopbackBus((1,)), {1: 2048.0})
-    rest = CalibrationState(robot(), joints, hands, Silent()).rest
+    jogger = ServoJogger(LoopbackBus((1,)), {1: 2048.0})
+    rest = CalibrationState(robot(), joints, jogger, Silent()).rest
     assert rest == pytest.approx([0.0, 0.0, down, 0.2 + clear, -0.2 - clear, -1.0 + clear])
 
 
@@ -184,27 +184,27 @@ class RecordingBus(LoopbackBus):
 
 def test_servos_hold_where_they_are_leg_by_leg():
     bus = RecordingBus(range(1, 7))
-    hands = HandPositioning(bus, {}, 2.0, bus.done.append)
-    hands.hold([1, 2, 3, 4, 5])
-    hands.hold([2, 3])
+    jogger = ServoJogger(bus, {}, 2.0, bus.done.append)
+    jogger.hold([1, 2, 3, 4, 5])
+    jogger.hold([2, 3])
     assert bus.done == [(dict.fromkeys(range(1, 6), 2048), 0.0), ("on", (1, 2, 3)), 0.01, ("on", (4, 5)), 0.01]
-    hands.release([2, 6])
-    hands.release([2])
+    jogger.release([2, 6])
+    jogger.release([2])
     assert bus.done[5:] == [("off", (2,))]
-    hands.hold([1, 2, 3])  # the second where it is now
+    jogger.hold([1, 2, 3])  # the second where it is now
     assert bus.done[6:] == [({2: 2048}, 0.0), ("on", (2,)), 0.01]
-    hands.relax()
-    hands.hold([1])
+    jogger.relax()
+    jogger.hold([1])
     assert bus.done[9:] == [("off", tuple(range(1, 7))), ({1: 2048}, 0.0), ("on", (1,)), 0.01]
 
 
 @pytest.mark.parametrize("pace", [1.0, 2.0])
 def test_the_farthest_servo_moves_at_the_jog_speed_and_the_others_arrive_with_it(pace):
     bus = RecordingBus(range(1, 4))
-    hands = HandPositioning(bus, {}, pace, bus.done.append)
-    hands.hold([1, 2, 3])
+    jogger = ServoJogger(bus, {}, pace, bus.done.append)
+    jogger.hold([1, 2, 3])
     bus.done.clear()
-    hands.go({1: 2048.0 + bus.scale.per_rad, 2: 2048.0 - 100.0, 3: 9999.0})
+    jogger.go({1: 2048.0 + bus.scale.per_rad, 2: 2048.0 - 100.0, 3: 9999.0})
     rows, pauses = bus.done[::2], bus.done[1::2]
     count = round((4095 - 2048) / bus.scale.per_rad / (0.6 * pace) / 0.02)
     assert pauses == [0.02] * count
@@ -213,16 +213,16 @@ def test_the_farthest_servo_moves_at_the_jog_speed_and_the_others_arrive_with_it
         ends = {1: bus.scale.per_rad, 2: -100.0, 3: 2047.0}
         assert goals == {i: round(2048 + end * step / count) for i, end in ends.items()}
     bus.done.clear()
-    hands.go({3: 4095.0})
+    jogger.go({3: 4095.0})
     assert bus.done == [({3: 4095}, 0.02), 0.02]
-    hands.settle()
+    jogger.settle()
     assert bus.done[2:] == [0.3]
 
 
 def test_a_servo_wiggles_by_its_angle_to_larger_units_first_and_returns():
     bus = RecordingBus([1])
-    hands = HandPositioning(bus, {}, 50.0, lambda seconds: None)
-    hands.wiggle(1, 0.2)
+    jogger = ServoJogger(bus, {}, 50.0, lambda seconds: None)
+    jogger.wiggle(1, 0.2)
     places = [goals[1] for goals, _ in bus.done[2:]]
     turn = round(0.2 * bus.scale.per_rad)
     assert (max(places), min(places), places[-1]) == (2048 + turn, 2048 - turn, 2048)

@@ -11,7 +11,7 @@ from support.phantomx import robot
 from hexapod_control.servos.calibration import dialog
 from hexapod_control.servos.calibration.dialog import Abandoned
 from hexapod_control.servos.calibration.progress_file import CalibrationProgress, ProgressFile
-from hexapod_control.servos.calibration.remote_dialog import OpenQuestion, RemoteDialog
+from hexapod_control.servos.calibration.remote_dialog import DialogState, RemoteDialog
 from hexapod_control.servos.settings.servo_section import standard
 
 SETTINGS = standard(robot(), "feetech_st", "/dev/ttyUSB0")
@@ -32,9 +32,12 @@ def test_only_an_answer_that_begins_with_y_agrees_and_an_empty_one_takes_the_def
 
 
 def test_angles_of_the_rest_pose_have_names_and_others_are_in_degrees():
-    names = [dialog.place(column, math.radians(degrees)) for column, degrees in ((0, 0), (1, 0), (2, -90))]
+    names = [dialog.describe_angle(column, math.radians(degrees)) for column, degrees in ((0, 0), (1, 0), (2, -90))]
     assert names == ["straight out", "level", "straight down"]
-    assert dialog.place(2, 0.0) == "at +0 deg" and dialog.place(0, math.radians(-12.34)) == "at -12.3 deg"
+    assert (
+        dialog.describe_angle(2, 0.0) == "at +0 deg"
+        and dialog.describe_angle(0, math.radians(-12.34)) == "at -12.3 deg"
+    )
 
 
 # --- clients in other threads ---------------------------------------------------------------------------------
@@ -51,8 +54,8 @@ def open_question(remote, number):
     """Waits until a question is open."""
     seen = threading.Event()
     for _ in range(500):
-        if remote.asked.number == number and remote.asked.question:
-            return remote.asked
+        if remote.state.number == number and remote.state.question:
+            return remote.state
         seen.wait(0.01)
     raise AssertionError(f"question {number} was not asked")
 
@@ -63,12 +66,12 @@ def test_a_question_stays_open_until_it_is_answered_once(asker):
     remote.say("hello")
     remote.say("again")
     answer = asker.submit(remote.ask, " which? ")
-    assert open_question(remote, 1) == OpenQuestion(1, "which?", ("hello", "again"))
+    assert open_question(remote, 1) == DialogState(1, "which?", ("hello", "again"))
     assert remote.answer(" this one ") == ""
     assert answer.result(5.0) == "this one"
-    assert remote.asked == OpenQuestion(1)
+    assert remote.state == DialogState(1)
     remote.say("thanks")
-    assert remote.asked == OpenQuestion(1, "", ("thanks",))
+    assert remote.state == DialogState(1, "", ("thanks",))
     assert remote.answer("late") == "no question is open"
     second = asker.submit(remote.ask, "and?")
     assert open_question(remote, 2).said == ("thanks",)

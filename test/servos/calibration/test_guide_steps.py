@@ -302,10 +302,10 @@ def test_a_servo_is_named_once_and_every_joint_needs_one():
 def test_every_finished_servo_joint_and_leg_is_noted_and_what_is_asked_within_a_leg_is_not():
     kit = Kit()
     guide = CalibrationGuide(
-        robot(), kit.settings.joints, kit.hands(kit.bus()), User(kit, [("measure the limits of", "y")])
+        robot(), kit.settings.joints, kit.jogger(kit.bus()), User(kit, [("measure the limits of", "y")])
     )
     noted = []
-    guide.note = lambda progress: noted.append((progress.step, progress.done))
+    guide.on_progress = lambda progress: noted.append((progress.step, progress.done))
     guide.run(kit.settings.ids, ["check", "rest", "limits", "verify"])
     expected = [("check", 18), ("rest", 6), ("limits", 6)]
     assert noted == [(step, done) for step, count in expected for done in range(1, count + 1)]
@@ -318,7 +318,7 @@ def test_a_servo_that_is_identified_alone_takes_the_joint_and_gives_its_own_in_e
         (5, "lm femur +", {}),  # has it already
         (5, "s", {}),
     ):
-        work = CalibrationState(robot(), kit.settings.joints, kit.hands(kit.bus()), User(kit, [("servo 5:", answer)]))
+        work = CalibrationState(robot(), kit.settings.joints, kit.jogger(kit.bus()), User(kit, [("servo 5:", answer)]))
         identify(work, servo)
         changed = {k: pair for k, pair in enumerate(mounts(work.joints)) if pair != mounts(kit.settings.joints)[k]}
         assert changed == expected

@@ -17,14 +17,14 @@ from hexapod_control.core.kinematics.whole_body import joints_at_offset
 from hexapod_control.core.posture import stand_up
 from hexapod_control.servos.bus.bus_interface import PortGoneError, ServoReading
 from hexapod_control.servos.calibration.dialog import TorqueStop
-from hexapod_control.servos.calibration.hand_positioning import HandPositioning
-from hexapod_control.servos.commissioning.first_progress_file import FirstProgressFile
+from hexapod_control.servos.calibration.servo_jogger import ServoJogger
+from hexapod_control.servos.commissioning.commissioning_progress_file import CommissioningProgressFile
 from hexapod_control.servos.commissioning.front_end import TextFrontEnd
 from hexapod_control.servos.commissioning.pictured_dialog import PicturedDialog
 from hexapod_control.servos.commissioning.stages import (
     BY_KEY,
     STAGES,
-    FirstProgress,
+    CommissioningProgress,
     StageError,
     StageMachine,
     report,
@@ -359,7 +359,7 @@ def test_a_finished_stage_can_be_repeated_by_name_and_back_returns(path):
 
 @given(st.lists(st.sampled_from(["finish", "back", *KEYS]), max_size=30))
 def test_the_machine_never_loses_a_finished_stage_that_is_not_to_be_repeated(steps):
-    machine = StageMachine(FirstProgress())
+    machine = StageMachine(CommissioningProgress())
     for step in steps:
         before, here = set(machine.progress.done), machine.current
         if step == "finish":
@@ -380,15 +380,15 @@ def test_the_machine_never_loses_a_finished_stage_that_is_not_to_be_repeated(ste
 
 @given(st.sets(st.sampled_from(KEYS)), st.floats(0.0, 30.0))
 def test_progress_comes_back_from_its_file(tmp_path_factory, done, voltage):
-    file = FirstProgressFile(tmp_path_factory.getbasetemp() / "mine.yaml")
-    progress = FirstProgress(dict.fromkeys(done, "done"), {"port": "/dev/hexapod"}, voltage)
+    file = CommissioningProgressFile(tmp_path_factory.getbasetemp() / "mine.yaml")
+    progress = CommissioningProgress(dict.fromkeys(done, "done"), {"port": "/dev/hexapod"}, voltage)
     file.write(progress)
     assert file.read() == progress
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[1]", '{"done": 3, "wire": {}, "voltage": 1}'])
 def test_an_unusable_file_of_progress_is_a_new_beginning(tmp_path, text):
-    file = FirstProgressFile(tmp_path / "mine.yaml")
+    file = CommissioningProgressFile(tmp_path / "mine.yaml")
     file.path.write_text(text)
     found = file.read()
     assert (found.done, found.wire, found.voltage) == ({}, {}, 0.0)
@@ -407,8 +407,8 @@ def risen(kit, fault="", after=10):
             kit.fault(fault)
 
     bus = kit.bus()
-    hands = HandPositioning(bus, {}, 50.0, sleep)
-    return rise(bus, hands, robot(), kit.mounted, LoadWatch(kit.mounted, 11.1))
+    jogger = ServoJogger(bus, {}, 50.0, sleep)
+    return rise(bus, jogger, robot(), kit.mounted, LoadWatch(kit.mounted, 11.1))
 
 
 def test_the_robot_rises_on_its_feet_and_lies_down_again():
@@ -424,8 +424,8 @@ def test_the_robot_rises_on_its_feet_and_lies_down_again():
 def test_the_servos_settle_before_their_torque_is_switched_off():
     kit, slept = lying_kit(), []
     bus = kit.bus()
-    hands = HandPositioning(bus, {}, 50.0, lambda seconds: slept.append((seconds, bool(kit.world.torques.all()))))
-    rise(bus, hands, robot(), kit.mounted, LoadWatch(kit.mounted, 11.1))
+    jogger = ServoJogger(bus, {}, 50.0, lambda seconds: slept.append((seconds, bool(kit.world.torques.all()))))
+    rise(bus, jogger, robot(), kit.mounted, LoadWatch(kit.mounted, 11.1))
     assert slept[-1] == (0.3, True)
 
 
@@ -513,9 +513,9 @@ def test_the_body_rises_in_even_steps_and_never_above_where_it_was_refused():
     bus = kit.bus()
     write = bus.write_goals
     bus.write_goals = lambda goals, duration: (heights.append(low - joint.angle(goals[5])), write(goals, duration))
-    hands = HandPositioning(bus, {}, 50.0, lambda seconds: None)
+    jogger = ServoJogger(bus, {}, 50.0, lambda seconds: None)
     with pytest.raises(StageError, match="too heavy"):
-        rise(bus, hands, robot(), kit.mounted, Watch(kit.mounted, 11.1))
+        rise(bus, jogger, robot(), kit.mounted, Watch(kit.mounted, 11.1))
     top = heights[refused[-1] - 1]
     assert top > 0.05 and max(heights) == top
     down = heights[refused[-1] :]

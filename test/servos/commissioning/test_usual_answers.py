@@ -3,7 +3,7 @@
 import pytest
 
 from hexapod_control.servos.calibration.dialog import jog, question, yes
-from hexapod_control.servos.commissioning.first_session import BEGIN
+from hexapod_control.servos.commissioning.commissioning_session import BEGIN
 from hexapod_control.servos.commissioning.usual_answers import answer_form
 
 # question -> the answers of its buttons, and whether it takes a joint, a direction, or often something else

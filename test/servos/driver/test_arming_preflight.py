@@ -21,7 +21,7 @@ def test_a_servo_in_wheel_mode_keeps_the_torque_of_all_off_until_it_is_repaired(
     assert refusal == (
         f"{FEMUR}: mode is 1: wheel mode, the servo turns without end: hexapod servos repair restores it"
     )
-    assert bench.driver.snapshot.power is TorqueState.OFF and not bench.world.torques.any()
+    assert bench.driver.snapshot.torque is TorqueState.OFF and not bench.world.torques.any()
     memory[FeetechStRegister.MODE] = FeetechMode.POSITION
     bench.arm()
     bench.until(bench.world.torques.all, what="torque")

@@ -14,14 +14,14 @@ from hexapod_control.servos.driver.health.escalation import EscalationLadder, Lo
 
 
 def test_a_ladder_warns_sits_once_and_ends_off():
-    ladder = EscalationLadder(warn=60.0, limit=70.0, delay_s=0.0, back=5.0, sitting=10.0)
+    ladder = EscalationLadder(warn=60.0, limit=70.0, delay_s=0.0, hysteresis=5.0, sit_timeout_s=10.0)
     values = [(0, 50), (1, 61), (2, 57), (3, 54), (4, 65), (5, 70), (6, 50), (14.9, 50), (15, 50), (99, 20)]
     severities = [ladder.update(value, now).name for now, value in values]
     assert severities == ["OK", "WARN", "WARN", "OK", "WARN", "SIT", "SIT", "SIT", "OFF", "OFF"]
 
 
 def test_a_sag_shorter_than_the_delay_is_ignored():
-    ladder = EscalationLadder(warn=-10.5, limit=-9.9, delay_s=2.0, back=0.3)
+    ladder = EscalationLadder(warn=-10.5, limit=-9.9, delay_s=2.0, hysteresis=0.3)
     for sag in range(20):  # 0.4 s of every second
         assert ladder.update(-9.0, sag) is Severity.OK
         assert ladder.update(-9.0, sag + 0.4) is Severity.OK
@@ -29,7 +29,7 @@ def test_a_sag_shorter_than_the_delay_is_ignored():
 
 
 def test_a_robot_that_sits_already_is_switched_off_at_once():
-    ladder = EscalationLadder(warn=60.0, limit=70.0, delay_s=0.0, back=5.0)
+    ladder = EscalationLadder(warn=60.0, limit=70.0, delay_s=0.0, hysteresis=5.0)
     ladder.update(80.0, 0.0)
     ladder.note_seated()
     assert ladder.severity is Severity.OFF

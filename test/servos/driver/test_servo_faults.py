@@ -67,7 +67,7 @@ def test_disturbed_replies_are_counted_and_neither_stop_the_loop_nor_move_a_join
     # The rate of one run: how fast the machine is does not matter, but other programs may delay some cycles.
     bench.until(lambda: bench.driver.snapshot.rate > 0.6 * before, SLACK, "most of the rate")
     assert bench.driver.armed
-    assert bench.driver.snapshot.power is TorqueState.ON
+    assert bench.driver.snapshot.torque is TorqueState.ON
     assert not bench.troubles("brown-out")
     counters = bench.driver.snapshot.counters
     if set(faults) & {"flip", "truncate"}:
@@ -337,7 +337,7 @@ def test_an_unplugged_port_is_a_fault_at_once_and_comes_back_without_torque_and_
     bench.until(lambda: reported(bench, "torque counts as off; reopening the port"), 0.3)
     bench.world.positions += 100  # the robot is moved by hand meanwhile
     bench.pty.come_back()
-    bench.until(lambda: bench.driver.snapshot.power is TorqueState.OFF, MAX_BACK_OFF_S + 1.0, "reconnected")
+    bench.until(lambda: bench.driver.snapshot.torque is TorqueState.OFF, MAX_BACK_OFF_S + 1.0, "reconnected")
     bench.until(lambda: not bench.world.torques.any(), 0.1, "torque off")
     assert np.abs(bench.driver.snapshot.joints - bench.world.angles()).max() < 0.01
     bench.until(lambda: reported(bench, "is back, torque is off: call arm"), 0.5, "report")

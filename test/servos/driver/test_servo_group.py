@@ -52,8 +52,8 @@ class Line:
     def __init__(self, one_by_one):
         self.one_by_one = one_by_one
 
-    def timing(self, count, what):
-        if what & ServoQuantity.TEMPERATURE:
+    def timing(self, count, quantities):
+        if quantities & ServoQuantity.TEMPERATURE:
             return BusTiming(0.0, HEALTH_READ_S, 2)
         return BusTiming(0.0, 0.001 * count, count if self.one_by_one else 1)
 
@@ -398,14 +398,14 @@ class SlowBus(ScriptedBus):
         super().__init__(ids, positions, clock)
         self.read_ids, self.deaf = [], False
 
-    def timing(self, count, what=ServoQuantity.POSITION):
+    def timing(self, count, quantities=ServoQuantity.POSITION):
         return BusTiming(0.001, 0.003 * count, 1)
 
-    def read(self, ids, what):
-        if what & ServoQuantity.POSITION:
+    def read(self, ids, quantities):
+        if quantities & ServoQuantity.POSITION:
             self.read_ids += ids
-            return {} if self.deaf else super().read(ids, what)
-        return super().read(ids, what)
+            return {} if self.deaf else super().read(ids, quantities)
+        return super().read(ids, quantities)
 
 
 def group_on(bus_of=ScriptedBus):
@@ -473,8 +473,8 @@ class DeafBus(ScriptedBus):
 
     misses = 0
 
-    def read(self, ids, what):
-        found = super().read(ids, what)
+    def read(self, ids, quantities):
+        found = super().read(ids, quantities)
         if ids and self.misses and 5 in found:
             self.misses -= 1
             del found[5]
@@ -520,7 +520,7 @@ def test_measured_angles_are_those_of_now_if_they_are_not_older_than_a_tenth_of_
     moved = np.where(ages < 0.1, 0.5 * ages, 0.0)
     assert found.joints == pytest.approx(group.readings.joint_angles() + moved.reshape(6, 3))
     assert found.velocities == pytest.approx(np.reshape([0.5] * (COUNT - 1) + [0.0], (6, 3)))
-    assert (found.power, found.time, found.overruns, found.reconnections) == (TorqueState.ON, now, 7, 3)
+    assert (found.torque, found.time, found.overruns, found.reconnections) == (TorqueState.ON, now, 7, 3)
     assert found.measured and found.times == pytest.approx(np.reshape(now - ages, (6, 3)))
     assert found.misses == found.clamps == (0,) * COUNT
     group.presence.missed(5)

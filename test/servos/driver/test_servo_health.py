@@ -168,7 +168,7 @@ def test_a_brown_out_is_over_when_no_servo_is_silent_any_more(rig):
     rig.run(1.5)
     assert rig.driver.snapshot.joints is not None
     assert not rig.driver.snapshot.diagnoses
-    assert rig.driver.snapshot.power is TorqueState.OFF
+    assert rig.driver.snapshot.torque is TorqueState.OFF
 
 
 @pytest.mark.parametrize(
@@ -659,14 +659,14 @@ class OneByOneBus(ScriptedBus):
         super().__init__(ids, positions, clock)
         self.clock, self.motions = clock, 0
 
-    def timing(self, count, what=ServoQuantity.POSITION):
+    def timing(self, count, quantities=ServoQuantity.POSITION):
         return BusTiming(0.001, 0.0001 * count, count)
 
-    def read(self, ids, what):
-        if what & ServoQuantity.POSITION:
+    def read(self, ids, quantities):
+        if quantities & ServoQuantity.POSITION:
             self.clock.now += 0.004
             self.motions += 1
-        return super().read(ids, what)
+        return super().read(ids, quantities)
 
 
 def test_no_servo_is_read_after_four_fifths_of_a_cycle(monkeypatch):

@@ -177,7 +177,7 @@ def test_the_driver_writes_to_no_eeprom_whatever_happens(armed, protocol):
     bench.pty.hang_up()
     bench.until(lambda: not bench.driver.armed, FAULT + SLACK, "fault")
     bench.pty.come_back()
-    bench.until(lambda: bench.driver.snapshot.power is TorqueState.OFF, MAX_BACK_OFF_S + 2.0, "reconnected")
+    bench.until(lambda: bench.driver.snapshot.torque is TorqueState.OFF, MAX_BACK_OFF_S + 2.0, "reconnected")
     bench.arm()
     bench.until(lambda: len(bench.world.received_goals) - goals > 60 * 18, 5.0, "sixty frames of goals")
     bench.driver.press_estop()

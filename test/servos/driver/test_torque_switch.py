@@ -49,9 +49,9 @@ def test_a_release_without_a_press_latches_nothing():
 
 
 def test_a_driver_without_a_port_counts_as_unplugged_and_refuses_torque(rig):
-    assert rig.driver.snapshot.power is TorqueState.UNPLUGGED
+    assert rig.driver.snapshot.torque is TorqueState.UNPLUGGED
     found = {item.name: getattr(rig.driver.snapshot, item.name) for item in fields(rig.driver.snapshot)}
-    known = {name: value for name, value in found.items() if name not in ("power", "counters", "planner_request")}
+    known = {name: value for name, value in found.items() if name not in ("torque", "counters", "planner_request")}
     assert {name: value for name, value in known.items() if value} == {"speed_share": 1.0}
     assert not rig.driver.armed
     rig.refuses = True
@@ -65,7 +65,7 @@ def test_before_the_first_attempt_to_open_the_port_the_reason_is_that_it_is_not_
 
 def test_arming_goes_leg_by_leg_with_every_servo_in_place(rig):
     rig.armed()
-    assert rig.driver.snapshot.power is TorqueState.ON
+    assert rig.driver.snapshot.torque is TorqueState.ON
     switched = [ids for what, ids in rig.bus.sent if what == "on"]
     assert switched == [tuple(rig.settings.ids[3 * leg : 3 * leg + 3]) for leg in range(6)]
     assert [what for what, _ in rig.bus.sent[:2]] == ["goals", "on"]
@@ -77,7 +77,7 @@ def test_disarming_switches_all_off_and_a_second_arming_starts_where_the_joints_
     rig.armed()
     assert rig.driver.disarm() == ""
     assert rig.bus.sent[-1][0] == "relax"
-    assert rig.driver.snapshot.power is TorqueState.OFF
+    assert rig.driver.snapshot.torque is TorqueState.OFF
     rig.armed()
 
 
@@ -121,7 +121,7 @@ def test_an_emergency_stop_whose_torque_off_cannot_be_sent_latches_and_returns_w
     rig.refuses = True
     assert "gone" in rig.driver.press_estop()
     assert rig.driver.latched
-    assert rig.driver.snapshot.power is TorqueState.UNPLUGGED
+    assert rig.driver.snapshot.torque is TorqueState.UNPLUGGED
     assert "not connected" in rig.driver.press_estop()  # nor while there is no port
     assert "not connected" in rig.driver.disarm()
 
@@ -261,7 +261,7 @@ def test_errors_of_the_borrower_are_its_own_and_a_lost_port_ends_the_lease(rig, 
     rig.bus.gone = rig.refuses = True
     with pytest.raises(PortGoneError, match="the port is gone"):
         lease.read(rig.settings.ids, ServoQuantity.POSITION)
-    assert rig.driver.snapshot.power is TorqueState.UNPLUGGED
+    assert rig.driver.snapshot.torque is TorqueState.UNPLUGGED
     for _ in range(2):
         with pytest.raises(BusError, match="the port is gone"):
             lease.write_goals({1: 2048}, 0.0)
@@ -276,7 +276,7 @@ def test_a_servo_that_does_not_answer_keeps_the_torque_off(rig):
     refusal = rig.driver.arm()
     assert refusal == "no answer from left_middle_femur_joint (id 5): check its cable and power, then arm again"
     assert not any(what == "on" for what, _ in rig.bus.sent)
-    assert rig.driver.snapshot.power is TorqueState.OFF
+    assert rig.driver.snapshot.torque is TorqueState.OFF
 
 
 @pytest.mark.parametrize(("rate", "share"), [(59.0, 1.0), (60.0, 0.25)])

@@ -8,8 +8,8 @@ from hexapod_control.servos.i2c.adapter_frames import (
     REQUEST,
     AdapterDecoder,
     AdapterFrame,
-    decoded,
-    encoded,
+    decode_messages,
+    encode_messages,
     frame,
 )
 from hexapod_control.servos.i2c.i2c_port import I2cRead, I2cWrite
@@ -23,7 +23,7 @@ messages = st.lists(
 
 @given(messages)
 def test_the_messages_of_a_request_come_back(sent):
-    assert decoded(encoded(tuple(sent))) == sent
+    assert decode_messages(encode_messages(tuple(sent))) == sent
 
 
 @given(st.lists(st.tuples(st.integers(0, 255), bodies), max_size=4), st.integers(1, 50))
@@ -59,7 +59,7 @@ def test_a_start_byte_right_before_a_frame_costs_nothing_and_a_frame_has_4096_by
 def test_a_frame_is_what_the_description_says():
     assert frame(REQUEST, 7, b"abc") == bytes((0xA5, 3, 0, 7, 97, 98, 99, (0xA5 + 3 + 7 + 97 + 98 + 99) & 0xFF))
     assert frame(REPLY, 1, bytes(300))[:4] == bytes((0x5A, 0x2C, 0x01, 1))
-    body = encoded((I2cWrite(0x40, b"\x06"), I2cRead(0x41, 300), I2cWrite(0x42, bytes(258))))
+    body = encode_messages((I2cWrite(0x40, b"\x06"), I2cRead(0x41, 300), I2cWrite(0x42, bytes(258))))
     assert body == bytes((0x80, 1, 0, 6, 0x83, 0x2C, 1, 0x84, 2, 1)) + bytes(258)
 
 

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from hexapod_control.servos.i2c import adapter_port
-from hexapod_control.servos.i2c.adapter_frames import REPLY, REQUEST, AdapterDecoder, decoded, frame
+from hexapod_control.servos.i2c.adapter_frames import REPLY, REQUEST, AdapterDecoder, decode_messages, frame
 from hexapod_control.servos.i2c.adapter_port import AdapterPort, TerminalLock, open_terminal
 from hexapod_control.servos.i2c.i2c_port import BusStuckError, I2cRead, I2cWrite, NoAcknowledgeError
 
@@ -71,7 +71,7 @@ def test_requests_are_numbered_from_0_to_255_over_and_over():
     for request in line.requests:
         (found,) = AdapterDecoder(REQUEST).feed(request)
         tags.append(found.tag)
-        assert decoded(found.body) == list(ASKED)
+        assert decode_messages(found.body) == list(ASKED)
     assert tags == [(tags[0] + k) % 256 for k in range(300)]
 
 

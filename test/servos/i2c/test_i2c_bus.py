@@ -15,7 +15,14 @@ from hexapod_control.servos.emulator.chips.i2c_adapter import I2cAdapter
 from hexapod_control.servos.emulator.pseudo_terminal import PseudoTerminal
 from hexapod_control.servos.emulator.servo_world import LagWorld
 from hexapod_control.servos.i2c import open_bus
-from hexapod_control.servos.i2c.adapter_frames import REPLY, REQUEST, AdapterDecoder, decoded, encoded, frame
+from hexapod_control.servos.i2c.adapter_frames import (
+    REPLY,
+    REQUEST,
+    AdapterDecoder,
+    decode_messages,
+    encode_messages,
+    frame,
+)
 from hexapod_control.servos.i2c.adapter_port import REPLY_TIMEOUT_S
 from hexapod_control.servos.i2c.i2c_port import (
     BusStuckError,
@@ -44,11 +51,11 @@ NOISE = bytes(byte for byte in range(256) if byte != REQUEST)
 @settings(max_examples=80)
 @given(messages, st.integers(0, 255), st.binary(max_size=5), st.integers(1, 40))
 def test_a_request_arrives_as_it_was_sent_after_noise_and_in_pieces(sent, tag, noise, size):
-    data = bytes(set(noise) & set(NOISE)) + frame(REQUEST, tag, encoded(tuple(sent)))
+    data = bytes(set(noise) & set(NOISE)) + frame(REQUEST, tag, encode_messages(tuple(sent)))
     decoder, found = AdapterDecoder(REQUEST), []
     for at in range(0, len(data), size):
         found += decoder.feed(data[at : at + size])
-    assert [(each.tag, decoded(each.body)) for each in found] == [(tag, sent)]
+    assert [(each.tag, decode_messages(each.body)) for each in found] == [(tag, sent)]
 
 
 @settings(max_examples=80)

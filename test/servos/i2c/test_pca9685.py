@@ -12,7 +12,7 @@ from hexapod_control.servos.bus.bus_interface import BusError, NoAnswerError, Se
 from hexapod_control.servos.emulator.chips.i2c_adapter import I2cAdapter
 from hexapod_control.servos.emulator.servo_world import LagWorld
 from hexapod_control.servos.i2c import pwm_chip
-from hexapod_control.servos.i2c.adapter_frames import REPLY, REQUEST, encoded, frame
+from hexapod_control.servos.i2c.adapter_frames import REPLY, REQUEST, encode_messages, frame
 from hexapod_control.servos.i2c.i2c_port import I2cRead, I2cWrite, failure
 from hexapod_control.servos.i2c.pwm_chip import Pca9685, prescale
 from hexapod_control.servos.protocol_registry import PROTOCOLS
@@ -281,7 +281,7 @@ def test_boards_behind_an_emulated_adapter_are_driven_as_those_of_the_kernel():
 
 
 def test_an_adapter_drops_half_a_request_after_a_pause_and_fills_up_the_reply_after_an_error():
-    asked = frame(REQUEST, 7, encoded((I2cWrite(0x40, b"\x02"), I2cRead(0x40, 1), I2cRead(0x50, 3))))
+    asked = frame(REQUEST, 7, encode_messages((I2cWrite(0x40, b"\x02"), I2cRead(0x40, 1), I2cRead(0x50, 3))))
     refused = (0.0, frame(REPLY, 7, bytes([errno.EREMOTEIO, 0, 0, 0, 0])))
     for pause, replies in ((0.049, []), (0.051, [refused])):
         adapter = I2cAdapter(LagWorld(PROTOCOLS["pca9685"].scale, 1), [0])

@@ -3,7 +3,7 @@
 import pytest
 from support.kits.memory_wire import AT_ONCE, Kit
 
-from hexapod_control.servos.line_search.line_sweep import LineFinding, listen, shared_text, sweep
+from hexapod_control.servos.line_search.line_sweep import LineFinding, scan_with_duplicates, shared_text, sweep
 
 pytestmark = pytest.mark.usefixtures("memory_time")
 
@@ -52,7 +52,7 @@ def test_eighteen_new_servos_are_recognised_as_such():
 def test_a_duplicate_id_is_reported_among_servos_that_answer():
     kit = Kit()
     kit.fault("twin=5")
-    models, shared = listen(kit.bus(), IDS)
+    models, shared = scan_with_duplicates(kit.bus(), IDS)
     assert len(models) == 17 and shared == [5]
     assert "as new servos do" not in shared_text([5])
 
@@ -69,7 +69,7 @@ def test_every_id_is_asked_only_once():
     bus, asked = Kit().bus(), []
     ping = bus.ping
     bus.ping = lambda servo, tries: asked.append((servo, tries)) or ping(servo, tries)
-    assert len(listen(bus, IDS)[0]) == 18
+    assert len(scan_with_duplicates(bus, IDS)[0]) == 18
     assert asked == [(servo, 1) for servo in IDS]
 
 

@@ -159,7 +159,10 @@ def test_every_setting_of_an_emulated_lx_servo_matches_the_manual():
     ]
     assert " ".join(rows) == " ".join(LX_MANUAL.split())
     assert [write for write, s in LX_SETTINGS.items() if s.signed] == [Lx16aCommand.OFFSET, Lx16aCommand.MODE_WRITE]
-    assert [write for write, s in LX_SETTINGS.items() if not s.kept] == [Lx16aCommand.OFFSET, Lx16aCommand.MODE_WRITE]
+    assert [write for write, s in LX_SETTINGS.items() if not s.persistent] == [
+        Lx16aCommand.OFFSET,
+        Lx16aCommand.MODE_WRITE,
+    ]
 
 
 # Bits of the error byte, or of HARDWARE_ERROR: voltage, angle, encoder, heat, current, overload; x: others.

@@ -132,7 +132,7 @@ def test_a_board_that_hangs_behind_a_live_port_is_a_fault_and_comes_back_without
     assert "not connected" in bench.driver.arm()
     bench.until(lambda: not bench.world.torques.any(), 0.5, "torque off: it receives, though it sends nothing")
     bench.pty.faults.mute = False
-    bench.until(lambda: bench.driver.snapshot.power is TorqueState.OFF, MAX_BACK_OFF_S + 8.0, "reconnected")
+    bench.until(lambda: bench.driver.snapshot.torque is TorqueState.OFF, MAX_BACK_OFF_S + 8.0, "reconnected")
     bench.until(lambda: reported(bench, "is back, torque is off: call arm"), 0.5, "report")
     sent = len(bench.world.received_goals)
     bench.during(0.3)
@@ -154,7 +154,7 @@ def test_an_emergency_stop_while_a_board_is_silent_is_not_held_up_by_looking_for
     assert bench.driver.reset_fault()
     assert time.monotonic() - begun < 3.0
     bench.pty.faults.mute = False
-    bench.until(lambda: bench.driver.snapshot.power is TorqueState.OFF, MAX_BACK_OFF_S + 8.0, "reconnected")
+    bench.until(lambda: bench.driver.snapshot.torque is TorqueState.OFF, MAX_BACK_OFF_S + 8.0, "reconnected")
     assert "latched" in bench.driver.arm()
 
 

@@ -39,6 +39,6 @@ def run(kit, user, steps, joints=None):
 
 def guided(kit, user, steps, joints=None):
     """A guide after these steps."""
-    guide = CalibrationGuide(robot(), joints or kit.settings.joints, kit.hands(kit.bus()), user)
+    guide = CalibrationGuide(robot(), joints or kit.settings.joints, kit.jogger(kit.bus()), user)
     guide.run(kit.settings.ids, steps)
     return guide

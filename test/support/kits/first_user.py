@@ -11,12 +11,12 @@ from hexapod_control.config.robots.robot_file import load
 from hexapod_control.core.names import JOINTS
 from hexapod_control.servos.calibration.calibration_state import REST_POSE
 from hexapod_control.servos.calibration.dialog import Abandoned
-from hexapod_control.servos.commissioning.first_progress_file import FirstProgressFile
-from hexapod_control.servos.commissioning.first_session import FirstSession
+from hexapod_control.servos.commissioning.commissioning_progress_file import CommissioningProgressFile
+from hexapod_control.servos.commissioning.commissioning_session import CommissioningSession
 from hexapod_control.servos.commissioning.front_end import TextFrontEnd
 from hexapod_control.servos.commissioning.pictured_dialog import PicturedDialog
 from hexapod_control.servos.commissioning.stage_actions import StageActions
-from hexapod_control.servos.commissioning.stages import BY_KEY, FirstProgress, StageMachine
+from hexapod_control.servos.commissioning.stages import BY_KEY, CommissioningProgress, StageMachine
 from hexapod_control.servos.line_search.line_sweep import LineFinding
 
 PACE = 50.0
@@ -106,18 +106,18 @@ class FirstEvening:
     def __init__(self, kit, path, mistakes=(), stage="", only=(), front_end=None, sleep=lambda seconds: None):
         """`only` these stages are open; the others count as done."""
         self.user, self.bench = FirstUser(kit, mistakes), Bench(kit)
-        self.file = FirstProgressFile(path)
+        self.file = CommissioningProgressFile(path)
         if only and not self.file.path.exists():
             settings = kit.settings
             wire = {"protocol": settings.protocol, "port": settings.port, "baud": str(settings.baud)}
-            self.file.write(FirstProgress({key: "done" for key in BY_KEY if key not in only}, wire, 11.1))
+            self.file.write(CommissioningProgress({key: "done" for key in BY_KEY if key not in only}, wire, 11.1))
         progress = self.file.read()
         dialog = PicturedDialog(front_end or TextFrontEnd(self.user), load(path).robot)
         self.machine = StageMachine(progress)
         if stage:
             self.machine.repeat(stage)
         acts = StageActions(lambda: load(path), ("", "", 0), progress, self.bench, dialog, PACE, sleep)
-        self.session = FirstSession(self.machine, acts.by_key, acts.relax, dialog, self.file)
+        self.session = CommissioningSession(self.machine, acts.by_key, acts.relax, dialog, self.file)
 
     def run(self):
         with contextlib.suppress(Abandoned):

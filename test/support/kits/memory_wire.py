@@ -9,7 +9,7 @@ from support.phantomx import robot
 
 from hexapod_control.servos.bus.bus_interface import PortGoneError
 from hexapod_control.servos.bus.transaction import ReplyTiming
-from hexapod_control.servos.calibration.hand_positioning import HandPositioning
+from hexapod_control.servos.calibration.servo_jogger import ServoJogger
 from hexapod_control.servos.emulator.device_registry import emulated_device
 from hexapod_control.servos.emulator.emulated_line import WireFaults
 from hexapod_control.servos.emulator.fault_injection import FACTORY_ID, Emulation, parse_fault
@@ -91,9 +91,9 @@ class Kit:
         row = PROTOCOLS[self.settings.protocol]
         return row.open(self.port, self.settings.ids, **({"wait": AT_ONCE} if "wait" in row.options else {}))
 
-    def hands(self, bus):
+    def jogger(self, bus):
         middle = dict.fromkeys(self.settings.ids, float(bus.scale.center))
-        return HandPositioning(bus, middle, 50.0, lambda seconds: None)
+        return ServoJogger(bus, middle, 50.0, lambda seconds: None)
 
     def fault(self, text):
         parse_fault(text).act(self.emulation)

@@ -174,4 +174,4 @@ def _fields(settings):
 
 def reconnected(bench, seconds):
     """Waits until the port is open again, with the torque off."""
-    bench.until(lambda: bench.driver.snapshot.power is TorqueState.OFF, seconds, "reconnected")
+    bench.until(lambda: bench.driver.snapshot.torque is TorqueState.OFF, seconds, "reconnected")

@@ -1,6 +1,6 @@
-"""Plays motions by name or from the content of a file. They are rehearsed between the ticks of the control loop.
+"""Requests for motions, by name or as the content of a file. They are rehearsed between the ticks of the control loop.
 
-core/motions/motion_state.py defines what `motion_state` reports about a motion.
+core/motions/motion_state.py defines the text of the topic `motion_state`.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.qos import COMMAND, LATCHED
 
-OUTCOME_TIME_S = 0.5  # [s] for which `motion_state` shows how a motion has ended
-PERCENT_STEP = 2  # resolution of the progress
+OUTCOME_TIME_S = 0.5  # for which `motion_state` shows how a motion has ended
+PERCENT_STEP = 2  # resolution of the progress [%]
 POSTURE_MOTIONS = ("pack", "unpack")  # motions with their own service
 
 
 class MotionInput:
-    """The topic `motion` and the services `cancel_motion`, `pack` and `unpack`. Same lifetime as its node."""
+    """Serves the topic `motion` and the services `cancel_motion`, `pack` and `unpack`. Lives as long as its node."""
 
     def __init__(self, node: GuardedNode, player: MotionPlayer, commands: OperatorCommands) -> None:
         """Publishes the names of the shipped motions."""
@@ -93,7 +93,7 @@ class MotionInput:
             self.play(request.name)
 
     def on_cancel(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        """Ends the motion now."""
+        """Ends the present motion at once."""
         refusal = "" if self.busy else "no motion is played"
         self._commands.end_motion()
         return answer(response, refusal, "coming to rest, feet in the air go down")
@@ -126,7 +126,7 @@ class MotionInput:
         self._commands.await_motion(request.title)
 
     def _begin(self, motion: Choreography) -> None:
-        """Plays a motion, after a rehearsal unless it has passed one."""
+        """Plays a motion, after a rehearsal unless it has already passed one."""
         known = self._rehearsed.find(motion)
         if known is not None:
             self._commands.play(known)

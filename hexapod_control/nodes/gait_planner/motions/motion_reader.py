@@ -1,4 +1,4 @@
-"""Parses motion files in a thread, so that the control loop does not wait for a long text."""
+"""Parses motion files in a thread, so that a long text does not delay the control loop."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hexapod_control.core.robot import Robot
 
 
 class MotionReader:
-    """One thread that parses one motion at a time; a newer request replaces a waiting one."""
+    """Parses one motion at a time in a thread; a newer request replaces a waiting one."""
 
     def __init__(self, robot: Robot) -> None:
         """The thread starts with the first request."""

@@ -1,1 +1,1 @@
-"""What gait_planner publishes: targets, states, markers."""
+"""Publishers of gait_planner: targets, states, markers."""

@@ -26,11 +26,11 @@ from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.qos import COMMAND, LATCHED
 from hexapod_control.ros.row_messages import FootLayout, JointLayout
 
-MAX_DELIVERY_S = 0.5  # [s] for the delivery of the last messages to all subscribers
+MAX_DELIVERY_S = 0.5  # for the delivery of the last messages to all subscribers
 MARKER_RATE_HZ = 10.0
-LIMITS_RATE_HZ = 5.0  # at which the velocity limits are checked
-PERCENT_STEP = 10  # resolution of the progress in motion_state
-LIMITS_DECIMALS = 4
+LIMITS_RATE_HZ = 5.0  # at which the velocity limits are checked for changes
+PERCENT_STEP = 10  # resolution of the progress in motion_state [%]
+LIMITS_DECIMALS = 4  # of velocity_limits
 
 
 class LatchedValue:
@@ -141,7 +141,7 @@ class PlannerOutput:
             self._executed.publish(message)
 
     def show_state(self, motion: str = "") -> None:
-        """Publishes gait_state, gait_active and motion_state on change; without `motion`, that of the robot's state."""
+        """Publishes gait_state, gait_active and motion_state on change; empty `motion`: from the robot state."""
         state, view = self._planner.state, self._planner.view
         self._state.show(state.value, messages.text)
         self._gait.show(view.active_gait, messages.text)

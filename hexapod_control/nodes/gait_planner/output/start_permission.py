@@ -1,8 +1,8 @@
 """Decides when a planner that has just started may move the robot: once inverse_kinematics has answered a target.
 
-The answer is a message on joint_targets with the stamp of that target. Subscribers alone say little: odometry is one
-too, and DDS shows a subscription before it delivers messages to it. A planner that walked meanwhile would be ahead of
-the robot, which would then jump after it.
+The answer is a message on joint_targets with the stamp of that target. The subscribers of the targets are not enough:
+odometry is one, too, and DDS reports a subscription before it delivers messages to it. A planner that walked meanwhile
+would be ahead of the robot, which would then jump.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from hexapod_control.ros.qos import COMMAND
 TOPIC = "joint_targets"
 KINEMATICS = "inverse_kinematics"  # the node that publishes TOPIC
 ANSWERING = {KINEMATICS, UNKNOWN_NAME}  # nodes that answer, or are not discovered completely yet
-# Nodes that receive targets without moving the robot: of this package, recorders, displays, and the command ros2.
+# Nodes that receive targets without moving the robot: nodes of this package, recorders, displays, and the command ros2.
 OBSERVERS = {"odometry", "recorder", "web", "rosbag2_recorder", "rosbag2_transport", "foxglove_bridge", "rviz", "rviz2"}
 COMMAND_LINE = "_ros2cli"
-MAX_STAMPS = 1000  # that are remembered: 20 s
+MAX_STAMPS = 1000  # stored ones: 20 s
 REPORT_AFTER_S = 2.0 * DISCOVERY_TIME_S  # without an answer
 MAX_WAIT_S = 10.0  # for an answer: another node in place of KINEMATICS may not repeat the stamps
 
 
 class StartPermission:
-    """Life cycle: the planner asks `is_granted` with every measured sample until its pose is known."""
+    """Permission of the planner to move the robot. Call `is_granted` with every sample until the pose is known."""
 
     def __init__(self, node: GuardedNode, output: PlannerOutput) -> None:
         """Subscribes to joint_targets."""
@@ -40,19 +40,19 @@ class StartPermission:
         self.reset()
 
     def reset(self) -> None:
-        """Withdraws the permission, as the torque is off: nodes may end meanwhile, and the robot be moved by hand."""
+        """Withdraws the permission while the torque is off: nodes may end, and the robot may be moved by hand."""
         self._joints: Array | None = None  # (n, 3) [rad] the target
-        self._stamps: deque[tuple[int, int]] = deque(maxlen=MAX_STAMPS)  # of the target, each time it was sent
-        self._first = 0.0  # [s] steady time at which it was sent first
+        self._stamps: deque[tuple[int, int]] = deque(maxlen=MAX_STAMPS)  # of the target, one for each message
+        self._first = 0.0  # [s] steady time of its first message
         self._is_answered = False
         if self._subscription is None:
             self._subscription = self._node.create_subscription(JointState, TOPIC, self._on_joint_targets, COMMAND)
 
     def is_granted(self, joints: Array) -> bool:
-        """Whether the planner may move the robot: a target was answered, or nothing that moves it would answer.
+        """Whether the planner may move the robot: a target was answered, or another program than KINEMATICS moves it.
 
-        Until then, publishes the first measured joints (n, 3) [rad] as a target. Not the newest ones: a robot that
-        follows its measured joints under load sinks.
+        Until then it publishes the first measured joints (n, 3) [rad] as a target. It does not use newer ones: a robot
+        that follows its measured joints sinks under load.
         """
         if self._subscription is None:
             return True

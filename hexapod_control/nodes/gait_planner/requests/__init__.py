@@ -1,1 +1,1 @@
-"""Requests other than velocities: posture, body pose, gait, single feet, lost legs; and reports of mishaps."""
+"""Requests other than velocities and motions: posture, body pose, gait, single feet, lost legs; reports of mishaps."""

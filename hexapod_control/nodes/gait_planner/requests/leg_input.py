@@ -1,7 +1,7 @@
 """Lost and returned legs: the topics `lose_leg` and `return_leg`.
 
-The tables of the remaining legs take about a second to compute. A thread computes them before the request is passed on
-with them, so that no tick waits.
+The tables of the remaining legs take about a second to compute. A thread computes them before the request is passed on,
+so that no tick is delayed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from hexapod_control.ros.qos import COMMAND, EVENTS, LATCHED
 
 
 class LegInput:
-    """Passes requests on to the operator commands, and publishes the lost legs. Same lifetime as its node."""
+    """Passes requests on to the operator commands, and publishes the lost legs. Lives as long as its node."""
 
     def __init__(self, node: GuardedNode, commands: OperatorCommands, planner: Planner) -> None:
         """The thread starts with the first request."""
@@ -36,11 +36,11 @@ class LegInput:
         node.create_subscription(String, "return_leg", self.on_return, COMMAND)
 
     def on_lose(self, message: String) -> None:
-        """Folds a leg away, by name."""
+        """Requests that the leg of this name is folded away."""
         self._begin(message.data, lost=True)
 
     def on_return(self, message: String) -> None:
-        """Takes a folded leg back into the walk, by name."""
+        """Requests that the folded leg of this name is used again."""
         self._begin(message.data, lost=False)
 
     def _begin(self, leg: str, *, lost: bool) -> None:

@@ -1,4 +1,4 @@
-"""Reports falls, lifts, stuck legs and slipping feet, and ends the commands that led to them."""
+"""Reports falls, lifted robots, stuck legs and slipping feet, and ends the commands that led to them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hexapod_control.core.sensing.mishaps.mishap import MishapKind
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 
 LEVELS: Mapping[MishapKind, ReportLevel] = {
-    MishapKind.FALLEN: ReportLevel.ERROR,  # the recorder saves the minute before an error
+    MishapKind.FALLEN: ReportLevel.ERROR,  # after an error, the recorder saves the last minute
     MishapKind.CARRIED: ReportLevel.WARNING,
     MishapKind.STUCK: ReportLevel.ERROR,
     MishapKind.SLOWED: ReportLevel.WARNING,
@@ -18,12 +18,12 @@ LEVELS: Mapping[MishapKind, ReportLevel] = {
 
 
 class MishapReports:
-    """Watches the planner; call `watch` in every tick and `repeat` every second."""
+    """Reports the mishaps that the planner detects. Life cycle: `watch` in every tick, `repeat` every second."""
 
     def __init__(
         self, node: GuardedNode, commands: OperatorCommands, planner: Planner, block: Callable[[], None]
     ) -> None:
-        """`block` makes the node ignore velocities until a zero or a pause."""
+        """`block` makes the node ignore velocity commands until a zero or a pause."""
         self._node, self._commands, self._planner, self._block = node, commands, planner, block
         self._last: MishapKind | None = None
 

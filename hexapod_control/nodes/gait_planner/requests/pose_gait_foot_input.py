@@ -17,10 +17,10 @@ from hexapod_control.ros.row_messages import FootLayout, MessageError
 
 
 class PoseGaitFootInput:
-    """Passes messages on to the operator commands and reports refusals. Same lifetime as its node."""
+    """Passes messages on to the operator commands and reports refusals. Lives as long as its node."""
 
     def __init__(self, node: GuardedNode, commands: OperatorCommands, robot: Robot, frame: str) -> None:
-        """`frame` is the name of base_link."""
+        """`frame` is the frame id of base_link, with its prefix."""
         self._node, self._commands, self._frame = node, commands, frame
         self._feet = FootLayout(robot)
         node.create_subscription(Pose, "body_pose", self.on_body_pose, COMMAND)
@@ -41,7 +41,7 @@ class PoseGaitFootInput:
             self._node.report("gait", ReportLevel.WARNING, f"gait refused: {refusal}")
 
     def on_foot_command(self, message: MultiDOFJointState) -> None:
-        """Moves single feet to points; if one is refused, none moves. Without points, guided feet come down."""
+        """Requests positions of single feet; if one is refused, none moves. Without any, guided feet come down."""
         if message.header.frame_id not in ("", self._frame):
             text = f"its frame is {quoted(message.header.frame_id)}; send points in {self._frame}"
             raise MessageError(text)

@@ -11,7 +11,7 @@ from hexapod_control.ros.guarded_node import GuardedNode
 
 
 class PostureServices:
-    """Standing up and lying down. Same lifetime as its node."""
+    """Serves standing up, sitting down and recovery. Lives as long as its node."""
 
     def __init__(self, node: GuardedNode, commands: OperatorCommands, block: Callable[[], None]) -> None:
         """`block` makes the node ignore velocity commands until a zero or a pause."""
@@ -25,7 +25,7 @@ class PostureServices:
         return answer(response, self._commands.stand(), "standing up, gait_state reports when it is done")
 
     def on_sit(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        """Lies down; velocity commands are accepted again after a zero or a pause."""
+        """Sits down; velocity commands are accepted again after a zero or a pause."""
         refusal = self._commands.sit()
         if not refusal:
             self._block()
@@ -37,6 +37,6 @@ class PostureServices:
 
 
 def answer(response: Trigger.Response, refusal: str, accepted: str) -> Trigger.Response:
-    """The response of a Trigger service."""
+    """Fills the response of a Trigger service; an empty `refusal` is success."""
     response.success, response.message = not refusal, refusal or accepted
     return response

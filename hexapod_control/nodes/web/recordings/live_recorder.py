@@ -13,19 +13,19 @@ from hexapod_control.nodes.recorder.topic_taps import TopicTaps
 from hexapod_control.nodes.web.recordings.recording_folder import RecordingFolder
 from hexapod_control.ros.guarded_node import GuardedNode
 
-KEPT_S = 60.0
+BUFFER_S = 60.0  # length of the recording in memory
 MAX_BYTES = 64 * 1024 * 1024  # of the messages in memory
 LARGE_KINDS = tuple(f"sensor_msgs/msg/{name}" for name in ("Image", "CompressedImage", "PointCloud2"))  # left out
-MIN_BYTES = 1_000_000  # that a recording may take at least
+MIN_BYTES = 1_000_000  # free disk space that a recording needs at least
 
 
 class LiveRecorder:
-    """Subscribes to all topics of a robot; `discover` and `poll` have to be called regularly."""
+    """Subscribes to all topics of a robot and writes bags on request; call `discover` and `poll` regularly."""
 
     def __init__(self, node: GuardedNode, folder: RecordingFolder, tell: Callable[[bool, str], None]) -> None:
         """`tell(good, text)` is called with the result of every recording."""
         self._folder, self._tell = folder, tell
-        self._ring = RingBuffer(KEPT_S, MAX_BYTES)
+        self._ring = RingBuffer(BUFFER_S, MAX_BYTES)
         self._taps = TopicTaps(node, self._take, self._ring.latch, LARGE_KINDS)
         self._saver = BagSaver(self._taps.space, tell)
         self._long: LongRecording | None = None
@@ -37,7 +37,7 @@ class LiveRecorder:
 
     @property
     def buffered(self) -> float:
-        """Time [s] that is in memory."""
+        """Length of the recording in memory [s]."""
         return self._ring.seconds
 
     @property
@@ -48,7 +48,7 @@ class LiveRecorder:
         return {"seconds": round(time.monotonic() - self._long.since, 1), "bytes": self._long.size}
 
     def start(self) -> None:
-        """Starts a bag."""
+        """Starts a bag, unless one is being recorded."""
         if self._long is not None:
             return
         reason = self._folder.full
@@ -82,7 +82,7 @@ class LiveRecorder:
         self._taps.discover()
 
     def poll(self) -> None:
-        """Looks for bags that are complete."""
+        """Reports bags that are complete."""
         self._saver.poll()
         if self._long is not None and not self._long.running:
             ended, self._long = self._long, None

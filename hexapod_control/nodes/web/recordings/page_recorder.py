@@ -1,4 +1,4 @@
-"""What the page may do with recordings: start, stop, keep the last minute, delete, download, replay.
+"""Carries out the page's requests about recordings: start, stop, keep the last minute, delete, download, replay.
 
 The last minute is kept in memory while a page is open, and for a minute after the last one was closed. Reading and
 writing bags needs a library that takes long to import: that is done in a thread when the first page opens.
@@ -21,9 +21,9 @@ from hexapod_control.ros.guarded_node import GuardedNode
 from hexapod_control.web.protocol import RecordingMessage
 from hexapod_control.web.sessions.downloads import Download, Downloads
 
-PLACE = __name__.rpartition(".")[0]
+PACKAGE = __name__.rpartition(".")[0]
 POLL_PERIOD_S = 0.5
-IDLE_S = 60.0  # without a page, after which nothing is recorded any more
+IDLE_S = 60.0  # time without a page after which the recording in memory ends
 CSV, JSON, MCAP = "text/csv", "application/json", "application/octet-stream"
 
 
@@ -38,7 +38,7 @@ class PageRecorder:
         robot: tuple[str, str],
         send: Callable[[int, str, Mapping[str, Any]], None],
     ) -> None:
-        """`robot` are the names of the robot file and of its joint mapping; `send(client, kind, fields)` as usual."""
+        """`robot` are the robot file and its joint mapping; `send(client, kind, fields)` sends a message to a page."""
         self._node, self._folder, self._downloads, self._robot, self._send = node, folder, downloads, robot, send
         self._live: Any = None  # a LiveRecorder
         self._thread: threading.Thread | None = None  # imports it
@@ -88,15 +88,15 @@ class PageRecorder:
 
     def _load(self) -> None:
         try:
-            made = import_module(f"{PLACE}.live_recorder").LiveRecorder
-            self._node.run_in_executor(lambda: self._begin(made))
+            recorder_class = import_module(f"{PACKAGE}.live_recorder").LiveRecorder
+            self._node.run_in_executor(lambda: self._begin(recorder_class))
         except ModuleNotFoundError as error:
             self._missing = missing_module(error) or str(error)
             self._node.run_in_executor(lambda: self.send_list(0))
 
-    def _begin(self, made: Callable[..., Any]) -> None:
+    def _begin(self, recorder_class: Callable[..., Any]) -> None:
         self._thread = None
-        self._live, self._closed = made(self._node, self._folder, self._tell), False
+        self._live, self._closed = recorder_class(self._node, self._folder, self._tell), False
         self._live.discover()
         self._timer.reset()
 
@@ -107,7 +107,7 @@ class PageRecorder:
                 self._live.discover()
 
     def close(self) -> None:
-        """Ends the recording in memory and lets the present bag be completed; `busy` tells when."""
+        """Ends the recording in memory; the present bag is still completed, during which `busy` is true."""
         self._closed = True
         if self._live is not None:
             self._live.close()
@@ -151,15 +151,15 @@ class PageRecorder:
     def _offer_replay(self, page: int, name: str) -> None:
         self._offer_export(page, name, "replay", JSON)
 
-    def _offer_export(self, page: int, name: str, what: str, kind: str) -> None:
-        """Offers what another process reads from the bag, so that the robot is not disturbed."""
+    def _offer_export(self, page: int, name: str, export: str, media_type: str) -> None:
+        """Offers a download that another process converts from the bag, so that the robot is not disturbed."""
         file = self._folder.find(name)
         if file is None:
             self._refuse(page, f"{quoted(name)} is not a recording")
             return
-        command = (sys.executable, "-m", f"{PLACE}.recording_export", what, str(file), *self._robot)
-        self._announce(page, what, name, Download(f"{name}.{what}", kind, command=command))
+        command = (sys.executable, "-m", f"{PACKAGE}.recording_export", export, str(file), *self._robot)
+        self._announce(page, export, name, Download(f"{name}.{export}", media_type, command=command))
 
-    def _announce(self, page: int, what: str, name: str, download: Download) -> None:
+    def _announce(self, page: int, kind: str, name: str, download: Download) -> None:
         address = self._downloads.offer(download, time.monotonic())
-        self._send(page, "download", {"what": what, "name": name, "file": download.name, "address": address})
+        self._send(page, "download", {"what": kind, "name": name, "file": download.name, "address": address})

@@ -1,7 +1,7 @@
-"""Program that reads a recording for the page: a table of all signals, or what the page draws of the robot.
+"""Program that converts a recording for the page: to a table of all signals, or to the states that the page replays.
 
 `python -m hexapod_control.nodes.web.recordings.recording_export csv|replay BAG ROBOT MAPPING`; the mapping may be
-empty. It writes to standard output; a bag that cannot be used is one line on standard error and exit code 2.
+empty. It writes to standard output; for a bag that cannot be used, one line to standard error, with exit code 2.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from hexapod_control.core.robot import Robot
 from hexapod_control.web.page_state import DrawnState, drawing
 
 TABLE_PERIOD_S, FRAME_PERIOD_S = 0.02, 0.05
-LOW_PRIORITY = 10
+LOW_PRIORITY = 10  # added to the niceness of the process
 
 
 def write_table(bag: Bag, out: TextIO) -> None:
-    """Writes all signals as comma-separated values; the columns are those of the first second and later ones."""
+    """Writes all signals as comma-separated values, with one column for every signal that ever occurs."""
     columns: dict[str, None] = {}
     rows = []
     for at, values in samples(bag, TABLE_PERIOD_S):
@@ -49,7 +49,7 @@ def _cell(value: float | str) -> float | str:
 
 
 def frames(bag: Bag, robot: Robot, mapping: JointMapping | None) -> Iterator[dict[str, Any]]:
-    """Yields what the page draws of a recorded robot, with the time `at` [s]. Raises BagError for another robot."""
+    """Yields the states that the page draws, with their time `at` [s]. Raises BagError for a bag of another robot."""
     names = mapping.names if mapping else joint_names(robot.leg_names)
     drawn = DrawnState()
     for at, values in samples(bag, FRAME_PERIOD_S):
@@ -106,11 +106,11 @@ def _without_nan(frame: Mapping[str, Any]) -> dict[str, Any]:
 
 def main() -> int:
     """Runs the program. Returns the exit code."""
-    what, path, robot_name, mapping_path = sys.argv[1:5]
+    export, path, robot_name, mapping_path = sys.argv[1:5]
     os.nice(LOW_PRIORITY)
     try:
         with open_bag(Path(path)) as bag:
-            if what == "csv":
+            if export == "csv":
                 write_table(bag, sys.stdout)
             else:
                 robot = load(robot_name).robot

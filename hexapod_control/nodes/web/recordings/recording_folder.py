@@ -1,4 +1,4 @@
-"""The folder with the recordings of the page: their names, sizes and lengths, within a limit of the disk."""
+"""The folder with the recordings of the page: their names, sizes and lengths, and the disk space they may take."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Recording:
 
 
 class RecordingFolder:
-    """Recordings are found only by the names that the folder lists, so that no text from a page becomes a path."""
+    """Lists and deletes recordings. Only names that the folder lists are found: no text from a page becomes a path."""
 
     def __init__(self, path: Path, max_bytes: int) -> None:
         self.path, self._max_bytes = path, max_bytes
@@ -47,7 +47,7 @@ class RecordingFolder:
 
     @property
     def free_bytes(self) -> int:
-        """What new recordings may take [B]."""
+        """Disk space for new recordings [B]."""
         return self._max_bytes - sum(_size(path) for path in self._paths())
 
     @property

@@ -1,4 +1,4 @@
-"""Step check: every joint is moved in a known direction, which reveals wrong signs and exchanged joints.
+"""Step check: finds wrong signs and exchanged joints by moving every joint in a known direction.
 
 Servos with position feedback are turned by hand: the one that turns farthest belongs to the joint, and the sign of its
 rotation is the direction. Servos without feedback move by themselves, and the operator names the joint.
@@ -14,7 +14,7 @@ from hexapod_control.servos.calibration.calibration_state import CalibrationStat
 from hexapod_control.servos.settings.joint_words import JointWordsError, joint_and_sign
 
 MIN_TURN = math.radians(7.0)  # by hand, to count as turned
-SHOWN_TURN = math.radians(10.0)  # of a servo that turns by itself
+SHOWN_TURN = math.radians(10.0)  # of a servo that moves by itself
 POSITIVE = ("counter-clockwise seen from above", "foot up", "foot up and out")  # by column
 INTRODUCTION = {
     True: "\nDoes every joint have the right servo and sign? Torque is off: turn the joints by hand, one at a time.",
@@ -25,19 +25,19 @@ HELP = "Turn only the joint that is named, by about 20 degrees, in the direction
 
 def check(work: CalibrationState) -> None:
     """Checks all joints; errors are corrected if the operator agrees."""
-    if work.hands.reads:
-        work.hands.relax()
-    work.say(INTRODUCTION[work.hands.reads])
-    act = _by_hand if work.hands.reads else _by_eye
+    if work.jogger.reports_position:
+        work.jogger.relax()
+    work.say(INTRODUCTION[work.jogger.reports_position])
+    act = _by_hand if work.jogger.reports_position else _by_eye
     work.each(range(len(work.joints)), lambda row: act(work, row))
 
 
 def _by_hand(work: CalibrationState, row: int) -> None:
     while True:
         try:
-            before = _places(work)
+            before = _positions(work)
             answer = work.ask(f"turn {work.label(row)} by hand, {POSITIVE[row % 3]}, by about 20 deg, then Enter ")
-            after = _places(work)
+            after = _positions(work)
         except BusError as error:
             work.say(f"  {error}")
             work.ask("Enter when it is connected again ")
@@ -49,7 +49,7 @@ def _by_hand(work: CalibrationState, row: int) -> None:
 
 
 def _match_servo(work: CalibrationState, row: int, turned: list[float]) -> bool:
-    """Compares the measured rotations [raw] with a joint and offers to correct it. Returns whether it is right now."""
+    """Compares measured rotations [raw] with a joint and offers to correct it. Returns whether the joint is right."""
     farthest = max(range(len(turned)), key=lambda k: abs(turned[k]))
     servo = work.joints[farthest].id
     if abs(turned[farthest]) < MIN_TURN * work.scale.per_rad:
@@ -61,7 +61,7 @@ def _match_servo(work: CalibrationState, row: int, turned: list[float]) -> bool:
 def _by_eye(work: CalibrationState, row: int) -> None:
     while True:
         joint = work.joints[row]
-        work.hands.wiggle(joint.id, joint.direction * SHOWN_TURN)
+        work.jogger.wiggle(joint.id, joint.direction * SHOWN_TURN)
         answer = work.ask(
             f"has {work.label(row)} turned {POSITIVE[row % 3]} first? [Y/n, r or what turned, lf coxa -] "
         )
@@ -84,21 +84,21 @@ def _by_eye(work: CalibrationState, row: int) -> None:
             _exchange(work, row, seen, f"servo {joint.id} turns {work.label(seen)}")
 
 
-def _correct(work: CalibrationState, row: int, servo_row: int, direction: int, what: str) -> bool:
-    """Corrects servo and direction (+1 or -1) of a joint if the operator agrees. Returns whether they are right now."""
-    if servo_row != row and not _exchange(work, row, servo_row, f"{what}, which is {work.label(servo_row)} so far"):
+def _correct(work: CalibrationState, row: int, servo_row: int, direction: int, finding: str) -> bool:
+    """Corrects servo and direction (+1 or -1) of a joint if the operator agrees. Returns whether they are right."""
+    if servo_row != row and not _exchange(work, row, servo_row, f"{finding}, which is {work.label(servo_row)} so far"):
         return False
     if work.joints[row].direction == direction:
         return True
-    if not work.agrees(f"  {what} the other way: change the sign of {work.label(row)}?", True):
+    if not work.agrees(f"  {finding} the other way: change the sign of {work.label(row)}?", True):
         return False
     work.joints[row] = replace(work.joints[row], direction=direction)
     return True
 
 
-def _exchange(work: CalibrationState, row: int, other: int, what: str) -> bool:
-    """Exchanges the servos of two joints if the operator agrees."""
-    if not work.agrees(f"  {what}: exchange the servos of {work.label(row)} and {work.label(other)}?", True):
+def _exchange(work: CalibrationState, row: int, other: int, finding: str) -> bool:
+    """Exchanges the servos of two joints if the operator agrees. Returns whether it did."""
+    if not work.agrees(f"  {finding}: exchange the servos of {work.label(row)} and {work.label(other)}?", True):
         return False
     a, b = work.joints[row], work.joints[other]
     work.joints[row] = replace(a, id=b.id, direction=b.direction, center=b.center)
@@ -106,7 +106,7 @@ def _exchange(work: CalibrationState, row: int, other: int, what: str) -> bool:
     return True
 
 
-def _places(work: CalibrationState) -> list[float]:
-    """Positions [raw] of all joints in row order. Raises BusError that names the joints of silent servos."""
-    places = work.hands.positions([joint.id for joint in work.joints])
-    return [places[joint.id] for joint in work.joints]
+def _positions(work: CalibrationState) -> list[float]:
+    """Positions [raw] of all joints in row order. Raises BusError that names silent servos."""
+    positions = work.jogger.positions([joint.id for joint in work.joints])
+    return [positions[joint.id] for joint in work.joints]

@@ -1,6 +1,6 @@
 """Robust plane through the feet, the distance of each foot from it, and the femur trims that remove the distances.
 
-Iteratively reweighted least squares minimise the sum of absolute distances, so that a single bad leg stands out and
+Iteratively reweighted least squares minimise the sum of absolute distances, so that a single bad leg is visible and
 does not tilt the plane. Points are (n, 3) [m].
 """
 
@@ -20,24 +20,24 @@ from hexapod_control.servos.settings.joint_calibration import JointCalibration
 
 ITERATIONS = 60
 MIN_DISTANCE = 1e-7  # [m] bounds the weights
-MIN_SPREAD = 1e-12  # below it, feet with large weights are collinear and the others determine the plane
+MIN_SPREAD = 1e-12  # [m^2] below it, the feet with large weights are collinear, and the others determine the plane
 ANGLE_STEP = 1e-5  # [rad] of the finite difference
 MAX_TRIM = 0.35  # [rad]
 FEMUR = 1  # column
 
 
 def plane(points: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(a, b, c) of z = a x + b y + c, with the least sum of distances: iteratively reweighted least squares."""
+    """Coefficients (a, b, c) of the plane z = a x + b y + c with the least sum of distances."""
     weights: list[float] | None = None
-    found: NDArray[np.float64] = np.zeros(3)
+    coefficients: NDArray[np.float64] = np.zeros(3)
     for _ in range(ITERATIONS):
         fitted = fit_plane(points.tolist(), weights, MIN_SPREAD)
         if fitted is None:
             break
-        found = np.array(fitted)
-        distances = np.abs(points[:, 2] - points[:, :2] @ found[:2] - found[2])
+        coefficients = np.array(fitted)
+        distances = np.abs(points[:, 2] - points[:, :2] @ coefficients[:2] - coefficients[2])
         weights = (1.0 / np.maximum(distances, MIN_DISTANCE)).tolist()
-    return found
+    return coefficients
 
 
 def residuals(points: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -49,22 +49,24 @@ def residuals(points: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def trims(robot: Robot, joints: Array) -> NDArray[np.float64]:
     """Angles (n,) [rad] to add to the measured femur angles, so that all feet lie in one plane (Newton's method)."""
-    height = plane(forward(robot, joints))
-    found = np.zeros(len(robot.legs))
+    reference = plane(forward(robot, joints))
+    added = np.zeros(len(robot.legs))
     for _ in range(8):
-        off = _above(robot, joints, found, height)
-        slope = (_above(robot, joints, found + ANGLE_STEP, height) - off) / ANGLE_STEP
-        found = np.clip(
-            found - np.where(np.abs(slope) > 1e-3, off / np.where(slope == 0.0, 1.0, slope), 0.0), -MAX_TRIM, MAX_TRIM
-        )
-    return found
+        error = _above(robot, joints, added, reference)
+        slope = (_above(robot, joints, added + ANGLE_STEP, reference) - error) / ANGLE_STEP
+        correction = np.where(np.abs(slope) > 1e-3, error / np.where(slope == 0.0, 1.0, slope), 0.0)
+        added = np.clip(added - correction, -MAX_TRIM, MAX_TRIM)
+    return added
 
 
-def _above(robot: Robot, joints: Array, added: NDArray[np.float64], height: NDArray[np.float64]) -> NDArray[np.float64]:
-    row = np.array(joints)
-    row[:, FEMUR] += added
-    feet = forward(robot, row)
-    above: NDArray[np.float64] = feet[:, 2] - feet[:, :2] @ height[:2] - height[2]
+def _above(
+    robot: Robot, joints: Array, added: NDArray[np.float64], reference: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Height (n,) [m] of each foot above a plane (a, b, c), with angles (n,) [rad] added to the femurs."""
+    trimmed_joints = np.array(joints)
+    trimmed_joints[:, FEMUR] += added
+    feet = forward(robot, trimmed_joints)
+    above: NDArray[np.float64] = feet[:, 2] - feet[:, :2] @ reference[:2] - reference[2]
     return above
 
 

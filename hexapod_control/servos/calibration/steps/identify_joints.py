@@ -24,29 +24,29 @@ Enter accepts the answer in brackets, r repeats, s skips a servo, b goes back, ?
 def wiggle(work: CalibrationState, ids: Sequence[int]) -> None:
     """Asks for every servo which joint it turns and in which direction. Raises BusError if a joint has no servo."""
     work.say(INTRODUCTION)
-    if not work.hands.reads:
+    if not work.jogger.reports_position:
         work.say("These servos report no positions: before the first one turns, all move to the middle, leg by leg.")
     finished = ids[: work.first]
     taken = {joint.id: row for row, joint in enumerate(work.joints) if joint.id in finished}  # servo -> row
 
-    def one(servo: int) -> None:
+    def ask_joint(servo: int) -> None:
         for later in ids[ids.index(servo) :]:  # after returning to this servo
             taken.pop(later, None)
         row, direction = _joint(work, servo, taken)
         if row is not None:
             taken[servo] = row
             work.joints[row] = replace(work.joints[row], id=servo, direction=direction)
-        if work.hands.reads:
-            work.hands.release([servo])
+        if work.jogger.reports_position:
+            work.jogger.release([servo])
 
-    work.each(ids, one)
+    work.each(ids, ask_joint)
     missing = [joint.joint for row, joint in enumerate(work.joints) if row not in taken.values()]
     if missing:
         raise BusError(f"no servo was found for {', '.join(missing)}: check cables and ids, then start again")
 
 
 def identify(work: CalibrationState, servo: int) -> None:
-    """Asks which joint a servo turns; the joint that had this servo gets the other one in exchange."""
+    """Asks which joint a servo turns; the joint that had this servo gets the servo of the other one in exchange."""
     row, direction = _joint(work, servo, {})
     if row is None:
         return
@@ -56,12 +56,12 @@ def identify(work: CalibrationState, servo: int) -> None:
 
 
 def _joint(work: CalibrationState, servo: int, taken: dict[int, int]) -> tuple[int | None, int]:
-    """Row and direction of a servo, as the operator sees it move; no row if it is skipped."""
+    """Row of the joint that a servo turns, and its direction, as the operator sees it; no row if it is skipped."""
     owners = {row: other for other, row in taken.items()}
     suggested = next((r for r, j in enumerate(work.joints) if j.id == servo and r not in owners), None)
     hint = f" [{_as_answer(work, suggested)}]" if suggested is not None else ""
     while True:
-        work.hands.wiggle(servo, WIGGLE_ANGLE)
+        work.jogger.wiggle(servo, WIGGLE_ANGLE)
         answer = work.ask(f"servo {servo}: which joint, which direction first?{hint} ").lower()
         if answer in ("s", "skip"):
             return None, 1

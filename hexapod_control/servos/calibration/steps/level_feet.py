@@ -19,50 +19,51 @@ Residuals = Mapping[str, float]
 
 def verify(work: CalibrationState, show: Callable[[Residuals], None]) -> None:
     """Measures the heights of the feet, by reading the servos or with sheets of paper, and trims the femurs."""
-    (_by_reading if work.hands.reads else _by_paper)(work, show)
+    (_by_reading if work.jogger.reports_position else _by_paper)(work, show)
 
 
 def _by_reading(work: CalibrationState, show: Callable[[Residuals], None]) -> None:
-    work.hands.relax()
+    work.jogger.relax()
     work.say("\nAre all feet in one plane? Torque is off.")
     work.ask("Put the robot on a flat table, belly down, every foot touching the table. Enter when it is there ")
-    row = _measured(work)
-    _report(work, show, "feet above their common plane", foot_plane.residuals(forward(work.robot, row)))
+    measured = _measured_angles(work)
+    _report(work, show, "feet above their common plane", foot_plane.residuals(forward(work.robot, measured)))
     if work.agrees("trim the femurs so that they are in one plane?", True):
-        work.joints = foot_plane.trimmed(work.joints, foot_plane.trims(work.robot, row))
-        _report(work, show, "after that", foot_plane.residuals(forward(work.robot, _measured(work))))
+        work.joints = foot_plane.trimmed(work.joints, foot_plane.trims(work.robot, measured))
+        _report(work, show, "after that", foot_plane.residuals(forward(work.robot, _measured_angles(work))))
 
 
-def _measured(work: CalibrationState) -> Array:
-    places = work.hands.positions([joint.id for joint in work.joints])
-    return np.array([joint.angle(places[joint.id]) for joint in work.joints]).reshape(-1, 3)
+def _measured_angles(work: CalibrationState) -> Array:
+    """Joint angles (n, 3) [rad]."""
+    positions = work.jogger.positions([joint.id for joint in work.joints])
+    return np.array([joint.angle(positions[joint.id]) for joint in work.joints]).reshape(-1, 3)
 
 
 def _by_paper(work: CalibrationState, show: Callable[[Residuals], None]) -> None:
     robot = work.robot
-    row = np.array(standing_joints(robot))
+    standing = np.array(standing_joints(robot))  # (n, 3) [rad]
     work.say("\nAre all feet in one plane? The robot will move to its standing pose: keep a hand on it.")
     work.ask("Enter starts the move ")
-    angles = np.ravel(row).tolist()
-    work.hands.go({j.id: min(max(j.raw(q), j.low), j.high) for j, q in zip(work.joints, angles, strict=True)})
+    angles = np.ravel(standing).tolist()
+    work.jogger.go({j.id: min(max(j.raw(q), j.low), j.high) for j, q in zip(work.joints, angles, strict=True)})
     work.say(f"The robot stands. Each foot must just hold a sheet of paper. {JOG_HELP}")
     added = np.zeros(len(robot.legs))
 
     def hold(leg: int) -> None:
         index = 3 * leg + foot_plane.FEMUR
-        place = work.jogged(index, "where its foot holds the paper")
-        added[leg] = angles[index] - work.joints[index].angle(place)
+        raw = work.jog(index, "where its foot holds the paper")
+        added[leg] = angles[index] - work.joints[index].angle(raw)
 
     work.each(range(len(robot.legs)), hold)
-    lifted = row.copy()
+    lifted = standing.copy()
     lifted[:, foot_plane.FEMUR] += added
-    _report(work, show, "feet were above the plane", forward(robot, lifted)[:, 2] - forward(robot, row)[:, 2])
+    _report(work, show, "feet were above the plane", forward(robot, lifted)[:, 2] - forward(robot, standing)[:, 2])
     work.joints = foot_plane.trimmed(work.joints, added)
 
 
-def _report(work: CalibrationState, show: Callable[[Residuals], None], what: str, heights: Array) -> None:
-    found = dict(zip(work.robot.leg_names, heights.tolist(), strict=True))
-    cells = [f"{name} {1000.0 * height:+.1f}" for name, height in found.items()]
+def _report(work: CalibrationState, show: Callable[[Residuals], None], title: str, heights: Array) -> None:
+    by_leg = dict(zip(work.robot.leg_names, heights.tolist(), strict=True))
+    cells = [f"{name} {1000.0 * height:+.1f}" for name, height in by_leg.items()]
     worst = 1000.0 * float(np.abs(heights).max())
-    work.say(f"{what} [mm]: {', '.join(cells)}; at most {worst:.1f}")
-    show(found)
+    work.say(f"{title} [mm]: {', '.join(cells)}; at most {worst:.1f}")
+    show(by_leg)

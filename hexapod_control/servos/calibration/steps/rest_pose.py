@@ -1,4 +1,4 @@
-"""Step rest: the raw position of each joint in a known pose, and detection of horns that are off by a tooth."""
+"""Step rest: captures the raw position of each joint in a known pose, and detects horns mounted a tooth off."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from hexapod_control.servos.calibration.calibration_state import CalibrationStat
 from hexapod_control.servos.settings.joint_calibration import JointCalibration
 
 TOOTH_DEG = 360.0 / 25.0  # pitch of the usual servo spline
-MIN_OFF_DEG = 0.55 * TOOTH_DEG  # from the other legs; more is reported
-ALIKE = 1e-3  # difference of the sines of hip directions
+MIN_OFF_DEG = 0.55 * TOOTH_DEG  # difference from the other legs that is reported
+SINE_TOLERANCE = 1e-3  # of the sines of the hip yaws of comparable coxas
 
 
 def rest(work: CalibrationState) -> None:
     """Captures the raw position of each joint in the rest pose, whose angles are known."""
-    if work.hands.reads:
-        work.hands.relax()
+    if work.jogger.reports_position:
+        work.jogger.relax()
         work.say("\nThe rest pose. Torque is off: put one leg after the other into the pose by hand.")
         work.each(range(len(work.robot.leg_names)), lambda leg: _by_hand(work, leg))
     else:
@@ -34,24 +34,24 @@ def rest(work: CalibrationState) -> None:
             f"{_teeth(degrees)} off, which costs range on one side,\n  or the joint was not in the pose"
         )
         if work.agrees(f"  measure {work.label(row)} again?", False):
-            again = _by_hand if work.hands.reads else _by_jogging
-            again(work, row // 3 if work.hands.reads else row)
+            again = _by_hand if work.jogger.reports_position else _by_jogging
+            again(work, row // 3 if work.jogger.reports_position else row)
 
 
 def _by_hand(work: CalibrationState, leg: int) -> None:
     rows = range(3 * leg, 3 * leg + 3)
-    pose = ", ".join(f"{JOINTS[row % 3]} {words.place(row % 3, work.rest[row])}" for row in rows)
-    places = work.captured(rows, f"{work.robot.leg_names[leg]}: {pose}", work.rest)
+    pose = ", ".join(f"{JOINTS[row % 3]} {words.describe_angle(row % 3, work.rest[row])}" for row in rows)
+    positions = work.capture(rows, f"{work.robot.leg_names[leg]}: {pose}", work.rest)
     for row in rows:
-        _store(work, row, places[row])
+        _store(work, row, positions[row])
 
 
 def _by_jogging(work: CalibrationState, row: int) -> None:
-    _store(work, row, work.jogged(row, words.place(row % 3, work.rest[row])))
+    _store(work, row, work.jog(row, words.describe_angle(row % 3, work.rest[row])))
 
 
-def _store(work: CalibrationState, row: int, place: float) -> None:
-    work.joints[row] = replace(work.joints[row], center=place, q_center=work.rest[row], trim=0.0)
+def _store(work: CalibrationState, row: int, raw: float) -> None:
+    work.joints[row] = replace(work.joints[row], center=raw, q_center=work.rest[row], trim=0.0)
     work.warn_of_reach(row)
 
 
@@ -61,7 +61,7 @@ def _teeth(degrees: float) -> str:
 
 
 def horns_off(robot: Robot, joints: Sequence[JointCalibration], scale: RawScale) -> list[tuple[int, float]]:
-    """Rows whose horn is mounted differently from the other legs', with the difference [deg]."""
+    """Rows of joints whose horn is mounted differently from those of the other legs, with the difference [deg]."""
     middles = [_side(robot, row) * math.degrees(joint.angle(scale.center)) for row, joint in enumerate(joints)]
     found = []
     for row, middle in enumerate(middles):
@@ -72,7 +72,7 @@ def horns_off(robot: Robot, joints: Sequence[JointCalibration], scale: RawScale)
 
 
 def _side(robot: Robot, row: int) -> float:
-    """Sign with which the angle of a coxa is comparable to those of mirrored legs; femurs and tibias are alike."""
+    """Sign that makes the angle of a coxa comparable with those of mirrored legs; 1 for femurs and tibias."""
     x, y, _ = robot.legs[row // 3].hip
     return math.copysign(1.0, x * y) if row % 3 == 0 else 1.0
 
@@ -80,5 +80,6 @@ def _side(robot: Robot, row: int) -> float:
 def _built_alike(robot: Robot, a: int, b: int) -> bool:
     """Whether two joints are comparable: all femurs and tibias, and coxas at the same angle to the body."""
     return (
-        a % 3 > 0 or abs(abs(math.sin(robot.legs[a // 3].hip_yaw)) - abs(math.sin(robot.legs[b // 3].hip_yaw))) < ALIKE
+        a % 3 > 0
+        or abs(abs(math.sin(robot.legs[a // 3].hip_yaw)) - abs(math.sin(robot.legs[b // 3].hip_yaw))) < SINE_TOLERANCE
     )

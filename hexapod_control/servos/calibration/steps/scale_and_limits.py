@@ -7,17 +7,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from hexapod_control.servos.calibration.calibration_state import LIMIT_CLEARANCE, CalibrationState
-from hexapod_control.servos.calibration.hand_positioning import reach
+from hexapod_control.servos.calibration.servo_jogger import reach
 from hexapod_control.servos.settings.joint_calibration import JointCalibration
 
-MARK_ANGLE = math.radians(45.0)  # [rad] from the rest pose
-MARK_GRID = math.radians(15.0)  # [rad] of marks closer to a joint limit
-LIMIT_MARGIN = math.radians(3.0)  # [rad] of goals to the mechanical stops
+MARK_ANGLE = math.radians(45.0)  # [rad] of a second mark from the rest pose
+MARK_GRID = math.radians(15.0)  # [rad] step of smaller mark angles, where a joint limit is closer
+LIMIT_MARGIN = math.radians(3.0)  # [rad] between goals and the mechanical stops
 MAX_SCALE_ERROR = 0.3  # of a measured scale from the nominal one
 
 
 def measure(work: CalibrationState, steps: Sequence[str]) -> None:
-    """Measures scale and limits of one leg after the other, or copies them from a finished one."""
+    """Measures scale and limits leg by leg, or copies them from a finished leg."""
     work.each(range(len(work.robot.leg_names)), lambda leg: _leg(work, leg, steps))
 
 
@@ -26,7 +26,7 @@ def _leg(work: CalibrationState, leg: int, steps: Sequence[str]) -> None:
     if source is not None and work.agrees(f"copy scale and limits of {work.robot.leg_names[source]} to {name}?", True):
         _copy(work, source, leg)
         return
-    usual = not work.hands.reads  # the nominal scale of smart servos is exact
+    usual = not work.jogger.reports_position  # the nominal scale of smart servos is exact
     if "marks" in steps and work.agrees(f"measure the scale of {name}?", usual):
         _marks(work, leg)
     if "limits" in steps and work.agrees(f"measure the limits of {name}?", False):
@@ -41,7 +41,7 @@ def _source(work: CalibrationState, leg: int) -> int | None:
 
 
 def _copy(work: CalibrationState, source: int, leg: int) -> None:
-    """Copies units per radian, and limits by their angles; centre and direction are each servo's own."""
+    """Copies units per radian, and limits by their angles; each servo keeps its own centre and direction."""
     for column in range(3):
         own, other = work.joints[3 * leg + column], work.joints[3 * source + column]
         copied = replace(own, units_per_rad=other.units_per_rad, units_per_rad_neg=other.units_per_rad_neg)
@@ -61,10 +61,10 @@ def _bounded(work: CalibrationState, joint: JointCalibration, ends: Iterable[flo
 
 
 def _marks(work: CalibrationState, leg: int) -> None:
-    if work.hands.reads:
-        work.hands.relax()
+    if work.jogger.reports_position:
+        work.jogger.relax()
     marks = [(row, side, _mark(work, row, side)) for row in range(3 * leg, 3 * leg + 3) for side in (1, -1)]
-    work.each([(row, side, mark) for row, side, mark in marks if mark is not None], lambda m: _scaled(work, *m))
+    work.each([(row, side, mark) for row, side, mark in marks if mark is not None], lambda m: _measure_scale(work, *m))
 
 
 def _mark(work: CalibrationState, row: int, side: int) -> float | None:
@@ -75,17 +75,17 @@ def _mark(work: CalibrationState, row: int, side: int) -> float | None:
     return rest + side * offset if offset > 0.0 else None
 
 
-def _scaled(work: CalibrationState, row: int, side: int, mark: float) -> None:
-    place: float | None = None
+def _measure_scale(work: CalibrationState, row: int, side: int, mark: float) -> None:
+    raw: float | None = None
     while True:
         angles = [mark if k == row else work.rest[k] for k in range(len(work.joints))]
-        what = f"{work.label(row)} at {math.degrees(mark):+.0f} deg"
-        before, place = place, work.captured([row], what, angles)[row]
+        pose = f"{work.label(row)} at {math.degrees(mark):+.0f} deg"
+        before, raw = raw, work.capture([row], pose, angles)[row]
         joint = work.joints[row]
-        if place in (before, joint.center):  # Enter alone
+        if raw in (before, joint.center):  # Enter alone
             work.say(f"  {work.label(row)} has not moved: its scale stays as it is")
             return
-        units = joint.direction * (place - joint.center) / (mark - joint.q_center)
+        units = joint.direction * (raw - joint.center) / (mark - joint.q_center)
         if abs(units / work.scale.per_rad - 1.0) <= MAX_SCALE_ERROR:
             break
         work.say(
@@ -105,7 +105,7 @@ def _scaled(work: CalibrationState, row: int, side: int, mark: float) -> None:
 
 
 def _limit(work: CalibrationState, row: int) -> None:
-    ends = _swept(work, row) if work.hands.reads else _jogged_ends(work, row)
+    ends = _swept_ends(work, row) if work.jogger.reports_position else _jogged_ends(work, row)
     joint = work.joints[row]
     margin = LIMIT_MARGIN * joint.units_per_rad
     bounded = _bounded(work, joint, (min(ends) + margin, max(ends) - margin))
@@ -116,22 +116,24 @@ def _limit(work: CalibrationState, row: int) -> None:
     work.warn_of_reach(row)
 
 
-def _swept(work: CalibrationState, row: int) -> list[float]:
+def _swept_ends(work: CalibrationState, row: int) -> list[float]:
+    """Minimum and maximum raw position while the operator turns a joint by hand."""
     servo, ends = work.joints[row].id, [math.inf, -math.inf]
-    work.hands.relax()
+    work.jogger.relax()
 
-    def look() -> None:
-        place = work.hands.positions([servo])[servo]
-        ends[:] = min(ends[0], place), max(ends[1], place)
+    def record() -> None:
+        raw = work.jogger.positions([servo])[servo]
+        ends[:] = min(ends[0], raw), max(ends[1], raw)
 
-    look()
-    work.ask(f"  turn {work.label(row)} by hand from stop to stop, then Enter ", look)
-    look()
+    record()
+    work.ask(f"  turn {work.label(row)} by hand from stop to stop, then Enter ", record)
+    record()
     return ends
 
 
 def _jogged_ends(work: CalibrationState, row: int) -> list[float]:
-    begin = work.hands.positions([work.joints[row].id])[work.joints[row].id]
-    ends = [work.jogged(row, f"its {end} end") for end in ("one", "other")]
-    work.hands.go({work.joints[row].id: begin})
+    """Raw positions of both ends, to which the operator jogs the servo."""
+    begin = work.jogger.positions([work.joints[row].id])[work.joints[row].id]
+    ends = [work.jog(row, f"its {end} end") for end in ("one", "other")]
+    work.jogger.go({work.joints[row].id: begin})
     return ends

@@ -1,4 +1,4 @@
-"""Loss of single boards while others continue; their servos return leg by leg at their last pulse."""
+"""Loss of single boards while others continue. Servos of a board that is back resume leg by leg at their last goal."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from hexapod_control.servos.bus.bus_interface import Bus
 from hexapod_control.servos.driver.group.presence import Presence
 from hexapod_control.servos.driver.group.servo_readings import ServoReadings
 
-SERVOS_AT_ONCE = 3  # regain torque together, to limit the inrush current
-PAUSE_S = 0.2  # between them
+SERVOS_AT_ONCE = 3  # that get torque again together, to limit the inrush current
+PAUSE_S = 0.2  # between such groups
 
 
 @runtime_checkable
@@ -23,7 +23,7 @@ class LosesBoards(Protocol):
 
 
 class BoardLoss:
-    """Updates the presence of servos whose boards respond for them. Indices are in row order."""
+    """Updates the presence of servos that do not respond themselves, from their boards. Indices are in row order."""
 
     def __init__(self, bus: Bus, ids: Sequence[int], presence: Presence, readings: ServoReadings) -> None:
         """`update` does nothing on a bus that cannot lose single boards."""
@@ -44,7 +44,7 @@ class BoardLoss:
         self._goals.update(goals)
 
     def update(self, now: float) -> list[int]:
-        """Updates the lost boards at a servo time [s]. Returns servos that are back, a few at a time.
+        """Updates the lost boards at a servo time [s]. Returns the servos that are back, a few at a time.
 
         Their position counts as the last goal sent.
         """

@@ -1,4 +1,4 @@
-"""Watches a board whose servos do not reply: a silent board is treated as unplugged. Reads its inputs."""
+"""Supervises boards for servos without replies: a silent board is treated as unplugged. Reads digital inputs."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from hexapod_control.servos.driver.group.servo_clock import ServoClock
 from hexapod_control.servos.settings.servo_section import ServoSettings
 
 QUERY_PERIOD_S = 0.1
-MIN_SILENCE_S = 1.0  # three queries without a reply, each of which may be late
+MIN_SILENCE_S = 1.0  # three queries without a reply, with time for late replies
 
 
 @runtime_checkable
 class AnsweringBoard(Protocol):
-    """A bus without feedback from servos, whose board responds to queries."""
+    """A bus without feedback from servos whose board answers queries."""
 
     def answers(self) -> bool | None:
-        """Whether the board responds; None if it cannot be queried now."""
+        """Queries the board. Returns whether it answers; None if it cannot be queried now."""
 
 
 @runtime_checkable
@@ -31,7 +31,7 @@ class HasInputs(Protocol):
 
 
 class BoardWatch:
-    """Queries the board at intervals, and in every cycle while it does not respond."""
+    """Queries the board every QUERY_PERIOD_S, and in every cycle while it does not answer."""
 
     def __init__(self, bus: Bus, settings: ServoSettings, servo_clock: ServoClock) -> None:
         """`check` does nothing on a bus whose servos reply themselves."""

@@ -8,8 +8,8 @@ from typing import Protocol, runtime_checkable
 
 from hexapod_control.servos.bus.bus_interface import Bus
 
-HISTORY = 25  # stored frames of goals; a servo may have missed all but one
-SHARE_PER_CYCLE = 0.25  # of the servos read per cycle, on a bus with one transaction per servo
+HISTORY = 25  # stored sets of goals; a servo may have missed all but one
+SHARE_PER_CYCLE = 0.25  # of the reads per cycle, on a bus with one transaction per servo
 
 
 @runtime_checkable
@@ -21,10 +21,13 @@ class ReportsGoals(Protocol):
 
 
 class GoalCheck:
-    """The last goals of one bus. Life cycle: `sent` with all goals, then `repair` while the line is noisy."""
+    """Compares the goals that servos have received with those sent on one bus.
+
+    Life cycle: `sent` after every write of goals, `repair` while the line is noisy.
+    """
 
     def __init__(self, bus: Bus, reads: int, *, one_by_one: bool) -> None:
-        """`reads` are the servos that are read per cycle."""
+        """`reads` is the number of servos read per cycle; `one_by_one`: each needs its own transaction."""
         self._bus, self._duration = bus, 0.0
         self._goals: dict[int, int] = {}  # servo id -> last goal, in the order of reading
         self._history: deque[Mapping[int, int]] = deque(maxlen=HISTORY)  # goals sent, including the last ones
@@ -38,11 +41,11 @@ class GoalCheck:
         self._duration = duration
 
     def repair(self) -> int:
-        """Resends goals that servos have not received; returns how many had received a value that was never sent."""
+        """Resends goals that servos have not received. Returns how many had received a value that was never sent."""
         if not isinstance(self._bus, ReportsGoals) or not self._goals:
             return 0
         ids = list(self._goals)[: self._count]
-        for servo in ids:  # to the end of the turn
+        for servo in ids:  # moved to the end of the order
             self._goals[servo] = self._goals.pop(servo)
         received = self._bus.received_goals(ids)
         missed = {servo: self._goals[servo] for servo, raw in received.items() if raw != self._goals[servo]}

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 
-QUARANTINE_MISSES = 3  # consecutive ones; then the servo is only pinged
+QUARANTINE_MISSES = 3  # consecutive ones, after which the servo is only pinged
 PING_PERIOD_S = 1.0
 FIRST_PING_S = 0.2 * PING_PERIOD_S  # after a restart, during which a servo is silent
 
 
 class Presence:
-    """Counts answers and misses of every servo."""
+    """Tracks the answers and misses of every servo."""
 
     def __init__(self, count: int, lost_after: float, now: float) -> None:
         """All servos count as present at `now`; one is lost after `lost_after` [s] without an answer."""
@@ -30,7 +30,7 @@ class Presence:
         self.total[index] += 1
 
     def quarantine(self, index: int, now: float) -> None:
-        """Quarantines a servo that is known to restart; its first ping comes after FIRST_PING_S."""
+        """Quarantines a servo that is known to restart; it is pinged after FIRST_PING_S."""
         self.misses[index] = max(self.misses[index], QUARANTINE_MISSES)
         self._pinged[index] = now - (PING_PERIOD_S - FIRST_PING_S)
 

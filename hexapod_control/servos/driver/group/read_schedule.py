@@ -1,4 +1,4 @@
-"""Schedule of the reads of a cycle: motion of all servos or in turn, health occasionally, pings of silent servos."""
+"""Schedule of the reads in a cycle: motion of all servos or in turn, health occasionally, pings of silent servos."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from hexapod_control.servos.driver.group.presence import Presence
 
 MOTION = ServoQuantity.POSITION | ServoQuantity.SPEED | ServoQuantity.LOAD
 HEALTH = ServoQuantity.VOLTAGE | ServoQuantity.TEMPERATURE | ServoQuantity.FAULT
-MAX_HEALTH_RATE_HZ = 3.0  # of every servo, at most
-MAX_HEALTH_SHARE = 0.08  # of the time on the line, at most
-BROWN_OUT_SHARE = 0.5  # of the servos, silent at the same time: no power, or a bad line
+MAX_HEALTH_RATE_HZ = 3.0  # of every servo
+MAX_HEALTH_SHARE = 0.08  # of the time on the line
+BROWN_OUT_SHARE = 0.5  # of the servos silent at the same time means no power, or a bad line
 SUPPLY_PERIOD_S = 0.4
 
 
 class ReadSchedule:
-    """Takes turns among the servos of one bus. Indices are in row order, times steady [s]."""
+    """Selects the servos of one bus to be read, in turn. Indices are in row order, times steady [s]."""
 
     def __init__(self, bus: Bus, count: int, budget: BusBudget, presence: Presence) -> None:
-        """`budget` limits the servos that are read per cycle."""
+        """`budget` limits the servos read per cycle."""
         self._count, self._reads, self._presence = count, budget.reads, presence
         self._one_by_one = bus.timing(count, bus.can_read & MOTION).turnarounds > 1
         health = bus.timing(1, bus.can_read & HEALTH)
         busy = health.read + health.turnarounds * TURNAROUND_S
         self._health_period = max(1.0 / (MAX_HEALTH_RATE_HZ * count), busy / MAX_HEALTH_SHARE)  # [s] between servos
-        self._turn = self._health = self._ping = 0
+        self._turn = self._health = self._ping = 0  # indices of the next motion read, last health read and last ping
         self._pinged: list[int] = []  # servos whose reply to a ping may still come
         self._health_due = self._supply_due = -math.inf
 
@@ -36,7 +36,7 @@ class ReadSchedule:
         if not present:
             return []
         start = next((n for n, i in enumerate(present) if i >= self._turn), 0)
-        doubtful = [i for i in present if self._presence.misses[i]]  # the next cycles show whether they are lost
+        doubtful = [i for i in present if self._presence.misses[i]]  # first: the next cycles show whether they are lost
         others = [i for i in present[start:] + present[:start] if i not in doubtful]
         chosen = (doubtful + others)[: self._reads]
         return [[index] for index in chosen] if self._one_by_one else [chosen]
@@ -55,7 +55,7 @@ class ReadSchedule:
         return self._pinged
 
     def was_pinged(self) -> None:
-        """Ends a ping: no reply to it is awaited any more."""
+        """Ends the pings: no reply to them is awaited any more."""
         self._pinged = []
 
     def _next_pings(self, now: float) -> list[int]:
@@ -69,14 +69,14 @@ class ReadSchedule:
         return [] if index is None else [index]
 
     def supply_due(self, now: float) -> bool:
-        """Whether the board's supply is read now; if so it counts as read."""
+        """Whether to read the board's supply now; if so, it counts as read."""
         if now < self._supply_due:
             return False
         self._supply_due = now + SUPPLY_PERIOD_S
         return True
 
     def health(self, now: float) -> int | None:
-        """The servo whose health is read now, if any; it counts as read."""
+        """The servo whose health is to be read now, if any; it counts as read."""
         if now < self._health_due:
             return None
         self._health_due = now + self._health_period

@@ -1,6 +1,6 @@
-"""Withholds goals from servos that were silent at the same time, until they have reported whether their torque is on.
+"""Withholds goals after all servos were silent at the same time, until they have reported whether their torque is on.
 
-After a short loss of power, a goal would switch the torque of many servos on at any position.
+After a short loss of power, a goal would switch the torque of many servo types on, at any position.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from hexapod_control.servos.driver.group.servo_group import ServoGroup
 
 
 class RestartWatch:
-    """Servos that may have restarted, by index.
+    """Finds servos that may have restarted, by index.
 
     Life cycle: `update` every cycle, `check` while goals are withheld, `forget` afterwards.
     """
@@ -20,10 +20,7 @@ class RestartWatch:
         self._without_torque: set[int] = set()
 
     def update(self, group: ServoGroup) -> bool:
-        """Updates the set of servos that may have restarted.
-
-        Returns whether goals are withheld: no servo responds, or some may have restarted.
-        """
+        """Updates the set of servos that may have restarted. Returns whether there are any: goals are then withheld."""
         if group.quiet and group.reports_torque:
             self._doubtful = set(range(len(group.ids)))
         return bool(self._doubtful)
@@ -35,8 +32,8 @@ class RestartWatch:
     def check(self, group: ServoGroup) -> list[int]:
         """Reads the torque of servos that may have restarted and respond again.
 
-        Returns those found without torque since the last `forget`. Servos that are still silent delay the end only as
-        long as with them so many may be without torque that it is a brown-out; later they start at their position.
+        Returns those found without torque since the last `forget`. Servos that are still silent are waited for only if
+        counting them as well would make a brown-out; otherwise they resume at their position when they answer.
         """
         if group.quiet:
             return sorted(self._without_torque)

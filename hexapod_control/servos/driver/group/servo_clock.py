@@ -1,4 +1,4 @@
-"""Servo time: steady time without the delays of this computer."""
+"""Servo time: steady time without the scheduling delays of this computer."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from hexapod_control.servos.bus.bus_interface import BusCounters
 
-ALLOWED_CYCLES = 2.0  # between two calls, not counting waits for replies
+ALLOWED_CYCLES = 2.0  # cycle periods between two calls that are not a delay, without waits for replies
 
 
 class ServoClock:
@@ -14,7 +14,7 @@ class ServoClock:
 
     def __init__(self, clock: Callable[[], float]) -> None:
         """`clock` is steady time [s]."""
-        self.excluded = 0.0  # [s] of the driver by the computer since the start
+        self.excluded = 0.0  # [s] total delay of the driver by the computer since the start
         self._clock, self._last = clock, clock()
         self._counters, self._waited, self._allowed = BusCounters(), 0.0, 0.0
         self._received, self._heard = 0, 0.0  # number of replies, and time of the last one [s]
@@ -26,7 +26,7 @@ class ServoClock:
         self._heard = self()
 
     def __call__(self) -> float:
-        """Time [s], excluding pauses between calls beyond two cycles and the waits for replies."""
+        """Servo time [s]. A pause since the last call counts only up to ALLOWED_CYCLES, plus the waits for replies."""
         now, waited = self._clock(), self._counters.waited
         pause = now - self._last - (waited - self._waited)
         if pause > self._allowed:

@@ -34,7 +34,7 @@ from hexapod_control.servos.settings.servo_section import ServoSettings
 READ_TRIES = 3  # of a complete read
 MAX_ROUNDS = 10  # in a row without a new answer, while replies are late
 QUIET_CYCLES = 3.0  # without any answer, after which goals are withheld
-MIN_QUIET_S = 0.1  # at least
+MIN_QUIET_S = 0.1  # minimum of that time
 SCHEDULING_SLACK_S = 0.02  # between the last answers of servos that lose power together
 
 
@@ -64,7 +64,7 @@ class JumpsToGoal(Protocol):
 
 
 class ServoGroup:
-    """All servos of one connection. Life cycle: made for an open bus, `handshake`, then `send` and `poll` per cycle."""
+    """All servos of one connection. Life cycle: created for an open bus; `handshake`; `send` and `poll` every cycle."""
 
     def __init__(
         self,
@@ -78,7 +78,7 @@ class ServoGroup:
         self.battery = battery
         self.ids = settings.ids
         self.reports_position = ServoQuantity.POSITION in bus.can_read
-        motion = partial(bus.timing, what=bus.can_read & MOTION)
+        motion = partial(bus.timing, quantities=bus.can_read & MOTION)
         self.budget: BusBudget = budget(motion, len(self.ids), settings.rate, self.reports_position)
         self.presence = Presence(len(self.ids), settings.lost_after, servo_clock())
         self.readings = ServoReadings(settings.joints)
@@ -111,18 +111,18 @@ class ServoGroup:
 
     @property
     def moves_evenly(self) -> bool:
-        """Whether all servos are read every cycle and move evenly between goals, as force estimates from loads need."""
+        """Whether all servos are read every cycle and move evenly between goals, as needed to estimate forces."""
         jumps = isinstance(self._bus, JumpsToGoal) and self._bus.jumps_to_goal
         return self.budget.reads == len(self.ids) and not jumps
 
     @property
     def counters(self) -> BusCounters:
-        """Errors on the wire since the start."""
+        """Statistics of the line since it was opened."""
         return self._bus.counters
 
     @property
     def clamps(self) -> tuple[int, ...]:
-        """Goals that were clamped, per joint."""
+        """Number of clamped goals, per joint."""
         return tuple(self._converter.clamps)
 
     def handshake(self) -> None:
@@ -160,7 +160,7 @@ class ServoGroup:
     def send(self, command: Array, slack: Array, duration: float) -> None:
         """Sends joint angles (n, 3) [rad] to all servos that answer, to be reached in `duration` [s].
 
-        `slack` (n, 3) [rad] is by how much a joint may be outside its limits.
+        `slack` (n, 3) [rad] is the permitted excess over the joint limits.
         """
         goals = self._converter.goals(command, slack)
         for index, servo in enumerate(self.ids):
@@ -202,7 +202,7 @@ class ServoGroup:
     # --- readings -----------------------------------------------------------------------------------
 
     def read_all(self) -> list[int]:
-        """Reads all positions, again where one is missing. Returns the indices of servos that did not answer."""
+        """Reads all positions, missing ones several times. Returns the indices of servos that did not answer."""
         missing = list(range(len(self.ids)))
         tries = rounds = 0
         while missing and tries < READ_TRIES and rounds < MAX_ROUNDS:
@@ -214,7 +214,7 @@ class ServoGroup:
         return missing
 
     def poll(self, deadline: float) -> list[int]:
-        """Reads what is due, until a steady time [s] at most. Returns the servos that came back from quarantine.
+        """Reads the scheduled servos, until a steady time [s] at most. Returns those that came back from quarantine.
 
         Raises BoardSilentError if a board has not answered for so long that a servo would be lost.
         """
@@ -232,7 +232,7 @@ class ServoGroup:
         return returned
 
     def _read_motion(self, indices: list[int], *, pinging: bool = False) -> list[int]:
-        """Reads servos. Returns those that came back; a servo that did so in the same ping before is not missed."""
+        """Reads servos. Returns those that came back; with `pinging`, only quarantined servos count as missed."""
         answers = self._bus.read([self.ids[i] for i in indices], self._bus.can_read & MOTION)
         returned = []
         for i in indices:

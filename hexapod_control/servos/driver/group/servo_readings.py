@@ -13,7 +13,7 @@ from hexapod_control.servos.settings.joint_calibration import JointCalibration
 
 
 class ServoReadings:
-    """Raw positions, and everything else in SI units of the joint."""
+    """Raw positions; speeds and loads in the direction of the joint, in SI units."""
 
     def __init__(self, joints: Sequence[JointCalibration]) -> None:
         """Joints in row order, three per leg."""
@@ -73,5 +73,5 @@ def as_rows(values: Sequence[float]) -> Array:
 
 
 def as_known_rows(values: Sequence[float]) -> Array | None:
-    """Values in row order as an array (n, 3); None if all are NaN."""
+    """Values in row order as a read-only array (n, 3); None if all are NaN."""
     return None if all(map(math.isnan, values)) else as_rows(values)

@@ -1,6 +1,6 @@
-"""Detects servos with torque after all were switched off.
+"""Detects servos whose torque is on although it was switched off.
 
-A goal switches the torque of many servos on, even one from another program or from noise that looks like a frame.
+A goal switches the torque of many servo types on, even one from another program or from noise that looks like a frame.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ class TorqueWatch:
     """Reads the torque of one servo per cycle, in turn."""
 
     def __init__(self) -> None:
-        self._turn = 0  # index
+        self._turn = 0  # index of the next servo
 
     def check(self, group: ServoGroup) -> int | None:
         """Reads the next servo. Returns its index if its torque is on."""

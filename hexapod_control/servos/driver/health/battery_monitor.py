@@ -1,4 +1,7 @@
-"""Supply of the servos: warn, sit, torque off. Limits from the robot file, else from the servos' rated voltage."""
+"""Supervises the supply of the servos: warning, sitting down, torque off.
+
+The limits are those of the robot file, else shares of the servos' rated voltage.
+"""
 
 from __future__ import annotations
 
@@ -10,17 +13,17 @@ from hexapod_control.servos.driver.telemetry import Diagnosis
 from hexapod_control.servos.settings.servo_section import Battery
 
 FILTER_TIME_S = 0.25  # time constant
-HYSTERESIS = 0.3  # [V] above the warning limit: the battery was charged or replaced
+HYSTERESIS = 0.3  # [V] above the warning limit, where a warning ends
 DEFAULT_WARN_SHARE = 0.875  # of the rated voltage; 10.5 V at 12 V
 DEFAULT_CRITICAL_SHARE = 0.73  # of the rated voltage; 8.8 V at 12 V
 
 
 class BatteryMonitor:
-    """The filtered supply against its limits."""
+    """Compares the filtered supply voltage with its limits."""
 
     def __init__(self, battery: Battery) -> None:
-        """`battery` are the limits of the robot file; if it has none, those of the servos that are found are used."""
-        self._given = math.isfinite(battery.warn)
+        """`battery` has the limits of the robot file; without any, they follow from the servos that are found."""
+        self._limits_known = math.isfinite(battery.warn)
         self._volts = LowPass(FILTER_TIME_S)
         self._set(battery, "")
 
@@ -35,14 +38,14 @@ class BatteryMonitor:
 
     @property
     def limits(self) -> tuple[float, float] | None:
-        """Supply voltages [V] for a warning, and for sitting and torque off; None if unknown."""
+        """Supply voltages [V] below which there is a warning, and the robot sits; None if unknown."""
         battery = self._battery
         return (battery.warn, battery.critical) if math.isfinite(battery.warn) else None
 
     def update(self, group: ServoGroup, now: float) -> None:
         """Evaluates the readings at a steady time [s]."""
-        if not self._given and group.rated_voltage is not None:
-            rated, self._given = group.rated_voltage, True
+        if not self._limits_known and group.rated_voltage is not None:
+            rated, self._limits_known = group.rated_voltage, True
             battery = Battery(DEFAULT_WARN_SHARE * rated, DEFAULT_CRITICAL_SHARE * rated)
             self._set(battery, f" (defaults for servos of {rated:g} V, set servos.battery)")
         voltage = group.voltage()
@@ -63,5 +66,5 @@ class BatteryMonitor:
         if severity is Severity.OK or volts is None:
             return []
         bound = f"warning at {self._battery.warn:.3g} V, critical at {self._battery.critical:.3g} V{self._origin}"
-        doing = "charge it soon" if severity is Severity.WARN else "the robot sits, then torque off; charge it"
-        return [Diagnosis("battery", severity >= Severity.SIT, f"the battery is at {volts:.1f} V, {bound}: {doing}")]
+        reaction = "charge it soon" if severity is Severity.WARN else "the robot sits, then torque off; charge it"
+        return [Diagnosis("battery", severity >= Severity.SIT, f"the battery is at {volts:.1f} V, {bound}: {reaction}")]

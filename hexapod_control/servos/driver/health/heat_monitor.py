@@ -1,4 +1,4 @@
-"""Temperatures of all servos: slower when one is hot, sit at the limit, then torque off."""
+"""Supervises the temperatures of all servos: slower when one is hot, sitting down at the limit, then torque off."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from hexapod_control.servos.driver.group.servo_group import ServoGroup
 from hexapod_control.servos.driver.health.escalation import EscalationLadder, Severity
 from hexapod_control.servos.driver.telemetry import Diagnosis
 
-WARNING_MARGIN = 10.0  # [degC] below the limit: warn
-HYSTERESIS = 5.0  # [degC] below the warning: it ends
+WARNING_MARGIN = 10.0  # [degC] below the limit, where the warning begins
+HYSTERESIS = 5.0  # [degC] below that, where the warning ends
 HOT_SPEED_SHARE = 0.7  # of the joint speeds, while a servo is hot
 
 
 class HeatMonitor:
-    """The hottest servo against the limit. One that has reached it is named in `what` and in reports until `reset`."""
+    """Compares the hottest servo with the limit. One that has reached it is reported until `reset`."""
 
     def __init__(self, limit: float) -> None:
-        """`limit` [degC] at which the robot sits."""
+        """`limit` is the temperature [degC] at which the robot sits."""
         self._limit = limit
         self.ladder = EscalationLadder(limit - WARNING_MARGIN, limit, 0.0, HYSTERESIS)
         self._hottest = -1  # index of the servo that has reached the limit
-        self.what = ""  # which servo reached it, and how
+        self.fault = ""  # which servo has reached the limit, and how
 
     @property
     def speed_share(self) -> float:
@@ -42,13 +42,13 @@ class HeatMonitor:
             self._hottest = reporting[0] if reporting else int(np.nanargmax(group.readings.temperatures))
             name = group.describe([self._hottest])
             reached = f"reached {value:.0f} degC, limit {self._limit:.0f}"
-            self.what = f"{name} {'reported overheating' if reporting else reached}"
+            self.fault = f"{name} {'reported overheating' if reporting else reached}"
 
     def reset(self, group: ServoGroup | None) -> str:
         """Clears a past fault. Returns one that persists, or an empty text."""
         known = [t for t in group.readings.temperatures if not math.isnan(t)] if group else []
         if not self.ladder.reset(max(known, default=-math.inf)):
-            return f"{self.text(group) if group else self.what}: let it cool"
+            return f"{self.text(group) if group else self.fault}: let it cool"
         return ""
 
     def diagnoses(self, group: ServoGroup) -> list[Diagnosis]:
@@ -56,12 +56,12 @@ class HeatMonitor:
         severity = self.ladder.severity
         if severity is Severity.OK:
             return []
-        doing = {
+        reactions = {
             Severity.WARN: "slower now; let it rest",
             Severity.SIT: "the robot sits, then torque off; let it rest",
             Severity.OFF: "let it cool, call reset_fault, then arm",
         }
-        return [Diagnosis("heat", severity >= Severity.SIT, f"{self.text(group)}: {doing[severity]}")]
+        return [Diagnosis("heat", severity >= Severity.SIT, f"{self.text(group)}: {reactions[severity]}")]
 
     def text(self, group: ServoGroup) -> str:
         """The hottest servo with its value; for one that has reached the limit and cooled down, both values."""
@@ -70,7 +70,7 @@ class HeatMonitor:
             return f"{group.describe(reporting)} reports overheating"
         temperatures = group.readings.temperatures
         if self.ladder.severity >= Severity.SIT and not max(temperatures) >= self._limit:
-            return f"{self.what}, is at {temperatures[self._hottest]:.0f} degC now"
+            return f"{self.fault}, is at {temperatures[self._hottest]:.0f} degC now"
         index = int(np.nanargmax(temperatures))
         return f"{group.describe([index])} is at {temperatures[index]:.0f} degC, limit {self._limit:.0f}"
 

@@ -10,29 +10,29 @@ from hexapod_control.servos.bus.bus_interface import BusCounters
 from hexapod_control.servos.driver.telemetry import Diagnosis
 
 WINDOW_S = 0.3  # over which replies are counted
-LATE_SHARE = 0.5  # of the replies late: the robot stops
-NOISE_SHARE = 0.01  # of the replies corrupt: goals are read back
-MIN_CORRUPT = 2  # at least, in NOISE_WINDOWS
-NOISE_LIMIT = 0.1  # of the replies corrupt: the robot stops
+LATE_SHARE = 0.5  # of late replies, at which the robot stops
+NOISE_SHARE = 0.01  # of corrupt replies, at which goals are read back
+MIN_CORRUPT = 2  # corrupt replies for either reaction to noise
+NOISE_LIMIT = 0.1  # share of corrupt replies at which the robot stops
 NOISE_WINDOWS = 2  # in which corrupt replies are counted
 CLEAR_WINDOWS = 3  # without late replies, before the robot may walk again
-MIN_REPORTED_PAUSE_S = 0.2  # of the driver in a window; shorter pauses are not reported
-PAUSE_REPORT_S = 5.0  # duration of the report of a pause
+MIN_REPORTED_PAUSE_S = 0.2  # of the driver in a window
+PAUSE_REPORT_S = 5.0  # for which a pause is reported
 
 
 class LineHealth:
     """Compares the counters of a bus over time. Times are steady [s]."""
 
     def __init__(self) -> None:
-        self.late = False  # most replies are late: the loop is too slow to walk
+        self.late = False  # most replies are late: the control loop is too slow to walk
         self.noise = 0.0  # share of the replies that are corrupt; 0 if there are few
         self._windows: deque[tuple[int, int]] = deque(maxlen=NOISE_WINDOWS)  # corrupt and good replies
         self._wrong_goals = 0  # since the start
-        self._before, self._excluded = BusCounters(), 0.0
+        self._before, self._excluded = BusCounters(), 0.0  # at the begin of the window
         self._begin = math.nan  # [s] of the window
         self._good_windows = 0
         self._lateness = 0.0  # [s]
-        self._pause, self._paused = 0.0, -math.inf  # [s] the last one, and when it was noticed
+        self._pause, self._paused = 0.0, -math.inf  # [s] duration of the last pause, and when it was noticed
 
     def update(self, counters: BusCounters, excluded: float, now: float) -> None:
         """Evaluates the counters; `excluded` [s] is the total delay of the driver by the computer."""
@@ -70,7 +70,7 @@ class LineHealth:
         self._before, self._excluded, self._begin = replace(counters), excluded, now
 
     def diagnoses(self, now: float) -> list[Diagnosis]:
-        """Present faults of the line or the computer."""
+        """Diagnoses of present faults of the line or the computer."""
         found = []
         if self.late:
             text = f"replies are {1000.0 * self._lateness:.0f} ms late: computer or adapter too slow: the robot stops; "

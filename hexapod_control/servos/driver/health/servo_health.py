@@ -1,4 +1,4 @@
-"""Servo faults: reports, requests to the planner, and torque-off."""
+"""Reactions to servo faults: reports, requests to the planner, and torque-off."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from hexapod_control.servos.driver.telemetry import Diagnosis, PlannerRequest
 from hexapod_control.servos.settings.joint_calibration import SERVOS_PER_LEG
 from hexapod_control.servos.settings.servo_section import OnLost, ServoSettings
 
-MANY_SILENT_S = 0.15  # of many servos: the robot stops
-ALL_SILENT_S = 0.2  # of all servos: the robot stops
-SILENCE_LIMIT_S = 3.0  # of many servos: their torque counts as off
-LEG_LOST_S = 3.0  # of silence of a servo, several pings included: its leg counts as lost
+MANY_SILENT_S = 0.15  # silence of many servos, after which the robot stops
+ALL_SILENT_S = 0.2  # silence of all servos, after which the robot stops
+SILENCE_LIMIT_S = 3.0  # silence of many servos, after which their torque counts as off
+LEG_LOST_S = 3.0  # silence of a servo, with several pings, after which its leg counts as lost
 MAX_LISTED_SERVOS = 3  # silent servos reported individually
-MIN_GARBLED_PINGS = 3  # with a corrupt reply: two servos share an id
+MIN_GARBLED_PINGS = 3  # consecutive corrupt replies that mean two servos share an id
 REACTION_TEXTS = {
     OnLost.LEG: f"the robot stops, and folds its leg away after {LEG_LOST_S:g} s",
     OnLost.HOLD: "the robot stops",
@@ -34,13 +34,13 @@ REACTION_TEXTS = {
 }
 
 
-def _coincide(times: list[float], count: int, within: float) -> bool:
-    """Whether `count` of the sorted times [s] lie within a window; a bad line loses servos one by one."""
-    return any(late - early <= within for early, late in zip(times, times[count - 1 :], strict=False))
+def _coincide(times: list[float], count: int, window: float) -> bool:
+    """Whether `count` of the sorted times [s] lie within a window [s]; a bad line loses servos one by one."""
+    return any(late - early <= window for early, late in zip(times, times[count - 1 :], strict=False))
 
 
 class ServoHealth:
-    """Health of all servos. Same lifetime as the driver; `group` changes with every new connection."""
+    """Evaluates the health of all servos. Lives as long as the driver; `group` changes with every connection."""
 
     def __init__(self, settings: ServoSettings) -> None:
         self._settings = settings
@@ -49,12 +49,12 @@ class ServoHealth:
         self._recoveries: dict[int, RetryBudget] = {}
         self._max_lost_legs = len(settings.joints) // SERVOS_PER_LEG - MIN_LEGS
         self._given_up: set[int] = set()  # overloaded too often: no more restarts
-        self._lost_since = math.nan
+        self._lost_since = math.nan  # [s] steady time
         self._folded: frozenset[int] = frozenset()  # rows of the legs that the robot walks without
         self.lost_leg: int | None = None  # row of a leg whose servos have been lost for too long
         self._seated = False
         self.line = LineHealth()
-        self._silent_since = math.nan  # [s] of many servos
+        self._silent_since = math.nan  # [s] steady time since which many servos have been silent
         self._armed = False
         self.brown_out = ""  # how the servos lost their power; empty if powered
         self.off_reason = ""  # why the torque had to be switched off; latched until reset
@@ -84,7 +84,7 @@ class ServoHealth:
             self._seated = False
 
     def _leg_of(self, group: ServoGroup, lost: list[int], now: float) -> int | None:
-        """Row of a leg with lost servos, if each has been lost for LEG_LOST_S and not too many legs are affected."""
+        """Row of a leg with lost servos, if all have been lost for LEG_LOST_S and not too many legs are affected."""
         since = [self._lost_since if i in self._given_up else group.presence.last_answer[i] for i in lost]
         legs = {i // SERVOS_PER_LEG for i in lost}
         if not legs or len(legs | self._folded) > self._max_lost_legs or now - max(since) < LEG_LOST_S:
@@ -93,7 +93,7 @@ class ServoHealth:
 
     def _check_power(self, group: ServoGroup, armed: bool, now: float) -> None:
         presence = group.presence
-        # not on boards, each of which loses many servos at once
+        # not on boards: one silent board silences many servos at once
         away = range(len(group.ids)) if group.reports_position else ()
         silent = [presence.last_answer[i] for i in away if presence.quarantined(i)]
         dark = sorted(then for then in silent if now - then >= MANY_SILENT_S)
@@ -110,15 +110,15 @@ class ServoHealth:
         elif not (silent or nothing) and not armed:
             self.brown_out = ""
 
-    def power_lost(self, how: str) -> None:
+    def power_lost(self, cause: str) -> None:
         """Records that the servos have lost their power, and so their torque."""
-        self.brown_out = self.brown_out or how
+        self.brown_out = self.brown_out or cause
 
     def _torque_off_reason(self, group: ServoGroup, now: float) -> str:
         if self._battery.ladder.severity is Severity.OFF:
             return f"the battery is empty ({self.voltage or 0.0:.1f} V): charge it, call reset_fault, then arm"
         if self._heat.ladder.severity is Severity.OFF:
-            return f"{self._heat.what}: let it cool, call reset_fault, then arm"
+            return f"{self._heat.fault}: let it cool, call reset_fault, then arm"
         waited = self._seated or now - self._lost_since >= SIT_TIMEOUT_S
         policy = self._settings.on_lost
         if not math.isnan(self._lost_since) and (policy is OnLost.OFF or (policy is OnLost.SIT and waited)):
@@ -154,7 +154,7 @@ class ServoHealth:
 
     @property
     def battery_limits(self) -> tuple[float, float] | None:
-        """Supply voltages [V] for a warning, and for sitting and torque off; None if unknown."""
+        """Supply voltages [V] below which there is a warning, and the robot sits; None if unknown."""
         return self._battery.limits
 
     @property
@@ -174,12 +174,12 @@ class ServoHealth:
         self._folded = legs
 
     def begin_arming(self) -> str:
-        """Returns why arming is refused, or an empty text. A past loss of power is cleared."""
+        """Clears a past loss of power. Returns why arming is refused, or an empty text."""
         self.brown_out = ""
         return self.off_reason
 
     def allow_restart(self, index: int, now: float) -> bool:
-        """Whether an overloaded servo may be restarted: a few times only."""
+        """Whether an overloaded servo may be restarted; if so, it is counted, as only a few restarts are allowed."""
         if index in self._given_up:
             return False
         allowed = self._recoveries.setdefault(index, RetryBudget()).take(now)
@@ -252,8 +252,8 @@ class ServoHealth:
     def _many_silent(self, group: ServoGroup, now: float) -> Diagnosis:
         away = [i for i in range(len(group.ids)) if now - group.presence.last_answer[i] >= MANY_SILENT_S]
         names = "all servos" if len(away) == len(group.ids) else f"{len(away)} servos ({group.describe(away)})"
-        doing = f"the robot holds, after {SILENCE_LIMIT_S:g} s torque counts as off: " if self._armed else ""
-        text = f"{names} have been silent for {now - self._silent_since:.1f} s: {doing}"
+        reaction = f"the robot holds, after {SILENCE_LIMIT_S:g} s torque counts as off: " if self._armed else ""
+        text = f"{names} have been silent for {now - self._silent_since:.1f} s: {reaction}"
         text += "check power, the data line and the adapter"
         return Diagnosis("silent", True, text)
 

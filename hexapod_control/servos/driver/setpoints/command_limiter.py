@@ -1,8 +1,7 @@
-"""The last limit on speed: no joint is commanded faster than it can turn, and no joint jumps to its setpoint.
+"""Speed limit of the commands: no joint is commanded faster than it can turn, and none jumps to its setpoint.
 
-A joint away from its setpoint (armed outside its limits, back after a dropout) is commanded from its position. The
-difference fades to zero along the quintic profile of a swing, in a second or more.
-Joint angles are arrays (n, 3) [rad].
+A joint away from its setpoint (armed outside its limits, or back after a dropout) is commanded from its position. The
+offset fades to zero with the quintic profile of a swing, in REJOIN_TIME_S or more. Joint angles are (n, 3) [rad].
 """
 
 from __future__ import annotations
@@ -14,8 +13,8 @@ from hexapod_control.core.kinematics.arrays import Array, read_only
 from hexapod_control.core.robot import Robot
 
 SPEED_MARGIN = 1.05  # of the no-load speed: tolerance for the jitter of measured time
-MAX_STEP_S = 0.1  # of one step: a pause is not made up for
-REJOIN_TIME_S = 1.0  # minimum, to return a joint to its setpoint
+MAX_STEP_S = 0.1  # of one step; a longer pause is not made up for
+REJOIN_TIME_S = 1.0  # minimum time to return a joint to its setpoint
 REJOIN_SPEED_SHARE = 0.3  # of the no-load speed, while a joint returns to its setpoint
 
 
@@ -25,8 +24,8 @@ class CommandLimiter:
     def __init__(self, robot: Robot, joints: Array, catch_up_s: float = 0.0) -> None:
         """Starts at `joints` (n, 3) [rad].
 
-        A standstill of at most `catch_up_s` [s] may be made up for in one step, for callers that step more often than
-        targets come.
+        A standstill of at most `catch_up_s` may be made up for in one step, for callers that step more often than
+        targets arrive.
         """
         self._speed = np.array([[joint.no_load_speed for joint in leg.joints] for leg in robot.legs])  # [rad/s]
         self._catch_up_s = catch_up_s
@@ -59,8 +58,8 @@ class CommandLimiter:
     @property
     def slack(self) -> Array:
         """Permitted excess (n, 3) [rad] over the joint limits, for joints that started outside them."""
-        found: Array = np.abs(self._remaining_offset())
-        return found
+        slack: Array = np.abs(self._remaining_offset())
+        return slack
 
     @property
     def reached(self) -> Array:
@@ -71,8 +70,8 @@ class CommandLimiter:
     def _remaining_offset(self) -> Array:
         if not self._offset.any():
             return self._offset
-        left = [1.0 - smooth_travel(u) for u in np.ravel(self._faded_s / self._fade_time_s).tolist()]
-        offset: Array = self._offset * np.reshape(left, self._offset.shape)
+        remaining = [1.0 - smooth_travel(u) for u in np.ravel(self._faded_s / self._fade_time_s).tolist()]
+        offset: Array = self._offset * np.reshape(remaining, self._offset.shape)
         return offset
 
     def step(self, setpoint: Array, dt: float, speed_share: float = 1.0) -> Array:

@@ -1,6 +1,6 @@
-"""Joint targets to setpoints: inside the joint limits, interpolated between targets, ramped after arming.
+"""Setpoints from joint targets: inside the joint limits, interpolated between targets, ramped after arming.
 
-Joint angles are arrays (n, 3) [rad].
+Joint angles are (n, 3) [rad].
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Interpolation(Enum):
 
 
 class SetpointGenerator:
-    """Setpoints for the joints of one robot; starts at rest, holding `joints`."""
+    """Generates the setpoints of one robot's joints; starts at rest, holding `joints`."""
 
     def __init__(self, robot: Robot, joints: Array, interpolation: Interpolation = Interpolation.HOLD) -> None:
         limits = [[(joint.lower, joint.upper) for joint in leg.joints] for leg in robot.legs]
@@ -54,7 +54,7 @@ class SetpointGenerator:
             self._ramp_from, self._ramp_s = joints, 0.0
 
     def clamp(self, target: Array) -> Array:
-        """Joint angles inside the joint limits."""
+        """Joint angles clamped to the joint limits."""
         return np.clip(target, self._lower, self._upper)
 
     def aim(self, target: Array, since_last: float) -> None:

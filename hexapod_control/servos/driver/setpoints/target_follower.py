@@ -1,6 +1,6 @@
-"""Joint targets to servo commands, the same for real and simulated servos.
+"""Servo commands from joint targets, the same for real and simulated servos.
 
-target -> joint limits -> interpolation and arming ramp -> speed limit -> command. Joint angles are arrays (n, 3) [rad].
+target -> joint limits -> interpolation and arming ramp -> speed limit -> command. Joint angles are (n, 3) [rad].
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from hexapod_control.servos.driver.setpoints.command_limiter import CommandLimit
 from hexapod_control.servos.driver.setpoints.setpoint_generator import Interpolation, SetpointGenerator
 from hexapod_control.servos.driver.setpoints.target_watchdog import TargetWatchdog
 
-MIN_MOVING_SPEED = 0.05  # [rad/s] a target faster than this belongs to a motion
-MIN_MOVING_STEP = 0.02  # [rad] a target farther than this from the last one belongs to a motion
+MIN_MOVING_SPEED = 0.05  # [rad/s] of a target, above which the robot moves
+MIN_MOVING_STEP = 0.02  # [rad] between targets, above which the robot moves
 LIMIT_TOLERANCE = 1e-6  # [rad] outside the joint limits that is not reported
 OTHER_SENDER = "does another program publish joint_targets?"
 

@@ -45,7 +45,7 @@ class TargetWatchdog:
         self._flow = TargetFlow.MOVING if moving else TargetFlow.RESTING
 
     def rest(self) -> None:
-        """Records that the robot holds on purpose, so that missing targets are no fault."""
+        """Records that the robot holds on purpose: missing targets are not a fault."""
         if self._flow is TargetFlow.MOVING:
             self._flow = TargetFlow.RESTING
 
@@ -54,8 +54,8 @@ class TargetWatchdog:
         if self._flow is not TargetFlow.MOVING or not now - self._arrival > TARGET_TIMEOUT_S:
             return ""
         self._flow, self._holding_since = TargetFlow.HOLDING, now
-        late = f"no joint_targets for {TARGET_TIMEOUT_S:g} s while moving"
-        return f"{late}: holding the last joint angles; {SILENCE_QUESTION}"
+        silence = f"no joint_targets for {TARGET_TIMEOUT_S:g} s while moving"
+        return f"{silence}: holding the last joint angles; {SILENCE_QUESTION}"
 
     def held_for(self, now: float) -> float:
         """Time [s] for which the driver has been holding; 0 while targets arrive."""

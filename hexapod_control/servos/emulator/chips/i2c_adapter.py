@@ -1,4 +1,4 @@
-"""An emulated I2C adapter with its chips, as the far end of a terminal; see servos.i2c.adapter_frames."""
+"""An emulated I2C adapter with its chips, at the far end of a pseudo-terminal; see servos.i2c.adapter_frames."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from hexapod_control.servos.emulator.chips.pca9685_chip import LedPulse, Pca9685
 from hexapod_control.servos.emulator.device import FRAME_TIMEOUT_S, DelayedReply
 from hexapod_control.servos.emulator.devices.pulse_channels import PulseChannels
 from hexapod_control.servos.emulator.servo_world import ServoWorld
-from hexapod_control.servos.i2c.adapter_frames import REPLY, REQUEST, AdapterDecoder, decoded, frame
+from hexapod_control.servos.i2c.adapter_frames import REPLY, REQUEST, AdapterDecoder, decode_messages, frame
 from hexapod_control.servos.i2c.i2c_port import I2cRead
-from hexapod_control.servos.i2c.pwm_chip import CHANNELS, OSCILLATOR
-from hexapod_control.servos.protocols.pca9685 import places
+from hexapod_control.servos.i2c.pwm_chip import CHANNELS, OSCILLATOR_MHZ
+from hexapod_control.servos.protocols.pca9685 import board_addresses
 
 MAX_PERIOD = 25_000.0  # [us] of pulses that a servo follows
 
 
 class I2cAdapter:
-    """Servos on PCA9685 boards, an EmulatedDevice. Other chips may be added to `wire`."""
+    """An EmulatedDevice: servos on PCA9685 boards. Other chips may be added to `wire`."""
 
     def __init__(
         self,
@@ -28,13 +28,13 @@ class I2cAdapter:
         ids: Sequence[int],
         *,
         addresses: Sequence[int] = (),
-        oscillator: Sequence[float] = (OSCILLATOR,),
+        oscillator: Sequence[float] = (OSCILLATOR_MHZ,),
         frequency: float = 0.0,
     ) -> None:
         """Boards as in the options of protocol pca9685; the host sets the `frequency`."""
         self.world = world
         self._channels = PulseChannels(world, ids)
-        boards = places(ids, {"addresses": addresses})
+        boards = board_addresses(ids, {"addresses": addresses})
         clocks = list(oscillator) * (len(boards) if len(oscillator) == 1 else 1)
         self.wire = I2cWire(
             [
@@ -52,16 +52,16 @@ class I2cAdapter:
         self._received_at = now
         replies: list[DelayedReply] = []
         for request in self._decoder.feed(data):
-            messages = decoded(request.body)
+            messages = decode_messages(request.body)
             number, read = self.wire.transfer(messages)
-            asked = sum(each.count for each in messages if isinstance(each, I2cRead))  # replies have a fixed length
-            replies.append((0.0, frame(REPLY, request.tag, bytes([number]) + read.ljust(asked, b"\0"))))
+            count = sum(each.count for each in messages if isinstance(each, I2cRead))  # replies have a fixed length
+            replies.append((0.0, frame(REPLY, request.tag, bytes([number]) + read.ljust(count, b"\0"))))
         return replies
 
     def _drive(self, first: int, channel: int, pulse: LedPulse) -> None:
-        """A servo follows valid pulses, and has no torque without them."""
-        understood = SCALE.low / 2 <= pulse.width <= 2 * SCALE.high and 0.0 < pulse.period <= MAX_PERIOD
-        if understood:
+        """Moves a servo that gets valid pulses; without pulses it has no torque."""
+        valid = SCALE.low / 2 <= pulse.width <= 2 * SCALE.high and 0.0 < pulse.period <= MAX_PERIOD
+        if valid:
             self._channels.drive(first + channel, pulse.width)
         elif pulse.width == 0.0:
             self._channels.release(first + channel)

@@ -1,4 +1,4 @@
-"""An emulated I2C bus: acknowledge and replies of its chips. No I/O, no clock."""
+"""An emulated I2C bus: acknowledges and replies of its chips. No I/O, no clock."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ class I2cChip(Protocol):
         """Whether the chip acknowledges this address: its own, or a group address."""
 
     def write(self, address: int, data: bytes) -> None:
-        """Receives the bytes of one message."""
+        """Receives the bytes of one write message."""
 
     def read(self, count: int) -> bytes:
-        """The bytes for one message."""
+        """The bytes of one read message."""
 
     def stop(self) -> None:
-        """The transfer has ended."""
+        """Called at the STOP of a transfer."""
 
     def power_on(self) -> None:
         """Powers the chip on: all registers have their reset values."""
@@ -41,7 +41,7 @@ class I2cWire:
         self.faulty: dict[int, int] = {}  # address -> error number of its transfers
 
     def transfer(self, messages: Sequence[I2cMessage]) -> tuple[int, bytes]:
-        """The error number of Linux (0: none) and all bytes read."""
+        """Performs a transfer. Returns the error number of Linux (0: none) and all bytes read."""
         if self.stuck:
             return errno.ETIMEDOUT, b""
         data, number, acknowledged = b"", 0, []
@@ -54,7 +54,7 @@ class I2cWire:
             if isinstance(each, I2cWrite):
                 for chip in chips:
                     chip.write(each.address, each.data)
-            else:  # the line is wired AND
+            else:  # several chips drive the line as a wired AND
                 replies = [chip.read(each.count) for chip in chips]
                 data += reduce(lambda a, b: bytes(x & y for x, y in zip(a, b, strict=True)), replies)
         for chip in acknowledged:

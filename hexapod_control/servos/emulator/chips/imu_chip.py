@@ -14,28 +14,28 @@ from hexapod_control.core.statics.static_stability import GRAVITY
 from hexapod_control.servos.emulator.chips.register_chip import RegisterChip
 
 ACCELERATION_NOISE, RATE_NOISE = 0.04, 0.002  # [m/s^2], [rad/s] standard deviation
-FULL = 32767
+FULL = 32767  # counts
 
 
 @dataclass(slots=True)
 class ImuMotion:
-    """Motion that the chip measures, in its own axes. May be changed at any time."""
+    """The motion that a chip measures, in its own axes. May be changed at any time."""
 
     acceleration: Vector = (0.0, 0.0, GRAVITY)  # [m/s^2]
     rate: Vector = (0.0, 0.0, 0.0)  # [rad/s]
     bias: Vector = (0.02, -0.01, 0.015)  # [rad/s] of the gyro
     orientation: Quaternion = LEVEL
-    frozen: bool = False  # constant readings, as of a failed chip
+    frozen: bool = False  # constant readings, like those of a failed chip
     noise: random.Random = field(default_factory=lambda: random.Random(0))
 
     def acceleration_counts(self, scale: float) -> tuple[int, ...]:
-        """Counts of the accelerations, `scale` [m/s^2] each."""
+        """Noisy accelerations in counts of `scale` [m/s^2]."""
         return _counts([value + self.noise.gauss(0.0, ACCELERATION_NOISE) for value in self.acceleration], scale)
 
     def rate_counts(self, scale: float) -> tuple[int, ...]:
-        """Counts of the rates, `scale` [rad/s] each."""
-        shown = [rate + bias for rate, bias in zip(self.rate, self.bias, strict=True)]
-        return _counts([value + self.noise.gauss(0.0, RATE_NOISE) for value in shown], scale)
+        """Noisy, biased rates in counts of `scale` [rad/s]."""
+        biased = [rate + bias for rate, bias in zip(self.rate, self.bias, strict=True)]
+        return _counts([value + self.noise.gauss(0.0, RATE_NOISE) for value in biased], scale)
 
 
 def _counts(values: Sequence[float], scale: float) -> tuple[int, ...]:
@@ -71,7 +71,7 @@ class EmulatedMpu(RegisterChip):
 
 
 class EmulatedBno055(RegisterChip):
-    """A BNO055: readings only in a fusion mode, without the bias of the gyro."""
+    """A BNO055: it has readings only in a fusion mode, without the bias of the gyro."""
 
     def __init__(self, address: int, motion: ImuMotion) -> None:
         self.motion, self._last = motion, bytes(32)
@@ -86,7 +86,7 @@ class EmulatedBno055(RegisterChip):
 
 
 class EmulatedIcm20948(RegisterChip):
-    """An ICM-20948: four banks of registers, of which the first has the readings."""
+    """An ICM-20948: four banks of registers; the first one has the readings."""
 
     def __init__(self, address: int, motion: ImuMotion) -> None:
         self.motion, self._last, self._bank = motion, bytes(12), 0

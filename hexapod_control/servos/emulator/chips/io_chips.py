@@ -14,7 +14,7 @@ from hexapod_control.servos.i2c.supply_sensor import SupplySection
 from hexapod_control.servos.settings.io_section import IoSettings
 
 NO_IO = IoSettings()
-AMPERES = 2.0  # of the battery
+AMPERES = 2.0  # of the emulated battery
 _IMUS: Mapping[str, Callable[[int, ImuMotion], I2cChip]] = {
     "mpu6050": EmulatedMpu,
     "mpu9250": lambda address, motion: EmulatedMpu(address, motion, IMU_CHIPS["mpu9250"].identity[1]),
@@ -24,7 +24,7 @@ _IMUS: Mapping[str, Callable[[int, ImuMotion], I2cChip]] = {
 
 
 def imu_chip(name: str, address: int, motion: ImuMotion) -> I2cChip:
-    """An emulated IMU."""
+    """An emulated IMU of a model of IMU_CHIPS, which measures `motion`."""
     return _IMUS[name](address, motion)
 
 

@@ -1,4 +1,4 @@
-"""A PCA9685, register by register.
+"""An emulated PCA9685 with all its registers.
 
 Source: NXP PCA9685 data sheet, revision 4, sections 7.1 to 7.4 (addresses, control register, registers, reset).
 """
@@ -28,7 +28,7 @@ MIN_PRE_SCALE = 3
 
 @dataclass(frozen=True, slots=True)
 class LedPulse:
-    """The output of a channel."""
+    """The pulses of a channel."""
 
     width: float  # [us]; 0: always low, infinity: always high
     period: float  # [us]
@@ -38,13 +38,13 @@ class Pca9685Chip:
     """Registers and outputs. `outputs` is called with channel and pulse when a pulse changes."""
 
     def __init__(self, address: int, outputs: Callable[[int, LedPulse], None], *, oscillator: float = 25.0) -> None:
-        """`oscillator` [MHz] as it really is."""
+        """`oscillator` is its true frequency [MHz]."""
         self.address, self._outputs, self._oscillator = address, outputs, oscillator
         self._shown = [LedPulse(0.0, 0.0)] * CHANNELS
         self.power_on()
 
     def power_on(self) -> None:
-        """All registers as after a reset; no pulses."""
+        """Sets all registers to their values after a reset; no pulses."""
         self.registers = bytearray(256)
         self.registers[MODE1], self.registers[MODE2] = SLEEP | ALLCALL, 0x04
         self.registers[SUBADR1 : ALLCALLADR + 1] = bytes.fromhex("E2 E4 E8 E0")
@@ -58,14 +58,14 @@ class Pca9685Chip:
     # --- the bus ------------------------------------------------------------------------------------
 
     def acknowledges(self, address: int) -> bool:
-        """Its own address, the general call, and those of all or of groups of chips that are switched on."""
+        """Whether an address is its own, the general call, or that of an enabled group of chips."""
         mode = self.registers[MODE1]
         groups = [self.registers[SUBADR1 + i] >> 1 for i, bit in enumerate((8, 4, 2)) if mode & bit]
         calls = [self.registers[ALLCALLADR] >> 1] if mode & ALLCALL else []
         return address in (self.address, GENERAL_CALL, *groups, *calls)
 
     def write(self, address: int, data: bytes) -> None:
-        """The register number, then values."""
+        """Receives a register number, then values."""
         if address == GENERAL_CALL:
             if data == SOFTWARE_RESET:
                 self.power_on()
@@ -80,16 +80,16 @@ class Pca9685Chip:
             self.stop()
 
     def read(self, count: int) -> bytes:
-        """Values from the register on."""
-        found = bytearray()
+        """Values from the selected register on."""
+        values = bytearray()
         for _ in range(count):
             hidden = ALL_LED <= self._pointer <= ALL_LED_END  # write-only: read as zero
-            found.append(0 if hidden else self.registers[self._pointer])
+            values.append(0 if hidden else self.registers[self._pointer])
             self._advance()
-        return bytes(found)
+        return bytes(values)
 
     def stop(self) -> None:
-        """New values reach the outputs."""
+        """Applies new values to the outputs."""
         latched = bytes(self.registers[LED0 : LED15_OFF_H + 1])
         if latched != self._latched:
             self._latched, self._waiting = latched, False

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 
 class RegisterChip:
-    """A chip whose registers have `width` bytes; the values of `live` ones are computed when they are read."""
+    """A chip with registers of `width` bytes; those returned by `live` are computed when they are read."""
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class RegisterChip:
         self.registers[register] = value
 
     def read(self, count: int) -> bytes:
-        """Values from the register on; a wide register is repeated."""
+        """Values from the selected register on; a wide register is repeated."""
         values = {**self.registers, **self._live(self)}
         if self._width > 1:
             return (values.get(self._pointer, 0).to_bytes(self._width, "big") * count)[:count]
@@ -51,4 +51,4 @@ class RegisterChip:
         return bytes(values.get(first + i, 0) & 0xFF for i in range(count))
 
     def stop(self) -> None:
-        """Nothing happens at the end of a transfer."""
+        """Does nothing at the end of a transfer."""

@@ -1,4 +1,4 @@
-"""Emulated sensors of a battery. Sources as in servos.i2c.supply_sensor."""
+"""Emulated battery sensors. Sources as in servos.i2c.supply_sensor."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from hexapod_control.servos.emulator.chips.register_chip import RegisterChip
 
 @dataclass(slots=True)
 class EmulatedSupply:
-    """Voltages that a sensor measures. May be changed at any time."""
+    """The voltages that a sensor measures. May be changed at any time."""
 
     volts: float = 11.98  # [V] at its input
     shunt: float = 0.02  # [V] across the shunt
 
 
 def _shown(value: float, unit: float) -> int:
-    """A register with sign; values beyond its range are at its ends."""
+    """A signed 16-bit register for a value in steps of `unit`, clamped to its range."""
     return min(max(round(value / unit), -0x8000), 0x7FFF) & 0xFFFF
 
 
@@ -60,11 +60,11 @@ class EmulatedAds7830:
         self.power_on()
 
     def power_on(self) -> None:
-        """No channel is selected."""
+        """Deselects all channels."""
         self._command = 0
 
     def acknowledges(self, address: int) -> bool:
-        """Its own address."""
+        """Whether an address is its own."""
         return address == self.address
 
     def write(self, address: int, data: bytes) -> None:
@@ -72,7 +72,7 @@ class EmulatedAds7830:
         self._command = data[-1] if data else self._command
 
     def read(self, count: int) -> bytes:
-        """The selected channel; 0 if it is not wired or a difference of two channels."""
+        """Counts of the selected channel; 0 for one that is not wired and for a difference of two channels."""
         code = self._command >> 4 & 7
         channel = (code & 3) << 1 | code >> 2
         wired = self._command & 0x80 and channel == self._channel
@@ -80,4 +80,4 @@ class EmulatedAds7830:
         return bytes([value]) * count
 
     def stop(self) -> None:
-        """Nothing happens at the end of a transfer."""
+        """Does nothing at the end of a transfer."""

@@ -1,4 +1,4 @@
-"""A control table: the registers of a kind of servo, with their sizes, defaults, limits and access rights."""
+"""A control table: the registers of a servo type, with their sizes, defaults, limits and access rights."""
 
 from __future__ import annotations
 
@@ -20,33 +20,33 @@ class ControlRegister(NamedTuple):
 
 
 def status(address: int, size: int = 1, default: int = 0) -> ControlRegister:
-    """A register that can only be read."""
+    """A read-only register."""
     return ControlRegister(address, size, default, writable=False)
 
 
 @dataclass(frozen=True, slots=True)
 class RegisterSpan:
-    """The registers that a write covers."""
+    """Properties of the registers that a write covers."""
 
-    limited: tuple[ControlRegister, ...]  # those with limits, fully covered
+    limited: tuple[ControlRegister, ...]  # fully covered registers with limits
     read_only: bool  # at least one byte cannot be written
-    cut: bool  # begins or ends inside a register
+    cut: bool  # the write begins or ends inside a register
     stored: bool  # at least one byte is in the EEPROM
 
 
 class ControlTable:
-    """The registers of a kind of servo."""
+    """The registers of a servo type."""
 
     def __init__(
         self, registers: Iterable[ControlRegister], size: int, eeprom: int, byteorder: Literal["little", "big"]
     ) -> None:
-        """`size` bytes in total, of which the first `eeprom` keep their values without power."""
+        """`size` bytes in total; the first `eeprom` bytes keep their values without power."""
         self.registers = tuple(registers)
         self.size, self.eeprom, self.byteorder = size, eeprom, byteorder
         self._spans: dict[tuple[int, int], RegisterSpan] = {}
 
     def defaults(self) -> bytearray:
-        """All bytes of a new servo."""
+        """The memory of a new servo."""
         memory = bytearray(self.size)
         for register in self.registers:
             self.put(memory, register.address, register.size, register.default)
@@ -61,13 +61,13 @@ class ControlTable:
         memory[address : address + size] = (value & ((1 << 8 * size) - 1)).to_bytes(size, self.byteorder)
 
     def span(self, address: int, size: int) -> RegisterSpan:
-        """The registers from an address on; computed once for each combination."""
-        found = self._spans.get((address, size))
-        if found is None:
-            found = self._spans[address, size] = self._found(address, address + size)
-        return found
+        """The registers in `size` bytes from an address on; computed once for each combination."""
+        span = self._spans.get((address, size))
+        if span is None:
+            span = self._spans[address, size] = self._compute_span(address, address + size)
+        return span
 
-    def _found(self, start: int, end: int) -> RegisterSpan:
+    def _compute_span(self, start: int, end: int) -> RegisterSpan:
         touched = [r for r in self.registers if r.address < end and start < r.address + r.size]
         writable = sum(min(r.address + r.size, end) - max(r.address, start) for r in touched if r.writable)
         return RegisterSpan(

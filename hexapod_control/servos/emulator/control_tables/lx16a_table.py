@@ -17,7 +17,7 @@ class LxSetting:
     bounds: tuple[tuple[int, int], ...]  # of its numbers, each 1 or 2 bytes
     size: int  # bytes of each number
     signed: bool = False
-    kept: bool = True  # retained without power
+    persistent: bool = True  # stored without power
 
     def accepts(self, data: bytes) -> bool:
         """Whether these parameters are valid; of two limits the first must be below the second."""
@@ -34,14 +34,14 @@ class LxSetting:
 
 
 LX_SETTINGS: Mapping[int, LxSetting] = {  # by write command
-    Lx16aCommand.OFFSET: LxSetting(Lx16aCommand.OFFSET_READ, b"\x00", ((-125, 125),), 1, signed=True, kept=False),
+    Lx16aCommand.OFFSET: LxSetting(Lx16aCommand.OFFSET_READ, b"\x00", ((-125, 125),), 1, signed=True, persistent=False),
     Lx16aCommand.LIMITS_WRITE: LxSetting(Lx16aCommand.LIMITS_READ, b"\x00\x00\xe8\x03", ((0, 1000), (0, 1000)), 2),
     Lx16aCommand.VOLTAGE_LIMITS_WRITE: LxSetting(
         Lx16aCommand.VOLTAGE_LIMITS_READ, b"\x94\x11\xe0\x2e", ((4500, 14000), (4500, 14000)), 2
     ),
     Lx16aCommand.TEMPERATURE_LIMIT_WRITE: LxSetting(Lx16aCommand.TEMPERATURE_LIMIT_READ, b"\x55", ((50, 100),), 1),
     Lx16aCommand.MODE_WRITE: LxSetting(
-        Lx16aCommand.MODE_READ, b"\x00\x00\x00\x00", ((0, 1), (-1000, 1000)), 2, signed=True, kept=False
+        Lx16aCommand.MODE_READ, b"\x00\x00\x00\x00", ((0, 1), (-1000, 1000)), 2, signed=True, persistent=False
     ),
     Lx16aCommand.LED: LxSetting(Lx16aCommand.LED_READ, b"\x00", ((0, 1),), 1),
     Lx16aCommand.FAULT_MASK_WRITE: LxSetting(Lx16aCommand.FAULT_MASK_READ, b"\x07", ((0, 7),), 1),

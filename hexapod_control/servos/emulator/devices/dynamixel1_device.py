@@ -1,4 +1,4 @@
-"""Emulated Dynamixel AX servos: a goal switches the torque on, both limits 0 are wheel mode."""
+"""Emulated Dynamixel AX servos. A goal switches the torque on; with both limits 0 they are in wheel mode."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ANGLE_ERROR, RANGE_ERROR, INSTRUCTION_ERROR = 1 << 1, 1 << 3, 1 << 6
 
 
 def low_high(value: float) -> bytes:
-    """Two bytes with a sign bit."""
+    """Sign and magnitude as a little-endian word."""
     return sign_magnitude(round(value), codec.SIGN).to_bytes(2, "little")
 
 
@@ -46,7 +46,7 @@ class AxServos:
             memory[Dynamixel1Register.TORQUE_LIMIT : Dynamixel1Register.TORQUE_LIMIT + 2] = b"\x00\x00"
 
     def refusal(self, memory: bytearray, address: int, data: bytes) -> int | None:
-        """Refuses status registers, values beyond their limits, the locked EEPROM, goals beyond the angle limits."""
+        """Refuses status registers, the locked EEPROM, values beyond their limits and goals beyond the angle limits."""
         span = self.table.span(address, len(data))
         locked = memory[Dynamixel1Register.LOCK] and (span.stored or address == Dynamixel1Register.LOCK)
         if span.read_only or locked or self.table.beyond_limits(span, address, data):

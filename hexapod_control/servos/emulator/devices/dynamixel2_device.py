@@ -1,4 +1,4 @@
-"""Emulated Dynamixel X servos: instructions of protocol 2. What registers do is in dynamixel2_servos."""
+"""Emulated Dynamixel X servos: the instructions of protocol 2. dynamixel2_servos has the effects of registers."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class RegisterRange(NamedTuple):
 
 
 def _ranges(instruction: int, data: bytes) -> Iterator[RegisterRange]:
-    """What a frame for several servos reads or writes; nothing if its size is wrong."""
+    """The registers that a frame for several servos reads or writes; nothing if its size is wrong."""
     if instruction in (Dynamixel2Instruction.SYNC_READ, Dynamixel2Instruction.FAST_SYNC_READ):
         address, length = word(data, 0), word(data, 2)
         yield from (RegisterRange(servo, address, length) for servo in data[4:])
@@ -91,7 +91,7 @@ class Dynamixel2Device:
                 return []
             if code in READS:
                 return self._read_several(code, data)
-        reached = self._servos.all.everyone() if packet.id == BROADCAST else self._servos.all.named(packet.id)
+        reached = self._servos.all.powered() if packet.id == BROADCAST else self._servos.all.with_id(packet.id)
         if code == Dynamixel2Instruction.PING:
             pinged = [self._pinged(i) for i in reached]
             return pinged if packet.id == BROADCAST else at_once(pinged)
@@ -145,26 +145,26 @@ class Dynamixel2Device:
 
     def _write_several(self, instruction: int, data: bytes) -> None:
         for row in _ranges(instruction, data):
-            for index in self._servos.all.named(row.servo):
+            for index in self._servos.all.with_id(row.servo):
                 self._servos.write(index, row.address, row.data)
 
     def _read_several(self, instruction: int, data: bytes) -> list[DelayedReply]:
         rows = list(_ranges(instruction, data))
         if instruction in FAST:
-            return self._together(rows)
+            return self._fast_read(rows)
         if any(row.address + row.length > SIZE for row in rows):
             return []
-        named = [(row, self._servos.all.named(row.servo)) for row in rows]
+        named = [(row, self._servos.all.with_id(row.servo)) for row in rows]
         answers = [at_once([self._read(i, row.address, row.length) for i in indices]) for row, indices in named]
         return [reply for each in answers for reply in each]
 
-    def _together(self, rows: Sequence[RegisterRange]) -> list[DelayedReply]:
-        """One status made by all servos; it ends at the first missing servo."""
+    def _fast_read(self, rows: Sequence[RegisterRange]) -> list[DelayedReply]:
+        """The one status to which all servos contribute; it ends at the first missing servo."""
         size = 1 + sum(row.length + 4 for row in rows)
         status = bytearray(codec.HEADER + bytes((BROADCAST, size & 0xFF, size >> 8, Dynamixel2Instruction.STATUS)))
         delay = None
         for row in rows:
-            named = self._servos.all.named(row.servo)
+            named = self._servos.all.with_id(row.servo)
             if not named or row.address + row.length > SIZE:
                 break
             index = named[0]

@@ -12,7 +12,7 @@ from hexapod_control.servos.protocols.dynamixel2_frames import Dynamixel2Mode, D
 
 SIZE = X_TABLE.size
 OK, RESULT_FAIL, BAD_INSTRUCTION, BAD_RANGE, BAD_LENGTH, BAD_LIMIT, NO_ACCESS = 0, 1, 2, 4, 5, 6, 7  # errors
-TURN = 4096  # [steps]
+TURN = 4096  # [steps] per revolution
 FULL_PWM = 885
 PWM_SPEED = 4300  # [steps/s] at full PWM
 KEEP_NOTHING, KEEP_ID, KEEP_ID_AND_BAUD = 0xFF, 0x01, 0x02  # of a factory reset
@@ -47,7 +47,7 @@ class XServos:
     # --- writes -------------------------------------------------------------------------------------
 
     def refusal(self, index: int, address: int, data: bytes) -> int:
-        """The error code for a write, OK if the servo takes it."""
+        """The error code for a write; OK if the servo accepts it."""
         memory = self.memories[index]
         if address + len(data) > SIZE:
             return BAD_RANGE
@@ -115,14 +115,14 @@ class XServos:
     # --- other instructions -------------------------------------------------------------------------
 
     def reboot(self, index: int) -> int:
-        """Clears faults; the registers outside of the EEPROM have their defaults again."""
+        """Clears faults and resets the registers outside the EEPROM. Returns the error code."""
         self.world.reboot(index)
         self.all.restart(index)
         self._cleared[index] = 0
         return OK
 
     def factory_reset(self, index: int, kept: int) -> int:
-        """Defaults for all registers except those `kept`."""
+        """Resets all registers except those of a KEEP_* value. Returns the error code."""
         if kept not in KEPT:
             return BAD_RANGE
         self.world.torque(index, False)
@@ -130,7 +130,7 @@ class XServos:
         return OK
 
     def clear_turns(self, index: int) -> int:
-        """The position within one turn again, in extended position mode without torque."""
+        """Reduces the position to one turn, in extended position mode without torque. Returns the error code."""
         mode = self.memories[index][Dynamixel2Register.OPERATING_MODE]
         if mode != Dynamixel2Mode.EXTENDED_POSITION or self.world.has_torque(index):
             return RESULT_FAIL

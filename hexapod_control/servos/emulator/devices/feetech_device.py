@@ -19,12 +19,12 @@ from hexapod_control.servos.protocols.feetech_st import FeetechMode, FeetechStRe
 PWM_SIGN = 10
 FULL_PWM = 1000
 PWM_SPEED = 3400  # [steps/s] at full PWM
-TO_MIDDLE = 128  # value of TORQUE: the present position becomes the middle
+TO_MIDDLE = 128  # value of TORQUE that makes the present position the middle
 MIDDLE = feetech_st.SCALE.center
 
 
 class FeetechServos(ABC):
-    """Common parts of both series."""
+    """The FFServoKind of Feetech servos: common parts of both series."""
 
     table: ControlTable
     lock_address: int
@@ -37,11 +37,11 @@ class FeetechServos(ABC):
     instruction_error = 0
 
     @abstractmethod
-    def shown(self, world: ServoWorld, index: int, memory: bytearray) -> int:
-        """The raw value of the register of the present position."""
+    def position_register(self, world: ServoWorld, index: int, memory: bytearray) -> int:
+        """The value of the register of the present position."""
 
     @abstractmethod
-    def go(self, world: ServoWorld, index: int, memory: bytearray, written: range) -> None:
+    def apply_goal(self, world: ServoWorld, index: int, memory: bytearray, written: range) -> None:
         """Executes goals, times and speeds."""
 
     def number(self, memory: bytearray, address: int) -> int:
@@ -58,7 +58,7 @@ class FeetechServos(ABC):
         """Updates all status registers."""
         order = self.table.byteorder
         load = round(world.load(index) * feetech_st.FULL_LOAD)
-        block = self.shown(world, index, memory).to_bytes(2, order)
+        block = self.position_register(world, index, memory).to_bytes(2, order)
         block += sign_magnitude(round(world.speed(index)), feetech_st.SIGN).to_bytes(2, order)
         block += sign_magnitude(load, feetech_st.LOAD_SIGN).to_bytes(2, order)
         volts, degrees = round(world.voltage(index) / feetech_st.VOLT), round(world.temperature(index))
@@ -73,7 +73,7 @@ class FeetechServos(ABC):
         return 0 if self.table.span(address, len(data)).read_only else None
 
     def persists(self, memory: bytearray) -> bool:
-        """Only while the EEPROM is unlocked; a locked one takes the value until power-off."""
+        """Whether the EEPROM is unlocked; a locked one holds a written value until power-off."""
         return not memory[self.lock_address]
 
     def apply_write(self, world: ServoWorld, index: int, memory: bytearray, written: range) -> None:
@@ -83,7 +83,7 @@ class FeetechServos(ABC):
             if not on and world.fault(index) & ServoFault.OVERLOAD:
                 world.reboot(index)  # torque off ends the protection
             world.torque(index, on)
-        self.go(world, index, memory, written)
+        self.apply_goal(world, index, memory, written)
 
 
 class StServos(FeetechServos):
@@ -96,7 +96,7 @@ class StServos(FeetechServos):
     def _offset(self, memory: bytearray) -> int:
         return signed(self.number(memory, FeetechStRegister.OFFSET), feetech_st.OFFSET_SIGN)
 
-    def shown(self, world: ServoWorld, index: int, memory: bytearray) -> int:
+    def position_register(self, world: ServoWorld, index: int, memory: bytearray) -> int:
         """The position minus the offset, as sign and magnitude."""
         return sign_magnitude(round(world.position(index)) - self._offset(memory), feetech_st.SIGN)
 
@@ -108,8 +108,8 @@ class StServos(FeetechServos):
             self.table.put(memory, FeetechStRegister.OFFSET, 2, offset)
         super().apply_write(world, index, memory, written)
 
-    def go(self, world: ServoWorld, index: int, memory: bytearray, written: range) -> None:
-        """Position and step mode take goals, wheel mode the speed, PWM mode the time register."""
+    def apply_goal(self, world: ServoWorld, index: int, memory: bytearray, written: range) -> None:
+        """Executes the goal in position and step mode, the speed in wheel mode, the time register in PWM mode."""
         mode = memory[FeetechStRegister.MODE]
         if mode == FeetechMode.WHEEL:
             if FeetechStRegister.SPEED in written:
@@ -133,11 +133,11 @@ class ScServos(FeetechServos):
     lock_address: int = FeetechScRegister.LOCK
     sync_read = False
 
-    def shown(self, world: ServoWorld, index: int, memory: bytearray) -> int:
+    def position_register(self, world: ServoWorld, index: int, memory: bytearray) -> int:
         """The position, clamped to 0 to 1023."""
         return round(min(max(world.position(index), 0.0), 1023.0))
 
-    def go(self, world: ServoWorld, index: int, memory: bytearray, written: range) -> None:
+    def apply_goal(self, world: ServoWorld, index: int, memory: bytearray, written: range) -> None:
         """Executes goals with their time; in wheel mode the time register is the PWM."""
         if not any(memory[FeetechScRegister.LOW_LIMIT : FeetechScRegister.HIGH_LIMIT + 2]):
             if FeetechScRegister.TIME in written:

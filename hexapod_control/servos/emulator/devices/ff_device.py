@@ -1,4 +1,4 @@
-"""Emulated servos with `FF FF` frames; differences between series are in an FFServoKind."""
+"""Emulated servos with `FF FF` frames; an FFServoKind has the differences between series."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ RESET = 0x06  # instruction: factory settings
 
 
 class FFServoKind(Protocol):
-    """A kind of servo: its registers, and what happens when they are written."""
+    """A servo type: its registers, and the effects of writes."""
 
     table: ControlTable
     id_address: int
     delay_address: int
     level_address: int  # of the status return level
     registered_address: int  # of the register that shows a waiting REG_WRITE
-    quiet_level: int  # value of the level register: replies to reads only
+    quiet_level: int  # value of the level register for replies to reads only
     fault_bits: FaultBits  # of the error byte
-    instruction_error: int  # error byte after an unknown instruction; 0: such a frame is not answered
+    instruction_error: int  # error byte after an unknown instruction; 0: no reply
     sync_read: bool  # one frame can read several servos
 
     def refresh(self, world: ServoWorld, index: int, memory: bytearray) -> None:
@@ -70,7 +70,7 @@ class FFDevice:
             return []
         if packet.code == FFInstruction.SYNC_READ:
             return self._sync_read(data) if self._kind.sync_read and packet.id == ff_frames.BROADCAST else []
-        reached = self._servos.everyone() if packet.id == ff_frames.BROADCAST else self._servos.named(packet.id)
+        reached = self._servos.powered() if packet.id == ff_frames.BROADCAST else self._servos.with_id(packet.id)
         if packet.code == FFInstruction.PING and not data:
             answers = [self._status(i) for i in reached]
             return answers if packet.id == ff_frames.BROADCAST else at_once(answers)
@@ -91,7 +91,7 @@ class FFDevice:
         self._servos.write(index, self._kind.id_address, bytes((servo,)), persists=True)
 
     def _apply_instruction(self, instruction: int, reached: Iterable[int], data: bytes) -> dict[int, int]:
-        """Executes an instruction that changes servos; the error byte of each that replies."""
+        """Executes an instruction that changes servos. Returns the error byte of each servo that replies, by index."""
         if instruction == FFInstruction.WRITE and len(data) > 1:
             return {index: self._write(index, data[0], data[1:]) for index in reached}
         if instruction == FFInstruction.REG_WRITE and len(data) > 1:
@@ -126,14 +126,14 @@ class FFDevice:
             return
         address, size = data[0], data[1]
         for at in range(2, len(data), size + 1):
-            for index in self._servos.named(data[at]):
+            for index in self._servos.with_id(data[at]):
                 self._write(index, address, data[at + 1 : at + 1 + size])
 
     def _sync_read(self, data: bytes) -> list[DelayedReply]:
         if len(data) < 3:
             return []
         address, length = data[0], data[1]
-        named = [self._servos.named(servo) for servo in data[2:]]
+        named = [self._servos.with_id(servo) for servo in data[2:]]
         answers = [at_once([self._status(i, self._registers(i, address, length)) for i in each]) for each in named]
         return [reply for each in answers for reply in each]
 

@@ -43,7 +43,7 @@ class Lx16aDevice:
         for packet in self._stream.feed(data, now):
             answers: list[DelayedReply] = []
             for index, servo in enumerate(self.ids):
-                if packet.id in (servo, codec.BROADCAST) and self._awake(index):
+                if packet.id in (servo, codec.BROADCAST) and self._has_power(index):
                     self._execute(index, packet)
                     answer = b"" if packet.data else self._answer(index, packet.code)
                     if answer and (packet.id == servo or packet.code == Lx16aCommand.ID_READ):
@@ -56,13 +56,13 @@ class Lx16aDevice:
         """Gives a servo another id."""
         self.ids[index] = servo
 
-    def _awake(self, index: int) -> bool:
-        """Whether the servo has power; after an interruption, settings that are not stored start anew."""
+    def _has_power(self, index: int) -> bool:
+        """Whether the servo has power; after an interruption, settings that are not stored are reset."""
         if not self.world.answers(index):
             return False
         if self.world.power_cycles(index) != self._power_cycles[index]:
             self._power_cycles[index] = self.world.power_cycles(index)
-            fresh = {write: setting.default for write, setting in LX_SETTINGS.items() if not setting.kept}
+            fresh = {write: setting.default for write, setting in LX_SETTINGS.items() if not setting.persistent}
             self._settings[index] |= fresh | {Lx16aCommand.OFFSET: self._stored_offsets[index]}
             self._waiting.pop(index, None)
         return True

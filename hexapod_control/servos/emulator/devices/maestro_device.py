@@ -1,4 +1,4 @@
-"""An emulated Mini Maestro on USB whose channels have their home set to Off. Source: Pololu Maestro User's Guide.
+"""An emulated Mini Maestro on USB with the home of all channels set to Off. Source: Pololu Maestro User's Guide.
 
 An unknown byte only sets its bit in the error word; other errors send all servos home.
 """
@@ -26,7 +26,7 @@ from hexapod_control.servos.protocols.maestro import (
     crc7,
 )
 
-REPLY = 0.0001  # [s] before a reply
+REPLY_DELAY_S = 0.0001  # [s] before a reply
 MINI_SSC_NEUTRAL, MINI_SSC_RANGE = 1500.0, 476.25  # [us] of target 127, and between it and 0 or 254
 SPEED_UNIT = 25.0  # [us/s]: a quarter microsecond per 10 ms
 ACCELERATION_UNIT = 312.5  # [us/s^2]: a quarter microsecond per 10 ms and 80 ms
@@ -69,7 +69,7 @@ class MaestroDevice:
             for command in commands:
                 self._last_receive = now
                 replies.append(self._execute(command, now))
-        return in_turn(replies, REPLY)
+        return in_turn(replies, REPLY_DELAY_S)
 
     def _failed(self, errors: MaestroError) -> None:
         if errors:
@@ -77,7 +77,7 @@ class MaestroDevice:
             self._go_home()
 
     def _go_home(self) -> None:
-        """Ends the pulses of all channels, which takes no time."""
+        """Ends the pulses of all channels at once."""
         for channel in range(LAST_CHANNEL + 1):
             self._set_target(channel, 0, 0.0)
 
@@ -103,7 +103,7 @@ class MaestroDevice:
         return b""
 
     def _execute_silent(self, code: int, values: bytes, now: float) -> None:
-        """Executes a command without a reply; script commands do nothing: no script is loaded."""
+        """Executes a command without a reply; script commands do nothing, as no script is loaded."""
         if code == maestro.TARGETS:
             if values[0] + values[1] > LAST_CHANNEL + 1:
                 self._failed(MaestroError.PROTOCOL)
@@ -134,7 +134,7 @@ class MaestroDevice:
         self._channels.drive(channel, pulse, duration)
 
     def _duration(self, channel: int, distance: float) -> float:
-        """Duration [s] of a move [us] with the speed and acceleration of a channel."""
+        """Duration [s] of a move by `distance` [us] with the speed and acceleration of a channel."""
         speed, acceleration = self._speeds[channel], self._accelerations[channel]
         if not acceleration:
             return distance / speed if speed else 0.0
@@ -166,9 +166,9 @@ class MaestroCommand:
 
 
 class MaestroCommandDecoder:
-    """Decodes commands from a byte stream like the board does.
+    """Decodes commands from a byte stream as the board does.
 
-    `errors` collects errors within frames, `unknown` those of bytes that belong to no command.
+    `errors` collects errors within frames, `unknown` errors of bytes outside of commands.
     """
 
     def __init__(self, form: MaestroForm = COMPACT) -> None:

@@ -10,9 +10,9 @@ from hexapod_control.servos.emulator.servo_world import ServoWorld
 
 
 def in_turn(replies: Iterable[bytes], delay: float) -> list[DelayedReply]:
-    """Replies of one board one after the other, the first after a delay [s]."""
-    said = [reply for reply in replies if reply]
-    return [(delay if i == 0 else 0.0, reply) for i, reply in enumerate(said)]
+    """Replies of one board in sequence, the first after a delay [s]; empty ones are left out."""
+    present = [reply for reply in replies if reply]
+    return [(delay if i == 0 else 0.0, reply) for i, reply in enumerate(present)]
 
 
 class PulseChannels:
@@ -42,7 +42,7 @@ class PulseRamp:
     begin: float = 0.0
     end: float = 0.0
     start: float = 0.0  # [s]
-    duration: float = 0.0
+    duration: float = 0.0  # [s]
 
     def at(self, now: float) -> float:
         """The pulse at a time [s]."""

@@ -25,7 +25,7 @@ from hexapod_control.servos.protocols.servo2040 import (
     reply,
 )
 
-REPLY = 0.0001  # [s] before a reply
+REPLY_DELAY_S = 0.0001  # [s] before a reply
 GARBAGE = b"\x00"  # fills a short frame
 
 
@@ -46,8 +46,7 @@ class Servo2040Device:
         """Servos are on the channels `ids` (default: the first ones).
 
         `byte_timeout` [s] is 100e-6 on the real board; infinite where the timing of the host is not reliable.
-
-        Over `fuse` [A] the fork opens the relay and latches.
+        Above a current of `fuse` [A] the fork opens the relay and latches.
         """
         self.world, self.dialect = world, dialect
         self._channels = PulseChannels(world, ids)
@@ -63,12 +62,12 @@ class Servo2040Device:
         if self.dialect is Servo2040Dialect.FORK and self.relay and self.world.current() > self._fuse:
             self.latch = 1
             self._switch(False)
-        frames = self._late() if now - self._last_receive > self._byte_timeout else []
+        frames = self._complete_short_frame() if now - self._last_receive > self._byte_timeout else []
         frames += self._decoder.feed(data)
         self._last_receive = now
-        return in_turn([self._execute(frame) for frame in frames], REPLY)
+        return in_turn([self._execute(frame) for frame in frames], REPLY_DELAY_S)
 
-    def _late(self) -> list[Servo2040Frame]:
+    def _complete_short_frame(self) -> list[Servo2040Frame]:
         frames: list[Servo2040Frame] = []
         while self._decoder.pending and not frames:
             frames = self._decoder.feed(GARBAGE)
@@ -97,7 +96,7 @@ class Servo2040Device:
                 self._channels.release(i)
 
     def _drive(self, index: int) -> None:
-        """Moves a servo to its goal; without one it snaps to the middle, but not with the fork."""
+        """Moves a servo to its goal; without one, the original firmware moves it to the middle."""
         if index in self.goals or self.dialect is Servo2040Dialect.ORIGINAL:
             self._channels.drive(index, self.goals.get(index, SCALE.center))
 

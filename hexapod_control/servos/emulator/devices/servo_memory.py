@@ -1,4 +1,4 @@
-"""Common parts of emulated servos with control tables: memories by id, loss of power, continuous rotation."""
+"""Parts shared by emulated servos with control tables: memories by id, loss of power, continuous rotation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SPIN_TIME_S = 1000.0  # of rotation in wheel mode without a new command
 
 
 class ServoMemories:
-    """The registers of all servos of a bus. The EEPROM is retained without power, all else starts with its defaults."""
+    """The registers of all servos of a bus. The EEPROM keeps its values without power, all else is reset."""
 
     def __init__(self, world: ServoWorld, ids: Sequence[int], table: ControlTable, id_address: int) -> None:
         """Servo `ids[i]` is number i of the world."""
@@ -24,22 +24,22 @@ class ServoMemories:
             memory[id_address] = servo
         self._stored = [bytes(memory[: table.eeprom]) for memory in self.memories]
         self._power_cycles = [world.power_cycles(i) for i in range(len(ids))]
-        self._sort()
+        self._index_by_id()
 
-    def _sort(self) -> None:
+    def _index_by_id(self) -> None:
         self._indices: dict[int, list[int]] = {}
         for index, memory in enumerate(self.memories):
             self._indices.setdefault(memory[self._id_address], []).append(index)
 
-    def named(self, servo: int) -> list[int]:
+    def with_id(self, servo: int) -> list[int]:
         """Indices of the servos with this id that have power."""
-        return [i for i in self._indices.get(servo, ()) if self._awake(i)]
+        return [i for i in self._indices.get(servo, ()) if self._has_power(i)]
 
-    def everyone(self) -> list[int]:
+    def powered(self) -> list[int]:
         """Indices of all servos that have power."""
-        return [i for i in range(len(self.memories)) if self._awake(i)]
+        return [i for i in range(len(self.memories)) if self._has_power(i)]
 
-    def _awake(self, index: int) -> bool:
+    def _has_power(self, index: int) -> bool:
         if not self._world.answers(index):
             return False
         if self._world.power_cycles(index) != self._power_cycles[index]:
@@ -51,7 +51,7 @@ class ServoMemories:
 
     def _replace(self, index: int, memory: bytearray) -> None:
         self.memories[index][:] = memory
-        self._sort()
+        self._index_by_id()
 
     def write(self, index: int, address: int, data: bytes, *, persists: bool) -> None:
         """Sets registers; those in the EEPROM are kept without power if the write `persists`."""
@@ -60,10 +60,10 @@ class ServoMemories:
         if address < self._table.eeprom:
             if persists:
                 self._stored[index] = bytes(memory[: self._table.eeprom])
-            self._sort()
+            self._index_by_id()
 
     def reset(self, index: int, kept: range) -> None:
-        """Factory settings, except for the bytes `kept`."""
+        """Restores the factory settings, except for the bytes `kept`."""
         memory = self._table.defaults()
         memory[kept.start : kept.stop] = self.memories[index][kept.start : kept.stop]
         self._stored[index] = bytes(memory[: self._table.eeprom])

@@ -15,7 +15,7 @@ from hexapod_control.servos.protocols.ssc32 import ESC, LAST_CHANNEL, MAX_MOVE_M
 
 VERSION = "SSC32-1.04XE"
 LOW_INPUT = b"0"  # digital input at ground
-REPLY = 0.0005  # [s] before a reply; 50 us to 5 ms in the manual
+REPLY_DELAY_S = 0.0005  # [s] before a reply; 50 us to 5 ms in the manual
 
 
 class Ssc32Device:
@@ -33,8 +33,8 @@ class Ssc32Device:
     ) -> None:
         """Servos are on the channels `ids` (default: the first ones) of a board with `count` channels.
 
-        Their voltage is on analog input `battery` behind a divider (1 / `divider`). A board without `version` is one
-        that speaks only the lines that the driver needs: it reports neither a version nor digital inputs.
+        Their voltage is on analog input `battery` behind a divider (1 / `divider`). A board without `version` supports
+        only the lines that the driver needs: it reports neither a version nor digital inputs.
         """
         self.world = world
         self._channels = PulseChannels(world, ids)
@@ -48,7 +48,7 @@ class Ssc32Device:
         """Executes every complete line."""
         self.world.step(now)
         replies = [self._execute(command, now) for command in self._decoder.feed(data)]
-        return in_turn(replies, REPLY)
+        return in_turn(replies, REPLY_DELAY_S)
 
     def pulse(self, channel: int, now: float) -> int:
         """The pulse that is sent [us], 0 for none."""
@@ -104,7 +104,7 @@ class Ssc32Device:
         return min(max(round(count), 0), 255) if math.isfinite(count) else 0
 
 
-LINE = 460  # bytes of the longest valid line: all channels with their own S
+MAX_LINE_BYTES = 460  # of a valid line: all channels with their own S
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +197,7 @@ def _moved(goals: str, time: str) -> Ssc32Move | None:
 
 
 class Ssc32LineDecoder:
-    """Decodes lines from a byte stream like the board does."""
+    """Decodes lines from a byte stream as the board does."""
 
     def __init__(self, last: int = LAST_CHANNEL) -> None:
         """A board whose last channel is `last`."""
@@ -222,12 +222,12 @@ class Ssc32LineDecoder:
         return found
 
     def _append(self, byte: int) -> None:
-        if len(self._line) < 2 * LINE + 2:  # more than LINE bytes without spaces: invalid
+        if len(self._line) < 2 * MAX_LINE_BYTES + 2:  # more bytes without spaces are invalid
             self._line.append(byte)
 
     def _command(self) -> Ssc32Command | None:
         """The command of the line; None if it is invalid. A space inside a number makes it invalid."""
         line = self._line.replace(b" ", b"")
-        if len(line) > LINE or _INVALID.search(self._line):
+        if len(line) > MAX_LINE_BYTES or _INVALID.search(self._line):
             return None
         return parse(bytes(line), self._last)

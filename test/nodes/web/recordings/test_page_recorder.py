@@ -10,7 +10,7 @@ from std_msgs.msg import String
 
 from hexapod_control.bags import bag_file
 from hexapod_control.nodes.web.recordings import page_recorder
-from hexapod_control.nodes.web.recordings.page_recorder import PLACE, PageRecorder
+from hexapod_control.nodes.web.recordings.page_recorder import PACKAGE, PageRecorder
 from hexapod_control.nodes.web.recordings.recording_folder import RecordingFolder
 from hexapod_control.ros.guarded_node import GuardedNode
 from hexapod_control.ros.qos import LATCHED
@@ -164,7 +164,7 @@ def test_when_the_recordings_are_at_their_limit_nothing_more_is_recorded(bench, 
 
 def test_without_the_library_of_bags_every_page_gets_the_remedy(bench, tmp_path, monkeypatch):
     page = Page(bench, tmp_path)
-    monkeypatch.delitem(sys.modules, f"{PLACE}.live_recorder", raising=False)
+    monkeypatch.delitem(sys.modules, f"{PACKAGE}.live_recorder", raising=False)
     monkeypatch.delitem(sys.modules, "hexapod_control.bags.bag_file")
     monkeypatch.setitem(sys.modules, "rosbags.interfaces", None)
     page.recorder.watch(1)
@@ -193,7 +193,7 @@ def test_recordings_are_offered_as_a_bag_a_table_and_a_replay_of_this_robot(benc
         assert (to, offer) == (PAGE, {"what": act, "name": "a", "file": f"a.{ending}"})
         found = page.downloads.find(address.rpartition("/")[2], time.monotonic())
         assert (found.name, found.kind) == (f"a.{ending}", kind)
-        program = (sys.executable, "-m", f"{PLACE}.recording_export", act, str(bag), *ROBOT)
+        program = (sys.executable, "-m", f"{PACKAGE}.recording_export", act, str(bag), *ROBOT)
         assert (found.path, found.command) == ((bag, ()) if act == "bag" else (None, program))
         page.ask(act, "b")
         assert page.refused() == "'b' is not a recording"

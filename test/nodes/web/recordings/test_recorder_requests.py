@@ -9,7 +9,7 @@ from support.kits.plain_node import Moment, PlainNode
 from hexapod_control.bags.bag_file import BagError
 from hexapod_control.bags.ring_buffer import RecordedMessage
 from hexapod_control.nodes.web.recordings import live_recorder, page_recorder
-from hexapod_control.nodes.web.recordings.live_recorder import KEPT_S, LARGE_KINDS, MAX_BYTES, MIN_BYTES, LiveRecorder
+from hexapod_control.nodes.web.recordings.live_recorder import BUFFER_S, LARGE_KINDS, MAX_BYTES, MIN_BYTES, LiveRecorder
 from hexapod_control.nodes.web.recordings.page_recorder import IDLE_S, PageRecorder
 from hexapod_control.nodes.web.recordings.recording_folder import RecordingFolder
 from hexapod_control.web.protocol import RecordingMessage
@@ -242,7 +242,7 @@ def test_the_last_minute_is_kept_in_memory_and_large_images_are_not(memory):
         memory.hear(900.0 + second)
     assert (
         memory.recorder.buffered == pytest.approx(60.0)
-        and KEPT_S == 60.0
+        and BUFFER_S == 60.0
         and MAX_BYTES == 64 * 2**20
         and MIN_BYTES == 10**6
     )

@@ -16,7 +16,7 @@ from hexapod_control.servos.emulator.chips.io_chips import imu_chip, io_chips
 from hexapod_control.servos.emulator.chips.register_chip import RegisterChip
 from hexapod_control.servos.emulator.chips.supply_chips import EmulatedAds7830, EmulatedSupply, ads1115, ina219, ina226
 from hexapod_control.servos.emulator.servo_world import LagWorld
-from hexapod_control.servos.i2c.adapter_frames import REPLY, REQUEST, encoded, frame
+from hexapod_control.servos.i2c.adapter_frames import REPLY, REQUEST, encode_messages, frame
 from hexapod_control.servos.i2c.foot_switches import FootSwitchSection
 from hexapod_control.servos.i2c.i2c_port import I2cRead, I2cWrite
 from hexapod_control.servos.settings.io_section import IoSettings
@@ -282,9 +282,9 @@ def test_every_board_has_sixteen_ids_an_address_and_an_oscillator():
 
 def test_replies_of_the_adapter_are_of_a_fixed_length_and_an_unfinished_request_is_dropped_after_50_ms():
     adapter = I2cAdapter(LagWorld(SCALE), range(18))
-    ask = frame(REQUEST, 9, encoded((I2cWrite(0x40, b"\x02"), I2cRead(0x40, 1), I2cRead(0x40, 2))))
+    ask = frame(REQUEST, 9, encode_messages((I2cWrite(0x40, b"\x02"), I2cRead(0x40, 1), I2cRead(0x40, 2))))
     assert adapter.receive(ask, 1.0) == [(0.0, frame(REPLY, 9, b"\x00\xe2\xe2\xe2"))]
-    lost = frame(REQUEST, 7, encoded((I2cRead(0x50, 3), I2cRead(0x40, 2))))
+    lost = frame(REQUEST, 7, encode_messages((I2cRead(0x50, 3), I2cRead(0x40, 2))))
     assert adapter.receive(lost, 1.0) == [(0.0, frame(REPLY, 7, bytes((errno.EREMOTEIO, 0, 0, 0, 0, 0))))]
     for pause, replies in ((0.049, 1), (0.051, 0)):
         adapter.receive(ask[:6], 2.0)

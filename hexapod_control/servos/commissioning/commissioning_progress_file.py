@@ -1,4 +1,4 @@
-"""The progress file of the first evening, next to the robot file; every change is written at once."""
+"""The progress file of a commissioning, next to the robot file."""
 
 from __future__ import annotations
 
@@ -7,27 +7,27 @@ import json
 from pathlib import Path
 
 from hexapod_control.config.file_replacement import replace_file
-from hexapod_control.servos.commissioning.stages import BY_KEY, FirstProgress
+from hexapod_control.servos.commissioning.stages import BY_KEY, CommissioningProgress
 
 SUFFIX = ".first.json"  # after the name of the robot file
 
 
-class FirstProgressFile:
-    """The file of one robot."""
+class CommissioningProgressFile:
+    """The file of one robot. Life cycle: `read` at the start, `write` after every change."""
 
     def __init__(self, robot_file: Path) -> None:
         self.path = robot_file.with_name(robot_file.name + SUFFIX)
 
-    def read(self) -> FirstProgress:
-        """The progress; a new one without a usable file."""
+    def read(self) -> CommissioningProgress:
+        """The progress; a new one if there is no usable file."""
         try:
             document = json.loads(self.path.read_text(encoding="utf-8"))
             done = {str(k): str(v) for k, v in document["done"].items() if k in BY_KEY}
             wire = {str(k): str(v) for k, v in document["wire"].items()}
-            return FirstProgress(done, wire, float(document["voltage"]))
+            return CommissioningProgress(done, wire, float(document["voltage"]))
         except (OSError, ValueError, TypeError, KeyError, AttributeError):
-            return FirstProgress()
+            return CommissioningProgress()
 
-    def write(self, progress: FirstProgress) -> None:
-        """Replaces the file, also on the disk."""
+    def write(self, progress: CommissioningProgress) -> None:
+        """Replaces the file."""
         replace_file(self.path, json.dumps(dataclasses.asdict(progress), indent=1))

@@ -1,4 +1,4 @@
-"""Slow positioning during a calibration: reads, jogs and releases servos. Units are raw."""
+"""Slow motion of servos during a calibration: reads, jogs and releases them. Positions are raw."""
 
 from __future__ import annotations
 
@@ -9,13 +9,16 @@ from hexapod_control.servos.bus.bus_interface import Bus, BusError, ServoQuantit
 from hexapod_control.servos.settings.joint_calibration import SERVOS_PER_LEG, JointCalibration
 
 JOG_SPEED = 0.6  # [rad/s]
-GOAL_PERIOD_S = 0.02  # between two goals
+GOAL_PERIOD_S = 0.02
 READ_TRIES = 4
-SETTLE_TIME_S = 0.3
+SETTLE_TIME_S = 0.3  # for lagging servos to reach their goals
 
 
-class HandPositioning:
-    """Moves servos over an open bus. Servos without position feedback start at their assumed positions."""
+class ServoJogger:
+    """Moves servos over an open bus; switches their torque on before a move.
+
+    Servos without position feedback start at their assumed positions.
+    """
 
     def __init__(
         self,
@@ -24,15 +27,15 @@ class HandPositioning:
         pace: float = 1.0,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        """`assumed` is the raw position of every servo; `pace` is a factor on the speed."""
+        """`assumed` has the raw positions by servo id; `pace` is a factor on the speed."""
         self.bus, self._assumed, self._pace, self._sleep = bus, assumed, pace, sleep
-        self.reads = ServoQuantity.POSITION in bus.can_read
-        self._places: dict[int, float] = {}  # last goals of servos with torque
+        self.reports_position = ServoQuantity.POSITION in bus.can_read
+        self._goals: dict[int, float] = {}  # last goals of servos with torque
 
     def positions(self, ids: Sequence[int]) -> dict[int, float]:
-        """Positions of servos; the last goals where they report none. Raises BusError that names silent servos."""
-        if not self.reads:
-            return {i: self._places.get(i, self._assumed[i]) for i in ids}
+        """Positions by servo id; the last goals where servos report none. Raises BusError that names silent servos."""
+        if not self.reports_position:
+            return {i: self._goals.get(i, self._assumed[i]) for i in ids}
         found: dict[int, float] = {}
         for _ in range(READ_TRIES):
             missing = [i for i in ids if i not in found]
@@ -47,31 +50,30 @@ class HandPositioning:
 
     def hold(self, ids: Sequence[int]) -> None:
         """Torque on at the present positions, leg by leg; servos without position feedback all at once."""
-        fresh = [i for i in (ids if self.reads else self.bus.ids) if i not in self._places]
+        fresh = [i for i in (ids if self.reports_position else self.bus.ids) if i not in self._goals]
         if not fresh:
             return
-        places = self.positions(fresh)
         scale = self.bus.scale
-        goals = {i: min(max(round(place), scale.low), scale.high) for i, place in places.items()}
+        goals = {i: min(max(round(raw), scale.low), scale.high) for i, raw in self.positions(fresh).items()}
         self.bus.write_goals(goals, 0.0)
         for at in range(0, len(fresh), SERVOS_PER_LEG):
             self.bus.torque(fresh[at : at + SERVOS_PER_LEG], True)
             self._sleep(GOAL_PERIOD_S / self._pace)
-        self._places |= {i: float(goal) for i, goal in goals.items()}
+        self._goals |= {i: float(goal) for i, goal in goals.items()}
 
     def go(self, goals: Mapping[int, float]) -> None:
-        """Moves servos together, the farthest one at JOG_SPEED; gives them torque first."""
+        """Moves servos together, the one with the longest way at JOG_SPEED; switches their torque on first."""
         self.hold(list(goals))
         scale = self.bus.scale
         ends = {i: min(max(goal, float(scale.low)), float(scale.high)) for i, goal in goals.items()}
-        begins = {i: self._places[i] for i in ends}
+        begins = {i: self._goals[i] for i in ends}
         farthest = max((abs(ends[i] - begins[i]) for i in ends), default=0.0)
         count = max(1, round(farthest / (JOG_SPEED * self._pace * scale.per_rad) / GOAL_PERIOD_S))
         for step in range(1, count + 1):
-            row = {i: begins[i] + (ends[i] - begins[i]) * step / count for i in ends}
-            self.bus.write_goals({i: round(place) for i, place in row.items()}, GOAL_PERIOD_S)
+            setpoints = {i: begins[i] + (ends[i] - begins[i]) * step / count for i in ends}
+            self.bus.write_goals({i: round(raw) for i, raw in setpoints.items()}, GOAL_PERIOD_S)
             self._sleep(GOAL_PERIOD_S)
-            self._places |= row
+            self._goals |= setpoints
 
     def settle(self) -> None:
         """Waits until lagging servos have reached their goals."""
@@ -79,26 +81,26 @@ class HandPositioning:
 
     def release(self, ids: Iterable[int]) -> None:
         """Torque off."""
-        held = [i for i in ids if i in self._places]
+        held = [i for i in ids if i in self._goals]
         if held:
             self.bus.torque(held, False)
         for i in held:
-            del self._places[i]
+            del self._goals[i]
 
     def relax(self) -> None:
         """Torque off for all servos."""
         self.bus.relax()
-        self._places.clear()
+        self._goals.clear()
 
     def wiggle(self, servo: int, angle: float) -> None:
-        """Turns a servo by `angle` [rad] (nominal scale) to larger raw units, to smaller ones, and back."""
+        """Turns a servo by `angle` [rad] (nominal scale) towards larger raw positions, then smaller ones, and back."""
         self.hold([servo])
-        place, offset = self._places[servo], angle * self.bus.scale.per_rad
-        for goal in (place + offset, place - offset, place):
+        start, offset = self._goals[servo], angle * self.bus.scale.per_rad
+        for goal in (start + offset, start - offset, start):
             self.go({servo: goal})
 
 
 def reach(joint: JointCalibration) -> tuple[float, float]:
-    """Least and maximum angle [rad] that the raw limits of a joint allow."""
+    """Minimum and maximum angle [rad] that the raw limits of a joint allow."""
     low, high = sorted((joint.angle(joint.low), joint.angle(joint.high)))
     return low, high

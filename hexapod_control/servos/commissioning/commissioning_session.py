@@ -1,4 +1,4 @@
-"""The dialog of the first evening: introduces each stage, carries it out, and keeps its result at once."""
+"""The commissioning dialog: introduces each stage, carries it out, and saves its result at once."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hexapod_control.config.robots.draft.questions.units import AnswerError
 from hexapod_control.servos.bus.bus_interface import BusError
 from hexapod_control.servos.calibration import dialog as words
 from hexapod_control.servos.calibration.dialog import Abandoned, Back, TorqueStop
-from hexapod_control.servos.commissioning.first_progress_file import FirstProgressFile
+from hexapod_control.servos.commissioning.commissioning_progress_file import CommissioningProgressFile
 from hexapod_control.servos.commissioning.pictured_dialog import PicturedDialog
 from hexapod_control.servos.commissioning.stages import BY_KEY, SKIPPED, StageError, StageMachine
 
@@ -19,7 +19,7 @@ FAULTS = (
     RobotFileError,
     AnswerError,
     OSError,
-)  # that are reported, and the stage is offered again
+)  # reported; the stage is then offered again
 BEGIN = "Enter begins "  # the question before each stage
 HELP = (
     "Enter begins the stage, back returns to the one before, skip leaves it out.\n"
@@ -28,8 +28,8 @@ HELP = (
 )
 
 
-class FirstSession:
-    """One evening, or the rest of it."""
+class CommissioningSession:
+    """Runs the stages that are not finished yet. Life cycle: `run` once."""
 
     def __init__(
         self,
@@ -37,11 +37,11 @@ class FirstSession:
         acts: Mapping[str, Callable[[], str]],
         relax: Callable[[], str],
         dialog: PicturedDialog,
-        file: FirstProgressFile,
+        file: CommissioningProgressFile,
     ) -> None:
-        """`acts` carry out the stages, by their keys, and return the line of the report.
+        """`acts` carry out the stages, by key, and return their results for the report.
 
-        `relax` switches the torque off and returns what it has done.
+        `relax` switches the torque off and returns a description.
         """
         self.machine, self._acts, self._relax = machine, acts, relax
         self._dialog, self._file = dialog, file
@@ -53,13 +53,13 @@ class FirstSession:
         while (stage := self.machine.current) is not None:
             self._dialog.introduce(stage, *self.machine.number)
             try:
-                if not self._chosen(self._dialog.ask(BEGIN)):
+                if not self._begins(self._dialog.ask(BEGIN)):
                     continue
                 result = self._acts[stage.key]()
                 self.machine.finish(result)
                 say(f"\nDone: {result}.")
             except Back:
-                pass  # to the beginning of the stage
+                pass  # the stage is offered again
             except TorqueStop:
                 say(f"\nSTOP: {self._relax()}.")
                 self._dialog.relaxed()
@@ -68,8 +68,8 @@ class FirstSession:
             finally:
                 self._file.write(self.machine.progress)
 
-    def _chosen(self, answer: str) -> bool:
-        """Whether the stage begins; every other answer changes which one is next, or explains."""
+    def _begins(self, answer: str) -> bool:
+        """Whether the stage begins; any other answer selects another stage or shows the help."""
         word, command = answer.lower(), words.command(answer)
         if not word:
             return True

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from hexapod_control.servos.bus.bus_interface import BusError, RawScale, ServoQuantity, ServoReading
-from hexapod_control.servos.calibration.hand_positioning import HandPositioning, reach
+from hexapod_control.servos.calibration.servo_jogger import ServoJogger, reach
 from hexapod_control.servos.settings.joint_calibration import JointCalibration
 
 SCALE = RawScale("tick", 0, 1000, 500, 250.0)
@@ -29,7 +29,7 @@ class Bench:
             relax=lambda: self.told.append("relax"),
         )
         assumed = dict.fromkeys(IDS, 300.0)
-        self.hands = HandPositioning(self.bus, assumed, pace, self.slept.append)
+        self.jogger = ServoJogger(self.bus, assumed, pace, self.slept.append)
 
     def read(self, ids, what):
         found = {}
@@ -47,40 +47,40 @@ class Bench:
 def test_positions_are_read_four_times_and_servos_that_stay_silent_are_named():
     bench = Bench()
     bench.deaf = {5: 3}
-    assert bench.hands.positions(IDS) == bench.places
+    assert bench.jogger.positions(IDS) == bench.places
     bench.deaf = {5: 4, 7: 4}
     with pytest.raises(BusError, match="servo 5, 7 does not answer: check its cable"):
-        bench.hands.positions(IDS)
+        bench.jogger.positions(IDS)
 
 
 def test_servos_get_their_torque_where_they_are_leg_by_leg_and_only_once():
     bench = Bench(pace=2.0)
-    bench.hands.hold(IDS)
+    bench.jogger.hold(IDS)
     goals = {4: 100, 5: 200, 6: 1000, 7: 400}  # within the range
     assert bench.told == [(goals, 0.0), ((4, 5, 6), True), ((7,), True)]
     assert bench.slept == [0.01, 0.01]
     bench.forget()
-    bench.hands.hold(IDS)
+    bench.jogger.hold(IDS)
     assert bench.told == []
 
 
 def test_servos_without_feedback_are_assumed_somewhere_and_get_their_torque_all_together():
     bench = Bench(reads=False)
-    assert not bench.hands.reads
-    bench.hands.hold([5])
+    assert not bench.jogger.reports_position
+    bench.jogger.hold([5])
     assert bench.told == [(dict.fromkeys(IDS, 300), 0.0), ((4, 5, 6), True), ((7,), True)]
-    bench.hands.go({5: 310.0})
-    assert bench.hands.positions([4, 5]) == {4: 300.0, 5: 310.0}
-    bench.hands.relax()
-    assert bench.hands.positions([4, 5]) == {4: 300.0, 5: 300.0}
+    bench.jogger.go({5: 310.0})
+    assert bench.jogger.positions([4, 5]) == {4: 300.0, 5: 310.0}
+    bench.jogger.relax()
+    assert bench.jogger.positions([4, 5]) == {4: 300.0, 5: 300.0}
 
 
 @pytest.mark.parametrize("pace", [1.0, 4.0])
 def test_servos_move_together_in_even_steps_and_the_farthest_at_the_speed_of_a_jog(pace):
     bench = Bench(pace=pace)
-    bench.hands.hold([4, 5])
+    bench.jogger.hold([4, 5])
     bench.forget()
-    bench.hands.go({4: 100.0 + 60 * JOG, 5: 200.0 - 30 * JOG})
+    bench.jogger.go({4: 100.0 + 60 * JOG, 5: 200.0 - 30 * JOG})
     count = round(60 / pace)
     rows = [goals for goals, duration in bench.told if duration == 0.02]
     assert len(rows) == len(bench.told) == len(bench.slept) == count
@@ -92,42 +92,42 @@ def test_servos_move_together_in_even_steps_and_the_farthest_at_the_speed_of_a_j
 
 def test_goals_end_at_the_range_of_the_servos_and_a_servo_that_is_there_gets_one_goal():
     bench = Bench()
-    bench.hands.go({4: -50.0, 5: 2000.0})
+    bench.jogger.go({4: -50.0, 5: 2000.0})
     assert bench.told[-1] == ({4: 0, 5: 1000}, 0.02)
     bench.forget()
-    bench.hands.go({4: 0.0})
+    bench.jogger.go({4: 0.0})
     assert bench.told == [({4: 0}, 0.02)]
     bench.forget()
-    bench.hands.go({})
+    bench.jogger.go({})
     assert bench.told == [({}, 0.02)]
 
 
 def test_released_servos_get_their_torque_anew_where_they_are_then():
     bench = Bench()
-    bench.hands.hold([4, 5])
+    bench.jogger.hold([4, 5])
     bench.forget()
-    bench.hands.release([5, 7])  # 7 has no torque
+    bench.jogger.release([5, 7])  # 7 has no torque
     assert bench.told == [((5,), False)]
     bench.places[5] = 250.0
-    bench.hands.release([5])
+    bench.jogger.release([5])
     bench.forget()
-    bench.hands.hold([4, 5])
+    bench.jogger.hold([4, 5])
     assert bench.told == [({5: 250}, 0.0), ((5,), True)]
-    bench.hands.relax()
+    bench.jogger.relax()
     assert bench.told[-1] == "relax"
     bench.forget()
-    bench.hands.hold([4])
+    bench.jogger.hold([4])
     assert bench.told == [({4: 100}, 0.0), ((4,), True)]
 
 
 def test_a_wiggle_goes_up_then_down_and_back_and_lagging_servos_get_a_third_of_a_second():
     bench = Bench()
-    bench.hands.wiggle(5, 0.1)
+    bench.jogger.wiggle(5, 0.1)
     goals = [told[0][5] for told in bench.told if isinstance(told[0], dict)]
     assert (goals[0], goals[-1], max(goals), min(goals)) == (200, 200, 225, 175)
     assert goals.index(225) < goals.index(175)
     bench.forget()
-    bench.hands.settle()
+    bench.jogger.settle()
     assert bench.slept == [0.3]
 
 
