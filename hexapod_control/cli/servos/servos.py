@@ -132,7 +132,7 @@ def _move(action: ServoAction) -> int:
         with interruptions():
             if action.stop.is_set():
                 raise Interrupted(signal.SIGINT)
-            _go(positioning, joint, goal)
+            _move_to(positioning, joint, goal)
             if not args.hold:
                 positioning.release(settings.ids)
     except BaseException as error:
@@ -145,7 +145,7 @@ def _move(action: ServoAction) -> int:
     return 0
 
 
-def _go(positioning: HandPositioning, joint: JointCalibration, goal: int) -> None:
+def _move_to(positioning: HandPositioning, joint: JointCalibration, goal: int) -> None:
     """Moves a joint to a goal [raw] and prints its angle."""
     positioning.go({joint.id: goal})
     positioning.settle()

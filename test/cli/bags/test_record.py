@@ -142,7 +142,7 @@ def test_a_fault_is_recorded_once_with_the_messages_that_follow(bench, tmp_path,
     assert len(recording.announced) == 1
 
 
-def test_after_so_many_faults_no_more_are_recorded_and_that_is_reported_once(bench, tmp_path, monkeypatch):
+def test_beyond_the_limit_faults_are_not_recorded_and_that_is_reported_once(bench, tmp_path, monkeypatch):
     monkeypatch.setattr(recorder, "AFTER_FAULT_S", 0.05)
     monkeypatch.setattr(recorder, "MAX_FAULT_BAGS", 2)
     recording, reports = Recording(bench, tmp_path, seconds=0.2), []

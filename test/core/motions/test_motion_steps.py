@@ -97,7 +97,7 @@ def test_values_up_to_the_bounds_are_accepted_and_others_refused_in_the_units_of
             KINDS[kind](**{name: turn * beyond})
 
 
-def test_what_else_files_say_about_a_field():
+def test_fields_have_the_choices_names_units_and_columns_of_the_table():
     fields = {(kind, item.name): item for kind in CLASSES for item in dataclasses.fields(CLASSES[kind])}
     assert fields["rotate", "axis"].default == "z" and fields["rotate", "axis"].metadata["choices"] == ("x", "y", "z")
     assert fields["gait", "name"].metadata["names"] == "gaits" and fields["leg", "name"].metadata["names"] == "legs"

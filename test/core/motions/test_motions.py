@@ -120,7 +120,7 @@ def test_a_cyclic_motion_ends_at_the_end_of_a_cycle(ends):
     assert time == pytest.approx(1.5, abs=0.1)
 
 
-def test_a_player_tells_step_and_share_of_a_pass_and_how_motions_ended_and_applies_settings_after_them():
+def test_a_player_reports_step_progress_and_outcome_of_motions_and_applies_settings_after_them():
     player = MotionPlayer(standing_planner("phantomx"))
     assert (player.state, player.name, player.phase, player.refusal) == (PlayerState.NONE, "", "", "")
     assert (player.waiting, player.progress, player.take_outcomes()) == ("", 0.0, [])

@@ -66,7 +66,7 @@ def after(planner, ask):
 
 @pytest.mark.parametrize("what", [*ON_FEET, *AT_REST])
 @pytest.mark.parametrize("state", STATES, ids=lambda state: state.value)
-def test_what_needs_a_robot_on_its_feet_or_at_rest_is_refused_with_the_remedy(state, what):
+def test_requests_that_need_a_robot_on_its_feet_or_at_rest_are_refused_with_the_remedy(state, what):
     planner = STATES[state]()
     assert planner.state is state
     if state is RobotState.SITTING and what in AT_REST:

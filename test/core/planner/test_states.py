@@ -130,7 +130,7 @@ THEN = {  # the state after one or several requests, and whether the robot lies 
 
 
 @pytest.mark.parametrize("what", NOW)
-def test_a_robot_tells_what_it_does(what):
+def test_a_planner_reports_its_state_and_progress(what):
     planner = made(what)
     view = planner.view
     assert planner.state is NOW[what]

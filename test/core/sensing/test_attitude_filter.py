@@ -121,7 +121,7 @@ def test_a_tilt_decays_with_a_time_constant_of_two_seconds_under_accelerations_w
         assert (tilted(size, 1.0) < 0.09) == used
 
 
-def test_a_filter_that_starts_upside_down_knows_it():
+def test_a_filter_that_starts_upside_down_has_that_attitude():
     made = AttitudeFilter()
     made.update((0.0, 0.0, 0.0), (0.0, 0.0, -GRAVITY), DT)
     assert rotated(made.attitude, (0.0, 0.0, -GRAVITY)) == pytest.approx(UP, abs=1e-9)

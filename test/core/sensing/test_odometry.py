@@ -291,7 +291,7 @@ def test_an_uncertain_heading_makes_the_position_uncertain_across_the_path():
     assert odometry.covariance[0, 1] == pytest.approx(-variance * x * y, rel=0.05)
 
 
-def test_joints_after_an_interruption_are_no_motion():
+def test_the_first_joints_after_an_interruption_count_as_no_motion():
     planner = standing_planner("phantomx")
     odometry = Odometry(robot("phantomx"))
     for plan in drive(planner, Twist(0.05, 0.0, 0.0), 2.0):

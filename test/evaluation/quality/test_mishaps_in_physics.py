@@ -217,7 +217,7 @@ def test_a_robot_that_walks_over_a_high_stair_edge_stalls_no_servo_and_stops_if_
     assert walk.kinds <= {MishapKind.FALLEN, MishapKind.CARRIED, MishapKind.SLOWED, MishapKind.STUCK}
 
 
-def test_a_robot_that_hangs_on_a_stair_edge_stops_and_says_so():
+def test_a_robot_that_hangs_on_a_stair_edge_stops_and_reports_it():
     walk = stairs(-0.8)
     walk.run(14.0, FORWARD, until=walk.is_in(RobotState.FALLEN))
     assert walk.mishap.text.startswith("the robot hangs (roll ") and walk.tilt < 40.0

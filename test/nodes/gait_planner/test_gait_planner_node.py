@@ -234,7 +234,7 @@ def test_an_arc_is_walked_by_its_travel_and_curvature_and_refused_beyond_their_b
     bench.until(lambda: "arc: nothing usable for 0.5 s while walking: stopping" in node.last_report("arc timeout"))
 
 
-def test_what_a_twist_has_beyond_the_plane_is_ignored_and_reported_once(bench):
+def test_components_of_a_twist_outside_the_plane_are_ignored_and_reported_once(bench):
     node, publisher = bench.planner(), bench.velocity_publisher()
     leaning = twist(0.05)
     leaning.angular.x = 0.1
@@ -510,7 +510,7 @@ def test_the_robot_stands_up_at_the_start_if_asked_to_but_not_after_it_was_switc
     assert node.planner.state is RobotState.SITTING  # once is enough
 
 
-def test_only_after_a_while_it_is_reported_that_nobody_follows_the_targets(bench, now):
+def test_targets_without_a_subscriber_are_reported_only_after_a_while(bench, now):
     node = bench.planner(False)
     node.started = now.now
     for later, reported in ((1.9, False), (0.2, True)):
@@ -661,7 +661,7 @@ def test_a_planner_at_rest_has_stopped_unless_it_has_to_sit_down_first(bench, no
         assert node.stopped() is stopped
 
 
-def test_a_gait_or_a_robot_that_cannot_be_is_refused_at_the_start(bench, monkeypatch):
+def test_an_unusable_gait_or_robot_is_refused_at_the_start(bench, monkeypatch):
     with pytest.raises(ParameterError, match="gait: unknown gait 'gallop'"):
         bench.planner(False, gait="gallop")
     node = bench.planner(False, gait="wave", lift_scale=0.5, swing_time_scale=1.5, stability_margin_min=0.05)

@@ -130,7 +130,7 @@ def test_a_stamp_is_compared_with_the_clock_of_the_node(monkeypatch, age, accept
 
 
 @pytest.mark.parametrize("name", ["linear_z", "angular_x", "angular_y"])
-def test_what_is_not_in_the_plane_is_reported_once_and_a_plain_command_never(made, name):
+def test_components_outside_the_plane_are_reported_once_and_a_planar_command_never(made, name):
     made.send()
     assert not made.node.reports
     for _ in range(2):

@@ -186,7 +186,7 @@ def test_one_message_in_is_one_message_out_with_its_stamp(chain):
     assert chain.node.status() == {"targets": 5, "targets changed": 0, "last deviation": "none"}
 
 
-def test_it_has_stopped_when_the_planner_is_gone_or_silent_for_long(chain):
+def test_the_kinematics_may_end_when_the_planner_is_gone_or_silent_for_long(chain):
     chain.seed(standing_joints())
     chain.feet.publish(chain.row(standing_joints(), 10**9))
     chain.bench.until(lambda: chain.out)

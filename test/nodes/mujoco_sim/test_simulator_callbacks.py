@@ -308,7 +308,7 @@ def test_another_world_is_shown_with_its_terrain_and_in_the_window(make):
     assert made.noted() == [("ViewerWindow.close",)]
 
 
-def test_it_may_end_once_targets_have_stopped_and_after_a_failure_it_holds(make):
+def test_the_simulator_may_end_once_targets_have_stopped_and_holds_after_a_failure(make):
     made = make()
     for seconds, stopped in ((0.24, False), (0.02, True)):
         made.time.now += seconds

@@ -85,7 +85,7 @@ class Drive:
 
 
 @pytest.mark.parametrize(("mode", "gait"), [("legs", "wave"), ("legs", "tetrapod"), ("commanded", "ripple")])
-def test_it_follows_a_drive_with_turns(bench, mode, gait):
+def test_odometry_follows_a_drive_with_turns(bench, mode, gait):
     drive = Drive(bench, gait, mode=mode)
     for twist in (Twist(0.03, 0.0, 0.0), Twist(0.02, 0.01, 0.15), Twist(0.0, -0.03, 0.0), Twist(0.0, 0.0, 0.0)):
         drive.drive(twist, 100)

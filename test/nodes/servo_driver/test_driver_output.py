@@ -183,7 +183,7 @@ def test_the_share_of_wrong_estimates_is_named_and_whether_they_are_used(estimat
     assert driver.foot_contact_status(known) == "unknown: 40 % of samples in swing look like contact"
 
 
-def test_with_switches_the_loads_say_nothing_about_the_feet(estimate):
+def test_with_switches_contacts_are_not_estimated_from_loads(estimate):
     node, switched = PlainNode(), Switched()
     driver = DriverOutput(node, robot(), switched=switched)
     shown = snapshot(loads=np.full((6, 3), 0.5), times=TIMES, input_levels=(True, False))

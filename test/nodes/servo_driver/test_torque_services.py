@@ -41,7 +41,7 @@ def test_every_service_asks_the_hardware_and_succeeds_if_that_has_no_objection()
     assert torque.asked == ["arm", "disarm", "reset_fault"] and not node.reports
 
 
-def test_what_the_hardware_refuses_is_answered_and_a_torque_that_stays_off_reported():
+def test_a_refusal_of_the_hardware_is_answered_and_a_torque_that_stays_off_reported():
     node, torque = made()
     torque.reason = "it is hot"
     assert answer(node, "arm") == (False, "it is hot")

@@ -203,7 +203,7 @@ def test_triggers_set_the_step_height_of_the_planner(bench):
     assert node.sent_reports["lift"].logged == node.sent_reports["lift"].when  # every change is in the log
 
 
-def test_a_gamepad_without_a_control_and_limits_that_cannot_be_are_reported(bench):
+def test_a_gamepad_without_a_control_and_impossible_limits_are_reported(bench):
     node = teleop(bench)
     limits = bench.publisher(TwistMessage, "velocity_limits", LATCHED)
     for value in (-0.1, 100.5):

@@ -390,7 +390,7 @@ def test_a_missing_service_is_reported(web):
     assert visitor.received("answer")[0]["text"] == "gait_planner is not running"
 
 
-def test_slowly_changing_values_are_collected_only_while_somebody_looks(web):
+def test_slowly_changing_values_are_collected_only_while_a_page_is_open(web):
     timers = [timer for timer in web.node.timers if timer.timer_period_ns == STATUS_PERIOD_S * 1e9]
     resting = [timer for timer in timers if timer.is_canceled()]
     visitor = web.visit()
@@ -639,7 +639,7 @@ def test_without_its_port_the_page_is_elsewhere_or_absent_and_the_node_runs_on(b
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(message=MESSAGES)
-def test_no_message_is_an_exception_in_the_node(web, message):
+def test_no_message_raises_an_exception_in_the_node(web, message):
     visitor = web.visitors[0] if web.visitors and web.visitors[0].code is None else None
     if visitor is None:
         web.visitors.insert(0, visitor := web.visit())

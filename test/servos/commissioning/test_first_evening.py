@@ -116,7 +116,7 @@ def test_two_servos_that_were_taken_for_each_other_are_named_and_exchanged(path)
     assert mounts(path) == true_mounts(kit)
 
 
-def test_a_dead_servo_is_named_and_the_evening_goes_on_when_it_is_replaced(path):
+def test_a_dead_servo_is_named_and_commissioning_continues_when_it_is_replaced(path):
     kit = lying_kit()
     kit.fault("unplug=5")
     mistakes = [("need ids?", "n"), ("need ids?", lambda: kit.fault("plug=5") or "n")]
@@ -494,7 +494,7 @@ def test_hobby_servos_get_the_pose_on_the_belly_first_and_the_voltage_is_asked(p
         ("heat=6", r"left_middle_tibia is hotter than 65 degC"),
     ],
 )
-def test_what_does_not_fit_takes_the_weight_off_and_is_named(fault, reason):
+def test_an_implausible_reading_takes_the_weight_off_and_is_named(fault, reason):
     kit = lying_kit()
     with pytest.raises(StageError, match=reason):
         risen(kit, fault)

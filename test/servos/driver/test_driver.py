@@ -45,7 +45,7 @@ def test_arming_holds_every_servo_where_it_is_and_ramps_to_the_targets_in_a_seco
     bench.assert_no_leap()
 
 
-def test_targets_are_followed_at_the_full_rate_with_everybody_read_in_every_cycle(bench):
+def test_targets_are_followed_at_the_full_rate_with_every_servo_read_in_every_cycle(bench):
     bench = bench(start=lying() - 0.3)
     bench.arm()
     full = pytest.approx(50.0, rel=0.05)  # in the best of some seconds: other programs may slow one down

@@ -392,11 +392,11 @@ def test_the_rate_is_that_of_the_cycles_of_the_last_second():
 
 
 class SlowBus(ScriptedBus):
-    """A line with time for a few servos per cycle, which notes what is read; `deaf` servos do not tell their motion."""
+    """A line with time for a few servos per cycle that records the ids read; no motion is read if `unresponsive`."""
 
     def __init__(self, ids, positions, clock):
         super().__init__(ids, positions, clock)
-        self.read_ids, self.deaf = [], False
+        self.read_ids, self.unresponsive = [], False
 
     def timing(self, count, what=ServoQuantity.POSITION):
         return BusTiming(0.001, 0.003 * count, 1)
@@ -404,7 +404,7 @@ class SlowBus(ScriptedBus):
     def read(self, ids, what):
         if what & ServoQuantity.POSITION:
             self.read_ids += ids
-            return {} if self.deaf else super().read(ids, what)
+            return {} if self.unresponsive else super().read(ids, what)
         return super().read(ids, what)
 
 
@@ -437,7 +437,7 @@ def test_where_time_is_short_the_servos_take_turns_over_the_cycles():
 
 def test_a_servo_that_reports_its_health_is_not_silent():
     group, bus, cycle = slow_group()
-    bus.deaf = True
+    bus.unresponsive = True
     for index in range(len(group.ids)):
         group.presence.missed(index)
     cycle()  # reads the supply
@@ -468,8 +468,8 @@ def test_servos_with_a_new_calibration_keep_bus_and_rated_voltage_and_are_read_a
     assert bus.goals[2] == 1000
 
 
-class DeafBus(ScriptedBus):
-    """Servos of which one does not tell its motion the first `misses` times."""
+class MotionMissingBus(ScriptedBus):
+    """A bus on which the motion of one servo is missing in the first `misses` readings."""
 
     misses = 0
 
@@ -483,7 +483,7 @@ class DeafBus(ScriptedBus):
 
 @pytest.mark.parametrize(("misses", "missing"), [(0, []), (1, []), (2, []), (3, [4])])
 def test_a_servo_that_is_missed_is_read_again_twice(misses, missing):
-    group, bus, _ = group_on(DeafBus)
+    group, bus, _ = group_on(MotionMissingBus)
     bus.misses = misses
     assert group.read_all() == missing
     assert bus.misses == 0

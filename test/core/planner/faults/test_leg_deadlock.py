@@ -69,7 +69,7 @@ def test_after_a_stop_the_robot_stands_on_all_feet_and_walks_on_command(blocked,
     assert plans(planner, 3.0)[-1].twist == Twist(0.05, 0.0, 0.0)
 
 
-def test_it_sits_down_from_there(blocked):
+def test_a_robot_whose_legs_have_blocked_each_other_sits_down(blocked):
     planner = blocked.copy()
     assert planner.sit() == ""
     assert plans(planner, 12.0)[-1].state is RobotState.SITTING

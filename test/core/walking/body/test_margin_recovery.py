@@ -54,7 +54,7 @@ def test_with_sufficient_margin_no_measure_is_taken():
     assert [plan.joint_angles.tolist() for plan in drive(other, Twist(0.08, 0.0, 0.1), 5.0)] == plain
 
 
-def test_first_the_robot_slows_down_which_suffices_if_little_margin_is_missing():
+def test_the_first_measure_is_to_slow_down_which_suffices_if_little_margin_is_missing():
     planner = front_heavy(0.06)
     plain, plans = walked(planner, 0.0, 10.0)
     fast = plans[-1].twist.vx
@@ -65,7 +65,7 @@ def test_first_the_robot_slows_down_which_suffices_if_little_margin_is_missing()
     assert planner.view.active_gait == "tripod"
 
 
-def test_then_the_body_shifts_away_from_the_edge():
+def test_the_second_measure_is_to_shift_the_body_away_from_the_edge():
     planner = front_heavy(0.10)
     plain, _ = walked(planner, 0.0, 10.0)
     margin, plans = walked(planner, plain + 0.04)
@@ -76,7 +76,7 @@ def test_then_the_body_shifts_away_from_the_edge():
     assert margin >= plain + 0.04 - 2 * SHIFT_STEP and planner.view.active_gait == "tripod"
 
 
-def test_finally_the_gait_changes_to_one_with_more_support():
+def test_the_last_measure_is_a_gait_with_more_support():
     planner = front_heavy(0.14)
     plain, _ = walked(planner, 0.0, 10.0)
     margin, _ = walked(planner, plain + 0.075)

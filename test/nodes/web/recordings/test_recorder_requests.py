@@ -273,7 +273,7 @@ def test_a_bag_has_what_comes_from_its_start_to_its_end_after_what_is_latched(me
     assert not memory.recorder.busy and memory.saver.polls == 2
 
 
-def test_a_bag_that_ends_by_itself_is_told_with_its_reason(memory):
+def test_a_bag_that_ends_by_itself_is_reported_with_its_reason(memory):
     memory.recorder.start()
     memory.bags[0].running, memory.bags[0].reason = False, "the disk is full"
     memory.recorder.poll()

@@ -26,7 +26,7 @@ def follower():
     return TargetFollower(robot(), sitting_pose(robot()), catch_up_s=CATCH_UP_S)
 
 
-def test_it_holds_where_it_starts(follower):
+def test_joints_hold_where_they_start(follower):
     for _ in range(10):
         assert np.array_equal(follower.step(TICK), sitting_pose(robot()))
 

@@ -124,7 +124,7 @@ def test_a_smaller_board_has_fewer_channels():
     assert sent(device, b"#17P1500\rQP17\rQP18\r") == b"\x96"
 
 
-def test_bytes_between_lines_of_an_ssc32():
+def test_an_ssc32_skips_escape_and_line_ends_and_drops_lines_with_other_stray_bytes():
     move = Ssc32Move(((5, 1600, 0),))
     for line in (b"# 5 P 1600", b"#5\nP1600", b"#6P1500\x1b#5P1600", b"\r\r#5P1600"):
         assert Ssc32LineDecoder().feed(line + b"\r") == [move]
