@@ -156,8 +156,9 @@ class PatrolRun:
 
     def _stuck(self, command: PursuitCommand) -> str:
         goal, seen = self._pursuit.waypoints[command.reached], self._robot.obstacles
-        text = f"waypoint {command.reached + 1} ({goal.x:g}, {goal.y:g}) cannot be reached: "
-        text += f"{command.distance:.2f} m away, no progress for {self._pursuit.settings.progress_timeout:g} s"
+        number, distance = command.reached + 1, command.distance
+        text = f"waypoint {number} ({goal.x:g}, {goal.y:g}) cannot be reached: {distance:.2f} m away, "
+        text += f"no progress for {self._pursuit.settings.progress_timeout:g} s"
         if len(seen) and not self._blind:
             near = float(np.hypot(*(seen - (goal.x, goal.y)).T).min())
             room = self._pursuit.settings.radius + self._pursuit.settings.clearance

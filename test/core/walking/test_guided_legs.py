@@ -37,6 +37,10 @@ MASS_SHARE, MIN_MARGIN = 0.8, 0.02  # [-, m]
 SHIFTS = tuple(0.005 * k for k in range(13))  # [m]
 
 MAX_OVERSHOOT = 2e-3  # [m] where a path turns
+PATH_STEP_M = 0.01  # between two checked points of a path
+LIFT_OFF_MARGIN_M = 0.016  # static margin of the other feet
+MIN_GAP_M = 0.006  # between neighbouring legs
+ROUNDED = 1.0001  # factor on a limit, for rounding errors
 GOALS = ((0.06, 0.0, 0.003), (0.03, -0.05, 0.0), (0.02, 0.03, 0.05), (-0.04, 0.0, 0.01))  # [m]
 
 
@@ -46,8 +50,8 @@ def guided_along(foot: Guided, reachable, seconds: float = 4.0) -> list[tuple[fl
     for _ in range(round(seconds / DT)):
         before = foot.velocity
         places.append(advance_along_path(foot, DT, places[-1], reachable))
-        assert math.dist(places[-1], places[-2]) <= SPEED * DT * 1.0001
-        assert math.dist(before, foot.velocity) <= GUIDED_ACCELERATION * DT * 1.0001
+        assert math.dist(places[-1], places[-2]) <= SPEED * DT * ROUNDED
+        assert math.dist(before, foot.velocity) <= GUIDED_ACCELERATION * DT * ROUNDED
     return places
 
 
@@ -224,10 +228,10 @@ def test_a_path_leads_up_across_and_down_and_is_straight_where_the_foot_is_high_
     steps = np.linalg.norm(np.diff(points, axis=0), axis=1)
     assert tuple(points[0]) == start and tuple(points[-1]) == pytest.approx(goal)
     assert all(np.abs(points - corner).sum(axis=1).min() < 1e-12 for corner in path)
-    assert steps.max() <= 0.01 + 1e-12 and steps.sum() == pytest.approx(
+    assert steps.max() <= PATH_STEP_M + 1e-12 and steps.sum() == pytest.approx(
         sum(math.dist(a, b) for a, b in pairwise((start, *path)))
     )
-    assert len(steps) < steps.sum() / 0.01 + len(path)
+    assert len(steps) < steps.sum() / PATH_STEP_M + len(path)
 
 
 def test_a_guided_foot_speeds_up_to_its_speed_and_brakes_with_less_than_its_acceleration():
@@ -302,7 +306,7 @@ def test_one_waiting_foot_lifts_off_at_a_time_once_the_others_support_the_robot_
         margin = static_margin(supporting_contacts(feet, 0), center_of_mass_in_footprint(MACHINE, JOINTS, pose))
         lift_off(MACHINE, feet, pose, JOINTS)
         lifted.append(not feet[0].state.planted)
-        assert lifted[-1] == (margin >= 0.016) and feet[1].state.planted
+        assert lifted[-1] == (margin >= LIFT_OFF_MARGIN_M) and feet[1].state.planted
     assert True in lifted and False in lifted
     feet[0].state.phase = GuidedPhase.WAITING
     for foot in feet[1:4]:
@@ -331,6 +335,6 @@ def test_a_foot_comes_no_nearer_than_six_millimetres_to_a_neighbour():
             assert reason is None
             nearest = min(nearest, neighbours.gap(row).distance)
         refusal = start_guiding(MACHINE, standing(), NEUTRAL, 1, goal, JOINTS)
-        assert ("it would touch left_front" in refusal) == (nearest < 0.006) == bool(refusal)
+        assert ("it would touch left_front" in refusal) == (nearest < MIN_GAP_M) == bool(refusal)
         gaps.append(nearest)
-    assert min(gaps) < 0.006 and any(0.006 < gap < 0.008 for gap in gaps)
+    assert min(gaps) < MIN_GAP_M and any(MIN_GAP_M < gap < MIN_GAP_M + 0.002 for gap in gaps)  # both cases, closely

@@ -12,6 +12,8 @@ from hexapod_control.core.walking.body.body_levelling import BodyLevelling
 
 ACCELERATION, RATE = 2.0, 0.35  # [rad/s^2, rad/s]
 MAX_TILT = math.radians(10.0)
+FADE_ACCELERATION = 10.0  # [rad/s^2] of a tilt that is no longer measured
+OVERSHOOT = 1.01  # factor on the final tilt
 
 DIRECTIONS = [(1.0, 0.0), (0.0, -1.0), (-0.6, 0.8)]
 
@@ -50,10 +52,11 @@ def assert_smooth(found):
 @pytest.mark.parametrize("direction", DIRECTIONS)
 @pytest.mark.parametrize("pose", [NEUTRAL, BodyPose(z=0.01, roll=0.03, pitch=-0.02)])
 def test_the_tilt_cancels_the_slope_without_overshoot_and_keeps_the_requested_pose(direction, pose):
-    found = tilts([0.1 * part for part in direction], pose)
+    slope = 0.1  # [rad]
+    found = tilts([slope * part for part in direction], pose)
     assert_smooth(found)
-    assert found[-1] == pytest.approx([-0.1 * part for part in direction], abs=1e-3)
-    assert np.hypot(*found.T).max() <= 0.101
+    assert found[-1] == pytest.approx([-slope * part for part in direction], abs=1e-3)
+    assert np.hypot(*found.T).max() <= OVERSHOOT * slope
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
@@ -61,7 +64,7 @@ def test_the_tilt_stays_within_its_bound(direction):
     found = tilts([2.0 * MAX_TILT * part for part in direction])
     assert_smooth(found)
     assert np.hypot(*found[-1]) == pytest.approx(MAX_TILT, abs=1e-3)
-    assert np.hypot(*found.T).max() <= 1.01 * MAX_TILT
+    assert np.hypot(*found.T).max() <= OVERSHOOT * MAX_TILT
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
@@ -134,6 +137,8 @@ def test_a_tilt_fades_at_1_2_radians_per_second_with_a_bounded_acceleration():
         levelling.step(DT, NEUTRAL, ReachUpTo(0.0), [])
         found.append(levelling.tilt)
     rates = np.diff(found, axis=0) / DT
-    assert np.abs(rates).max() == pytest.approx(1.2) and rates[0] == pytest.approx((-0.2, 0.2))  # 10 rad/s^2
-    assert np.abs(np.diff(rates[:-1], axis=0)).max() <= 10.0 * DT + 1e-9
+    assert np.abs(rates).max() == pytest.approx(1.2) and rates[0] == pytest.approx(
+        (-FADE_ACCELERATION * DT, FADE_ACCELERATION * DT)
+    )
+    assert np.abs(np.diff(rates[:-1], axis=0)).max() <= FADE_ACCELERATION * DT + 1e-9
     assert 0.3 <= len(rates) * DT <= 0.4

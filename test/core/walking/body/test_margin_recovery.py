@@ -58,22 +58,24 @@ def test_the_first_measure_is_to_slow_down_which_suffices_if_little_margin_is_mi
     planner = front_heavy(0.06)
     plain, plans = walked(planner, 0.0, 10.0)
     fast = plans[-1].twist.vx
-    margin, plans = walked(planner, plain + 0.008)
+    missing = 0.008  # [m] of margin
+    margin, plans = walked(planner, plain + missing)
     measures = walk_state(planner).measures
     assert measures.speed_share < 1.0 and math.hypot(*measures.shift) < 0.5 * MAX_SHIFT
-    assert plans[-1].twist.vx < fast and margin >= plain + 0.008 - SHIFT_STEP
+    assert plans[-1].twist.vx < fast and margin >= plain + missing - SHIFT_STEP
     assert planner.view.active_gait == "tripod"
 
 
 def test_the_second_measure_is_to_shift_the_body_away_from_the_edge():
     planner = front_heavy(0.10)
+    missing = 0.04  # [m] of margin
     plain, _ = walked(planner, 0.0, 10.0)
-    margin, plans = walked(planner, plain + 0.04)
+    margin, plans = walked(planner, plain + missing)
     shift = walk_state(planner).measures.shift
     assert walk_state(planner).measures.speed_share == pytest.approx(SLOWEST_SHARE, abs=0.1)
     assert shift[0] < -0.003 and plans[-1].pose.x == pytest.approx(shift[0], abs=0.003)
     # The body follows the shift in steps, and the shift follows the margin of the previous tick.
-    assert margin >= plain + 0.04 - 2 * SHIFT_STEP and planner.view.active_gait == "tripod"
+    assert margin >= plain + missing - 2 * SHIFT_STEP and planner.view.active_gait == "tripod"
 
 
 def test_the_last_measure_is_a_gait_with_more_support():
