@@ -24,7 +24,7 @@ from hexapod_control.ros.distribution import stamped_by_default
 from hexapod_control.ros.message_types import TFMessage
 from hexapod_control.ros.qos import COMMAND, LATCHED, LATCHED_TREE
 
-PERIOD = 0.02  # [s]
+PERIOD_S = 0.02
 FAST = Twist(0.5, 0.5, 1.5)
 NONE = np.zeros((6, 6))
 
@@ -46,7 +46,7 @@ class KinematicRobot:
         self.drivers = bench.listen(String, "driving", 10)
         node.create_subscription(VELOCITY_TYPE, "cmd_vel", self._take, COMMAND)
         node.create_service(Trigger, "stand", self._stand)
-        node.create_timer(PERIOD, self._tick)
+        node.create_timer(PERIOD_S, self._tick)
         self._state.publish(String(data="sitting"))
         self._limits.publish(messages.twist_message(ZERO))
 
@@ -71,8 +71,8 @@ class KinematicRobot:
         self._source.publish(String(data=name))
 
     def _tick(self):
-        self.ticks, self.time = self.ticks + 1, self.time + PERIOD
-        self.pose = self.pose @ exp(self.twist, PERIOD)
+        self.ticks, self.time = self.ticks + 1, self.time + PERIOD_S
+        self.pose = self.pose @ exp(self.twist, PERIOD_S)
         stamp = messages.time(round(self.time * 1e9))
         place = BodyPose(x=self.pose.x, y=self.pose.y, yaw=self.pose.yaw)
         still = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))

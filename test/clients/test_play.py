@@ -45,7 +45,7 @@ def play():
 
 
 def ended(bench, window):
-    """Exit code, with everything on the screen and the standard output."""
+    """Exit code, everything on the screen, and the standard output."""
     bench.until(lambda: window.read() or window.process.poll() is not None, LIMIT, "the end of hexapod play")
     window.read()
     return window.process.returncode, window.text, window.process.stdout.read().decode()

@@ -22,7 +22,7 @@ from hexapod_control.web.server import PageServer
 from hexapod_control.web.sessions.access_control import HostPolicy, TokenAuthority
 from hexapod_control.web.sessions.client_sessions import DEAD_MAN_S, ClientSessions
 
-WEIGHT = 1_000_000  # [bytes] of the whole page
+MAX_PAGE_BYTES = 1_000_000  # of the whole page
 
 
 class Site:
@@ -90,7 +90,7 @@ def test_the_page_loads_nothing_from_another_machine():
 
 
 def test_the_whole_page_is_light():
-    assert sum(path.stat().st_size for path in STATIC.rglob("*") if path.is_file()) <= WEIGHT
+    assert sum(path.stat().st_size for path in STATIC.rglob("*") if path.is_file()) <= MAX_PAGE_BYTES
 
 
 def test_text_is_compressed_for_clients_that_accept_it(site):

@@ -17,7 +17,7 @@ from hexapod_control.ros.guarded_node import ReportLevel
 
 
 class Saver:
-    """Stands in for what writes bags."""
+    """Stands in for the writer of bags."""
 
     def __init__(self, space, tell):
         self.space, self.tell, self.saved, self.busy, self.calls = space, tell, [], False, []

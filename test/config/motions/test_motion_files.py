@@ -29,7 +29,7 @@ from hexapod_control.core.planner.planner import Planner
 
 ROBOTS = {name: load(name).robot for name in SUITE_ROBOTS}
 PHANTOMX = ROBOTS["phantomx"]
-TICK = 0.02  # [s]
+TICK_S = 0.02
 HEAD = "name: test\ndescription: For a test.\n"
 
 
@@ -280,7 +280,7 @@ SHIPPED = [share("config", "motions", f"{name}.yaml").read_text() for name in kn
 
 @st.composite
 def files(draw):
-    """Texts: trees of the right words, a shipped motion with something else in it, or anything."""
+    """Texts: random trees of known keys, a shipped motion with one change, or any text."""
     if draw(st.booleans()):
         root = {"name": "test", "description": "x", "steps": draw(st.one_of(STEPS, TREES))}
         root |= draw(st.dictionaries(WORDS, TREES, max_size=2))
@@ -312,7 +312,7 @@ def test_a_loop_without_duration_does_not_repeat_for_ever(seconds):
     player.planner.set_measured_joints(player.planner.view.lying_joints)
     player.execute(RehearsedMotion(Choreography("test", "", (StandStep(), *seconds), loops=0), 1.0))
     for _ in range(500):
-        player.step(TICK)
+        player.step(TICK_S)
     assert player.name == ""
     assert player.planner.state.value == "standing"
 
@@ -324,7 +324,7 @@ def test_a_leg_step_lasts_until_the_foot_is_at_its_goal():
     player.planner.set_measured_joints(player.planner.view.lying_joints)
     player.execute(RehearsedMotion(wave, 1.0))
     reached, led, height = [], None, 0.0
-    while player.step(TICK) and player.name:
+    while player.step(TICK_S) and player.name:
         if led is not None and player.place != led:
             reached.append(height)
         led = player.place if player.phase == "leg" else None

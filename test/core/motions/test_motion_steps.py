@@ -70,7 +70,7 @@ CLASSES = {**KINDS, "motion": Choreography}
 
 
 def found(kind):
-    """The rows of the fields of a kind that have bounds, in the units of files."""
+    """Name, bounds and default of the bounded fields of a step, in the units of motion files."""
     for item in dataclasses.fields(CLASSES[kind]):
         if "lower" in item.metadata:
             data = item.metadata

@@ -50,7 +50,7 @@ from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
 from hexapod_control.core.walking.walk_settings import WalkSettings
 
-LONGEST = 120.0  # [s]
+MAX_DURATION_S = 120.0
 
 
 def fitted(name: str, motion: Choreography) -> Choreography:
@@ -70,11 +70,11 @@ def played(name: str, *steps, **more) -> tuple[list[TickPlan], MotionPlayer]:
 
 def until(player: MotionPlayer, reached) -> list[TickPlan]:
     plans = []
-    for _ in range(round(LONGEST / DT)):
+    for _ in range(round(MAX_DURATION_S / DT)):
         plans.append(player.step(DT))
         if reached():
             return plans
-    raise AssertionError(f"still playing {player.name!r} ({player.phase}) after {LONGEST} s")
+    raise AssertionError(f"still playing {player.name!r} ({player.phase}) after {MAX_DURATION_S} s")
 
 
 def moved(plans: list[TickPlan]) -> Place:

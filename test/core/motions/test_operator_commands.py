@@ -52,7 +52,7 @@ STOPS = {
 
 
 class Robot:
-    """A player with its commands; it stands unless another planner is given."""
+    """A motion player and the operator's commands for it; its planner stands unless another one is given."""
 
     def __init__(self, planner=None):
         self.player = MotionPlayer(planner or standing_planner(NAME))

@@ -13,7 +13,7 @@ from hexapod_control.core.planner.tick_plan import RobotState
 
 NAME = "phantomx"
 LEG = "left_front"
-LONGEST = 30.0  # [s]
+MAX_DURATION_S = 30.0
 
 
 def in_state(state):
@@ -53,20 +53,20 @@ def asked(planner, request, *values):
 
 
 def held(planner, condition):
-    """The planner after the steps until a condition holds."""
+    """The planner after as many steps as a condition needs to hold."""
     seconds(planner, condition)
     return planner
 
 
 def seconds(planner, condition, command=None):
     """Time [s] of the steps until a condition holds, under a command."""
-    for k in range(round(LONGEST / DT)):
+    for k in range(round(MAX_DURATION_S / DT)):
         if command is not None:
             planner.command(command)
         planner.step(DT)
         if condition(planner):
             return (k + 1) * DT
-    raise AssertionError(f"{planner.state.value} after {LONGEST} s")
+    raise AssertionError(f"{planner.state.value} after {MAX_DURATION_S} s")
 
 
 def arrived(planner):

@@ -39,7 +39,7 @@ from hexapod_control.core.workspace.swing_limits import SPEED_SHARE
 EXAMPLES = 1000 if SOAK else 5  # per robot, of ten interruptions each
 ON_FEET = (RobotState.STANDING, RobotState.WALKING, RobotState.MOVING)
 ROUNDED = 1.0001  # factor on a limit, for rounding errors
-LONGEST = 60.0  # [s] until the last command is fulfilled
+MAX_SETTLING_TIME_S = 60.0  # until the last command is fulfilled
 
 MOTIONS = (
     Choreography(
@@ -152,7 +152,7 @@ class Stage:
             assert sum(plan.planted) >= 3 and plan.margin > 0.0
 
     def until(self, reached) -> bool:
-        for _ in range(round(LONGEST / DT)):
+        for _ in range(round(MAX_SETTLING_TIME_S / DT)):
             self.tick()
             if reached():
                 return True
@@ -180,7 +180,7 @@ def test_soak_of_random_interruptions_keeps_all_limits_and_ends_where_it_was_com
 
 
 def ends_as_commanded(stage: Stage, end, twist: Twist) -> None:
-    """Fails unless the robot ends as commanded last."""
+    """Checks that the robot ends as commanded last."""
     player, planner = stage.player, stage.player.planner
     stage.act("halt", None)
     if end == "sit":

@@ -21,12 +21,12 @@ from hexapod_control.core.statics.static_stability import center_of_mass
 from hexapod_control.core.workspace.swing_limits import SPEED_SHARE
 
 PAIRS = (("left_middle", "right_middle"), ("left_rear", "right_front"))
-LONGEST = 600  # ticks until a leg is folded or back
+MAX_TICKS = 600  # until a leg is folded or back
 
 
 def ticks_of_change(planner):
     """Plans while a leg is being folded or unfolded."""
-    for _ in range(LONGEST):
+    for _ in range(MAX_TICKS):
         yield planner.step(DT)
         if not planner.view.changing_legs:
             return
@@ -42,7 +42,7 @@ def _on_five(name, leg):
 
 
 def on_five(name, leg):
-    """A planner of its own whose robot stands on all legs but one."""
+    """A new planner whose robot stands on all legs but one."""
     return _on_five(name, leg).copy()
 
 
@@ -166,7 +166,7 @@ def test_a_lying_robot_folds_a_leg_stands_up_without_it_and_lies_down_again(name
     folded = plan.joint_angles[4]
     for request, state in ((planner.stand, RobotState.STANDING), (planner.sit, RobotState.SITTING)):
         assert request() == ""
-        for _ in range(LONGEST):
+        for _ in range(MAX_TICKS):
             plan = planner.step(DT)
             laws.check(plan)
             if planner.state is state:

@@ -1,4 +1,4 @@
-"""Plans of a tick: what they say of a robot at rest, of one that stands, and of lost legs."""
+"""Fields of the plan of a tick: for a robot at rest, for one that stands, and for lost legs."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Which request leads from which state to which other one, and what the planner says of itself meanwhile."""
+"""Which request leads from which state to which other one, and the state that the planner publishes meanwhile."""
 
 from functools import cache
 
@@ -13,7 +13,7 @@ from hexapod_control.core.planner.tick_plan import RobotState
 
 NAME = "phantomx"
 FORWARD = Twist(0.05, 0.0, 0.0)
-LONG = 8.0  # [s] in which every transition ends
+MAX_TRANSITION_TIME_S = 8.0  # in which every transition ends
 
 
 def run(planner, seconds):
@@ -62,7 +62,7 @@ def _made(what):
 
 
 def made(what):
-    """A planner of its own in this state."""
+    """A new planner in this state."""
     return _made(what).copy()
 
 
@@ -153,7 +153,7 @@ def test_a_request_leads_to_its_state(case):
             run(planner, 0.2)
         assert not REQUESTS[request](planner)
     assert planner.view.lying_down == lies_down
-    run(planner, LONG)
+    run(planner, MAX_TRANSITION_TIME_S)
     assert planner.state is state
 
 

@@ -10,7 +10,7 @@ from support.suite.soak import some
 from hexapod_control.core.kinematics.leg_clearance import LegNeighbours
 from hexapod_control.core.posture.joint_paths import find_path
 
-PATH_GAP_M = 0.004  # [m] between legs on a path, if there is one
+PATH_GAP_M = 0.004  # between legs on a path, if there is one
 
 
 def narrowest(machine, path):
@@ -24,7 +24,7 @@ def narrowest(machine, path):
 
 
 def apart(machine, rng):
-    """Random joints whose legs are clear of each other."""
+    """Random joint angles with which the legs do not touch."""
     ring = LegNeighbours.of(machine)
     return next(row for row in iter(lambda: random_joints(machine, rng), None) if ring.gap(row).distance > PATH_GAP_M)
 

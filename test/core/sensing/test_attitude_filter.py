@@ -31,7 +31,7 @@ quick = settings(max_examples=60)
 
 
 def felt(attitude):
-    """The acceleration of a body at rest."""
+    """The accelerometer reading [m/s^2] of a body at rest."""
     return rotated(inverse(attitude), UP)
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from hexapod_control.core.sensing.heading_fusion import HeadingFusion
 
-STEP = 0.02  # [s]
+PERIOD_S = 0.02
 
 
 class Robot:
@@ -17,7 +17,7 @@ class Robot:
         self.now, self.yaw, self.estimate = 10.0, 0.0, 0.0
 
     def step(self, turn, imu=None):
-        self.now += STEP
+        self.now += PERIOD_S
         self.yaw += turn
         if imu is not None:
             self.fusion.take(self.now, imu)

@@ -313,7 +313,7 @@ def test_with_an_imu_the_heading_is_its_own_and_the_turn_of_the_feet_is_known_be
         odometry.update(plan.joint_angles, plan.support.tolist(), DT, turn)
     assert odometry.pose.yaw == pytest.approx(turn * (len(plans) - 1) + turn)
     assert odometry.fitted_turn == pytest.approx(0.1 * DT, rel=0.02)
-    odometry.update(plan.joint_angles, (0.0,) * 6, DT, -turn)  # without standing feet it still knows the heading
+    odometry.update(plan.joint_angles, (0.0,) * 6, DT, -turn)  # without standing feet the heading still follows the IMU
     assert odometry.pose.yaw == pytest.approx(turn * (len(plans) - 1)) and odometry.fitted_turn == 0.0
     assert odometry.twist.vx == pytest.approx(0.04, rel=0.05)
 

@@ -52,7 +52,7 @@ def person(scaling=None, **seen):
 
 
 def press(teleop, *buttons, **axes):
-    """The commands after buttons are pressed with the dead-man held, then released."""
+    """The commands after buttons are pressed and released while the dead-man button is held."""
     teleop.update(pad(L1))
     orders = teleop.update(pad(L1, *buttons, **axes))
     teleop.update(pad(L1))

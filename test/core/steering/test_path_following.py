@@ -44,7 +44,7 @@ waypoints = st.builds(Waypoint, places, places, st.none() | yaws, headings)
 
 
 def walk(pursuit, pose, obstacles=NOTHING, seconds=400.0, limits=LIMITS):
-    """Poses and orders of a robot with ideal kinematics and limited acceleration, to the end."""
+    """Poses and commands of a robot with ideal kinematics and limited acceleration until the route ends."""
     twist, way = ZERO, []
     for _ in range(round(seconds / DT)):
         order = pursuit.step(pose, limits, obstacles, DT)
@@ -254,7 +254,7 @@ def test_a_point_inside_the_disc_blocks_only_directions_towards_it():
 
 
 def cost(goal, obstacles, angle, last):
-    """Of a detour: its way via the end of its free part, three times what is blocked, and the change of direction."""
+    """Cost of a detour: its length via the end of the free part, three times the blocked length, and its turn."""
     reach = min(1.2, math.hypot(*goal))
     part = min(free_distance(obstacles, angle, RADIUS), reach)
     rest = math.hypot(goal[0] - part * math.cos(angle), goal[1] - part * math.sin(angle))
@@ -327,7 +327,7 @@ def test_a_waypoint_is_reached_within_its_tolerances():
 
 
 def stuck_after(pose_at, goal):
-    """The time [s] after which a robot that is moved by hand is given up, with 0.98 s for progress."""
+    """The time [s] until a robot moved as scripted counts as stuck (inf: never), with a progress timeout of 0.98 s."""
     pursuit = Pursuit([goal], PursuitSettings(progress_timeout=0.98))
     for tick in range(200):
         if pursuit.step(pose_at(tick * DT), LIMITS, NOTHING, DT).phase is PursuitPhase.STUCK:

@@ -31,7 +31,7 @@ from hexapod_control.core.walking.guided.guided_legs import (
 )
 from hexapod_control.core.workspace.stance_regions import nominal_stance
 
-GUIDED_ACCELERATION, SPEED = 0.8, 0.15  # [m/s^2, m/s]
+GUIDED_ACCELERATION, GUIDED_SPEED = 0.8, 0.15  # [m/s^2, m/s]
 ARRIVAL_DISTANCE, CLEARANCE_HEIGHT = 2e-4, 0.02  # [m]
 MASS_SHARE, MIN_MARGIN = 0.8, 0.02  # [-, m]
 SHIFTS = tuple(0.005 * k for k in range(13))  # [m]
@@ -50,7 +50,7 @@ def guided_along(foot: Guided, reachable, seconds: float = 4.0) -> list[tuple[fl
     for _ in range(round(seconds / DT)):
         before = foot.velocity
         places.append(advance_along_path(foot, DT, places[-1], reachable))
-        assert math.dist(places[-1], places[-2]) <= SPEED * DT * ROUNDED
+        assert math.dist(places[-1], places[-2]) <= GUIDED_SPEED * DT * ROUNDED
         assert math.dist(before, foot.velocity) <= GUIDED_ACCELERATION * DT * ROUNDED
     return places
 
@@ -95,7 +95,7 @@ def test_a_foot_that_returns_at_any_time_does_not_rise_above_its_height(name):
             plan = called.step(DT)
             assert plan.unreached is None and plan.blocked is None
             before, z = heights[-1] if tick else 0.0, walk_state(called).feet[leg].z
-            assert abs(z - before) <= SPEED * DT * 1.001  # it stands only once it has come down
+            assert abs(z - before) <= GUIDED_SPEED * DT * 1.001  # it stands only once it has come down
             heights.append(z)
         assert plan.state is RobotState.STANDING
     assert CLEARANCE_HEIGHT - 1e-3 < max(heights) <= CLEARANCE_HEIGHT + MAX_OVERSHOOT
@@ -238,7 +238,7 @@ def test_a_guided_foot_speeds_up_to_its_speed_and_brakes_with_less_than_its_acce
     places = guided_along(Guided(((0.1, 0.0, 0.05),), phase=GuidedPhase.MOVING), lambda at: True)
     speeds = np.linalg.norm(np.diff(places, axis=0), axis=1) / DT
     changes = np.diff(speeds) / DT
-    assert speeds[0] == pytest.approx(GUIDED_ACCELERATION * DT) and speeds.max() == pytest.approx(SPEED)
+    assert speeds[0] == pytest.approx(GUIDED_ACCELERATION * DT) and speeds.max() == pytest.approx(GUIDED_SPEED)
     assert changes.max() == pytest.approx(GUIDED_ACCELERATION)
     braking = changes[np.flatnonzero(speeds == speeds.max())[-1] :]
     assert np.median(braking[braking < -0.1]) == pytest.approx(-0.8 * GUIDED_ACCELERATION)

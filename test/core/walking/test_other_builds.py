@@ -14,7 +14,7 @@ from hexapod_control.core.workspace.capabilities import Capabilities
 FILES = {path.stem: path for path in sorted((DATA / "robots").glob("*.yaml"))}
 CHECKED = some(FILES, "rows_12", "wide_6")  # two that blocked themselves before
 AXES = (Twist(1.0, 0.0, 0.0), Twist(0.0, 1.0, 0.0), Twist(0.0, 0.0, 1.0))
-SECONDS = 8.0  # to reach a top speed, or to stand on all feet after legs have blocked each other
+SETTLING_TIME_S = 8.0  # to reach a top speed, or to stand on all feet after legs have blocked each other
 REST_S = 20.0  # to return all feet to their neutral footholds: long legs stride far from them
 MIN_GAP = 0.0025  # [m]
 
@@ -31,7 +31,7 @@ def planner_and_tops(name):
 def driven(planner, command):
     """The plans of a drive with one command; to rest until the robot stands."""
     planner.command(command)
-    plans = [planner.step(DT) for _ in range(round(SECONDS / DT))]
+    plans = [planner.step(DT) for _ in range(round(SETTLING_TIME_S / DT))]
     while command == ZERO and plans[-1].state is not RobotState.STANDING and len(plans) < REST_S / DT:
         plans.append(planner.step(DT))
     return plans

@@ -37,11 +37,11 @@ SEARCH_SPEED, HEIGHT_RATE = 0.15, 0.1  # [m/s]
 FEET = Adaptation(touch_down=True)
 LEVEL = Adaptation(levelling=True)
 FORWARD = Twist(0.05, 0.0, 0.0)
-LOADED, FREE = 5.0, 0.0  # [N]
+LOADED_N, UNLOADED_N = 5.0, 0.0
 HALF_FIELD = 0.9  # [m] enough to distinguish walks with contacts from those without; rough_ground itself walks farther
 NO_LOAD_SPEED = 6.2  # [rad/s] of the servos of phantomx
 ROUNDED = 1.0001  # factor on a limit, for rounding errors
-LOST = 0.5  # [s] after which all feet are back on the plane
+RECOVERY_TIME_S = 0.5  # after which all feet are back on the plane
 
 
 def adaptive_planner(name="phantomx", adaptation=FEET):
@@ -70,7 +70,7 @@ class NoisyLoadSensor:
         self._planner, self._noise = planner, random.Random(1)
 
     def __call__(self, touching):
-        loads = [(LOADED if down else FREE) + 0.01 * self._noise.random() for down in touching]
+        loads = [(LOADED_N if down else UNLOADED_N) + 0.01 * self._noise.random() for down in touching]
         self._planner.sensors.contacts.take(loads)
 
 
@@ -294,7 +294,7 @@ def test_feet_are_back_on_the_plane_half_a_second_after_the_contacts_are_lost(lo
     list(walk(planner, 4.0, heights))
     assert max(abs(foot.z) for foot in feet(planner) if foot.planted) > 0.005
     sample = planner.sensors.contacts.sample
-    for k in range(round(LOST / DT)):
+    for k in range(round(RECOVERY_TIME_S / DT)):
         LOSSES[loss](planner.sensors.contacts, sample, k)
         planner.command(FORWARD)
         planner.step(DT)
@@ -309,7 +309,7 @@ def test_the_tilt_is_zero_half_a_second_after_the_imu_is_lost(loss):
     level(planner, (0.02, -0.06), 6.0)
     assert math.hypot(*walk_state(planner).tilt) > 0.03
     sample = planner.sensors.imu.sample
-    for k in range(round(LOST / DT)):
+    for k in range(round(RECOVERY_TIME_S / DT)):
         LOSSES[loss](planner.sensors.imu, sample, k)
         planner.command(FORWARD)
         planner.step(DT)
@@ -403,7 +403,7 @@ def test_a_sensor_that_is_constant_while_the_robot_stands_is_valid():
 def test_a_sensor_is_used_only_while_it_is_switched_on():
     sensors = standing_planner("phantomx").sensors
     for _ in range(2):
-        sensors.contacts.take([LOADED] * 6)
+        sensors.contacts.take([LOADED_N] * 6)
         sensors.imu.take((0.1, 0.1, 0.0))
     assert (sensors.touching, sensors.body_tilt) == (None, None)
     sensors.adaptation = FEET

@@ -23,7 +23,7 @@ from hexapod_control.core.walking.terrain.support_plane import SupportPlane
 from hexapod_control.core.walking.terrain.terrain_adaptation import TerrainAdaptation
 from hexapod_control.core.workspace.capabilities import Capabilities
 
-RATE = 0.35  # [rad/s]
+MAX_LEVELLING_RATE = 0.35  # [rad/s]
 CLIMB_SPEED, CLIMB_HEIGHT = 0.2, 0.03  # [m/s, m]
 CLIMB_ACCELERATION, CLIMB_DECELERATION, CONTACT_DECELERATION = 6.0, 3.0, 10.0  # [m/s^2]
 SHORTEST_STOP_S, FADE_S, RETREAT_S = 0.02, 0.3, 1.0
@@ -108,7 +108,7 @@ def test_a_planted_foot_near_the_end_of_its_reach_returns_to_the_plane_and_one_w
 
 
 def time_to_search(*, carried, until=math.inf):
-    """Time [s] after which a foot without contact sinks, if it ever does."""
+    """Time [s] after which a foot without contact searches the ground downwards; infinite if it never does."""
     height_reach = reach()
     feet = [Foot(x, y) for x, y in height_reach.strides.neutral.footholds]
     terrain = TerrainAdaptation(len(feet), MACHINE.walk.height)
@@ -230,9 +230,9 @@ def test_in_a_retreat_planted_feet_return_to_the_plane():
 def test_in_a_retreat_the_tilt_decreases_linearly_to_zero():
     levelling = BodyLevelling()
     levelling.tilt = (0.06, -0.08)
-    levelling.retreat(0.5 * 0.1 / RATE)
+    levelling.retreat(0.5 * 0.1 / MAX_LEVELLING_RATE)
     assert levelling.tilt == pytest.approx((0.03, -0.04))
-    levelling.retreat(0.1 / RATE)
+    levelling.retreat(0.1 / MAX_LEVELLING_RATE)
     assert levelling.tilt == (0.0, 0.0) and levelling.faded
     levelling.retreat(DT)
     assert levelling.faded
@@ -382,7 +382,7 @@ def test_the_plane_begins_to_follow_the_feet_at_bounded_rates_and_no_foot_moves_
 
 
 class Asked:
-    """Legs that reach every height; and the heights [m] that were asked for."""
+    """Legs that reach every height; records the requested heights [m]."""
 
     def __init__(self):
         self.heights = []

@@ -89,7 +89,7 @@ def test_at_full_speed_planted_feet_stay_fixed_in_the_world_legs_apart_and_the_r
 
 
 def full_stride_margin(planner: Planner, gait: str) -> float:
-    """Static margin [m] of full strides about the neutral footholds, or what moved strides keep if that is less."""
+    """Static margin [m] of full strides about the neutral footholds, or of displaced strides if that is less."""
     machine = planner.robot
     stance = planner.capabilities.stances.at(machine.walk.height)
     center = center_of_mass(machine, joints_at_offset(machine, stance.footholds, 0.0))[:2]

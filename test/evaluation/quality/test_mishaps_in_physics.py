@@ -204,7 +204,7 @@ def test_a_robot_with_one_side_on_ice_stays_up_and_goes_where_it_is_sent():
 
 
 def stairs(slope_deg):
-    """A walk towards the edge of a step; what is left of the slope is the ground before and after it."""
+    """A walk towards the edge of a step, made of the flat ground before and after a slope."""
     walk = Walk(WorldSettings(world="slope", slope_deg=slope_deg))
     model = walk.simulation.model
     ramp = model.geom("ground_ramp").id

@@ -36,7 +36,7 @@ from hexapod_control.sim.start_poses import sitting_pose
 from hexapod_control.sim.world_settings import WorldSettings
 
 ROBOTS = ("phantomx", "article")
-SETTLED = 50  # ticks at the twist before a cycle is measured
+SETTLING_TICKS = 50  # ticks at the twist before a cycle is measured
 TOP_SPEED_CYCLES = 4  # in which a body that swings on soft legs travels at its mean speed
 ALMOST_ALL = 0.05  # quantile
 
@@ -81,13 +81,13 @@ def measured(robot: str) -> Measured:
     run = Lockstep(world, Planner(world.robot, claimed.walk.gait))
     run.stand()
     run.reach(claimed.walk.twist)
-    for _ in range(SETTLED):
+    for _ in range(SETTLING_TICKS):
         run.tick()
     for _ in range(len(claimed.walk.joints)):
         run.tick(found.sample)
     top = claimed.top_speed(claimed.walk.gait, "forward")
     run.reach(AXES["forward"].scaled(top))
-    for _ in range(SETTLED):
+    for _ in range(SETTLING_TICKS):
         run.tick()
     ticks, start = TOP_SPEED_CYCLES * len(claimed.walk.joints), world.data.xpos[world.world.base].copy()
     for _ in range(ticks):

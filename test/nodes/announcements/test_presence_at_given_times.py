@@ -107,7 +107,7 @@ def test_a_robot_that_restarts_again_and_again_fills_no_memory(announced):
     for number in range(1001):
         announced.hear(other(process=number + 1))
     announced.hear(other(process=2000))
-    announced.hear(other(process=1))  # its first announcement is forgotten
+    announced.hear(other(process=1))  # the first announcement has expired by then
     assert not announced.node.deactivated
     announced.hear(other(process=1))
     assert len(announced.node.deactivated) == 1

@@ -520,7 +520,7 @@ def test_targets_without_a_subscriber_are_reported_only_after_a_while(bench, now
 
 
 class Ticks:
-    """A planner whose ticks the test runs, with the seconds that its parts get."""
+    """A planner whose ticks are run by the test; records the time step [s] that each part gets."""
 
     def __init__(self, bench):
         self.node = bench.planner(use_sim_time=True)

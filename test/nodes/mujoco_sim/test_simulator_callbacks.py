@@ -19,7 +19,7 @@ from hexapod_control.servos.driver.setpoints.target_follower import TargetFollow
 
 
 class Part:
-    """A stand-in that notes in a common list what it is asked for; `answers` has what methods return."""
+    """A stand-in that records its calls in a common list; `answers` are the return values of its methods."""
 
     def __init__(self, called, notes, **values):
         self._name, self._notes, self.answers = called, notes, {}
@@ -37,7 +37,7 @@ class Part:
 
 
 class Lock:
-    """A lock that knows whether it is held."""
+    """A lock with the attribute `held`."""
 
     held = 0
 
@@ -123,7 +123,7 @@ class Simulator:
         return make
 
     def noted(self):
-        """What the parts were asked for since the last call."""
+        """The calls of the parts since the last call of this function."""
         found, self.notes[:] = list(self.notes), []
         return found
 

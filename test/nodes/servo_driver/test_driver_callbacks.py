@@ -26,7 +26,7 @@ LATE = Diagnosis("late", False, "replies are late")
 
 
 class Notes:
-    """Notes what is asked of it."""
+    """Records its calls."""
 
     def __init__(self):
         self.asked = []
@@ -96,7 +96,7 @@ class Driving:
         return found and (found.level, found.text)
 
     def requests(self):
-        """What the planner was requested in the last tick."""
+        """The requests to the planner in the last tick."""
         return self.planner.times("request")[-1]
 
 

@@ -10,7 +10,7 @@ AGAIN = "call estop with false, then reset_fault, then arm"
 
 
 class Torque:
-    """Hardware that notes what it is asked for; `reason` is why it fails."""
+    """Hardware that records its calls; `reason` is its error message, empty if it succeeds."""
 
     def __init__(self):
         self.asked, self.reason, self.latched = [], "", False

@@ -27,7 +27,7 @@ NOTHING = TeleopCommands()
 
 
 class Scripted:
-    """The node; what its controls command is set by the test."""
+    """The node; the commands of its controls are set by the test."""
 
     def __init__(self, bench, monkeypatch, **parameters):
         self.time, self.topics, self.calls, self.ready = Moment(), DirectTopics(monkeypatch), [], True

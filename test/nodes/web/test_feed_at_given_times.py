@@ -236,7 +236,7 @@ NODES = ("gait_planner", "inverse_kinematics", "servo_driver")
 
 @pytest.fixture
 def healthy(drawn):
-    """A robot that stands, all of whose nodes are well."""
+    """A robot that stands and whose nodes all report OK."""
     drawn.diagnose(*NODES, torque="True")
     drawn.hear("gait_state", String(data="standing"))
     drawn.stand()

@@ -19,7 +19,7 @@ from hexapod_control.web.sessions.client_sessions import Forward
 
 
 class Part:
-    """A stand-in that notes in a list what it is asked for, with its name."""
+    """A stand-in that records its calls in a common list, with its name."""
 
     available, speed, busy, status_fields = True, 0.5, False, {}
 
@@ -38,7 +38,7 @@ class Part:
 
 
 class Server:
-    """Stands in for the server: notes what is sent, and calls back as its thread would."""
+    """Stands in for the server: records what is sent, and calls back as its thread would."""
 
     error, port, downloads = None, 8771, "the downloads"
 
@@ -95,7 +95,7 @@ class Page:
         return make
 
     def noted(self):
-        """What the parts were asked for since the last call."""
+        """The calls of the parts since the last call of this function."""
         found, self.notes[:] = list(self.notes), []
         return found
 

@@ -49,7 +49,7 @@ from hexapod_control.web.sessions.client_sessions import DEAD_MAN_S, Forward
 
 MANY = QoSProfile(depth=50)
 MOST = Twist(0.2, 0.1, 0.8)
-LATE = 0.5  # [s] for a busy machine
+SLACK_S = 0.5  # for a busy machine
 
 
 class WebBench:
@@ -130,7 +130,7 @@ def test_a_silent_driver_is_a_stop_within_the_dead_man_time_and_then_no_more_vel
     visitor = web.visit(name="Ada")
     visitor.send("drive", on=True, vx=1.0)
     web.until(lambda: web.speed > 0.0)
-    assert web.until(lambda: web.speed == 0.0) <= DEAD_MAN_S + LATE
+    assert web.until(lambda: web.speed == 0.0) <= DEAD_MAN_S + SLACK_S
     web.until(lambda: not web.node.commands.driving)
     quiet = [len(web.velocities)]
     web.bench.probe.create_timer(0.3, lambda: quiet.append(len(web.velocities)))
@@ -146,7 +146,7 @@ def test_the_dead_man_works_even_if_the_servers_thread_hangs(web):
     web.until(lambda: web.speed > 0.0)
     hang = threading.Event()
     web.node.server.call_in_thread(lambda: hang.wait(3.0))
-    assert web.until(lambda: web.speed == 0.0) <= DEAD_MAN_S + LATE
+    assert web.until(lambda: web.speed == 0.0) <= DEAD_MAN_S + SLACK_S
     hang.set()
 
 
@@ -180,7 +180,7 @@ def test_a_stream_of_nan_is_a_stop(web):
         visitor.text(f'{{"v":2,"n":{count[0] + 10},"t":"drive","on":true,"vx":NaN}}')
 
     web.bench.probe.create_timer(0.05, nan)
-    web.until(lambda: web.speed == 0.0, DEAD_MAN_S + LATE)
+    web.until(lambda: web.speed == 0.0, DEAD_MAN_S + SLACK_S)
     assert all(math.isfinite(value) for sent in web.velocities for value in messages.twist(sent))
 
 
@@ -257,7 +257,7 @@ def test_the_page_sees_motions_how_far_they_are_and_why_they_are_refused(web, be
 
 
 class Services:
-    """What a planner and a hardware node offer; notes what is called."""
+    """The services of a planner and a hardware node; records the calls."""
 
     def __init__(self, bench):
         self.called, self.refused = [], {"sit"}

@@ -14,7 +14,7 @@ JOG = 0.6 * 250.0 * 0.02  # [raw] per goal
 
 
 class Bench:
-    """A bus that notes what it is told, and time that is only noted."""
+    """A bus that records its calls, and a clock that records the sleeps instead of waiting."""
 
     def __init__(self, *, reads=True, pace=1.0):
         self.told, self.slept, self.places = [], [], {4: 100.0, 5: 200.0, 6: 1010.0, 7: 400.0}

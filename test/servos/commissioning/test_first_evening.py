@@ -430,7 +430,7 @@ def test_the_servos_settle_before_their_torque_is_switched_off():
 
 
 def told(watch, volts=None, loads=(), temperature=40.0, supply=None, silent=()):
-    """What a watch says to readings of three joints."""
+    """The reports of a watch about readings of three joints."""
     loads = dict(enumerate(loads))
     readings = {
         joint.id: ServoReading(voltage=volts, load=loads.get(k), temperature=temperature)

@@ -259,7 +259,7 @@ def test_one_missing_servo_leaves_the_others_their_rate(armed, protocol):
     bench = armed(protocol)
 
     def counted():
-        """Cycles and answers of a second, in which there is one ping."""
+        """Numbers of cycles and of replies in a second with one ping."""
         begin, before = time.monotonic(), bench.driver.snapshot.counters.received
         bench.during(PING_PERIOD_S)
         received, end = bench.driver.snapshot.counters.received - before, time.monotonic()

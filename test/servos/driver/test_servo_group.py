@@ -45,7 +45,7 @@ quick = settings(max_examples=40)
 
 
 class Line:
-    """A bus with a time for everything; it reads all servos at once, or one by one."""
+    """A bus whose every request takes a set time; it reads all servos at once, or one by one."""
 
     can_read = ~ServoQuantity.NONE
 
@@ -338,7 +338,7 @@ def test_a_servo_clock_leaves_out_pauses_beyond_two_cycles_but_not_waits_for_rep
 
 
 class LosingBus:
-    """A bus of which some boards are lost."""
+    """A bus that has lost some of its boards."""
 
     def __init__(self):
         self.lost = {}

@@ -16,8 +16,8 @@ from hexapod_control.servos.driver.telemetry import TorqueState
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.servo_section import LOOPBACK, OnSilence
 
-UNORDERED_S = 0.8  # [s] until torque that was not ordered is off: one servo is asked per cycle
-URGENT = 0.05  # [s] from the request to torque-off on the wire, also while the bus waits for replies
+UNORDERED_S = 0.8  # until torque that was not ordered is off: one servo is asked per cycle
+MAX_STOP_DELAY_S = 0.05  # from the request to torque-off on the wire, also while the bus waits for replies
 
 # --- the emergency stop, and missing targets ---------------------------------------------------------------
 
@@ -80,8 +80,8 @@ def test_an_emergency_stop_does_not_wait_for_late_replies(armed, protocol):
         delays.append(time.monotonic() - begin)
         if not phase:
             bench.until(lambda: not bench.world.torques.any(), 0.1, "torque off")
-    assert np.median(delays) < URGENT, delays
-    assert sum(delay > URGENT for delay in delays) < 2, delays  # one, if the machine is busy
+    assert np.median(delays) < MAX_STOP_DELAY_S, delays
+    assert sum(delay > MAX_STOP_DELAY_S for delay in delays) < 2, delays  # one, if the machine is busy
 
 
 @kinds

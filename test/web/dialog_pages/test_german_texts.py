@@ -1,4 +1,4 @@
-"""What the program behind `hexapod new --page` says has a German text: questions, drawings and refusals."""
+"""Every text of the program behind `hexapod new --page` has a German translation: questions, drawings and refusals."""
 
 import re
 

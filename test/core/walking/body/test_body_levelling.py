@@ -10,7 +10,7 @@ from support.drives import DT
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose
 from hexapod_control.core.walking.body.body_levelling import BodyLevelling
 
-ACCELERATION, RATE = 2.0, 0.35  # [rad/s^2, rad/s]
+MAX_ACCELERATION, MAX_RATE = 2.0, 0.35  # [rad/s^2, rad/s]
 MAX_TILT = math.radians(10.0)
 FADE_ACCELERATION = 10.0  # [rad/s^2] of a tilt that is no longer measured
 OVERSHOOT = 1.01  # factor on the final tilt
@@ -45,8 +45,8 @@ def tilts(slope, pose=NEUTRAL, limit=math.inf, seconds=6.0):
 
 def assert_smooth(found):
     rates = np.diff(found, axis=0) / DT
-    assert np.abs(rates).max() <= RATE + 1e-9
-    assert np.abs(np.diff(rates, axis=0)).max() <= ACCELERATION * DT + 1e-9
+    assert np.abs(rates).max() <= MAX_RATE + 1e-9
+    assert np.abs(np.diff(rates, axis=0)).max() <= MAX_ACCELERATION * DT + 1e-9
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
@@ -74,7 +74,7 @@ def test_the_tilt_comes_to_rest_before_a_foot_gets_out_of_reach(direction, limit
     assert_smooth(found)
     sizes = np.hypot(*found.T)
     assert sizes.max() <= limit and sizes[-1] > 0.8 * limit
-    assert all(abs(after - before) <= RATE * DT * math.sqrt(2.0) for before, after in pairwise(sizes))
+    assert all(abs(after - before) <= MAX_RATE * DT * math.sqrt(2.0) for before, after in pairwise(sizes))
 
 
 def test_without_an_attitude_the_tilt_fades_to_zero_in_less_than_half_a_second():
@@ -89,7 +89,7 @@ def test_without_an_attitude_the_tilt_fades_to_zero_in_less_than_half_a_second()
 
 
 class Leaving(ReachUpTo):
-    """Legs that reach every tilt, but it leaves only a share of their regions; and the tilts asked for."""
+    """Legs that reach every tilt but keep only a share of their regions; records the requested tilts."""
 
     def __init__(self, share):
         super().__init__(math.inf)

@@ -20,8 +20,8 @@ from hexapod_control.core.workspace.stance_regions import REGION_SHARES, reaches
 from hexapod_control.core.workspace.stride_stability import MIN_STRIDE_MARGIN, stride_margin
 from hexapod_control.core.workspace.strides.stride_regions import PolarOffset, StrideRegion
 
-SPEED = (0.1, 0.1, 0.08, 0.8, 0.8, 0.8)  # [m/s, rad/s]
-ACCELERATION = (0.5, 0.5, 0.4, 4.0, 4.0, 4.0)  # [m/s^2, rad/s^2]
+MAX_SPEED = (0.1, 0.1, 0.08, 0.8, 0.8, 0.8)  # [m/s, rad/s]
+MAX_ACCELERATION = (0.5, 0.5, 0.4, 4.0, 4.0, 4.0)  # [m/s^2, rad/s^2]
 ROUNDED = 1.0001  # factor on a limit, for rounding errors
 STEP_SHARES, RESOLUTION = (0.0, 0.35, 0.7), 1 / 64
 
@@ -71,9 +71,9 @@ def test_any_sequence_of_goals_keeps_speeds_and_accelerations_bounded_and_reache
             body.control.track(goal)
         for _ in range(rng.choice((1, 5, 20, 60))):
             changes = body.step()
-            assert all(abs(v) <= most * ROUNDED for v, most in zip(body.speeds, SPEED, strict=True))
+            assert all(abs(v) <= most * ROUNDED for v, most in zip(body.speeds, MAX_SPEED, strict=True))
             # The last tick only covers the remaining distance.
-            assert all(abs(c) <= 2.0 * a * DT * ROUNDED for c, a in zip(changes, ACCELERATION, strict=True))
+            assert all(abs(c) <= 2.0 * a * DT * ROUNDED for c, a in zip(changes, MAX_ACCELERATION, strict=True))
     body.arrive()
     assert body.feasibility.all_feet_reachable(body.control.pose, body.feet)
 
@@ -86,7 +86,7 @@ def test_a_pose_is_reached_as_fast_as_the_limits_allow_or_in_the_requested_time(
     body.control.request(goal)
     assert body.control.standing_goal == goal
     fastest = body.arrive()
-    distance, top, acceleration = abs(goal[axis]), SPEED[axis], ACCELERATION[axis]
+    distance, top, acceleration = abs(goal[axis]), MAX_SPEED[axis], MAX_ACCELERATION[axis]
     ramps = top * top / acceleration  # distance of speeding up and slowing down
     expected = distance / top + top / acceleration if distance > ramps else 2.0 * math.sqrt(distance / acceleration)
     assert expected - DT <= fastest <= expected + 9 * DT  # the last ticks are short
@@ -110,7 +110,7 @@ def test_a_stopped_body_comes_to_rest_at_the_predicted_pose(name):
             passed.append(body.control.pose)
         for axis, end in enumerate(rest):
             low, high = sorted((start[axis], end))
-            slack = SPEED[axis] * DT  # a tick at the present speed passes before it brakes
+            slack = MAX_SPEED[axis] * DT  # a tick at the present speed passes before it brakes
             assert all(low - slack <= pose[axis] <= high + slack for pose in passed)
             assert abs(passed[-1][axis] - end) < 1e-6
 
@@ -142,7 +142,7 @@ def test_a_body_that_returns_to_neutral_moves_straight_at_full_speed(name):
     body.control.request(random_pose(name, rng))
     body.arrive()
     start = body.control.pose
-    ticks = math.ceil(max(abs(now) / (top * DT) for now, top in zip(start, SPEED, strict=True)))
+    ticks = math.ceil(max(abs(now) / (top * DT) for now, top in zip(start, MAX_SPEED, strict=True)))
     for k in range(1, ticks + 1):
         body.control.retreat(DT)
         share = body.control.pose.x / start.x
@@ -312,7 +312,7 @@ def test_a_temporary_pose_ends_in_the_requested_one_with_its_shift():
 
 
 def at(pose):
-    """Where a point of a body in a pose is over the ground."""
+    """Height and position over the ground of a point of the body in a pose."""
     return pytest.approx(Placement(pose, MACHINE.walk.height).to_footprint(0.1, 0.2, 0.3))
 
 
@@ -346,7 +346,7 @@ TILTED = BodyPose(z=0.01, roll=0.1)
 
 
 class Legs:
-    """Legs without limits; what a pose leaves of the regions and where the feet can step are given."""
+    """Legs without limits; the share of the regions in a pose and the reachable steps are set by the test."""
 
     def __init__(self):
         self.share, self.inside = 2.0, True
@@ -471,13 +471,15 @@ def speeds_towards(control, goal):
 
 @pytest.mark.parametrize("axis", range(6))
 def test_a_long_way_is_covered_at_the_top_speed_of_its_coordinate_with_its_acceleration(axis):
-    goal = NEUTRAL._replace(**{BodyPose._fields[axis]: 4.0 * SPEED[axis] ** 2 / ACCELERATION[axis]})
+    goal = NEUTRAL._replace(**{BodyPose._fields[axis]: 4.0 * MAX_SPEED[axis] ** 2 / MAX_ACCELERATION[axis]})
     control = BodyPoseControl(Legs(), NEUTRAL)
     control.request(goal)
     speeds = speeds_towards(control, goal)[:, axis]
-    assert speeds.max() == pytest.approx(SPEED[axis])
+    assert speeds.max() == pytest.approx(MAX_SPEED[axis])
     changes = np.diff(speeds) / DT
-    assert speeds[0] == pytest.approx(ACCELERATION[axis] * DT) and changes.max() == pytest.approx(ACCELERATION[axis])
+    assert speeds[0] == pytest.approx(MAX_ACCELERATION[axis] * DT) and changes.max() == pytest.approx(
+        MAX_ACCELERATION[axis]
+    )
 
 
 @pytest.mark.parametrize("duration", [1.0, 4.0])

@@ -101,13 +101,13 @@ def test_measures_are_undone_when_the_margin_is_sufficient_again():
 
 # --- measures without a robot -------------------------------------------------------------------------------
 
-LEAST = 0.03  # [m]
+REQUIRED_MARGIN_M = 0.03
 INWARD = (0.6, -0.8)
 
 
 def after(measures, seconds, margin, inward=INWARD):
     for _ in range(round(seconds / DT)):
-        measures = measures.after(DT, margin, LEAST, inward)
+        measures = measures.after(DT, margin, REQUIRED_MARGIN_M, inward)
     return measures
 
 
@@ -120,7 +120,7 @@ def test_the_speed_is_reduced_to_its_least_share_before_the_body_shifts_and_both
     slowest = after(measures, slowing + DT, 0.0)
     slowest = dataclasses.replace(slowest, shift=(0.0, 0.0))
     assert slowest.speed_share == SLOWEST_SHARE
-    shifted = after(slowest, 0.5, LEAST - 1e-6)
+    shifted = after(slowest, 0.5, REQUIRED_MARGIN_M - 1e-6)
     assert shifted.shift == pytest.approx([0.5 * SHIFT_SPEED * v for v in INWARD])
     far = after(slowest, 2.0 * MAX_SHIFT / SHIFT_SPEED, 0.0)
     assert far.shift == pytest.approx([MAX_SHIFT * v for v in INWARD]) and far.exhausted and not shifted.exhausted
@@ -131,7 +131,7 @@ def test_the_speed_is_reduced_to_its_least_share_before_the_body_shifts_and_both
 
 
 def test_measures_are_undone_shift_first_and_slowly_after_a_while_with_margin_to_spare():
-    measures, ample = RecoveryMeasures(0.7, (0.003, -0.004)), LEAST + RELEASE_MARGIN
+    measures, ample = RecoveryMeasures(0.7, (0.003, -0.004)), REQUIRED_MARGIN_M + RELEASE_MARGIN
     settled = after(measures, SETTLED_TIME_S - DT, ample)
     assert (settled.speed_share, settled.shift) == (0.7, (0.003, -0.004)) and settled.lowest == ample
     back = 0.005 / (RELEASE_RATE * SHIFT_SPEED)
@@ -146,15 +146,15 @@ def test_measures_are_undone_shift_first_and_slowly_after_a_while_with_margin_to
     # The least margin of that time counts, and a small one starts it anew.
     hardly = after(measures, SETTLED_TIME_S + DT, ample - 1e-4)
     assert (hardly.speed_share, hardly.shift) == (0.7, measures.shift) and hardly.settled < 2.5 * DT
-    dip = after(after(settled, DT, LEAST), 0.5 * SETTLED_TIME_S, ample)
+    dip = after(after(settled, DT, REQUIRED_MARGIN_M), 0.5 * SETTLED_TIME_S, ample)
     assert (dip.speed_share, dip.shift) == (0.7, measures.shift)
-    short = after(settled, DT, LEAST - 1e-4)
+    short = after(settled, DT, REQUIRED_MARGIN_M - 1e-4)
     assert short.speed_share < 0.7 and (short.settled, short.lowest) == (0.0, math.inf)
 
 
 def test_the_body_is_asked_to_shift_in_steps_and_to_the_middle_at_the_end():
     recovery = MarginRecovery()
-    recovery.required_margin = LEAST
+    recovery.required_margin = REQUIRED_MARGIN_M
     recovery.measures = RecoveryMeasures(SLOWEST_SHARE)
     asked = [recovery.requested_shift for _ in range(80) if recovery.update(DT, 0.0, (1.0, 0.0))]
     assert len(asked) > 10
@@ -170,7 +170,7 @@ def test_the_walk_has_the_least_share_of_the_speed_and_at_most_every_few_seconds
     assert (recovery.speed_share, recovery.requested_shift, recovery.measures) == (1.0, (0.0, 0.0), RecoveryMeasures())
     recovery.external_speed_share = 0.8
     assert recovery.speed_share == 0.8
-    recovery.required_margin = LEAST
+    recovery.required_margin = REQUIRED_MARGIN_M
     recovery.measures = RecoveryMeasures(SLOWEST_SHARE, (MAX_SHIFT, 0.0))
     assert recovery.speed_share == SLOWEST_SHARE
 
@@ -185,6 +185,6 @@ def test_the_walk_has_the_least_share_of_the_speed_and_at_most_every_few_seconds
     for _ in range(2):
         assert wait(0.0) == (pytest.approx(GAIT_CHANGE_INTERVAL_S, abs=2 * DT), gaits["ripple"].duty_factor)
     assert wait(0.0, "ripple")[1] == gaits["wave"].duty_factor
-    assert wait(0.0, "wave") == (math.inf, None) and wait(LEAST) == (math.inf, None)
+    assert wait(0.0, "wave") == (math.inf, None) and wait(REQUIRED_MARGIN_M) == (math.inf, None)
     recovery.measures = RecoveryMeasures(SLOWEST_SHARE, (0.9 * MAX_SHIFT, 0.0))
     assert wait(0.0) == (math.inf, None)

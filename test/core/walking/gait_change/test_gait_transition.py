@@ -32,7 +32,7 @@ CHANGES = [  # every pair of gaits, there and back, in all directions or (a slic
 ]
 LEAST_MARGIN_M = 0.04  # of phantomx, also in a change
 MAX_INCREASE = 1.3  # of foot speeds and their changes, over those of both steady gaits
-STEADY = 0.98  # share of the commanded speed that must remain, in the worst pair of gaits and phase
+MIN_SPEED_SHARE = 0.98  # share of the commanded speed that must remain, in the worst pair of gaits and phase
 MAX_CHANGE_S = 2.5  # until the new gait is reached
 
 
@@ -80,7 +80,7 @@ def changes_smoothly(direction: str, old: str, new: str, phase: float) -> None:
         if left is None and planner.view.active_gait == new:
             left = round(1.0 / DT)
         assert plan.unreached is None and sum(plan.planted) >= 3 and plan.margin > LEAST_MARGIN_M
-        assert math.dist(plan.twist, ZERO) >= STEADY * math.dist(command, ZERO)
+        assert math.dist(plan.twist, ZERO) >= MIN_SPEED_SHARE * math.dist(command, ZERO)
         velocities.append(plan.feet_velocity)
         if left is not None:
             left -= 1

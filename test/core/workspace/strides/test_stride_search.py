@@ -39,7 +39,7 @@ HEADINGS = range(SEARCHED_HEADINGS + 1)
 
 
 class Search:
-    """A robot, its candidates, and what is found for it."""
+    """A robot, the candidates of the search, and its result."""
 
     def __init__(self, machine):
         self.machine = machine
@@ -70,7 +70,7 @@ def search(name="scratch"):
 
 @cache
 def strides():
-    """What is found for each leg; then (legs, headings) offsets and radii at the headings that are searched."""
+    """The stride tables of each leg; then (legs, headings) offsets and radii at the searched headings."""
     found = stride_centres(search().machine, search().gait)
     searched = slice(None, None, 2)
     moved = np.array(

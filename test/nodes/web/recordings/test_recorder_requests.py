@@ -293,7 +293,7 @@ def test_nothing_is_started_in_a_folder_that_is_full_or_cannot_be_used(memory):
 
 @pytest.mark.parametrize(("answer", "busy", "told"), [
     ((True, "started"), False, []),
-    ((False, "nothing to write"), False, []),  # the saver tells it
+    ((False, "nothing to write"), False, []),  # the reply of the saver
     ((False, "a bag is being written"), True, [(False, "a bag is being written")]),
 ])  # fmt: skip
 def test_the_last_minute_is_saved_and_a_second_request_meanwhile_refused(memory, tmp_path, answer, busy, told):

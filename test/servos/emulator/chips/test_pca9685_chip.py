@@ -17,7 +17,7 @@ PULSE = bytes([0x06, 0x00, 0x00, 0x33, 0x01])  # channel 0, steps 0 to 307
 
 
 class Rig:
-    """A chip on a bus, and what its outputs have shown."""
+    """A chip on a bus, and the recorded levels of its outputs."""
 
     def __init__(self, *addresses):
         self.shown = []

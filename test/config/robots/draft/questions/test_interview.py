@@ -26,7 +26,7 @@ from hexapod_control.evaluation.robot_check.remark import Seriousness
 from hexapod_control.evaluation.robot_check.steady_walk import standing_start
 from hexapod_control.evaluation.robot_check.subject import Subject
 
-EXACT = 1e-6  # [m], [rad] and [kg]: answers have six digits
+TOLERANCE = 1e-6  # [m], [rad] and [kg]: answers have six digits
 QUICK_CHECKS = ("reach", "neighbours", "standing", "speed", "walking", "margin")
 
 
@@ -57,16 +57,16 @@ def test_answers_with_the_dimensions_of_a_robot_reproduce_that_robot(name, tmp_p
     file = written(answered(answers_of(own), name), tmp_path / "robot.yaml")
     robot, rise = file.robot, own.robot.body.center[2]  # the origin is in the middle of the body
     assert (robot.name, robot.leg_names, file.models) == (name, own.robot.leg_names, own.models)
-    assert robot.body.size == pytest.approx(own.robot.body.size, abs=EXACT)
+    assert robot.body.size == pytest.approx(own.robot.body.size, abs=TOLERANCE)
     assert robot.mass == pytest.approx(own.robot.mass, abs=1e-4)
     assert robot.walk.height - own.robot.walk.height == pytest.approx(rise, abs=1e-4)
     for ours, theirs in zip(robot.legs, own.robot.legs, strict=True):
-        assert (*ours.hip[:2], ours.hip[2] + rise) == pytest.approx(theirs.hip, abs=EXACT)
-        assert ours.hip_yaw == pytest.approx(theirs.hip_yaw, abs=EXACT)
+        assert (*ours.hip[:2], ours.hip[2] + rise) == pytest.approx(theirs.hip, abs=TOLERANCE)
+        assert ours.hip_yaw == pytest.approx(theirs.hip_yaw, abs=TOLERANCE)
         assert (ours.femur_lateral, ours.femur_vertical) == (theirs.femur_lateral, theirs.femur_vertical)
         for part, mine, other in zip(JOINTS, ours.joints, theirs.joints, strict=True):
-            assert getattr(ours, part).length == pytest.approx(getattr(theirs, part).length, abs=EXACT)
-            assert (mine.lower, mine.upper) == pytest.approx((other.lower, other.upper), abs=EXACT)
+            assert getattr(ours, part).length == pytest.approx(getattr(theirs, part).length, abs=TOLERANCE)
+            assert (mine.lower, mine.upper) == pytest.approx((other.lower, other.upper), abs=TOLERANCE)
     assert not implausible(file)
 
 
