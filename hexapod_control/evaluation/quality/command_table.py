@@ -109,7 +109,7 @@ SITUATIONS: Mapping[str, Callable[[MotionPlayer], None]] = {
     "rising": _rising,
     "standing": _stand_up,
     "walking": _standing_then(_twist),
-    "moving (a leg by hand)": _standing_then(_lift),
+    "moving (a guided leg)": _standing_then(_lift),
     "moving (a motion)": _standing_then(_play(FeetStep({"all": (0.0, 0.0, 0.01)}, 3.0))),
     "sinking": _standing_then(_posture(Planner.sit)),
 }
