@@ -22,7 +22,7 @@ Data = dict[str, Any]
 Mutation = tuple[str, Callable[[Data], None], tuple[str, ...]]
 """What is wrong, how it gets into the data of a file, and the ends of keys of which one must be named."""
 
-# Robots with all of them, and mistakes of each other robot.
+# Robots on which all mistakes are tried, and the number of mistakes tried on each other robot.
 ALL_MISTAKES, SAMPLE = (("article", "phantomx"), 15) if SOAK else (("phantomx",), 8)
 LENGTHS = ("coxa.length", "femur.length", "tibia.length")
 MASSES = ("coxa.mass", "femur.mass", "tibia.mass")

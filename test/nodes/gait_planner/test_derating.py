@@ -78,7 +78,7 @@ def test_the_planner_follows_the_share_through_a_change_of_gait_and_of_its_own_l
         refusal = f"must be a number from 0 to 1, is {bad}"
         bench.until(lambda refusal=refusal: refusal in node.last_report("refused speed_share"))
     slow = limits[-1].linear.x
-    shares.publish(messages.number(7.0))  # no servo can do more than it can
+    shares.publish(messages.number(7.0))  # a share above 1 counts as 1
     bench.until(lambda: limits[-1].linear.x == pytest.approx(4.0 * slow, rel=2e-2))
     assert node.status()["speed share"] == "1.00"
 

@@ -215,7 +215,7 @@ def processor_time_of_reading(rig):
         device.configure()
         before = time.thread_time()
         for _ in range(READINGS):
-            with contextlib.suppress(TransferError):  # an emulator that gets no processor time in time
+            with contextlib.suppress(TransferError):  # the emulator replies late on a busy machine
                 device.read()
             publisher.publish(message)
             time.sleep(0.01)

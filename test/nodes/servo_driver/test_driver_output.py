@@ -52,7 +52,7 @@ def test_joints_are_published_with_torques_where_the_bus_reads_loads_and_not_whi
     assert list(states[0].position) == pytest.approx(standing_joints().ravel()) and not len(states[0].effort)
     assert list(states[1].effort) == pytest.approx([0.0, *(0.5 * stalls).ravel()[1:]])
     assert states[1].header.stamp == STAMP
-    assert not feet  # the estimate still learns
+    assert not feet  # the estimator is still adapting
 
 
 @pytest.mark.parametrize(

@@ -594,7 +594,8 @@ def test_the_servo2040_dialect_is_recognised_by_the_length_of_a_reply(dialect):
     bus = Servo2040Bus(port, ALL)
     bus.identify()
     assert bus.dialect is dialect
-    assert len(port.written) == (2 if dialect is Servo2040Dialect.ORIGINAL else 1)  # a cut reply looks like an original
+    # A truncated reply of the fork looks like one of the original, which is therefore requested twice.
+    assert len(port.written) == (2 if dialect is Servo2040Dialect.ORIGINAL else 1)
     assert bus.counters.timeouts == bus.counters.bad == 0
     assert bus.timing(18).read == pytest.approx((3 + 7 + (dialect is Servo2040Dialect.FORK)) * 10 / 115_200)
     volts, amperes = bus.supply()

@@ -167,7 +167,7 @@ def program(monkeypatch, capsys):
     def run(*words):
         monkeypatch.setattr(sys, "argv", ["recording_export", *words])
         code, (out, errors) = main(), capsys.readouterr()
-        assert niceness.pop() > 0  # the robot goes first
+        assert niceness.pop() > 0  # at lower priority than the robot's nodes
         return code, out, errors
 
     return run

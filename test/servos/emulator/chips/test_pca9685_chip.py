@@ -115,7 +115,7 @@ def test_the_external_clock_is_taken_only_asleep_and_stays_until_a_reset():
     rig = Rig()
     rig.write(AWAKE, b"\x00\x61")
     assert rig.read(0x00) == b"\x21"
-    rig.write(b"\x00\x71")  # falls asleep with this write
+    rig.write(b"\x00\x71")  # only SLEEP takes effect: the chip was awake
     assert rig.read(0x00) == b"\x31"
     rig.write(b"\x00\x71")
     assert rig.read(0x00) == b"\x71"

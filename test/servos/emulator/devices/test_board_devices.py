@@ -288,7 +288,7 @@ def test_a_maestro_that_goes_home_forgets_its_ramps():
     assert sent(device, maestro.query_moving(), 0.5) == b"\x01"
     device.receive(b"\xa2", 0.5)
     assert sent(device, maestro.query_moving(), 0.5) == b"\x00" and device.pulse(3, 0.5) == 0
-    device.receive(maestro.target(3, 2000), 0.5)  # where the servo is, is not known
+    device.receive(maestro.target(3, 2000), 0.5)  # the position of the servo is unknown
     assert device.pulse(3, 0.5) == 2000
 
 
