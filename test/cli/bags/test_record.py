@@ -329,7 +329,7 @@ def begin(out, *arguments, keys=subprocess.DEVNULL):
         )
 
 
-def ended(process, out):
+def result_of(process, out):
     """Output and exit code of a process that ends by itself."""
     try:
         process.wait(MAX_WAIT_S)
@@ -356,7 +356,7 @@ def test_ctrl_c_and_the_key_write_bags(bench, tmp_path):
         bench.probe.create_timer(0.5, lambda: os.write(master, b"s"))
         bench.until(lambda: "requested by key" in out.read_text(), MAX_WAIT_S, "a bag by key")
         process.send_signal(signal.SIGINT)
-        out, code = ended(process, out)
+        out, code = result_of(process, out)
         assert code == 0, out
         assert "requested by key" in out and "end of the recording" in out
         assert "Traceback" not in out
@@ -371,7 +371,7 @@ def test_a_last_bag_that_cannot_be_written_is_reported_and_ends_with_code_one(be
     process = begin(out := tmp_path / "out.txt", "record", "--namespace", "r", "--out", "/proc/bags")
     publish_once(bench)
     process.send_signal(signal.SIGINT)
-    out, code = ended(process, out)
+    out, code = result_of(process, out)
     assert code == 1 and "no bag can be written there" in out and "Traceback" not in out
 
 
@@ -386,7 +386,7 @@ def test_replay_shows_the_bag_on_the_page(bench, bag, tmp_path):
         bench.until(lambda: any(message.position[0] == 49.0 for message in received), MAX_WAIT_S, "the last message")
         bench.until(lambda: "51 messages, 1.0 s" in out.read_text(), MAX_WAIT_S, "the end of the bag")
         process.send_signal(signal.SIGINT)
-        out, code = ended(process, out)
+        out, code = result_of(process, out)
         assert code == 0, out
     finally:
         process.kill()

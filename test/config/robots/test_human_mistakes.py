@@ -198,7 +198,7 @@ def cases() -> Iterator[tuple[str, str, Callable[[Data], None], tuple[str, ...]]
         yield from ((robot, *mistake) for mistake in chosen)
 
 
-def reported(path: Path) -> tuple[str, ...]:
+def reported_keys(path: Path) -> tuple[str, ...]:
     """The keys that loading or checking a file names."""
     try:
         return tuple(error.key for error in implausible(load(path)))
@@ -215,7 +215,7 @@ def test_soak_of_human_mistakes_which_are_all_refused_or_reported_at_their_keys(
             continue  # such as a factor on zero
         count += 1
         path.write_text(json.dumps(changed))
-        found = reported(path)
+        found = reported_keys(path)
         if not any(key.endswith(keys) for key in found[:2]):
             missed.append(f"{robot}: {what}: {', '.join(found) or 'accepted'}")
     assert count >= 200

@@ -69,7 +69,7 @@ ROWS = [tuple(line.split()) for line in BOUNDS.strip().splitlines()]
 CLASSES = {**KINDS, "motion": Choreography}
 
 
-def found(kind):
+def bounded_fields(kind):
     """Name, bounds and default of the bounded fields of a step, in the units of motion files."""
     for item in dataclasses.fields(CLASSES[kind]):
         if "lower" in item.metadata:
@@ -81,7 +81,7 @@ def found(kind):
 
 
 def test_defaults_and_bounds_of_every_field_are_those_of_the_table():
-    assert [row for kind in CLASSES for row in found(kind)] == ROWS
+    assert [row for kind in CLASSES for row in bounded_fields(kind)] == ROWS
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if row[0] not in ("walk", "motion")], ids=" ".join)

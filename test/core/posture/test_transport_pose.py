@@ -32,7 +32,7 @@ def straight(leg):
     return float(np.clip(0.0, joint.lower + JOINT_MARGIN_RAD, joint.upper - JOINT_MARGIN_RAD))
 
 
-def down(machine, leg, femur):
+def lowered_tibia_angle(machine, leg, femur):
     """The tibia angle with the foot GROUND_CLEARANCE_M above the ground on which the body lies, or at its limit."""
     knee = leg.hip[2] + leg.femur_vertical + leg.femur.length * math.sin(femur)
     foot = machine.foot_radius + GROUND_CLEARANCE_M - belly_height(machine)
@@ -56,8 +56,10 @@ def test_folded_legs_extend_least_of_41_femur_angles_with_the_tibia_as_low_as_th
         least, most = max(0.0, leg.femur_joint.lower + JOINT_MARGIN_RAD), leg.femur_joint.upper - JOINT_MARGIN_RAD
         step = (femur - least) / (most - least) * 40
         assert step == pytest.approx(round(step), abs=1e-9) and 0 <= round(step) <= 40
-        assert tibia == pytest.approx(down(machine, leg, femur))
-        others = [extension(leg, other, down(machine, leg, other)) for other in np.linspace(least, most, 41)]
+        assert tibia == pytest.approx(lowered_tibia_angle(machine, leg, femur))
+        others = [
+            extension(leg, other, lowered_tibia_angle(machine, leg, other)) for other in np.linspace(least, most, 41)
+        ]
         assert extension(leg, femur, tibia) == pytest.approx(min(others))
 
 

@@ -120,14 +120,14 @@ def test_the_body_moves_to_a_pose_only_after_feet_that_could_not_lift_off_in_it_
     before = planner.step(DT)
     held, placed = machine.leg_names.index("left_middle"), machine.leg_names.index("right_front")
     assert planner.guide_foot("left_middle", tuple(before.feet[held] + np.array([0.0, 0.0, 0.03 * size]))) == ""
-    settled(planner, 100)
+    last_plan(planner, 100)
     inwards = 0.85 * planner.capabilities.stances.at(machine.walk.height).radii[placed]
     x, y = before.contacts[placed]
     assert planner.guide_foot_over_ground("right_front", (x, y + inwards, 0.0)) == ""
-    settled(planner, 200)
+    last_plan(planner, 200)
     planner.request_pose(BodyPose(0.0, -0.0102, -0.0275, -0.0055, 0.1384, 0.1481))
     planner.release_feet()
-    plan = settled(planner, 500)
+    plan = last_plan(planner, 500)
     assert plan.state is RobotState.STANDING and plan.pose == walk_state(planner).pose_goal != NEUTRAL
 
 
@@ -137,12 +137,12 @@ def test_the_body_stops_turning_before_a_guided_foot_gets_out_of_reach():
     for ticks in (30, 1):
         goal = planner.step(DT).feet[leg] + np.array([0.05, 0.0, 0.05])
         planner.guide_foot("left_rear", tuple(goal))
-        settled(planner, ticks)
+        last_plan(planner, ticks)
     planner.request_pose(BodyPose(yaw=-0.15))
-    assert settled(planner, 100).pose.yaw > -0.15
+    assert last_plan(planner, 100).pose.yaw > -0.15
 
 
-def settled(planner: Planner, ticks: int) -> TickPlan:
+def last_plan(planner: Planner, ticks: int) -> TickPlan:
     """The last of some ticks, in all of which every foot is in reach."""
     for _ in range(ticks):
         plan = planner.step(DT)
@@ -161,9 +161,9 @@ def test_a_foot_that_cannot_return_in_the_body_pose_returns_with_a_level_body_an
             planner.guide_foot_over_ground("right_middle", (x + aside, y + ahead, max(0.005, up)))
         else:
             planner.request_pose(BodyPose(*(size * rng.uniform(-1.0, 1.0) for size in spread)))
-        settled(planner, rng.choice((3, 8, 15, 30)))
+        last_plan(planner, rng.choice((3, 8, 15, 30)))
     planner.release_feet()
-    plan = settled(planner, 400)
+    plan = last_plan(planner, 400)
     assert plan.state is RobotState.STANDING and plan.pose == walk_state(planner).pose_goal != NEUTRAL
 
 

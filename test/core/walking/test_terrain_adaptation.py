@@ -208,7 +208,7 @@ def swings(planner, seconds, edge):
     return found[1:-1]
 
 
-def top(swing):
+def peak_height(swing):
     """Greatest height [m] of a swing."""
     return max(z for _, _, z in swing)
 
@@ -221,9 +221,9 @@ def half_travelled(swing):
 @pytest.mark.parametrize("name", NAMES)
 def test_a_foot_that_hits_an_edge_rises_over_it_and_then_continues(name):
     plain = swings(adaptive_planner(name), 8.0, 0.0)
-    met = swings(adaptive_planner(name), 8.0, 1.1 * max(map(top, plain)))
+    met = swings(adaptive_planner(name), 8.0, 1.1 * max(map(peak_height, plain)))
     assert len(met) > 3
-    assert min(map(top, met)) > max(map(top, plain)) + TERRAIN_TOLERANCE  # less would be flat ground
+    assert min(map(peak_height, met)) > max(map(peak_height, plain)) + TERRAIN_TOLERANCE  # less would be flat ground
     assert min(map(half_travelled, met)) > max(map(half_travelled, plain))
     # It makes up for the lost travel: it lands within a foot radius of where it would have landed.
     assert met[-1][-1][1] == pytest.approx(plain[-1][-1][1], abs=robot(name).foot_radius)

@@ -198,12 +198,17 @@ def test_mirrored_commands_give_mirrored_walks(name):
     later = replace(tripod, lift_off=tuple((phase + 0.5) % 1.0 for phase in tripod.lift_off))
     command = fitting(planner, Twist(0.7, 0.4, 2.0), 0.8, "tripod")
     mirrored = Twist(command.vx, -command.vy, -command.wz)
-    left, right = walked(planner.capabilities, tripod, command), walked(planner.capabilities, later, mirrored)
+    left, right = (
+        contact_points(planner.capabilities, tripod, command),
+        contact_points(planner.capabilities, later, mirrored),
+    )
     for a, b in zip(left, right, strict=True):
         assert np.allclose(a[[3, 4, 5, 0, 1, 2]] * np.array([1.0, -1.0]), b, atol=1e-9)
 
 
-def walked(capabilities: Capabilities, gait: Gait, command: Twist, seconds: float = 3.0) -> Iterator[np.ndarray]:
+def contact_points(
+    capabilities: Capabilities, gait: Gait, command: Twist, seconds: float = 3.0
+) -> Iterator[np.ndarray]:
     """Contact points (n, 2) [m] of a walk from the neutral stance, tick by tick."""
     machine = capabilities.robot
     footholds = capabilities.stances.at(machine.walk.height).footholds

@@ -203,7 +203,7 @@ def test_power_grows_with_the_load_and_the_time_on_a_battery_is_inverse_to_it(ro
     assert light["standing_w"] < light["walking_w"]
 
 
-def changed(folder: Path, old: str, new: str) -> Subject:
+def changed_robot_file(folder: Path, old: str, new: str) -> Subject:
     """Phantomx with a text of its file replaced by another one."""
     text = share("config", "robots", "phantomx.yaml").read_text(encoding="utf-8")
     assert text.count(old) == 1
@@ -213,7 +213,7 @@ def changed(folder: Path, old: str, new: str) -> Subject:
 
 
 def test_the_joint_that_limits_the_speed_is_found_in_the_leg_with_the_slow_servos(tmp_path: Path) -> None:
-    slow = changed(tmp_path, "left_middle: {hip", "left_middle: {servo: {no_load_speed: 2.6}, hip")
+    slow = changed_robot_file(tmp_path, "left_middle: {hip", "left_middle: {servo: {no_load_speed: 2.6}, hip")
     fastest = np.abs(slow.walk.velocity).max(axis=0)
     assert fastest[1].argmax() == 1
     tripod, *_ = CHECKS["speed"](slow)
@@ -222,7 +222,7 @@ def test_the_joint_that_limits_the_speed_is_found_in_the_leg_with_the_slow_servo
 
 def test_legs_inside_the_box_of_the_body_are_named_and_walk_in_physics_without_touching_it(tmp_path: Path) -> None:
     assert not list(CHECKS["body"](subject("phantomx")))
-    wide = changed(tmp_path, "size: [0.24, 0.12, 0.05]", "size: [0.30, 0.30, 0.05]")
+    wide = changed_robot_file(tmp_path, "size: [0.24, 0.12, 0.05]", "size: [0.30, 0.30, 0.05]")
     overlaps = list(CHECKS["body"](wide))
     gaps = {remark.figures["leg"]: remark.figures["gap_m"] for remark in overlaps}
     assert gaps.keys() == {*wide.robot.leg_names}
@@ -238,14 +238,14 @@ def test_legs_inside_the_box_of_the_body_are_named_and_walk_in_physics_without_t
 def test_the_sag_is_inverse_to_the_stiffness_and_the_suggested_lift_is_enough(tmp_path: Path) -> None:
     (usual,) = CHECKS["sagging"](subject("phantomx"))
     assert (usual.seriousness, usual.change) == (Seriousness.FIGURE, "")
-    (soft,) = CHECKS["sagging"](changed(tmp_path, "stiffness: 20.0", "stiffness: 4.0"))
+    (soft,) = CHECKS["sagging"](changed_robot_file(tmp_path, "stiffness: 20.0", "stiffness: 4.0"))
     assert soft.figures["sag_m"] == pytest.approx(5.0 * usual.figures["sag_m"], rel=0.01)
     lift = re.match(r"walk.lift_height of ([\d.]+) m", soft.change)[1]
     assert float(lift) * SAG_SHARE == pytest.approx(soft.figures["sag_m"], abs=1e-4)
 
 
 def test_servos_that_are_too_slow_for_the_swing_are_a_problem(tmp_path: Path) -> None:
-    stuck = changed(tmp_path, "no_load_speed: 6.18", "no_load_speed: 1.5")
+    stuck = changed_robot_file(tmp_path, "no_load_speed: 6.18", "no_load_speed: 1.5")
     for remark in CHECKS["speed"](stuck):
         assert (remark.seriousness, remark.change) == (
             Seriousness.PROBLEM,

@@ -133,7 +133,7 @@ def test_servos_that_do_not_answer_at_all_are_named_with_those_that_do():
 # --- pings --------------------------------------------------------------------------------------------------
 
 
-def pinged(turns, now):
+def pinged_servos(turns, now):
     """The servos that are pinged; their replies are in time, or missing."""
     chosen = turns.pings(now)
     turns.was_pinged()
@@ -143,17 +143,17 @@ def pinged(turns, now):
 def test_one_silent_servo_a_second_is_pinged_while_fewer_than_half_are_silent():
     turns, presence = schedule(4)
     away(presence, 3, 7)
-    assert [pinged(turns, now) for now in (0.0, 0.1, 0.2, 1.0, 1.1)] == [[3], [7], [], [3], [7]]
+    assert [pinged_servos(turns, now) for now in (0.0, 0.1, 0.2, 1.0, 1.1)] == [[3], [7], [], [3], [7]]
 
 
 def test_all_silent_servos_are_pinged_in_every_cycle_if_they_are_half_of_all():
     """The line may be bad, and then no servo may be given up because of its turn."""
     at_once, presence = schedule(4)
     away(presence, *range(9))
-    assert [pinged(at_once, 0.0), pinged(at_once, 0.01)] == [list(range(9))] * 2
+    assert [pinged_servos(at_once, 0.0), pinged_servos(at_once, 0.01)] == [list(range(9))] * 2
     singly, presence = schedule(4, one_by_one=True)
     away(presence, *range(9))
-    pings = [pinged(singly, 0.0) for _ in range(18)]
+    pings = [pinged_servos(singly, 0.0) for _ in range(18)]
     assert all(len(each) == 1 for each in pings)
     assert sorted(index for each in pings for index in each) == sorted(2 * list(range(9)))
 

@@ -63,11 +63,11 @@ class Rehearsal:
                 behind = leg.radius - left * leg.stride if last == times[0] else 0.5 * old.stance * leg.stride
                 swings = [(behind, half), (half, ahead)]
             found.append((1.0 - most / stays) / MAX_SLOWDOWN)
-            found += [(load(leg, *ends) - 1.0) / MAX_OVERLOAD for ends in swings]
+            found += [(relative_speed(leg, *ends) - 1.0) / MAX_OVERLOAD for ends in swings]
         return max(found)
 
 
-def load(leg, behind, ahead):
+def relative_speed(leg, behind, ahead):
     """The speed of a swing relative to its limit, from the table of a leg."""
     rows = [np.interp(ahead / leg.radius, SWING_ENDS, row) for row in leg.loads]
     return np.interp(behind / leg.radius, SWING_ENDS, rows)
@@ -81,11 +81,16 @@ def random_legs(rng, gaits, clock):
         flight = max(0.0, 1.0 - since)
         remaining = max(0.0, clock.gait.cycle - max(since, 1.0)) + rng.uniform(0.0, 1.0)
         yield TransitionLeg(
-            flight, remaining, rng.uniform(1.1, 1.6) * longest, REGION_RADIUS_M / longest, loads(rng), REGION_RADIUS_M
+            flight,
+            remaining,
+            rng.uniform(1.1, 1.6) * longest,
+            REGION_RADIUS_M / longest,
+            speed_table(rng),
+            REGION_RADIUS_M,
         )
 
 
-def loads(rng):
+def speed_table(rng):
     """A table of speeds, greater for longer swings; some are too fast."""
     steps = [[rng.uniform(0.0, 0.06) for _ in SWING_ENDS] for _ in range(2)]
     behind, ahead = np.cumsum(steps, axis=1)
