@@ -11,9 +11,9 @@ from hexapod_control.servos.bus.ff_frames import HEADER, FFDecoder, build, sync_
 from hexapod_control.servos.bus.late_replies import LATE_PROBE_WAIT_S
 from hexapod_control.servos.bus.transaction import MAX_WAIT_S, ReplyTiming, Transaction
 
-IDS, BYTE_TIME_S, REPLY_BYTES = (1, 2, 3), 1e-5, 8  # time of a byte at 1 Mbit/s; bytes of a reply
+IDS, BYTE, SIZE = (1, 2, 3), 1e-5, 8  # time of a byte at 1 Mbit/s; bytes of a reply
 TIMING = ReplyTiming(return_delay=0.0001, turnaround=0.001, margin=0.004)
-POSITION_ADDRESS, GOAL_ADDRESS = 56, 42
+POSITIONS, GOALS = 56, 42  # addresses
 
 
 def approx(seconds):
@@ -31,10 +31,10 @@ class Servos(TimedLine):
         super().write(data)
         if not data.startswith(HEADER):
             return
-        when = self.now + len(data) * BYTE_TIME_S + self.late
+        when = self.now + len(data) * BYTE + self.late
         for servo in data[7:-1]:
             reply = build(servo, 0, bytes((data[5], servo)))
-            when += len(reply) * BYTE_TIME_S
+            when += len(reply) * BYTE
             if servo not in self.silent:
                 self.send_later(reply, *[when] * len(reply))
 
@@ -44,18 +44,18 @@ class Rig:
         self.line, self.exchange = line, Transaction(line, TIMING)
         self.counters = self.exchange.counters
 
-    def ask(self, address=POSITION_ADDRESS, ids=IDS, patiently=False):
+    def ask(self, address=POSITIONS, ids=IDS, patiently=False):
         """The ids that have answered."""
         frame = sync_read(address, 2, ids)
         ask = self.exchange.ask_patiently if patiently else self.exchange.ask
-        packets = ask(frame, ids, REPLY_BYTES, FFDecoder(ids, 2, echo=frame))
+        packets = ask(frame, ids, SIZE, FFDecoder(ids, 2, echo=frame))
         assert all(packet.data == bytes((address, servo)) for servo, packet in packets.items())
         return list(packets)
 
-    def due(self, address=POSITION_ADDRESS, ids=IDS):
+    def due(self, address=POSITIONS, ids=IDS):
         """When replies to a request that is sent now are due."""
         frame = len(sync_read(address, 2, ids))
-        return self.line.now + (frame + REPLY_BYTES * len(ids)) * BYTE_TIME_S + 0.001 + 0.0001 * len(ids) + 0.004
+        return self.line.now + (frame + SIZE * len(ids)) * BYTE + 0.001 + 0.0001 * len(ids) + 0.004
 
 
 @pytest.fixture
@@ -81,12 +81,12 @@ def test_a_new_bus_has_counted_nothing(rig):
 def test_replies_are_read_in_one_piece_until_their_bytes_delays_turnaround_and_margin_are_over(rig):
     due = rig.due()
     assert rig.ask() == [1, 2, 3]
-    assert rig.line.reads == [(3 * REPLY_BYTES, approx(due))]
+    assert rig.line.reads == [(3 * SIZE, approx(due))]
     assert (rig.counters.sent, rig.counters.received, rig.counters.late) == (1, 3, 0)
     rig.exchange.send(b"goals" * 20)
-    due = rig.due() + 100 * BYTE_TIME_S  # they are transmitted first
+    due = rig.due() + 100 * BYTE  # they are transmitted first
     rig.ask()
-    assert rig.line.reads[-1] == (3 * REPLY_BYTES, approx(due))
+    assert rig.line.reads[-1] == (3 * SIZE, approx(due))
 
 
 def test_a_servo_that_is_missing_among_others_costs_no_more_than_the_time_of_its_reply(rig):
@@ -115,11 +115,11 @@ def test_late_replies_are_taken_and_their_lateness_is_known_until_they_are_in_ti
     rig.line.late = 0.03
     begin = rig.line.now
     assert rig.ask() == [1, 2, 3]
-    frame = len(sync_read(POSITION_ADDRESS, 2, IDS))
-    arrival = begin + (frame + REPLY_BYTES * 3) * BYTE_TIME_S + 0.03
+    frame = len(sync_read(POSITIONS, 2, IDS))
+    arrival = begin + (frame + SIZE * 3) * BYTE + 0.03
     assert rig.line.now == approx(arrival)
     assert (rig.counters.received, rig.counters.late, rig.counters.timeouts) == (6, 3, 0)
-    due = begin + (frame + REPLY_BYTES * 3) * BYTE_TIME_S + 0.001 + 0.0003 + 0.004
+    due = begin + (frame + SIZE * 3) * BYTE + 0.001 + 0.0003 + 0.004
     assert rig.counters.lateness == pytest.approx(arrival - due + TIMING.margin, abs=0.0005)
     rig.line.late = 0.0
     rig.line.now += 1.1
@@ -149,11 +149,11 @@ def test_another_request_is_not_sent_before_the_late_replies_have_come_and_they_
         rig.line.late = 0.23
         assert rig.ask() == []
         sent = len(rig.line.written)
-        assert rig.ask(GOAL_ADDRESS) == []
+        assert rig.ask(GOALS) == []
         assert rig.exchange.awaited == frozenset(IDS)
         assert len(rig.line.written) == sent
         rig.line.late = 0.0
-        assert rig.ask(GOAL_ADDRESS) == [1, 2, 3]
+        assert rig.ask(GOALS) == [1, 2, 3]
         assert len(rig.line.written) == sent + 1
         rig.line.now += pause
         assert rig.ask() == [1, 2, 3]
@@ -184,18 +184,18 @@ def test_a_kept_reply_is_returned_while_another_request_is_still_awaited(rig):
     late_by(rig, 0.12)
     assert rig.ask(ids=(1,)) == []
     rig.line.late = 0.24
-    assert rig.ask(GOAL_ADDRESS) == []  # the reply before has arrived meanwhile
+    assert rig.ask(GOALS) == []  # the reply before has arrived meanwhile
     sent = len(rig.line.written)
     assert rig.ask(ids=(1,)) == [1]
     assert rig.exchange.awaited == frozenset()
-    assert rig.ask(GOAL_ADDRESS) == [1, 2, 3]
+    assert rig.ask(GOALS) == [1, 2, 3]
     assert len(rig.line.written) == sent
 
 
 def test_a_patient_request_waits_for_its_late_replies_and_those_to_the_request_before(rig):
     late_by(rig, 0.16)
     assert rig.ask() == []
-    assert rig.ask(GOAL_ADDRESS, patiently=True) == [1, 2, 3]
+    assert rig.ask(GOALS, patiently=True) == [1, 2, 3]
     assert rig.exchange.awaited == frozenset()
     sent = len(rig.line.written)
     assert rig.ask() == [1, 2, 3]
@@ -204,8 +204,8 @@ def test_a_patient_request_waits_for_its_late_replies_and_those_to_the_request_b
 
 def test_a_patient_request_waits_for_silent_servos_no_longer_than_for_the_next_late_reply(rig):
     late_by(rig, 0.12)
-    rig.line.silent, due = set(IDS), rig.due(GOAL_ADDRESS)
-    assert rig.ask(GOAL_ADDRESS, patiently=True) == []
+    rig.line.silent, due = set(IDS), rig.due(GOALS)
+    assert rig.ask(GOALS, patiently=True) == []
     assert rig.line.now < due + 0.3  # more than MAX_LATE_WAIT_S, and less than two of them
     assert rig.counters.timeouts == len(IDS)
 
@@ -225,7 +225,7 @@ def test_a_reply_that_comes_after_it_was_given_up_counts_as_late_and_not_as_miss
     assert (rig.counters.timeouts, rig.counters.misses[1]) == (1, 1)
     rig.line.late = 0.0
     rig.line.now += 0.1
-    assert rig.ask(GOAL_ADDRESS, ids=(2,)) == [2]
+    assert rig.ask(GOALS, ids=(2,)) == [2]
     assert (rig.counters.timeouts, rig.counters.late, rig.counters.misses[1]) == (0, 1, 0)
 
 
@@ -240,12 +240,12 @@ def test_a_late_reply_is_taken_for_one_request_only_the_first_that_it_fits(rig, 
     assert rig.counters.timeouts == 2
     rig.line.late = 0.0
     rig.line.now += 0.1
-    assert rig.ask(GOAL_ADDRESS, ids=(3,)) == [3]
+    assert rig.ask(GOALS, ids=(3,)) == [3]
     assert (rig.counters.timeouts, rig.counters.late) == (1, 1)
 
 
 def test_bytes_that_came_before_a_request_are_not_taken_for_its_replies(rig):
-    stale = build(2, 0, bytes((GOAL_ADDRESS, 2)))
+    stale = build(2, 0, bytes((GOALS, 2)))
     rig.line.send_later(stale, *[rig.line.now] * len(stale))
     assert rig.ask() == [1, 2, 3]
 

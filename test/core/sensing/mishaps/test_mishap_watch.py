@@ -13,9 +13,9 @@ from hexapod_control.core.sensing.sensor_inputs import MishapDetection, SensorIn
 MACHINE = robot("phantomx")
 COUNT = len(MACHINE.legs)
 STILL = (0.0,) * (3 * COUNT)
-ALL_LOADED, NONE_LOADED = (10.0,) * COUNT, (0.0,) * COUNT  # [N]
+ALL, NONE = (10.0,) * COUNT, (0.0,) * COUNT  # [N]
 HANGING = math.radians(18.0)
-LAGGING = tuple(0.3 * (k == 7) for k in range(3 * COUNT))  # the femur of the third leg
+LATE = tuple(0.3 * (k == 7) for k in range(3 * COUNT))  # the femur of the third leg
 
 
 class Watched:
@@ -53,25 +53,25 @@ def test_a_robot_has_fallen_once_it_is_tilted_beyond_its_limit_for_a_moment():
 def test_a_robot_may_stand_on_feet_that_bear_load_for_long_enough_or_whose_load_is_unknown():
     watched = Watched()
     assert watched.after(DT).may_stand and not watched.watch.loaded
-    assert not watched.after(0.2, loads=ALL_LOADED).may_stand
-    assert watched.after(2 * DT, loads=ALL_LOADED).may_stand and watched.watch.loaded
-    assert not watched.after(DT, loads=NONE_LOADED).may_stand
-    assert Watched(falls=False).after(1.0, loads=NONE_LOADED).may_stand
+    assert not watched.after(0.2, loads=ALL).may_stand
+    assert watched.after(2 * DT, loads=ALL).may_stand and watched.watch.loaded
+    assert not watched.after(DT, loads=NONE).may_stand
+    assert Watched(falls=False).after(1.0, loads=NONE).may_stand
 
 
 def test_a_robot_is_carried_once_no_foot_has_borne_load_for_a_while_and_hangs_if_it_is_tilted_as_well():
     watched, tilted = Watched(), (HANGING + 0.01, 0.0)
-    watched.after(1.0, loads=ALL_LOADED, tilt=tilted)
-    assert not watched.after(0.4 - DT, loads=NONE_LOADED, tilt=tilted).carried
-    assert watched.after(3 * DT, loads=NONE_LOADED, tilt=tilted).carried
-    assert watched.after(5.0, loads=NONE_LOADED, tilt=tilted).hanging and not watched.watch.fallen
-    assert not watched.after(DT, loads=NONE_LOADED, tilt=(HANGING - 0.01, 0.0)).hanging
+    watched.after(1.0, loads=ALL, tilt=tilted)
+    assert not watched.after(0.4 - DT, loads=NONE, tilt=tilted).carried
+    assert watched.after(3 * DT, loads=NONE, tilt=tilted).carried
+    assert watched.after(5.0, loads=NONE, tilt=tilted).hanging and not watched.watch.fallen
+    assert not watched.after(DT, loads=NONE, tilt=(HANGING - 0.01, 0.0)).hanging
 
 
 def test_a_leg_that_lags_slows_the_walk_and_lifts_higher_until_a_while_after_it_follows_again():
     watched = Watched()
-    assert watched.after(0.1, measured=LAGGING).speed_share == 1.0 and watched.watch.caught is None
-    watch = watched.after(0.2, measured=LAGGING)
+    assert watched.after(0.1, measured=LATE).speed_share == 1.0 and watched.watch.caught is None
+    watch = watched.after(0.2, measured=LATE)
     assert (watch.speed_share, watch.caught, watch.stuck) == (0.4, 2, None)
     assert watch.lagging.kind is MishapKind.SLOWED
     assert all(part in watch.lagging.text for part in (MACHINE.leg_names[2], "femur", "0.30 rad"))
@@ -83,8 +83,8 @@ def test_a_leg_that_lags_slows_the_walk_and_lifts_higher_until_a_while_after_it_
 def test_a_leg_that_lags_for_long_is_stuck_also_while_the_robot_stands():
     for walking in (True, False):
         watched = Watched()
-        assert watched.after(0.6 - DT, measured=LAGGING, walking=walking).stuck is None
-        watch = watched.after(3 * DT, measured=LAGGING, walking=walking)
+        assert watched.after(0.6 - DT, measured=LATE, walking=walking).stuck is None
+        watch = watched.after(3 * DT, measured=LATE, walking=walking)
         assert watch.stuck == 2
         assert (watch.lagging.kind if watch.lagging else None) is (MishapKind.STUCK if walking else None)
         assert watch.speed_share == (0.4 if walking else 1.0)
@@ -94,12 +94,12 @@ def test_a_leg_that_lags_for_long_is_stuck_also_while_the_robot_stands():
 @pytest.mark.parametrize("more", [{"on_feet": False}, {}])
 def test_legs_are_watched_only_on_feet_and_where_that_is_selected(more):
     watched = Watched(legs=bool(more))
-    watch = watched.after(1.2, measured=LAGGING, **more)
+    watch = watched.after(1.2, measured=LATE, **more)
     assert watch.stuck is None and watch.lagging is None and watch.speed_share == 1.0
     stuck = Watched()
-    assert stuck.after(1.2, measured=LAGGING).stuck == 2
-    assert stuck.after(DT, measured=LAGGING, on_feet=False).stuck is None
-    assert stuck.after(0.1, measured=LAGGING).stuck is None  # it starts over
+    assert stuck.after(1.2, measured=LATE).stuck == 2
+    assert stuck.after(DT, measured=LATE, on_feet=False).stuck is None
+    assert stuck.after(0.1, measured=LATE).stuck is None  # it starts over
 
 
 def test_messages_name_the_attitude_in_degrees_and_what_it_stands_up_to():
