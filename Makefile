@@ -1,5 +1,5 @@
 # make sim [ARGS=...]   the robot in simulation, e.g. ARGS="--demo --record out.gif"
-# make test             style, all tests, and the colcon build; REQUIRE_ALL=1: what the machine lacks is a failure
+# make test             style, all tests, and the colcon build; REQUIRE_ALL=1: a test that cannot run here is a failure
 #                       (the parts: make style, computing, colcon, waiting, starting)
 #                       DISTRO=kilted: on the wheels of that distribution, in .venv_kilted
 # make ros DISTRO=kilted   only the tests that talk to ROS
@@ -15,7 +15,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help install-user sim one mutation test aside real_time computing waiting starting ros both colcon bench soak style drawings docs docs-images clean
+.PHONY: help install-user sim one mutation test at_idle_priority real_time computing waiting starting ros both colcon bench soak style drawings docs docs-images clean
 .DELETE_ON_ERROR:
 
 PYTHON ?= python3
@@ -27,7 +27,7 @@ ARGS ?=
 REQUIRE_ALL ?=
 export REQUIRE_ALL
 
-# Started from a Python of other ROS wheels, these would make the Python of VENV load the libraries of the others.
+# A Python with other ROS wheels that runs make exports these; with them the Python of VENV would load its libraries.
 ifdef _ROS_WHEELS_BOOTSTRAP_COMPLETE
 unexport _ROS_WHEELS_BOOTSTRAP_COMPLETE LD_LIBRARY_PATH
 endif
@@ -42,17 +42,17 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 WITH_ROS := $(shell [ -n "$${ROS_DISTRO:-}" ] && $(PYTHON) -c 'import rclpy' 2>/dev/null && echo yes)
 EXTRAS := sim$(if $(WITH_ROS),,$(COMMA)ros$(if $(filter-out jazzy,$(DISTRO)),-$(DISTRO)))
 SOURCES := $(shell find hexapod_control config launch urdf resource scripts -type f -not -name '*.pyc' 2>/dev/null)
-# Nothing sets AMENT_PREFIX_PATH in a venv, and without it no package finds its share folder. Without its bytecode every
-# start of pytest would compile all tests again.
+# Nothing sets AMENT_PREFIX_PATH in a venv, and without it no package finds its share folder. PYTHONDONTWRITEBYTECODE is
+# cleared because pytest would compile all tests again at every start.
 ENV := PYTHONSAFEPATH=1 PYTHONDONTWRITEBYTECODE= AMENT_PREFIX_PATH="$(VENV)$${AMENT_PREFIX_PATH:+:$$AMENT_PREFIX_PATH}" MUJOCO_GL="$${MUJOCO_GL:-egl}" PATH="$(BIN):$$PATH"
 
-# Not the command: beside a sourced ROS pip does not install it, because Ubuntu's own, without the plugins here, is found.
+# Not the command pytest: beside a sourced ROS pip finds that of Ubuntu and installs none; it lacks the plugins of VENV.
 PYTEST := python -m pytest -q
 
 help:
 	@sed -n 's/^# //p' Makefile
 
-# With a terminal the program runs as a separate job, so that Ctrl-C reaches it and not make: it ends with exit 0.
+# In a terminal the program runs as a job of its own, so that Ctrl-C ends it and not make, which then exits with 0.
 sim: $(VENV)/.package
 	@if [ -t 0 ]; then set -m; fi; $(ENV) hexapod sim $(ARGS); exit 0
 
@@ -75,18 +75,18 @@ mutation: $(VENV)/.package $(VENV)/.test
 	@$(ENV) PYTHONPATH=scripts python scripts/mutation.py --seed $(SEED) --draw $(DRAW) --workers $(WORKERS) \
 	  $(if $(MUTATE),--mutate $(MUTATE))
 
-# What only computes runs at idle priority beside the tests that wait in real time. Of these, heavy tests start whole
-# graphs and come after the others. Names of tests that had to be repeated come last.
+# Style, the colcon build and tests that only compute run at idle priority, beside the tests that wait in real time.
+# Of the latter, heavy tests start whole graphs and come after the others. The names of repeated tests are printed last.
 test: $(VENV)/.package $(VENV)/.test
-	@rm -f $(REPETITION); result=0; $(MAKE) --no-print-directory -j 2 real_time aside || result=$$?; \
+	@rm -f $(REPETITION); result=0; $(MAKE) --no-print-directory -j 2 real_time at_idle_priority || result=$$?; \
 	if [ -s $(REPETITION) ]; then echo "Tests that failed and passed when repeated alone:"; cat $(REPETITION); fi; \
 	exit $$result
 
 real_time: $(VENV)/.package $(VENV)/.test
 	@$(MAKE) --no-print-directory waiting && $(MAKE) --no-print-directory starting
 
-# Prints its output in one piece when it ends. What uses one core comes first, side by side, while the others wait.
-aside:
+# Prints its output in one piece when it ends. Style and colcon use one core each and run first, at the same time.
+at_idle_priority:
 	@log=$$(mktemp); trap 'cat "$$log"; rm "$$log"' EXIT; \
 	chrt --idle 0 $(MAKE) --no-print-directory -j 2 style colcon computing >"$$log" 2>&1
 
@@ -97,7 +97,8 @@ MEASURED = $(PYTEST) --durations=5 -o cache_dir=.pytest_cache/$@ $(FILES)
 LEFT_OUT = left_out=$$($(BIN)/python scripts/machine.py test); left_out=$${left_out:+ and $$left_out}
 
 # On a loaded machine a test can fail for lack of time: failed tests run once more, alone, and are listed.
-define PATIENTLY
+# $(call RUN_AND_REPEAT_FAILED,expression of markers,workers)
+define RUN_AND_REPEAT_FAILED
 	@$(LEFT_OUT); export $(ENV); tests=($(MEASURED) -m "$(1)$$left_out"); \
 	"$${tests[@]}" -n $(2) --dist $(DIST) || \
 	"$${tests[@]}" --last-failed --last-failed-no-failures none --repetition $(REPETITION)
@@ -105,22 +106,22 @@ endef
 
 DIST = worksteal
 computing: $(VENV)/.package $(VENV)/.test
-	$(call PATIENTLY,not waits,$(WORKERS))
+	$(call RUN_AND_REPEAT_FAILED,not waits,$(WORKERS))
 
 waiting starting ros: MEASURED += --timeout 120
 waiting: $(VENV)/.package $(VENV)/.test
-	$(call PATIENTLY,waits and not heavy,$(WAITERS))
+	$(call RUN_AND_REPEAT_FAILED,waits and not heavy,$(WAITERS))
 
 # Only the files that have heavy tests are collected; those of one file share a graph, the files with most tests first.
 starting: DIST = loadscope
 starting: FILES = $$(grep -rlF pytest.mark.heavy --include='test_*.py' test | sort)
 starting: $(VENV)/.package $(VENV)/.test
-	$(call PATIENTLY,waits and heavy,$(STARTERS))
+	$(call RUN_AND_REPEAT_FAILED,waits and heavy,$(STARTERS))
 
 # The rest of the suite is the same on every distribution.
 ros: FILES = test/ros test/nodes test/bags test/clients test/cli/robot
 ros: $(VENV)/.package $(VENV)/.test
-	$(call PATIENTLY,not heavy and not browser,$(WAITERS))
+	$(call RUN_AND_REPEAT_FAILED,not heavy and not browser,$(WAITERS))
 
 OTHER ?= kilted
 both:
@@ -136,7 +137,7 @@ style: $(VENV)/.package $(VENV)/.test
 	@$(BIN)/lint-imports --no-cache --no-logo
 	@$(BIN)/mypy hexapod_control
 
-# Those of the documentation that are drawn by code alone.
+# Drawings of the documentation that need no simulation and no browser.
 drawings: $(VENV)/.package
 	@$(MAKE) --no-print-directory docs-images ARGS="drawings/architecture drawings/own_robot drawings/gamepad"
 
@@ -155,7 +156,7 @@ $(VENV)/.made:
 	@$(PYTHON) -m venv $(if $(WITH_ROS),--system-site-packages) $(VENV)
 	@touch $@
 
-# The first time with all dependencies, later only the package.
+# Installs all dependencies the first time and after a change of setup.py, otherwise only the package.
 $(VENV)/.package: $(SOURCES) package.xml setup.py setup.cfg | $(VENV)/.made
 	@rm -rf build *.egg-info; \
 	if [ $(VENV)/.needs -nt setup.py ]; then $(PIP) --no-deps --force-reinstall .; else \
@@ -164,7 +165,7 @@ $(VENV)/.package: $(SOURCES) package.xml setup.py setup.cfg | $(VENV)/.made
 	rm -rf build *.egg-info
 	@touch $@
 
-# The tests are compiled here once, as their first collection does, and not by every worker of the first `make test`.
+# Collecting the tests compiles them; without it every worker of the first `make test` would compile all of them.
 $(VENV)/.test: setup.py | $(VENV)/.package
 	@echo "installing the tools for the tests into $(notdir $(VENV)) ..."
 	@$(PIP) ".[test,style]" 'setuptools<80' colcon-common-extensions; rm -rf build *.egg-info

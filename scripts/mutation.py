@@ -84,14 +84,14 @@ def mirror(folder: Path) -> Path:
 
 
 class ProgressWatch:
-    """Notices that no test of a process ends any more. Processor time counts: the machine may be loaded."""
+    """Detects that a process no longer finishes tests. Processor time counts, because the machine may be loaded."""
 
     def __init__(self, process: int, log: Path) -> None:
         self._stat, self._log = Path(f"/proc/{process}/stat"), log
         self._size, self._since, self._used = -1, 0.0, 0.0
 
     def stalled(self) -> bool:
-        """Whether the last test takes too long."""
+        """Returns True if the current test takes too long."""
         fields = self._stat.read_text().rpartition(")")[2].split()
         used = sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")
         size = self._log.stat().st_size

@@ -1,4 +1,4 @@
-"""Fixtures, and a ROS domain per test file: no other graph on this machine or network is seen or disturbed."""
+"""Fixtures, and a ROS domain per test file: no other graph on this machine or network is discovered or disturbed."""
 
 import contextlib
 import faulthandler
@@ -82,7 +82,7 @@ def may_wait(path):
 
 
 def pytest_ignore_collect(collection_path, config):
-    """Of `-m waits...` only the files that may have such tests are imported: half of the processor time of a start."""
+    """With `-m waits...` only files that may have such tests are imported: half of the processor time of a start."""
     if collection_path.is_file() and config.option.markexpr.startswith("waits") and not may_wait(collection_path):
         return True
     return None

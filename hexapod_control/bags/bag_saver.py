@@ -20,12 +20,12 @@ def new_path(folder: Path, size: int) -> Path:
 class BagSaver:
     """Writes one bag at a time."""
 
-    def __init__(self, space: str, finished: Callable[[bool, str], None]) -> None:
-        """`space` is the recorded namespace, for messages.
+    def __init__(self, namespace: str, finished: Callable[[bool, str], None]) -> None:
+        """`namespace` is the recorded namespace, for messages.
 
         `finished(good, text)` is called in `poll`, and at once for a bag that cannot be started.
         """
-        self._space, self._finished = space, finished
+        self._namespace, self._finished = namespace, finished
         self._thread: threading.Thread | None = None
         self._result: tuple[bool, str] | None = None
 
@@ -35,13 +35,13 @@ class BagSaver:
         return self._thread is not None
 
     def save(self, ring: RingBuffer, channels: Collection[BagChannel], folder: Path, reason: str) -> tuple[bool, str]:
-        """Starts writing the buffer to a bag. Returns whether it has started, and a message for the user."""
+        """Starts writing the buffer to a bag. Returns (True if it has started, message for the user)."""
         if self.busy:
             return False, "a bag is being written: save again when it is complete"
         ring.expire(time.monotonic_ns())
         messages = ring.snapshot()
         if not messages:
-            return self._refuse(f"no message has arrived below {self._space} yet: nothing to write")
+            return self._refuse(f"no message has arrived below {self._namespace} yet: nothing to write")
         try:
             path = new_path(folder, ring.size)
         except BagError as error:
@@ -72,7 +72,7 @@ class BagSaver:
             self._finished(*result)
 
     def wait(self, seconds: float) -> None:
-        """Waits at most so long [s] for the present bag."""
+        """Waits at most `seconds` [s] for the present bag."""
         if self._thread is not None:
             self._thread.join(seconds)
             if self._result is None:

@@ -13,9 +13,9 @@ from hexapod_control.bags import bag_file
 from hexapod_control.bags.bag_file import SPARE_BYTES, BagChannel, BagWriter
 from hexapod_control.bags.ring_buffer import RecordedMessage
 
-MAX_WAITING = 50_000  # messages that the disk has not taken yet
-CHECK_PERIOD_S = 0.5  # between two looks at the size and the disk
-MAX_END_TIME_S = 10.0  # for the thread to complete the bag
+MAX_WAITING = 50_000  # messages that are not written yet
+CHECK_PERIOD_S = 0.5  # between two checks of the size and the free disk space
+MAX_END_TIME_S = 10.0  # time limit for the thread to complete the bag
 
 
 class LongRecording:
@@ -29,7 +29,7 @@ class LongRecording:
         self.since = time.monotonic()  # [s] steady time
         self.size = 0  # [B] on the disk
         self.reason = ""  # why it has ended by itself
-        self.failed = False  # it was not written, for that reason
+        self.failed = False  # True if it was not written, for that reason
         self._queue: SimpleQueue[RecordedMessage | None] = SimpleQueue()
         self._offset = time.time_ns() - time.monotonic_ns()
         for message in first:
@@ -80,7 +80,7 @@ class LongRecording:
                     return
 
     def _full(self) -> str:
-        """Why nothing more can be written, as a sentence; empty if there is room."""
+        """The reason why nothing more can be written; empty if there is room."""
         folder = self.path.parent
         self.size = sum(file.stat().st_size for file in self.path.iterdir())
         if self.size > self._max_bytes:

@@ -39,12 +39,12 @@ def load_run(path: Path) -> RecordedRun:
 
 
 def _run(bag: Bag) -> RecordedRun:
-    space = bag.namespace
+    namespace = bag.namespace
     kinds = {channel.topic: channel.kind for channel in bag.channels}
-    if f"{space}/odom" not in kinds and f"{space}/joint_states" not in kinds:
-        raise BagError(f"{bag.path}: has neither odom nor joint_states below {space or '/'}: nothing to compare")
-    stamped = kinds.get(f"{space}/cmd_vel", "").endswith("TwistStamped")
-    command = _table(bag, f"{space}/cmd_vel", 3, lambda m: _twist(m.twist if stamped else m))
+    if f"{namespace}/odom" not in kinds and f"{namespace}/joint_states" not in kinds:
+        raise BagError(f"{bag.path}: has neither odom nor joint_states below {namespace or '/'}: nothing to compare")
+    stamped = kinds.get(f"{namespace}/cmd_vel", "").endswith("TwistStamped")
+    command = _table(bag, f"{namespace}/cmd_vel", 3, lambda m: _twist(m.twist if stamped else m))
     moving = np.nonzero(np.abs(command[:, 1:]).max(axis=1, initial=0.0))[0]
     zero = float(command[moving[0], 0]) if len(moving) else 0.0
     names: list[str] = []
@@ -55,11 +55,11 @@ def _run(bag: Bag) -> RecordedRun:
         places = {name: k for k, name in enumerate(message.name)}
         return [float(message.position[places[name]]) if name in places else math.nan for name in names]
 
-    joints = _table(bag, f"{space}/joint_states", 0, row)
-    targets = _table(bag, f"{space}/joint_targets", 0, row)
-    truth = _table(bag, f"{space}/simulator/floating_base_state", 3, _pose)
-    odometry = _table(bag, f"{space}/odom", 3, _pose)
-    velocity = _table(bag, f"{space}/odom", 3, lambda m: _twist(m.twist.twist))
+    joints = _table(bag, f"{namespace}/joint_states", 0, row)
+    targets = _table(bag, f"{namespace}/joint_targets", 0, row)
+    truth = _table(bag, f"{namespace}/simulator/floating_base_state", 3, _pose)
+    odometry = _table(bag, f"{namespace}/odom", 3, _pose)
+    velocity = _table(bag, f"{namespace}/odom", 3, lambda m: _twist(m.twist.twist))
     for table in (command, joints, targets, truth, odometry, velocity):
         table[:, 0] -= zero
     return RecordedRun(

@@ -23,8 +23,8 @@ class RingBuffer:
 
     def __init__(self, seconds: float, max_bytes: int = MAX_BYTES) -> None:
         """Keeps messages of at most `seconds` [s] and `max_bytes` in total."""
-        self._window = round(seconds * 1e9)
-        self._most = max_bytes
+        self._window_ns = round(seconds * 1e9)
+        self._max_bytes = max_bytes
         self._messages: deque[RecordedMessage] = deque()
         self._evicted_latched: dict[str, RecordedMessage] = {}  # last dropped message of each latched topic
         self._latched: set[str] = set()
@@ -42,7 +42,7 @@ class RingBuffer:
 
     def expire(self, now: int) -> None:
         """Drops messages that are too old at time `now` [ns], and the oldest if the buffer is too large."""
-        while self._messages and (now - self._messages[0].at > self._window or self.size > self._most):
+        while self._messages and (now - self._messages[0].at > self._window_ns or self.size > self._max_bytes):
             old = self._messages.popleft()
             self.size -= len(old.data) + OVERHEAD_BYTES
             if old.topic in self._latched:

@@ -87,7 +87,7 @@ def add_robot(parser: HasArguments, purpose: str = "robot") -> None:
 
 
 class OptionsWithoutDefaults(argparse.ArgumentParser):
-    """A parent for the parsers of actions: its options keep the value that stands before the action."""
+    """A parent for the parsers of actions: an option there does not reset the value given before the action."""
 
     def add_argument(self, *names: str, **options: Any) -> argparse.Action:
         """As in argparse (`Any`: its options have many types)."""

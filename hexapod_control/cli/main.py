@@ -107,14 +107,14 @@ EXAMPLES = {  # arguments of the subcommands, for their help
     "doctor": "",
     "bench": "tick --robot my_robot.yaml",
 }
-COMPUTED = {  # what the subcommands compute that print nothing before their result
+COMPUTED = {  # results that can take seconds, of subcommands that print nothing before
     "gaits": "what legs and servos allow in each gait",
     "import": "legs, joint ranges and footholds of the URDF",
     "nav2-params": "the speeds of the robot",
     "urdf": "the model of the robot",
     "walk": "the walk",
 }
-NOTICE_S = 2.0  # of computing, after which the user is told
+NOTICE_S = 2.0  # of computing, before a notice is printed
 EXIT_CODES = {
     DONE: "done",
     FAILED: "failed or refused",
@@ -172,7 +172,7 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 def discard_unwritable_output() -> None:
-    """Drops what a closed terminal no longer takes: Python would exit with 120 because of it."""
+    """Drops output that a closed terminal cannot take, for which Python would exit with code 120."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
@@ -200,7 +200,7 @@ def complete(chosen: str | None) -> None:
 
 @contextmanager
 def notice(what: str) -> Iterator[None]:
-    """Says on stderr what is being computed if the block takes longer than NOTICE_S; nothing without a text."""
+    """Prints on stderr what is being computed if the block takes longer than NOTICE_S; nothing for an empty text."""
     timer = threading.Timer(NOTICE_S, print, (f"computing {what} ...",), {"file": sys.stderr, "flush": True})
     timer.daemon = True
     if what:

@@ -25,9 +25,9 @@ from hexapod_control.ros import messages
 from hexapod_control.ros.qos import EVENTS
 
 READY_S = 20.0  # time limit for all topics and services to be available
-REST_TIME_S = 0.5  # for which odom must not change before the robot counts as at rest
-MAX_SPEED, MAX_YAW_RATE = 0.08, 0.4  # [m/s], [rad/s]
-SPEED_SHARE = 0.6  # of the maximum speed of the robot, at most
+REST_TIME_S = 0.5  # without a change of odom, until the robot counts as at rest
+MAX_SPEED, MAX_YAW_RATE = 0.08, 0.4  # [m/s], [rad/s] of a drive
+SPEED_SHARE = 0.6  # largest share of the maximum speed of the robot
 REST_TOLERANCE = 1e-4  # [m, rad] change of odom that still counts as rest
 
 ENDED = "ended before everything was measured; nothing was written"
@@ -51,9 +51,9 @@ class SurveyClient(RobotClient):
         self.pose: Pose | None = None
         self.turned = 0.0  # [rad] since the node started
         self._parameters = AsyncParameterClient(self._node, "odometry")
-        self._node.create_subscription(Odometry, "odom", self._take, EVENTS)
+        self._node.create_subscription(Odometry, "odom", self._on_odometry, EVENTS)
 
-    def _take(self, message: Odometry) -> None:
+    def _on_odometry(self, message: Odometry) -> None:
         pose = messages.planar_pose(message.pose.pose)
         self.turned += wrap(pose.yaw - self.pose.yaw) if self.pose else 0.0
         self.pose = pose

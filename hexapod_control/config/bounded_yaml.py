@@ -55,7 +55,7 @@ class _BoundedComposer(Composer):
 def read_text(path: Path, newline: str | None = None, max_bytes: int = MAX_FILE_BYTES) -> str:
     """The text of a regular file of at most `max_bytes` bytes, in UTF-8. Raises UnusableFileError.
 
-    Pipes and devices are refused without waiting for them. `newline` is that of `open`.
+    Pipes and devices are refused without waiting for them. `newline` as in `open`.
     """
     try:
         descriptor = os.open(path.expanduser(), os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
@@ -93,10 +93,10 @@ def parser(kind: str = "rt") -> YAML:
 
 
 def parse(text: str, yaml: YAML) -> Any:
-    """The document of a text. Raises UnusableYamlError."""
+    """Parses a text of bounded size into the document of ruamel. Raises UnusableYamlError."""
     try:
         document = yaml.load(text)
-        size = _values(document, {})
+        size = _count_values(document, {})
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         raise UnusableYamlError(str(error.problem or error.context), mark.line + 1 if mark else None) from error
@@ -109,12 +109,12 @@ def parse(text: str, yaml: YAML) -> Any:
     return document
 
 
-def _values(node: object, known: dict[int, float]) -> float:
-    """Number of values in a tree, with aliases expanded; infinite if one contains itself."""
+def _count_values(node: object, counts: dict[int, float]) -> float:
+    """Number of values in a tree, with aliases expanded; infinite if a node contains itself. `counts` is by node id."""
     if not isinstance(node, (dict, list)):
         return 1.0
-    if id(node) not in known:
-        known[id(node)] = math.inf
+    if id(node) not in counts:
+        counts[id(node)] = math.inf
         children = node.values() if isinstance(node, dict) else node
-        known[id(node)] = 1.0 + sum(_values(child, known) for child in children)
-    return known[id(node)]
+        counts[id(node)] = 1.0 + sum(_count_values(child, counts) for child in children)
+    return counts[id(node)]

@@ -28,7 +28,7 @@ class DocumentEntry:
     key: str  # dotted, from the top of the file; "" is the file itself
     line: int  # from 1
     value: object
-    fault: type[FileError] = RobotFileError  # error raised for files of this kind
+    fault: type[FileError] = RobotFileError  # type of the errors for files of this kind
 
     @property
     def children(self) -> dict[str, DocumentEntry]:
@@ -47,14 +47,14 @@ class DocumentEntry:
         if not isinstance(node, CommentedSeq):
             return ()
         positions = node.lc.data or {}  # (line, column) by index, from 0
-        found = []
+        entries = []
         for i, child in enumerate(node):
             line = positions[i][0] + 1 if i in positions else self.line
-            found.append(_entry(self, f"{self.key}[{i}]", line, child))
-        return tuple(found)
+            entries.append(_entry(self, f"{self.key}[{i}]", line, child))
+        return tuple(entries)
 
     def error(self, *parts: str, below: str = "") -> FileError:
-        """The error at this place, or at a missing key `below` it."""
+        """An error to raise, at this entry or at a missing key `below` it."""
         return self.fault(self.path, self.line, join(self.key, below), *parts)
 
 

@@ -41,12 +41,12 @@ def share(*parts: str) -> Path:
     )
 
 
-def known(folder: str) -> tuple[str, ...]:
+def shipped_names(folder: str) -> tuple[str, ...]:
     """Names of the files in a folder of config/."""
     return tuple(sorted(path.stem for path in share("config", folder).glob("*.yaml")))
 
 
-def named(folder: str, name_or_path: str | Path, fault: type[FileError]) -> Path:
+def file_path(folder: str, name_or_path: str | Path, fault: type[FileError]) -> Path:
     """Absolute path of a file. Anything with a slash or ending in .yaml is a path, all else a name.
 
     Raises `fault` for a name that is not known.
@@ -57,7 +57,7 @@ def named(folder: str, name_or_path: str | Path, fault: type[FileError]) -> Path
             return Path(text).expanduser().absolute()
         except RuntimeError as error:  # ~user without such a user
             raise fault(Path(text), None, "", f"cannot be found: {error}") from None
-    names = known(folder)
+    names = shipped_names(folder)
     if text not in names:
         hint = did_you_mean(text, names) or "give your own file as a path, ./NAME.yaml"
         raise fault(Path(text), None, "", f"is not a known {fault.kind}", f"known: {', '.join(names)}", hint)

@@ -20,7 +20,7 @@ STATIC = Path(__file__).parent / "static"
 TYPES = {".js": "text/javascript", ".svg": "image/svg+xml", ".webmanifest": "application/manifest+json"}
 SHARED = ("/styles/theme.css", "/texts/texts.js", "/icon.svg")
 MAX_RUN_S = 300.0  # of the command of a download, including the time that the browser takes
-CHUNK = 1 << 16  # [B]
+CHUNK_BYTES = 1 << 16
 HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -62,7 +62,7 @@ def files(folder: Path) -> dict[str, PageFile]:
 
 
 def with_shared(common: Path, folder: Path) -> dict[str, PageFile]:
-    """Returns the files of a page that shares some with pages like it, and others with the page of the robot."""
+    """Returns the files of a dialog page: its own, those of all dialog pages, and those of the robot's page."""
     shared = files(STATIC)
     return {**{name: shared[name] for name in SHARED}, **files(common), **pages(folder)}
 
@@ -92,13 +92,13 @@ class PageFiles:
 
 
 class DownloadFiles:
-    """Handles requests for what is offered for a short time."""
+    """Handles requests for downloads, which are offered for a short time."""
 
     def __init__(self, policy: HostPolicy, downloads: Downloads) -> None:
         self._policy, self._downloads = policy, downloads
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
-        """Sends what is offered under the ticket of a request, or a refusal."""
+        """Sends the download of the requested ticket, or a refusal."""
         try:
             self._policy.check_host(request.headers)
         except RefusedMessageError as refusal:
@@ -122,16 +122,16 @@ async def _output(request: web.Request, command: tuple[str, ...], headers: dict[
     assert process.stdout is not None and process.stderr is not None
     try:
         async with asyncio.timeout(MAX_RUN_S):
-            chunk = await process.stdout.read(CHUNK)
+            chunk = await process.stdout.read(CHUNK_BYTES)
             if not chunk:
-                reason = (await process.stderr.read(CHUNK)).decode(errors="replace").strip()
+                reason = (await process.stderr.read(CHUNK_BYTES)).decode(errors="replace").strip()
                 return refuse(RefusedMessageError(500, reason.splitlines()[-1] if reason else "the recording is empty"))
             response = web.StreamResponse(headers=headers)
             response.enable_compression()
             await response.prepare(request)
             while chunk:
                 await response.write(chunk)
-                chunk = await process.stdout.read(CHUNK)
+                chunk = await process.stdout.read(CHUNK_BYTES)
             if await process.wait() and request.transport is not None:
                 request.transport.abort()  # so that the browser does not take it for complete
         return response

@@ -18,8 +18,8 @@ from hexapod_control.core.kinematics.plane_fit import attitude_over_feet
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.statics.static_stability import center_of_mass
 
-MIN_FORCE = 0.3  # [N] on a planted foot, if there is no plan
-MAX_HEIGHT = 0.004  # [m] of a planted foot above the lowest one, if there are neither plan nor measured forces
+MIN_FORCE_N = 0.3  # on a planted foot, if there is no plan
+MAX_HEIGHT_M = 0.004  # of a planted foot above the lowest one, if there are neither plan nor measured forces
 
 
 @dataclass(slots=True)
@@ -78,9 +78,9 @@ def planted(values: DrawnState, feet: Array) -> list[bool]:
     """Returns which feet are planted: by the plan, else by measured forces, else the lowest feet."""
     if values.support is not None:
         return [bool(force > 0.0) for force in values.support]
-    if values.forces is not None and values.forces.max() > MIN_FORCE:
-        return [bool(force > MIN_FORCE) for force in values.forces]
-    return [bool(z < feet[:, 2].min() + MAX_HEIGHT) for z in feet[:, 2]]
+    if values.forces is not None and values.forces.max() > MIN_FORCE_N:
+        return [bool(force > MIN_FORCE_N) for force in values.forces]
+    return [bool(z < feet[:, 2].min() + MAX_HEIGHT_M) for z in feet[:, 2]]
 
 
 def drawing(robot: Robot, values: DrawnState) -> dict[str, Any]:

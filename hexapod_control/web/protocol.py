@@ -256,12 +256,12 @@ def parse(text: str) -> PageMessage:
     kind = data.pop("t", None)
     if type(kind) is not str or kind not in KINDS:
         raise RefusedMessageError(400, f"t must be one of {', '.join(KINDS)}")
-    make, checks = KINDS[kind]
+    message_class, checks = KINDS[kind]
     unknown = next((name for name in data if name not in checks), None)
     if unknown is not None:
         raise RefusedMessageError(400, f"{kind} has no field {unknown[:40]!r}")
     try:
-        return PageMessage(sequence, make(**{name: checks[name](name, value) for name, value in data.items()}))
+        return PageMessage(sequence, message_class(**{name: checks[name](name, value) for name, value in data.items()}))
     except TypeError:
         raise RefusedMessageError(400, f"{kind} needs its fields {', '.join(checks)}") from None
 

@@ -15,11 +15,11 @@ from typing import Any
 from hexapod_control.core.planner.tick_plan import ON_FEET, UPRIGHT, RobotState
 
 MAX_NODE_SILENCE_S = 3.0  # without diagnostics of a node, after which its values count as stale
-MIN_STANDING_SHARE = 0.6  # of the height in the robot file; lower, a robot found on its feet is not standing
+MIN_STANDING_SHARE = 0.6  # of the height in the robot file; a robot found on its feet below it is not standing
 MIN_SPEED, MIN_TURN = 0.005, 0.05  # [m/s], [rad/s] from which a velocity counts as walking or turning
 NEEDED_NODES = ("gait_planner", "inverse_kinematics")
 HARDWARE_NODES = ("servo_driver", "mujoco_sim")
-OTHER_NODES = ("odometry", "imu_driver")  # without which the robot walks on, but not as well
+OTHER_NODES = ("odometry", "imu_driver")  # the robot still walks without them
 DRIVABLE = ON_FEET | {RobotState.CARRIED.value}  # a velocity is enough to continue once the robot is set down
 ERROR = 2  # level of a diagnostic status
 
@@ -168,7 +168,7 @@ def _faulty(facts: RobotFacts) -> Condition | None:
 
 
 def _impaired(facts: RobotFacts) -> Condition | None:
-    """A node without which the robot still walks is silent."""
+    """The condition for a silent node without which the robot still walks; None if there is none."""
     silent = _silent(facts, OTHER_NODES)
     return replace(_known(facts), say="stale", tone=Tone.WARN, values=silent) if silent else None
 
@@ -192,7 +192,7 @@ def _known(facts: RobotFacts) -> Condition:
 
 
 def _turns_on_the_spot(commanded: tuple[float, float, float]) -> bool:
-    """As commanded: a measured velocity is noisy, and that of a robot about to stop is mostly noise."""
+    """True for a commanded turn on the spot; the measured velocity of a slow robot is mostly noise."""
     vx, vy, wz = commanded
     return math.hypot(vx, vy) < MIN_SPEED and abs(wz) >= MIN_TURN
 

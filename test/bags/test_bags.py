@@ -153,7 +153,7 @@ def test_an_invalid_bag_is_bad_input_in_one_line(tmp_path, capsys, content):
 
 
 def drive(path, commanded, executed, seconds=5.0, late=1.0, lag=0.0, turned=0.0):
-    """A bag in which a twist is commanded after `late` [s] and the robot executes another one exactly."""
+    """A bag of a twist that is commanded after `late` [s] and of a robot that executes another one exactly."""
     pose, header = Pose(2.0, -1.0, turned), stamped_header()
     messages = []
     for k in range(round((late + seconds) * 50)):

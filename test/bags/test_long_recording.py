@@ -69,7 +69,7 @@ def test_a_recording_ends_at_its_limit_or_on_a_full_disk_and_is_complete(tmp_pat
             assert 0 < bag.count < 50
 
 
-def test_a_recording_that_cannot_be_written_says_why(tmp_path):
+def test_a_recording_that_cannot_be_written_has_a_reason(tmp_path):
     (tmp_path / "taken").mkdir()
     recording = recorded(tmp_path / "taken", [angle(0, 0.0)])
     assert recording.failed and "the bag was not written" in recording.reason
@@ -86,7 +86,7 @@ def test_signals_are_sampled_with_their_newest_values(tmp_path):
     assert np.allclose(np.diff(values), 0.05)
 
 
-def test_a_bag_without_joints_has_nothing_to_show(tmp_path):
+def test_a_bag_without_joint_states_is_refused(tmp_path):
     recorded(tmp_path / "bag", [state(0, "walking")])
     with (
         bag_file.open_bag(tmp_path / "bag") as bag,

@@ -25,7 +25,7 @@ def foot_command(frame="", **points):
     return message
 
 
-def raised(*legs, by=0.05):
+def points_above_footholds(*legs, by=0.05):
     """Points of feet straight above their neutral footholds."""
     feet = forward(robot(), standing_joints())
     return {leg: feet[robot().leg_names.index(leg)] + (0.0, 0.0, by) for leg in legs}
@@ -36,7 +36,7 @@ def test_a_foot_goes_to_a_commanded_point_and_comes_back_when_it_is_released(ben
     rows = bench.listen(MultiDOFJointState, "foot_targets")
     states = bench.listen(String, "gait_state", ALL)
     topic = bench.publisher(MultiDOFJointState, "foot_command")
-    goal = raised("left_front")["left_front"]
+    goal = points_above_footholds("left_front")["left_front"]
     topic.publish(foot_command("base_link", left_front=goal))
     layout, leg = FootLayout(robot()), robot().leg_names.index("left_front")
     bench.until(lambda: rows and np.linalg.norm(layout.feet(rows[-1]).positions[leg] - goal) < 2e-3)
@@ -50,7 +50,7 @@ def test_a_foot_goes_to_a_commanded_point_and_comes_back_when_it_is_released(ben
 def test_a_foot_command_that_would_tip_the_robot_is_refused_as_a_whole(bench):
     node = bench.planner()
     topic = bench.publisher(MultiDOFJointState, "foot_command")
-    topic.publish(foot_command(**raised("left_front", "left_middle", "left_rear")))
+    topic.publish(foot_command(**points_above_footholds("left_front", "left_middle", "left_rear")))
     bench.until(lambda: node.last_report("foot"))
     assert "would not support the robot" in node.last_report("foot")
     topic.publish(foot_command(left_front=(1.0, 0.0, 0.0)))
@@ -98,7 +98,7 @@ def test_an_invalid_foot_command_is_refused_by_name_and_does_not_end_a_motion(be
 def test_a_velocity_brings_the_foot_down_before_the_robot_walks(bench):
     node = bench.planner()
     topic = bench.publisher(MultiDOFJointState, "foot_command")
-    topic.publish(foot_command(**raised("right_rear")))
+    topic.publish(foot_command(**points_above_footholds("right_rear")))
     bench.until(lambda: node.planner.view.guided_foot_arrived("right_rear") and not all(node.output.last.planted))
     plans = []
     original = node.player.step

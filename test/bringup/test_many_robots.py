@@ -36,12 +36,12 @@ from hexapod_control.ros.distribution import stamped_by_default
 from hexapod_control.ros.message_types import TFMessage
 from hexapod_control.sim.world_settings import WorldSettings
 
-LIMIT = 60.0  # [s] for anything
-RAMP = 1.5  # [s] until a twist is reached
-DRIVE = 1.8  # [s] measured, whole cycles of a tripod
+MAX_WAIT_S = 60.0  # for anything
+RAMP_S = 1.5  # until a twist is reached
+DRIVE_S = 1.8  # measured, whole cycles of a tripod
 NAMES = ("a", "b")
 MIN_SHARE, MAX_SHARE = 0.3, 1.5  # of the commanded speed of robot b, whose world and planner may miss ticks
-ROUNDS = 6  # at most, to measure a robot that other programs may slow down
+MAX_ROUNDS = 6  # to measure a robot that other programs may slow down
 MIN_PACE = 0.5  # of a recorded robot, as a share of its pace without a recording: no publisher waits for a recorder
 
 
@@ -56,7 +56,7 @@ class Robots:
         stamped = stamped_by_default()
         self.operators = [stack.enter_context(SimulationClient(ConnectionOptions(name, stamped))) for name in NAMES]
 
-    def until(self, condition, what, seconds=LIMIT):
+    def until(self, condition, what, seconds=MAX_WAIT_S):
         deadline = time.monotonic() + seconds
         while not condition():
             assert time.monotonic() < deadline, f"waited in vain for {what}: {self.lines[-5:]}"
@@ -78,9 +78,9 @@ class Robots:
             operator.twist = twist
         tracks = [operator.truth for operator in self.operators]
         begin = [track.last.time for track in tracks]
-        ends = [start + RAMP + DRIVE for start in begin]
+        ends = [start + RAMP_S + DRIVE_S for start in begin]
         self.until(lambda: all(t.last.time >= end for t, end in zip(tracks, ends, strict=True)), "the drive")
-        return [track.at(end - DRIVE).inverse() @ track.at(end) for track, end in zip(tracks, ends, strict=True)]
+        return [track.at(end - DRIVE_S).inverse() @ track.at(end) for track, end in zip(tracks, ends, strict=True)]
 
     def walk(self, seconds):
         """Robot a walks for a simulated time [s]; returns its speed [m/s] and pace [simulated s per s]."""
@@ -118,13 +118,13 @@ def test_a_namespace_gives_a_prefix_to_the_frames():
 def test_two_robots_follow_different_commands_at_the_same_time(robots):
     robots.stand()
     ahead, turned = robots.drive(Twist(0.08, 0.0, 0.0), Twist(0.0, 0.0, 0.4))
-    assert ahead.x / DRIVE == pytest.approx(0.08, rel=0.1)
+    assert ahead.x / DRIVE_S == pytest.approx(0.08, rel=0.1)
     assert abs(ahead.y) < 0.02 and abs(wrap(ahead.yaw)) < 0.05
     assert math.hypot(turned.x, turned.y) < 0.02
-    assert MIN_SHARE < wrap(turned.yaw) / DRIVE / 0.4 < MAX_SHARE
+    assert MIN_SHARE < wrap(turned.yaw) / DRIVE_S / 0.4 < MAX_SHARE
     still, aside = robots.drive(ZERO, Twist(0.0, -0.08, 0.0))
     assert math.hypot(still.x, still.y) < 0.01
-    assert abs(aside.x) < 0.02 and MIN_SHARE < aside.y / DRIVE / -0.08 < MAX_SHARE
+    assert abs(aside.x) < 0.02 and MIN_SHARE < aside.y / DRIVE_S / -0.08 < MAX_SHARE
 
 
 @pytest.mark.heavy
@@ -152,12 +152,12 @@ def test_the_frames_of_two_robots_are_two_trees_and_each_has_its_page(robots, be
     def seen():
         return {(t.header.frame_id, t.child_frame_id) for message in received for t in message.transforms}
 
-    bench.until(lambda: seen() >= wanted, LIMIT, "the transforms")
+    bench.until(lambda: seen() >= wanted, MAX_WAIT_S, "the transforms")
     assert seen() == wanted
     robots.until(lambda: len(pages(robots)) == 2, "the pages")
     assert len(set(pages(robots))) == 2
     for address in pages(robots):
-        assert urllib.request.urlopen(address, timeout=LIMIT).status == 200
+        assert urllib.request.urlopen(address, timeout=MAX_WAIT_S).status == 200
 
 
 def pages(robots):
@@ -175,24 +175,24 @@ def test_a_recording_of_one_robot_has_no_messages_of_the_other_and_does_not_dist
     robots.stand()
     bags, text = tmp_path / "bags", tmp_path / "out.txt"
     robots.operators[0].twist = Twist(0.08, 0.0, 0.0)
-    robots.walk(RAMP)
-    _, before = robots.walk(DRIVE)
+    robots.walk(RAMP_S)
+    _, before = robots.walk(DRIVE_S)
     count = bench.probe.count_subscribers
     readers = {topic: count(topic) for topic in ("/a/joint_states", "/a/cmd_vel", "/a/odom")}
     assert all(readers.values()), readers
     with recording(Path("/proc/bags"), tmp_path / "bad.txt") as bad, recording(bags, text) as good:
         robots.until(lambda: all(count(topic) >= n + 2 for topic, n in readers.items()), "the recorders")
         bad.send_signal(signal.SIGINT)
-        speed, pace = robots.walk(DRIVE)
-        for _ in range(ROUNDS - 1):
+        speed, pace = robots.walk(DRIVE_S)
+        for _ in range(MAX_ROUNDS - 1):
             if pace <= MIN_PACE * before:  # a publisher that waits does so in every round
-                pace = robots.walk(DRIVE)[1]
+                pace = robots.walk(DRIVE_S)[1]
         robots.until(lambda: bad.poll() is not None, "the end of the recorder")
         assert bad.returncode == 1 and "no bag can be written there" in (tmp_path / "bad.txt").read_text()
         good.send_signal(signal.SIGINT)
         robots.until(lambda: good.poll() is not None, "the end of the recorder")
         assert good.returncode == 0, text.read_text()
-    _, after = robots.walk(DRIVE)
+    _, after = robots.walk(DRIVE_S)
     robots.operators[0].twist = ZERO
     assert speed == pytest.approx(0.08, rel=0.1)
     assert pace > MIN_PACE * min(before, after)
@@ -221,7 +221,7 @@ def recording(out, text):
         yield process
     finally:
         process.kill()
-        process.wait(LIMIT)
+        process.wait(MAX_WAIT_S)
 
 
 @pytest.mark.heavy

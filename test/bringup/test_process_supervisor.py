@@ -18,7 +18,7 @@ from hexapod_control.bringup.process_supervisor import NodeExitError, Supervisor
 
 pytestmark = pytest.mark.process
 
-LIMIT = 20.0  # [s] for anything
+MAX_WAIT_S = 20.0  # for anything
 SPECS = (
     NodeSpec("mujoco_sim"),
     NodeSpec("inverse_kinematics", needs=("mujoco_sim",)),
@@ -69,14 +69,14 @@ class Program:
         return {name: int(pid) for name, pid in re.findall(r"\[(\w+)\] ready (\d+)", self.text)}
 
     def wait_for(self, condition):
-        deadline = time.monotonic() + LIMIT
+        deadline = time.monotonic() + MAX_WAIT_S
         while not condition():
             assert time.monotonic() < deadline, f"waited in vain, seen: {self.text}"
             if select.select([self.process.stderr], [], [], 0.2)[0]:
                 self.text += (self.process.stderr.read() or b"").decode()
 
     def end(self):
-        code = self.process.wait(LIMIT)
+        code = self.process.wait(MAX_WAIT_S)
         self.text += (self.process.stderr.read() or b"").decode()
         return code
 
@@ -88,7 +88,7 @@ def program():
     for pid in (program.process.pid, *program.pids().values()):
         if alive(pid):
             os.kill(pid, signal.SIGKILL)
-    program.process.wait(LIMIT)
+    program.process.wait(MAX_WAIT_S)
     program.process.stderr.close()
 
 
@@ -102,7 +102,7 @@ def alive(pid):
 
 
 def wait_until_gone(pids):
-    deadline = time.monotonic() + LIMIT
+    deadline = time.monotonic() + MAX_WAIT_S
     while left := [pid for pid in pids if alive(pid)]:
         assert time.monotonic() < deadline, f"still there: {left}"
         select.select([], [], [], 0.02)
@@ -196,7 +196,7 @@ def test_a_node_that_refuses_its_parameters_is_not_restarted():
     lines = []
     with pytest.raises(NodeExitError, match="planner refused to start for the reason above") as caught:  # noqa: SIM117
         with Supervisor(SPECS, command=command, output=lines.append) as supervisor:
-            deadline = time.monotonic() + LIMIT
+            deadline = time.monotonic() + MAX_WAIT_S
             while time.monotonic() < deadline:
                 supervisor.check()
     assert (caught.value.executable, caught.value.code) == ("gait_planner", 2)

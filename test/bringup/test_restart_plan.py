@@ -95,7 +95,7 @@ def launched(request, monkeypatch):
     sys.modules.pop("hexapod_control.bringup.launch_descriptions")
 
 
-def ended(node, code=KILLED):
+def actions_after_end(node, code=KILLED):
     """The actions after the end of a node."""
     context = SimpleNamespace(is_shutdown=False, locals=SimpleNamespace(event=SimpleNamespace(returncode=code)))
     actions = performed(node.named["on_exit"], context)
@@ -115,30 +115,30 @@ def again(timer):
 
 
 def test_a_launch_file_restarts_a_node_with_its_graph_and_ends_after_the_third_crash(launched):
-    report, timer = ended(launched["web"])
+    report, timer = actions_after_end(launched["web"])
     assert "web died with exit code -9 (SIGKILL): it starts again in 0.5 s; the robot" in report.named["msg"]
     node = again(timer)
     assert (timer.named["period"], node.named["executable"]) == (DELAYS_S[0], "web")
     assert node.named["additional_env"] == launched["odometry"].named["additional_env"]
-    ended(node)
+    actions_after_end(node)
     with pytest.raises(RuntimeError, match="web died with exit code -9"):
-        ended(node)
+        actions_after_end(node)
     with pytest.raises(RuntimeError, match="mujoco_sim died"):
-        ended(launched["mujoco_sim"])
+        actions_after_end(launched["mujoco_sim"])
 
 
 def test_a_launch_file_restarts_the_planner_with_the_kinematics(launched):
-    _, kill, *timers = ended(launched["inverse_kinematics"])
+    _, kill, *timers = actions_after_end(launched["inverse_kinematics"])
     assert kill.named["event"].named == {
         "signal_number": signal.SIGKILL, "process_matcher": launched["gait_planner"]
     }  # fmt: skip
-    assert ended(launched["gait_planner"]) == []
+    assert actions_after_end(launched["gait_planner"]) == []
     assert [again(timer).named["executable"] for timer in timers] == ["gait_planner", "inverse_kinematics"]
 
 
 @pytest.mark.parametrize("code", [0, -signal.SIGINT])
 def test_a_launch_file_waits_whether_it_is_to_end_too_before_it_judges_a_node_that_ended_in_order(launched, code):
-    [timer] = ended(launched["mujoco_sim"], code)
+    [timer] = actions_after_end(launched["mujoco_sim"], code)
     assert timer.named["period"] == GRACE_PERIOD_S
     with pytest.raises(RuntimeError, match="mujoco_sim died"):
         performed(timer.named["actions"][0])
@@ -146,6 +146,6 @@ def test_a_launch_file_waits_whether_it_is_to_end_too_before_it_judges_a_node_th
 
 @pytest.mark.parametrize("launched", ["display"], indirect=True)
 def test_a_launch_file_ends_in_order_when_the_window_of_rviz_is_closed(launched):
-    [timer] = ended(launched["rviz2"], 0)
+    [timer] = actions_after_end(launched["rviz2"], 0)
     [end] = performed(timer.named["actions"][0])
     assert end.named["reason"] == "the window of rviz2 was closed"

@@ -36,7 +36,7 @@ from hexapod_control.ros.qos import LATCHED
 pytestmark = [pytest.mark.process, pytest.mark.timeout(3600)]
 
 REAL_S, SIMULATED_S = (600.0, 3600.0) if SOAK else (14.0, 18.0)
-SPEED = 4.0  # of simulated time; a slow machine makes less of it
+SIMULATION_SPEED = 4.0  # of simulated time; a slow machine makes less of it
 INPUT_PERIOD_S = 0.01
 LONG_TEXT_PERIOD_S = 0.02
 RETRY_PERIOD_S = 2.0  # between two calls of a service that does not respond
@@ -52,7 +52,7 @@ DEFECT = re.compile(r"report (it|this)|Traceback")
 DRIVER_PERIOD_S, JITTER_S = 0.02, 0.03  # of the driver; of driver and emulator in different processes
 PAUSE_S = 0.1  # between joint targets
 REPORTING = ("/gait_planner", "/inverse_kinematics", "/odometry", "/servo_driver")
-PAGE = 4096  # [bytes] of /proc/PID/statm
+PAGE_BYTES = 4096  # unit of /proc/PID/statm
 
 
 def runs_of(targets, restarts):
@@ -86,7 +86,7 @@ class Memory:
         for name, pid in pids.items():
             if now - self._seen.setdefault(pid, now) < WARM_UP_S:
                 continue
-            self._last[pid] = int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * PAGE
+            self._last[pid] = int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * PAGE_BYTES
             self._first.setdefault(pid, self._last[pid])
             self._names[pid] = name
 
@@ -140,7 +140,7 @@ class SoakedGraph:
         return found
 
     def endure(self, seconds):
-        """Sends random input for a time [s] on the clock of the robot."""
+        """Sends random input for a time [s] of the robot's clock."""
         start, now = self.time, self.bench.spin(INPUT_PERIOD_S)
         recovery, kill, killed = now, now + KILL_PERIOD_S, itertools.cycle(KILLED)
         while self.time - start < seconds:
@@ -219,7 +219,7 @@ class SoakedGraph:
             raise AssertionError(f"{error}: {states}, {velocity}, {self._responses}, {self._reports}") from error
 
     def _return_legs(self):
-        """Without two legs the robot would be slower than commanded here."""
+        """Requests all lost legs back: without two of them the robot is slower than commanded here."""
         lost, requests = self.bench.listen(String, "lost_legs", LATCHED), self.bench.publisher(String, "return_leg")
         self.bench.until(lambda: lost, what="lost_legs")
         while legs := lost[-1].data:
@@ -254,7 +254,9 @@ def test_a_robot_on_emulated_servos_walks_after_random_input_on_everything(bench
 def test_a_simulated_robot_walks_after_random_input_on_everything(bench, tmp_path):
     log, targets = tmp_path / "log.txt", []
     with log.open("w") as output:
-        process = graph_process("sim", {"sim_speed_factor": SPEED}, {"use_sim_time": "true", "web": "false"}, output)
+        process = graph_process(
+            "sim", {"sim_speed_factor": SIMULATION_SPEED}, {"use_sim_time": "true", "web": "false"}, output
+        )
     try:
         graph = SoakedGraph(bench, process, log, left_out=("/joint_targets",))  # these are checked
         bench.probe.create_subscription(

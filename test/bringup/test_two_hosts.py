@@ -18,10 +18,10 @@ from support.paths import TEST
 from support.real_time.hosts import Cable
 from support.real_time.ros_bench import DOWN, LATE, RAMP, TIMEOUT
 
-LIMIT = 60.0  # [s] for anything
-BACK = 15.0  # [s] for both sides to find each other again
-GLIMPSE = 0.3  # [s] over which a speed is measured
-MOVING, STILL = 0.02, 0.004  # [m/s]
+MAX_WAIT_S = 60.0  # for anything
+REDISCOVERY_S = 15.0  # for both sides to find each other again
+SPEED_WINDOW_S = 0.3  # over which a speed is measured
+MOVING_SPEED, STILL_SPEED = 0.02, 0.004  # [m/s]
 KEYBOARD = "import sys; from hexapod_control.cli.main import main; sys.exit(main())"
 PROGRAMS = TEST / "support" / "real_time" / "hosts.py"
 
@@ -58,18 +58,18 @@ class Scene:
         """Ends one of the programs."""
         self.processes.remove(process)
         process.send_signal(signal.SIGTERM)
-        process.wait(LIMIT)
+        process.wait(MAX_WAIT_S)
 
     def close(self):
         for process in reversed(self.processes):
             process.send_signal(signal.SIGTERM)
-        deadline = time.monotonic() + LIMIT / 2
+        deadline = time.monotonic() + MAX_WAIT_S / 2
         for process in self.processes:
             try:
                 process.wait(max(0.1, deadline - time.monotonic()))
             except subprocess.TimeoutExpired:
                 process.kill()
-                process.wait(LIMIT)
+                process.wait(MAX_WAIT_S)
         self.cable.__exit__()
 
     @property
@@ -90,15 +90,15 @@ class Scene:
         return self.truth[-1][4] if self.truth else ""
 
     def speed(self, at=math.inf):
-        """Mean speed [m/s] over a short interval before a time [s]; not a number if only one row is that new."""
+        """Mean speed [m/s] over a short interval before a time [s]; NaN if the interval has fewer than two rows."""
         rows = [row for row in self.truth[-200:] if row[0] <= at]
-        rows = [row for row in rows if row[0] >= rows[-1][0] - GLIMPSE]
+        rows = [row for row in rows if row[0] >= rows[-1][0] - SPEED_WINDOW_S]
         if len(rows) < 2:
             return math.nan
         (t, *here, _, _), (u, *there, _, _) = rows[0], rows[-1]
         return math.dist(here, there) / (u - t)
 
-    def until(self, condition, what, seconds=LIMIT):
+    def until(self, condition, what, seconds=MAX_WAIT_S):
         """Waits for a condition; returns when it came true [s of the steady time]."""
         deadline = time.monotonic() + seconds
         while not condition():
@@ -118,9 +118,9 @@ class Scene:
 
     def walk(self):
         """Waits until it walks steadily."""
-        self.until(lambda: self.state == "walking" and self.speed() > MOVING, "walking")
+        self.until(lambda: self.state == "walking" and self.speed() > MOVING_SPEED, "walking")
         begin = time.monotonic()
-        self.until(lambda: time.monotonic() > begin + 1.0 and self.speed() > MOVING, "walking on")
+        self.until(lambda: time.monotonic() > begin + 1.0 and self.speed() > MOVING_SPEED, "walking on")
 
     def pull(self, within):
         """Pulls the cable; the robot stops within a time [s], stays at rest, and continues once it is back."""
@@ -130,17 +130,19 @@ class Scene:
             self._assert_stop(pulled, speed, within)
         finally:
             self.cable.plug()  # the next test has the same hosts
-        self.until(lambda: self.state == "walking" and self.speed() > MOVING, "driving on", BACK)
+        self.until(lambda: self.state == "walking" and self.speed() > MOVING_SPEED, "driving on", REDISCOVERY_S)
 
     def _assert_stop(self, pulled, speed, within):
         """A robot that walked with a speed [m/s] stops within a time [s] after one, and stays at rest."""
-        still = self.until(lambda: self.truth[-1][0] > pulled + 0.2 and self.speed() < STILL, "standing still", within)
+        still = self.until(
+            lambda: self.truth[-1][0] > pulled + 0.2 and self.speed() < STILL_SPEED, "standing still", within
+        )
         self.until(lambda: self.state == "standing", "its feet down", DOWN + LATE)
         rows = [row for row in self.truth if row[0] >= pulled]
         assert math.dist(rows[0][1:3], rows[-1][1:3]) < speed * within
         self.until(lambda: time.monotonic() > still + 1.5, "time")
-        speeds = [self.speed(row[0]) for row in self.truth if row[0] > still + GLIMPSE]
-        assert max((speed for speed in speeds if not math.isnan(speed)), default=math.inf) < STILL
+        speeds = [self.speed(row[0]) for row in self.truth if row[0] > still + SPEED_WINDOW_S]
+        assert max((speed for speed in speeds if not math.isnan(speed)), default=math.inf) < STILL_SPEED
 
 
 @pytest.fixture(scope="module")
@@ -164,7 +166,7 @@ def test_the_keyboard_drives_over_the_cable_and_the_robot_stops_when_it_is_pulle
         scene.until(lambda: scene.stands_after(lambda: os.write(master, b"t")), "standing")
         os.write(master, b"i")
         scene.walk()
-        scene.pull(TIMEOUT + RAMP + GLIMPSE + LATE)
+        scene.pull(TIMEOUT + RAMP + SPEED_WINDOW_S + LATE)
         os.write(master, b"k")
         scene.until(lambda: scene.state == "standing", "standing")
     finally:
@@ -184,6 +186,6 @@ def test_the_page_drives_over_the_cable_and_the_robot_stops_when_it_is_pulled(sc
     visitor = scene.run(scene.cable.desk, "operator", str(PROGRAMS), "page", url)
     try:
         scene.walk()
-        scene.pull(TIMEOUT + RAMP + GLIMPSE + LATE)
+        scene.pull(TIMEOUT + RAMP + SPEED_WINDOW_S + LATE)
     finally:
         scene.end(visitor)

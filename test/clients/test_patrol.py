@@ -102,8 +102,8 @@ def test_bad_input_ends_with_code_two_and_one_line(capsys, arguments, message):
 def test_the_picture_is_drawn_with_and_without_ground_truth(tmp_path):
     track = [Pose(0.1 * k, 0.02 * k * k, 0.0) for k in range(10)]
     result = PatrolResult((Waypoint(0.9, 1.6, 1.0),), 0.03, 0.3, list(track), headline="1 of 1 reached")
-    result.see([[1.0, 0.0], [1.0, 0.01], [1.0, 0.5]])
-    assert len(result.seen) == 2
+    result.add_scan([[1.0, 0.0], [1.0, 0.01], [1.0, 0.5]])
+    assert len(result.hits) == 2
     for truth in ([], track):
         result.truth = list(truth)
         draw(result, tmp_path / "way.png")

@@ -24,12 +24,12 @@ from hexapod_control.ros.distribution import stamped_by_default
 from hexapod_control.ros.message_types import TFMessage
 from hexapod_control.ros.qos import COMMAND, LATCHED, LATCHED_TREE
 
-PERIOD = 0.02  # [s]
+PERIOD_S = 0.02
 FAST = Twist(0.5, 0.5, 1.5)
 NONE = np.zeros((6, 6))
 
 
-class Cardboard:
+class KinematicRobot:
     """Follows its commands exactly, publishes ten scans a second, and stands up on request."""
 
     def __init__(self, bench, wall=np.inf):
@@ -46,7 +46,7 @@ class Cardboard:
         self.drivers = bench.listen(String, "driving", 10)
         node.create_subscription(VELOCITY_TYPE, "cmd_vel", self._take, COMMAND)
         node.create_service(Trigger, "stand", self._stand)
-        node.create_timer(PERIOD, self._tick)
+        node.create_timer(PERIOD_S, self._tick)
         self._state.publish(String(data="sitting"))
         self._limits.publish(messages.twist_message(ZERO))
 
@@ -71,8 +71,8 @@ class Cardboard:
         self._source.publish(String(data=name))
 
     def _tick(self):
-        self.ticks, self.time = self.ticks + 1, self.time + PERIOD
-        self.pose = self.pose @ exp(self.twist, PERIOD)
+        self.ticks, self.time = self.ticks + 1, self.time + PERIOD_S
+        self.pose = self.pose @ exp(self.twist, PERIOD_S)
         stamp = messages.time(round(self.time * 1e9))
         place = BodyPose(x=self.pose.x, y=self.pose.y, yaw=self.pose.yaw)
         still = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
@@ -110,8 +110,8 @@ def start():
         assert not thread.is_alive()
 
 
-def test_it_stands_up_walks_to_all_waypoints_and_announces_itself(bench, start, capsys):
-    robot = Cardboard(bench)
+def test_a_patrol_stands_up_walks_to_all_waypoints_and_announces_itself(bench, start, capsys):
+    robot = KinematicRobot(bench)
     robot.place_lidar("my_base_link")  # of another robot
     run = start((0.5, 0.0), (0.5, 0.3, 1.0))
     bench.until(lambda: run.code is not None, seconds=30.0)
@@ -125,8 +125,8 @@ def test_it_stands_up_walks_to_all_waypoints_and_announces_itself(bench, start, 
     assert errors.count("scan: /tf_static does not place its frame laser on base_link; taken as base_link") == 1
 
 
-def test_it_stops_without_scans_and_continues_with_them(bench, start, capsys):
-    robot = Cardboard(bench)
+def test_a_patrol_stops_without_scans_and_continues_with_them(bench, start, capsys):
+    robot = KinematicRobot(bench)
     robot.place_lidar("r/base_link")
     run = start((1.0, 0.0))
     bench.until(lambda: robot.pose.x > 0.1, seconds=20.0)
@@ -139,8 +139,8 @@ def test_it_stops_without_scans_and_continues_with_them(bench, start, capsys):
     bench.until(lambda: run.code == 0, seconds=20.0)
 
 
-def test_it_waits_while_another_source_drives(bench, start):
-    robot = Cardboard(bench)
+def test_a_patrol_waits_while_another_source_drives(bench, start):
+    robot = KinematicRobot(bench)
     run = start((1.0, 0.0))
     bench.until(lambda: robot.pose.x > 0.1, seconds=20.0)
     robot.drives("keyboard")
@@ -150,9 +150,9 @@ def test_it_waits_while_another_source_drives(bench, start):
     bench.until(lambda: run.code == 0, seconds=20.0)
 
 
-def test_it_ends_with_the_remedy_when_the_robot_lies_without_torque(bench, start, monkeypatch, capsys):
+def test_a_patrol_ends_with_the_remedy_when_the_robot_lies_without_torque(bench, start, monkeypatch, capsys):
     monkeypatch.setattr(patrol_run, "POSTURE_S", 1.0)
-    robot = Cardboard(bench)
+    robot = KinematicRobot(bench)
     run = start((5.0, 0.0))
     bench.until(lambda: robot.pose.x > 0.1, seconds=20.0)
     robot.lets_go()
@@ -162,8 +162,8 @@ def test_it_ends_with_the_remedy_when_the_robot_lies_without_torque(bench, start
     )
 
 
-def test_on_request_it_ends_with_the_robot_at_rest(bench, start):
-    robot = Cardboard(bench)
+def test_on_request_a_patrol_ends_with_the_robot_at_rest(bench, start):
+    robot = KinematicRobot(bench)
     run = start((5.0, 0.0))
     bench.until(lambda: robot.pose.x > 0.1, seconds=20.0)
     run.asked.set()
@@ -172,7 +172,7 @@ def test_on_request_it_ends_with_the_robot_at_rest(bench, start):
 
 
 def test_an_unreachable_waypoint_is_abandoned_and_the_gap_width_reported(bench, start, capsys):
-    robot = Cardboard(bench, wall=1.0)
+    robot = KinematicRobot(bench, wall=1.0)
     run = start((0.9, 0.0), progress_timeout=2.0)
     bench.until(lambda: run.code is not None, seconds=30.0)
     assert run.code == 1

@@ -44,8 +44,8 @@ def play():
         window.close()
 
 
-def ended(bench, window):
-    """Exit code, with everything on the screen and the standard output."""
+def result_of(bench, window):
+    """Exit code, everything on the screen, and the standard output."""
     bench.until(lambda: window.read() or window.process.poll() is not None, LIMIT, "the end of hexapod play")
     window.read()
     return window.process.returncode, window.text, window.process.stdout.read().decode()
@@ -103,7 +103,7 @@ def test_a_file_is_played_to_its_end_with_a_progress_bar(bench, play, tmp_path):
     node = bench.planner()
     pitches = []
     node.create_timer(0.05, lambda: pitches.append(node.output.last.pose.pitch))
-    code, screen, out = ended(bench, play(file(tmp_path, QUICK)))
+    code, screen, out = result_of(bench, play(file(tmp_path, QUICK)))
     assert (code, out) == (0, "quick: done\n")
     assert max(pitches) == pytest.approx(0.07, abs=0.005)
     assert "quick  [" in screen
@@ -118,7 +118,7 @@ def test_a_signal_ends_the_motion_and_the_robot_rests(bench, play, tmp_path, num
     window = play(file(tmp_path, ENDLESS))
     bench.until(lambda: window.read() or "pose" in window.text, LIMIT, "the motion")
     os.kill(window.process.pid, number)
-    code, screen, _ = ended(bench, window)
+    code, screen, _ = result_of(bench, window)
     assert code == 1
     assert "endless was cancelled" in screen
     bench.until(lambda: not node.player.name and node.planner.state is RobotState.STANDING, LIMIT, "the rest")
@@ -129,8 +129,8 @@ def test_an_endless_motion_ends_on_request_at_the_end_of_its_cycle(bench, play, 
     bench.planner()
     window = play(file(tmp_path, ENDLESS))
     bench.until(lambda: window.read() or "pose" in window.text, LIMIT, "the motion")
-    assert ended(bench, play("--stop"))[0] == 0
-    code, _, out = ended(bench, window)
+    assert result_of(bench, play("--stop"))[0] == 0
+    code, _, out = result_of(bench, window)
     assert (code, out) == (0, "endless: done\n")
 
 
@@ -138,7 +138,7 @@ def test_an_endless_motion_ends_on_request_at_the_end_of_its_cycle(bench, play, 
 def test_a_refusal_of_the_robot_is_printed_with_line_and_time(bench, play, tmp_path):
     bench.planner()
     path = file(tmp_path, QUICK.replace("pose: {duration: 0.6}", "pose: {x: 0.2}"))
-    code, screen, _ = ended(bench, play(path))
+    code, screen, _ = result_of(bench, play(path))
     assert code == 1
     assert f"quick was refused: {path}:5: pose: " in " ".join(screen.split("\r\n"))
     assert "(0.6" in screen
@@ -151,16 +151,16 @@ def test_a_newer_motion_replaces_a_queued_one(bench, play, tmp_path):
     bench.until(lambda: first.read() or "pose" in first.text, LIMIT, "the first motion")
     second = play("bow")
     bench.until(lambda: second.read() or "waits for the end of endless" in second.text, LIMIT, "the second")
-    code, _, out = ended(bench, first)
+    code, _, out = result_of(bench, first)
     assert (code, out) == (0, "endless: done\n")
-    code, _, out = ended(bench, second)
+    code, _, out = result_of(bench, second)
     assert (code, out) == (0, "bow: done\n")
     assert node.player.name == ""
 
 
 @pytest.mark.process
 def test_a_missing_robot_is_reported(bench, play):
-    code, screen, _ = ended(bench, play("wave"))
+    code, screen, _ = result_of(bench, play("wave"))
     assert code == 1
     assert "no robot subscribes to the topic motion" in screen
 

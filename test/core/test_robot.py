@@ -33,7 +33,7 @@ def test_joint_limits_may_be_anywhere_within_half_a_turn(lower, upper):
         ({"upper": math.inf}, "joint limits must be finite"),
     ],
 )
-def test_other_joint_limits_are_refused(change, message):
+def test_joint_limits_that_are_swapped_or_beyond_half_a_turn_are_refused(change, message):
     with pytest.raises(ValueError, match=message):
         replace(JOINT, **change)
 
@@ -46,7 +46,7 @@ def test_other_joint_limits_are_refused(change, message):
         *((Segment(0.1, 0.2, 0.3), name) for name in ("length", "mass", "radius")),
     ],
 )
-def test_what_must_be_positive_is_refused_otherwise(part, name, value):
+def test_lengths_masses_and_servo_figures_must_be_positive(part, name, value):
     assert getattr(replace(part, **{name: 0.01}), name) == 0.01
     with pytest.raises(ValueError, match=f"{name} must be finite and > 0, is {value}"):
         replace(part, **{name: value})

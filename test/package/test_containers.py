@@ -47,7 +47,7 @@ def test_copied_files_exist_and_are_sent_to_the_build():
     assert all((ROOT / name).exists() for name in ALLOWED)
 
 
-def test_what_setup_needs_is_sent_to_the_build():
+def test_files_that_setup_needs_are_sent_to_the_build():
     needed = {
         "package.xml",
         "setup.py",

@@ -282,6 +282,6 @@ def test_the_hooks_before_a_commit_are_the_tools_of_make_style():
     assert style and hooks == set(re.findall(r"\$\(BIN\)/(\S+)", style[1]))
 
 
-def test_no_workplace_is_mentioned():
+def test_no_page_names_a_local_path_or_an_issue():
     for page in (*PAGES, ROOT / "CHANGELOG.rst", ROOT / "docs" / "tables.py", ROOT / "docs" / "figures" / "plots.py"):
         assert not re.search(r"/tmp\b|/home/|issues? #?\d", page.read_text(encoding="utf-8")), page.name

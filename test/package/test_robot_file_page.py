@@ -1,4 +1,4 @@
-"""The page of the robot file lists every key that robot files have, and says what each one is."""
+"""The page of the robot file lists every key that robot files have, with its meaning."""
 
 import importlib.util
 import re

@@ -131,7 +131,7 @@ def test_no_type_name_occurs_twice_and_no_private_class_shadows_a_public_one():
 
 
 def is_vague(constant):
-    """Whether a name of one word does not say what is bounded, and in which unit: LONGEST, FAR."""
+    """Whether a name is one word that names neither the bounded quantity nor its unit: LONGEST, FAR."""
     superlative = constant.endswith("EST") and "_" not in constant and constant not in NO_SUPERLATIVES
     return superlative or constant in UNITLESS_NAMES
 

@@ -93,7 +93,7 @@ def test_ranges_beyond_the_maximum_are_inf_and_below_the_minimum_minus_inf(phant
 
 
 @pytest.mark.parametrize("name", ROBOTS)
-def test_it_looks_over_the_legs_of_a_standing_robot_and_below_the_tops_of_the_walls(name):
+def test_the_lidar_measures_over_the_legs_of_a_standing_robot_and_below_the_tops_of_the_walls(name):
     robot_file = load(name)
     simulation = Simulation(robot_file.robot, urdf(robot_file), WorldSettings())
     assert np.isposinf(Lidar(robot_file.robot).ranges(simulation)).all()

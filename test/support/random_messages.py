@@ -63,7 +63,7 @@ def _maker(type_name: str) -> Maker:
 
 
 class RandomMessages:
-    """Makes random messages; `words` are names that the robot knows."""
+    """Makes random messages; `words` are names that are valid on the robot."""
 
     def __init__(self, rng: random.Random, words: tuple[str, ...]) -> None:
         self._rng, self._words = rng, words
@@ -82,7 +82,7 @@ class RandomMessages:
         return made
 
     def text(self, details: None = None) -> str:
-        """A word that the robot knows, a wrong one, or a very long one."""
+        """A valid name, an invalid one, or a very long text."""
         if self._long_text:
             self._long_text = False
             return "x" * LONG_TEXT

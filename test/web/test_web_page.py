@@ -80,7 +80,7 @@ class Stage:
         return page
 
     def until(self, condition, seconds=8.0, what=""):
-        """As Bench.until; a failure shows what the nodes and the page have said."""
+        """As Bench.until; a failure shows the output of the nodes and of the page."""
         try:
             return self.bench.until(condition, seconds, what)
         except AssertionError:
@@ -95,7 +95,7 @@ class Stage:
 
     @property
     def speed(self):
-        """Of the body over the last quarter of a second [m/s], [rad/s]."""
+        """Speed of the body over the last quarter of a second [m/s], [rad/s]."""
         new, old = self.truth[-1], self.truth[-13]
         seconds = (messages.nanoseconds(new.header.stamp) - messages.nanoseconds(old.header.stamp)) * 1e-9
         move = [getattr(new.pose.pose.position, k) - getattr(old.pose.pose.position, k) for k in "xy"]

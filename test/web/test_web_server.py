@@ -12,7 +12,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 from support.page_messages import TOKEN
-from support.real_time.web.web_bench import Loop, Visitor, deaf
+from support.real_time.web.web_bench import Loop, Visitor, stalled_socket
 
 from hexapod_control.web import page_address, send_queue, server
 from hexapod_control.web.open_port import PORTS_TRIED
@@ -22,7 +22,7 @@ from hexapod_control.web.server import PageServer
 from hexapod_control.web.sessions.access_control import HostPolicy, TokenAuthority
 from hexapod_control.web.sessions.client_sessions import DEAD_MAN_S, ClientSessions
 
-WEIGHT = 1_000_000  # [bytes] of the whole page
+MAX_PAGE_BYTES = 1_000_000  # of the whole page
 
 
 class Site:
@@ -90,7 +90,7 @@ def test_the_page_loads_nothing_from_another_machine():
 
 
 def test_the_whole_page_is_light():
-    assert sum(path.stat().st_size for path in STATIC.rglob("*") if path.is_file()) <= WEIGHT
+    assert sum(path.stat().st_size for path in STATIC.rglob("*") if path.is_file()) <= MAX_PAGE_BYTES
 
 
 def test_text_is_compressed_for_clients_that_accept_it(site):
@@ -169,7 +169,7 @@ def test_the_robot_stops_when_the_driver_disconnects(site, way):
 
 def test_a_client_that_does_not_read_delays_no_other_and_is_disconnected(site, monkeypatch):
     monkeypatch.setattr(send_queue, "MAX_SEND_TIME_S", 0.5)
-    raw = deaf(site.port)
+    raw = stalled_socket(site.port)
     visitor = site.visit()
     visitor.wait(lambda: site.people == 2)
     site.state = {"filler": "x" * 50_000}

@@ -49,21 +49,21 @@ def _record(args: argparse.Namespace) -> int:
     from hexapod_control.nodes.recorder.recorder import RecorderNode, RecorderSettings
     from hexapod_control.ros import node_process
 
-    made: list[RecorderNode] = []
+    recorders: list[RecorderNode] = []
     settings = RecorderSettings(args.seconds, args.out, args.megabytes * 1024 * 1024)
 
-    def make() -> RecorderNode:
+    def create() -> RecorderNode:
         node = RecorderNode(settings, lambda text: print(text, flush=True), namespace=args.namespace)
-        made.append(node)
+        recorders.append(node)
         return node
 
     if not sys.stdin.isatty():
-        code = node_process.run(make, args=[])
-        return code or int(made[0].failed_last)
+        code = node_process.run(create, args=[])
+        return code or int(recorders[0].failed_last)
     with Terminal() as terminal:
 
-        def keyed() -> RecorderNode:
-            node = make()
+        def create_with_keys() -> RecorderNode:
+            node = create()
 
             def read_keys() -> None:
                 try:
@@ -77,5 +77,5 @@ def _record(args: argparse.Namespace) -> int:
             timer = node.create_timer(KEY_PERIOD_S, read_keys, clock=node.steady)
             return node
 
-        code = node_process.run(keyed, args=[])
-    return code or int(made[0].failed_last)
+        code = node_process.run(create_with_keys, args=[])
+    return code or int(recorders[0].failed_last)

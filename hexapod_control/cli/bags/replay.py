@@ -62,9 +62,9 @@ def _compare(args: argparse.Namespace) -> int:
     from hexapod_control.bags.run_comparison import compare_runs
 
     one, other = load_run(args.bag), load_run(args.other)
-    found = compare_runs(one, other)
-    print(*found.table(), sep="\n")
-    plot(found, args.plot)
+    comparison = compare_runs(one, other)
+    print(*comparison.table(), sep="\n")
+    plot(comparison, args.plot)
     print(args.plot)
     return 0
 
@@ -102,6 +102,6 @@ def _play(args: argparse.Namespace) -> int:
 
 def _page(args: argparse.Namespace, namespace: str) -> tuple[node_graph.NodeSpec, ...]:
     """The spec of the page alone, in the namespace in which the bag is played."""
-    given = {"robot": args.robot, "web": "true", "web_port": args.port}
-    given["namespace"] = namespace if args.namespace is None else args.namespace
-    return tuple(spec for spec in node_graph.specs("sim", given) if spec.executable == "web")
+    arguments = {"robot": args.robot, "web": "true", "web_port": args.port}
+    arguments["namespace"] = namespace if args.namespace is None else args.namespace
+    return tuple(spec for spec in node_graph.specs("sim", arguments) if spec.executable == "web")

@@ -43,11 +43,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Runs the dialog. Returns 0 if all is done, 1 to continue later, 2 for bad input, 128 + number of a signal."""
-    evening = Evening(args)
-    return evening.on_page(args.lan) if args.page or args.lan else evening.run(TextFrontEnd(TerminalDialog()))
+    commissioning = CommissioningRun(args)
+    if args.page or args.lan:
+        return commissioning.on_page(args.lan)
+    return commissioning.run(TextFrontEnd(TerminalDialog()))
 
 
-class Evening:
+class CommissioningRun:
     """The dialog with one robot file, in a terminal or on a page."""
 
     def __init__(self, args: argparse.Namespace) -> None:
@@ -79,14 +81,14 @@ class Evening:
     ) -> int:
         """Runs the dialog. Returns the exit code.
 
-        `check` and `sleep` raise TorqueStop if the operator wants the torque off. `end` takes what is shown at the
-        end: a text, the report, and the command for next time.
+        `check` and `sleep` raise TorqueStop if the operator wants the torque off. `end` is called at the end
+        with a text, the path of the report, and the command for the next start.
         """
         args, progress = self._args, self.machine.progress
         dialog = PicturedDialog(front_end, self._robot)
         hardware = RobotHardware(self.path, check, force_model=args.force_model)
-        given = (args.protocol, args.port, args.baud)
-        acts = StageActions(lambda: load(self.path), given, progress, hardware, dialog, args.pace, sleep)
+        bus_options = (args.protocol, args.port, args.baud)
+        acts = StageActions(lambda: load(self.path), bus_options, progress, hardware, dialog, args.pace, sleep)
         try:
             with interruptions():
                 CommissioningSession(self.machine, acts.by_key, acts.relax, dialog, self._file).run()
@@ -124,18 +126,18 @@ class RobotHardware:
             raise BusError(str(error)) from None
 
     def ports(self) -> Sequence[str]:
-        """Stable names first."""
+        """Ports of this computer, stable names first."""
         return bus_access.ports()
 
     def findings(self, port: str) -> Sequence[LineFinding]:
-        """What answers at a port. Raises BusError if the port cannot be opened or vanishes."""
+        """The servos that answer at a port. Raises BusError if the port cannot be opened or vanishes."""
         try:
             return list(sweep(lambda baud: SerialPort(port, baud), USUAL_IDS))
         except PortGoneError as error:
             raise BusError(str(error)) from None
 
     def drive(self, settings: ServoSettings, motion: str) -> str:
-        """Starts the nodes; ROS is imported only here."""
+        """Starts the nodes and carries out a motion. Returns its line of the report. Only this imports ROS."""
         use_venv_prefix()
         from hexapod_control.cli.commissioning.first_drive import drive
 

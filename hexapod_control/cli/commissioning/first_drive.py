@@ -21,10 +21,10 @@ from hexapod_control.servos.calibration.dialog import TorqueStop
 from hexapod_control.servos.commissioning.stages import StageError
 from hexapod_control.servos.settings.servo_section import ServoSettings
 
-READY_S, POSTURE_S, ARM_S = 40.0, 30.0, 20.0  # [s] that starting, rising and arming may take
-CUT_S = 2.0  # [s] that the emergency stop may take; then the nodes are ended all the same
+READY_S, POSTURE_S, ARM_S = 40.0, 30.0, 20.0  # time limits for starting, standing up or sitting down, and arming
+ESTOP_S = 2.0  # time limit of the emergency stop; afterwards the nodes are ended in any case
 SLOW_SHARE = 0.3  # of the top speed
-WALK_S, HOLD_S = 6.0, 2.0
+WALK_S, HOLD_S = 6.0, 2.0  # of walking, and of standing
 
 
 class FirstClient(RobotClient):
@@ -46,12 +46,12 @@ class FirstClient(RobotClient):
     def cut_torque(self) -> None:
         """Latches the emergency stop."""
         response = self._estop.call_async(SetBool.Request(data=True))
-        wait_until(response.done, CUT_S, self.spin)
+        wait_until(response.done, ESTOP_S, self.spin)
 
 
 @dataclass(frozen=True, slots=True)
 class FirstMotion:
-    """What the robot does between standing up and sitting down."""
+    """A motion between standing up and sitting down."""
 
     share: float  # of its top speed, forward
     seconds: float  # besides whole cycles of the gait
@@ -73,7 +73,7 @@ def drive(
     output: Callable[[str], None] | None = None,
     check: Callable[[], None] = lambda: None,
 ) -> str:
-    """Carries out one of the motions. Returns the line of the report; raises StageError.
+    """Carries out one of MOTIONS, named by `what`. Returns the line of the report; raises StageError.
 
     `check` is called regularly and raises TorqueStop if the operator wants the torque off.
     """
@@ -104,7 +104,7 @@ def drive(
 
 
 def _arguments(file: RobotFile, settings: ServoSettings) -> dict[str, str]:
-    """Launch arguments."""
+    """Launch arguments of the nodes."""
     return {
         "robot": str(file.path),
         "servo_protocol": settings.protocol,

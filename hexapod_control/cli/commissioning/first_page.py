@@ -18,10 +18,10 @@ from hexapod_control.servos.commissioning.usual_answers import answer_form
 from hexapod_control.web.dialog_pages.request_server import Reply
 
 ACTS = ("show", "answer", "stop", "lead")
-WAIT_S, POLL_S = 8.0, 0.05  # that `show` waits for a change, and between two looks
-SILENCE_S = 3.0 * WAIT_S  # without a request, after which a window no longer leads
-MAX_TEXT = 200
-END_S = 2.0  # that a window may take to fetch the end
+WAIT_S, POLL_S = 8.0, 0.05  # longest wait of `show` for a change, and period of looking for one
+SILENCE_S = 3.0 * WAIT_S  # a window without a request for this long no longer leads
+MAX_TEXT_LENGTH = 200
+END_S = 2.0  # time for a window to fetch the end
 
 
 class FirstPage:
@@ -39,8 +39,8 @@ class FirstPage:
         act, window, text = request.get("act"), request.get("window"), request.get("text", "")
         if act not in ACTS or not isinstance(window, str) or not window or not isinstance(text, str):
             raise ValueError("the request: its act or its window is not known, or its text is none")
-        if len(text) > MAX_TEXT or len(window) > MAX_TEXT:
-            raise ValueError(f"the request: its text is longer than {MAX_TEXT} characters")
+        if len(text) > MAX_TEXT_LENGTH or len(window) > MAX_TEXT_LENGTH:
+            raise ValueError(f"the request: its text is longer than {MAX_TEXT_LENGTH} characters")
         if act == "stop":
             self._dialog.stop()
         elif act == "lead":
@@ -53,7 +53,7 @@ class FirstPage:
         return self._view(window)
 
     def _leads(self, window: str) -> bool:
-        """Whether a window leads, perhaps since the one before is silent."""
+        """True if a window leads; it takes over from one that sends no requests."""
         now = time.monotonic()
         if window != self._leader and now - self._heard > SILENCE_S:
             self._leader = window

@@ -1,4 +1,4 @@
-"""The front end of the first evening for a page: keeps what has to be shown, and takes answers from another thread."""
+"""The front end of the first evening for a page: stores what the page shows, takes answers from another thread."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class PageDialog:
         self._stop = threading.Event()
         self._picture = ""  # of the stage
         self._numbers = count(1)
-        self._changes = 0  # another number after each change
+        self._changes = 0  # grows with each change
 
     # --- the thread that asks -----------------------------------------------------------------------
 
@@ -37,7 +37,7 @@ class PageDialog:
         self._note(SAID, text)
 
     def ask(self, question: str, meanwhile: Callable[[], None] | None = None) -> str:
-        """As in Dialog; raises TorqueStop as soon as that is wanted."""
+        """As in Dialog; raises TorqueStop as soon as the operator wants the torque off."""
 
         def both() -> None:
             self.check()
@@ -54,7 +54,7 @@ class PageDialog:
         return answer
 
     def introduce(self, stage: Stage, number: int, count: int) -> None:
-        """Keeps the picture of the stage; the page shows the rest from the machine."""
+        """Stores the picture of the stage; the page takes the rest from the StageMachine."""
         self._picture = stage.picture
 
     def draw(self, kind: str, robot: Robot, legs: Collection[str]) -> None:
@@ -67,12 +67,12 @@ class PageDialog:
         self._changed()
 
     def check(self) -> None:
-        """Raises TorqueStop if that is wanted."""
+        """Raises TorqueStop if the operator wants the torque off."""
         if self._stop.is_set():
             raise TorqueStop
 
     def sleep(self, seconds: float) -> None:
-        """Waits; raises TorqueStop as soon as that is wanted."""
+        """Waits for a time [s]; raises TorqueStop as soon as the operator wants the torque off."""
         self._stop.wait(seconds)
         self.check()
 
@@ -92,12 +92,12 @@ class PageDialog:
 
     @property
     def changes(self) -> int:
-        """Larger after each change."""
+        """A number that grows with each change."""
         return self._changes
 
     @property
     def state(self) -> str:
-        """Another text after each change."""
+        """A text that differs after each change."""
         return f"{self._changes}.{self.question[0]}"
 
     @property
@@ -108,7 +108,7 @@ class PageDialog:
 
     @property
     def stopping(self) -> bool:
-        """Whether the torque is being switched off."""
+        """True while the torque is being switched off."""
         return self._stop.is_set()
 
     def answer(self, number: int, text: str) -> None:
@@ -117,6 +117,6 @@ class PageDialog:
             self._remote.answer(text)
 
     def stop(self) -> None:
-        """Wants the torque off."""
+        """Requests that the torque is switched off."""
         self._stop.set()
         self._changed()

@@ -58,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
         facts = gather(root, user, args.robot, args.workspace or _own_workspace(root), args.pi, args.port)
         findings = {step: step.find(facts) for step in STEPS}
         _print_table(findings)
-        changes = [step for step, found in findings.items() if found.state is StepState.WRONG]
+        changes = [step for step, finding in findings.items() if finding.state is StepState.WRONG]
         refusal = unsupported(root)
         if refusal:
             print(f"\n{refusal}")
@@ -85,26 +85,26 @@ def _own_workspace(root: SystemRoot) -> str:
 
 
 def _print_table(findings: dict[SetupStep, StepFinding]) -> None:
-    for step, found in findings.items():
-        print(f"{step.title:13s} {found.state.value:11s} {found.reason}")
+    for step, finding in findings.items():
+        print(f"{step.title:13s} {finding.state.value:11s} {finding.reason}")
 
 
-def _show(step: SetupStep, found: StepFinding) -> None:
-    print(f"\n{step.title}: {found.reason}")
-    for edit in found.edits:
+def _show(step: SetupStep, finding: StepFinding) -> None:
+    print(f"\n{step.title}: {finding.reason}")
+    for edit in finding.edits:
         print(f"  {edit.path}", *(f"    {line}" for line in edit.lines()), sep="\n")
-    for command in found.commands:
+    for command in finding.commands:
         print(f"  $ {' '.join(command)}")
 
 
 def _change(step: SetupStep, facts: SetupFacts, yes: bool) -> bool:
-    """Shows a change and makes it after confirmation. Returns whether the step is right afterwards."""
-    found = step.find(facts)
-    _show(step, found)
+    """Shows a change and makes it after confirmation. Returns True if the step is right afterwards."""
+    finding = step.find(facts)
+    _show(step, finding)
     if not (yes or _agreed()):
         return False
-    apply(facts.root, found.edits)
-    _run(facts.root, found.commands)
+    apply(facts.root, finding.edits)
+    _run(facts.root, finding.commands)
     now = step.find(facts)
     print(f"  {now.state.value}: {now.reason}")
     return now.state is not StepState.WRONG
@@ -137,14 +137,18 @@ def _print_next(changed: list[SetupStep]) -> None:
 
 def _undo(root: SystemRoot) -> int:
     _need_root(root)
-    kept = 0
+    remaining = 0
     for edit, done in undo(root):
         print(f"{edit.path}: {'restored' if done else 'was changed since; take these lines back yourself:'}")
         if not done:
-            kept += 1
+            remaining += 1
             print(*(f"  {line}" for line in edit.lines()), sep="\n")
-    print(f"the record has {kept} changes left" if kept else "all recorded changes are undone; restart the computer")
-    return FAILED if kept else DONE
+    print(
+        f"the record has {remaining} changes left"
+        if remaining
+        else "all recorded changes are undone; restart the computer"
+    )
+    return FAILED if remaining else DONE
 
 
 def _need_root(root: SystemRoot) -> None:
@@ -154,7 +158,7 @@ def _need_root(root: SystemRoot) -> None:
     if shutil.which("sudo") is None:
         raise PermissionError("changes of this system need root: run the command as root")
     print("\nChanges need root: sudo may ask for your password.", flush=True)
-    kept = {name: os.environ[name] for name in ("AMENT_PREFIX_PATH", "ROS_DISTRO") if name in os.environ}
-    kept |= {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path), "PYTHONSAFEPATH": "1"}
-    variables = [f"{name}={value}" for name, value in kept.items()]
+    environment = {name: os.environ[name] for name in ("AMENT_PREFIX_PATH", "ROS_DISTRO") if name in os.environ}
+    environment |= {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path), "PYTHONSAFEPATH": "1"}
+    variables = [f"{name}={value}" for name, value in environment.items()]
     os.execvp("sudo", ["sudo", "env", *variables, sys.executable, "-m", "hexapod_control.cli.main", *sys.argv[1:]])

@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Walks the patrol. Returns 0 all waypoints reached or Ctrl-C, 1 one cannot be reached. Raises InputError."""
+    """Walks the patrol. Returns 0 if all waypoints were reached or after Ctrl-C, else 1. Raises InputError."""
     route = load_route(args.waypoints)
     robot = load(args.robot)
     try:

@@ -60,11 +60,11 @@ def _list(robot: Robot) -> int:
 def _check(text: str, robot: Robot) -> int:
     motion = load_motion(text, robot)
     try:
-        found = MotionRehearsal(robot, motion).finish()
+        rehearsed = MotionRehearsal(robot, motion).finish()
     except MotionError as error:
         print(error, file=sys.stderr)
         return INVALID_INPUT
-    print(f"{motion.name}: {found.duration:.1f} s on {robot.name}, the rehearsal found no error")
+    print(f"{motion.name}: {rehearsed.duration:.1f} s on {robot.name}, the rehearsal found no error")
     return DONE
 
 
@@ -79,7 +79,7 @@ def _stop(namespace: str) -> int:
 
 
 def _play(text: str, namespace: str) -> int:
-    asked, names = request(text)
+    motion_request, names = request(text)
     end_with_parent(os.getppid())
     from hexapod_control.clients.bounded_wait import POLL_S, SERVICE_TIMEOUT_S
     from hexapod_control.clients.motion_client import MotionClient
@@ -89,7 +89,7 @@ def _play(text: str, namespace: str) -> int:
             return _fail("no robot subscribes to the topic motion: is one running? e.g. hexapod sim")
         progress = MotionProgress(names, BEGIN_S)
         client.follow(progress.update)
-        client.request(asked.data)
+        client.request(motion_request.data)
         while not progress.over and not stop.is_set():
             client.spin(POLL_S)
             progress.pass_time(POLL_S)

@@ -39,15 +39,15 @@ def nodes(specs: Sequence[NodeSpec], handover: Handover) -> list[GuardedNode]:
     listening = OlderGraphSearch(PLANNER)
     modules = {spec.executable: import_module(f"{PACKAGE}.nodes.{spec.executable}.{spec.executable}") for spec in specs}
     listening.finish()
-    made: dict[str, GuardedNode] = {}
+    created: dict[str, GuardedNode] = {}
     for spec in specs:
         kind = getattr(modules[spec.executable], CLASSES[spec.executable])
-        made[spec.executable] = node = kind(handover=handover, cli_args=ros_arguments(spec))
+        created[spec.executable] = node = kind(handover=handover, cli_args=ros_arguments(spec))
         if spec.executable not in UNANNOUNCED:
             GraphPresence(node)
-    for name, node in made.items():
-        node.partners = tuple(made[other] for other in (PLANNER,) if other in made and other != name)
-    return [made[spec.executable] for spec in ending_order(specs)]
+    for name, node in created.items():
+        node.partners = tuple(created[other] for other in (PLANNER,) if other in created and other != name)
+    return [created[spec.executable] for spec in ending_order(specs)]
 
 
 def run(specs: Sequence[NodeSpec], args: Sequence[str] | None = None) -> int:

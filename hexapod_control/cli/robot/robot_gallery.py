@@ -30,14 +30,14 @@ class GalleryEntry:
 
 
 class RobotGallery:
-    """What a page can name: a name is looked up here, and never becomes a path by itself."""
+    """Robots by the names that a page may send; a name is looked up here and never used as a path."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     @property
     def entries(self) -> Mapping[str, GalleryEntry]:
-        """All robots by name, one's own first; files that are no robot files are left out."""
+        """All robots by name, those of the folder first; files that are not valid robot files are left out."""
         own = {path.name: _entry(path, path.stat().st_mtime_ns, own=True) for path in self._files()}
         shipped = {name: _entry(resolve(name), 0, own=False, name=name) for name in known_robots()}
         return {name: entry for name, entry in {**own, **shipped}.items() if entry is not None}
@@ -53,7 +53,7 @@ class RobotGallery:
         return str(self.folder / name) if entry.own else name
 
     def own(self, name: str) -> Path:
-        """A file of one's own for a robot: of one of the package the copy in the folder, made if there is none."""
+        """A robot file that may be changed; a robot of the package is copied into the folder if it is not there yet."""
         path = self.path(name)
         if not self.entries[name].own:
             copy = self.folder / f"my_{name}.yaml"
@@ -63,21 +63,21 @@ class RobotGallery:
         return Path(path)
 
     def add(self, text: str) -> str:
-        """Keeps the text of a robot file. Returns its new name; raises FileError for one that is not valid."""
+        """Saves the text of a robot file. Returns the name of the new file. Raises FileError for an invalid text."""
         path = self.unused()
         from_text(path, text)
         replace_file(path, text)
         return path.name
 
     def unused(self) -> Path:
-        """A path for a new robot file."""
+        """A path for a new robot file, which does not exist yet."""
         numbers = ("", *(f"_{number}" for number in range(2, 1000)))
         return next(path for path in (self.folder / f"my_robot{n}.yaml" for n in numbers) if not path.exists())
 
 
 @cache
 def _entry(path: Path, changed: int, *, own: bool, name: str = "") -> GalleryEntry | None:
-    """The entry of a robot file that was `changed` then; None if it is no robot file."""
+    """The entry of a robot file; None for an invalid one. `changed` [ns] is its time, part of the cache key."""
     try:
         file: RobotFile = load(path)
     except FileError:

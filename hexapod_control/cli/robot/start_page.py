@@ -1,4 +1,4 @@
-"""The page of `hexapod start`: a gallery of robots, where they walk, and what is started."""
+"""The page of `hexapod start`: a gallery of robots, what can be started with them, and the started program."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from hexapod_control.cli.servos.bus_access import ports
 from hexapod_control.config.errors import FileError
 from hexapod_control.web.dialog_pages.request_server import Reply
 
-WAIT_S, POLL_S = 8.0, 0.1  # that `show` waits for a change, and between two looks
+WAIT_S, POLL_S = 8.0, 0.1  # longest wait of `show` for a change, and period of looking for one
 Words = list[str]
 
 
 class StartPage:
-    """Replies to the requests of the page. Whatever they name is looked up in the lists that it was sent."""
+    """Replies to the requests of the page. Names in a request are looked up in lists, never used as paths."""
 
     def __init__(self, gallery: RobotGallery, *, lan: bool) -> None:
         self._gallery, self._lan = gallery, lan
@@ -57,14 +57,14 @@ class StartPage:
         return reply
 
     async def end(self) -> None:
-        """Ends what was started."""
+        """Ends the started program."""
         if self._program is not None:
             await self._program.end()
 
     def _flag(self, word: str) -> Words:
         return [word] if self._lan else []
 
-    def _note(self) -> None:
+    def _count_change(self) -> None:
         self._changes += 1
 
     async def _show(self, request: Mapping[str, object]) -> Reply:
@@ -98,13 +98,16 @@ class StartPage:
             raise ValueError("the request: what it starts, or the port, is not in the list")
         if self._program is None or self._program.code is not None:
             words = await asyncio.to_thread(command, str(robot), str(port))
-            self._program, self._shown = StartedProgram(words, self._note), {"what": str(what), "robot": str(robot)}
+            self._program, self._shown = (
+                StartedProgram(words, self._count_change),
+                {"what": str(what), "robot": str(robot)},
+            )
             await self._program.start()
-            self._note()
+            self._count_change()
         return await self._show({})
 
     async def _end(self, _: Mapping[str, object]) -> Reply:
         await self.end()
         self._program = None
-        self._note()
+        self._count_change()
         return await self._show({})

@@ -15,15 +15,15 @@ from hexapod_control.bringup.process_supervisor import end_with_parent
 
 ADDRESS = re.compile(r"the page(?:, an invitation for one person)?: (http://\S+)")
 MAX_LINES = 6
-END_S = 30.0  # for sitting down
+END_S = 30.0  # time limit; the robot sits down first
 
 
 class StartedProgram:
-    """One run of a command; `changed` is called whenever something can be shown."""
+    """One run of a command; `changed` is called after each change of its attributes."""
 
     def __init__(self, words: Sequence[str], changed: Callable[[], None]) -> None:
         """`words` follow `hexapod` on the command line."""
-        self.lines: deque[str] = deque(maxlen=MAX_LINES)  # of its output, the last ones
+        self.lines: deque[str] = deque(maxlen=MAX_LINES)  # the last ones of its output
         self.url = ""  # of its page
         self.code: int | None = None  # exit code, once it has ended
         self._words, self._changed = words, changed
@@ -59,7 +59,7 @@ class StartedProgram:
         self._changed()
 
     async def end(self) -> None:
-        """Ends it as Ctrl-C does, and waits."""
+        """Ends it as Ctrl-C does, and waits; kills it after END_S."""
         if self._process is None or self._reader is None:
             return
         if self._process.returncode is None:

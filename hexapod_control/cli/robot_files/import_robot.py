@@ -20,7 +20,7 @@ from hexapod_control.config.robots.urdf_import.importer import ImportRequest, im
 from hexapod_control.config.robots.urdf_import.writing.joint_names import import_notes, mapping_text
 from hexapod_control.config.robots.urdf_import.writing.report import report_page, sections
 
-MAX_ANGLE, MAX_POINT = 7.0, 3.0  # [rad] of a frozen joint, [m] of a foot tip
+MAX_ANGLE_RAD, MAX_POINT_M = 7.0, 3.0  # of a frozen joint, of the coordinates of a foot tip
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--foot",
         nargs=3,
-        type=number(-MAX_POINT, MAX_POINT, "m"),
+        type=number(-MAX_POINT_M, MAX_POINT_M, "m"),
         metavar=("X", "Y", "Z"),
         help="centre of the foot in the frame of the last link of every leg [m] (default: searched)",
     )
@@ -96,11 +96,11 @@ def request(args: argparse.Namespace) -> ImportRequest:
     )
 
 
-def _pairs(option: str, texts: Sequence[str], sign: str) -> list[tuple[str, str]]:
+def _pairs(option: str, texts: Sequence[str], separator: str) -> list[tuple[str, str]]:
     for text in texts:
-        if sign not in text.strip(sign):
-            raise InputError(f"{option}: must be NAME{sign}VALUE, is {text!r}")
-    return [(name, value) for name, _, value in (text.partition(sign) for text in texts)]
+        if separator not in text.strip(separator):
+            raise InputError(f"{option}: must be NAME{separator}VALUE, is {text!r}")
+    return [(name, value) for name, _, value in (text.partition(separator) for text in texts)]
 
 
 def _frozen(text: str) -> tuple[str, float]:
@@ -110,7 +110,7 @@ def _frozen(text: str) -> tuple[str, float]:
         angle = math.radians(float(degrees)) if degrees != value else float(value)
     except ValueError:
         angle = math.nan
-    if not abs(angle) <= MAX_ANGLE:
+    if not abs(angle) <= MAX_ANGLE_RAD:
         raise InputError(f"--freeze: {name} must be an angle in rad, e.g. 0.5 or 30deg, is {value!r}")
     return name, angle
 

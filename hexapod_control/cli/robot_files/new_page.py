@@ -16,7 +16,7 @@ from hexapod_control.config.robots.draft.questions.units import AnswerError
 from hexapod_control.web.dialog_pages.request_server import PORT, Reply, RequestServer
 
 HINT = "Ctrl-C ends it; answers are saved after each question."
-WRONG = 2  # exit code of `hexapod check` without a verdict
+NO_VERDICT = 2  # exit code of `hexapod check` for an unusable file
 
 
 class InterviewPage:
@@ -25,7 +25,7 @@ class InterviewPage:
     def __init__(self, interview: Interview, path: Path, write: Callable[[], Path], command: str, values: bool) -> None:
         """`write` writes the robot file and returns the picture; `command` is the next command for the user.
 
-        `values` checks the values only.
+        With `values`, only the values are checked.
         """
         self._interview, self._path, self._write, self._command = interview, path, write, command
         self._check = ["check", str(path.absolute()), "--json", *(["--values"] if values else [])]
@@ -92,6 +92,6 @@ class InterviewPage:
             if process.returncode is None:
                 process.kill()
         self.verdict = process.returncode
-        if process.returncode == WRONG or not output:
+        if process.returncode == NO_VERDICT or not output:
             return {"remarks": [], "error": errors.decode(errors="replace").strip()}
         return {"remarks": json.loads(output)["remarks"], "error": ""}

@@ -23,7 +23,7 @@ from hexapod_control.config.robots.draft.views import views_svg
 from hexapod_control.config.robots.robot_file import load
 
 BACK, UNDO, QUIT = "back", "undo", "quit"
-MANY_CHOICES = 9  # more are not listed
+MAX_LISTED_CHOICES = 9  # more are not listed
 SUFFIXES = (".yaml", ".yml")
 
 
@@ -56,22 +56,22 @@ def run(args: argparse.Namespace) -> int:
 
     Raises InputError for a refused answer without a terminal to ask again.
     """
-    kept = answers_path(args.file)
+    answers_file = answers_path(args.file)
     try:
-        interview = Interview(robot_name(args.file.stem), read_answers(kept))
+        interview = Interview(robot_name(args.file.stem), read_answers(answers_file))
         _confirm_replacing(args.file, args.force)
         if args.page:
             return _ask_on_page(interview, args)
-        _introduce(interview, kept)
+        _introduce(interview, answers_file)
         while interview.question is not None:
             _ask(interview)
-            write_answers(kept, interview.answers)
+            write_answers(answers_file, interview.answers)
         return _finish(interview, args)
     except AnswerError as error:
         raise InputError(str(error)) from None
     except (InterviewAbandonedError, KeyboardInterrupt) as end:
         interrupted = isinstance(end, KeyboardInterrupt)
-        answers = f"; the answers are in {kept}" if kept.exists() else ""
+        answers = f"; the answers are in {answers_file}" if answers_file.exists() else ""
         print(f"\nnot finished{answers}: run the same command again to continue", flush=True)
         return INTERRUPTED if interrupted else FAILED
 
@@ -90,9 +90,9 @@ def _ask_on_page(interview: Interview, args: argparse.Namespace) -> int:
     return page.verdict or 0
 
 
-def _introduce(interview: Interview, kept: Path) -> None:
+def _introduce(interview: Interview, answers_file: Path) -> None:
     number, count = interview.number
-    start = f"It goes on at question {number}: the answers before are in {kept}." if number > 1 else ""
+    start = f"It goes on at question {number}: the answers before are in {answers_file}." if number > 1 else ""
     _say(
         f"{count} questions lead to a robot file. Enter takes the value in brackets; a unit may follow a number, e.g. "
         f"8.5 cm; {BACK} returns to the question before, {UNDO} takes the last answer back, {QUIT} keeps the answers "
@@ -117,7 +117,7 @@ def _ask(interview: Interview) -> None:
     print("", *drawing(question.drawing, interview.robot(), question.legs), "", sep="\n")
     if question.parts:
         _say(f"{question.unit}")
-    elif len(question.choices) <= MANY_CHOICES:
+    elif len(question.choices) <= MAX_LISTED_CHOICES:
         _say(f"one of: {', '.join(question.choices)}")
     while True:
         try:

@@ -16,7 +16,7 @@ from hexapod_control.config.robots.rules.odometry_scale import odometry_scale
 from hexapod_control.config.section_writer import own_file, save_section
 from hexapod_control.config.shipped_files import use_venv_prefix
 
-DIGITS = 4  # of a factor in the robot file
+DIGITS = 4  # decimals of a factor in the robot file
 UNITS = {"distance": "m", "turn": "deg"}
 COMMANDED = {"distance": number(0.2, 20.0, "m"), "turn": number(45.0, 3600.0, "deg")}
 MEASURED = {"distance": number(1e-3, 1e3, "m"), "turn": number(1e-3, 1e5, "deg")}
@@ -82,8 +82,8 @@ def _write(args: argparse.Namespace, path: Path, factors: dict[str, float]) -> i
                 f"{row.key}: the factor would be {factor:.3f}, must be in [{row.lower}, {row.upper}]; measured wrongly?"
             )
     robot_file = load(path)
-    kept = dict(zip(UNITS, odometry_scale(robot_file.path), strict=True))
-    data = {name: round(value, DIGITS) for name, value in {**kept, **factors}.items()}
+    present = dict(zip(UNITS, odometry_scale(robot_file.path), strict=True))
+    data = {name: round(value, DIGITS) for name, value in {**present, **factors}.items()}
     print(f"odometry_scale: distance {data['distance']:g}, turn {data['turn']:g}")
     if args.dry_run:
         return 0

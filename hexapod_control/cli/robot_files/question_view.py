@@ -38,14 +38,14 @@ def question_view(interview: Interview) -> dict[str, Any]:
 def typed_view(interview: Interview, text: str) -> dict[str, Any]:
     """The drawing for an answer being typed, and why it is refused; no drawing for an invalid one."""
     assert interview.question is not None
-    found: dict[str, Any] = {"refusal": "", "doubtful": False, "drawing": ""}
+    view: dict[str, Any] = {"refusal": "", "doubtful": False, "drawing": ""}
     try:
         interview.check(text)
     except DoubtfulAnswerError as error:
-        found.update(refusal=str(error), doubtful=True)
+        view.update(refusal=str(error), doubtful=True)
     except AnswerError as error:
-        return {**found, "refusal": str(error)}
-    return {**found, "drawing": _drawing(interview, interview.question, text)}
+        return {**view, "refusal": str(error)}
+    return {**view, "drawing": _drawing(interview, interview.question, text)}
 
 
 def _fields(parts: Sequence[Part], text: str) -> list[dict[str, Any]]:

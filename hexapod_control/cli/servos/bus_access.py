@@ -30,7 +30,7 @@ from hexapod_control.servos.settings.servo_section import LOOPBACK, WIRED, Servo
 PORTS = ("ttyUSB*", "ttyACM*", "i2c-[0-9]")  # in /dev
 FACTORY_ID = 1  # of a new servo
 SCANNED_AT_ONCE = 32  # ids between two lines of progress
-MAX_SHARED = 2  # ids of the robot that are checked for duplicates, if nothing responds
+MAX_DUPLICATE_CHECKS = 2  # ids of the robot that are checked for duplicates, if nothing responds
 REPLY_MARGIN_S = 0.01  # extra time for a late reply; longer than in servo_driver, which has a fixed cycle
 baud = whole_number(1200, 4_500_000)  # the type of `--baud`
 servo_id = whole_number(0, 253)  # of any protocol; some protocols have fewer
@@ -147,7 +147,7 @@ def scan(bus: Bus, ids: Iterable[int]) -> dict[int, str]:
         show_progress("")
     found |= bus.scan([i for i in bus.ids if i in wanted and i not in found], TRIES)
     if not found:
-        shared = duplicate_ids(bus, [i for i in (FACTORY_ID, *bus.ids[:MAX_SHARED]) if i in wanted])
+        shared = duplicate_ids(bus, [i for i in (FACTORY_ID, *bus.ids[:MAX_DUPLICATE_CHECKS]) if i in wanted])
         if shared:
             raise BusError(shared_text(sorted(set(shared))))
         bus.identify()  # raises with the reason

@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Runs the calibration. Returns 0 saved, 1 not saved, 2 bad input, 128 + number of the signal that ended it."""
+    """Runs the calibration. Returns 0 if saved, 1 if not, 128 + number of the signal that ended it."""
     path = own_file(args.robot)
     try:
         steps = parse_steps(args.steps)
@@ -52,9 +52,9 @@ def run(args: argparse.Namespace) -> int:
                 steps
             )
     except (Abandoned, Interrupted) as end:
-        kept = f"; the answers so far are in {progress.path} and offered next time" if progress.path.exists() else ""
+        hint = f"; the answers so far are in {progress.path} and offered next time" if progress.path.exists() else ""
         with contextlib.suppress(OSError):  # the terminal may be gone
-            print(f"\nnothing was saved{kept}", flush=True)
+            print(f"\nnothing was saved{hint}", flush=True)
         return end.exit_code if isinstance(end, Interrupted) else 1
     return 0
 

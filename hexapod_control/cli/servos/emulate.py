@@ -53,23 +53,23 @@ def run(args: argparse.Namespace) -> int:
     """Emulates until Ctrl-C. Returns 0; 2 for bad input."""
     link = _link("--link", args.link)
     sensors = _link("--i2c", args.i2c) if args.i2c else None
-    orders = [_order(text) for text in args.fault]
+    commands = [_fault_command(text) for text in args.fault]
     file = load(args.robot)
     settings = servo_settings(file, args.protocol, str(link))
     if settings.protocol == LOOPBACK:
         raise InputError("--protocol: must be given, this robot file has no servo bus")
     settings = dataclasses.replace(settings, baud=args.baud or settings.baud)
     sys.setswitchinterval(SWITCH_INTERVAL_S)
-    with stop_requests() as asked:
+    with stop_requests() as stop:
         try:
             emulation = emulate(file.robot, settings, link, io_settings(file))
         except BusError as error:
             raise InputError(f"--protocol: {error}") from None
         try:
-            late = _begin(emulation, orders)
+            delayed = _begin(emulation, commands)
             with sensor_bus(io_settings(file), sensors) if sensors else contextlib.nullcontext():
-                _tell(_start_text(args.robot, settings.protocol, settings.baud, link))
-                _serve(emulation, late, asked)
+                _print(_start_text(args.robot, settings.protocol, settings.baud, link))
+                _serve(emulation, delayed, stop)
         finally:
             emulation.pty.close()
     return 0
@@ -85,22 +85,22 @@ def _link(option: str, path: Path) -> Path:
     return link
 
 
-def _order(text: str) -> FaultCommand:
+def _fault_command(text: str) -> FaultCommand:
     try:
         return fault_injection.parse_fault(text)
     except ValueError as error:
         raise InputError(f"--fault: {error}") from None
 
 
-def _begin(emulation: Emulation, orders: Sequence[FaultCommand]) -> list[FaultCommand]:
+def _begin(emulation: Emulation, commands: Sequence[FaultCommand]) -> list[FaultCommand]:
     """Injects the faults without a delay. Returns the others, sorted by their delay."""
-    for order in orders:
-        if not order.after:
+    for command in commands:
+        if not command.after:
             try:
-                order.act(emulation)
+                command.act(emulation)
             except ValueError as error:
-                raise InputError(f"--fault: {order.name}: {error}") from None
-    return sorted((order for order in orders if order.after), key=lambda order: order.after)
+                raise InputError(f"--fault: {command.name}: {error}") from None
+    return sorted((command for command in commands if command.after), key=lambda command: command.after)
 
 
 def _start_text(robot: str, protocol: str, baud: int, link: Path) -> str:
@@ -115,14 +115,14 @@ def _start_text(robot: str, protocol: str, baud: int, link: Path) -> str:
     )
 
 
-def _serve(emulation: Emulation, late: list[FaultCommand], asked: StopSignal) -> None:
+def _serve(emulation: Emulation, delayed: list[FaultCommand], stop: StopSignal) -> None:
     """Runs until the program is asked to end; injects faults when they are due or typed on standard input."""
     start, listening = time.monotonic(), sys.stdin is not None
-    while not asked.is_set():
-        while late and time.monotonic() - start >= late[0].after:
-            _act(emulation, late.pop(0))
+    while not stop.is_set():
+        while delayed and time.monotonic() - start >= delayed[0].after:
+            _act(emulation, delayed.pop(0))
         if not listening:
-            asked.wait(POLL_PERIOD_S)
+            stop.wait(POLL_PERIOD_S)
         elif select.select([sys.stdin], [], [], POLL_PERIOD_S)[0]:
             listening = _listen(emulation)
 
@@ -135,18 +135,18 @@ def _listen(emulation: Emulation) -> bool:
             try:
                 _act(emulation, dataclasses.replace(fault_injection.parse_fault(line), after=0.0))
             except ValueError as error:
-                _tell(str(error))
+                _print(str(error))
     return bool(data)
 
 
-def _act(emulation: Emulation, order: FaultCommand) -> None:
+def _act(emulation: Emulation, command: FaultCommand) -> None:
     try:
-        order.act(emulation)
+        command.act(emulation)
     except ValueError as error:
-        _tell(f"{order.name}: {error}")
+        _print(f"{command.name}: {error}")
     else:
-        _tell(f"{order.name}{f'={order.value}' if order.value else ''}")
+        _print(f"{command.name}{f'={command.value}' if command.value else ''}")
 
 
-def _tell(text: str) -> None:
+def _print(text: str) -> None:
     print(text, flush=True)

@@ -54,7 +54,7 @@ def add_scan_arguments(scan: argparse.ArgumentParser) -> None:
 
 
 def sweeps(args: argparse.Namespace, file: RobotFile) -> bool:
-    """Whether a scan has to find out protocol and baud rate first."""
+    """True if a scan has to find out protocol and baud rate first."""
     limits = bool(args.sweep or args.protocols or args.bauds)
     return limits or (not args.protocol and servo_settings(file).protocol == LOOPBACK)
 
@@ -191,27 +191,27 @@ def identify(action: ServoAction) -> int:
     bus, settings, file = action.bus, action.settings, action.file
     bus_access.check_models(bus, bus.identify())
     jogger = bus_access.servo_jogger(bus, settings, file, action.args.pace)
-    work = CalibrationState(file.robot, settings.joints, jogger, TerminalDialog())
-    work.help = identify_joints.INTRODUCTION
+    state = CalibrationState(file.robot, settings.joints, jogger, TerminalDialog())
+    state.help = identify_joints.INTRODUCTION
     _show(file.robot)
-    work.say(identify_joints.INTRODUCTION)
+    state.say(identify_joints.INTRODUCTION)
     try:
         with interruptions():
-            identify_joints.identify(work, action.args.id)
+            identify_joints.identify(state, action.args.id)
     except Abandoned:
         return FAILED
     finally:
         jogger.relax()
-    changed = [b for a, b in zip(settings.joints, work.joints, strict=True) if a != b]
+    changed = [b for a, b in zip(settings.joints, state.joints, strict=True) if a != b]
     if not changed:
         print("no change from the robot file")
         return DONE
     for joint in changed:
         print(f"{joint.short_name}: servo {joint.id}, direction {joint.direction:+d}")
     path = own_file(action.args.robot)
-    if not work.agrees(f"save into {path}?", True):
+    if not state.agrees(f"save into {path}?", True):
         return FAILED
-    return _saved(file, dataclasses.replace(settings, joints=tuple(work.joints)))
+    return _saved(file, dataclasses.replace(settings, joints=tuple(state.joints)))
 
 
 def _saved(file: RobotFile, settings: ServoSettings) -> int:

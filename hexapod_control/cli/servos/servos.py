@@ -132,7 +132,7 @@ def _move(action: ServoAction) -> int:
         with interruptions():
             if action.stop.is_set():
                 raise Interrupted(signal.SIGINT)
-            _go(jogger, joint, goal)
+            _move_to(jogger, joint, goal)
             if not args.hold:
                 jogger.release(settings.ids)
     except BaseException as error:
@@ -145,7 +145,7 @@ def _move(action: ServoAction) -> int:
     return 0
 
 
-def _go(jogger: ServoJogger, joint: JointCalibration, goal: int) -> None:
+def _move_to(jogger: ServoJogger, joint: JointCalibration, goal: int) -> None:
     """Moves a joint to a goal [raw] and prints its angle."""
     jogger.go({joint.id: goal})
     jogger.settle()

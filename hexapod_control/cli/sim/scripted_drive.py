@@ -16,11 +16,9 @@ from hexapod_control.core.workspace.capabilities import Capabilities
 
 SETTLING_TIME_S = 0.9  # left out at the start of a segment, as the robot accelerates; at least one gait cycle
 MIN_SEGMENT_S, MIN_SEGMENT_CYCLES = 3.3, 3.2  # default length of a segment
-GOOD_DEVIATION, BAD_DEVIATION = (
-    0.05,
-    0.1,
-)  # of a ratio from 1: good up to the first, bad beyond the second
-SPEED_SHARE = 0.95  # of the maximum speed, for a robot that cannot reach the script
+# Deviation of a ratio from 1: good up to the first, bad beyond the second.
+GOOD_DEVIATION, BAD_DEVIATION = 0.05, 0.1
+SPEED_SHARE = 0.95  # of the maximum speed, for a robot that is too slow for the script
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,12 +109,12 @@ def table(results: Sequence[DriveResult]) -> list[str]:
         elif result.worst > GOOD_DEVIATION:
             mark = "outside 0.95-1.05"
         ratios = " / ".join(f"{ratio:.3f}" for ratio in result.ratios)
-        rows.append((result.segment.name, _spell(result.segment.twist), _spell(result.achieved), ratios, mark))
+        rows.append((result.segment.name, _as_text(result.segment.twist), _as_text(result.achieved), ratios, mark))
     widths = [max(len(row[k]) for row in rows) for k in range(len(head))]
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
 
 
-def _spell(twist: Twist) -> str:
+def _as_text(twist: Twist) -> str:
     return " ".join(f"{value:7.3f}" for value in twist)
 
 

@@ -85,13 +85,13 @@ def _add_world(world: HasArguments) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Runs the simulation. Returns 0 done or Ctrl-C, 1 a node died or the robot did not follow. Raises InputError."""
+    """Runs the simulation. Returns 0; 1 if a node died or the robot did not follow. Raises InputError."""
     _check_bus(args.bus, args.speed)
     robot_file = load(args.robot)
     gait = _gait(robot_file.robot, args.gait)
-    given = {name: getattr(args, name) for name in WORLD if getattr(args, name) is not None}
+    world_options = {name: getattr(args, name) for name in WORLD if getattr(args, name) is not None}
     try:
-        world = WorldSettings(**given)
+        world = WorldSettings(**world_options)
     except ValueError as error:
         name, _, text = str(error).partition(" ")
         raise InputError(f"--{name.replace('_', '-')} {text}") from None
@@ -99,7 +99,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         from hexapod_control.cli.sim.simulation_run import SimulationRun
 
-        return SimulationRun(args, robot_file, gait, world, given).run()
+        return SimulationRun(args, robot_file, gait, world, world_options).run()
     except KeyboardInterrupt:  # Ctrl-C before the nodes start or after they have ended
         return 0
 

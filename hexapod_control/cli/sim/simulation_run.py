@@ -1,4 +1,4 @@
-"""One run of `hexapod sim`: starts nodes and robot client, drives, stops them, then prints the table and the film."""
+"""One run of `hexapod sim`: starts nodes and robot client, drives, stops them, prints the table, renders the film."""
 
 from __future__ import annotations
 
@@ -45,10 +45,11 @@ class SimulationRun:
         robot_file: RobotFile,
         gait: GaitSelection,
         world: WorldSettings,
-        given: Mapping[str, object],
+        world_options: Mapping[str, object],
     ) -> None:
-        """Accepts checked arguments; `given` are the settings of the world that the user typed."""
-        self._args, self._robot_file, self._gait, self._world, self._given = args, robot_file, gait, world, given
+        """Accepts checked arguments; `world_options` are the settings of the world that the user gave."""
+        self._args, self._robot_file, self._gait, self._world = args, robot_file, gait, world
+        self._world_options = world_options
         self._interactive = sys.stdin.isatty() and not (args.demo or args.stay)
         self._page = ""  # its address
         self._output: Callable[[str], None] = lambda line: print(line, file=sys.stderr, flush=True)
@@ -58,13 +59,13 @@ class SimulationRun:
         with tempfile.TemporaryDirectory(prefix="hexapod_") as folder:
             recording = Path(folder, "run.npz")
             try:
-                code, session = self._live(recording)
+                code, session = self._run_nodes(recording)
             except NodeExitError as death:
                 _report(death)
                 return 1
             return max(code, self._table(session), self._film(session, recording))
 
-    def _live(self, recording: Path) -> tuple[int, SimulationSession]:
+    def _run_nodes(self, recording: Path) -> tuple[int, SimulationSession]:
         """Runs the nodes and drives the robot. Returns the exit code and the session."""
         args, code = self._args, 0
         with (
@@ -89,26 +90,26 @@ class SimulationRun:
     def specs(self, recording: Path) -> tuple[node_graph.NodeSpec, ...]:
         """The graph `sim` with the parameters of this command."""
         args = self._args
-        given = {**self._given, "robot": args.robot, "gait": args.gait, "namespace": args.namespace}
-        given |= {"bus": args.bus} if args.bus else {}
-        given |= {"odometry_mode": args.odometry} if args.odometry else {}
-        given |= {"joint_mapping": args.joint_mapping} if args.joint_mapping else {}
-        given |= {name: True for name in ("adaptive_touch_down", "imu_levelling") if getattr(args, name)}
-        given |= {"tf_frame_prefix": _prefix(args.namespace)}
-        given |= {"web": not args.no_web, "web_lan": args.lan}
-        given |= {"camera_rate": args.camera} if args.camera else {}
-        given |= {"web_port": args.port} if args.port is not None else {}
+        arguments = {**self._world_options, "robot": args.robot, "gait": args.gait, "namespace": args.namespace}
+        arguments |= {"bus": args.bus} if args.bus else {}
+        arguments |= {"odometry_mode": args.odometry} if args.odometry else {}
+        arguments |= {"joint_mapping": args.joint_mapping} if args.joint_mapping else {}
+        arguments |= {name: True for name in ("adaptive_touch_down", "imu_levelling") if getattr(args, name)}
+        arguments |= {"tf_frame_prefix": _prefix(args.namespace)}
+        arguments |= {"web": not args.no_web, "web_lan": args.lan}
+        arguments |= {"camera_rate": args.camera} if args.camera else {}
+        arguments |= {"web_port": args.port} if args.port is not None else {}
         more: dict[str, ParameterValue] = {}
         if args.speed != 1.0:
-            given["use_sim_time"] = "true"
+            arguments["use_sim_time"] = "true"
             more["sim_speed_factor"] = args.speed
         if args.record:
             more["record"] = str(recording)
         known = {argument.name for argument in node_graph.arguments("sim")}
-        more |= {name: value for name, value in given.items() if name not in known}
+        more |= {name: value for name, value in arguments.items() if name not in known}
         specs = tuple(
             dataclasses.replace(spec, parameters={**spec.parameters, **more}) if spec.executable == SIMULATOR else spec
-            for spec in node_graph.specs("sim", {name: value for name, value in given.items() if name in known})
+            for spec in node_graph.specs("sim", {name: value for name, value in arguments.items() if name in known})
         )
         return (shared_process.merged(specs),) if args.one_process else specs
 

@@ -38,7 +38,7 @@ class SimulationSession:
         self._wait.until_ready(READY_S)
 
     def _alone(self) -> bool:
-        """Whether requests reach the planner of this graph and no other."""
+        """True if requests reach the planner of this graph and no other."""
         return self.robot.graphs == {self._graph}
 
     def demonstrate(self, script: Sequence[DriveSegment], seconds: float) -> None:
@@ -89,14 +89,14 @@ class SimulationSession:
             before = robot.twist
             try:
                 if pilot.step():
-                    self._note(before, since)
+                    self._add_span(before, since)
                     since = now
                 self._wait.spin()
             except (EndRequested, TerminalClosed):
-                self._note(before, since)
+                self._add_span(before, since)
                 raise EndRequested from None
 
-    def _note(self, twist: Twist, since: float) -> None:
+    def _add_span(self, twist: Twist, since: float) -> None:
         """Adds a drive with a constant twist to the table, if it was long enough."""
         now = self.robot.truth.last.time
         if not twist.is_zero and now - since >= MIN_SPAN_S:

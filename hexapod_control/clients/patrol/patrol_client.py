@@ -25,7 +25,7 @@ from hexapod_control.ros.row_messages import MessageError
 MAX_SCAN_AGE_S = 0.6  # in the time of the odometry
 MAX_ODOMETRY_AGE_S = 1.0  # without odometry the robot is stopped
 SENSOR_AT_BASE = Pose(0.0, 0.0, 0.0)
-BASES = ("base_link", "base_footprint")  # frames, perhaps after a prefix
+BASES = ("base_link", "base_footprint")  # frames, without the prefix of a robot
 
 
 class PatrolClient(RobotClient):
@@ -40,9 +40,8 @@ class PatrolClient(RobotClient):
         self.obstacles: Array = np.zeros((0, 2))  # [m] in odom
         self.scanned = -math.inf  # [s] time of the odometry at the last scan
         self.collisions: int | None = None  # counted by the simulator
-        self._pending: tuple[float, Array] | None = (
-            None  # scan not yet transformed: time [s], points [m] in base_footprint
-        )
+        # Scan not yet transformed: time [s] and points [m] in base_footprint.
+        self._pending: tuple[float, Array] | None = None
         self._sensors: dict[str, Pose] = {}  # by frame, in base_link
         self.unplaced_frame = ""  # frame of the last scan, if its place on the robot is unknown
         create = self._node.create_subscription
@@ -87,12 +86,12 @@ class PatrolClient(RobotClient):
         """Transforms the pending scan to odom, once the odometry for its time has arrived."""
         if self._pending is None:
             return
-        stamp, seen = self._pending
+        stamp, scanned = self._pending
         last, age = self.odometry.last, self.odometry.last.time - stamp
         if -MAX_SCAN_AGE_S < age < 0.0:
             return  # the odometry for that time has not arrived yet
-        known = 0.0 <= age < MAX_SCAN_AGE_S and len(self.odometry) > 1  # else the lidar has another clock
-        self.obstacles = transform_points(seen, self.odometry.at(stamp) if known else last.pose)
+        same_clock = 0.0 <= age < MAX_SCAN_AGE_S and len(self.odometry) > 1
+        self.obstacles = transform_points(scanned, self.odometry.at(stamp) if same_clock else last.pose)
         self.scanned, self._pending = last.time, None
 
     @property

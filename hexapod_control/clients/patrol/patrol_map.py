@@ -26,16 +26,14 @@ class PatrolResult:
     radius: float  # [m] of the robot
     odometry: list[Pose] = field(default_factory=list)
     truth: list[Pose] = field(default_factory=list)  # empty on a real robot
-    arrivals: list[tuple[float, float]] = field(
-        default_factory=list
-    )  # [m] positions where waypoints counted as reached
-    seen: Counter[tuple[int, int]] = field(default_factory=Counter)  # scans with an obstacle in a cell
+    arrivals: list[tuple[float, float]] = field(default_factory=list)  # [m] where waypoints were reached
+    hits: Counter[tuple[int, int]] = field(default_factory=Counter)  # scans with an obstacle in a cell
     headline: str = ""
 
-    def see(self, points: Sequence[Sequence[float]]) -> None:
+    def add_scan(self, points: Sequence[Sequence[float]]) -> None:
         """Adds the obstacle points (k, 2) [m] of a scan."""
-        if len(self.seen) < MAX_CELLS:
-            self.seen.update((round(x / CELL_M), round(y / CELL_M)) for x, y in points)
+        if len(self.hits) < MAX_CELLS:
+            self.hits.update((round(x / CELL_M), round(y / CELL_M)) for x, y in points)
 
 
 def draw(result: PatrolResult, path: Path) -> None:
@@ -47,8 +45,8 @@ def draw(result: PatrolResult, path: Path) -> None:
     from matplotlib.patches import Circle
 
     figure, axes = plt.subplots(figsize=(7.5, 7.5))
-    if result.seen:
-        cells = [(x * CELL_M, y * CELL_M) for (x, y), times in result.seen.items() if times >= MIN_HITS]
+    if result.hits:
+        cells = [(x * CELL_M, y * CELL_M) for (x, y), times in result.hits.items() if times >= MIN_HITS]
         axes.plot(
             [x for x, _ in cells],
             [y for _, y in cells],

@@ -39,10 +39,10 @@ class PatrolRun:
         self._begin = 0.0  # [s] time of the odometry
         self._reported = 0.0  # [s] steady time of the last line of progress
         self._drawn = -math.inf  # [s] of the last scan in the picture
-        self._align = Pose(0.0, 0.0, 0.0)  # pose of the world in odom at the start
+        self._world_in_odom = Pose(0.0, 0.0, 0.0)  # pose of the world in odom at the start
         self._errors: list[tuple[float, float]] = []  # [m], [rad] by ground truth
         self._phrase = ""
-        self._walkable = time.monotonic()  # [s] steady time at which the robot could walk last
+        self._last_walkable = time.monotonic()  # [s] steady time at which the robot could walk last
 
     def prepare(self) -> None:
         """Waits until all topics and services are available, and stands up."""
@@ -62,29 +62,29 @@ class PatrolRun:
         if robot.unplaced_frame and not self._blind:
             text = f"scan: /tf_static does not place its frame {robot.unplaced_frame} on base_link"
             print(f"{text}; taken as base_link, publish the place of the lidar", file=sys.stderr)
-        self._begin, self._walkable = robot.odometry.last.time, time.monotonic()
+        self._begin, self._last_walkable = robot.odometry.last.time, time.monotonic()
         truth = self._truth()  # in the world, before the alignment below
         if truth is not None:
-            self._align = robot.odometry.last.pose @ truth.inverse()
+            self._world_in_odom = robot.odometry.last.pose @ truth.inverse()
 
     def go(self) -> None:
         """Walks until every waypoint is reached."""
         robot, last = self._robot, self._begin
         while True:
             now, pose = robot.odometry.last.time, robot.odometry.last.pose
-            order = self._pursuit.step(pose, robot.maxima, robot.obstacles, max(0.0, now - last))
+            command = self._pursuit.step(pose, robot.maxima, robot.obstacles, max(0.0, now - last))
             last = now
-            self._note(pose)
-            self._arrive(order, now)
-            if order.phase is PursuitPhase.DONE:
+            self._record(pose)
+            self._arrive(command, now)
+            if command.phase is PursuitPhase.DONE:
                 robot.twist = ZERO
                 return
-            if order.phase is PursuitPhase.STUCK:
-                raise RobotError(self._stuck(order))
+            if command.phase is PursuitPhase.STUCK:
+                raise RobotError(self._stuck(command))
             waiting = self._reason_to_wait()
             self._check_posture()
-            robot.twist = ZERO if waiting else order.twist
-            self._show_progress(order, waiting)
+            robot.twist = ZERO if waiting else command.twist
+            self._show_progress(command, waiting)
             self._wait.spin(COMMAND_PERIOD_S)
 
     def _reason_to_wait(self) -> str:
@@ -101,27 +101,27 @@ class PatrolRun:
         """Raises RobotError if the robot has not been able to walk for a while: only the operator may stand it up."""
         now = time.monotonic()
         if min(self._robot.maxima) > 0.0:
-            self._walkable = now
-        elif now - self._walkable > POSTURE_S:
+            self._last_walkable = now
+        elif now - self._last_walkable > POSTURE_S:
             text = f"the robot cannot walk for {POSTURE_S:g} s (gait_state: {self._robot.state})"
             raise RobotError(f"{text}: arm it if its torque is off, call stand, and start the patrol again")
 
     def _truth(self) -> Pose | None:
         """True pose in odom at the time of the newest odometry; None on a real robot."""
         robot = self._robot
-        return self._align @ robot.truth.at(robot.odometry.last.time) if len(robot.truth) > 1 else None
+        return self._world_in_odom @ robot.truth.at(robot.odometry.last.time) if len(robot.truth) > 1 else None
 
-    def _note(self, pose: Pose) -> None:
+    def _record(self, pose: Pose) -> None:
         result, truth = self._result, self._truth()
         for track, place in ((result.odometry, pose), (result.truth, truth)):
             if place is not None and (not track or math.dist(track[-1][:2], place[:2]) >= PATH_STEP_M):
                 track.append(place)
         if self._robot.scanned > self._drawn:
             self._drawn = self._robot.scanned
-            result.see(self._robot.obstacles.tolist())
+            result.add_scan(self._robot.obstacles.tolist())
 
-    def _arrive(self, order: PursuitCommand, now: float) -> None:
-        while len(self._result.arrivals) < order.reached:
+    def _arrive(self, command: PursuitCommand, now: float) -> None:
+        while len(self._result.arrivals) < command.reached:
             number = len(self._result.arrivals)
             goal, pose = self._pursuit.waypoints[number], self._robot.odometry.last.pose
             self._result.arrivals.append(pose[:2])
@@ -135,16 +135,16 @@ class PatrolRun:
             self._clear()
             print(line, flush=True)
 
-    def _show_progress(self, order: PursuitCommand, waiting: str) -> None:
+    def _show_progress(self, command: PursuitCommand, waiting: str) -> None:
         """Shows the progress: on a terminal in one line that is overwritten, elsewhere only changes."""
-        phrase = waiting or order.phase.value
+        phrase = waiting or command.phase.value
         count = len(self._pursuit.waypoints)
-        line = f"to waypoint {order.reached + 1} of {count}: {order.distance:.2f} m, {phrase}"
+        line = f"to waypoint {command.reached + 1} of {count}: {command.distance:.2f} m, {phrase}"
         if sys.stderr.isatty():
             if time.monotonic() - self._reported >= STATUS_PERIOD_S:
                 self._reported = time.monotonic()
                 print(f"\r{line:70s}", end="", file=sys.stderr, flush=True)
-        elif phrase != self._phrase and (waiting or order.phase is PursuitPhase.BLOCKED):
+        elif phrase != self._phrase and (waiting or command.phase is PursuitPhase.BLOCKED):
             print(line, file=sys.stderr, flush=True)
         self._phrase = phrase
 
@@ -153,9 +153,10 @@ class PatrolRun:
         if sys.stderr.isatty():
             print(f"\r{'':70s}\r", end="", file=sys.stderr, flush=True)
 
-    def _stuck(self, order: PursuitCommand) -> str:
-        goal, seen = self._pursuit.waypoints[order.reached], self._robot.obstacles
-        text = f"waypoint {order.reached + 1} ({goal.x:g}, {goal.y:g}) cannot be reached: {order.distance:.2f} m away, "
+    def _stuck(self, command: PursuitCommand) -> str:
+        goal, seen = self._pursuit.waypoints[command.reached], self._robot.obstacles
+        number, distance = command.reached + 1, command.distance
+        text = f"waypoint {number} ({goal.x:g}, {goal.y:g}) cannot be reached: {distance:.2f} m away, "
         text += f"no progress for {self._pursuit.settings.progress_timeout:g} s"
         if len(seen) and not self._blind:
             near = float(np.hypot(*(seen - (goal.x, goal.y)).T).min())

@@ -11,8 +11,8 @@ from ruamel.yaml.comments import CommentedSeq
 
 from hexapod_control.config import schema
 from hexapod_control.config.document import DocumentEntry
-from hexapod_control.config.motions.motion_keys import EVERY, FOR_HEIGHT, MotionKey, keys
-from hexapod_control.config.motions.step_resources import clash
+from hexapod_control.config.motions.motion_keys import ALL_LEGS, FOR_HEIGHT, MotionKey, keys
+from hexapod_control.config.motions.step_resources import first_conflict
 from hexapod_control.core.motions.motion_steps import (
     KINDS,
     Choreography,
@@ -52,7 +52,7 @@ class _StepReader:
 
     def __init__(self, robot: Robot, factor: float) -> None:
         self._robot = robot
-        self._factor = factor
+        self._factor = factor  # on lengths: size of this robot over that of the file
         self._count = 0  # steps in one pass so far
 
     def read(self, entry: DocumentEntry, depth: int, times: int) -> tuple[MotionStep, ...]:
@@ -78,7 +78,7 @@ class _StepReader:
         schema.refuse_unknown(values, dict.fromkeys(known))
         fields = _fields(values, {name: key for name, key in known.items() if key.field != "steps"}, self._robot)
         if kind is JointsStep:
-            _refuse_beyond(values, fields["angles"], self._robot)
+            _refuse_out_of_range(values, fields["angles"], self._robot)
         if "steps" in known:
             inner = values.children.get("steps")
             if inner is None:
@@ -86,7 +86,7 @@ class _StepReader:
             repeats = fields.get("times", RepeatStep.__dataclass_fields__["times"].default) if kind is RepeatStep else 1
             fields["steps"] = self.read(inner, depth + 1, times * repeats)
             if kind is TogetherStep:
-                _refuse_clash(inner, fields["steps"])
+                _refuse_conflict(inner, fields["steps"])
         place = f"{entry.path}:{entry.line}"
         if "steps" in known:  # its inner steps are already scaled
             return kind(**fields, place=place)
@@ -98,7 +98,7 @@ class _StepReader:
 
 
 def _single(entry: DocumentEntry) -> tuple[str, DocumentEntry]:
-    """Kind of a step, and the section of its keys."""
+    """Name of a step in the file, and the section of its keys."""
     if isinstance(entry.value, str):  # a step without keys
         word, values = str(entry.value), DocumentEntry(entry.path, entry.key, entry.line, {}, entry.fault)
     elif entry.is_section and len(entry.children) == 1:
@@ -115,19 +115,19 @@ def _single(entry: DocumentEntry) -> tuple[str, DocumentEntry]:
     return word, values
 
 
-def _refuse_clash(entry: DocumentEntry, steps: tuple[MotionStep, ...]) -> None:
-    found = clash(steps)
-    if found is not None:
-        step, words = found
+def _refuse_conflict(entry: DocumentEntry, steps: tuple[MotionStep, ...]) -> None:
+    conflict = first_conflict(steps)
+    if conflict is not None:
+        step, words = conflict
         place = entry.items[steps.index(step)]
         raise place.error(words, "must be steps that use different parts of the robot", "let one follow the other")
 
 
-def _refuse_beyond(values: DocumentEntry, angles: Mapping[str, Vector], robot: Robot) -> None:
+def _refuse_out_of_range(values: DocumentEntry, angles: Mapping[str, Vector], robot: Robot) -> None:
     """Raises MotionFileError for an angle outside the limits of its joint."""
     entry = values.children["angles_deg"]
     for leg in robot.legs:
-        name = leg.name if leg.name in angles else EVERY
+        name = leg.name if leg.name in angles else ALL_LEGS
         for part, joint, angle in zip(JOINTS, leg.joints, angles.get(name, ()), strict=False):
             if not joint.lower <= angle <= joint.upper:
                 lower, upper = math.degrees(joint.lower), math.degrees(joint.upper)
@@ -158,7 +158,7 @@ def _value(entry: DocumentEntry, key: MotionKey, robot: Robot) -> Any:
 
 def _vectors(entry: DocumentEntry, key: MotionKey, robot: Robot) -> dict[str, Vector]:
     """Three numbers for each named leg."""
-    known = (*robot.leg_names, EVERY)
+    known = (*robot.leg_names, ALL_LEGS)
     if not entry.is_section or not entry.children:
         raise entry.error(f"is {schema.yaml_text(entry.value)}", _bound(key, robot), "e.g. {all: [0, 0, 0]}")
     schema.refuse_unknown(entry, dict.fromkeys(known))
@@ -173,5 +173,5 @@ def _vectors(entry: DocumentEntry, key: MotionKey, robot: Robot) -> dict[str, Ve
 
 def _bound(key: MotionKey, robot: Robot) -> str:
     if key.columns:
-        return f"must be a section with [{', '.join(key.columns)}] for {EVERY} or {', '.join(robot.leg_names)}"
+        return f"must be a section with [{', '.join(key.columns)}] for {ALL_LEGS} or {', '.join(robot.leg_names)}"
     return schema.bound(key.row(robot))

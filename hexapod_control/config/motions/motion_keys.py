@@ -28,7 +28,7 @@ HINTS: Mapping[str, str] = {
     "deg": "degrees",
     "deg/s": "degrees per second",
 }
-EVERY = "all"  # all legs that are not named
+ALL_LEGS = "all"  # all legs that are not named
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class MotionKey:
     @property
     def _values(self) -> str:
         if self.columns:
-            return f"by leg, or `{EVERY}`: [{', '.join(self.columns)}] [{self.unit}]"
+            return f"by leg, or `{ALL_LEGS}`: [{', '.join(self.columns)}] [{self.unit}]"
         if self.bounds is not None:
             lower, upper = self.bounds
             between = f"{lower:g} to {upper:g}" if math.isfinite(upper) else f"from {lower:g}"
@@ -89,8 +89,8 @@ class MotionKey:
 
 def keys(kind: type[MotionStep] | type[Choreography]) -> Mapping[str, MotionKey]:
     """The keys of a kind of step, or of the file itself, by their names in the file."""
-    made = [_key(item) for item in dataclasses.fields(kind) if "description" in item.metadata]
-    return {key.name: key for key in made}
+    rows = [_key(item) for item in dataclasses.fields(kind) if "description" in item.metadata]
+    return {key.name: key for key in rows}
 
 
 def _key(item: dataclasses.Field[Any]) -> MotionKey:

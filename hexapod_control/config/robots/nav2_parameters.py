@@ -25,9 +25,9 @@ from hexapod_control.core.walking.walk_controller import WalkController
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.stance_regions import FLIGHT_REACH_SHARE
 
-SPEED_SHARE = 0.9  # of the maximum speeds, leaving a reserve for corrections along other axes
+SPEED_SHARE = 0.9  # of the maximum speeds; the rest is for corrections along other axes
 TICK_S = 0.02  # of the measured walk
-MAX_ACCELERATION_TIME_S = 30.0  # [s] for reaching the speed
+MAX_ACCELERATION_TIME_S = 30.0  # for reaching the speed
 CORNERS = 8  # of the polygon around one stance region
 ROUNDING_M = 0.001  # enlargement of the regions, since coordinates are rounded
 CLEARANCE_M = 0.2  # of the inflation beyond the footprint
@@ -56,25 +56,25 @@ class Nav2Robot:
 
 
 def describe(robot: Robot, gait: str = "") -> Nav2Robot:
-    """The robot in a gait (default: that of its file). Raises ValueError if it cannot walk or has no such gait."""
+    """Limits and footprint in a gait, "" for that of the file. Raises ValueError if it cannot walk in it."""
     capabilities = Capabilities.of(robot)
     if gait and (refusal := unknown_gait(gait, capabilities.gait_names)):
         raise ValueError(refusal)
     row = capabilities.selection(gait).fastest
-    top = Twist(*(_floor(SPEED_SHARE * v) for v in _walk(capabilities, row).maxima()))
+    top = Twist(*(_floor(SPEED_SHARE * v) for v in _walk_controller(capabilities, row).maxima()))
     axes = (Twist(top.vx, 0.0, 0.0), Twist(0.0, top.vy, 0.0), Twist(0.0, 0.0, top.wz))
-    up, down = zip(*(_rates(_walk(capabilities, row), capabilities, goal) for goal in axes), strict=True)
+    up, down = zip(*(_rates(_walk_controller(capabilities, row), capabilities, goal) for goal in axes), strict=True)
     return Nav2Robot(top, Twist(*up), Twist(*down), footprint(capabilities))
 
 
-def _walk(capabilities: Capabilities, gait: Gait) -> WalkController:
+def _walk_controller(capabilities: Capabilities, gait: Gait) -> WalkController:
     return WalkController(capabilities, capabilities.neutral_stance.footholds, NEUTRAL, gait)
 
 
 def _rates(walk: WalkController, capabilities: Capabilities, goal: Twist) -> tuple[float, float]:
     """Mean acceleration [per s] to most of `goal`, a speed along one axis, and deceleration back to rest."""
     row: Sequence[LegJoints] = capabilities.standing_joints
-    found = []
+    rates = []
     for wanted in (goal, ZERO):
         walk.drive(wanted)
         now = start = max(map(abs, walk.state.twist))
@@ -83,12 +83,12 @@ def _rates(walk: WalkController, capabilities: Capabilities, goal: Twist) -> tup
             row = walk.advance(TICK_S, row).joints
             now = max(map(abs, walk.state.twist))
             ticks += 1
-        found.append(_floor(abs(now - start) / (max(1, ticks) * TICK_S)))
-    return found[0], found[1]
+        rates.append(_floor(abs(now - start) / (max(1, ticks) * TICK_S)))
+    return rates[0], rates[1]
 
 
 def _floor(value: float) -> float:
-    """Rounded down to three decimals, so that a limit never grows."""
+    """Rounds down to three decimals, so that rounding never raises a limit."""
     return math.floor(value * 1000.0) / 1000.0
 
 
@@ -99,24 +99,24 @@ def footprint(capabilities: Capabilities) -> tuple[Point, ...]:
     points = []
     for leg, (x, y), region in zip(robot.legs, stance.footholds, stance.radii, strict=True):
         reach = FLIGHT_REACH_SHARE * region + max(robot.foot_radius, leg.tibia.radius) + ROUNDING_M
-        points += _round((x, y), reach)
+        points += _enclosing_polygon((x, y), reach)
     for leg, row in zip(robot.legs, capabilities.standing_joints, strict=True):
         x, y, _ = hip_to_base(leg, leg_forward(leg, row)[0])
-        points += _round((x, y), leg.femur.radius + ROUNDING_M)
+        points += _enclosing_polygon((x, y), leg.femur.radius + ROUNDING_M)
     (length, width, _), (x, y, _) = robot.body.size, robot.body.center
     points += [(x + a * length / 2, y + b * width / 2) for a in (-1, 1) for b in (-1, 1)]
     return tuple(convex_hull([(round(x, 3), round(y, 3)) for x, y in points]))
 
 
-def _round(center: Point, radius: float) -> list[Point]:
-    """Corners of a regular polygon that contains the disc."""
+def _enclosing_polygon(center: Point, radius: float) -> list[Point]:
+    """Corners [m] of a regular polygon that contains the disc."""
     corner = radius / math.cos(math.pi / CORNERS)
     angles = ((k + 0.5) * math.tau / CORNERS for k in range(CORNERS))
     return [(center[0] + corner * math.cos(a), center[1] + corner * math.sin(a)) for a in angles]
 
 
 def values(robot: Nav2Robot, horizon: float) -> dict[str, object]:
-    """Values to fill in, by dotted key; `horizon` [s] of the controller."""
+    """Values to fill in, by dotted key of the parameter file; `horizon` [s] is that of the controller."""
     (vx, vy, wz), (ax, ay, az), (bx, by, bz) = robot.velocity, robot.acceleration, robot.deceleration
     ahead = round(vx * horizon, 2)  # [m]
     polygon = "[" + ", ".join(f"[{x:g}, {y:g}]" for x, y in robot.footprint) + "]"
@@ -142,16 +142,16 @@ def values(robot: Nav2Robot, horizon: float) -> dict[str, object]:
     prune = round(1.2 * ahead, 2)
     window = max(MIN_WINDOW_M, math.ceil(2.0 * (robot.radius + CLEARANCE_M + prune)))  # the path ahead fits into it
     return {
-        **_under("controller_server.ros__parameters.FollowPath", {**path, "prune_distance": prune}),
-        **_under("controller_server.ros__parameters.FollowPath", critics),
-        **_under("velocity_smoother.ros__parameters", smoother),
-        **_under("behavior_server.ros__parameters", spin),
-        **_under("local_costmap.local_costmap.ros__parameters", {**costmap, "width": window, "height": window}),
-        **_under("global_costmap.global_costmap.ros__parameters", costmap),
+        **_prefixed("controller_server.ros__parameters.FollowPath", {**path, "prune_distance": prune}),
+        **_prefixed("controller_server.ros__parameters.FollowPath", critics),
+        **_prefixed("velocity_smoother.ros__parameters", smoother),
+        **_prefixed("behavior_server.ros__parameters", spin),
+        **_prefixed("local_costmap.local_costmap.ros__parameters", {**costmap, "width": window, "height": window}),
+        **_prefixed("global_costmap.global_costmap.ros__parameters", costmap),
     }
 
 
-def _under(prefix: str, entries: Mapping[str, object]) -> dict[str, object]:
+def _prefixed(prefix: str, entries: Mapping[str, object]) -> dict[str, object]:
     return {f"{prefix}.{name}": value for name, value in entries.items()}
 
 
@@ -209,7 +209,7 @@ def _adapt_keys(document: object, renamed: Mapping[str, str], added: Mapping[str
 
 
 def _new_place(document: object, name: str) -> tuple[CommentedMap, str]:
-    """The section of a dotted key, made where it is missing, and the last part of the key."""
+    """The section of a dotted key, created where it is missing, and the last part of the key."""
     *sections, key = name.split(".")
     found = document
     for section in sections:

@@ -10,14 +10,14 @@ from hexapod_control.config import document, schema
 from hexapod_control.config.document import DocumentEntry, plain, read
 from hexapod_control.config.errors import FileError, RobotFileError
 from hexapod_control.config.robots import robot_keys
-from hexapod_control.config.robots.plausibility.check_values import findings, one_line, placed
+from hexapod_control.config.robots.plausibility.check_values import findings, located_errors, one_line
 from hexapod_control.config.robots.plausibility.finding import CheckedRobot
 from hexapod_control.config.robots.rules.checked_values import CheckedValues
 from hexapod_control.config.robots.rules.consistency import check
 from hexapod_control.config.robots.rules.foothold_choice import with_footholds
 from hexapod_control.config.robots.rules.gait_section import check_gaits, read_gaits
 from hexapod_control.config.robots.servo_values import merged
-from hexapod_control.config.shipped_files import known, named
+from hexapod_control.config.shipped_files import file_path, shipped_names
 from hexapod_control.core.gait.gait_table import MIN_LEGS
 from hexapod_control.core.robot import (
     Body,
@@ -47,12 +47,12 @@ class RobotFile:
 
 def known_robots() -> tuple[str, ...]:
     """Names of the robots that come with the package."""
-    return known("robots")
+    return shipped_names("robots")
 
 
 def resolve(name_or_path: str | Path) -> Path:
     """Absolute path of a robot file. Anything with a slash or ending in .yaml is a path, all else a name."""
-    return named("robots", name_or_path, RobotFileError)
+    return file_path("robots", name_or_path, RobotFileError)
 
 
 def load(name_or_path: str | Path) -> RobotFile:
@@ -87,8 +87,8 @@ def _loaded(root: DocumentEntry) -> RobotFile:
 
 
 def _cause(root: DocumentEntry, robot: Robot, models: tuple[str, ...], error: RobotFileError) -> FileError:
-    """The implausible value that causes an inconsistency, which often shows at another key than the wrong one."""
-    found = placed(root, findings(CheckedRobot(robot, models)))
+    """The implausible value that causes an inconsistency, which is often reported at another key."""
+    found = located_errors(root, findings(CheckedRobot(robot, models)))
     if not found or found[0].key == error.key:
         return error
     cause = found[0]
@@ -97,7 +97,7 @@ def _cause(root: DocumentEntry, robot: Robot, models: tuple[str, ...], error: Ro
 
 def implausible(file: RobotFile) -> tuple[FileError, ...]:
     """Values within bounds but unlikely for a real robot, as errors of the file, the most reliable first."""
-    return placed(read(file.path), findings(CheckedRobot(file.robot, file.models)))
+    return located_errors(read(file.path), findings(CheckedRobot(file.robot, file.models)))
 
 
 def plausibility_warning(file: RobotFile) -> str:

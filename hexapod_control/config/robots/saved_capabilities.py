@@ -1,4 +1,4 @@
-"""The capabilities of robots on disk: computed once for a robot file, and not at every start of a slow computer."""
+"""Cache of the capabilities of robots on disk: computed once for a robot file, not at every start."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from hexapod_control.core.gait.gait_table import Gait
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.workspace.capabilities import Capabilities
 
-MAX_FILES = 128  # those not used for longest are deleted: about 35 MB
-COMPRESSION = 1  # to a quarter of the size, in a hundredth of the time that it takes to compute them
+MAX_FILES = 128  # about 35 MB; the least recently used are deleted
+COMPRESSION_LEVEL = 1  # of zlib: a quarter of the size, in a hundredth of the time of computing them
 WRITABLE_BY_OTHERS = 0o022
 
 
 def enable() -> None:
-    """Lets this process keep capabilities in the user's cache folder ($XDG_CACHE_HOME, else ~/.cache)."""
+    """Makes this process cache capabilities in the user's cache folder ($XDG_CACHE_HOME, else ~/.cache)."""
     cache_home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     Capabilities.use_store(SavedCapabilities(Path(cache_home) / "hexapod_control"))
 
@@ -36,8 +36,8 @@ def enable() -> None:
 class SavedCapabilities:
     """A folder of files, one for each robot and version of the code.
 
-    They are a shortcut: a file that cannot be read or written is as good as none. They are pickled, so only files that
-    nobody else can write are read.
+    A file that cannot be read or written is ignored. The files are pickled, so only those that nobody else can write
+    are read.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -45,19 +45,19 @@ class SavedCapabilities:
         self._folder = folder
 
     def read(self, robot: Robot) -> Capabilities | None:
-        """Returns what was computed for this robot by this version of the code, None if nothing was."""
+        """The saved capabilities of this robot and this version of the code; None if there are none."""
         path = self._path(robot)
         try:
             if not (_is_private(self._folder) and _is_private(path)):
                 return None
-            found = pickle.loads(zlib.decompress(path.read_bytes()))
+            capabilities = pickle.loads(zlib.decompress(path.read_bytes()))
             os.utime(path)
         except Exception:
             return None
-        return found if isinstance(found, Capabilities) and found.robot == robot else None
+        return capabilities if isinstance(capabilities, Capabilities) and capabilities.robot == robot else None
 
     def write(self, capabilities: Capabilities) -> None:
-        """Saves them, and deletes the files that were not used for longest."""
+        """Saves the capabilities of one robot, and deletes the least recently used files."""
         path = self._path(capabilities.robot)
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -74,12 +74,12 @@ class SavedCapabilities:
 
 
 def _pickled(capabilities: Capabilities) -> bytes:
-    """Compressed; read-only mappings, which the standard library does not pickle, included."""
+    """Pickled and compressed, including read-only mappings, which the standard library does not pickle."""
     target = io.BytesIO()
     pickler = pickle.Pickler(target)
     pickler.dispatch_table = copyreg.dispatch_table | {MappingProxyType: lambda each: (_read_only, (dict(each),))}
     pickler.dump(capabilities)
-    return zlib.compress(target.getvalue(), COMPRESSION)
+    return zlib.compress(target.getvalue(), COMPRESSION_LEVEL)
 
 
 def _read_only(entries: dict[str, Gait]) -> Mapping[str, Gait]:
@@ -94,7 +94,7 @@ def _is_private(path: Path) -> bool:
 
 @cache
 def _version() -> str:
-    """Changes with everything on which the tables depend, besides the robot."""
+    """A hash of everything besides the robot on which capabilities depend: core, Python and NumPy."""
     digest = hashlib.sha256(f"{sys.version} {np.__version__}".encode())
     for folder in core.__path__:
         for file in sorted(Path(folder).rglob("*.py")):

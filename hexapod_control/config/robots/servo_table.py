@@ -14,8 +14,8 @@ from ruamel.yaml import YAML
 from hexapod_control.config.shipped_files import share
 from hexapod_control.core.names import MAX_QUOTED
 
-RPM = math.tau / 60.0  # [rad/s]
-KG_CM = 0.0980665  # [N m]
+RPM = math.tau / 60.0  # [rad/s] of 1 rpm
+KG_CM = 0.0980665  # [N m] of 1 kgf cm
 NEAREST_NAMES = 3  # suggested for an unknown model
 
 
@@ -36,17 +36,17 @@ class CatalogServo:
     protocol: str  # a servo bus, or pwm
     voltage: tuple[float, float]  # [V] permitted
     figures: tuple[ServoFigures, ...]  # by rising voltage
-    turn: float  # [deg] range of the horn
+    turn: float  # [deg] range of the output shaft
     mass: float  # [kg]
     resolution: float  # [deg]
     backlash: float | None  # [deg], None if the maker does not state it
-    full_torque_error: float  # [deg] of the position loop
+    full_torque_error: float  # [deg] position error at which the torque is the stall torque
     source: str
     verified: bool  # checked against the source
 
     @classmethod
     def of(cls, row: Mapping[str, Any]) -> CatalogServo:
-        """A row of the file."""
+        """Converts a row of the file."""
         mechanics, (lowest, highest) = row["mechanics"], row["voltage"]
         return cls(
             model=row["model"],

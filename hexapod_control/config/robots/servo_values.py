@@ -19,8 +19,8 @@ def merged(common: DocumentEntry, own: DocumentEntry) -> DocumentEntry:
     """The section of one leg: the common section with its own overrides, completed by the servo table."""
     if "model" in own.children.get("servo", own).children and "servo" in common.children:
         servo = common.children["servo"]
-        kept = {name: child for name, child in servo.children.items() if name == "voltage"}
-        common = _with(common, "servo", replace(servo, value=kept))
+        inherited = {name: child for name, child in servo.children.items() if name == "voltage"}
+        common = _with(common, "servo", replace(servo, value=inherited))
     return completed(merge(common, own))
 
 
@@ -59,14 +59,14 @@ def _model(servo: DocumentEntry) -> CatalogServo:
     """The row of the table for the section's model and voltage."""
     entry = servo.children["model"]
     name = str(schema.value(entry, SERVO_MODEL))
-    found = versions(name)
-    if not found:
+    rows = versions(name)
+    if not rows:
         near = ", ".join(nearest_models(name))
         bound = "must be a servo that `hexapod servos models` lists, unless the file gives all its figures"
         raise entry.error(f"is {schema.yaml_text(entry.value)}", bound, f"did you mean {near}?" if near else "")
     voltage = servo.children.get("voltage")
     if voltage is None:
-        return found[0]
+        return rows[0]
     supply = schema.value(voltage, SERVO_VOLTAGE)
     assert isinstance(supply, float)
     fitting = version_for(name, supply)

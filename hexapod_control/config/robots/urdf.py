@@ -21,11 +21,11 @@ def urdf(robot_file: RobotFile, *, ros2_control: bool = False) -> str:
 
     `ros2_control` adds the tags of ros2_control (docs/ros2-control.md).
     """
-    return _made(json.dumps(_complete(robot_file)), robot_file.robot.name, ros2_control)  # JSON is YAML
+    return _expanded(json.dumps(_complete(robot_file)), robot_file.robot.name, ros2_control)  # JSON is YAML
 
 
 @lru_cache(maxsize=16)  # xacro takes a tenth of a second, and several parts of a program need the same URDF
-def _made(complete: str, name: str, ros2_control: bool) -> str:
+def _expanded(complete: str, name: str, ros2_control: bool) -> str:
     template = share("urdf", "hexapod.urdf.xacro")
     with tempfile.NamedTemporaryFile("w", suffix=".yaml", encoding="utf-8") as file:
         file.write(complete)
@@ -37,9 +37,9 @@ def _made(complete: str, name: str, ros2_control: bool) -> str:
 
 
 def _complete(robot_file: RobotFile) -> object:
-    """The file as plain data, in which every leg has the ranges and the servo that the robot file may leave out.
+    """The file as plain data; every leg has the joint ranges and the servo that a robot file may omit.
 
-    A coxa has the length of the robot, which is not 0.
+    The length of a coxa is that of the loaded robot, which is never 0.
     """
     data = plain(read(robot_file.path))
     assert isinstance(data, dict)

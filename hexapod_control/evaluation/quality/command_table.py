@@ -109,7 +109,7 @@ SITUATIONS: Mapping[str, Callable[[MotionPlayer], None]] = {
     "rising": _rising,
     "standing": _stand_up,
     "walking": _standing_then(_twist),
-    "moving (a leg by hand)": _standing_then(_lift),
+    "moving (a guided leg)": _standing_then(_lift),
     "moving (a motion)": _standing_then(_play(FeetStep({"all": (0.0, 0.0, 0.01)}, 3.0))),
     "sinking": _standing_then(_posture(Planner.sit)),
 }
@@ -136,18 +136,18 @@ def transitions(robot: Robot) -> Iterator[tuple[str, str, str]]:
         prepare(player)
         if player.planner.state.value != situation.split(" ")[0]:
             raise AssertionError(f"the robot is {player.planner.state.value}, not {situation}")
-        for command, give in COMMANDS.items():
+        for command, request in COMMANDS.items():
             player = MotionPlayer(planner.copy())
             prepare(player)
-            yield situation, command, _outcome(player, give, give if command in REPEATED else None)
+            yield situation, command, _outcome(player, request, request if command in REPEATED else None)
 
 
 def _outcome(
-    player: MotionPlayer, give: Callable[[MotionPlayer], str], again: Callable[[MotionPlayer], str] | None
+    player: MotionPlayer, request: Callable[[MotionPlayer], str], again: Callable[[MotionPlayer], str] | None
 ) -> str:
     """Returns the states after a command, or why it was refused; `again` is called in every tick."""
     before = player.planner.state
-    refusal = give(player)
+    refusal = request(player)
     seen, unchanged = [before], 0.0
     for _ in range(round(MAX_TRANSITION_S / TICK_S)):
         player.step(TICK_S)

@@ -110,12 +110,12 @@ class _SteadyWalk:
         found.unreachable = lockstep.unreachable
         self._poses.append(planar_pose(lockstep.simulation))
         if len(self._poses) > self._cycle:
-            self._see(log(self._poses.pop(0).inverse() @ self._poses[-1], self._cycle * CONTROL_PERIOD_S))
+            self._record_error(log(self._poses.pop(0).inverse() @ self._poses[-1], self._cycle * CONTROL_PERIOD_S))
 
-    def _see(self, mean: Twist) -> None:
-        off = self._command
-        ahead = math.hypot(mean.vx - off.vx, mean.vy - off.vy)
-        self._found.speed_error = max(self._found.speed_error, ahead, self._radius * abs(mean.wz - off.wz))
+    def _record_error(self, mean: Twist) -> None:
+        command = self._command
+        linear = math.hypot(mean.vx - command.vx, mean.vy - command.vy)
+        self._found.speed_error = max(self._found.speed_error, linear, self._radius * abs(mean.wz - command.wz))
 
 
 def table(lockstep: Lockstep, phases: int) -> Iterator[tuple[str, str, str, GaitChanges]]:

@@ -41,10 +41,10 @@ def measure(
     Raises WalkError.
     """
     lockstep = standing_lockstep(robot, text, world)
-    most = lockstep.planner.view.maxima()
+    maxima = lockstep.planner.view.maxima()
     ahead, left = (
-        Twist(min(MAX_SPEED, SPEED_SHARE * most.vx), 0.0, 0.0),
-        Twist(0.0, 0.0, min(MAX_YAW_RATE, SPEED_SHARE * most.wz)),
+        Twist(min(MAX_SPEED, SPEED_SHARE * maxima.vx), 0.0, 0.0),
+        Twist(0.0, 0.0, min(MAX_YAW_RATE, SPEED_SHARE * maxima.wz)),
     )
     distances = [_drive(lockstep, ahead.scaled(sign), distance, _distance) for sign in (1.0, -1.0)]
     turns = [_drive(lockstep, left.scaled(sign), turn, _rotation) for sign in (1.0, -1.0)]
@@ -79,9 +79,9 @@ def _rotation(course: _CalibrationCourse) -> float:
 def _drive(lockstep: Lockstep, twist: Twist, goal: float, size: Callable[[_CalibrationCourse], float]) -> MeasuredScale:
     odometry = Odometry(lockstep.simulation.robot)
     estimate, truth = _CalibrationCourse(odometry.pose), _CalibrationCourse(planar_pose(lockstep.simulation))
-    most = round((SLOWDOWN * goal / max(map(abs, twist)) + REST_TIME_S) / CONTROL_PERIOD_S)
+    ticks = round((SLOWDOWN * goal / max(map(abs, twist)) + REST_TIME_S) / CONTROL_PERIOD_S)
     resting = 0
-    for _ in range(most):
+    for _ in range(ticks):
         resting += size(estimate) >= goal or resting > 0
         if resting * CONTROL_PERIOD_S >= REST_TIME_S:
             return MeasuredScale(size(estimate), size(truth))

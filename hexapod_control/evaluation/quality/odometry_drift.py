@@ -107,7 +107,7 @@ class SimulatedOdometry:
     def __init__(self, robot: Robot, mode: str, seed: int) -> None:
         """`seed` determines the errors of the IMU."""
         self._robot, self._mode = robot, mode
-        self._least = MIN_LOAD_SHARE * robot.mass * GRAVITY
+        self._min_load = MIN_LOAD_SHARE * robot.mass * GRAVITY
         self._noise = ImuNoise(seed)
         self.odometry = Odometry(robot)
         self._heading: float | None = None
@@ -118,7 +118,7 @@ class SimulatedOdometry:
         heading = planar_pose(simulation).yaw + self._noise.heading
         turn = None if self._heading is None or self._mode != "legs_imu" else wrap(heading - self._heading)
         self._heading = heading
-        loads = [force if force > self._least else 0.0 for force in simulation.foot_forces.tolist()]
+        loads = [force if force > self._min_load else 0.0 for force in simulation.foot_forces.tolist()]
         self.odometry.update(simulation.joints, planned if self._mode == "planned" else loads, CONTROL_PERIOD_S, turn)
 
 

@@ -119,10 +119,10 @@ class _MotionObserver:
         self._plan: TickPlan | None = None
 
     def tick(self) -> None:
-        """One control period."""
-        self._plan = self._run.tick(self._look)
+        """Runs one control period."""
+        self._plan = self._run.tick(self._observe)
 
-    def _look(self, simulation: Simulation) -> None:
+    def _observe(self, simulation: Simulation) -> None:
         self.recorder.sample(simulation)
         self.efforts.append(np.abs(simulation.efforts).ravel())
         up = simulation.data.xmat[simulation.world.base].reshape(3, 3)[2]
@@ -135,7 +135,7 @@ class _MotionObserver:
             if not (lies and set(pair) == BELLY):
                 self.contacts[pair] = None
 
-    def performance(self, rehearsed: float, time: float) -> MotionFigures:
+    def figures(self, rehearsed: float, time: float) -> MotionFigures:
         """Returns the figures so far."""
         self.recorder.mark(self._run.simulation)
         quality = self.recorder.finish(ZERO)
@@ -171,7 +171,7 @@ def perform(
 
     Raises MotionError for a motion that fails its rehearsal.
     """
-    piece = MotionRehearsal(robot, motion).finish()
+    rehearsed_motion = MotionRehearsal(robot, motion).finish()
     simulation = Simulation(robot, urdf_text, settings or WorldSettings())
     simulation.reset(sitting_pose(robot))
     run = MotionRun(simulation)
@@ -180,9 +180,9 @@ def perform(
     else:
         run.planner.set_measured_joints(simulation.joints)
     observer = _MotionObserver(run)
-    run.player.execute(RehearsedMotion(motion, piece.duration))
+    run.player.execute(RehearsedMotion(motion, rehearsed_motion.duration))
     begin = simulation.time
-    while run.player.name and simulation.time - begin <= MAX_TIME_RATIO * piece.duration:
+    while run.player.name and simulation.time - begin <= MAX_TIME_RATIO * rehearsed_motion.duration:
         if watch:
             watch(run)
         observer.tick()
@@ -191,7 +191,7 @@ def perform(
         if watch:
             watch(run)
         observer.tick()
-    return observer.performance(piece.duration, time)
+    return observer.figures(rehearsed_motion.duration, time)
 
 
 def motions(robot: Robot) -> tuple[Choreography, ...]:

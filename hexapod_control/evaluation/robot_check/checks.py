@@ -25,14 +25,15 @@ from hexapod_control.evaluation.robot_check.subject import Subject
 from hexapod_control.evaluation.robot_check.wire_budget import wire
 
 NEAR_LIMIT_DEG = 8.0  # of a joint in the neutral stance
-SMALL_STEP = 0.25  # radius of a stance region over the leg's reach; smaller ones make the robot slow
-NARROW_GAP_M, FAR_M = 0.005, 10.0  # between neighbouring legs in the neutral stance
+SMALL_STEP_SHARE = 0.25  # radius of a stance region over the leg's reach; smaller ones make the robot slow
+NARROW_GAP_M = 0.005  # between neighbouring legs in the neutral stance
+FAR_M = 10.0  # largest gap that is measured
 SAG_SHARE = 0.15  # of the lift height; robots that sag more walk 3 % or more below their command
-POINTS = 25  # on a link, for its distance from the body
-CONTINUOUS = (0.2, 1.0 / 3.0)  # of the stall torque: continuous torque of servos
-FULL_SHARE = 0.9  # of the stall torque: no reserve
+LINK_POINTS = 25  # on a link, for its distance from the body
+CONTINUOUS_SHARES = (0.2, 1.0 / 3.0)  # of the stall torque: lowest and highest continuous torque of servos
+FULL_SHARE = 0.9  # of the stall torque: above it there is no reserve
 SMALL_MARGIN_M = 0.010
-WORTHWHILE = 1.1  # gain in speed from which other footholds are suggested
+MIN_GAIN = 1.1  # factor on the speed from which other footholds are suggested
 
 
 def reach(subject: Subject) -> Iterator[Remark]:
@@ -54,7 +55,7 @@ def reach(subject: Subject) -> Iterator[Remark]:
     share = radius / leg.reach
     figures = {"joint_margin_deg": round(nearest, 2), "step_radius_m": round(radius, 4)}
     text = f"Every foot can step {1e3 * radius:.0f} mm about its foothold, joints keep {nearest:.0f} deg when standing"
-    poor = share < SMALL_STEP
+    poor = share < SMALL_STEP_SHARE
     change = f"move the foothold of {leg.name} to where its joints are mid-range, or away from its neighbour"
     yield Remark(Seriousness.NOTE if poor else Seriousness.FIGURE, "reach", text, change if poor else "", figures)
 
@@ -83,7 +84,7 @@ def body(subject: Subject) -> Iterator[Remark]:
 
 def _gap_to_body(robot: Robot, capsule: LegCapsule) -> float:
     """Gap [m] between a capsule and the box of the body, negative where they overlap."""
-    points = np.linspace(capsule.start, capsule.end, POINTS)
+    points = np.linspace(capsule.start, capsule.end, LINK_POINTS)
     return float(distance_from_body(robot, points).min()) - capsule.radius
 
 
@@ -119,7 +120,7 @@ def _held(subject: Subject, topic: str, what: str, held: Array, figures: dict[st
     stall = _stall(subject)
     shares = held / stall
     worst = int(np.argmax(shares))
-    share, low, high = float(shares[worst]), *CONTINUOUS
+    share, low, high = float(shares[worst]), *CONTINUOUS_SHARES
     text = f"{what}, each {JOINTS[worst]} holds {held[worst]:.2g} N m, {100.0 * share:.0f} % of its stall torque"
     figures = {**figures, "share_of_stall": _by_joint(shares)}
     if share <= low:
@@ -133,7 +134,7 @@ def _held(subject: Subject, topic: str, what: str, held: Array, figures: dict[st
 
 
 def sagging(subject: Subject) -> Iterator[Remark]:
-    """How far servos that give way let the body sink while the robot walks: feet in swing then touch down early."""
+    """Sag of the body by the compliance of the servos while the robot walks: swing feet then touch down early."""
     robot, gait = subject.robot, subject.capabilities.gaits[subject.walk.gait]
     load = robot.mass * GRAVITY / (len(robot.legs) * gait.duty_factor)
     sink = max(float(sag(robot, leg, load, np.array([complex(*leg.foothold)])).item()) for leg in robot.legs)
@@ -200,7 +201,7 @@ def footholds(subject: Subject) -> Iterator[Remark]:
     """Footholds, moved along the motion, that would make the robot faster."""
     own = max(subject.top_speed(gait, "forward") for gait in subject.capabilities.gaits)
     found = fastest_stride(subject.robot, subject.capabilities.gaits.values(), Twist(1.0, 0.0, 0.0))
-    if found.speed < WORTHWHILE * own:
+    if found.speed < MIN_GAIN * own:
         return
     moved = {
         leg.name: [round(centre.real, 3), round(centre.imag, 3)]

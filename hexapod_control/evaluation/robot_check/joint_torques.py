@@ -1,9 +1,9 @@
 """Torques of all joints while a robot stands or walks, without a simulation.
 
-The legs are springs: planted feet stay where they touched the ground, the body sinks and tilts until their forces carry
-it (three unknown displacements and three rotations, six equations). To that come, as in the servo models of the
-simulation, the torque against the motor's own speed, its inertia and dry friction, and the steps of targets that arrive
-once per tick.
+The legs are springs: planted feet stay where they touched the ground, the body sinks and tilts until their forces
+balance its weight (three unknown displacements and three rotations, six equations). As in the servo models of the
+simulation, there are also the torque against the motor's own speed, its inertia and dry friction, and the steps of
+targets that arrive once per tick.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from hexapod_control.evaluation.robot_check.subject import Subject
 
 # A motor with resistive losses only draws stall torque times no-load speed at stall. Makers state
 # stall currents of 1.2 to 2.3 times that: AX-12A 1.9, MG996R 1.9, STS3215 2.3, XM430-W350 1.4, MX-64 1.2.
-LOSSES = 2.0
+STALL_POWER_FACTOR = 2.0  # power at stall over stall torque times no-load speed
 IDLE_W = 0.5  # electronics of each servo
 
 
@@ -25,7 +25,7 @@ def servo_power(robot: Robot, torque: Array, velocity: Array) -> Array:
     """
     stall, speed = of_servos(robot, "stall_torque"), of_servos(robot, "no_load_speed")
     drawn = torque * (torque * speed / stall + velocity)
-    return LOSSES * np.maximum(drawn, 0.0) + IDLE_W
+    return STALL_POWER_FACTOR * np.maximum(drawn, 0.0) + IDLE_W
 
 
 def power(subject: Subject) -> Iterator[Remark]:
@@ -38,7 +38,7 @@ def power(subject: Subject) -> Iterator[Remark]:
     text = (
         f"An estimate: the {servos} servos take {standing:.0f} W standing and {walking:.0f} W walking, a battery of "
         f"{capacity:g} Wh lasts {minutes[0]:.0f} min and {minutes[1]:.0f} min without other consumers, if a servo at "
-        f"stall draws {LOSSES:g} times its stall torque times its no-load speed, and {IDLE_W:g} W at rest"
+        f"stall draws {STALL_POWER_FACTOR:g} times its stall torque times its no-load speed, and {IDLE_W:g} W at rest"
     )
     figures = {
         "standing_w": round(standing, 2),

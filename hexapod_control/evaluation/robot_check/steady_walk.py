@@ -15,7 +15,7 @@ from hexapod_control.core.robot import Robot
 SETTLING_TIME_S = 5.0  # for the planner to recognise that the robot stands
 TICK_S = 0.02
 MAX_WALK_S = 40.0  # until the twist is reached, and for one cycle after it
-REACHED = 0.999  # of the twist
+REACHED_SHARE = 0.999  # of the twist
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ def steady_walk(robot: Robot, gait: str, twist: Twist) -> PlannedCycle:
     for _ in range(round(MAX_WALK_S / TICK_S)):
         plan = planner.step(TICK_S)
         lifted, standing = standing and not plan.planted[0], plan.planted[0]
-        reached = np.abs(plan.twist).max() >= REACHED * np.abs(twist).max()
+        reached = np.abs(plan.twist).max() >= REACHED_SHARE * np.abs(twist).max()
         starts += lifted and reached
         if starts == 2:
             return _walk(gait, twist, plans)

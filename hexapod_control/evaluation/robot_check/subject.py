@@ -16,7 +16,7 @@ from hexapod_control.evaluation.robot_check.joint_torques import JointTorques, w
 from hexapod_control.evaluation.robot_check.steady_walk import PlannedCycle, steady_walk
 
 AXES = {"forward": Twist(1.0, 0.0, 0.0), "left": Twist(0.0, 1.0, 0.0), "turn": Twist(0.0, 0.0, 1.0)}
-CRUISE = 0.5  # of the top speed: the walk for torques and margins
+WALK_SPEED_SHARE = 0.5  # of the top speed, in the walk for torques and margins
 USUAL_BATTERY_WH = 24.0  # three cells of 2200 mAh
 
 
@@ -26,7 +26,7 @@ class Subject:
 
     file: RobotFile
     payload: float  # [kg] at the body's centre of mass
-    battery: float = USUAL_BATTERY_WH
+    battery: float = USUAL_BATTERY_WH  # [Wh]
 
     @cached_property
     def robot(self) -> Robot:
@@ -52,7 +52,7 @@ class Subject:
     def walk(self) -> PlannedCycle:
         """A cycle of the default gait, for `auto` of the fastest one, at half of the top speed forward."""
         gait = self.capabilities.selection().fastest.name
-        return steady_walk(self.robot, gait, AXES["forward"].scaled(CRUISE * self.top_speed(gait, "forward")))
+        return steady_walk(self.robot, gait, AXES["forward"].scaled(WALK_SPEED_SHARE * self.top_speed(gait, "forward")))
 
     @cached_property
     def torques(self) -> JointTorques:

@@ -23,7 +23,7 @@ from hexapod_control.web.sessions.access_control import HostPolicy, TokenAuthori
 PAGES = Path(__file__).parent / "pages"
 PORT = 8780  # or the next free one
 MAX_REQUEST_BYTES = 4096
-WATCH_PERIOD_S = 1.0
+WATCH_PERIOD_S = 1.0  # between two checks for overdue connections
 SCHEME = "Bearer "
 KEY = "Hexapod-Key"  # header of a reply: the key that admits this client from then on
 
@@ -34,23 +34,23 @@ Answer = Callable[[Mapping[str, object]], Awaitable[Reply]]
 class RequestServer:
     """A server of one of PAGES; `serve` runs until it is cancelled."""
 
-    def __init__(self, answer: Answer, page: str, *, lan: bool = False, most: int = MAX_REQUEST_BYTES) -> None:
+    def __init__(self, answer: Answer, page: str, *, lan: bool = False, max_bytes: int = MAX_REQUEST_BYTES) -> None:
         """`answer` replies to a request: both are JSON objects. It raises ValueError for an unknown one.
 
-        With `lan` the page is open to the network, and each invitation admits one person. `most` is in bytes.
+        With `lan` the page is open to the network, and each invitation admits one person. `max_bytes` limits a request.
         """
-        self._answer, self._page, self._lan, self._most = answer, page, lan, most
+        self._answer, self._page, self._lan, self._max_bytes = answer, page, lan, max_bytes
         self._bind = page_address.ALL_ADDRESSES if lan else page_address.LOOPBACK
         self._policy = HostPolicy(page_address.names(self._bind), literal=lan)
         self._tokens = TokenAuthority(once=lan)
         self._port = 0
-        self._replies: set[asyncio.Task[object]] = set()  # that wait for something to show
-        self._ends = False  # no more replies: a page asks again at once, and the end would wait for these
+        self._replies: set[asyncio.Task[object]] = set()  # that wait for a change
+        self._ends = False  # refuse requests: a page asks again at once, and the end would wait for these replies
 
     async def serve(self, port: int, hint: str, opened: Callable[[], None] = lambda: None) -> None:
         """Opens the port, or the next free one, and prints the address and a hint. Raises OSError."""
         timer = FirstRequestTimer(MAX_REQUEST_TIME_S)
-        app = web.Application(client_max_size=self._most, middlewares=[timer.note])
+        app = web.Application(client_max_size=self._max_bytes, middlewares=[timer.note])
         app.router.add_post("/request", self._reply)
         files = with_shared(PAGES / "common", PAGES / self._page)
         app.router.add_get("/{path:.*}", PageFiles(self._policy, files).answer)

@@ -18,8 +18,8 @@ MAX_OFFERS = 32
 class Download:
     """A file, or the output of a command."""
 
-    name: str  # that the browser gives the file
-    kind: str  # of its content
+    name: str  # file name for the browser
+    kind: str  # MIME type
     path: Path | None = None
     command: tuple[str, ...] = ()
 
@@ -38,6 +38,6 @@ class Downloads:
         return ROUTE.format(ticket=ticket)
 
     def find(self, ticket: str, now: float) -> Download | None:
-        """Returns what is offered under a ticket; None if it is unknown or too old."""
+        """Returns the download of a ticket at time `now` [s]; None if it is unknown or too old."""
         download, until = self._offers.get(ticket, (None, 0.0))
         return download if now < until else None

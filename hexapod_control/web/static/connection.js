@@ -56,7 +56,7 @@ export class Connection extends EventTarget {
       this.key = message.key;
       this.token = "";
       saveKey(message.key);
-      if (location.hash) history.replaceState(null, "", location.pathname); // hides the token, which is used up
+      if (location.hash) history.replaceState(null, "", location.pathname); // hides the token, which the key replaces
       this.setState("open");
     } else if (message.t === "refused") {
       this.reason = message.text;

@@ -25,7 +25,7 @@ import { all, preferredLanguage, t, useLanguage } from "./texts/texts.js";
 const $ = (id) => document.getElementById(id);
 const PICTURES = ["space", "top", "views"];
 const UPRIGHT = ["rising", "standing", "walking", "moving"]; // as in tick_plan.py
-const NO_MARGIN = ["why_estop", "why_torque_off", "why_unknown"]; // without torque or pose the plan says nothing
+const NO_MARGIN = ["why_estop", "why_torque_off", "why_unknown"]; // without torque or a known pose the plan is meaningless
 const VIBRATION = 120; // [ms] on STOP
 
 const language = preferredLanguage();

@@ -30,7 +30,7 @@ from hexapod_control.nodes.recorder.recorder import RecorderNode, RecorderSettin
 from hexapod_control.ros import messages
 from hexapod_control.ros.qos import COMMAND, LATCHED
 
-LIMIT = 30.0  # [s] for anything
+MAX_WAIT_S = 30.0  # for anything
 FAULT_TOPICS = "/r/gait_state", "/diagnostics"
 
 
@@ -51,7 +51,7 @@ class Recording:
         bench.until(lambda: all(p.get_subscription_count() for p in mine), what="the recorder's subscriptions")
 
     def knows(self, topic):
-        """Whether the recorder has found out that a topic is latched."""
+        """Whether the recorder has registered a topic as latched."""
         return topic in self.node.channels and self.node.channels[topic].latched
 
     def report(self, name, level):
@@ -70,7 +70,7 @@ class Recording:
 
     def written(self, count=1):
         """The bags, once `count` of them have been announced."""
-        self.bench.until(lambda: len(self.announced) >= count, LIMIT, "a bag")
+        self.bench.until(lambda: len(self.announced) >= count, MAX_WAIT_S, "a bag")
         return sorted(self.out.iterdir())
 
 
@@ -132,7 +132,7 @@ def test_a_fault_is_recorded_once_with_the_messages_that_follow(bench, tmp_path,
     fault(recording)
     bench.until(lambda: recording.heard(*FAULT_TOPICS) == 2)
     recording.walk()
-    assert bench.until(lambda: recording.announced, LIMIT) > 0.05
+    assert bench.until(lambda: recording.announced, MAX_WAIT_S) > 0.05
     (path,) = recording.written()
     with bag_file.open_bag(path) as bag:
         assert len(list(bag.raw({"/r/joint_states"}))) == 10
@@ -142,7 +142,7 @@ def test_a_fault_is_recorded_once_with_the_messages_that_follow(bench, tmp_path,
     assert len(recording.announced) == 1
 
 
-def test_after_so_many_faults_no_more_are_recorded_and_that_is_reported_once(bench, tmp_path, monkeypatch):
+def test_beyond_the_limit_faults_are_not_recorded_and_that_is_reported_once(bench, tmp_path, monkeypatch):
     monkeypatch.setattr(recorder, "AFTER_FAULT_S", 0.05)
     monkeypatch.setattr(recorder, "MAX_FAULT_BAGS", 2)
     recording, reports = Recording(bench, tmp_path, seconds=0.2), []
@@ -329,10 +329,10 @@ def begin(out, *arguments, keys=subprocess.DEVNULL):
         )
 
 
-def ended(process, out):
+def result_of(process, out):
     """Output and exit code of a process that ends by itself."""
     try:
-        process.wait(LIMIT)
+        process.wait(MAX_WAIT_S)
     finally:
         process.kill()
     return out.read_text(), process.returncode
@@ -342,7 +342,7 @@ def publish_once(bench):
     """Publishes a message that the recorder, once it runs, has received."""
     joints = bench.probe.create_publisher(JointState, "/r/joint_states", COMMAND)
     client = bench.probe.create_client(Trigger, "/r/recorder/save")
-    bench.until(lambda: joints.get_subscription_count() and client.service_is_ready(), LIMIT, "the recorder")
+    bench.until(lambda: joints.get_subscription_count() and client.service_is_ready(), MAX_WAIT_S, "the recorder")
     joints.publish(JointState())
     assert joints.wait_for_all_acked(Duration(seconds=5.0))
 
@@ -354,9 +354,9 @@ def test_ctrl_c_and_the_key_write_bags(bench, tmp_path):
     try:
         publish_once(bench)
         bench.probe.create_timer(0.5, lambda: os.write(master, b"s"))
-        bench.until(lambda: "requested by key" in out.read_text(), LIMIT, "a bag by key")
+        bench.until(lambda: "requested by key" in out.read_text(), MAX_WAIT_S, "a bag by key")
         process.send_signal(signal.SIGINT)
-        out, code = ended(process, out)
+        out, code = result_of(process, out)
         assert code == 0, out
         assert "requested by key" in out and "end of the recording" in out
         assert "Traceback" not in out
@@ -371,7 +371,7 @@ def test_a_last_bag_that_cannot_be_written_is_reported_and_ends_with_code_one(be
     process = begin(out := tmp_path / "out.txt", "record", "--namespace", "r", "--out", "/proc/bags")
     publish_once(bench)
     process.send_signal(signal.SIGINT)
-    out, code = ended(process, out)
+    out, code = result_of(process, out)
     assert code == 1 and "no bag can be written there" in out and "Traceback" not in out
 
 
@@ -380,13 +380,13 @@ def test_replay_shows_the_bag_on_the_page(bench, bag, tmp_path):
     received = bench.listen(JointState, "/r/joint_states", 50)
     process = begin(out := tmp_path / "out.txt", "replay", str(bag.path), "--page", "--speed", "2", "--loop")
     try:
-        bench.until(lambda: re.search(r"the page: http\S+\n", out.read_text()), LIMIT, "the page")
+        bench.until(lambda: re.search(r"the page: http\S+\n", out.read_text()), MAX_WAIT_S, "the page")
         address = re.search(r"http://[\d.]+:\d+/", out.read_text())[0]
-        assert urllib.request.urlopen(address, timeout=LIMIT).status == 200
-        bench.until(lambda: any(message.position[0] == 49.0 for message in received), LIMIT, "the last message")
-        bench.until(lambda: "51 messages, 1.0 s" in out.read_text(), LIMIT, "the end of the bag")
+        assert urllib.request.urlopen(address, timeout=MAX_WAIT_S).status == 200
+        bench.until(lambda: any(message.position[0] == 49.0 for message in received), MAX_WAIT_S, "the last message")
+        bench.until(lambda: "51 messages, 1.0 s" in out.read_text(), MAX_WAIT_S, "the end of the bag")
         process.send_signal(signal.SIGINT)
-        out, code = ended(process, out)
+        out, code = result_of(process, out)
         assert code == 0, out
     finally:
         process.kill()

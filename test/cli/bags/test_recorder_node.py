@@ -17,7 +17,7 @@ from hexapod_control.ros.guarded_node import ReportLevel
 
 
 class Saver:
-    """Stands in for what writes bags."""
+    """Stands in for the writer of bags."""
 
     def __init__(self, space, tell):
         self.space, self.tell, self.saved, self.busy, self.calls = space, tell, [], False, []
@@ -167,7 +167,7 @@ def test_every_bag_is_announced_and_reported(make, good, kind, level, text):
     assert (report.level, report.text) == (level, text) and report.logged == report.when
 
 
-def test_at_its_end_it_waits_for_the_last_messages_and_then_for_its_bags(make):
+def test_at_its_end_the_recorder_waits_for_the_last_messages_and_then_for_its_bags(make):
     recording = make()
     assert recording.node.stopped()
     recording.node.request_stop()

@@ -49,7 +49,7 @@ def typed(monkeypatch):
     return run
 
 
-def test_the_evening_ends_at_any_stage_and_goes_on_there(path, wire, typed, capsys):
+def test_commissioning_that_ends_at_any_stage_continues_there(path, wire, typed, capsys):
     words = [str(path), "--protocol", "feetech_st", "--port", wire.pty.path, "--pace", "50"]
     assert typed(["", "", "", "11.1", "", "", "quit"], *words) == 1
     output = capsys.readouterr().out

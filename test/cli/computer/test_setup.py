@@ -230,7 +230,7 @@ def test_another_system_is_checked_but_not_changed_and_gets_instructions(tmp_pat
     assert remedy in capsys.readouterr().out and files_of(tmp_path) == before
 
 
-def test_what_the_program_cannot_change_has_a_remedy(image, capsys):
+def test_settings_that_the_program_cannot_change_have_a_remedy(image, capsys):
     for path in ("usr/sbin/iw", "home/anna/ws/install/setup.bash", "proc/device-tree/model"):
         (image / path).unlink()
     (image / "usr/lib/systemd/system/systemd-timesyncd.service").unlink()

@@ -18,7 +18,7 @@ from hexapod_control.core.kinematics.leg_kinematics import forward
 from hexapod_control.core.sensing.odometry import fit, observe
 
 ROBOTS = ["phantomx", "article"]
-LEVEL = 1e-6  # [m] by which the heights of standing feet may differ
+LEVEL_TOLERANCE_M = 1e-6  # by which the heights of standing feet may differ
 
 
 def walk(tmp_path, *arguments):
@@ -82,11 +82,11 @@ def test_planted_feet_are_fixed_in_the_world(tmp_path, robot, twist):
 
 
 def support(robot, joints):
-    """The feet that stand are the lowest ones: wave keeps five of six down, so the level body has the median height."""
+    """Feet in support are the lowest ones; in wave five of six are, so the median of their heights is the ground."""
     every = observe(robot, joints, [True] * len(joints), None)
     heights = forward(robot, joints)[:, 2]
     floor = np.median(heights)
-    planted = [bool(abs(height - floor) < LEVEL) for height in heights]
+    planted = [bool(abs(height - floor) < LEVEL_TOLERANCE_M) for height in heights]
     return replace(observe(robot, joints, planted, every), rolled=())  # at the contact points, as in the planner
 
 

@@ -23,7 +23,7 @@ from hexapod_control.servos.settings.save_servo_section import save
 from hexapod_control.servos.settings.servo_section import servo_settings
 
 WIRED = [name for name in PROTOCOLS if name != "loopback"]
-LIMIT = 25.0  # [s] for anything
+MAX_WAIT_S = 25.0  # for anything
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def mounted(tmp_path, own):
 
 @pytest.fixture
 def own(tmp_path):
-    """A robot file of the user's own."""
+    """A robot file outside the package."""
     return narrow_file(tmp_path / "mine.yaml")
 
 
@@ -204,7 +204,7 @@ def test_robots_that_cannot_be_calibrated_are_refused_with_the_remedy(own, argum
     assert message in error and error.count("\n") == 1
 
 
-# --- as a user sees it ------------------------------------------------------------------------------
+# --- from the view of a user ------------------------------------------------------------------------------
 
 
 @pytest.mark.process

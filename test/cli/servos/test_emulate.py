@@ -18,7 +18,7 @@ from hexapod_control.servos.emulator.robot_emulator import emulate
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.servo_section import servo_settings
 
-LIMIT = 20.0  # [s]
+MAX_WAIT_S = 20.0
 IDS = tuple(range(1, 19))
 
 
@@ -166,8 +166,8 @@ def test_the_command_serves_a_driver_injects_faults_and_ends_with_ctrl_c(tmp_pat
         assert set(IDS) - set(bus.identify()) == {4}
         bus.close()
         process.send_signal(signal.SIGINT)
-        assert process.wait(LIMIT) == 0
+        assert process.wait(MAX_WAIT_S) == 0
         assert not os.path.lexists(link)
     finally:
         process.kill()
-        process.communicate(timeout=LIMIT)
+        process.communicate(timeout=MAX_WAIT_S)

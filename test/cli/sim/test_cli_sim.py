@@ -21,7 +21,7 @@ from hexapod_control.core.kinematics.se2 import Pose, Twist, exp
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.robot_gaits import gaits
 
-LIMIT = 90.0  # [s] for anything
+MAX_WAIT_S = 90.0  # for anything
 NODES = {"mujoco_sim", "inverse_kinematics", "odometry", "gait_planner"}  # without the page
 
 
@@ -55,7 +55,7 @@ class Command:
         self.text = ""
 
     def wait_for(self, condition, what):
-        deadline = time.monotonic() + LIMIT
+        deadline = time.monotonic() + MAX_WAIT_S
         while not condition():
             assert time.monotonic() < deadline, f"waited in vain for {what}; seen: {self.text}"
             assert self.process.poll() is None, f"ended with {self.process.returncode}: {self.text}"
@@ -66,7 +66,7 @@ class Command:
             self.text += (self.process.stdout.read() or b"").decode(errors="replace")
 
     def end(self):
-        deadline = time.monotonic() + LIMIT
+        deadline = time.monotonic() + MAX_WAIT_S
         while self.process.poll() is None:
             assert time.monotonic() < deadline, f"does not end; seen: {self.text}"
             self._read(0.1)
@@ -86,7 +86,7 @@ def start():
     for command in commands:
         if command.process.poll() is None:
             command.process.kill()
-        command.process.wait(LIMIT)
+        command.process.wait(MAX_WAIT_S)
         command.process.stdout.close()
     for pid in processes().values():
         os.kill(pid, signal.SIGKILL)
@@ -122,10 +122,10 @@ def test_a_signal_during_the_drive_stops_the_robot_with_exit_code_zero(start, be
     command = start("--demo", "--no-web", "--segment", "60")
     states = gait_states(bench)
     command.wait_for(lambda: set(processes()) == NODES, "nodes")
-    bench.until(lambda: states and states[-1].data == "walking", LIMIT, "walking")
+    bench.until(lambda: states and states[-1].data == "walking", MAX_WAIT_S, "walking")
     walked = len(states)
     command.process.send_signal(signal.SIGTERM)
-    bench.until(lambda: "sitting" in names(states[walked:]), LIMIT, "sitting")
+    bench.until(lambda: "sitting" in names(states[walked:]), MAX_WAIT_S, "sitting")
     assert command.end() == 0, command.text
     assert "Traceback" not in command.text
     assert not processes()
@@ -147,7 +147,7 @@ def test_a_killed_simulator_is_named_and_all_processes_end_with_code_one(start, 
     command = start("--demo", "--no-web", "--segment", "60")
     states = gait_states(bench)
     command.wait_for(lambda: set(processes()) == NODES, "nodes")
-    bench.until(lambda: states and states[-1].data == "walking", LIMIT, "walking")
+    bench.until(lambda: states and states[-1].data == "walking", MAX_WAIT_S, "walking")
     os.kill(processes()["mujoco_sim"], signal.SIGKILL)
     assert command.end() == 1
     assert "mujoco_sim died with exit code -9 (SIGKILL)" in command.text
@@ -169,10 +169,10 @@ def test_with_a_terminal_the_keys_drive_and_after_ctrl_c_the_robot_sits_and_the_
         command.wait_for(lambda: "standing" in command.text, "standing")
         os.write(master, b"2i")
         command.wait_for(lambda: re.search(r"walking +ripple +x \+0\.\d*[1-9]", command.text), "walking in ripple")
-        bench.until(lambda: states and states[-1].data == "walking", LIMIT, "walking")
+        bench.until(lambda: states and states[-1].data == "walking", MAX_WAIT_S, "walking")
         walked = len(states)
         command.process.send_signal(signal.SIGINT)
-        bench.until(lambda: "sitting" in names(states[walked:]), LIMIT, "sitting")
+        bench.until(lambda: "sitting" in names(states[walked:]), MAX_WAIT_S, "sitting")
         assert "sinking" in names(states[walked:])
         assert command.end() == 0, command.text
         assert termios.tcgetattr(slave) == before

@@ -16,7 +16,7 @@ from hexapod_control.ros.distribution import stamped_by_default
 
 pytestmark = [pytest.mark.heavy, pytest.mark.physics]
 
-LIMIT = 60.0  # [s] for anything
+MAX_WAIT_S = 60.0  # for anything
 FORWARD = Twist(0.06, 0.0, 0.0)
 FALLEN_M = 0.07  # of base_link; a lower robot has sunk
 
@@ -33,7 +33,7 @@ class WalkingRobot:
         self.walk(0.05)
 
     def until(self, condition, what):
-        deadline = time.monotonic() + LIMIT
+        deadline = time.monotonic() + MAX_WAIT_S
         while not condition():
             assert time.monotonic() < deadline, f"waited in vain for {what}: {self.lines[-8:]}"
             self.supervisor.check()

@@ -21,7 +21,7 @@ from hexapod_control.ros.qos import LATCHED
 
 pytestmark = [pytest.mark.heavy, pytest.mark.physics]
 
-LIMIT = 60.0  # [s] for anything
+MAX_WAIT_S = 60.0  # for anything
 REFUSAL = re.compile(
     r"refuses to drive: /(\w+) of another robot runs in this namespace and in ROS_DOMAIN_ID (\d+), "
     r"on host '(.+)', process (\d+): .* ROS_DOMAIN_ID or with namespace:=NAME"
@@ -33,12 +33,12 @@ def test_a_second_robot_in_the_same_domain_and_namespace_refuses_to_drive_and_le
     specs = node_graph.specs("sim", {"web": False, "stand_on_start": True})
     with Supervisor((merged(specs),), lines.append) as first:
         states = bench.listen(String, "gait_state", LATCHED)
-        bench.until(lambda: states and states[-1].data == "standing", LIMIT, "standing")
+        bench.until(lambda: states and states[-1].data == "standing", MAX_WAIT_S, "standing")
         rows, seen = bench.listen(JointState, "joint_targets", QoSProfile(depth=50)), len(states)
         command = [sys.executable, "-c", PROGRAM, "sim", "--demo", "--no-web"]
         began = time.monotonic()
         second = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=-1, stderr=subprocess.STDOUT, text=True)
-        bench.until(lambda: second.poll() is not None, LIMIT, "the end of the second robot")
+        bench.until(lambda: second.poll() is not None, MAX_WAIT_S, "the end of the second robot")
         text = second.communicate(timeout=5.0)[0]
         first.check()
         assert second.returncode == 1

@@ -11,7 +11,7 @@ from support.drives import ROBOTS as SUITE_ROBOTS
 from support.paths import ROOT
 from support.suite.soak import cases
 
-from hexapod_control.config.motions.motion_keys import EVERY, keys
+from hexapod_control.config.motions.motion_keys import ALL_LEGS, keys
 from hexapod_control.config.motions.motion_library import MotionFileError, known_motions, load_motion, request
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.shipped_files import share
@@ -29,7 +29,7 @@ from hexapod_control.core.planner.planner import Planner
 
 ROBOTS = {name: load(name).robot for name in SUITE_ROBOTS}
 PHANTOMX = ROBOTS["phantomx"]
-TICK = 0.02  # [s]
+TICK_S = 0.02
 HEAD = "name: test\ndescription: For a test.\n"
 
 
@@ -67,7 +67,7 @@ def test_every_shipped_motion_is_in_the_gallery_with_a_film(name):
 
 
 @pytest.mark.parametrize("robot", ROBOTS.values(), ids=lambda robot: robot.name)
-def test_the_example_of_the_documentation_works_as_it_stands(tmp_path, robot):
+def test_the_example_of_the_documentation_is_a_valid_motion(tmp_path, robot):
     page = (ROOT / "docs" / "motions.md").read_text(encoding="utf-8")
     (example,) = re.findall(r"```yaml\n(.*?)```", page, re.S)
     motion = load_motion(written(tmp_path, example, "nod"), robot)
@@ -109,7 +109,7 @@ def test_lengths_are_scaled_to_the_robot_and_angles_and_times_are_not(tmp_path):
     assert scaled[0].x == pytest.approx(factor * plain[0].x)
     assert (scaled[0].pitch, scaled[0].duration) == (pytest.approx(math.radians(5.0)), 1.5)
     assert (scaled[1].out, scaled[1].z) == pytest.approx((factor * 0.01, factor * 0.05))
-    assert scaled[2].offsets[EVERY] == pytest.approx((factor * 0.01, factor * 0.02, factor * 0.03))
+    assert scaled[2].offsets[ALL_LEGS] == pytest.approx((factor * 0.01, factor * 0.02, factor * 0.03))
     assert (scaled[3].steps[0].x, scaled[3].steps[0].distance) == pytest.approx((factor * 0.05, factor * 0.1))
 
 
@@ -280,7 +280,7 @@ SHIPPED = [share("config", "motions", f"{name}.yaml").read_text() for name in kn
 
 @st.composite
 def files(draw):
-    """Texts: trees of the right words, a shipped motion with something else in it, or anything."""
+    """Texts: random trees of known keys, a shipped motion with one change, or any text."""
     if draw(st.booleans()):
         root = {"name": "test", "description": "x", "steps": draw(st.one_of(STEPS, TREES))}
         root |= draw(st.dictionaries(WORDS, TREES, max_size=2))
@@ -312,7 +312,7 @@ def test_a_loop_without_duration_does_not_repeat_for_ever(seconds):
     player.planner.set_measured_joints(player.planner.view.lying_joints)
     player.execute(RehearsedMotion(Choreography("test", "", (StandStep(), *seconds), loops=0), 1.0))
     for _ in range(500):
-        player.step(TICK)
+        player.step(TICK_S)
     assert player.name == ""
     assert player.planner.state.value == "standing"
 
@@ -324,7 +324,7 @@ def test_a_leg_step_lasts_until_the_foot_is_at_its_goal():
     player.planner.set_measured_joints(player.planner.view.lying_joints)
     player.execute(RehearsedMotion(wave, 1.0))
     reached, led, height = [], None, 0.0
-    while player.step(TICK) and player.name:
+    while player.step(TICK_S) and player.name:
         if led is not None and player.place != led:
             reached.append(height)
         led = player.place if player.phase == "leg" else None

@@ -22,7 +22,7 @@ Data = dict[str, Any]
 Mutation = tuple[str, Callable[[Data], None], tuple[str, ...]]
 """What is wrong, how it gets into the data of a file, and the ends of keys of which one must be named."""
 
-# Robots with all of them, and mistakes of each other robot.
+# Robots on which all mistakes are tried, and the number of mistakes tried on each other robot.
 ALL_MISTAKES, SAMPLE = (("article", "phantomx"), 15) if SOAK else (("phantomx",), 8)
 LENGTHS = ("coxa.length", "femur.length", "tibia.length")
 MASSES = ("coxa.mass", "femur.mass", "tibia.mass")
@@ -198,7 +198,7 @@ def cases() -> Iterator[tuple[str, str, Callable[[Data], None], tuple[str, ...]]
         yield from ((robot, *mistake) for mistake in chosen)
 
 
-def reported(path: Path) -> tuple[str, ...]:
+def reported_keys(path: Path) -> tuple[str, ...]:
     """The keys that loading or checking a file names."""
     try:
         return tuple(error.key for error in implausible(load(path)))
@@ -215,7 +215,7 @@ def test_soak_of_human_mistakes_which_are_all_refused_or_reported_at_their_keys(
             continue  # such as a factor on zero
         count += 1
         path.write_text(json.dumps(changed))
-        found = reported(path)
+        found = reported_keys(path)
         if not any(key.endswith(keys) for key in found[:2]):
             missed.append(f"{robot}: {what}: {', '.join(found) or 'accepted'}")
     assert count >= 200

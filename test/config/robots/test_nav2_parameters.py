@@ -29,8 +29,8 @@ NODES, PLUGINS = FACTS["nodes"], FACTS["plugins"]
 FILES = ("nav2", "slam_toolbox", "robot_localization")
 SHIPPED = share("config", "nav2.yaml")
 WALKS = list(itertools.product(ROBOTS, GAITS))
-LAG = 0.4  # of full speed that a starting walk may lack: its feet, and their regions, are not where they stride yet
-SETTLED = 4.0  # [s]
+LAG = 0.4  # share of the full speed that a walk may lack at its start, before its feet reach their stride centres
+SETTLING_TIME_S = 4.0
 KINDS = {
     "string": lambda value: isinstance(value, str),
     "double": lambda value: isinstance(value, float) and math.isfinite(value),
@@ -212,7 +212,7 @@ def test_a_command_within_the_limits_is_followed(robot, gait):
             joints_at_offset(capabilities.robot, footholds, 0.0),
         )
         top, rate, dt = found.velocity[axis], found.acceleration[axis], 0.02
-        for tick in range(1, int((top / rate + SETTLED) / dt)):
+        for tick in range(1, int((top / rate + SETTLING_TIME_S) / dt)):
             wanted = min(top, rate * tick * dt)
             walk.drive(Twist(*(wanted if k == axis else 0.0 for k in range(3))))
             row = walk.advance(dt, row).joints

@@ -35,7 +35,7 @@ def limits(capabilities):
     return [capabilities.envelope.limit(gait, robot.walk.height, 1.0, twist) for gait in gaits for twist in twists]
 
 
-def test_what_is_read_equals_what_was_computed(store, computed):
+def test_capabilities_that_are_read_equal_those_that_were_computed(store, computed):
     assert store.read(computed.robot) is None
     store.write(computed)
     found = store.read(computed.robot)
@@ -54,7 +54,7 @@ def test_any_change_of_the_robot_makes_another_file(store, computed):
 @pytest.mark.parametrize(
     "content", [b"", b"not compressed", zlib.compress(b"no pickle"), zlib.compress(pickle.dumps(None))]
 )
-def test_a_damaged_file_is_as_good_as_none(store, computed, tmp_path, content):
+def test_a_damaged_file_is_ignored(store, computed, tmp_path, content):
     store.write(computed)
     only_file(tmp_path).write_bytes(content)
     assert store.read(computed.robot) is None
@@ -63,7 +63,7 @@ def test_a_damaged_file_is_as_good_as_none(store, computed, tmp_path, content):
 
 
 @pytest.mark.parametrize("place", [only_file, lambda tmp_path: tmp_path / "cache"])
-def test_what_others_can_write_is_not_read(store, computed, tmp_path, place):
+def test_files_that_others_can_write_are_not_read(store, computed, tmp_path, place):
     store.write(computed)
     place(tmp_path).chmod(0o777)
     assert store.read(computed.robot) is None
@@ -81,7 +81,7 @@ def test_many_robots_take_little_space(store, computed, tmp_path):
     assert only_file(tmp_path).stat().st_size * MAX_FILES < 40e6
 
 
-def test_only_so_many_files_are_kept(store, computed, tmp_path):
+def test_the_number_of_files_is_bounded(store, computed, tmp_path):
     store.write(computed)
     file = only_file(tmp_path)
     for k in range(MAX_FILES + 3):

@@ -112,7 +112,7 @@ CONSUMERS: Mapping[str, Callable[[RobotFile], Reading]] = {
 
 
 def has(**wanted: float) -> Effect:
-    """These quantities have these values after the change, which they did not have before."""
+    """Checks that the change gives these quantities these values, which they did not have before."""
 
     def compare(before: Reading, after: Reading) -> None:
         for name, value in wanted.items():
@@ -123,7 +123,7 @@ def has(**wanted: float) -> Effect:
 
 
 def becomes(**wanted: float) -> Effect:
-    """The same, and all others keep theirs."""
+    """Checks the same, and that all other quantities are unchanged."""
 
     def compare(before: Reading, after: Reading) -> None:
         has(**wanted)(before, after)
@@ -133,7 +133,7 @@ def becomes(**wanted: float) -> Effect:
 
 
 def less(*names: str) -> Effect:
-    """These quantities are smaller after the change, by more than a hundredth."""
+    """Checks that the change makes these quantities smaller by more than 1 %."""
 
     def compare(before: Reading, after: Reading) -> None:
         assert [after[name] / before[name] < 0.99 for name in names] == [True] * len(names)
@@ -142,7 +142,7 @@ def less(*names: str) -> Effect:
 
 
 def more(*names: str) -> Effect:
-    """These quantities are larger after the change."""
+    """Checks that the change makes these quantities larger."""
 
     def compare(before: Reading, after: Reading) -> None:
         less(*names)(after, before)

@@ -55,7 +55,7 @@ def asymmetric(folder: Path) -> Path:
 
 
 def four_legs(folder: Path) -> Path:
-    """A robot with four legs under names of its own."""
+    """A robot with four legs that have other names."""
     lines = share("config", "robots", "phantomx.yaml").read_text().splitlines()
     text = "\n".join(line for line in lines if "_middle:" not in line)
     path = folder / "four_legs.yaml"
@@ -69,7 +69,7 @@ def four_legs(folder: Path) -> Path:
     ids=lambda p: getattr(p, "__name__", p),
 )
 def robot_file(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> RobotFile:
-    """Every robot that comes with the package, and two made here."""
+    """Every robot of the package and two robots of this test."""
     source: str | Callable[[Path], Path] = request.param
     return load(source if isinstance(source, str) else source(tmp_path_factory.mktemp("robot")))
 
@@ -82,7 +82,7 @@ def text(robot_file: RobotFile) -> str:
 
 @pytest.fixture(scope="module")
 def tagged(robot_file: RobotFile) -> str:
-    """The URDF with the tags of ros2_control."""
+    """The URDF with ros2_control tags."""
     return urdf(robot_file, ros2_control=True)
 
 

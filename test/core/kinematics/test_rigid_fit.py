@@ -13,7 +13,7 @@ def random_points(rng, count):
     return [(rng.uniform(-0.2, 0.2), rng.uniform(-0.2, 0.2)) for _ in range(count)]
 
 
-def error(motion, points, targets, weights):
+def weighted_error(motion, points, targets, weights):
     """Weighted sum of the squared distances [m^2]."""
     return sum(w * math.dist(motion.apply(*p), q) ** 2 for w, p, q in zip(weights, points, targets, strict=True))
 
@@ -36,8 +36,8 @@ def test_no_other_motion_brings_the_points_nearer_to_their_targets(yaw):
     weights = [rng.uniform(0.1, 9.0) for _ in points]
     found = fit_rigid(points, targets, weights, yaw)
     assert yaw is None or found.yaw == yaw
-    least = error(found, points, targets, weights)
+    least = weighted_error(found, points, targets, weights)
     for _ in range(200):
         turn = rng.uniform(-0.01, 0.01) if yaw is None else 0.0
         other = Pose(found.x + rng.uniform(-0.01, 0.01), found.y + rng.uniform(-0.01, 0.01), found.yaw + turn)
-        assert error(other, points, targets, weights) >= least
+        assert weighted_error(other, points, targets, weights) >= least

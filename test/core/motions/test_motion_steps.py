@@ -69,8 +69,8 @@ ROWS = [tuple(line.split()) for line in BOUNDS.strip().splitlines()]
 CLASSES = {**KINDS, "motion": Choreography}
 
 
-def found(kind):
-    """The rows of the fields of a kind that have bounds, in the units of files."""
+def bounded_fields(kind):
+    """Name, bounds and default of the bounded fields of a step, in the units of motion files."""
     for item in dataclasses.fields(CLASSES[kind]):
         if "lower" in item.metadata:
             data = item.metadata
@@ -81,7 +81,7 @@ def found(kind):
 
 
 def test_defaults_and_bounds_of_every_field_are_those_of_the_table():
-    assert [row for kind in CLASSES for row in found(kind)] == ROWS
+    assert [row for kind in CLASSES for row in bounded_fields(kind)] == ROWS
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if row[0] not in ("walk", "motion")], ids=" ".join)
@@ -97,7 +97,7 @@ def test_values_up_to_the_bounds_are_accepted_and_others_refused_in_the_units_of
             KINDS[kind](**{name: turn * beyond})
 
 
-def test_what_else_files_say_about_a_field():
+def test_fields_have_the_choices_names_units_and_columns_of_the_table():
     fields = {(kind, item.name): item for kind in CLASSES for item in dataclasses.fields(CLASSES[kind])}
     assert fields["rotate", "axis"].default == "z" and fields["rotate", "axis"].metadata["choices"] == ("x", "y", "z")
     assert fields["gait", "name"].metadata["names"] == "gaits" and fields["leg", "name"].metadata["names"] == "legs"

@@ -50,7 +50,7 @@ from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
 from hexapod_control.core.walking.walk_settings import WalkSettings
 
-LONGEST = 120.0  # [s]
+MAX_DURATION_S = 120.0
 
 
 def fitted(name: str, motion: Choreography) -> Choreography:
@@ -61,7 +61,7 @@ def rehearsed(on: str, *steps, **more):
     return MotionRehearsal(robot(on), fitted(on, Choreography(more.pop("name", "test"), "", steps, **more))).finish()
 
 
-def played(name: str, *steps, **more) -> tuple[list[TickPlan], MotionPlayer]:
+def plans_of(name: str, *steps, **more) -> tuple[list[TickPlan], MotionPlayer]:
     """All plans of a motion, from standing until the motion has ended."""
     player = MotionPlayer(standing_planner(name))
     player.execute(rehearsed(name, *steps, **more))
@@ -70,14 +70,14 @@ def played(name: str, *steps, **more) -> tuple[list[TickPlan], MotionPlayer]:
 
 def until(player: MotionPlayer, reached) -> list[TickPlan]:
     plans = []
-    for _ in range(round(LONGEST / DT)):
+    for _ in range(round(MAX_DURATION_S / DT)):
         plans.append(player.step(DT))
         if reached():
             return plans
-    raise AssertionError(f"still playing {player.name!r} ({player.phase}) after {LONGEST} s")
+    raise AssertionError(f"still playing {player.name!r} ({player.phase}) after {MAX_DURATION_S} s")
 
 
-def moved(plans: list[TickPlan]) -> Place:
+def displacement(plans: list[TickPlan]) -> Place:
     """The displacement of the body: the integral of the executed twists."""
     place = Place(0.0, 0.0, 0.0)
     for plan in plans:
@@ -120,7 +120,7 @@ def test_a_cyclic_motion_ends_at_the_end_of_a_cycle(ends):
     assert time == pytest.approx(1.5, abs=0.1)
 
 
-def test_a_player_tells_step_and_share_of_a_pass_and_how_motions_ended_and_applies_settings_after_them():
+def test_a_player_reports_step_progress_and_outcome_of_motions_and_applies_settings_after_them():
     player = MotionPlayer(standing_planner("phantomx"))
     assert (player.state, player.name, player.phase, player.refusal) == (PlayerState.NONE, "", "", "")
     assert (player.waiting, player.progress, player.take_outcomes()) == ("", 0.0, [])
@@ -203,8 +203,8 @@ def test_a_walk_step_covers_its_distance_and_restores_gait_step_height_and_tempo
     """Article C5: velocity, lift and step time of its own, for a way or a time."""
     size = robot(name).walk.height / 0.1
     step = WalkStep(x=0.05, y=0.02, lift=0.6, tempo=1.3, distance=0.4)
-    plans, player = played(name, GaitStep("ripple"), step)
-    place = moved(plans)
+    plans, player = plans_of(name, GaitStep("ripple"), step)
+    place = displacement(plans)
     assert math.hypot(place.x, place.y) == pytest.approx(0.4 * size, abs=0.01)
     assert math.atan2(place.y, place.x) == pytest.approx(math.atan2(0.02, 0.05), abs=0.01)
     walk = robot(name).walk
@@ -218,26 +218,26 @@ def test_a_walk_step_covers_its_distance_and_restores_gait_step_height_and_tempo
 @pytest.mark.parametrize("angle_deg", [90.0, -45.0])
 def test_rotating_about_z_turns_the_robot_on_the_spot(name, angle_deg):
     """Article C6: rotation about an axis through the body centre; z turns the robot."""
-    plans, _ = played(name, RotateStep("z", math.radians(angle_deg)))
-    place = moved(plans)
+    plans, _ = plans_of(name, RotateStep("z", math.radians(angle_deg)))
+    place = displacement(plans)
     assert math.degrees(place.yaw) == pytest.approx(angle_deg, abs=3.0) and math.hypot(place.x, place.y) < 1e-6
 
 
 @pytest.mark.parametrize(("axis", "coordinate"), [("x", "roll"), ("y", "pitch")])
 def test_rotating_about_x_and_y_rocks_the_body_to_both_sides(axis, coordinate):
     """Article C6: x and y roll and pitch the body."""
-    plans, _ = played("phantomx", RotateStep(axis, 0.1, times=2))
+    plans, _ = plans_of("phantomx", RotateStep(axis, 0.1, times=2))
     angles = [getattr(plan.pose, coordinate) for plan in plans]
     assert max(angles) == pytest.approx(0.1, rel=0.12) and min(angles) == pytest.approx(-0.1, rel=0.12)
     assert plans[-1].pose == pytest.approx(NEUTRAL) and all(all(plan.planted) for plan in plans)
 
 
 def test_a_walk_on_the_spot_steps_while_the_body_sways():
-    plans, _ = played(
+    plans, _ = plans_of(
         "phantomx", TogetherStep(steps=(WalkStep(duration=3.0), SwayStep(x=0.012, y=0.012, period=1.5, rounds=2.0)))
     )
     assert any(not all(plan.planted) for plan in plans)
-    place = moved(plans)
+    place = displacement(plans)
     assert math.hypot(place.x, place.y) < 1e-4
     assert max(plan.pose.x for plan in plans) > 0.008 and min(plan.pose.y for plan in plans) < -0.008
 
@@ -284,7 +284,7 @@ def test_a_leg_is_refused_with_a_reason_if_the_robot_would_tip_or_walks_or_canno
 
 @pytest.mark.parametrize("name", ROBOTS)
 def test_folded_for_transport_the_robot_is_smaller_and_unfolds_again(name):
-    plans, player = played(name, PackStep())
+    plans, player = plans_of(name, PackStep())
     states = [plan.state for plan in plans]
     assert states.index(RobotState.SINKING) < states.index(RobotState.MOVING, states.index(RobotState.SINKING))
     assert player.planner.state is RobotState.SITTING
@@ -317,7 +317,7 @@ def test_the_height_is_changed_while_walking_and_every_foothold_stays_in_reach(n
     """Article A6: the neutral foothold moves with the height so that the leg stays in reach."""
     size = robot(name).walk.height / 0.1
     steps = (WalkStep(x=0.03, duration=6.0), HeightStep(0.012, 2.0))
-    plans, _ = played(
+    plans, _ = plans_of(
         name, TogetherStep(steps=steps), TogetherStep(steps=(ArcStep(0.015, 0.5, 4.0), HeightStep(-0.012, 2.0)))
     )
     heights = [plan.pose.z for plan in plans]
@@ -327,7 +327,7 @@ def test_the_height_is_changed_while_walking_and_every_foothold_stays_in_reach(n
 
 @pytest.mark.parametrize(("travel", "curvature"), [(0.02, 1.0), (0.02, -1.0), (-0.02, 0.5)])
 def test_an_arc_has_the_twist_of_its_travel_and_curvature(travel, curvature):
-    plans, _ = played("phantomx", ArcStep(travel, curvature, 3.0))
+    plans, _ = plans_of("phantomx", ArcStep(travel, curvature, 3.0))
     fastest = max(plans, key=lambda plan: abs(plan.twist.vx))
     assert tuple(fastest.twist) == pytest.approx(tuple(standing_planner("phantomx").view.arc_twist(travel, curvature)))
     assert fastest.twist.vx * travel > 0.0 and fastest.twist.wz * curvature * travel < 0.0

@@ -26,7 +26,7 @@ IMPOSSIBLE = Choreography("impossible", "", (GaitStep("gallop"),))
 RAISED = (0.0, 0.0, 0.03)  # [m]
 
 
-def raised(commands, *legs):
+def points_above_feet(commands, *legs):
     """Points [m, base_link] above the feet of these legs of a standing robot."""
     feet = standing_planner(NAME).step(DT).feet
     names = commands.robot.leg_names
@@ -38,7 +38,7 @@ REQUESTS = {
     "sit": lambda commands: commands.sit(),
     "pose": lambda commands: commands.request_pose(BodyPose(x=0.01)),
     "gait": lambda commands: commands.change_gait("wave"),
-    "feet": lambda commands: commands.guide_feet(raised(commands, "left_front")),
+    "feet": lambda commands: commands.guide_feet(points_above_feet(commands, "left_front")),
     "leg": lambda commands: commands.change_leg("left_front", lost=True),
     "no feet": lambda commands: commands.guide_feet({}),
 }
@@ -52,7 +52,7 @@ STOPS = {
 
 
 class Robot:
-    """A player with its commands; it stands unless another planner is given."""
+    """A motion player and the operator's commands for it; its planner stands unless another one is given."""
 
     def __init__(self, planner=None):
         self.player = MotionPlayer(planner or standing_planner(NAME))
@@ -228,7 +228,7 @@ def test_a_velocity_timeout_stops_a_walk_but_neither_a_motion_nor_sitting_down()
 
 def test_feet_are_guided_all_or_none():
     guided = Robot()
-    goals = raised(guided.commands, "left_front")
+    goals = points_above_feet(guided.commands, "left_front")
     refusal = guided.commands.guide_feet({**goals, "tail": RAISED})
     assert "unknown leg 'tail'" in refusal
     assert guided.run(1.0).planner.state is RobotState.STANDING

@@ -60,7 +60,7 @@ UNCHANGEABLE = (
 
 
 @pytest.mark.parametrize("value", UNCHANGEABLE, ids=lambda value: type(value).__name__)
-def test_what_cannot_change_is_shared(value):
+def test_immutable_objects_are_shared(value):
     assert independent_copy(value) is value
     (copied,) = independent_copy([value])
     assert copied is value
@@ -104,7 +104,7 @@ def test_an_object_is_copied_with_the_attributes_of_its_slots_and_of_its_diction
         assert vars(copied) == vars(original) and copied.more["a"] is not original.more["a"]
 
 
-def test_what_is_referenced_twice_is_copied_once_also_in_a_circle():
+def test_an_object_that_is_referenced_twice_is_copied_once_also_in_a_circle():
     part, array, table = [1], np.array([1.0]), {"a": 1}
     original = Both()
     original.number, original.data = part, [part, array, array, table, table]

@@ -21,12 +21,12 @@ from hexapod_control.core.statics.static_stability import center_of_mass
 from hexapod_control.core.workspace.swing_limits import SPEED_SHARE
 
 PAIRS = (("left_middle", "right_middle"), ("left_rear", "right_front"))
-LONGEST = 600  # ticks until a leg is folded or back
+MAX_TICKS = 600  # until a leg is folded or back
 
 
 def ticks_of_change(planner):
     """Plans while a leg is being folded or unfolded."""
-    for _ in range(LONGEST):
+    for _ in range(MAX_TICKS):
         yield planner.step(DT)
         if not planner.view.changing_legs:
             return
@@ -42,7 +42,7 @@ def _on_five(name, leg):
 
 
 def on_five(name, leg):
-    """A planner of its own whose robot stands on all legs but one."""
+    """A new planner whose robot stands on all legs but one."""
     return _on_five(name, leg).copy()
 
 
@@ -90,7 +90,7 @@ def test_a_walking_robot_folds_any_leg_continues_and_restores_it_without_tipping
     for _ in range(150):
         laws.check(plan := planner.step(DT))
     assert planner.view.maxima() == usual and 0.5 * command.vx < plan.twist.vx <= command.vx
-    assert laws.least_margin > 0.002
+    assert laws.least_margin > 0.002  # [m]
 
 
 @pytest.mark.parametrize(("name", "direction"), cases(ROBOTS, [(1, 0, 0), (0, -1, 0), (-1, 0, 0), (0, 0, 1)]))
@@ -109,9 +109,9 @@ def test_on_five_legs_the_feet_stay_planted_in_the_world_and_support_the_robot_a
                     c, s = math.cos(turned), math.sin(turned)
                     moved = np.array((new.x, new.y)) - np.array((c * x - s * y, s * x + c * y))
                     expected = -DT * np.array((back.vx, back.vy))
-                    assert np.abs(moved - expected).max() < 2e-4
+                    assert np.abs(moved - expected).max() < 2e-4  # [m]
         before = [(foot.x, foot.y, foot.planted) for foot in now]
-    assert laws.least_margin > 0.005
+    assert laws.least_margin > 0.005  # [m]
     assert not walk_state(planner).at_rest
 
 
@@ -128,8 +128,8 @@ def test_without_two_opposite_legs_the_robot_crawls_and_then_restores_them_one_a
             assert planner.view.lost_legs == pair and planner.view.active_gait == "crawl"
             for plan in drive(planner, Twist(planner.view.maxima().vx, 0.0, 0.0), 10.0):
                 laws.check(plan)
-            assert plan.twist.vx > 0.005
-    assert planner.view.lost_legs == () and laws.least_margin > 0.004
+            assert plan.twist.vx > 0.005  # [m/s] it crawls
+    assert planner.view.lost_legs == () and laws.least_margin > 0.004  # [m]
 
 
 def test_lost_legs_that_leave_no_stable_gait_are_refused_with_reason_and_remedy():
@@ -166,7 +166,7 @@ def test_a_lying_robot_folds_a_leg_stands_up_without_it_and_lies_down_again(name
     folded = plan.joint_angles[4]
     for request, state in ((planner.stand, RobotState.STANDING), (planner.sit, RobotState.SITTING)):
         assert request() == ""
-        for _ in range(LONGEST):
+        for _ in range(MAX_TICKS):
             plan = planner.step(DT)
             laws.check(plan)
             if planner.state is state:
@@ -207,7 +207,7 @@ def test_a_lost_leg_found_elsewhere_stays_there_when_another_one_is_lost_and_ret
         assert planner.change_leg(leg, lost=False) == ""
         for plan in ticks_of_change(planner):
             laws.check(plan)
-    assert planner.view.lost_legs == () and laws.least_margin > 0.002
+    assert planner.view.lost_legs == () and laws.least_margin > 0.002  # [m]
 
 
 def test_a_measured_pose_without_the_joints_of_a_lost_leg_is_used():

@@ -20,7 +20,7 @@ NAME = "phantomx"
 FORWARD = Twist(0.1, 0.0, 0.0)
 DEGREE = math.radians(1.0)
 WATCHING = MishapDetection(falls=True, legs=True)
-HALTED = 0.5  # [s] in which everything has come to rest
+HALT_TIME_S = 0.5  # in which everything has come to rest
 
 
 class Scene:
@@ -80,7 +80,7 @@ def scene():
 def fallen(scene):
     scene.run(1.0, FORWARD)
     scene.roll = 70.0 * DEGREE
-    scene.run(HALTED, FORWARD)
+    scene.run(HALT_TIME_S, FORWARD)
     return scene
 
 
@@ -88,7 +88,7 @@ def fallen(scene):
 def carried(scene):
     scene.run(1.0, FORWARD)
     scene.loaded = False
-    scene.run(2 * HALTED, FORWARD)
+    scene.run(2 * HALT_TIME_S, FORWARD)
     return scene
 
 
@@ -100,7 +100,7 @@ def test_every_robot_may_stand_in_any_attitude_that_it_can_take_on_a_slope_it_ca
 def test_a_robot_that_falls_slows_down_gently_and_then_holds_every_joint_whatever_is_commanded(scene):
     scene.run(1.0, FORWARD)
     scene.roll = 70.0 * DEGREE
-    rows = scene.run(HALTED, FORWARD)
+    rows = scene.run(HALT_TIME_S, FORWARD)
     speeds = np.abs(np.diff(rows, axis=0)).max(axis=(1, 2))
     assert scene.state is RobotState.FALLEN and scene.mishap.kind is MishapKind.FALLEN
     assert np.diff(speeds)[8:].max() <= 1e-9, "slower and slower"
@@ -109,7 +109,7 @@ def test_a_robot_that_falls_slows_down_gently_and_then_holds_every_joint_whateve
     for refused in (scene.planner.stand(), scene.planner.request_pose(BodyPose(z=0.01))):
         assert refused == scene.mishap.text
     scene.planner.halt()
-    assert at_rest(scene.run(HALTED))
+    assert at_rest(scene.run(HALT_TIME_S))
 
 
 @pytest.mark.parametrize(("roll", "seconds"), [(30.0, 2.0), (70.0, 0.08)])
@@ -117,7 +117,7 @@ def test_a_slope_or_a_short_jolt_is_no_fall(scene, roll, seconds):
     scene.roll = roll * DEGREE
     scene.run(seconds, FORWARD)
     scene.roll = 0.0
-    scene.run(HALTED, FORWARD)
+    scene.run(HALT_TIME_S, FORWARD)
     assert scene.state is RobotState.WALKING and scene.mishap is None
 
 
@@ -157,13 +157,13 @@ def test_a_frozen_robot_refuses_every_motion_with_its_mishap(state, request):
         planner.move_feet(np.zeros((6, 3))),
     ):
         assert refused == text
-    assert planner.change_gait("wave") == "" and at_rest(frozen.run(HALTED))
+    assert planner.change_gait("wave") == "" and at_rest(frozen.run(HALT_TIME_S))
     assert frozen.state.value == state
 
 
 def test_a_robot_that_was_put_down_waits_for_a_command_other_than_zero(carried):
     carried.loaded = True
-    carried.run(HALTED)
+    carried.run(HALT_TIME_S)
     assert carried.planner.view.waits_for_command and carried.planner.view.held_reason == ""
     carried.planner.command(ZERO)
     assert carried.state is RobotState.CARRIED
@@ -202,7 +202,7 @@ def test_a_robot_that_rises_while_tilted_stops_too(scene):
     scene.planner.stand()
     scene.run(0.3)
     scene.roll = -80.0 * DEGREE
-    scene.run(HALTED)
+    scene.run(HALT_TIME_S)
     assert scene.state is RobotState.FALLEN and at_rest(scene.run(0.2))
 
 
@@ -229,7 +229,7 @@ def test_a_robot_on_its_side_folds_its_legs_and_stands_up_only_if_it_then_lies_o
     assert fallen.state is RobotState.FALLEN and np.allclose(
         fallen.planner.view.joint_angles, fallen.planner.view.lying_joints
     )
-    assert at_rest(fallen.run(HALTED))
+    assert at_rest(fallen.run(HALT_TIME_S))
 
 
 def test_a_robot_on_its_back_is_refused_with_its_attitude(fallen):
@@ -238,7 +238,7 @@ def test_a_robot_on_its_back_is_refused_with_its_attitude(fallen):
     assert fallen.planner.recover() == (
         "the robot lies upside down (roll 175 deg, pitch 0 deg): turn it over, then call recover"
     )
-    assert fallen.state is RobotState.FALLEN and at_rest(fallen.run(HALTED))
+    assert fallen.state is RobotState.FALLEN and at_rest(fallen.run(HALT_TIME_S))
 
 
 @pytest.mark.parametrize(("roll", "folds"), [(99.0, True), (101.0, False)])
@@ -281,8 +281,8 @@ def test_a_stop_ends_a_recovery(fallen):
     fallen.planner.recover()
     fallen.run(0.3)
     fallen.planner.halt()
-    fallen.run(HALTED)
-    assert fallen.state is RobotState.FALLEN and at_rest(fallen.run(HALTED))
+    fallen.run(HALT_TIME_S)
+    assert fallen.state is RobotState.FALLEN and at_rest(fallen.run(HALT_TIME_S))
 
 
 def test_a_robot_that_was_lifted_holds_and_does_not_walk_in_the_air(carried):
@@ -300,7 +300,7 @@ def test_a_robot_that_was_put_down_continues_with_a_new_command(carried):
 
 def test_a_robot_that_was_put_down_recovers_standing_with_its_feet_down(carried):
     carried.loaded = True
-    carried.run(HALTED)
+    carried.run(HALT_TIME_S)
     assert carried.planner.recover() == ""
     carried.run(2.0)
     assert carried.state is RobotState.STANDING and all(carried.planner.step(DT).planted)
@@ -319,12 +319,12 @@ def test_a_lifted_robot_that_was_stopped_while_it_folded_its_legs_recovers(carri
     assert carried.planner.sit() == ""
     carried.run(0.3)
     carried.planner.halt()
-    carried.run(HALTED)
+    carried.run(HALT_TIME_S)
     assert carried.state is RobotState.CARRIED
     if not attitude_known:
         carried.planner.sensors.mishap_detection = MishapDetection()
     carried.loaded = True
-    carried.run(HALTED)
+    carried.run(HALT_TIME_S)
     assert carried.planner.recover() == ""
     carried.run(8.0)
     assert carried.state is RobotState.STANDING
@@ -332,7 +332,7 @@ def test_a_lifted_robot_that_was_stopped_while_it_folded_its_legs_recovers(carri
 
 def test_a_robot_that_is_turned_over_while_it_is_carried_counts_as_fallen(carried):
     carried.roll = 90.0 * DEGREE
-    carried.run(HALTED)
+    carried.run(HALT_TIME_S)
     assert carried.state is RobotState.FALLEN
 
 

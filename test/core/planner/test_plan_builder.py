@@ -1,4 +1,4 @@
-"""Plans of a tick: what they say of a robot at rest, of one that stands, and of lost legs."""
+"""Fields of the plan of a tick: for a robot at rest, for one that stands, and for lost legs."""
 
 import math
 
@@ -51,7 +51,7 @@ def test_in_a_plan_for_the_whole_robot_lost_legs_hold_their_folded_pose_and_bear
     assert (whole.margin, whole.center, whole.gap) == (0.03, (0.1, 0.2), 0.04)
 
 
-def test_what_a_plan_does_not_contain_stays_unknown_and_without_lost_legs_it_is_complete():
+def test_values_missing_in_a_plan_stay_unknown_and_without_lost_legs_a_plan_is_complete():
     legs = WalkingLegs.without(MACHINE, frozenset({1}))
     nothing = for_whole_robot(of_five_legs(feet=None, joint_motion=None, joint_angles=None, blocked=None), legs)
     assert nothing.feet is nothing.joint_motion is nothing.joint_angles is nothing.blocked is None

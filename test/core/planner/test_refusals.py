@@ -58,7 +58,7 @@ STATES = {
 }
 
 
-def after(planner, ask):
+def reply_and_joints(planner, ask):
     """The answer to a request, and the joints ten ticks later."""
     answer = ask(planner)
     return answer, [planner.step(DT).joint_angles.tolist() for _ in range(10)]
@@ -66,16 +66,16 @@ def after(planner, ask):
 
 @pytest.mark.parametrize("what", [*ON_FEET, *AT_REST])
 @pytest.mark.parametrize("state", STATES, ids=lambda state: state.value)
-def test_what_needs_a_robot_on_its_feet_or_at_rest_is_refused_with_the_remedy(state, what):
+def test_requests_that_need_a_robot_on_its_feet_or_at_rest_are_refused_with_the_remedy(state, what):
     planner = STATES[state]()
     assert planner.state is state
     if state is RobotState.SITTING and what in AT_REST:
         assert AT_REST["joints"](planner) == ""  # it rests
         return
-    answer, joints = after(planner.copy(), {**ON_FEET, **AT_REST}[what])
+    answer, joints = reply_and_joints(planner.copy(), {**ON_FEET, **AT_REST}[what])
     remedy = "stand up first" if what in ON_FEET else "wait until the robot rests"
     assert answer == f"ignored while {state.value}: {remedy}"
-    assert joints == after(planner, lambda planner: "")[1]
+    assert joints == reply_and_joints(planner, lambda planner: "")[1]
 
 
 def test_a_walking_robot_moves_single_feet_or_all_joints_only_after_it_has_stopped():

@@ -1,4 +1,4 @@
-"""Which request leads from which state to which other one, and what the planner says of itself meanwhile."""
+"""Which request leads from which state to which other one, and the state that the planner publishes meanwhile."""
 
 from functools import cache
 
@@ -13,7 +13,7 @@ from hexapod_control.core.planner.tick_plan import RobotState
 
 NAME = "phantomx"
 FORWARD = Twist(0.05, 0.0, 0.0)
-LONG = 8.0  # [s] in which every transition ends
+MAX_TRANSITION_TIME_S = 8.0  # in which every transition ends
 
 
 def run(planner, seconds):
@@ -23,7 +23,7 @@ def run(planner, seconds):
     return plan
 
 
-def after(planner, seconds, *requests):
+def after_requests(planner, seconds, *requests):
     """The planner some time after requests that follow each other at a fifth of a second."""
     for request in requests:
         REQUESTS[request](planner)
@@ -49,20 +49,20 @@ def _made(what):
     other.set_measured_joints(other.view.lying_joints + 0.3)
     standing = standing_planner(NAME)
     return {
-        "lying": lambda: after(lying, 0.1),
-        "moving its joints": lambda: after(other, 0.2, "stand"),
-        "rising": lambda: after(lying, 1.2, "stand"),
+        "lying": lambda: after_requests(lying, 0.1),
+        "moving its joints": lambda: after_requests(other, 0.2, "stand"),
+        "rising": lambda: after_requests(lying, 1.2, "stand"),
         "standing": lambda: standing,
-        "walking": lambda: after(standing, 1.0, "walk"),
-        "coming to rest": lambda: after(standing, 0.0, "walk", "walk", "sit"),
-        "sinking": lambda: after(standing, 0.4, "sit"),
-        "moving all joints": lambda: after(lying, 0.2, "move"),
-        "moving all joints of legs it stands on": lambda: after(standing, 0.2, "move"),
+        "walking": lambda: after_requests(standing, 1.0, "walk"),
+        "coming to rest": lambda: after_requests(standing, 0.0, "walk", "walk", "sit"),
+        "sinking": lambda: after_requests(standing, 0.4, "sit"),
+        "moving all joints": lambda: after_requests(lying, 0.2, "move"),
+        "moving all joints of legs it stands on": lambda: after_requests(standing, 0.2, "move"),
     }[what]()
 
 
-def made(what):
-    """A planner of its own in this state."""
+def planner_in(what):
+    """A new planner in this state."""
     return _made(what).copy()
 
 
@@ -130,8 +130,8 @@ THEN = {  # the state after one or several requests, and whether the robot lies 
 
 
 @pytest.mark.parametrize("what", NOW)
-def test_a_robot_tells_what_it_does(what):
-    planner = made(what)
+def test_a_planner_reports_its_state_and_progress(what):
+    planner = planner_in(what)
     view = planner.view
     assert planner.state is NOW[what]
     assert view.on_feet == (NOW[what] in (STANDING, WALKING))
@@ -147,19 +147,19 @@ def test_a_robot_tells_what_it_does(what):
 
 @pytest.mark.parametrize("case", THEN, ids=", ".join)
 def test_a_request_leads_to_its_state(case):
-    planner, (state, lies_down) = made(case[0]), THEN[case]
+    planner, (state, lies_down) = planner_in(case[0]), THEN[case]
     for number, request in enumerate(case[1:]):
         if number:
             run(planner, 0.2)
         assert not REQUESTS[request](planner)
     assert planner.view.lying_down == lies_down
-    run(planner, LONG)
+    run(planner, MAX_TRANSITION_TIME_S)
     assert planner.state is state
 
 
 @pytest.mark.parametrize("what", ["moving its joints", "rising", "sinking"])
 def test_a_halted_transition_holds_until_the_next_request(what):
-    planner = made(what)
+    planner = planner_in(what)
     planner.halt()
     run(planner, 0.5)
     held, progress = planner.view.joint_angles, planner.view.progress
@@ -169,7 +169,7 @@ def test_a_halted_transition_holds_until_the_next_request(what):
 
 def test_measured_joints_count_while_the_robot_lies_and_not_while_it_moves():
     for what, counts in (("lying", True), ("rising", False), ("standing", False), ("sinking", False)):
-        planner = made(what)
+        planner = planner_in(what)
         before = planner.view.joint_angles
         planner.set_measured_joints(before + 0.1)
         assert planner.view.joint_angles == pytest.approx(before + 0.1 * counts, abs=1e-12)
@@ -178,12 +178,12 @@ def test_measured_joints_count_while_the_robot_lies_and_not_while_it_moves():
 
 
 def test_a_lying_robot_moves_its_feet_and_one_that_stands_keeps_the_tilt_it_has_in_all_moves():
-    planner = made("lying")
-    feet = made("lying").view
+    planner = planner_in("lying")
+    feet = planner_in("lying").view
     assert planner.move_feet(np.array([(x, y, -0.02) for x, y in feet.neutral_footholds()]), 1.0) == ""
     assert planner.state is MOVING
     assert run(planner, 1.1).feet[:, 2] == pytest.approx(-0.02)
-    tilted = made("standing")
+    tilted = planner_in("standing")
     tilted.request_pose(BodyPose(roll=0.05, pitch=0.03))
     plan = run(tilted, 2.0)
     tilted.move_feet(plan.feet - np.array([0.0, 0.0, 0.01]), 1.0)
@@ -193,7 +193,7 @@ def test_a_lying_robot_moves_its_feet_and_one_that_stands_keeps_the_tilt_it_has_
 
 
 def test_a_pose_in_which_the_robot_was_found_is_kept_until_it_walks_or_stands_up():
-    posed = made("standing")
+    posed = planner_in("standing")
     posed.request_pose(BodyPose(x=0.01, roll=0.05))
     joints = run(posed, 2.0).joint_angles
     for request, kept in (("halt", True), ("walk", False), ("stand", False), ("pose", False)):

@@ -15,6 +15,8 @@ from hexapod_control.core.posture.straight_moves import JointMove
 from hexapod_control.core.workspace.swing_limits import SPEED_SHARE
 
 MACHINE = robot("phantomx")
+MIN_GAP_M = 0.003  # between neighbouring legs
+SPIN_UP_TIME_S = 1.0 / 30.0  # from rest to no-load speed
 UNREACHED = UnreachableFoot("left_front", next(iter(UnreachableReason)), 0.01)
 
 
@@ -92,9 +94,9 @@ def test_legs_that_would_touch_block_each_other_and_are_named():
     assert set(limiter.blocked.legs) == {front, middle}
     assert limiter.slowed and not motion.done
     assert shares[-1] < 0.05 <= min(shares[:-1])
-    assert min(gaps) >= 0.003 - 1e-6
+    assert min(gaps) >= MIN_GAP_M - 1e-6
     assert all(after <= before + 1e-9 for before, after in pairwise(gaps[-10:]))
-    left = [gap - 0.003 for gap in gaps]
+    left = [gap - MIN_GAP_M for gap in gaps]
     assert 0.5 <= min(after / before for before, after in pairwise(left)) < 0.6  # half of it in half of 40 ms
     limiter.reset()
     assert (limiter.gap, limiter.share) == (None, 1.0)
@@ -140,7 +142,7 @@ def test_joints_speed_up_within_their_limits_until_they_turn_as_fast_as_allowed(
         assert limiter.share <= pace + 1e-12
     assert max(speeds) <= most * (1.0 + 1e-9)
     assert speeds[-1] == pytest.approx(min(times * pace, 0.98) * most, rel=0.03)
-    assert max(b - a for a, b in pairwise(speeds)) <= 30.0 * no_load * 0.005 * (1.0 + 1e-9)
+    assert max(b - a for a, b in pairwise(speeds)) <= no_load / SPIN_UP_TIME_S * 0.005 * (1.0 + 1e-9)
     assert limiter.slowed == (times * pace > 0.98)
 
 

@@ -10,10 +10,10 @@ from support.suite.soak import some
 from hexapod_control.core.kinematics.leg_clearance import LegNeighbours
 from hexapod_control.core.posture.joint_paths import find_path
 
-PATH_GAP_M = 0.004  # [m] between legs on a path, if there is one
+PATH_GAP_M = 0.004  # between legs on a path, if there is one
 
 
-def narrowest(machine, path):
+def min_gap(machine, path):
     """Minimum gap [m] along the path through these waypoints."""
     ring, gaps = LegNeighbours.of(machine), []
     for a, b in pairwise(path):
@@ -23,8 +23,8 @@ def narrowest(machine, path):
     return min(gaps)
 
 
-def apart(machine, rng):
-    """Random joints whose legs are clear of each other."""
+def random_clear_joints(machine, rng):
+    """Random joint angles with which the legs do not touch."""
     ring = LegNeighbours.of(machine)
     return next(row for row in iter(lambda: random_joints(machine, rng), None) if ring.gap(row).distance > PATH_GAP_M)
 
@@ -33,12 +33,12 @@ def apart(machine, rng):
 def test_a_path_ends_at_its_goal_and_keeps_legs_apart_that_are_apart_at_its_ends(name):
     machine, rng, lengths, gaps = robot(name), random.Random(1), [], []
     for _ in range(100):
-        start, goal = apart(machine, rng), apart(machine, rng)
+        start, goal = random_clear_joints(machine, rng), random_clear_joints(machine, rng)
         path = find_path(machine, start, goal)
         assert path[-1] == goal
         lengths.append(len(path))
-        gaps.append(narrowest(machine, (start, *path)))
-        if narrowest(machine, (start, goal)) >= PATH_GAP_M:
+        gaps.append(min_gap(machine, (start, *path)))
+        if min_gap(machine, (start, goal)) >= PATH_GAP_M:
             assert path == (goal,)
     assert 80 < lengths.count(1) < 100  # the others are detours
     # Legs may come nearer between two samples, and not every pair of poses has a path: then the limiter holds.

@@ -1,4 +1,4 @@
-"""Moves of all joints or all feet on straight lines: their durations, and what they say of feet out of reach."""
+"""Moves of all joints or all feet on straight lines: their durations, and the error for feet out of reach."""
 
 import numpy as np
 import pytest

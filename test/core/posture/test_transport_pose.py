@@ -11,7 +11,7 @@ from hexapod_control.core.kinematics.leg_kinematics import leg_forward
 from hexapod_control.core.kinematics.support_detection import belly_height
 from hexapod_control.core.posture.transport_pose import folded, raised
 
-MARGIN, CLEAR = 0.05, 0.005  # [rad] from joint limits, [m] of the feet above the ground
+JOINT_MARGIN_RAD, GROUND_CLEARANCE_M = 0.05, 0.005  # from joint limits, of the feet above the ground
 
 
 def turned_coxas(machine):
@@ -29,15 +29,17 @@ def turned_coxas(machine):
 
 def straight(leg):
     joint = leg.coxa_joint
-    return float(np.clip(0.0, joint.lower + MARGIN, joint.upper - MARGIN))
+    return float(np.clip(0.0, joint.lower + JOINT_MARGIN_RAD, joint.upper - JOINT_MARGIN_RAD))
 
 
-def down(machine, leg, femur):
-    """The tibia angle with the foot CLEAR above the ground on which the body lies, or at its limit."""
+def lowered_tibia_angle(machine, leg, femur):
+    """The tibia angle with the foot GROUND_CLEARANCE_M above the ground on which the body lies, or at its limit."""
     knee = leg.hip[2] + leg.femur_vertical + leg.femur.length * math.sin(femur)
-    foot = machine.foot_radius + CLEAR - belly_height(machine)
+    foot = machine.foot_radius + GROUND_CLEARANCE_M - belly_height(machine)
     direction = math.asin(np.clip((foot - knee) / leg.tibia.length, -1.0, 1.0))
-    return float(np.clip(direction - femur, leg.tibia_joint.lower + MARGIN, leg.tibia_joint.upper - MARGIN))
+    return float(
+        np.clip(direction - femur, leg.tibia_joint.lower + JOINT_MARGIN_RAD, leg.tibia_joint.upper - JOINT_MARGIN_RAD)
+    )
 
 
 def extension(leg, femur, tibia):
@@ -51,11 +53,13 @@ def test_folded_legs_extend_least_of_41_femur_angles_with_the_tibia_as_low_as_th
     machine = change(robot(name))
     for leg, (coxa, femur, tibia) in zip(machine.legs, folded(machine).tolist(), strict=True):
         assert coxa == pytest.approx(straight(leg))
-        least, most = max(0.0, leg.femur_joint.lower + MARGIN), leg.femur_joint.upper - MARGIN
+        least, most = max(0.0, leg.femur_joint.lower + JOINT_MARGIN_RAD), leg.femur_joint.upper - JOINT_MARGIN_RAD
         step = (femur - least) / (most - least) * 40
         assert step == pytest.approx(round(step), abs=1e-9) and 0 <= round(step) <= 40
-        assert tibia == pytest.approx(down(machine, leg, femur))
-        others = [extension(leg, other, down(machine, leg, other)) for other in np.linspace(least, most, 41)]
+        assert tibia == pytest.approx(lowered_tibia_angle(machine, leg, femur))
+        others = [
+            extension(leg, other, lowered_tibia_angle(machine, leg, other)) for other in np.linspace(least, most, 41)
+        ]
         assert extension(leg, femur, tibia) == pytest.approx(min(others))
 
 

@@ -30,8 +30,8 @@ vectors = st.tuples(*3 * [st.floats(-10.0, 10.0)])
 quick = settings(max_examples=60)
 
 
-def felt(attitude):
-    """The acceleration of a body at rest."""
+def accelerometer_at(attitude):
+    """The accelerometer reading [m/s^2] of a body at rest."""
     return rotated(inverse(attitude), UP)
 
 
@@ -75,8 +75,8 @@ def test_a_constant_rate_is_integrated_exactly_without_gravity(rate, count):
 def test_the_first_reading_sets_roll_and_pitch_and_leaves_the_heading(attitude):
     roll, pitch, _ = attitude
     made = AttitudeFilter()
-    made.update((0.0, 0.0, 0.0), felt(from_roll_pitch_yaw(attitude)), DT)
-    assert rotated(made.attitude, felt(from_roll_pitch_yaw(attitude))) == pytest.approx(UP, abs=1e-9)
+    made.update((0.0, 0.0, 0.0), accelerometer_at(from_roll_pitch_yaw(attitude)), DT)
+    assert rotated(made.attitude, accelerometer_at(from_roll_pitch_yaw(attitude))) == pytest.approx(UP, abs=1e-9)
     level = rotated(inverse(made.attitude), (0.0, 0.0, 1.0))
     assert level == pytest.approx(rotated(inverse(from_roll_pitch_yaw((roll, pitch, 0.0))), (0.0, 0.0, 1.0)), abs=1e-9)
 
@@ -87,7 +87,7 @@ def test_gravity_corrects_any_tilt_within_five_time_constants_and_never_the_head
     made = AttitudeFilter(time_constant=0.1)
     made.update((0.0, 0.0, 0.0), UP, DT)
     made.attitude = from_roll_pitch_yaw(start)
-    acceleration = felt(from_roll_pitch_yaw((*true[:2], 0.0)))
+    acceleration = accelerometer_at(from_roll_pitch_yaw((*true[:2], 0.0)))
     axis = [rotated(made.attitude, acceleration)]
     for _ in range(100):
         made.update((0.0, 0.0, 0.0), acceleration, DT)
@@ -121,7 +121,7 @@ def test_a_tilt_decays_with_a_time_constant_of_two_seconds_under_accelerations_w
         assert (tilted(size, 1.0) < 0.09) == used
 
 
-def test_a_filter_that_starts_upside_down_knows_it():
+def test_a_filter_that_starts_upside_down_has_that_attitude():
     made = AttitudeFilter()
     made.update((0.0, 0.0, 0.0), (0.0, 0.0, -GRAVITY), DT)
     assert rotated(made.attitude, (0.0, 0.0, -GRAVITY)) == pytest.approx(UP, abs=1e-9)
@@ -174,7 +174,7 @@ def test_the_bias_is_not_measured_while_the_robot_moves(rate, more):
     assert gyro.bias == before
 
 
-def still(gyro, rate, count=8):
+def bias_at_rest(gyro, rate, count=8):
     """The bias after a second of the same reading."""
     for _ in range(count):
         gyro.update(rate, UP, 0.125, at_rest=True)
@@ -188,12 +188,12 @@ def test_a_turn_of_more_than_20_degrees_per_second_is_no_bias_and_later_ones_cou
         return tuple(sign * rate * (k == axis) for k in range(3))
 
     gyro = GyroBias()
-    assert still(gyro, along(0.36)) == (0.0, 0.0, 0.0) and not gyro.known
-    assert still(gyro, along(0.34), 7) == (0.0, 0.0, 0.0)
-    assert still(gyro, along(0.34), 1) == pytest.approx(along(0.34)) and gyro.known
-    assert still(gyro, along(0.361)) == pytest.approx(along(0.34))  # changed by more than 0.02 rad/s
-    assert still(gyro, along(0.35)) == pytest.approx(along(0.343))
-    assert still(gyro, along(0.333)) == pytest.approx(along(0.34))
+    assert bias_at_rest(gyro, along(0.36)) == (0.0, 0.0, 0.0) and not gyro.known
+    assert bias_at_rest(gyro, along(0.34), 7) == (0.0, 0.0, 0.0)
+    assert bias_at_rest(gyro, along(0.34), 1) == pytest.approx(along(0.34)) and gyro.known
+    assert bias_at_rest(gyro, along(0.361)) == pytest.approx(along(0.34))  # changed by more than 0.02 rad/s
+    assert bias_at_rest(gyro, along(0.35)) == pytest.approx(along(0.343))
+    assert bias_at_rest(gyro, along(0.333)) == pytest.approx(along(0.34))
     assert gyro.update(along(0.5), UP, 0.125, at_rest=False) == pytest.approx(along(0.16))
 
 
@@ -212,10 +212,10 @@ def test_a_second_is_still_unless_a_rate_spreads_by_0_03_rad_s_or_an_acceleratio
 
 def test_a_motion_starts_the_second_of_rest_anew():
     gyro = GyroBias()
-    still(gyro, (0.1, 0.0, 0.0), 7)
+    bias_at_rest(gyro, (0.1, 0.0, 0.0), 7)
     gyro.update((0.1, 0.0, 0.0), UP, 0.125, at_rest=False)
-    assert still(gyro, (0.2, 0.0, 0.0), 7) == (0.0, 0.0, 0.0)
-    assert still(gyro, (0.2, 0.0, 0.0), 1) == pytest.approx((0.2, 0.0, 0.0))
+    assert bias_at_rest(gyro, (0.2, 0.0, 0.0), 7) == (0.0, 0.0, 0.0)
+    assert bias_at_rest(gyro, (0.2, 0.0, 0.0), 1) == pytest.approx((0.2, 0.0, 0.0))
 
 
 def test_a_bias_that_drifts_is_followed():
@@ -229,7 +229,7 @@ def test_a_bias_that_drifts_is_followed():
 @given(tilts, tilts, rates)
 def test_readings_do_not_depend_on_how_the_chip_is_mounted(mounting, attitude, rate):
     turn = inverse(from_roll_pitch_yaw(mounting))  # from the axes of the body to those of the chip
-    body, own = felt(from_roll_pitch_yaw(attitude)), ImuEstimator(mounting)
+    body, own = accelerometer_at(from_roll_pitch_yaw(attitude)), ImuEstimator(mounting)
     found = own.update(rotated(turn, body), rotated(turn, rate), None, DT, False)
     level = ImuEstimator((0.0, 0.0, 0.0)).update(body, rate, None, DT, False)
     assert found.rate == pytest.approx(level.rate, abs=1e-9)

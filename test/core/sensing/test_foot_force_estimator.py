@@ -25,18 +25,20 @@ from hexapod_control.sim.world_settings import WorldSettings
 
 NAMES = ("phantomx", "article")
 DT = 0.02
-SMALL = 1e-5  # [rad]
-TURN, LIFT = 0.25, 0.35  # [rad] of the made-up steps
-STEP = 0.7  # [s]
+DIFFERENCE_RAD = 1e-5
+TURN_RAD, LIFT_RAD = 0.25, 0.35  # amplitudes of coxa and femur in the synthetic steps
+STEP_TIME_S = 0.7
 
 
 def poses(name, time):
     """Joints (n, 3) of two tripods that lift their feet in turn."""
     count = len(robot(name).legs)
-    phases = [time / STEP + 0.5 * (k % 2) for k in range(count)]
+    phases = [time / STEP_TIME_S + 0.5 * (k % 2) for k in range(count)]
     up = [max(0.0, math.sin(math.tau * phase)) ** 4 for phase in phases]
     sway = [0.05 * math.sin(math.tau * phase) for phase in phases]
-    return np.array([(s * TURN, 0.5 + LIFT * u + s, -1.9 - 0.2 * u + s) for u, s in zip(up, sway, strict=True)]), up
+    return np.array(
+        [(s * TURN_RAD, 0.5 + LIFT_RAD * u + s, -1.9 - 0.2 * u + s) for u, s in zip(up, sway, strict=True)]
+    ), up
 
 
 def energy(name, joints):
@@ -54,9 +56,9 @@ def slope(of, joints):
     rows = np.zeros((len(joints), 3))
     for column in range(3):
         ahead, behind = joints.copy(), joints.copy()
-        ahead[:, column] += SMALL
-        behind[:, column] -= SMALL
-        rows[:, column] = (of(ahead) - of(behind)) / (2.0 * SMALL)
+        ahead[:, column] += DIFFERENCE_RAD
+        behind[:, column] -= DIFFERENCE_RAD
+        rows[:, column] = (of(ahead) - of(behind)) / (2.0 * DIFFERENCE_RAD)
     return rows
 
 
@@ -201,10 +203,10 @@ def jacobian(leg, joints):
     found = []
     for column in (1, 2):
         ahead, behind = ([*joints] for _ in range(2))
-        ahead[column] += SMALL
-        behind[column] -= SMALL
+        ahead[column] += DIFFERENCE_RAD
+        behind[column] -= DIFFERENCE_RAD
         (x1, _, z1), (x0, _, z0) = (leg_forward(leg, tuple(row))[1] for row in (ahead, behind))
-        found.append(((x1 - x0) / (2.0 * SMALL), (z1 - z0) / (2.0 * SMALL)))
+        found.append(((x1 - x0) / (2.0 * DIFFERENCE_RAD), (z1 - z0) / (2.0 * DIFFERENCE_RAD)))
     return np.array(found)
 
 

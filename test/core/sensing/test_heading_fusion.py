@@ -6,7 +6,7 @@ import pytest
 
 from hexapod_control.core.sensing.heading_fusion import HeadingFusion
 
-STEP = 0.02  # [s]
+PERIOD_S = 0.02
 
 
 class Robot:
@@ -17,7 +17,7 @@ class Robot:
         self.now, self.yaw, self.estimate = 10.0, 0.0, 0.0
 
     def step(self, turn, imu=None):
-        self.now += STEP
+        self.now += PERIOD_S
         self.yaw += turn
         if imu is not None:
             self.fusion.take(self.now, imu)
@@ -89,7 +89,7 @@ def test_a_frozen_imu_is_noticed_and_the_turn_it_missed_is_added_once():
     for _ in range(100):
         robot.step(0.005, imu=1.0)
     assert robot.fusion.frozen
-    assert robot.estimate == pytest.approx(robot.yaw, abs=2.0 * 0.005)  # but for the samples in which it was noticed
+    assert robot.estimate == pytest.approx(robot.yaw, abs=2.0 * 0.005)  # except for the turn during the detection
 
 
 @pytest.mark.parametrize("turn", [0.019, -0.019])

@@ -23,7 +23,7 @@ FOREIGN = {
 }
 
 
-def rows(seconds=4.0):
+def tripod_joints(seconds=4.0):
     """Joint angles of a fast tripod, tick by tick."""
     planner = standing_planner(MACHINE, "tripod")
     return [
@@ -34,7 +34,7 @@ def rows(seconds=4.0):
 @pytest.mark.parametrize("name", FOREIGN)
 def test_joint_samples_of_another_robot_are_rejected_and_those_of_a_walking_robot_are_not(name):
     check = JointPlausibility(MACHINE).check
-    for count, row in enumerate(rows()):
+    for count, row in enumerate(tripod_joints()):
         now = count * DT
         own = check(row, now, now)
         assert (own.reason, own.jumped) == ("", False)
@@ -55,7 +55,7 @@ def test_no_angle_beyond_the_limits_and_the_margin_is_ever_accepted(joint, value
 
 def test_samples_that_arrive_in_a_burst_are_judged_by_their_stamps():
     check = JointPlausibility(MACHINE).check
-    for count, row in enumerate(rows()):
+    for count, row in enumerate(tripod_joints()):
         arrival = DT * (count - count % 20)
         assert check(row, count * DT, arrival).reason == ""
 

@@ -30,7 +30,7 @@ from hexapod_control.core.kinematics.se2 import (
 from hexapod_control.core.sensing.odometry import FootSupport, Odometry, fit, fit_change
 
 
-def walked(machine, gait, direction):
+def walk_with_odometry(machine, gait, direction):
     """Pose of the plan and of the odometry after five seconds, the distance [m], and how far balls spin [m].
 
     The plan turns the point of contact about the ball with the leaning tibia, where a ball only spins about the
@@ -53,14 +53,14 @@ def walked(machine, gait, direction):
 
 @pytest.mark.parametrize(("name", "gait", "direction"), cases(ROBOTS, GAITS, DIRECTIONS))
 def test_odometry_from_planned_joints_with_point_feet_is_the_commanded_pose(name, gait, direction):
-    truth, estimate, distance, _ = walked(replace(robot(name), foot_radius=0.0), gait, direction)
+    truth, estimate, distance, _ = walk_with_odometry(replace(robot(name), foot_radius=0.0), gait, direction)
     assert math.dist(estimate[:2], truth[:2]) < 0.002 * distance
     assert abs(wrap(estimate.yaw - truth.yaw)) < 0.006  # after more than half a turn
 
 
 @pytest.mark.parametrize(("name", "direction"), cases(ROBOTS, DIRECTIONS))
 def test_on_ball_feet_the_error_is_at_most_the_rolling_that_the_plan_neglects(name, direction):
-    truth, estimate, distance, spun = walked(robot(name), "tripod", direction)
+    truth, estimate, distance, spun = walk_with_odometry(robot(name), "tripod", direction)
     assert math.dist(estimate[:2], truth[:2]) < spun + 0.002 * distance
     assert abs(wrap(estimate.yaw - truth.yaw)) < 0.05 * distance
 
@@ -69,13 +69,13 @@ def tibiae(machine, joints, body):
     """Rotations (n, 3, 3) of the tibiae in the world, for that of the body."""
     return np.array(
         [
-            body @ turned(2, leg.hip_yaw + coxa) @ turned(1, -femur - tibia)
+            body @ rotation_about(2, leg.hip_yaw + coxa) @ rotation_about(1, -femur - tibia)
             for leg, (coxa, femur, tibia) in zip(machine.legs, joints.tolist(), strict=True)
         ]
     )
 
 
-def turned(axis, angle):
+def rotation_about(axis, angle):
     """Matrix of a rotation about an axis of the frame."""
     c, s, matrix = math.cos(angle), math.sin(angle), np.eye(3)
     a, b = (axis + 1) % 3, (axis + 2) % 3
@@ -93,7 +93,7 @@ def test_odometry_on_rolling_ball_feet_is_accurate_to_a_thousandth(name, directi
     joints, before, planted = np.zeros((len(machine.legs), 3)), None, centres
     for step in range(-steps // 2, steps // 2):  # 0.2 s before and behind the neutral stance
         pose = exp(twist, 0.002 * step)
-        body = turned(2, pose.yaw) @ turned(1, lean)
+        body = rotation_about(2, pose.yaw) @ rotation_about(1, lean)
         for _ in range(3):
             joints = inverse(machine, (centres - up - [*pose[:2], 0.0]) @ body, joints).joints
             now = tibiae(machine, joints, body)
@@ -291,7 +291,7 @@ def test_an_uncertain_heading_makes_the_position_uncertain_across_the_path():
     assert odometry.covariance[0, 1] == pytest.approx(-variance * x * y, rel=0.05)
 
 
-def test_joints_after_an_interruption_are_no_motion():
+def test_the_first_joints_after_an_interruption_count_as_no_motion():
     planner = standing_planner("phantomx")
     odometry = Odometry(robot("phantomx"))
     for plan in drive(planner, Twist(0.05, 0.0, 0.0), 2.0):
@@ -313,7 +313,7 @@ def test_with_an_imu_the_heading_is_its_own_and_the_turn_of_the_feet_is_known_be
         odometry.update(plan.joint_angles, plan.support.tolist(), DT, turn)
     assert odometry.pose.yaw == pytest.approx(turn * (len(plans) - 1) + turn)
     assert odometry.fitted_turn == pytest.approx(0.1 * DT, rel=0.02)
-    odometry.update(plan.joint_angles, (0.0,) * 6, DT, -turn)  # without standing feet it still knows the heading
+    odometry.update(plan.joint_angles, (0.0,) * 6, DT, -turn)  # without standing feet the heading still follows the IMU
     assert odometry.pose.yaw == pytest.approx(turn * (len(plans) - 1)) and odometry.fitted_turn == 0.0
     assert odometry.twist.vx == pytest.approx(0.04, rel=0.05)
 

@@ -1,4 +1,4 @@
-"""What soft legs lose on a slope, and the twist that makes up for it."""
+"""The speed that soft legs lose on a slope, and the twist that compensates it."""
 
 import math
 from dataclasses import replace

@@ -84,7 +84,7 @@ def test_a_robot_with_its_feet_clear_of_the_ground_lies_on_its_belly(name):
 
 
 @pytest.mark.parametrize("name", ROBOTS)
-def test_in_any_pose_it_rests_on_three_points_around_the_centre_of_mass_without_penetrating_the_ground(name):
+def test_any_pose_rests_on_three_points_around_the_centre_of_mass_without_penetrating_the_ground(name):
     machine, rng = robot(name), random.Random(3)
     kinds = set()
     for _ in range(500):

@@ -53,7 +53,7 @@ def person(scaling=None, **seen):
 
 
 def press(teleop, *buttons, **axes):
-    """The commands after buttons are pressed with the dead-man held, then released."""
+    """The commands after buttons are pressed and released while the dead-man button is held."""
     teleop.update(pad(L1))
     orders = teleop.update(pad(L1, *buttons, **axes))
     teleop.update(pad(L1))
@@ -298,7 +298,7 @@ def test_gaits_are_cycled_through_even_faster_than_the_robot_changes():
     assert press(teleop, LEFT).gait == "ripple"
 
 
-def test_without_known_gaits_there_is_nothing_to_change_to():
+def test_without_known_gaits_no_gait_is_requested():
     assert press(person(gaits=()), RIGHT).gait == ""
 
 
@@ -467,7 +467,7 @@ def test_the_twist_mux_file_agrees_with_the_table():
     assert rows == [(row.name, row.topic, row.priority, row.timeout) for row in SOURCES.values()]
 
 
-def test_the_picture_of_the_map_is_that_of_the_table():
+def test_the_drawing_of_the_gamepad_map_agrees_with_the_table():
     path = ROOT / "docs" / "figures" / "drawings" / "gamepad.py"
     spec = importlib.util.spec_from_file_location("gamepad_picture", path)
     script = importlib.util.module_from_spec(spec)

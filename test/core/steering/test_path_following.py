@@ -44,7 +44,7 @@ waypoints = st.builds(Waypoint, places, places, st.none() | yaws, headings)
 
 
 def walk(pursuit, pose, obstacles=NOTHING, seconds=400.0, limits=LIMITS):
-    """Poses and orders of a robot with ideal kinematics and limited acceleration, to the end."""
+    """Poses and commands of a robot with ideal kinematics and limited acceleration until the route ends."""
     twist, way = ZERO, []
     for _ in range(round(seconds / DT)):
         order = pursuit.step(pose, limits, obstacles, DT)
@@ -106,7 +106,7 @@ def test_an_aligned_heading_follows_the_path_and_a_free_one_stays():
 
 
 @pytest.mark.parametrize("start", [ORIGIN, Pose(1.0, 2.0, 2.0)])
-def test_it_keeps_to_the_line_when_pushed_off_it(start):
+def test_a_robot_that_is_pushed_off_its_line_returns_to_it(start):
     pursuit = Pursuit([Waypoint(*start.apply(4.0, 0.0), None, PursuitHeading.FREE)])
     pursuit.step(start, LIMITS, NOTHING, DT)
     order = pursuit.step(start @ Pose(1.0, 0.2, 0.0), LIMITS, NOTHING, DT)
@@ -120,7 +120,7 @@ def test_each_line_starts_where_the_robot_has_reached_the_waypoint_before():
     assert order.reached == 1 and order.twist.vx == pytest.approx(0.0, abs=1e-9) and order.twist.vy > 0.0
 
 
-def test_it_slows_down_before_the_waypoint():
+def test_a_robot_slows_down_before_a_waypoint():
     way = walk(Pursuit([Waypoint(1.0, 0.0)]), ORIGIN)
     assert all(order.twist.vx <= max(order.distance, 0.15 * 0.9 * LIMITS.vx) + 1e-9 for _, order in way)
 
@@ -133,7 +133,7 @@ def test_a_robot_that_cannot_walk_gets_no_command_and_keeps_its_waypoint():
     assert pursuit.step(ORIGIN, LIMITS, NOTHING, DT).phase is PursuitPhase.WALKING
 
 
-def test_at_the_last_waypoint_nothing_is_left_to_walk():
+def test_at_the_last_waypoint_the_twist_is_zero():
     done = Pursuit([Waypoint(0.01, 0.0)]).step(ORIGIN, LIMITS, NOTHING, DT)
     assert done == PursuitCommand(ZERO, PursuitPhase.DONE, 1, 0.0)
 
@@ -162,7 +162,7 @@ def nearest(way, obstacles):
     return min(np.hypot(*(obstacles - pose[:2]).T).min() for pose, _ in way)
 
 
-def test_it_stops_when_surrounded():
+def test_a_surrounded_robot_stops():
     cage = ring(0.0, 0.0, RADIUS + 0.05)
     order = Pursuit([Waypoint(2.0, 0.0)], PursuitSettings(radius=RADIUS)).step(ORIGIN, LIMITS, cage, DT)
     assert order.phase is PursuitPhase.BLOCKED
@@ -171,7 +171,7 @@ def test_it_stops_when_surrounded():
 
 @given(st.floats(-math.pi, math.pi), st.floats(0.0, 0.03), st.lists(st.tuples(places, places), max_size=20))
 @settings(max_examples=100)
-def test_it_never_walks_towards_an_obstacle_inside_its_circle(bearing, inside, more):
+def test_a_robot_never_walks_towards_an_obstacle_inside_its_circle(bearing, inside, more):
     """Not nearer than the clearance: the distance to the point grows, or stays as on a tangent."""
     distance = RADIUS + 0.04 - inside
     near = distance * np.array([math.cos(bearing), math.sin(bearing)])
@@ -182,7 +182,7 @@ def test_it_never_walks_towards_an_obstacle_inside_its_circle(bearing, inside, m
     assert towards <= 0.2 * math.hypot(twist.vx, twist.vy) + 1e-9
 
 
-def test_it_stops_before_an_obstacle_that_appears_on_its_path():
+def test_a_robot_stops_before_an_obstacle_that_appears_on_its_path():
     """Obstacles all round leave no detour: the robot never uses up its free distance."""
     wall = ring(0.0, 0.0, 1.2, 360)
     way = walk(Pursuit([Waypoint(3.0, 0.0)], PursuitSettings(radius=RADIUS, progress_timeout=10.0)), ORIGIN, wall)
@@ -193,7 +193,7 @@ def test_it_stops_before_an_obstacle_that_appears_on_its_path():
 
 @pytest.mark.parametrize("offset", [-0.3, 0.0, 0.001, 0.3])
 @pytest.mark.parametrize("radius", [0.05, 0.3])
-def test_it_goes_round_a_pillar_without_touching_it(offset, radius):
+def test_a_robot_walks_round_a_pillar_without_touching_it(offset, radius):
     pillar = ring(1.5, offset, radius)
     way = walk(Pursuit([Waypoint(3.0, 0.0)], PursuitSettings(radius=RADIUS)), ORIGIN, pillar)
     assert way[-1][1].phase is PursuitPhase.DONE
@@ -216,7 +216,7 @@ def test_a_detour_continues_on_its_side_in_whatever_direction_the_robot_walks(ya
     assert side(first, 0.02) == side(first, -0.02) == -side(fresh, -0.02)
 
 
-def test_it_goes_through_a_gap_that_is_wide_enough():
+def test_a_robot_walks_through_a_gap_that_is_wide_enough():
     half = RADIUS + 0.04 + 0.05
     wall = np.array([(1.5, side * y) for y in np.arange(half, 4.0, 0.03) for side in (-1, 1)])
     way = walk(Pursuit([Waypoint(3.0, 0.3)], PursuitSettings(radius=RADIUS)), Pose(0.0, 0.5, 0.0), wall)
@@ -254,7 +254,7 @@ def test_a_point_inside_the_disc_blocks_only_directions_towards_it():
 
 
 def cost(goal, obstacles, angle, last):
-    """Of a detour: its way via the end of its free part, three times what is blocked, and the change of direction."""
+    """Cost of a detour: its length via the end of the free part, three times the blocked length, and its turn."""
     reach = min(1.2, math.hypot(*goal))
     part = min(free_distance(obstacles, angle, RADIUS), reach)
     rest = math.hypot(goal[0] - part * math.cos(angle), goal[1] - part * math.sin(angle))
@@ -275,7 +275,7 @@ def test_a_detour_is_the_cheapest_of_120_directions(last):
         assert free == pytest.approx(free_distance(obstacles, angle, RADIUS))
 
 
-def test_the_settings_of_a_pursuit_without_any():
+def test_a_pursuit_without_settings_has_these_defaults():
     assert dataclasses.asdict(Pursuit([]).settings) == {
         "tolerance": 0.02,
         "heading_tolerance": math.radians(3.0),
@@ -327,7 +327,7 @@ def test_a_waypoint_is_reached_within_its_tolerances():
 
 
 def stuck_after(pose_at, goal):
-    """The time [s] after which a robot that is moved by hand is given up, with 0.98 s for progress."""
+    """The time [s] until a robot moved as scripted counts as stuck (inf: never), with a progress timeout of 0.98 s."""
     pursuit = Pursuit([goal], PursuitSettings(progress_timeout=0.98))
     for tick in range(200):
         if pursuit.step(pose_at(tick * DT), LIMITS, NOTHING, DT).phase is PursuitPhase.STUCK:
@@ -344,7 +344,7 @@ def test_progress_is_a_fifth_of_the_tolerance_nearer_or_near_the_waypoint_a_bett
     assert stuck_after(lambda time: Pose(0.0, 0.0, 0.25 * time), near) > 3.0
 
 
-def test_a_robot_stands_where_it_is_free_for_less_than_30_mm():
+def test_a_robot_stops_where_its_path_is_free_for_less_than_30_mm():
     for room, phase in ((0.02, PursuitPhase.BLOCKED), (0.05, PursuitPhase.DETOUR)):
         cage = ring(0.0, 0.0, RADIUS + 0.04 + room, 360)
         order = Pursuit([Waypoint(2.0, 0.0)], PursuitSettings(radius=RADIUS)).step(ORIGIN, LIMITS, cage, DT)
@@ -359,7 +359,7 @@ def test_a_detour_keeps_to_the_side_it_has_taken():
     assert free_distance(pillar, left, RADIUS) >= CLEAR_DISTANCE
 
 
-def test_ranges_that_are_no_measurement_are_no_obstacles():
+def test_invalid_ranges_are_no_obstacles():
     ranges = np.array([math.nan, math.inf, -math.inf, 0.0, 0.05, 7.0, 2.0, -1.0])
     found = points(Scan(ranges, 0.0, 0.1, 0.1, 6.0), ORIGIN)
     assert found == pytest.approx(np.array([[2.0 * math.cos(0.6), 2.0 * math.sin(0.6)]]))
@@ -367,7 +367,7 @@ def test_ranges_that_are_no_measurement_are_no_obstacles():
 
 
 @given(poses, st.lists(st.tuples(places, places), min_size=1, max_size=5))
-def test_points_are_moved_as_the_pose_applies_to_them(pose, places_):
+def test_points_are_transformed_by_the_pose(pose, places_):
     assert transform_points(np.array(places_), pose) == pytest.approx(np.array([pose.apply(x, y) for x, y in places_]))
 
 

@@ -31,12 +31,16 @@ from hexapod_control.core.walking.guided.guided_legs import (
 )
 from hexapod_control.core.workspace.stance_regions import nominal_stance
 
-GUIDED_ACCELERATION, SPEED = 0.8, 0.15  # [m/s^2, m/s]
+GUIDED_ACCELERATION, GUIDED_SPEED = 0.8, 0.15  # [m/s^2, m/s]
 ARRIVAL_DISTANCE, CLEARANCE_HEIGHT = 2e-4, 0.02  # [m]
 MASS_SHARE, MIN_MARGIN = 0.8, 0.02  # [-, m]
 SHIFTS = tuple(0.005 * k for k in range(13))  # [m]
 
 MAX_OVERSHOOT = 2e-3  # [m] where a path turns
+PATH_STEP_M = 0.01  # between two checked points of a path
+LIFT_OFF_MARGIN_M = 0.016  # static margin of the other feet
+MIN_GAP_M = 0.006  # between neighbouring legs
+ROUNDED = 1.0001  # factor on a limit, for rounding errors
 GOALS = ((0.06, 0.0, 0.003), (0.03, -0.05, 0.0), (0.02, 0.03, 0.05), (-0.04, 0.0, 0.01))  # [m]
 
 
@@ -46,8 +50,8 @@ def guided_along(foot: Guided, reachable, seconds: float = 4.0) -> list[tuple[fl
     for _ in range(round(seconds / DT)):
         before = foot.velocity
         places.append(advance_along_path(foot, DT, places[-1], reachable))
-        assert math.dist(places[-1], places[-2]) <= SPEED * DT * 1.0001
-        assert math.dist(before, foot.velocity) <= GUIDED_ACCELERATION * DT * 1.0001
+        assert math.dist(places[-1], places[-2]) <= GUIDED_SPEED * DT * ROUNDED
+        assert math.dist(before, foot.velocity) <= GUIDED_ACCELERATION * DT * ROUNDED
     return places
 
 
@@ -91,7 +95,7 @@ def test_a_foot_that_returns_at_any_time_does_not_rise_above_its_height(name):
             plan = called.step(DT)
             assert plan.unreached is None and plan.blocked is None
             before, z = heights[-1] if tick else 0.0, walk_state(called).feet[leg].z
-            assert abs(z - before) <= SPEED * DT * 1.001  # it stands only once it has come down
+            assert abs(z - before) <= GUIDED_SPEED * DT * 1.001  # it stands only once it has come down
             heights.append(z)
         assert plan.state is RobotState.STANDING
     assert CLEARANCE_HEIGHT - 1e-3 < max(heights) <= CLEARANCE_HEIGHT + MAX_OVERSHOOT
@@ -116,14 +120,14 @@ def test_the_body_moves_to_a_pose_only_after_feet_that_could_not_lift_off_in_it_
     before = planner.step(DT)
     held, placed = machine.leg_names.index("left_middle"), machine.leg_names.index("right_front")
     assert planner.guide_foot("left_middle", tuple(before.feet[held] + np.array([0.0, 0.0, 0.03 * size]))) == ""
-    settled(planner, 100)
+    last_plan(planner, 100)
     inwards = 0.85 * planner.capabilities.stances.at(machine.walk.height).radii[placed]
     x, y = before.contacts[placed]
     assert planner.guide_foot_over_ground("right_front", (x, y + inwards, 0.0)) == ""
-    settled(planner, 200)
+    last_plan(planner, 200)
     planner.request_pose(BodyPose(0.0, -0.0102, -0.0275, -0.0055, 0.1384, 0.1481))
     planner.release_feet()
-    plan = settled(planner, 500)
+    plan = last_plan(planner, 500)
     assert plan.state is RobotState.STANDING and plan.pose == walk_state(planner).pose_goal != NEUTRAL
 
 
@@ -133,12 +137,12 @@ def test_the_body_stops_turning_before_a_guided_foot_gets_out_of_reach():
     for ticks in (30, 1):
         goal = planner.step(DT).feet[leg] + np.array([0.05, 0.0, 0.05])
         planner.guide_foot("left_rear", tuple(goal))
-        settled(planner, ticks)
+        last_plan(planner, ticks)
     planner.request_pose(BodyPose(yaw=-0.15))
-    assert settled(planner, 100).pose.yaw > -0.15
+    assert last_plan(planner, 100).pose.yaw > -0.15
 
 
-def settled(planner: Planner, ticks: int) -> TickPlan:
+def last_plan(planner: Planner, ticks: int) -> TickPlan:
     """The last of some ticks, in all of which every foot is in reach."""
     for _ in range(ticks):
         plan = planner.step(DT)
@@ -157,9 +161,9 @@ def test_a_foot_that_cannot_return_in_the_body_pose_returns_with_a_level_body_an
             planner.guide_foot_over_ground("right_middle", (x + aside, y + ahead, max(0.005, up)))
         else:
             planner.request_pose(BodyPose(*(size * rng.uniform(-1.0, 1.0) for size in spread)))
-        settled(planner, rng.choice((3, 8, 15, 30)))
+        last_plan(planner, rng.choice((3, 8, 15, 30)))
     planner.release_feet()
-    plan = settled(planner, 400)
+    plan = last_plan(planner, 400)
     assert plan.state is RobotState.STANDING and plan.pose == walk_state(planner).pose_goal != NEUTRAL
 
 
@@ -224,17 +228,17 @@ def test_a_path_leads_up_across_and_down_and_is_straight_where_the_foot_is_high_
     steps = np.linalg.norm(np.diff(points, axis=0), axis=1)
     assert tuple(points[0]) == start and tuple(points[-1]) == pytest.approx(goal)
     assert all(np.abs(points - corner).sum(axis=1).min() < 1e-12 for corner in path)
-    assert steps.max() <= 0.01 + 1e-12 and steps.sum() == pytest.approx(
+    assert steps.max() <= PATH_STEP_M + 1e-12 and steps.sum() == pytest.approx(
         sum(math.dist(a, b) for a, b in pairwise((start, *path)))
     )
-    assert len(steps) < steps.sum() / 0.01 + len(path)
+    assert len(steps) < steps.sum() / PATH_STEP_M + len(path)
 
 
 def test_a_guided_foot_speeds_up_to_its_speed_and_brakes_with_less_than_its_acceleration():
     places = guided_along(Guided(((0.1, 0.0, 0.05),), phase=GuidedPhase.MOVING), lambda at: True)
     speeds = np.linalg.norm(np.diff(places, axis=0), axis=1) / DT
     changes = np.diff(speeds) / DT
-    assert speeds[0] == pytest.approx(GUIDED_ACCELERATION * DT) and speeds.max() == pytest.approx(SPEED)
+    assert speeds[0] == pytest.approx(GUIDED_ACCELERATION * DT) and speeds.max() == pytest.approx(GUIDED_SPEED)
     assert changes.max() == pytest.approx(GUIDED_ACCELERATION)
     braking = changes[np.flatnonzero(speeds == speeds.max())[-1] :]
     assert np.median(braking[braking < -0.1]) == pytest.approx(-0.8 * GUIDED_ACCELERATION)
@@ -302,7 +306,7 @@ def test_one_waiting_foot_lifts_off_at_a_time_once_the_others_support_the_robot_
         margin = static_margin(supporting_contacts(feet, 0), center_of_mass_in_footprint(MACHINE, JOINTS, pose))
         lift_off(MACHINE, feet, pose, JOINTS)
         lifted.append(not feet[0].state.planted)
-        assert lifted[-1] == (margin >= 0.016) and feet[1].state.planted
+        assert lifted[-1] == (margin >= LIFT_OFF_MARGIN_M) and feet[1].state.planted
     assert True in lifted and False in lifted
     feet[0].state.phase = GuidedPhase.WAITING
     for foot in feet[1:4]:
@@ -331,6 +335,6 @@ def test_a_foot_comes_no_nearer_than_six_millimetres_to_a_neighbour():
             assert reason is None
             nearest = min(nearest, neighbours.gap(row).distance)
         refusal = start_guiding(MACHINE, standing(), NEUTRAL, 1, goal, JOINTS)
-        assert ("it would touch left_front" in refusal) == (nearest < 0.006) == bool(refusal)
+        assert ("it would touch left_front" in refusal) == (nearest < MIN_GAP_M) == bool(refusal)
         gaps.append(nearest)
-    assert min(gaps) < 0.006 and any(0.006 < gap < 0.008 for gap in gaps)
+    assert min(gaps) < MIN_GAP_M and any(MIN_GAP_M < gap < MIN_GAP_M + 0.002 for gap in gaps)  # both cases, closely

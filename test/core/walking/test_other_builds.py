@@ -14,7 +14,7 @@ from hexapod_control.core.workspace.capabilities import Capabilities
 FILES = {path.stem: path for path in sorted((DATA / "robots").glob("*.yaml"))}
 CHECKED = some(FILES, "rows_12", "wide_6")  # two that blocked themselves before
 AXES = (Twist(1.0, 0.0, 0.0), Twist(0.0, 1.0, 0.0), Twist(0.0, 0.0, 1.0))
-SECONDS = 8.0  # to reach a top speed, or to stand on all feet after legs have blocked each other
+SETTLING_TIME_S = 8.0  # to reach a top speed, or to stand on all feet after legs have blocked each other
 REST_S = 20.0  # to return all feet to their neutral footholds: long legs stride far from them
 MIN_GAP = 0.0025  # [m]
 
@@ -28,10 +28,10 @@ def planner_and_tops(name):
     return planner, [*tops, *(top.scaled(-1.0) for top in tops)]
 
 
-def driven(planner, command):
+def drive_plans(planner, command):
     """The plans of a drive with one command; to rest until the robot stands."""
     planner.command(command)
-    plans = [planner.step(DT) for _ in range(round(SECONDS / DT))]
+    plans = [planner.step(DT) for _ in range(round(SETTLING_TIME_S / DT))]
     while command == ZERO and plans[-1].state is not RobotState.STANDING and len(plans) < REST_S / DT:
         plans.append(planner.step(DT))
     return plans
@@ -41,18 +41,18 @@ def driven(planner, command):
 def test_soak_of_builds_that_reach_their_top_speed_along_each_axis_without_legs_that_block_each_other(name):
     planner, tops = planner_and_tops(name)
     for top in tops:
-        plans = driven(planner, top)
+        plans = drive_plans(planner, top)
         assert not any(plan.blocked for plan in plans)
         fastest = max(math.dist(plan.twist, ZERO) for plan in plans[len(plans) // 2 :])
         assert fastest == pytest.approx(math.dist(top, ZERO), rel=0.03)
-        assert driven(planner, ZERO)[-1].state is RobotState.STANDING
+        assert drive_plans(planner, ZERO)[-1].state is RobotState.STANDING
 
 
 @pytest.mark.parametrize("name", CHECKED)
 def test_soak_of_changes_between_top_speeds_in_which_legs_never_touch_and_that_end_walking_or_on_all_feet(name):
     planner, tops = planner_and_tops(name)
     for top in tops:
-        plans = driven(planner, top)
+        plans = drive_plans(planner, top)
         assert min(plan.gap for plan in plans if not math.isnan(plan.gap)) > MIN_GAP
         assert plans[-1].state is RobotState.WALKING or all(plans[-1].planted)
-    assert driven(planner, ZERO)[-1].state is RobotState.STANDING
+    assert drive_plans(planner, ZERO)[-1].state is RobotState.STANDING

@@ -37,9 +37,11 @@ SEARCH_SPEED, HEIGHT_RATE = 0.15, 0.1  # [m/s]
 FEET = Adaptation(touch_down=True)
 LEVEL = Adaptation(levelling=True)
 FORWARD = Twist(0.05, 0.0, 0.0)
-LOADED, FREE = 5.0, 0.0  # [N]
+LOADED_N, UNLOADED_N = 5.0, 0.0
 HALF_FIELD = 0.9  # [m] enough to distinguish walks with contacts from those without; rough_ground itself walks farther
-LOST = 0.5  # [s] after which all feet are back on the plane
+NO_LOAD_SPEED = 6.2  # [rad/s] of the servos of phantomx
+ROUNDED = 1.0001  # factor on a limit, for rounding errors
+RECOVERY_TIME_S = 0.5  # after which all feet are back on the plane
 
 
 def adaptive_planner(name="phantomx", adaptation=FEET):
@@ -68,7 +70,7 @@ class NoisyLoadSensor:
         self._planner, self._noise = planner, random.Random(1)
 
     def __call__(self, touching):
-        loads = [(LOADED if down else FREE) + 0.01 * self._noise.random() for down in touching]
+        loads = [(LOADED_N if down else UNLOADED_N) + 0.01 * self._noise.random() for down in touching]
         self._planner.sensors.contacts.take(loads)
 
 
@@ -133,7 +135,7 @@ def test_soak_of_any_contacts_with_which_no_joint_is_too_fast_and_three_feet_sta
         assert sum(plan.planted) >= 3
         if last is not None:
             now = (plan.joint_angles - last) / DT
-            assert (np.abs(now) <= 1.0001 * top).all()
+            assert (np.abs(now) <= ROUNDED * top).all()
             if speed is not None:
                 assert (np.abs(now - speed) <= top / SPEED_SHARE * DT / SPIN_UP_TIME_S).all()
             speed = now
@@ -149,7 +151,7 @@ def test_a_swing_ends_where_it_meets_the_ground_and_the_foot_stays_there():
         foot = feet(planner)[0]
         if met is None and isinstance(foot.state, Dropping) and foot.state.touched:
             met = foot.z
-            assert 0.01 < foot.state.end <= 0.0165
+            assert 0.01 < foot.state.end <= 0.0165  # about the height of the ground there
         if met is not None and foot.planted:
             break
     assert met is not None
@@ -206,7 +208,7 @@ def swings(planner, seconds, edge):
     return found[1:-1]
 
 
-def top(swing):
+def peak_height(swing):
     """Greatest height [m] of a swing."""
     return max(z for _, _, z in swing)
 
@@ -219,9 +221,9 @@ def half_travelled(swing):
 @pytest.mark.parametrize("name", NAMES)
 def test_a_foot_that_hits_an_edge_rises_over_it_and_then_continues(name):
     plain = swings(adaptive_planner(name), 8.0, 0.0)
-    met = swings(adaptive_planner(name), 8.0, 1.1 * max(map(top, plain)))
+    met = swings(adaptive_planner(name), 8.0, 1.1 * max(map(peak_height, plain)))
     assert len(met) > 3
-    assert min(map(top, met)) > max(map(top, plain)) + TERRAIN_TOLERANCE  # less would be flat ground
+    assert min(map(peak_height, met)) > max(map(peak_height, plain)) + TERRAIN_TOLERANCE  # less would be flat ground
     assert min(map(half_travelled, met)) > max(map(half_travelled, plain))
     # It makes up for the lost travel: it lands within a foot radius of where it would have landed.
     assert met[-1][-1][1] == pytest.approx(plain[-1][-1][1], abs=robot(name).foot_radius)
@@ -292,7 +294,7 @@ def test_feet_are_back_on_the_plane_half_a_second_after_the_contacts_are_lost(lo
     list(walk(planner, 4.0, heights))
     assert max(abs(foot.z) for foot in feet(planner) if foot.planted) > 0.005
     sample = planner.sensors.contacts.sample
-    for k in range(round(LOST / DT)):
+    for k in range(round(RECOVERY_TIME_S / DT)):
         LOSSES[loss](planner.sensors.contacts, sample, k)
         planner.command(FORWARD)
         planner.step(DT)
@@ -307,7 +309,7 @@ def test_the_tilt_is_zero_half_a_second_after_the_imu_is_lost(loss):
     level(planner, (0.02, -0.06), 6.0)
     assert math.hypot(*walk_state(planner).tilt) > 0.03
     sample = planner.sensors.imu.sample
-    for k in range(round(LOST / DT)):
+    for k in range(round(RECOVERY_TIME_S / DT)):
         LOSSES[loss](planner.sensors.imu, sample, k)
         planner.command(FORWARD)
         planner.step(DT)
@@ -349,7 +351,7 @@ def test_the_tilt_stays_within_its_bound_and_the_robot_continues_to_walk(name):
     level(planner, (0.0, -0.5), 8.0)
     assert math.hypot(*walk_state(planner).tilt) <= MAX_TILT + 1e-6
     assert planner.state is RobotState.WALKING
-    assert planner.step(DT).twist.vx > 0.01
+    assert planner.step(DT).twist.vx > 0.01  # [m/s] it walks, if slowly
 
 
 def test_levelling_does_not_cancel_a_requested_pose():
@@ -375,7 +377,7 @@ def test_feet_and_body_return_first_when_the_adaptations_are_switched_off_or_the
     for _ in range(1000):
         sensor([True] * 6)
         row = planner.step(DT).joint_angles
-        assert np.abs(row - last).max() <= 6.2 * SPEED_SHARE * DT * 1.001
+        assert np.abs(row - last).max() <= NO_LOAD_SPEED * SPEED_SHARE * DT * ROUNDED
         last = row
         if planner.state is RobotState.SITTING:
             break
@@ -401,7 +403,7 @@ def test_a_sensor_that_is_constant_while_the_robot_stands_is_valid():
 def test_a_sensor_is_used_only_while_it_is_switched_on():
     sensors = standing_planner("phantomx").sensors
     for _ in range(2):
-        sensors.contacts.take([LOADED] * 6)
+        sensors.contacts.take([LOADED_N] * 6)
         sensors.imu.take((0.1, 0.1, 0.0))
     assert (sensors.touching, sensors.body_tilt) == (None, None)
     sensors.adaptation = FEET
@@ -461,8 +463,8 @@ def test_levelling_in_addition_reduces_the_tilt_on_blocks():
 def test_up_a_slope_a_levelled_robot_covers_the_commanded_distance():
     blind, found = (walked_over(GROUNDS[f"slope 15 deg, {how}"]) for how in ("blind", "level"))
     assert not found.fell
-    assert 0.97 <= found.ratio <= 1.03
-    assert found.tilt < blind.tilt - 3.0
+    assert 0.97 <= found.ratio <= 1.03  # the limit of rough_ground, on both sides
+    assert found.tilt < blind.tilt - 3.0  # [deg]
 
 
 @pytest.mark.physics

@@ -23,7 +23,7 @@ from hexapod_control.core.walking.terrain.support_plane import SupportPlane
 from hexapod_control.core.walking.terrain.terrain_adaptation import TerrainAdaptation
 from hexapod_control.core.workspace.capabilities import Capabilities
 
-RATE = 0.35  # [rad/s]
+MAX_LEVELLING_RATE = 0.35  # [rad/s]
 CLIMB_SPEED, CLIMB_HEIGHT = 0.2, 0.03  # [m/s, m]
 CLIMB_ACCELERATION, CLIMB_DECELERATION, CONTACT_DECELERATION = 6.0, 3.0, 10.0  # [m/s^2]
 SHORTEST_STOP_S, FADE_S, RETREAT_S = 0.02, 0.3, 1.0
@@ -43,7 +43,7 @@ def reach() -> HeightReach:
     return HeightReach(MACHINE, Placement(NEUTRAL, MACHINE.walk.height), neutral_strides(stance), joints)
 
 
-def adapted(heights, contacts, ticks=50):
+def adapted_feet(heights, contacts, ticks=50):
     """Feet that stand at heights [m] over the plane, after some ticks with these contacts."""
     height_reach = reach()
     feet = [Foot(x, y, z) for (x, y), z in zip(height_reach.strides.neutral.footholds, heights, strict=True)]
@@ -57,16 +57,16 @@ def adapted(heights, contacts, ticks=50):
 
 def test_the_plane_follows_only_the_feet_that_touch():
     heights = (0.01, 0.0, 0.01, 0.0, 0.01, 0.0)
-    feet = adapted(heights, [z > 0.0 for z in heights])
+    feet = adapted_feet(heights, [z > 0.0 for z in heights])
     for foot, before in zip(feet, heights, strict=True):
         assert foot.z - before == pytest.approx(feet[0].z - heights[0], abs=1e-9)
-    assert abs(feet[0].z) < 0.3 * heights[0]
+    assert abs(feet[0].z) < 0.3 * heights[0]  # most of it, in about three time constants
 
 
 @pytest.mark.parametrize("touching", [0, 1, 2])
 def test_the_plane_follows_all_planted_feet_if_fewer_than_three_touch(touching):
-    feet = adapted((0.01,) * 6, [leg < touching for leg in range(6)])
-    assert all(abs(foot.z) < 0.3 * 0.01 for foot in feet)
+    feet = adapted_feet((0.01,) * 6, [leg < touching for leg in range(6)])
+    assert all(abs(foot.z) < 0.3 * 0.01 for foot in feet)  # most of it, in about three time constants
 
 
 class NothingInReach:
@@ -108,7 +108,7 @@ def test_a_planted_foot_near_the_end_of_its_reach_returns_to_the_plane_and_one_w
 
 
 def time_to_search(*, carried, until=math.inf):
-    """Time [s] after which a foot without contact sinks, if it ever does."""
+    """Time [s] after which a foot without contact searches the ground downwards; infinite if it never does."""
     height_reach = reach()
     feet = [Foot(x, y) for x, y in height_reach.strides.neutral.footholds]
     terrain = TerrainAdaptation(len(feet), MACHINE.walk.height)
@@ -230,9 +230,9 @@ def test_in_a_retreat_planted_feet_return_to_the_plane():
 def test_in_a_retreat_the_tilt_decreases_linearly_to_zero():
     levelling = BodyLevelling()
     levelling.tilt = (0.06, -0.08)
-    levelling.retreat(0.5 * 0.1 / RATE)
+    levelling.retreat(0.5 * 0.1 / MAX_LEVELLING_RATE)
     assert levelling.tilt == pytest.approx((0.03, -0.04))
-    levelling.retreat(0.1 / RATE)
+    levelling.retreat(0.1 / MAX_LEVELLING_RATE)
     assert levelling.tilt == (0.0, 0.0) and levelling.faded
     levelling.retreat(DT)
     assert levelling.faded
@@ -278,7 +278,7 @@ def test_a_foot_on_its_way_down_meets_the_ground_where_it_touches_above_its_end(
     assert early_touch_down(foot, True, 0.04) == met and not early_touch_down(foot, False, 0.04)
 
 
-def climbed(touches, seconds, rise=0.0, lift=0.03, contact=None):
+def climb(touches, seconds, rise=0.0, lift=0.03, contact=None):
     """Lift [m] and climbing speed [m/s] of a swing in its first half, which has left the ground, and its pace."""
     foot, contact = Foot(0.1, 0.2, 0.01, Swing(0.2, 1.0, lift), (0.0, 0.0, rise)), contact or FootContact()
     raise_over_edge(foot, contact, False, 0.03, DT)
@@ -288,19 +288,19 @@ def climbed(touches, seconds, rise=0.0, lift=0.03, contact=None):
 
 
 def test_a_foot_that_touches_an_edge_stops_travelling_and_climbs_until_it_is_over_it():
-    lift, speed, pace = climbed(True, DT)
+    lift, speed, pace = climb(True, DT)
     assert (speed, pace) == pytest.approx((CLIMB_ACCELERATION * DT, 1.0 - CLIMB_ACCELERATION * DT / CLIMB_SPEED))
     assert lift == pytest.approx(0.03 + CLIMB_ACCELERATION * DT * DT)
-    assert climbed(True, 0.1)[1:] == (CLIMB_SPEED, 0.0)
-    faster, _, _ = climbed(True, 0.1, rise=0.15)  # the swing itself rises
-    assert climbed(True, 0.1)[0] > faster > 0.03 and climbed(True, 0.1, rise=0.5)[0] == 0.03
-    highest = climbed(True, 2.0)
+    assert climb(True, 0.1)[1:] == (CLIMB_SPEED, 0.0)
+    faster, _, _ = climb(True, 0.1, rise=0.15)  # the swing itself rises
+    assert climb(True, 0.1)[0] > faster > 0.03 and climb(True, 0.1, rise=0.5)[0] == 0.03
+    highest = climb(True, 2.0)
     assert 0.03 + CLIMB_HEIGHT <= highest[0] <= 0.03 + CLIMB_HEIGHT + CLIMB_SPEED**2 / (2.0 * CLIMB_DECELERATION) + 0.01
     assert highest[1:] == (0.0, 1.0)
     contact = FootContact()
-    climbed(True, 0.1, contact=contact)
-    assert climbed(False, 2 * DT, contact=contact)[1] == pytest.approx(CLIMB_SPEED - 3 * CLIMB_DECELERATION * DT)
-    assert climbed(False, 0.5) == (0.03, 0.0, 1.0)
+    climb(True, 0.1, contact=contact)
+    assert climb(False, 2 * DT, contact=contact)[1] == pytest.approx(CLIMB_SPEED - 3 * CLIMB_DECELERATION * DT)
+    assert climb(False, 0.5) == (0.03, 0.0, 1.0)
 
 
 def test_a_foot_that_has_not_left_the_ground_or_comes_down_climbs_nothing():
@@ -382,7 +382,7 @@ def test_the_plane_begins_to_follow_the_feet_at_bounded_rates_and_no_foot_moves_
 
 
 class Asked:
-    """Legs that reach every height; and the heights [m] that were asked for."""
+    """Legs that reach every height; records the requested heights [m]."""
 
     def __init__(self):
         self.heights = []
@@ -392,7 +392,7 @@ class Asked:
         return True
 
 
-def sunk(contact, ticks, roughness=0.0, dt=0.008, reaches=None):
+def heights_without_contact(contact, ticks, roughness=0.0, dt=0.008, reaches=None):
     """Heights [m] of a planted foot without contact."""
     foot, found = Foot(0.1, 0.2, 0.0), []
     for _ in range(ticks):
@@ -405,17 +405,17 @@ def sunk(contact, ticks, roughness=0.0, dt=0.008, reaches=None):
 
 @pytest.mark.parametrize(("touched", "roughness", "delay"), [(False, 0.0, 0.03), (True, 0.0, 0.1), (True, 0.5, 0.05)])
 def test_a_foot_without_contact_searches_after_its_delay_with_bounded_acceleration(touched, roughness, delay):
-    heights = sunk(FootContact(touched=touched), 30, roughness)
+    heights = heights_without_contact(FootContact(touched=touched), 30, roughness)
     waits = math.floor(delay / 0.008)
     assert heights[waits - 1] == 0.0 > heights[waits]
     speeds = [(a - b) / 0.008 for a, b in pairwise(heights[waits - 1 : waits + 6])]
     assert speeds == pytest.approx([0.048, 0.096, 0.144, 0.15, 0.15, 0.15])
-    assert sunk(FootContact(touched=False), 1, 1.0)[0] < 0.0
+    assert heights_without_contact(FootContact(touched=False), 1, 1.0)[0] < 0.0
 
 
 def test_a_foot_searches_only_where_it_could_stop_eight_millimetres_before_the_end_of_its_reach():
     legs = Asked()
-    heights = sunk(FootContact(sinking=0.15), 2, dt=DT, reaches=legs)
+    heights = heights_without_contact(FootContact(sinking=0.15), 2, dt=DT, reaches=legs)
     assert heights == pytest.approx([-0.003, -0.006])
     ahead = 0.008 + 0.15 * (DT + 0.15 / 20.0)
     assert legs.heights == pytest.approx([-ahead, -0.003 - 0.008, -0.003 - ahead])

@@ -45,6 +45,10 @@ FAR = 10.0  # [m] every gap between legs is measured
 # [m] narrowest gap at full speed. The article's hips are 7 cm apart and its strides as long as stance regions allow
 # that come within 1 cm of each other.
 FLOOR = {"phantomx": TIBIA_CLEARANCE, "article": 0.008}
+ROUNDED = 1.0001  # factor on a limit, for rounding errors
+NEUTRAL_TOLERANCE_M = 0.005  # a foot this near to its neutral foothold counts as on it
+AT_REST = 0.05  # largest speed of a foot at touch-down and lift-off, over that of the swing
+MAX_HELD_SHARE = 0.002  # of the ticks, in which a foot gets out of reach and the joints are slowed
 SEEDS, TICKS = (24, 10_000) if SOAK else (2, 1_500)
 
 
@@ -76,7 +80,7 @@ def test_at_full_speed_planted_feet_stay_fixed_in_the_world_legs_apart_and_the_r
     plans = list(drive(planner, command, 5.0))
     for before, after in pairwise(plans):
         assert_feet_follow_the_twist(before, after, DT)
-        assert (np.abs(after.joint_angles - before.joint_angles) / DT <= limits * 1.0001).all()
+        assert (np.abs(after.joint_angles - before.joint_angles) / DT <= limits * ROUNDED).all()
         assert after.unreached is None and sum(after.planted) >= 3
         assert after.margin >= 0.99 * balance
     assert min(ring.gap(plan.joint_angles.tolist(), FAR).distance for plan in plans) >= FLOOR[name]
@@ -85,7 +89,7 @@ def test_at_full_speed_planted_feet_stay_fixed_in_the_world_legs_apart_and_the_r
 
 
 def full_stride_margin(planner: Planner, gait: str) -> float:
-    """Static margin [m] of full strides about the neutral footholds, or what moved strides keep if that is less."""
+    """Static margin [m] of full strides about the neutral footholds, or of displaced strides if that is less."""
     machine = planner.robot
     stance = planner.capabilities.stances.at(machine.walk.height)
     center = center_of_mass(machine, joints_at_offset(machine, stance.footholds, 0.0))[:2]
@@ -125,8 +129,8 @@ def test_feet_leave_and_land_at_rest_over_the_ground(name, gait):
         for foot, stood in zip(feet, planted, strict=True):
             if foot.planted is not stood:  # it has landed or lifted off in this tick
                 seen += 1
-                assert abs(foot.velocity[2]) * swing_time / robot(name).walk.lift_height <= 0.05
-                assert math.hypot(*foot.velocity[:2]) / fastest <= 0.05
+                assert abs(foot.velocity[2]) * swing_time / robot(name).walk.lift_height <= AT_REST
+                assert math.hypot(*foot.velocity[:2]) / fastest <= AT_REST
         planted = [foot.planted for foot in feet]
     assert seen >= 12
 
@@ -158,7 +162,7 @@ def test_soak_of_random_joystick_input_keeps_all_limits(name, seed):
     limits = top_speeds(name)
     before = planner.step(DT)
     for dt, plan in random_drive(planner, seed, TICKS, poses=False, gaits=False):
-        assert (np.abs(plan.joint_angles - before.joint_angles) / dt <= limits * 1.0001).all()
+        assert (np.abs(plan.joint_angles - before.joint_angles) / dt <= limits * ROUNDED).all()
         assert plan.unreached is None and plan.margin > 0.0 and sum(plan.planted) >= 3
         assert_feet_follow_the_twist(before, plan, dt)
         walk = walk_state(planner)
@@ -177,13 +181,13 @@ def test_soak_of_random_poses_and_gaits_keeps_speed_limits_support_and_fixed_fee
     for dt, plan in random_drive(planner, seed, TICKS, poses=True, gaits=True):
         assert (
             np.isfinite(plan.joint_angles).all()
-            and (np.abs(plan.joint_angles - before.joint_angles) / dt <= limits * 1.0001).all()
+            and (np.abs(plan.joint_angles - before.joint_angles) / dt <= limits * ROUNDED).all()
         )
         assert plan.margin > 0.0 and sum(plan.planted) >= 3
         assert_feet_follow_the_twist(before, plan, dt)
         held += plan.unreached is not None
         before = plan
-    assert held <= 0.002 * TICKS
+    assert held <= MAX_HELD_SHARE * TICKS
 
 
 @pytest.mark.parametrize("name", ROBOTS)
@@ -194,12 +198,17 @@ def test_mirrored_commands_give_mirrored_walks(name):
     later = replace(tripod, lift_off=tuple((phase + 0.5) % 1.0 for phase in tripod.lift_off))
     command = fitting(planner, Twist(0.7, 0.4, 2.0), 0.8, "tripod")
     mirrored = Twist(command.vx, -command.vy, -command.wz)
-    left, right = walked(planner.capabilities, tripod, command), walked(planner.capabilities, later, mirrored)
+    left, right = (
+        contact_points(planner.capabilities, tripod, command),
+        contact_points(planner.capabilities, later, mirrored),
+    )
     for a, b in zip(left, right, strict=True):
         assert np.allclose(a[[3, 4, 5, 0, 1, 2]] * np.array([1.0, -1.0]), b, atol=1e-9)
 
 
-def walked(capabilities: Capabilities, gait: Gait, command: Twist, seconds: float = 3.0) -> Iterator[np.ndarray]:
+def contact_points(
+    capabilities: Capabilities, gait: Gait, command: Twist, seconds: float = 3.0
+) -> Iterator[np.ndarray]:
     """Contact points (n, 2) [m] of a walk from the neutral stance, tick by tick."""
     machine = capabilities.robot
     footholds = capabilities.stances.at(machine.walk.height).footholds
@@ -304,7 +313,7 @@ def test_after_a_zero_command_all_feet_return_to_neutral_and_stay_down(name, gai
     assert all(all(plan.planted) for plan in stay)
     assert np.array_equal(stay[0].joint_angles, stay[-1].joint_angles)
     for foot, leg in zip(stay[-1].contacts, robot(name).legs, strict=True):
-        assert math.dist(foot, leg.foothold) <= 0.005
+        assert math.dist(foot, leg.foothold) <= NEUTRAL_TOLERANCE_M
 
 
 @pytest.mark.parametrize("name", ROBOTS)
@@ -319,7 +328,7 @@ def test_halting_brings_feet_straight_down_and_leaves_them_until_a_zero_command(
     for tick in range(100):
         plan = planner.step(DT)
         assert (
-            np.abs(plan.joint_angles - before.joint_angles) / DT <= limits * 1.0001
+            np.abs(plan.joint_angles - before.joint_angles) / DT <= limits * ROUNDED
         ).all() and plan.unreached is None
         assert_feet_follow_the_twist(before, plan, DT)
         if stopped is None and plan.state is RobotState.STANDING:
@@ -327,11 +336,14 @@ def test_halting_brings_feet_straight_down_and_leaves_them_until_a_zero_command(
         before = plan
     assert stopped is not None and stopped <= planner.capabilities.gaits["tripod"].cycle * robot(name).walk.swing_time
     away = [math.dist(foot, leg.foothold) for foot, leg in zip(before.contacts, robot(name).legs, strict=True)]
-    assert max(away) > 0.005  # they stayed where they came down
+    assert max(away) > NEUTRAL_TOLERANCE_M  # they stayed where they came down
     assert np.array_equal(planner.step(DT).joint_angles, before.joint_angles)
     list(drive(planner, ZERO, 4.0))
     plan = planner.step(DT)
-    assert max(math.dist(f, leg.foothold) for f, leg in zip(plan.contacts, robot(name).legs, strict=True)) <= 0.005
+    assert (
+        max(math.dist(f, leg.foothold) for f, leg in zip(plan.contacts, robot(name).legs, strict=True))
+        <= NEUTRAL_TOLERANCE_M
+    )
 
 
 @pytest.mark.parametrize("name", ROBOTS)

@@ -19,7 +19,7 @@ CAPABILITIES = Capabilities.of(MACHINE)
 
 
 class Store:
-    """Holds the capabilities of one robot, and notes what is written."""
+    """Stores the capabilities of one robot in memory, and records what is written."""
 
     def __init__(self, found=None):
         self.found, self.written = found, []

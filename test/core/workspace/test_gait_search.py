@@ -44,7 +44,7 @@ def test_no_division_of_seven_legs_into_two_groups_has_a_greater_margin():
 
 
 @pytest.mark.parametrize("machine", [*map(robot, ROBOTS), in_rows(4, 4), around(12)], ids=lambda m: str(len(m.legs)))
-def test_the_search_finds_none_if_half_of_the_legs_already_swing_together(machine):
+def test_the_search_finds_no_gait_if_half_of_the_legs_already_swing_together(machine):
     assert list(gaits(machine)) == list(derived_gaits(machine))
 
 

@@ -25,7 +25,7 @@ def test_in_every_gait_the_centre_of_mass_is_inside_the_support_polygon_at_any_p
         assert min(margins) > 0.0
 
 
-def test_a_robot_that_would_tip_in_every_gait_has_none():
+def test_a_robot_that_would_tip_in_every_gait_has_no_gaits():
     machine = robot("phantomx")
     heavy = replace(machine, body=replace(machine.body, center_of_mass=(0.3, 0.0, 0.0)))
     assert all(least_support(heavy, gait).margin < -0.01 for gait in derived_gaits(heavy).values())

@@ -38,7 +38,7 @@ def coarse(monkeypatch):
     monkeypatch.setattr(foothold_search, "SWING_TIME_SCALES", (0.9, 1.1))
 
 
-def use(machine, leg, twist, swing_time, stance, centre) -> float:
+def joint_use(machine, leg, twist, swing_time, stance, centre) -> float:
     """Greatest joint speed over its limit in a cycle about a stride centre; infinite where the foot is out of reach."""
     start, ahead = exp(twist, -0.5 * stance * swing_time).apply(*centre), exp(twist, (1.0 + 0.5 * stance) * swing_time)
     aim, worst, rows = ahead.apply(*centre), 0.0, []
@@ -69,8 +69,8 @@ def test_a_leg_keeps_its_limits_up_to_the_maximum_speed_and_not_beyond(axis):
             centres, times = np.array([complex(*centre)]), np.array([time])
             speed = float(max_speeds(machine, leg, AXES[axis], stance, times, centres)[0, 0])
             assert speed > 0.0
-            assert use(machine, leg, AXES[axis].scaled(speed), time, stance, centre) <= 1.0 + 1e-6
-            assert use(machine, leg, AXES[axis].scaled(1.05 * speed), time, stance, centre) > 1.0
+            assert joint_use(machine, leg, AXES[axis].scaled(speed), time, stance, centre) <= 1.0 + 1e-6
+            assert joint_use(machine, leg, AXES[axis].scaled(1.05 * speed), time, stance, centre) > 1.0
 
 
 def test_margins_over_arrays_are_the_static_margins_of_single_polygons():
@@ -95,7 +95,9 @@ def test_the_fastest_stride_keeps_margin_and_gap_and_the_search_finds_it_again(a
     )
     assert limits.margin >= search_margin(machine) and limits.gap >= MIN_LEG_GAP_M
     for leg, centre in zip(machine.legs, found.centres, strict=True):
-        assert use(machine, leg, axis.scaled(found.speed), found.swing_time, 1.0, (centre.real, centre.imag)) <= 1.0
+        assert (
+            joint_use(machine, leg, axis.scaled(found.speed), found.swing_time, 1.0, (centre.real, centre.imag)) <= 1.0
+        )
     assert [found.centres[b] for _, b in mirrored(machine.legs)] == [
         found.centres[a].conjugate() for a, _ in mirrored(machine.legs)
     ]

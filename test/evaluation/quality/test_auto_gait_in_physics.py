@@ -15,9 +15,9 @@ from hexapod_control.evaluation.quality.odometry_drift import standing_lockstep
 from hexapod_control.evaluation.quality.walk_quality import planar_pose
 from hexapod_control.sim.world_settings import WorldSettings
 
-SLOW, FAST = 0.45, 0.85  # of the highest speed of the most stable gait, of the fastest one
+SLOW_SHARE, FAST_SHARE = 0.45, 0.85  # of the highest speed of the most stable gait, of the fastest one
 SWEEP_S = 20.0  # from slow to fast
-DEVIATION = 0.02  # of the distance from the commanded one
+MAX_DEVIATION = 0.02  # of the distance from the commanded one
 
 
 @pytest.mark.physics
@@ -29,7 +29,7 @@ def test_a_sweep_up_and_down_is_walked_at_its_speed_through_every_gait(name):
     assert planner.change_gait(AUTO) == ""
     gaits = [gait.name for gait in able.selection(AUTO).gaits]
     ahead = Twist(1.0, 0.0, 0.0)
-    slow, fast = SLOW * able.fastest(ahead, [gaits[0]]).vx, FAST * able.fastest(ahead, [gaits[-1]]).vx
+    slow, fast = SLOW_SHARE * able.fastest(ahead, [gaits[0]]).vx, FAST_SHARE * able.fastest(ahead, [gaits[-1]]).vx
     lockstep.reach(Twist(slow, 0.0, 0.0))
     seen, ratios = [planner.view.active_gait], []
     start, commanded = planar_pose(lockstep.simulation).x, 0.0
@@ -47,5 +47,5 @@ def test_a_sweep_up_and_down_is_walked_at_its_speed_through_every_gait(name):
             ratios.append((now - start) / commanded)
             start, commanded = now, 0.0
     assert seen == [*gaits, *reversed(gaits[:-1])]
-    assert all(math.isclose(ratio, 1.0, abs_tol=DEVIATION) for ratio in ratios)
+    assert all(math.isclose(ratio, 1.0, abs_tol=MAX_DEVIATION) for ratio in ratios)
     assert lockstep.unreachable == 0

@@ -16,7 +16,7 @@ from hexapod_control.sim.world_settings import WorldSettings
 
 MAX_TILT = math.radians(1.5)
 MIN_MARGIN = 0.005  # [m]
-SECONDS = 8.0  # more than two cycles
+DURATION_S = 8.0  # more than two cycles
 
 
 @pytest.mark.physics
@@ -31,7 +31,7 @@ def test_a_crawling_robot_tilts_little_and_keeps_its_margin(tmp_path):
     run.stand()
     planner.command(planner.capabilities.fastest(DIRECTIONS["backwards"], ["crawl"]))
     start, flights = simulation.reading().position[0], 0
-    for _ in range(round(SECONDS / 0.02)):
+    for _ in range(round(DURATION_S / 0.02)):
         plan = run.tick()
         x, y, _z, _w = simulation.reading().orientation
         assert 2.0 * math.hypot(x, y) <= MAX_TILT

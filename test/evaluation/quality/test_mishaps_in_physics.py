@@ -22,6 +22,7 @@ from hexapod_control.sim.world_settings import WorldSettings
 pytestmark = pytest.mark.physics
 
 FORWARD = Twist(0.1, 0.0, 0.0)
+UPRIGHT_DEG = 5.0  # largest tilt of a robot that walks again
 STALL_TIME_S = 2.0  # a servo tolerates its stall torque for so long before its overload protection acts
 BEYOND_LIMIT_RAD = 0.1  # by which a blow bends a joint beyond its limit
 
@@ -114,7 +115,7 @@ def test_a_robot_that_is_pushed_over_freezes_and_stands_up_again_once_it_lies_on
     assert walk.planner.recover() == ""
     walk.run(12.0, until=walk.is_in(RobotState.STANDING))
     walk.run(1.0, FORWARD)
-    assert walk.planner.state is RobotState.WALKING and walk.tilt < 5.0
+    assert walk.planner.state is RobotState.WALKING and walk.tilt < UPRIGHT_DEG
 
 
 def test_a_robot_on_its_back_refuses_to_recover():
@@ -140,7 +141,7 @@ def test_a_lifted_robot_holds_its_legs_and_walks_again_only_on_a_new_command():
     walk.run(0.5)
     assert walk.planner.state is RobotState.CARRIED and walk.tilt < 15.0
     walk.run(1.5, FORWARD)
-    assert walk.planner.state is RobotState.WALKING and walk.tilt < 5.0
+    assert walk.planner.state is RobotState.WALKING and walk.tilt < UPRIGHT_DEG
 
 
 def test_a_jammed_leg_is_named_and_relieved_and_the_robot_walks_once_it_is_free():
@@ -162,7 +163,7 @@ def test_a_jammed_leg_is_named_and_relieved_and_the_robot_walks_once_it_is_free(
     walk.force = None
     data.qfrc_applied[:] = 0.0
     walk.run(3.0, FORWARD)
-    assert walk.planner.state is RobotState.WALKING and walk.tilt < 5.0
+    assert walk.planner.state is RobotState.WALKING and walk.tilt < UPRIGHT_DEG
 
 
 def test_a_foot_caught_under_an_obstacle_slows_the_walk_and_comes_free():
@@ -180,11 +181,11 @@ def test_a_foot_caught_under_an_obstacle_slows_the_walk_and_comes_free():
     assert walk.planner.view.speed_limit().vx < 0.5 * FORWARD.vx
     assert "left_front" in walk.mishap.text
     walk.run(3.0, FORWARD)
-    assert walk.tilt < 20.0
+    assert walk.tilt < 20.0  # [deg] it does not fall
     walk.force = None
     data.xfrc_applied[:] = 0.0
     walk.run(6.0, FORWARD)
-    assert walk.planner.state is RobotState.WALKING and walk.mishap is None and walk.tilt < 5.0
+    assert walk.planner.state is RobotState.WALKING and walk.mishap is None and walk.tilt < UPRIGHT_DEG
 
 
 def test_a_robot_with_one_side_on_ice_stays_up_and_goes_where_it_is_sent():
@@ -203,7 +204,7 @@ def test_a_robot_with_one_side_on_ice_stays_up_and_goes_where_it_is_sent():
 
 
 def stairs(slope_deg):
-    """A walk towards the edge of a step; what is left of the slope is the ground before and after it."""
+    """A walk towards the edge of a step, made of the flat ground before and after a slope."""
     walk = Walk(WorldSettings(world="slope", slope_deg=slope_deg))
     model = walk.simulation.model
     ramp = model.geom("ground_ramp").id
@@ -217,7 +218,7 @@ def test_a_robot_that_walks_over_a_high_stair_edge_stalls_no_servo_and_stops_if_
     assert walk.kinds <= {MishapKind.FALLEN, MishapKind.CARRIED, MishapKind.SLOWED, MishapKind.STUCK}
 
 
-def test_a_robot_that_hangs_on_a_stair_edge_stops_and_says_so():
+def test_a_robot_that_hangs_on_a_stair_edge_stops_and_reports_it():
     walk = stairs(-0.8)
     walk.run(14.0, FORWARD, until=walk.is_in(RobotState.FALLEN))
     assert walk.mishap.text.startswith("the robot hangs (roll ") and walk.tilt < 40.0

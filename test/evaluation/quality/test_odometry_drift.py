@@ -40,7 +40,7 @@ def phantomx():
 
 
 @cache
-def driven(ground, drive, modes, seed):
+def measured_drift(ground, drive, modes, seed):
     """The drift on a ground with this seed; the tests share what takes a minute of simulated time."""
     world = replace(GROUNDS[ground], seed=seed)
     return drift(standing_lockstep(*phantomx(), world), (DRIVES | RANDOM)[drive], modes, seed)
@@ -50,7 +50,7 @@ def driven(ground, drive, modes, seed):
 def test_soak_of_odometry_staying_with_the_robot(ground, drive):
     """Legs and IMU on every ground; on flat ground also legs only, with planned contacts."""
     limits = {"legs_imu": LIMITS[ground]} | ({"planned": LEGS_ALONE} if ground == "flat" else {})
-    found = driven(ground, drive, MODES if ground == "flat" else tuple(limits), 0)
+    found = measured_drift(ground, drive, MODES if ground == "flat" else tuple(limits), 0)
     for mode, (share, degrees) in limits.items():
         assert found[mode].distance > 4.0
         assert found[mode].share <= share, mode
@@ -60,7 +60,9 @@ def test_soak_of_odometry_staying_with_the_robot(ground, drive):
 @pytest.mark.parametrize("ground", GROUNDS if SOAK else ["flat"])
 def test_soak_of_the_covariance_describing_the_errors_of_ten_second_windows(ground):
     """Mean normalised error squared per degree of freedom between 0.5 and 2 (a slice of it: between 0.3 and 3)."""
-    drives = [driven(ground, drive, MODES if ground == "flat" else ERRORS, seed) for seed, drive in enumerate(RANDOM)]
+    drives = [
+        measured_drift(ground, drive, MODES if ground == "flat" else ERRORS, seed) for seed, drive in enumerate(RANDOM)
+    ]
     least, most = (0.5, 2.0) if SOAK else (0.3, 3.0)
     for mode in ERRORS:
         squared = [square for drifts in drives for square in drifts[mode].windows]

@@ -36,7 +36,7 @@ from hexapod_control.sim.start_poses import sitting_pose
 from hexapod_control.sim.world_settings import WorldSettings
 
 ROBOTS = ("phantomx", "article")
-SETTLED = 50  # ticks at the twist before a cycle is measured
+SETTLING_TICKS = 50  # ticks at the twist before a cycle is measured
 TOP_SPEED_CYCLES = 4  # in which a body that swings on soft legs travels at its mean speed
 ALMOST_ALL = 0.05  # quantile
 
@@ -81,13 +81,13 @@ def measured(robot: str) -> Measured:
     run = Lockstep(world, Planner(world.robot, claimed.walk.gait))
     run.stand()
     run.reach(claimed.walk.twist)
-    for _ in range(SETTLED):
+    for _ in range(SETTLING_TICKS):
         run.tick()
     for _ in range(len(claimed.walk.joints)):
         run.tick(found.sample)
     top = claimed.top_speed(claimed.walk.gait, "forward")
     run.reach(AXES["forward"].scaled(top))
-    for _ in range(SETTLED):
+    for _ in range(SETTLING_TICKS):
         run.tick()
     ticks, start = TOP_SPEED_CYCLES * len(claimed.walk.joints), world.data.xpos[world.world.base].copy()
     for _ in range(ticks):
@@ -161,7 +161,7 @@ LITTLE_GAIN = 0.9
 def test_footholds_that_make_the_robot_faster_are_suggested(monkeypatch: pytest.MonkeyPatch) -> None:
     inline = subject("inline")
     assert [*CHECKS["footholds"](inline)] == []  # its stride centres move as far as that is worth while
-    monkeypatch.setattr(checks, "WORTHWHILE", LITTLE_GAIN)
+    monkeypatch.setattr(checks, "MIN_GAIN", LITTLE_GAIN)
     (remark,) = CHECKS["footholds"](inline)
     assert remark.figures["speed_m_s"] > LITTLE_GAIN * inline.top_speed("tripod", "forward")
     assert remark.figures["footholds"].keys() <= set(inline.robot.leg_names)
@@ -203,7 +203,7 @@ def test_power_grows_with_the_load_and_the_time_on_a_battery_is_inverse_to_it(ro
     assert light["standing_w"] < light["walking_w"]
 
 
-def changed(folder: Path, old: str, new: str) -> Subject:
+def changed_robot_file(folder: Path, old: str, new: str) -> Subject:
     """Phantomx with a text of its file replaced by another one."""
     text = share("config", "robots", "phantomx.yaml").read_text(encoding="utf-8")
     assert text.count(old) == 1
@@ -213,7 +213,7 @@ def changed(folder: Path, old: str, new: str) -> Subject:
 
 
 def test_the_joint_that_limits_the_speed_is_found_in_the_leg_with_the_slow_servos(tmp_path: Path) -> None:
-    slow = changed(tmp_path, "left_middle: {hip", "left_middle: {servo: {no_load_speed: 2.6}, hip")
+    slow = changed_robot_file(tmp_path, "left_middle: {hip", "left_middle: {servo: {no_load_speed: 2.6}, hip")
     fastest = np.abs(slow.walk.velocity).max(axis=0)
     assert fastest[1].argmax() == 1
     tripod, *_ = CHECKS["speed"](slow)
@@ -222,7 +222,7 @@ def test_the_joint_that_limits_the_speed_is_found_in_the_leg_with_the_slow_servo
 
 def test_legs_inside_the_box_of_the_body_are_named_and_walk_in_physics_without_touching_it(tmp_path: Path) -> None:
     assert not list(CHECKS["body"](subject("phantomx")))
-    wide = changed(tmp_path, "size: [0.24, 0.12, 0.05]", "size: [0.30, 0.30, 0.05]")
+    wide = changed_robot_file(tmp_path, "size: [0.24, 0.12, 0.05]", "size: [0.30, 0.30, 0.05]")
     overlaps = list(CHECKS["body"](wide))
     gaps = {remark.figures["leg"]: remark.figures["gap_m"] for remark in overlaps}
     assert gaps.keys() == {*wide.robot.leg_names}
@@ -238,14 +238,14 @@ def test_legs_inside_the_box_of_the_body_are_named_and_walk_in_physics_without_t
 def test_the_sag_is_inverse_to_the_stiffness_and_the_suggested_lift_is_enough(tmp_path: Path) -> None:
     (usual,) = CHECKS["sagging"](subject("phantomx"))
     assert (usual.seriousness, usual.change) == (Seriousness.FIGURE, "")
-    (soft,) = CHECKS["sagging"](changed(tmp_path, "stiffness: 20.0", "stiffness: 4.0"))
+    (soft,) = CHECKS["sagging"](changed_robot_file(tmp_path, "stiffness: 20.0", "stiffness: 4.0"))
     assert soft.figures["sag_m"] == pytest.approx(5.0 * usual.figures["sag_m"], rel=0.01)
     lift = re.match(r"walk.lift_height of ([\d.]+) m", soft.change)[1]
     assert float(lift) * SAG_SHARE == pytest.approx(soft.figures["sag_m"], abs=1e-4)
 
 
 def test_servos_that_are_too_slow_for_the_swing_are_a_problem(tmp_path: Path) -> None:
-    stuck = changed(tmp_path, "no_load_speed: 6.18", "no_load_speed: 1.5")
+    stuck = changed_robot_file(tmp_path, "no_load_speed: 6.18", "no_load_speed: 1.5")
     for remark in CHECKS["speed"](stuck):
         assert (remark.seriousness, remark.change) == (
             Seriousness.PROBLEM,

@@ -74,7 +74,7 @@ def test_next_to_an_older_robot_no_node_is_created(bench):
     assert not made
 
 
-def test_a_node_that_is_alone_announces_itself_under_its_name_once(bench):
+def test_a_node_without_others_announces_itself_under_its_name_once(bench):
     received = bench.listen(String, "robot_nodes", LATCHED)
     node = bench.add(create_exclusive_node("inverse_kinematics", InverseKinematicsNode))
     bench.until(lambda: received)

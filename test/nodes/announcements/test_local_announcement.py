@@ -19,7 +19,7 @@ def domain(monkeypatch):
     monkeypatch.setenv("ROS_DOMAIN_ID", "a domain of this file")
 
 
-def found(*namespaces):
+def discovered_nodes(*namespaces):
     """Node, graph, machine, process and start of the nodes in these namespaces."""
     return {
         (node.node, node.graph, node.machine, node.process, node.started) for node in chain(*map(running, namespaces))
@@ -37,15 +37,17 @@ def test_a_node_is_found_as_long_as_it_is_announced(graph):
     assert not running("/")
     with announce(planner):
         with announce(odometry):
-            assert found("/") == announced(planner, odometry)
-        assert found("/") == announced(planner)
+            assert discovered_nodes("/") == announced(planner, odometry)
+        assert discovered_nodes("/") == announced(planner)
     assert not running("/")
 
 
 def test_only_nodes_of_the_same_domain_and_namespace_are_found(monkeypatch):
     left, deeper = PLANNER._replace(node="/left/gait_planner"), PLANNER._replace(node="/left/arm/gait_planner")
     with announce(PLANNER), announce(left), announce(deeper):
-        assert (found("/"), found("/left"), found("/left/arm")) == tuple(map(announced, (PLANNER, left, deeper)))
+        assert (discovered_nodes("/"), discovered_nodes("/left"), discovered_nodes("/left/arm")) == tuple(
+            map(announced, (PLANNER, left, deeper))
+        )
         assert not running("/arm")
         monkeypatch.setenv("ROS_DOMAIN_ID", "another one")
         assert not running("/")
@@ -56,7 +58,7 @@ def test_without_a_domain_it_is_domain_0(monkeypatch):
     planner = PLANNER._replace(node="/no_robot_has_this_name/gait_planner")
     with announce(planner):
         monkeypatch.delenv("ROS_DOMAIN_ID")
-        assert found("/no_robot_has_this_name") == announced(planner)
+        assert discovered_nodes("/no_robot_has_this_name") == announced(planner)
 
 
 def test_the_announcement_of_a_killed_process_ends_with_it():
@@ -69,7 +71,7 @@ with announce(NodePresence(*{tuple(PLANNER)!r})):
 """
     with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout.readline() == b"announced\n"
-        assert found("/") == announced(PLANNER)
+        assert discovered_nodes("/") == announced(PLANNER)
         process.kill()
     assert not running("/")
 
@@ -77,7 +79,7 @@ with announce(NodePresence(*{tuple(PLANNER)!r})):
 def test_two_announcements_with_one_name_and_names_that_are_too_long_do_no_harm():
     long = PLANNER._replace(node=f"/{'n' * 100}")
     with announce(PLANNER), announce(PLANNER), announce(long):
-        assert found("/") == announced(PLANNER)
+        assert discovered_nodes("/") == announced(PLANNER)
 
 
 @pytest.mark.parametrize("name", ["hexapod_node", "hexapod_node;a domain of this file;x;1.0;;/a", "other;1;2;3.0;4;/a"])

@@ -85,7 +85,7 @@ def test_the_second_announcement_of_another_robot_counts(announced, older):
         )
 
 
-def test_what_to_do_about_another_robot_is_said_with_its_domain():
+def test_the_remedy_for_another_robot_names_its_domain():
     text = other().refusal
     assert text.startswith(
         "refuses to drive: /gait_planner of another robot runs in this namespace and in ROS_DOMAIN_ID 7, "
@@ -107,7 +107,7 @@ def test_a_robot_that_restarts_again_and_again_fills_no_memory(announced):
     for number in range(1001):
         announced.hear(other(process=number + 1))
     announced.hear(other(process=2000))
-    announced.hear(other(process=1))  # its first announcement is forgotten
+    announced.hear(other(process=1))  # the first announcement has expired by then
     assert not announced.node.deactivated
     announced.hear(other(process=1))
     assert len(announced.node.deactivated) == 1
@@ -213,7 +213,7 @@ def test_a_start_next_to_an_older_graph_on_the_same_computer_is_refused_without_
     assert not made.waits and made.ended == ["added", "spinner", "probe"]
 
 
-def test_what_arrived_while_the_modules_of_the_nodes_were_imported_is_read(monkeypatch, time):
+def test_announcements_that_arrived_while_modules_were_imported_are_read(monkeypatch, time):
     made = Search(monkeypatch, time, other().text)
     time.now += LISTENING_TIME_S + 1.0
     with pytest.raises(ParameterError, match="refuses to drive"):

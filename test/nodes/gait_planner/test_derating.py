@@ -78,12 +78,12 @@ def test_the_planner_follows_the_share_through_a_change_of_gait_and_of_its_own_l
         refusal = f"must be a number from 0 to 1, is {bad}"
         bench.until(lambda refusal=refusal: refusal in node.last_report("refused speed_share"))
     slow = limits[-1].linear.x
-    shares.publish(messages.number(7.0))  # no servo can do more than it can
+    shares.publish(messages.number(7.0))  # a share above 1 counts as 1
     bench.until(lambda: limits[-1].linear.x == pytest.approx(4.0 * slow, rel=2e-2))
     assert node.status()["speed share"] == "1.00"
 
 
-def settled(bench, received):
+def settled_value(bench, received):
     """The last value once there are ten that hardly differ."""
     bench.until(
         lambda: len(received) >= 10 and np.ptp([m.linear.x for m in received[-10:]]) < 1e-4, 10.0, "a steady speed"
@@ -101,7 +101,7 @@ def test_a_robot_whose_servos_heat_up_walks_slower_recovers_and_at_the_limit_sit
     shares = bench.listen(Float64, "speed_share", LATCHED)
     robot_.walk(vx=0.5)  # as fast as it can
     full = limits[-1].linear.x
-    assert 0.85 * full < settled(bench, executed) <= 1.001 * full  # keeping feet planted costs some speed
+    assert 0.85 * full < settled_value(bench, executed) <= 1.001 * full  # keeping feet planted costs some speed
     assert shares[-1].data == 1.0
 
     world.temperatures[4] = 55.0

@@ -212,7 +212,7 @@ def test_stamped_commands_are_followed_when_asked_for(bench):
     assert reports(node) == []
     bench.until(lambda: executed and executed[-1].twist.linear.x > 0.04)
     age = bench.probe.get_clock().now().nanoseconds - messages.nanoseconds(executed[-1].header.stamp)
-    assert 0 <= age < 1e9
+    assert 0 <= age < 1e9  # [ns] stamped within the last second
 
 
 def test_an_arc_is_walked_by_its_travel_and_curvature_and_refused_beyond_their_bounds(bench):
@@ -232,7 +232,7 @@ def test_an_arc_is_walked_by_its_travel_and_curvature_and_refused_beyond_their_b
     bench.until(lambda: "arc: nothing usable for 0.5 s while walking: stopping" in node.last_report("arc timeout"))
 
 
-def test_what_a_twist_has_beyond_the_plane_is_ignored_and_reported_once(bench):
+def test_components_of_a_twist_outside_the_plane_are_ignored_and_reported_once(bench):
     node, publisher = bench.planner(), bench.velocity_publisher()
     leaning = twist(0.05)
     leaning.angular.x = 0.1
@@ -517,7 +517,7 @@ def test_missing_subscribers_are_reported_two_seconds_after_the_first_targets_ho
 
 
 class Ticks:
-    """A planner whose ticks the test runs, with the seconds that its parts get."""
+    """A planner whose ticks are run by the test; records the time step [s] that each part gets."""
 
     def __init__(self, bench):
         self.node = bench.planner(use_sim_time=True)
@@ -658,7 +658,7 @@ def test_a_planner_at_rest_has_stopped_unless_it_has_to_sit_down_first(bench, no
         assert node.stopped() is stopped
 
 
-def test_a_gait_or_a_robot_that_cannot_be_is_refused_at_the_start(bench, monkeypatch):
+def test_an_unusable_gait_or_robot_is_refused_at_the_start(bench, monkeypatch):
     with pytest.raises(ParameterError, match="gait: unknown gait 'gallop'"):
         bench.planner(False, gait="gallop")
     node = bench.planner(False, gait="wave", lift_scale=0.5, swing_time_scale=1.5, stability_margin_min=0.05)

@@ -7,14 +7,14 @@ import pytest
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.nodes.gait_planner.velocity_filter import VelocityFilter
 
-TIMEOUT = 0.5  # [s]
+TIMEOUT_S = 0.5
 STILL = (0.0, 0.0, 0.0)
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
 @pytest.mark.parametrize("field", range(6))
 def test_a_number_that_is_not_finite_is_refused_and_does_not_refresh_the_timer(bad, field):
-    command = VelocityFilter(TIMEOUT)
+    command = VelocityFilter(TIMEOUT_S)
     assert command.offer(Twist(0.1, 0.0, 0.0), STILL, None, 0.0, 0.0).accepted
     values = [0.1] * 6
     values[field] = bad
@@ -27,7 +27,7 @@ def test_a_number_that_is_not_finite_is_refused_and_does_not_refresh_the_timer(b
 
 @pytest.mark.parametrize("value", [1e308, -1e308, 5e-324, 1e-310])
 def test_extreme_finite_values_are_clamped_so_that_their_squares_are_finite(value):
-    command = VelocityFilter(TIMEOUT)
+    command = VelocityFilter(TIMEOUT_S)
     assert command.offer(Twist(value, value, 0.0), STILL, None, 0.0, 0.0).accepted
     assert max(map(abs, command.twist)) <= 100.0
     assert command.twist.vx == command.twist.vy
@@ -47,13 +47,13 @@ def test_extreme_finite_values_are_clamped_so_that_their_squares_are_finite(valu
     ],
 )
 def test_stamps_are_compared_with_the_clock(stamp, accepted, reason):
-    verdict = VelocityFilter(TIMEOUT).offer(Twist(0.1, 0.0, 0.0), STILL, stamp, 100.0, 5.0)
+    verdict = VelocityFilter(TIMEOUT_S).offer(Twist(0.1, 0.0, 0.0), STILL, stamp, 100.0, 5.0)
     assert verdict.accepted is accepted
     assert reason in verdict.text
 
 
 def test_the_age_of_a_stamp_counts_against_the_timeout():
-    command = VelocityFilter(TIMEOUT)
+    command = VelocityFilter(TIMEOUT_S)
     assert command.offer(Twist(0.1, 0.0, 0.0), STILL, 99.7, 100.0, 5.0).accepted
     assert command.expire(5.19) is False
     assert command.expire(5.21) is True
@@ -61,7 +61,7 @@ def test_the_age_of_a_stamp_counts_against_the_timeout():
 
 
 def test_of_commands_out_of_order_the_newest_counts():
-    command = VelocityFilter(TIMEOUT)
+    command = VelocityFilter(TIMEOUT_S)
     assert command.offer(Twist(0.1, 0.0, 0.0), STILL, 100.0, 100.0, 5.0).accepted
     assert not command.offer(Twist(0.2, 0.0, 0.0), STILL, 99.9, 100.0, 5.0).accepted
     assert command.offer(Twist(0.3, 0.0, 0.0), STILL, 100.0, 100.0, 5.0).accepted
@@ -70,7 +70,7 @@ def test_of_commands_out_of_order_the_newest_counts():
 
 @pytest.mark.parametrize("jump", [-100.0, 1000.0])
 def test_a_jump_of_the_clock_does_not_block_commands(jump):
-    command = VelocityFilter(TIMEOUT)
+    command = VelocityFilter(TIMEOUT_S)
     for tick in range(10):
         now = 1000.0 + 0.05 * tick + (jump if tick >= 5 else 0.0)
         assert command.offer(Twist(0.1, 0.0, 0.0), STILL, now, now, 0.05 * tick).accepted
@@ -78,6 +78,6 @@ def test_a_jump_of_the_clock_does_not_block_commands(jump):
 
 
 def test_after_a_stop_before_any_command_the_first_one_counts():
-    command = VelocityFilter(TIMEOUT)
+    command = VelocityFilter(TIMEOUT_S)
     command.block()
     assert command.offer(Twist(0.1, 0.0, 0.0), STILL, None, 0.0, 0.1).accepted

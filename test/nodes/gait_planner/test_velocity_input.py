@@ -21,12 +21,12 @@ from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import ReportLevel
 
 FORWARD = Twist(0.05, 0.0, 0.0)
-TIMEOUT = 0.5  # [s]
+TIMEOUT_S = 0.5
 PLAIN, STAMPED = "geometry_msgs/msg/Twist", "geometry_msgs/msg/TwistStamped"
 
 
 class Commands:
-    """Notes the velocities that are passed on."""
+    """Records the velocities that are passed on."""
 
     def __init__(self):
         self.twists, self.timeouts, self.ignored = [], 0, ""
@@ -47,7 +47,7 @@ class Input:
         for module in (velocity_input, command_source_display):
             monkeypatch.setattr(module, "time", self.time)
         self.node, self.commands, self.planner = PlainNode(moment=self.time), Commands(), standing_planner("phantomx")
-        self.input = VelocityInput(self.node, self.commands, self.planner, stamped, TIMEOUT)
+        self.input = VelocityInput(self.node, self.commands, self.planner, stamped, TIMEOUT_S)
         self.watch = self.node.plain_timers[0]
 
     def send(self, twist=FORWARD, topic="cmd_vel", **beside):
@@ -77,7 +77,7 @@ def publisher(name, kind=PLAIN, reliability=ReliabilityPolicy.RELIABLE):
 def test_a_command_is_passed_on_until_nothing_has_come_for_its_timeout(made):
     made.send()
     assert made.commands.twists == [FORWARD] and made.watch.period == 0.05
-    made.pass_time(TIMEOUT - 0.05)
+    made.pass_time(TIMEOUT_S - 0.05)
     assert not made.commands.timeouts
     made.pass_time(0.15)
     assert made.commands.timeouts == 1
@@ -91,7 +91,7 @@ def test_a_command_is_passed_on_until_nothing_has_come_for_its_timeout(made):
 @pytest.mark.parametrize(("pause", "late"), [(0.19, 1), (0.21, 0)])
 def test_after_a_pause_of_this_process_waiting_commands_are_read_first(made, pause, late):
     made.send()
-    made.pass_time(TIMEOUT - 0.05)
+    made.pass_time(TIMEOUT_S - 0.05)
     made.time.now += pause
     made.watch.callback()
     assert made.commands.timeouts == late
@@ -107,7 +107,7 @@ def test_with_any_gaps_between_checks_at_most_one_check_after_the_timeout_is_ski
         start, checks = made.time.now, 0
         for gap in gaps:
             made.pass_time(gap, gap)
-            checks += made.time.now - start > TIMEOUT
+            checks += made.time.now - start > TIMEOUT_S
             assert made.commands.timeouts <= (checks > 0)
             assert made.commands.timeouts == 1 or checks < 2
 
@@ -130,7 +130,7 @@ def test_a_stamp_is_compared_with_the_clock_of_the_node(monkeypatch, age, accept
 
 
 @pytest.mark.parametrize("name", ["linear_z", "angular_x", "angular_y"])
-def test_what_is_not_in_the_plane_is_reported_once_and_a_plain_command_never(made, name):
+def test_components_outside_the_plane_are_reported_once_and_a_planar_command_never(made, name):
     made.send()
     assert not made.node.reports
     for _ in range(2):
@@ -155,7 +155,7 @@ def test_an_arc_is_passed_on_as_its_twist(made):
         made.node.deliver("arc", refused)
         assert made.input.last_refusal.startswith("arc: ")
     assert len(made.commands.twists) == 1 and len(made.node.reports["arc bounds"]) == 2
-    made.pass_time(TIMEOUT + 0.1)
+    made.pass_time(TIMEOUT_S + 0.1)
     assert made.commands.timeouts == 1 and made.node.report_of("arc timeout")
 
 

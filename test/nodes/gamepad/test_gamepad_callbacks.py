@@ -130,7 +130,7 @@ def test_the_device_is_polled_a_hundred_times_a_second_and_searched_for_every_se
 
 
 @pytest.mark.parametrize(("name", "lower", "upper"), [("deadzone", 0.0, 0.9), ("autorepeat_rate", 5.0, 200.0)])
-def test_numbers_have_bounds(make, name, lower, upper):
+def test_numeric_parameters_have_bounds(make, name, lower, upper):
     for good in (lower, upper):
         assert getattr(make(**{name: good}).node.settings, name) == good
     for bad in (lower - 0.01, upper + 0.01):

@@ -21,7 +21,7 @@ from hexapod_control.servos.i2c.i2c_port import TransferError
 from hexapod_control.servos.i2c.imu_chips import ImuSample
 from hexapod_control.servos.settings.io_section import ImuSection, IoSettings
 
-PERIOD = 0.01  # [s] at 100 Hz
+PERIOD_S = 0.01  # at 100 Hz
 READING = BodyReading((0.9, 0.1, 0.2, 0.3), (1.0, 2.0, 3.0), (4.0, 5.0, 6.0))
 
 
@@ -156,11 +156,11 @@ def test_a_reading_is_published_every_period_from_the_second_one_on(chip):
     assert chip.node.status()["chip"].endswith(" at 0x68 on /dev/i2c-7")
     assert chip.turn() == 0  # the time since the reading before is not known
     begin = chip.time.now
-    assert chip.turn(10) == 10 and chip.time.now - begin == pytest.approx(10 * PERIOD)
+    assert chip.turn(10) == 10 and chip.time.now - begin == pytest.approx(10 * PERIOD_S)
     assert chip.node.status()["readings"] == 11 and chip.node.status()["bus errors"] == 0
     acceleration, rate, orientation, dt, at_rest = chip.estimate.taken[-1]
     assert (acceleration, rate, orientation, at_rest) == ((0.1, 0.2, GRAVITY), (0.01, 0.02, 0.03), None, True)
-    assert dt == pytest.approx(PERIOD)
+    assert dt == pytest.approx(PERIOD_S)
 
 
 def test_a_message_has_the_reading_its_stamp_and_its_covariances(chip):
@@ -221,7 +221,7 @@ def test_a_reading_that_takes_too_long_shifts_the_next_ones(chip):
     chip.slow = 0.0
     begin = chip.time.now
     chip.turn(4)
-    assert chip.time.now - begin == pytest.approx(4 * PERIOD)
+    assert chip.time.now - begin == pytest.approx(4 * PERIOD_S)
 
 
 def test_a_chip_is_lost_after_three_failures_in_a_row_and_tried_again_every_second(chip):
@@ -238,12 +238,12 @@ def test_a_chip_is_lost_after_three_failures_in_a_row_and_tried_again_every_seco
     chip.absent = TransferError("no chip at 0x68")
     while chip.configured == configured:
         chip.turn(1)
-    assert chip.time.now - begin == pytest.approx(1.0, abs=3 * PERIOD)
+    assert chip.time.now - begin == pytest.approx(1.0, abs=3 * PERIOD_S)
     assert chip.report("imu") == (ReportLevel.ERROR, "no chip at 0x68")
     configured, begin, chip.absent, chip.fault = chip.configured, chip.time.now, None, None
     while chip.configured == configured:
         chip.turn(1)
-    assert chip.time.now - begin == pytest.approx(1.0, abs=3 * PERIOD)
+    assert chip.time.now - begin == pytest.approx(1.0, abs=3 * PERIOD_S)
     assert len(chip.ports) == 1 and chip.turn(3) == 2
 
 

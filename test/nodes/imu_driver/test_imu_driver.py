@@ -29,7 +29,7 @@ from hexapod_control.servos.i2c.open_bus import open_i2c
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 
 BIAS = (0.02, -0.01, 0.015)
-MOUNTING = (0.0, 0.0, 90.0)  # [deg]
+MOUNTING_DEG = (0.0, 0.0, 90.0)
 READINGS, MAX_RATIO = 200, 2.0  # readings measured; the estimator takes no more processor time than the bus
 
 
@@ -42,15 +42,15 @@ class Rig:
         self.device.wire.chips[:] = [EmulatedMpu(0x68, self.motion)]
         self.pty = PseudoTerminal(self.device, 400_000, link=path / "bus")
         file = narrow_file(path / "robot.yaml")
-        section = f"io:\n  bus: {path}/bus\n  imu: {{chip: mpu6050, mounting_deg: {list(MOUNTING)}}}\n"
+        section = f"io:\n  bus: {path}/bus\n  imu: {{chip: mpu6050, mounting_deg: {list(MOUNTING_DEG)}}}\n"
         file.write_text(f"{file.read_text()}\n{section}")
         self.heard = bench.listen(Imu, "imu/data", SENSOR)
         self.node = bench.add(ImuDriverNode(parameter_overrides=overrides(robot=str(file), rate=rate, **parameters)))
 
     def tilt(self, roll, pitch):
-        """Lays the body at rest with this attitude [rad]; the chip is mounted by MOUNTING."""
+        """Lays the body at rest with this attitude [rad]; the chip is mounted by MOUNTING_DEG."""
         body = rotated(inverse(from_roll_pitch_yaw((roll, pitch, 0.0))), (0.0, 0.0, GRAVITY))
-        turn = inverse(from_roll_pitch_yaw(tuple(map(math.radians, MOUNTING))))
+        turn = inverse(from_roll_pitch_yaw(tuple(map(math.radians, MOUNTING_DEG))))
         self.motion.acceleration = rotated(turn, body)
 
     def newest(self):
@@ -85,7 +85,7 @@ def test_attitude_and_rates_are_those_of_the_body_and_the_bias_is_taken_off_at_r
     times = [messages.nanoseconds(message.header.stamp) for message in rig.heard[-50:]]
     assert np.median(np.diff(times)) == pytest.approx(1e7, rel=0.4)
     age = rig.bench.probe.get_clock().now().nanoseconds - messages.nanoseconds(rig.heard[-1].header.stamp)
-    assert 0 <= age < 1e9
+    assert 0 <= age < 1e9  # [ns] stamped within the last second
     status = rig.node.status()
     assert re.fullmatch(r".*6050.* at 0x68 on .*/bus", status["chip"]) and status["readings"] >= len(rig.heard)
     recent = [messages.inertial(each).angular_velocity for each in rig.heard[-50:]]
@@ -215,7 +215,7 @@ def processor_time_of_reading(rig):
         device.configure()
         before = time.thread_time()
         for _ in range(READINGS):
-            with contextlib.suppress(TransferError):  # an emulator that gets no processor time in time
+            with contextlib.suppress(TransferError):  # the emulator replies late on a busy machine
                 device.read()
             publisher.publish(message)
             time.sleep(0.01)

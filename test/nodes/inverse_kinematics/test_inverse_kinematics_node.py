@@ -27,6 +27,7 @@ from hexapod_control.ros import messages
 from hexapod_control.ros.row_messages import FootLayout, JointLayout
 
 ZEROS = np.zeros((6, 3))
+TOLERANCE = 1.05  # factor on the joint speed
 SPEED = np.array([[joint.no_load_speed for joint in leg.joints] for leg in robot().legs])
 LOWER = np.array([[joint.lower for joint in leg.joints] for leg in robot().legs])
 UPPER = np.array([[joint.upper for joint in leg.joints] for leg in robot().legs])
@@ -78,7 +79,7 @@ def test_a_leg_that_is_straight_folded_or_on_its_axis_gives_finite_targets_of_li
         targets = target_filter.feet(feet, np.tile([1.0, 1.0, 1.0], (6, 1)), 1.0 + STEP * tick)
         assert np.isfinite(targets.joints).all()
         assert np.isfinite(targets.velocities).all()
-        assert (np.abs(targets.joints - last) <= SPEED * STEP * 1.05).all()
+        assert (np.abs(targets.joints - last) <= SPEED * STEP * TOLERANCE).all()
         last = targets.joints
 
 
@@ -88,7 +89,7 @@ def test_a_jump_is_slowed_to_the_speed_of_the_servos_and_ends_at_the_requested_t
     last, complaints = standing_joints(), []
     for tick in range(1, 10):
         targets = target_filter.joints(goal, ZEROS, 1.0 + STEP * tick)
-        assert (np.abs(targets.joints - last) <= SPEED * STEP * 1.05).all()
+        assert (np.abs(targets.joints - last) <= SPEED * STEP * TOLERANCE).all()
         complaints.append(targets.deviation)
         last = targets.joints
     assert last == pytest.approx(goal)
@@ -100,7 +101,7 @@ def test_a_jump_is_slowed_to_the_speed_of_the_servos_and_ends_at_the_requested_t
 def test_a_clock_that_stops_or_jumps_lets_no_joint_jump(target_filter, stamps):
     target_filter.joints(standing_joints(), ZEROS, stamps[0])
     targets = target_filter.joints(standing_joints() + 1.0, ZEROS, stamps[1])
-    assert (np.abs(targets.joints - standing_joints()) <= SPEED * 0.1 * 1.05).all()
+    assert (np.abs(targets.joints - standing_joints()) <= SPEED * 0.1 * TOLERANCE).all()
 
 
 @pytest.mark.parametrize(
@@ -186,7 +187,7 @@ def test_one_message_in_is_one_message_out_with_its_stamp(chain):
     assert chain.node.status() == {"targets": 5, "targets changed": 0, "last deviation": "none"}
 
 
-def test_it_has_stopped_when_the_planner_is_gone_or_silent_for_long(chain):
+def test_the_kinematics_may_end_when_the_planner_is_gone_or_silent_for_long(chain):
     chain.seed(standing_joints())
     chain.feet.publish(chain.row(standing_joints(), 10**9))
     chain.bench.until(lambda: chain.out)
@@ -219,7 +220,7 @@ def test_targets_start_from_the_measured_joint_angles(chain):
     chain.seed(far)
     chain.feet.publish(chain.row(standing_joints(), 10**9))
     chain.bench.until(lambda: chain.out)
-    assert (np.abs(chain.layout.joints(chain.out[0]) - far) <= SPEED * STEP * 1.05).all()
+    assert (np.abs(chain.layout.joints(chain.out[0]) - far) <= SPEED * STEP * TOLERANCE).all()
     deviation = chain.node.last_report("targets")
     assert deviation.startswith("foot_targets: ") and "jumps by" in deviation
     assert chain.node.status() == {"targets": 1, "targets changed": 1, "last deviation": deviation}

@@ -124,7 +124,7 @@ def test_targets_that_end_while_the_robot_moves_are_reported_once(chain, speed, 
 
 
 @pytest.mark.parametrize(("publishers", "most"), [(0, 0.25), (1, 2.0)])
-def test_it_may_end_a_moment_after_the_last_targets_or_later_if_the_planner_is_still_known(
+def test_the_kinematics_may_end_soon_after_the_last_targets_or_later_while_a_planner_is_known(
     chain, monkeypatch, publishers, most
 ):
     monkeypatch.setattr(

@@ -1,4 +1,4 @@
-"""Emergency stop of a simulated robot, with an emulated bus and without: the planner knows that the torque is off."""
+"""Emergency stop of a simulated robot, with an emulated bus and without: the planner is in the state without torque."""
 
 import pytest
 from geometry_msgs.msg import Pose

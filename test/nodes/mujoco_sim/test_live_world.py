@@ -41,7 +41,7 @@ def test_a_push_moves_the_body_for_a_moment(standing):
     standing.wait(20)
     assert not standing.node.world.simulation.data.xfrc_applied.any()
     assert abs(standing.truth[-1].twist.twist.linear.y) < 0.02
-    push.publish(Wrench(force=Vector3(x=1e4, y=-400.0)))  # more than the robot would survive
+    push.publish(Wrench(force=Vector3(x=1e4, y=-400.0)))  # limited to 500 N along each axis
     standing.bench.until(lambda: standing.node.world.simulation.data.xfrc_applied.any())
     assert sorted(set(standing.node.world.simulation.data.xfrc_applied.ravel().tolist())) == [-400.0, 0.0, 500.0]
 

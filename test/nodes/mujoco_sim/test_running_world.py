@@ -204,7 +204,7 @@ def test_the_slip_of_a_sliding_robot_is_the_distance_of_its_loaded_feet(phantomx
     assert recorder.slid == pytest.approx((way * np.array(loaded)[1:]).sum(axis=0), rel=0.1)
 
 
-def test_the_same_run_gives_the_same_bits(phantomx):
+def test_equal_runs_are_bit_identical(phantomx):
     def run():
         simulation = Simulation(*phantomx, WorldSettings(world="bumps"))
         simulation.step(standing_pose(phantomx[0]) + 0.1, 0.5)
@@ -258,7 +258,7 @@ def test_a_setting_that_makes_no_sense_is_refused_with_what_is_possible(settings
         WorldSettings(**settings)
 
 
-def test_log_of_a_planar_motion_is_the_twist_that_made_it():
+def test_the_logarithm_of_a_planar_motion_is_its_twist():
     random = np.random.default_rng(5)
     for _ in range(200):
         twist, time = Twist(*random.uniform(-1.0, 1.0, 3).tolist()), float(random.uniform(0.1, 3.0))

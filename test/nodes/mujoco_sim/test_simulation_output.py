@@ -102,7 +102,7 @@ def test_with_servos_on_a_bus_joints_and_feet_are_those_of_the_driver():
 
 
 class Counter:
-    """Stands in for the counter of collisions; the simulation says how many there were."""
+    """Stands in for the counter of collisions; the test sets how many there were."""
 
     count = 0
 

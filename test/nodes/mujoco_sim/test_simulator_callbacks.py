@@ -19,7 +19,7 @@ from hexapod_control.servos.driver.setpoints.target_follower import TargetFollow
 
 
 class Part:
-    """A stand-in that notes in a common list what it is asked for; `answers` has what methods return."""
+    """A stand-in that records its calls in a common list; `answers` are the return values of its methods."""
 
     def __init__(self, called, notes, **values):
         self._name, self._notes, self.answers = called, notes, {}
@@ -37,7 +37,7 @@ class Part:
 
 
 class Lock:
-    """A lock that knows whether it is held."""
+    """A lock with the attribute `held`."""
 
     held = 0
 
@@ -123,7 +123,7 @@ class Simulator:
         return make
 
     def noted(self):
-        """What the parts were asked for since the last call."""
+        """The calls of the parts since the last call of this function."""
         found, self.notes[:] = list(self.notes), []
         return found
 
@@ -308,7 +308,7 @@ def test_another_world_is_shown_with_its_terrain_and_in_the_window(make):
     assert made.noted() == [("ViewerWindow.close",)]
 
 
-def test_it_may_end_once_targets_have_stopped_and_after_a_failure_it_holds(make):
+def test_the_simulator_may_end_once_targets_have_stopped_and_holds_after_a_failure(make):
     made = make()
     for seconds, stopped in ((0.24, False), (0.02, True)):
         made.time.now += seconds

@@ -63,7 +63,7 @@ def test_the_bounds_are_a_tenth_of_a_second_two_periods_of_50_hz_and_three_secon
         assert lead.must_wait(stamp + 0.05, now=4.0) is not longer
 
 
-def test_it_does_not_wait_for_a_missing_controller():
+def test_the_world_does_not_wait_for_a_missing_controller():
     lead = ControllerLead()
     assert not lead.must_wait(100.0, now=0.0)
     lead.note_targets(100.0, now=50.0)

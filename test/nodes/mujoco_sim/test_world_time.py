@@ -181,7 +181,7 @@ def test_targets_are_held_between_two_ticks_and_goals_of_a_bus_interpolated(make
 
 
 class Servos:
-    """Notes what is asked of follower and servos."""
+    """Records the calls of follower and servos."""
 
     joints = "where the robot is"
 
@@ -211,7 +211,7 @@ def test_the_torque_goes_on_where_the_robot_is_unless_it_is_on_or_an_emergency_s
 
 
 class Locked:
-    """A lock that knows whether it is held."""
+    """A lock with the attribute `held`."""
 
     held = 0
 
@@ -223,7 +223,7 @@ class Locked:
 
 
 class World:
-    """A world that notes what is asked of it, and whether it is locked then."""
+    """A world that records its calls, and whether it is locked during each."""
 
     def __init__(self):
         self.lock, self.asked, self.paused, self.period, self.time, self.bus = Locked(), [], False, 0.01, 1.2345, None

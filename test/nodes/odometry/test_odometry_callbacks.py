@@ -26,7 +26,7 @@ FORCES = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
 
 
 class Part:
-    """A stand-in that notes what it is asked for; `answers` has what methods return."""
+    """A stand-in that records its calls; `answers` are the return values of its methods."""
 
     def __init__(self, **values):
         self.asked, self.answers = [], {}
@@ -260,7 +260,7 @@ def test_usage_is_kept_every_second_and_at_the_end_and_a_reset_starts_at_the_ori
 
 
 class Meter(Part):
-    """Stands in for the meter of what the robot has done."""
+    """Stands in for the usage meter of the robot."""
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ from hexapod_control.ros.qos import SENSOR
 from hexapod_control.ros.row_messages import FootLayout, JointLayout
 
 MANY = QoSProfile(depth=50)
-ROLLING = 0.02  # of the distance: rolling of the feet's balls, which the plan neglects and odometry does not
+ROLLING_SHARE = 0.02  # of the distance: rolling of the feet's balls, which the plan neglects and odometry does not
 
 
 class Drive:
@@ -85,21 +85,21 @@ class Drive:
 
 
 @pytest.mark.parametrize(("mode", "gait"), [("legs", "wave"), ("legs", "tetrapod"), ("commanded", "ripple")])
-def test_it_follows_a_drive_with_turns(bench, mode, gait):
+def test_odometry_follows_a_drive_with_turns(bench, mode, gait):
     drive = Drive(bench, gait, mode=mode)
     for twist in (Twist(0.03, 0.0, 0.0), Twist(0.02, 0.01, 0.15), Twist(0.0, -0.03, 0.0), Twist(0.0, 0.0, 0.0)):
         drive.drive(twist, 100)
     assert abs(drive.pose.x) + abs(drive.pose.y) > 0.09
-    assert drive.estimate[:2] == pytest.approx(drive.pose[:2], abs=ROLLING * 0.12)
-    assert wrap(drive.estimate.yaw - drive.pose.yaw) == pytest.approx(0.0, abs=ROLLING * 0.3)
+    assert drive.estimate[:2] == pytest.approx(drive.pose[:2], abs=ROLLING_SHARE * 0.12)
+    assert wrap(drive.estimate.yaw - drive.pose.yaw) == pytest.approx(0.0, abs=ROLLING_SHARE * 0.3)
     assert 0.1 <= float(drive.node.status()["distance [m]"]) <= 0.2
 
 
 def test_a_tripod_that_changes_feet_within_a_sample_loses_no_distance(bench):
     drive = Drive(bench, "tripod")
     drive.drive(Twist(0.08, 0.0, 0.3), 300)
-    assert math.dist(drive.estimate[:2], drive.pose[:2]) < ROLLING * 0.08 * 300 * STEP
-    assert abs(wrap(drive.estimate.yaw - drive.pose.yaw)) < ROLLING * 0.3 * 300 * STEP
+    assert math.dist(drive.estimate[:2], drive.pose[:2]) < ROLLING_SHARE * 0.08 * 300 * STEP
+    assert abs(wrap(drive.estimate.yaw - drive.pose.yaw)) < ROLLING_SHARE * 0.3 * 300 * STEP
 
 
 def test_samples_that_were_queued_while_the_node_was_busy_are_all_used(bench):
@@ -116,7 +116,7 @@ def test_samples_that_were_queued_while_the_node_was_busy_are_all_used(bench):
     bench.until(lambda: drive.odom[-1].header.stamp == drive.stamp(), what="the last sample")
     gone = drive.pose.x - before.x
     assert gone > 0.03
-    assert drive.estimate.x - start.x == pytest.approx(gone, rel=ROLLING)
+    assert drive.estimate.x - start.x == pytest.approx(gone, rel=ROLLING_SHARE)
 
 
 def test_the_velocity_is_that_of_base_footprint_in_its_own_frame(bench):
@@ -199,7 +199,7 @@ def test_reset_puts_the_origin_where_the_robot_is(bench):
     assert bench.call(Trigger, "odometry/reset_odometry").success
     drive.pose = Pose(0.0, 0.0, 0.0)
     drive.drive(Twist(0.03, 0.0, 0.1), 50)
-    assert tuple(drive.estimate) == pytest.approx(tuple(drive.pose), abs=ROLLING * 0.1)
+    assert tuple(drive.estimate) == pytest.approx(tuple(drive.pose), abs=ROLLING_SHARE * 0.1)
     assert drive.odom[-1].pose.pose.position.x > 0.02  # and it counts on from there
 
 
@@ -252,7 +252,7 @@ def test_the_heading_s_variance_grows_faster_once_the_imu_is_lost(bench):
     lost = turn_variance(drive)
     drive.drive(Twist(0.0, 0.0, 0.4), 100)
     assert turn_variance(drive) - lost > 1.4 * (with_imu - MIN_VARIANCE)
-    assert wrap(drive.estimate.yaw - drive.pose.yaw) == pytest.approx(0.0, abs=ROLLING)
+    assert wrap(drive.estimate.yaw - drive.pose.yaw) == pytest.approx(0.0, abs=ROLLING_SHARE)
 
 
 def test_a_frozen_imu_is_reported_and_the_turn_it_missed_is_added(bench):
@@ -263,7 +263,7 @@ def test_a_frozen_imu_is_reported_and_the_turn_it_missed_is_added(bench):
         drive.step(Twist(0.0, 0.0, 0.4))
     assert "imu/data repeats the same heading while the robot turns" in drive.node.last_report("imu")
     assert drive.pose.yaw > 0.5
-    assert wrap(drive.estimate.yaw - drive.pose.yaw) == pytest.approx(0.0, abs=ROLLING)
+    assert wrap(drive.estimate.yaw - drive.pose.yaw) == pytest.approx(0.0, abs=ROLLING_SHARE)
 
 
 def test_an_imu_that_sends_nan_is_refused_with_a_report_and_the_legs_give_the_heading(bench):
@@ -278,7 +278,7 @@ def test_an_imu_that_sends_nan_is_refused_with_a_report_and_the_legs_give_the_he
         drive.step(Twist(0.0, 0.0, 0.4))
     bench.until(lambda: "imu/data refused: orientation (" in drive.node.last_report("refused imu/data"))
     assert all(math.isfinite(value) for value in drive.odom[-1].pose.covariance)
-    assert wrap(drive.estimate.yaw - drive.pose.yaw) == pytest.approx(0.0, abs=ROLLING)
+    assert wrap(drive.estimate.yaw - drive.pose.yaw) == pytest.approx(0.0, abs=ROLLING_SHARE)
 
 
 def test_measured_contact_overrides_the_plan(bench):

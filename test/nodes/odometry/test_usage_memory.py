@@ -40,7 +40,7 @@ def test_counts_are_kept_seldom_and_at_the_end_and_found_again(folder):
     assert UsageMemory("/two/my robot").recall() == Usage()
 
 
-def test_between_two_writes_of_the_counts_is_a_minute(monkeypatch):
+def test_counts_are_written_at_most_once_a_minute(monkeypatch):
     clock = [100.0]  # [s]
     monkeypatch.setattr(usage_memory, "time", SimpleNamespace(monotonic=lambda: clock[0]))
     memory, written = UsageMemory("robot"), []
@@ -60,7 +60,7 @@ def test_a_file_that_cannot_be_used_starts_from_zero(folder, text):
 
 
 @pytest.mark.parametrize("change", [{"distance": -1.0}, {"energy": float("nan")}, {"cycles": ["x"]}])
-def test_a_count_that_cannot_be_is_not_believed(change):
+def test_impossible_counts_are_ignored(change):
     memory = UsageMemory("robot")
     memory.keep(USAGE, at_once=True)
     memory.path.write_text(json.dumps(json.loads(memory.path.read_text()) | change))

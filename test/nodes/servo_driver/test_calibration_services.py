@@ -21,7 +21,7 @@ from hexapod_control.ros.qos import LATCHED
 from hexapod_control.servos.settings.servo_section import servo_settings
 
 STEPS = "wiggle,rest,marks,verify"
-LONG = 30.0  # [s] for a process to start on a busy machine
+MAX_START_TIME_S = 30.0  # for a process to start on a busy machine
 ALL = 90.0  # [s] for a whole calibration
 
 
@@ -42,7 +42,7 @@ class FrontEnd:
         }
         self.process = start("servo_driver", **parameters) if alone else None
         self.node = None if alone else bench.add(ServoDriverNode(parameter_overrides=overrides(**parameters)))
-        bench.until(lambda: self.prompts, LONG, "the driver's prompt")
+        bench.until(lambda: self.prompts, MAX_START_TIME_S, "the driver's prompt")
         self._text = bench.publisher(String, "servo_driver/calibration/answer")
 
     @property
@@ -94,7 +94,7 @@ class FrontEnd:
         return seen
 
     def end(self):
-        """Ends the driver. Returns what its process has written."""
+        """Ends the driver. Returns the output of its process."""
         if self.node in self.bench.nodes:
             self.bench.remove(self.node)
         if self.process is None:
@@ -180,7 +180,7 @@ def test_a_saved_calibration_applies_to_the_driver_at_once(front_end, own):
     assert front.call("arm").success
     front.bench.until(mounted.world.torques.all, 5.0)
     raw = [joint.angle(mounted.world.positions[mounted.index(row)]) for row, joint in enumerate(mounted.joints)]
-    # Nothing has moved: the driver knows the joint angles.
+    # Nothing has moved: the joint angles of the driver are still valid.
     assert np.abs(np.array(raw) - standing_joints().ravel()).max() < 0.01
     heights = forward(mounted.robot, np.reshape(raw, (-1, 3)))[:, 2]
     assert np.ptp(heights) < 5e-3

@@ -26,7 +26,7 @@ LATE = Diagnosis("late", False, "replies are late")
 
 
 class Notes:
-    """Notes what is asked of it."""
+    """Records its calls."""
 
     def __init__(self):
         self.asked = []
@@ -96,7 +96,7 @@ class Driving:
         return found and (found.level, found.text)
 
     def requests(self):
-        """What the planner was requested in the last tick."""
+        """The requests to the planner in the last tick."""
         return self.planner.times("request")[-1]
 
 
@@ -303,7 +303,7 @@ def test_the_planner_is_requested_what_the_servos_need_and_at_the_end_to_sit_dow
         assert made.requests() == [request, leg]
     made.node.request_stop()
     made.node.tick()
-    assert made.requests() == [PlannerRequest.LOSE_LEG, 2]  # without torque it needs not sit down
+    assert made.requests() == [PlannerRequest.LOSE_LEG, 2]  # a robot without torque need not sit down
     made.driver.armed = True
     made.node.tick()
     assert made.requests()[0] is PlannerRequest.SIT
@@ -312,7 +312,7 @@ def test_the_planner_is_requested_what_the_servos_need_and_at_the_end_to_sit_dow
 def test_an_armed_robot_has_to_sit_for_a_moment_before_the_driver_ends(make):
     made = make()
     made.driver.armed = True
-    assert made.node.stopped()  # nobody has asked it to end
+    assert made.node.stopped()  # no stop is requested yet
     made.node.request_stop()
     for down, stopped in ((0.0, False), (TARGET_SILENCE_S, False), (TARGET_SILENCE_S + 0.01, True)):
         made.planner.down_time = down

@@ -52,7 +52,7 @@ def test_joints_are_published_with_torques_where_the_bus_reads_loads_and_not_whi
     assert list(states[0].position) == pytest.approx(standing_joints().ravel()) and not len(states[0].effort)
     assert list(states[1].effort) == pytest.approx([0.0, *(0.5 * stalls).ravel()[1:]])
     assert states[1].header.stamp == STAMP
-    assert not feet  # the estimate still learns
+    assert not feet  # the estimator is still adapting
 
 
 @pytest.mark.parametrize(
@@ -183,7 +183,7 @@ def test_the_share_of_wrong_estimates_is_named_and_whether_they_are_used(estimat
     assert driver.foot_contact_status(known) == "unknown: 40 % of samples in swing look like contact"
 
 
-def test_with_switches_the_loads_say_nothing_about_the_feet(estimate):
+def test_with_switches_contacts_are_not_estimated_from_loads(estimate):
     node, switched = PlainNode(), Switched()
     driver = DriverOutput(node, robot(), switched=switched)
     shown = snapshot(loads=np.full((6, 3), 0.5), times=TIMES, input_levels=(True, False))

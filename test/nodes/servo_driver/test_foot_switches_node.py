@@ -11,7 +11,7 @@ from hexapod_control.nodes.servo_driver.servo_driver import ServoDriverNode
 from hexapod_control.ros.qos import SENSOR
 from hexapod_control.servos.emulator.chips.register_chip import RegisterChip
 
-HIGH = 1023  # counts of a touch input at 3.3 V
+HIGH_COUNTS = 1023  # of a touch input at 3.3 V
 
 
 def forces(message):
@@ -53,7 +53,7 @@ def test_a_servo2040_reads_the_switches_at_its_touch_inputs(bench, tmp_path):
     bench.add(ServoDriverNode(parameter_overrides=options))
     bench.until(lambda: heard, 10.0, "foot_states")
     assert max(forces(heard[-1])) < 0.1
-    wire.pty.device.touch[0] = wire.pty.device.touch[2] = HIGH
+    wire.pty.device.touch[0] = wire.pty.device.touch[2] = HIGH_COUNTS
     bench.until(lambda: forces(heard[-1])[2] > 1.0, 2.0, "pressed")
     even = robot().mass * GRAVITY / len(LEGS)
     assert forces(heard[-1]) == pytest.approx([even, 0.0, even, 0.0, 0.0, 0.0], abs=0.01 * even)

@@ -133,7 +133,7 @@ class Timed:
         self.seated += 1
 
     def ask(self, request, leg=None, *, after=0.0):
-        """Requests something. Returns how many calls of stop and of sit and which legs that has sent so far."""
+        """Requests a reaction. Returns the calls so far: numbers of stop and of sit, and the legs reported as lost."""
         self.time.now += after
         self.requests.request(request, leg)
         calls = [len(self.node.service_clients[name].calls) for name in ("stop", "sit")]
@@ -193,7 +193,7 @@ def test_a_robot_that_cannot_walk_without_the_leg_stops_at_once_until_there_is_a
     timed.ask(NOTHING)
     assert timed.ask(LOSE_LEG, 2) == (2, 0, ["right", "right"])
     timed.ask(NOTHING)
-    assert timed.ask(LOSE_LEG) == (3, 0, ["right", "right"])  # nobody knows which one
+    assert timed.ask(LOSE_LEG) == (3, 0, ["right", "right"])  # it is unknown which one
 
 
 def test_the_time_on_the_ground_is_that_since_its_first_report(timed):

@@ -14,7 +14,7 @@ SECTION = FootSwitchSection("servo2040", 0, "", tuple(range(6)), "low", 0.02)
 
 
 class Switches:
-    """Stands in for the inputs: which switches are pressed, as the board says."""
+    """Stands in for the inputs: which switches the board reports as pressed."""
 
     error = ""
 

@@ -10,7 +10,7 @@ AGAIN = "call estop with false, then reset_fault, then arm"
 
 
 class Torque:
-    """Hardware that notes what it is asked for; `reason` is why it fails."""
+    """Hardware that records its calls; `reason` is its error message, empty if it succeeds."""
 
     def __init__(self):
         self.asked, self.reason, self.latched = [], "", False
@@ -41,7 +41,7 @@ def test_every_service_asks_the_hardware_and_succeeds_if_that_has_no_objection()
     assert torque.asked == ["arm", "disarm", "reset_fault"] and not node.reports
 
 
-def test_what_the_hardware_refuses_is_answered_and_a_torque_that_stays_off_reported():
+def test_a_refusal_of_the_hardware_is_answered_and_a_torque_that_stays_off_reported():
     node, torque = made()
     torque.reason = "it is hot"
     assert answer(node, "arm") == (False, "it is hot")

@@ -27,7 +27,7 @@ NOTHING = TeleopCommands()
 
 
 class Scripted:
-    """The node; what its controls command is set by the test."""
+    """The node; the commands of its controls are set by the test."""
 
     def __init__(self, bench, monkeypatch, **parameters):
         self.time, self.topics, self.calls, self.ready = Moment(), DirectTopics(monkeypatch), [], True
@@ -66,7 +66,7 @@ def driving(monkeypatch, value):
     monkeypatch.setattr(GamepadTeleop, "driving", value)
 
 
-def test_what_is_commanded_is_sent_and_nothing_else(pad):
+def test_only_commanded_values_are_sent(pad):
     pad.does()
     sent = {
         topic: len(messages) for topic, messages in pad.topics.sent.items() if topic in ("cmd_vel", "body_pose", "gait")
@@ -164,7 +164,7 @@ def test_start_means_sit_only_on_the_feet_or_while_rising(pad, state):
     assert pad.node.teleop.robot.upright is (state in ("rising", "standing", "walking", "moving"))
 
 
-def test_what_the_robot_says_of_itself_is_known(pad):
+def test_the_published_limits_gaits_state_and_pose_of_the_robot_are_used(pad):
     limits = messages.twist_message(Twist(0.2, 0.1, 1.0))
     pad.topics.deliver("velocity_limits", limits)
     for topic, text in (("gaits", "tripod, ,wave"), ("gait_selected", "auto"), ("gait_state", "walking")):
@@ -204,7 +204,7 @@ BOUNDS = {  # of the parameters: smallest and largest value
 
 
 @pytest.mark.parametrize("name", BOUNDS)
-def test_numbers_have_bounds_within_which_they_are_taken(name):
+def test_numeric_parameters_are_accepted_within_their_bounds(name):
     (row,) = [row for row in table(TeleopSettings) if row.name == name]
     lower, upper = BOUNDS[name]
     assert (row.value(lower), row.value(upper)) == (lower, upper)

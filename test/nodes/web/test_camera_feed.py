@@ -57,7 +57,7 @@ def test_every_page_that_asks_gets_the_next_image_once(pages):
     assert pages.shoot(b"third", "png") == [image(2, b"third", "png")]
 
 
-def test_a_camera_at_which_no_page_looks_is_let_go_and_its_requests_are_forgotten(pages, monkeypatch):
+def test_a_camera_that_no_page_shows_is_released_and_its_requests_are_dropped(pages, monkeypatch):
     pages.start_camera()
     pages.feed.watch()
     pages.ask(1)

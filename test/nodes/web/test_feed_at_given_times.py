@@ -85,7 +85,7 @@ def drawn(page):
     return page
 
 
-def test_what_is_only_drawn_is_subscribed_to_while_a_page_is_open_and_the_rest_always(page):
+def test_topics_that_are_only_drawn_are_subscribed_to_while_a_page_is_open_and_the_others_always(page):
     always = {
         "battery_state",
         *LATCHED_TEXTS,
@@ -210,7 +210,7 @@ def test_the_status_has_the_latched_texts_limits_pose_and_whether_there_is_a_sim
     assert page.feed.status()["simulated"] is False
 
 
-def test_a_motion_is_shown_and_a_refusal_told_once(page):
+def test_a_motion_is_shown_and_a_refusal_sent_once(page):
     page.hear("motion_state", String(data="bow pose 40"))
     assert page.feed.state()["motion"] == {"name": "bow", "phase": "pose", "percent": 40} and not page.refused
     page.hear("motion_state", String(data="wave refused 0 too far"))
@@ -221,7 +221,7 @@ def test_a_motion_is_shown_and_a_refusal_told_once(page):
     assert len(page.refused) == 1
 
 
-def test_the_terrain_is_told_when_it_changes(page):
+def test_the_terrain_is_sent_when_it_changes(page):
     told = []
     page.feed.on_terrain = lambda: told.append(len(page.feed.terrain))
     for count in (2, 0):
@@ -236,7 +236,7 @@ NODES = ("gait_planner", "inverse_kinematics", "servo_driver")
 
 @pytest.fixture
 def healthy(drawn):
-    """A robot that stands, all of whose nodes are well."""
+    """A robot that stands and whose nodes all report OK."""
     drawn.diagnose(*NODES, torque="True")
     drawn.hear("gait_state", String(data="standing"))
     drawn.stand()
@@ -268,7 +268,7 @@ def test_an_emergency_stop_before_the_torque_goes_off_is_not_shown_yet(healthy):
     assert healthy.says == ("standing", {})
 
 
-def test_motion_speed_and_turning_are_said(healthy):
+def test_motion_speed_and_turning_are_shown(healthy):
     healthy.hear("motion_state", String(data="bow pose 40"))
     assert healthy.says == ("motion", {"motion": "bow"})
     healthy.hear("motion_state", String(data="bow done 100"))
@@ -282,14 +282,14 @@ def test_motion_speed_and_turning_are_said(healthy):
     assert healthy.says == ("walking_at", {"speed": 0.05})
 
 
-def test_a_robot_found_on_its_feet_too_low_is_said_to_be_low(drawn):
+def test_a_robot_found_on_its_feet_too_low_is_shown_as_low(drawn):
     drawn.diagnose(*NODES, torque="True", pose="found")
     drawn.hear("gait_state", String(data="standing"))
     drawn.hear("joint_states", JointLayout(robot()).message(lying(), None, STAMP))
     assert drawn.says[0] == "low"
 
 
-def test_errors_and_silence_are_said(healthy):
+def test_errors_and_silence_are_shown(healthy):
     healthy.diagnose(*NODES, torque="True", pose="found", hot="servo_driver")
     assert healthy.says == ("error", {"node": "servo_driver", "text": "it is hot"})
     assert {name: status.level for name, status in healthy.feed.statuses.items()} == {
@@ -328,7 +328,7 @@ def test_an_image_goes_once_to_each_page_that_asked_and_in_the_format_that_it_ha
     assert camera.sent[2:] == [(2, "image", {"format": "png", "data": "Yw=="})]
 
 
-def test_a_camera_is_let_go_after_five_seconds_without_a_request(camera):
+def test_a_camera_is_released_after_five_seconds_without_a_request(camera):
     camera.feed.watch()
     camera.feed.request(1)
     camera.time.now += 4.9

@@ -24,7 +24,7 @@ def robot(tmp_path_factory):
     made.shows("Standing", "good", "Sit")
     source = Path(axe_core_python.__file__).with_name("axe.min.js").read_text()
     made.page.call("Runtime.evaluate", expression=source)
-    made.page.js("requestAnimationFrame = () => 0; 0")  # the page draws no more frames, which axe does not look at
+    made.page.js("requestAnimationFrame = () => 0; 0")  # stops drawing: axe checks no pictures
     yield made
     made.close()
 

@@ -38,11 +38,11 @@ from hexapod_control.web.sessions.client_sessions import Forward
 
 PAGE, OTHER = 3, 4
 LIMITS = Twist(0.2, 0.1, 0.8)
-HELD = 0.28  # [s] for which a velocity of a page is good
+VELOCITY_LIFETIME_S = 0.28  # for which a velocity of a page is good
 
 
 class Page:
-    """The commands of pages, and what they get as an answer."""
+    """The commands of pages and the replies to them."""
 
     def __init__(self, monkeypatch, stamped=False):
         self.time, self.answers = Moment(), []
@@ -53,7 +53,7 @@ class Page:
         (self.timer,) = self.node.plain_timers
 
     def does(self, body, page=PAGE):
-        self.commands.execute(Forward(page, body, self.time.now + HELD))
+        self.commands.execute(Forward(page, body, self.time.now + VELOCITY_LIFETIME_S))
 
     def drives(self, *speeds):
         self.does(DriveMessage(True, *speeds))
@@ -79,7 +79,7 @@ class Page:
         return self.node.service_clients[name].calls
 
     def told(self):
-        """What the page was answered last: to whom, about what, whether it worked, and the text."""
+        """The last reply: the page, the request, whether it succeeded, and the text."""
         to, kind, fields = self.answers[-1]
         assert kind == "answer"
         return to, fields["what"], fields["ok"], fields["text"]

@@ -50,7 +50,7 @@ def test_an_emergency_stop_on_a_bus_is_shown_and_released_although_the_simulator
     assert "call " not in told.text("#diagnostics")
 
 
-def test_who_pressed_the_emergency_stop_is_said(told):
+def test_the_page_names_who_pressed_the_emergency_stop(told):
     told.page.press(" ", "Space", 8)
     told.tell(state="unknown", armed=False, servo_driver=ESTOP)
     told.until(lambda: told.text("#sentence-text").startswith("Torque off: E-STOP by Linux "), what="who it was")
@@ -83,7 +83,7 @@ def test_a_robot_found_on_its_feet_at_25_mm_does_not_stand_and_is_not_driven(tol
         ("sinking", "Sitting down", "Stand", "The robot is sitting down."),
     ],
 )
-def test_a_stick_without_effect_says_why(told, state, sentence, step, why):
+def test_a_stick_without_effect_shows_the_reason(told, state, sentence, step, why):
     told.tell(state=state)
     told.shows(sentence, "calm", step)
     assert told.page.js("document.querySelector('#left').getAttribute('aria-disabled')") == "true"

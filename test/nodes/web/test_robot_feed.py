@@ -199,7 +199,7 @@ def test_a_message_that_is_too_large_is_refused_and_not_kept(bench):
     assert feed.feed.state()["silent"]
 
 
-def test_what_is_only_drawn_is_received_while_a_page_is_open(bench):
+def test_topics_that_are_only_drawn_are_received_while_a_page_is_open(bench):
     feed = Feed(bench)
     feed.joints.publish(JointLayout(robot()).message(standing_joints(), None, STAMP))
     feed.shown(silent=False)

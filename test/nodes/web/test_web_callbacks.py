@@ -19,7 +19,7 @@ from hexapod_control.web.sessions.client_sessions import Forward
 
 
 class Part:
-    """A stand-in that notes in a list what it is asked for, with its name."""
+    """A stand-in that records its calls in a common list, with its name."""
 
     available, speed, busy, status_fields = True, 0.5, False, {}
 
@@ -38,7 +38,7 @@ class Part:
 
 
 class Server:
-    """Stands in for the server: notes what is sent, and calls back as its thread would."""
+    """Stands in for the server: records what is sent, and calls back as its thread would."""
 
     error, port, downloads = None, 8771, "the downloads"
 
@@ -95,7 +95,7 @@ class Page:
         return make
 
     def noted(self):
-        """What the parts were asked for since the last call."""
+        """The calls of the parts since the last call of this function."""
         found, self.notes[:] = list(self.notes), []
         return found
 
@@ -187,7 +187,7 @@ def test_with_a_token_of_the_user_the_invitation_stays_the_same(page, capsys):
 # --- commands and clients -------------------------------------------------------------------------------------
 
 
-def test_commands_go_to_the_part_that_carries_them_out(page):
+def test_commands_go_to_the_part_that_executes_them(page):
     gait, record = Forward(2, GaitMessage("wave")), RecordingMessage("start", "a")
     page.server.forward(gait)
     page.server.forward(Forward(3, record))
@@ -289,7 +289,7 @@ def test_a_state_that_cannot_be_computed_is_reported_and_none(page, monkeypatch)
     assert "callback state failed with ZeroDivisionError" in page.node.last_report("failed state")
 
 
-def test_every_second_what_is_overdue_is_ended(page):
+def test_overdue_calls_images_and_recordings_are_ended_every_second(page):
     page.server.watch(2)
     page.noted()
     page.node.every_second()

@@ -49,7 +49,7 @@ from hexapod_control.web.sessions.client_sessions import DEAD_MAN_S, Forward
 
 MANY = QoSProfile(depth=50)
 MOST = Twist(0.2, 0.1, 0.8)
-LATE = 0.5  # [s] for a busy machine
+SLACK_S = 0.5  # for a busy machine
 
 
 class WebBench:
@@ -130,7 +130,7 @@ def test_a_silent_driver_is_a_stop_within_the_dead_man_time_and_then_no_more_vel
     visitor = web.visit(name="Ada")
     visitor.send("drive", on=True, vx=1.0)
     web.until(lambda: web.speed > 0.0)
-    assert web.until(lambda: web.speed == 0.0) <= DEAD_MAN_S + LATE
+    assert web.until(lambda: web.speed == 0.0) <= DEAD_MAN_S + SLACK_S
     web.until(lambda: not web.node.commands.driving)
     quiet = [len(web.velocities)]
     web.bench.probe.create_timer(0.3, lambda: quiet.append(len(web.velocities)))
@@ -146,7 +146,7 @@ def test_the_dead_man_works_even_if_the_servers_thread_hangs(web):
     web.until(lambda: web.speed > 0.0)
     hang = threading.Event()
     web.node.server.call_in_thread(lambda: hang.wait(3.0))
-    assert web.until(lambda: web.speed == 0.0) <= DEAD_MAN_S + LATE
+    assert web.until(lambda: web.speed == 0.0) <= DEAD_MAN_S + SLACK_S
     hang.set()
 
 
@@ -180,7 +180,7 @@ def test_a_stream_of_nan_is_a_stop(web):
         visitor.text(f'{{"v":2,"n":{count[0] + 10},"t":"drive","on":true,"vx":NaN}}')
 
     web.bench.probe.create_timer(0.05, nan)
-    web.until(lambda: web.speed == 0.0, DEAD_MAN_S + LATE)
+    web.until(lambda: web.speed == 0.0, DEAD_MAN_S + SLACK_S)
     assert all(math.isfinite(value) for sent in web.velocities for value in messages.twist(sent))
 
 
@@ -257,7 +257,7 @@ def test_the_page_sees_motions_how_far_they_are_and_why_they_are_refused(web, be
 
 
 class Services:
-    """What a planner and a hardware node offer; notes what is called."""
+    """The services of a planner and a hardware node; records the calls."""
 
     def __init__(self, bench):
         self.called, self.refused = [], {"sit"}
@@ -390,7 +390,7 @@ def test_a_missing_service_is_reported(web):
     assert visitor.received("answer")[0]["text"] == "gait_planner is not running"
 
 
-def test_slowly_changing_values_are_collected_only_while_somebody_looks(web):
+def test_slowly_changing_values_are_collected_only_while_a_page_is_open(web):
     timers = [timer for timer in web.node.timers if timer.timer_period_ns == STATUS_PERIOD_S * 1e9]
     resting = [timer for timer in timers if timer.is_canceled()]
     visitor = web.visit()
@@ -588,7 +588,7 @@ def test_stamped_velocities_are_sent_where_they_are_wanted(bench):
     bench.until(lambda: received)
     assert messages.twist(received[0].twist) == pytest.approx((0.1, -0.1, 0.2))
     age = bench.probe.get_clock().now().nanoseconds - messages.nanoseconds(received[0].header.stamp)
-    assert 0 <= age < 1e9
+    assert 0 <= age < 1e9  # [ns] stamped within the last second
     node.server.close()
 
 
@@ -639,7 +639,7 @@ def test_without_its_port_the_page_is_elsewhere_or_absent_and_the_node_runs_on(b
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(message=MESSAGES)
-def test_no_message_is_an_exception_in_the_node(web, message):
+def test_no_message_raises_an_exception_in_the_node(web, message):
     visitor = web.visitors[0] if web.visitors and web.visitors[0].code is None else None
     if visitor is None:
         web.visitors.insert(0, visitor := web.visit())

@@ -57,7 +57,7 @@ def test_commands_that_only_compute_succeed(page, run, tmp_path, monkeypatch, ca
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_what_the_commands_of_a_page_name_exists(page, tmp_path, monkeypatch):
+def test_names_in_the_commands_of_a_page_exist(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
     Path("my_robot.urdf").write_text(urdf(load("phantomx")), encoding="utf-8")  # the reader's own

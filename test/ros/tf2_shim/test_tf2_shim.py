@@ -135,7 +135,7 @@ def test_damaged_bytes_are_refused_and_never_crash():
         damaged[chance.randrange(4, len(damaged))] = chance.randrange(256)
         try:
             message = deserialize_message(bytes(damaged), WheelTFMessage)
-        except Exception as error:  # what rclpy raises has no class of its own
+        except Exception as error:  # rclpy has no class for this error
             assert "deserialize" in str(error)
         else:
             assert len(message.transforms) == int.from_bytes(damaged[4:8], "little")

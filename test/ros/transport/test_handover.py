@@ -88,7 +88,7 @@ def test_a_program_that_starts_late_gets_the_last_message_of_a_latched_topic(nod
     assert numbers(seen) == [2.0]
 
 
-def test_what_a_receiver_publishes_comes_after_the_other_receivers_and_reused_messages_are_not_mixed_up(nodes):
+def test_a_message_published_by_a_receiver_comes_after_the_other_receivers_and_reused_messages_are_not_mixed_up(nodes):
     _, sender, receiver = nodes
     received, reused = [], Vector3()
     second = receiver.create_publisher(Vector3, "second", COMMAND)
@@ -105,7 +105,7 @@ def test_what_a_receiver_publishes_comes_after_the_other_receivers_and_reused_me
     assert received == [1.0, 11.0, 21.0]
 
 
-def test_what_the_middleware_would_not_connect_is_not_handed_over(nodes):
+def test_incompatible_publishers_and_subscriptions_are_not_handed_over(nodes):
     _, sender, receiver = nodes
     received = []
     receiver.create_subscription(Vector3, "strict", received.append, COMMAND)

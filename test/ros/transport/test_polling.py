@@ -9,7 +9,7 @@ from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode
 from hexapod_control.ros.qos import SAMPLES
 
-PERIOD = 100_000_000  # [ns] between two messages
+PERIOD_NS = 100_000_000  # between two messages
 
 
 @pytest.fixture(scope="module")
@@ -20,11 +20,11 @@ def bench():
 
 
 def stamped(number):
-    return JointState(header=Header(stamp=messages.time(number * PERIOD)))
+    return JointState(header=Header(stamp=messages.time(number * PERIOD_NS)))
 
 
 def number_of(message):
-    return messages.nanoseconds(message.header.stamp) // PERIOD
+    return messages.nanoseconds(message.header.stamp) // PERIOD_NS
 
 
 def test_messages_wait_until_they_are_taken_and_those_of_a_later_stamp_wait_on(bench):
@@ -38,10 +38,10 @@ def test_messages_wait_until_they_are_taken_and_those_of_a_later_stamp_wait_on(b
         publisher.publish(stamped(number))
     bench.until(lambda: len(woken) == 5)
     assert received == []
-    bench.until(lambda: node.take_polled(until=2 * PERIOD) or received == [1, 2])
-    node.take_polled(until=3 * PERIOD - 1)
+    bench.until(lambda: node.take_polled(until=2 * PERIOD_NS) or received == [1, 2])
+    node.take_polled(until=3 * PERIOD_NS - 1)
     assert received == [1, 2]
-    node.take_polled(until=4 * PERIOD)
+    node.take_polled(until=4 * PERIOD_NS)
     assert received == [1, 2, 3, 4]
     bench.until(lambda: node.take_polled() or received == [1, 2, 3, 4, 5])
     assert list(node.all_subscriptions)[-2:] == [polled, usual] and polled not in node.subscriptions
@@ -62,5 +62,5 @@ def test_a_message_whose_stamp_is_far_ahead_holds_up_no_other(bench):
     for number in (1, 900_000_000, 2):
         publisher.publish(stamped(number))
     bench.until(lambda: len(woken) == 3)
-    bench.until(lambda: node.take_polled(until=2 * PERIOD) or len(received) == 3)
+    bench.until(lambda: node.take_polled(until=2 * PERIOD_NS) or len(received) == 3)
     assert received == [1, 900_000_000, 2]

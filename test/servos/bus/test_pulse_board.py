@@ -17,7 +17,7 @@ from hexapod_control.servos.bus.pulse_board import (
 )
 from hexapod_control.servos.bus.transaction import LATE_MEMORY_S
 
-BEGIN, BYTE = 100.0, 0.001  # [s] when the line begins, and of a byte at 10000 baud
+BEGIN_S, BYTE_TIME_S = 100.0, 0.001  # when the line begins, and of a byte at 10000 baud
 
 
 @pytest.fixture
@@ -31,38 +31,38 @@ def test_a_reply_is_due_when_all_bytes_have_been_on_the_line_and_a_timeout_later
     wire = WireTiming(line)
     wire.send(b"goals")
     assert wire.ask(b"ab", 3) == b""
-    assert line.reads == [(3, pytest.approx(BEGIN + 10 * BYTE + REPLY_TIMEOUT_S))]
-    line.now = BEGIN + 5.0  # nothing is on the line any more
-    line.send_later(b"xyz", *[BEGIN + 5.01] * 3)
+    assert line.reads == [(3, pytest.approx(BEGIN_S + 10 * BYTE_TIME_S + REPLY_TIMEOUT_S))]
+    line.now = BEGIN_S + 5.0  # nothing is on the line any more
+    line.send_later(b"xyz", *[BEGIN_S + 5.01] * 3)
     assert wire.ask(b"ab", 3, 0.25) == b"xyz"
-    assert line.reads[-1] == (3, pytest.approx(BEGIN + 5.0 + 5 * BYTE + 0.25))
+    assert line.reads[-1] == (3, pytest.approx(BEGIN_S + 5.0 + 5 * BYTE_TIME_S + 0.25))
     assert line.written == [b"goals", b"ab", b"ab"]
     assert wire.counters.sent == 3
     assert wire.more(2) == b""
-    assert line.reads[-1] == (2, pytest.approx(BEGIN + 5.01 + REPLY_TIMEOUT_S))
+    assert line.reads[-1] == (2, pytest.approx(BEGIN_S + 5.01 + REPLY_TIMEOUT_S))
 
 
 def test_waiting_for_a_reply_counts_until_it_is_due_and_delays_of_the_computer_do_not(line):
     wire = WireTiming(line)
-    line.send_later(b"x", BEGIN + 0.02)
+    line.send_later(b"x", BEGIN_S + 0.02)
     wire.ask(b"a", 1)
     assert wire.counters.waited == pytest.approx(0.02)
     line.delay = 1.0
     wire.ask(b"a", 1)
-    assert wire.counters.waited == pytest.approx(0.02 + 2 * BYTE + REPLY_TIMEOUT_S)
+    assert wire.counters.waited == pytest.approx(0.02 + 2 * BYTE_TIME_S + REPLY_TIMEOUT_S)
 
 
 def test_a_late_reply_is_taken_from_the_line_before_the_next_request(line):
     wire = WireTiming(line)
-    line.send_later(b"xyz", BEGIN + 0.01, BEGIN + 0.1, BEGIN + 0.2)
+    line.send_later(b"xyz", BEGIN_S + 0.01, BEGIN_S + 0.1, BEGIN_S + 0.2)
     assert wire.ask(b"ab", 3) == b"x"
-    due = BEGIN + 5 * BYTE + REPLY_TIMEOUT_S
+    due = BEGIN_S + 5 * BYTE_TIME_S + REPLY_TIMEOUT_S
     settled = []
-    for line.now in (BEGIN + 0.08, BEGIN + 0.12, BEGIN + 0.18, BEGIN + 0.22):
+    for line.now in (BEGIN_S + 0.08, BEGIN_S + 0.12, BEGIN_S + 0.18, BEGIN_S + 0.22):
         settled.append(wire.settled())
     assert settled == [False, False, False, True]
     assert (wire.counters.received, wire.counters.late, wire.counters.timeouts) == (1, 1, 0)
-    assert wire.counters.lateness == pytest.approx(BEGIN + 0.18 - due + REPLY_TIMEOUT_S)  # until when it had not come
+    assert wire.counters.lateness == pytest.approx(BEGIN_S + 0.18 - due + REPLY_TIMEOUT_S)  # until when it had not come
     line.now += LATE_MEMORY_S - 0.1
     wire.ask(b"a", 0)
     assert wire.counters.lateness > 0.0
@@ -110,14 +110,14 @@ def test_nothing_is_asked_while_something_is_urgent(line):
 def test_a_silent_board_is_listened_to_for_a_time_and_the_rest_of_a_reply_drained(line):
     wire = WireTiming(line)
     wire.listen(5.0)
-    assert line.reads == [(1, BEGIN + 5.0)]
+    assert line.reads == [(1, BEGIN_S + 5.0)]
     wire.drain()
-    assert line.reads[-1][1] == pytest.approx(BEGIN + 5.0 + DRAIN_TIME_S)
+    assert line.reads[-1][1] == pytest.approx(BEGIN_S + 5.0 + DRAIN_TIME_S)
     begin = line.now
     assert isinstance(wire.refusal(b"ab", [b"ab", b"abab"], "no board"), NoAnswerError)
-    assert line.reads[-1] == (4, pytest.approx(begin + DRAIN_TIME_S + 6 * BYTE + REPLY_TIMEOUT_S))
+    assert line.reads[-1] == (4, pytest.approx(begin + DRAIN_TIME_S + 6 * BYTE_TIME_S + REPLY_TIMEOUT_S))
     assert wire.counters.echoes == 0
-    line.send_later(b"ab", *[line.now + DRAIN_TIME_S + 0.5 * BYTE] * 2)
+    line.send_later(b"ab", *[line.now + DRAIN_TIME_S + 0.5 * BYTE_TIME_S] * 2)
     assert "the line echoes what is sent at 10000 baud" in str(wire.refusal(b"ab", [b"ab", b"abab"], "no board"))
     assert wire.counters.echoes == 1
 

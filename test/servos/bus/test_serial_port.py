@@ -261,7 +261,7 @@ def test_no_file_stays_open(terminal):
         (ValueError("not a speed"), "does not support 300 baud: not a speed"),
     ],
 )
-def test_what_refuses_a_port_is_named(error, text):
+def test_the_cause_of_a_refused_port_is_named(error, text):
     assert re.match(f"/dev/null: {text}", reason("/dev/null", 300, error))
 
 

@@ -66,7 +66,7 @@ def rig(monkeypatch):
 
 
 def learn_gap(rig, *gaps):
-    """Lets replies be late by these times [s] in turn, so that the next ones are waited for twice as long."""
+    """Delays replies by these times [s] in turn, so that the wait for the next ones is twice as long."""
     usual = 0.001 + 0.0001 * len(IDS) + 0.004 - 1e-9
     for gap in gaps:
         rig.line.late = usual + gap
@@ -162,7 +162,7 @@ def test_another_request_is_not_sent_before_the_late_replies_have_come_and_they_
 
 
 def late_by(rig, seconds):
-    """Lets all replies be late by `seconds`, more than MAX_WAIT_S, as the exchange knows by now."""
+    """Delays all replies by `seconds`, more than MAX_WAIT_S; the exchange has had late replies before."""
     rig.ask()
     learn_gap(rig, 0.03, 0.05, 0.09, 0.15)
     rig.line.late = seconds

@@ -96,7 +96,7 @@ def test_two_confused_legs_are_swapped():
     assert mounts(run(kit, User(kit), ["check"], wrong)) == mounts(kit.mounted)
 
 
-def test_what_the_operator_does_not_confirm_is_asked_again():
+def test_a_joint_that_the_operator_does_not_confirm_is_asked_again():
     kit = Kit(changes=[(0, {"direction": -1})])
     user = User(kit, [("change the sign", "n")])
     assert mounts(run(kit, user, ["check"])) == mounts(kit.mounted)
@@ -147,7 +147,7 @@ def test_a_horn_that_sits_one_tooth_off_is_found(row):
     assert [(k, pytest.approx(-math.degrees(TOOTH))) for k, _ in found] == [(row, pytest.approx(found[0][1]))]
 
 
-def test_of_two_joints_that_differ_and_no_third_to_compare_neither_is_said_to_be_off():
+def test_of_two_joints_that_differ_without_a_third_to_compare_neither_is_reported():
     joints = [replace(joint, q_center=REST_POSE[k % 3]) for k, joint in enumerate(Kit().mounted)]
     row = 3 * LEGS.index("left_middle")  # only the other middle coxa is mounted at the same angle to the body
     joints[row] = replace(joints[row], q_center=joints[row].q_center + TOOTH)

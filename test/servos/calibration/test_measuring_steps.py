@@ -17,7 +17,7 @@ from hexapod_control.servos.calibration.steps.foot_plane import plane, residuals
 
 JOINT = r"(\w+)_(coxa|femur|tibia)"
 TRIMS = {1: 0.04, 4: -0.03}  # [rad] of the femurs of these legs
-TICK = 1.0 / 651.9  # [rad]
+RAW_UNIT_RAD = 1.0 / 651.9
 MARGIN, STOPS = math.radians(3.0), (-0.7, 0.9)  # [rad] from the centres
 
 
@@ -26,7 +26,7 @@ def row_of(found):
 
 
 class Measurer(User):
-    """Turns joints to the marks and stops that are asked; jogs feet to the height at which they hold the paper."""
+    """Turns joints to the requested marks and stops; jogs feet down until they clamp the paper."""
 
     def ask(self, question, meanwhile=None):
         if (found := re.search(rf"{JOINT} at ([+-]\d+) deg", question)) and not self._mistaken(question):
@@ -193,9 +193,9 @@ def test_feet_on_a_table_show_the_trims_of_the_femurs(answer):
     heights = forward(robot(), seen)[:, 2] - forward(robot(), lying())[:, 2]
     expected = np.zeros(6) if answer == "y" else heights
     assert list(guide.residuals) == list(LEGS)
-    assert list(guide.residuals.values()) == pytest.approx(expected, abs=2 * 0.3 * TICK)
+    assert list(guide.residuals.values()) == pytest.approx(expected, abs=2 * 0.3 * RAW_UNIT_RAD)
     trimmed = [joint.trim for joint in guide.joints[1::3]]
-    assert trimmed == pytest.approx(true_trims() if answer == "y" else [0.0] * 6, abs=3 * TICK)
+    assert trimmed == pytest.approx(true_trims() if answer == "y" else [0.0] * 6, abs=3 * RAW_UNIT_RAD)
     assert {joint.trim for row, joint in enumerate(guide.joints) if row % 3 != 1} == {0.0}
     worst = 1000.0 * np.abs(heights).max()
     (shown,) = user.shown("feet above their common plane [mm]")

@@ -14,11 +14,11 @@ JOG = 0.6 * 250.0 * 0.02  # [raw] per goal
 
 
 class Bench:
-    """A bus that notes what it is told, and time that is only noted."""
+    """A bus that records its calls, and a clock that records the sleeps instead of waiting."""
 
     def __init__(self, *, reads=True, pace=1.0):
         self.told, self.slept, self.places = [], [], {4: 100.0, 5: 200.0, 6: 1010.0, 7: 400.0}
-        self.deaf = {}  # servo -> readings that it misses
+        self.unresponsive = {}  # servo -> readings that it misses
         self.bus = SimpleNamespace(
             ids=IDS,
             scale=SCALE,
@@ -34,8 +34,8 @@ class Bench:
     def read(self, ids, what):
         found = {}
         for i in ids:
-            self.deaf[i] = self.deaf.get(i, 0) - 1
-            if self.deaf[i] < 0:
+            self.unresponsive[i] = self.unresponsive.get(i, 0) - 1
+            if self.unresponsive[i] < 0:
                 found[i] = ServoReading(position=self.places[i])
         return found
 
@@ -46,9 +46,9 @@ class Bench:
 
 def test_positions_are_read_four_times_and_servos_that_stay_silent_are_named():
     bench = Bench()
-    bench.deaf = {5: 3}
+    bench.unresponsive = {5: 3}
     assert bench.jogger.positions(IDS) == bench.places
-    bench.deaf = {5: 4, 7: 4}
+    bench.unresponsive = {5: 4, 7: 4}
     with pytest.raises(BusError, match="servo 5, 7 does not answer: check its cable"):
         bench.jogger.positions(IDS)
 

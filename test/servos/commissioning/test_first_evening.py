@@ -116,7 +116,7 @@ def test_two_servos_that_were_taken_for_each_other_are_named_and_exchanged(path)
     assert mounts(path) == true_mounts(kit)
 
 
-def test_a_dead_servo_is_named_and_the_evening_goes_on_when_it_is_replaced(path):
+def test_a_dead_servo_is_named_and_commissioning_continues_when_it_is_replaced(path):
     kit = lying_kit()
     kit.fault("unplug=5")
     mistakes = [("need ids?", "n"), ("need ids?", lambda: kit.fault("plug=5") or "n")]
@@ -233,7 +233,7 @@ def test_joints_that_turn_farther_than_their_servos_are_named_before_anything_mo
 # --- the port -------------------------------------------------------------------------------------------------------
 
 
-def searched(path, ports, findings=None, port_answer=""):
+def search_stage(path, ports, findings=None, port_answer=""):
     """The stage that searches the bus of a robot file without servos, once."""
     answers = [("Enter begins", None), ("Which port", port_answer), ("Enter begins", "quit")]
     evening = FirstEvening(lying_kit(), path, answers, stage="bus")
@@ -245,10 +245,10 @@ def searched(path, ports, findings=None, port_answer=""):
 
 
 def test_a_computer_without_a_port_and_a_port_without_answers_are_named(path):
-    assert searched(path, []).user.shown("Not yet: this computer has no serial port: plug the adapter in")
-    assert searched(path, ["/dev/a"], []).user.shown("Not yet: nothing answers on /dev/a: check supply, ground")
+    assert search_stage(path, []).user.shown("Not yet: this computer has no serial port: plug the adapter in")
+    assert search_stage(path, ["/dev/a"], []).user.shown("Not yet: nothing answers on /dev/a: check supply, ground")
     unsupported = LineFinding(57_600, "", {1: "Robotis XL-320"})
-    assert searched(path, ["/dev/a"], [unsupported]).user.shown("Not yet: nothing answers on /dev/a")
+    assert search_stage(path, ["/dev/a"], [unsupported]).user.shown("Not yet: nothing answers on /dev/a")
 
 
 @pytest.mark.parametrize(("answer", "port"), [("", "/dev/a"), ("/dev/b", "/dev/b")])
@@ -258,7 +258,7 @@ def test_of_several_ports_the_one_that_is_chosen_is_searched_and_the_most_servos
         LineFinding(57_600, "dynamixel2", {1: "XL430-W250"}, [2, 3]),
         LineFinding(115_200, "lx16a", {1: "LX", 2: "LX"}),
     ]
-    evening = searched(path, ["/dev/a", "/dev/b"], found, answer)
+    evening = search_stage(path, ["/dev/a", "/dev/b"], found, answer)
     assert evening.asked == [port]
     assert evening.user.shown("Which port: /dev/a, /dev/b? [/dev/a]")
     assert evening.machine.progress.wire == {"protocol": "dynamixel2", "port": port, "baud": "57600"}
@@ -397,7 +397,7 @@ def test_an_unusable_file_of_progress_is_a_new_beginning(tmp_path, text):
 # --- the weight -----------------------------------------------------------------------------------------------------
 
 
-def risen(kit, fault="", after=10):
+def rise_watch(kit, fault="", after=10):
     """The watch of a rise in which a fault begins after some steps."""
     steps = []
 
@@ -414,7 +414,7 @@ def risen(kit, fault="", after=10):
 def test_the_robot_rises_on_its_feet_and_lies_down_again():
     kit = lying_kit()
     begin = [kit.angle(row) for row in range(18)]
-    watch = risen(kit)
+    watch = rise_watch(kit)
     assert watch.lowest == pytest.approx(11.1, abs=0.1)
     assert "stood on its feet, lowest voltage 11.1 V" in watch.result
     assert [kit.angle(row) for row in range(18)] == pytest.approx(begin, abs=0.02)
@@ -429,8 +429,8 @@ def test_the_servos_settle_before_their_torque_is_switched_off():
     assert slept[-1] == (0.3, True)
 
 
-def told(watch, volts=None, loads=(), temperature=40.0, supply=None, silent=()):
-    """What a watch says to readings of three joints."""
+def watch_reports(watch, volts=None, loads=(), temperature=40.0, supply=None, silent=()):
+    """The reports of a watch about readings of three joints."""
     loads = dict(enumerate(loads))
     readings = {
         joint.id: ServoReading(voltage=volts, load=loads.get(k), temperature=temperature)
@@ -444,29 +444,29 @@ def test_the_extremes_of_voltage_and_load_are_reported_and_refused_only_beyond_t
     joints = Kit().mounted[:3]
     watch = LoadWatch(joints, 12.0)
     assert watch.result == "stood on its feet"
-    assert told(watch, 11.5, (0.1, -0.9, 0.2), 65.0) == ""
-    assert told(watch, 10.21, (0.8, 0.0, None), 20.0, supply=10.2) == ""  # 85 % of 12 V
+    assert watch_reports(watch, 11.5, (0.1, -0.9, 0.2), 65.0) == ""
+    assert watch_reports(watch, 10.21, (0.8, 0.0, None), 20.0, supply=10.2) == ""  # 85 % of 12 V
     assert watch.result == "stood on its feet, lowest voltage 10.2 V, highest load 90 % (left_front_femur)"
-    assert told(watch, 11.0, supply=10.1).startswith("the supply falls from 12.0 to 10.1 V under load")
-    assert told(LoadWatch(joints, 12.0), 12.0, (0.1, 0.2, -0.91)).startswith(
+    assert watch_reports(watch, 11.0, supply=10.1).startswith("the supply falls from 12.0 to 10.1 V under load")
+    assert watch_reports(LoadWatch(joints, 12.0), 12.0, (0.1, 0.2, -0.91)).startswith(
         "left_front_tibia needs 91 % of its torque"
     )
     assert (
-        told(LoadWatch(joints, 12.0), 12.0, temperature=66.0)
+        watch_reports(LoadWatch(joints, 12.0), 12.0, temperature=66.0)
         == "left_front_coxa is hotter than 65 degC: let it cool down"
     )
-    assert told(LoadWatch(joints, 12.0), 12.0, silent=(1,)).startswith(
+    assert watch_reports(LoadWatch(joints, 12.0), 12.0, silent=(1,)).startswith(
         "left_front_femur (id 2) does not answer under load"
     )
 
 
 def test_without_a_measured_voltage_the_first_reading_is_that_without_load_and_boards_report_nothing():
     watch = LoadWatch(Kit().mounted[:3], 0.0)
-    assert told(watch, None, silent=(0, 1, 2)) == ""  # a bus that reads nothing
+    assert watch_reports(watch, None, silent=(0, 1, 2)) == ""  # a bus that reads nothing
     assert (watch.unloaded, watch.lowest, watch.result) == (0.0, 0.0, "stood on its feet")
-    assert told(watch, 8.0) == told(watch, 6.81) == ""
+    assert watch_reports(watch, 8.0) == watch_reports(watch, 6.81) == ""
     assert (watch.unloaded, watch.lowest) == (8.0, 6.81)
-    assert told(watch, 6.79).startswith("the supply falls from 8.0 to 6.8 V")
+    assert watch_reports(watch, 6.79).startswith("the supply falls from 8.0 to 6.8 V")
 
 
 def test_hobby_servos_get_the_pose_on_the_belly_first_and_the_voltage_is_asked(path):
@@ -494,10 +494,10 @@ def test_hobby_servos_get_the_pose_on_the_belly_first_and_the_voltage_is_asked(p
         ("heat=6", r"left_middle_tibia is hotter than 65 degC"),
     ],
 )
-def test_what_does_not_fit_takes_the_weight_off_and_is_named(fault, reason):
+def test_an_implausible_reading_takes_the_weight_off_and_is_named(fault, reason):
     kit = lying_kit()
     with pytest.raises(StageError, match=reason):
-        risen(kit, fault)
+        rise_watch(kit, fault)
     assert not kit.world.torques.any()
 
 
@@ -528,11 +528,11 @@ def test_a_servo_at_the_end_of_its_torque_is_named():
     kit = lying_kit()
     kit.world.loads[4] = 0.95
     with pytest.raises(StageError, match=r"left_middle_femur needs 9[5-9] % of its torque"):
-        risen(kit)
+        rise_watch(kit)
 
 
 def test_a_lost_port_is_not_taken_for_a_weak_supply():
     kit = lying_kit()
     kit.port.gone = True
     with pytest.raises(PortGoneError):
-        risen(kit)
+        rise_watch(kit)

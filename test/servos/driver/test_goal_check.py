@@ -11,18 +11,18 @@ IDS = tuple(range(1, 19))
 
 
 class GoalBus:
-    """Servos that report the goals they have received; those of `deaf` ids receive nothing."""
+    """Servos that report the goals they have received; those of `unresponsive` ids receive nothing."""
 
     ids = IDS
     scale = RawScale("tick", 0, 4095, 2048, 650.0)
 
     def __init__(self):
-        self.goals, self.sent, self.read, self.deaf = {}, [], [], set()
+        self.goals, self.sent, self.read, self.unresponsive = {}, [], [], set()
         self.counters = BusCounters()
 
     def write_goals(self, goals, duration):
         self.sent.append((goals, duration))
-        self.goals |= {servo: goal for servo, goal in goals.items() if servo not in self.deaf}
+        self.goals |= {servo: goal for servo, goal in goals.items() if servo not in self.unresponsive}
 
     def received_goals(self, ids):
         self.read.append(list(ids))
@@ -52,7 +52,7 @@ def test_a_goal_that_did_not_arrive_is_sent_again_and_is_not_wrong(missed):
     bus = GoalBus()
     check = GoalCheck(bus, 18, one_by_one=False)
     send(check, bus, 2000)
-    bus.deaf = {7}
+    bus.unresponsive = {7}
     for step in range(missed):
         send(check, bus, 2010 + step)
     assert check.repair() == 0

@@ -261,7 +261,7 @@ def test_one_missing_servo_leaves_the_others_their_rate(armed, protocol):
     bench = armed(protocol)
 
     def counted():
-        """Cycles and answers of a second, in which there is one ping."""
+        """Numbers of cycles and of replies in a second with one ping."""
         begin, before = time.monotonic(), bench.driver.snapshot.counters.received
         bench.during(PING_PERIOD_S)
         received, end = bench.driver.snapshot.counters.received - before, time.monotonic()
@@ -308,7 +308,7 @@ def test_a_servo_that_returns_at_another_angle_moves_back_without_a_jump(armed, 
     bench.publishing.clear()
     bench.world.unplug(4)
     bench.until(lambda: bench.troubles("silent"), UNNOTICED_S + SLACK)
-    bench.world.positions[4] -= 0.45 * bench.world.scale.per_rad  # it hung down meanwhile
+    bench.world.positions[4] -= 0.45 * bench.world.scale.per_rad  # moved while it had no torque
     bench.world.plug(4)
     bench.until(lambda: bench.world.torques[4], PING_PERIOD_S + SLACK, "torque of the servo")
     index, goal, position = bench.world.switched[-1]

@@ -45,7 +45,7 @@ quick = settings(max_examples=40)
 
 
 class Line:
-    """A bus with a time for everything; it reads all servos at once, or one by one."""
+    """A bus whose every request takes a set time; it reads all servos at once, or one by one."""
 
     can_read = ~ServoQuantity.NONE
 
@@ -133,7 +133,7 @@ def test_servos_that_do_not_answer_at_all_are_named_with_those_that_do():
 # --- pings --------------------------------------------------------------------------------------------------
 
 
-def pinged(turns, now):
+def pinged_servos(turns, now):
     """The servos that are pinged; their replies are in time, or missing."""
     chosen = turns.pings(now)
     turns.was_pinged()
@@ -143,17 +143,17 @@ def pinged(turns, now):
 def test_one_silent_servo_a_second_is_pinged_while_fewer_than_half_are_silent():
     turns, presence = schedule(4)
     away(presence, 3, 7)
-    assert [pinged(turns, now) for now in (0.0, 0.1, 0.2, 1.0, 1.1)] == [[3], [7], [], [3], [7]]
+    assert [pinged_servos(turns, now) for now in (0.0, 0.1, 0.2, 1.0, 1.1)] == [[3], [7], [], [3], [7]]
 
 
 def test_all_silent_servos_are_pinged_in_every_cycle_if_they_are_half_of_all():
     """The line may be bad, and then no servo may be given up because of its turn."""
     at_once, presence = schedule(4)
     away(presence, *range(9))
-    assert [pinged(at_once, 0.0), pinged(at_once, 0.01)] == [list(range(9))] * 2
+    assert [pinged_servos(at_once, 0.0), pinged_servos(at_once, 0.01)] == [list(range(9))] * 2
     singly, presence = schedule(4, one_by_one=True)
     away(presence, *range(9))
-    pings = [pinged(singly, 0.0) for _ in range(18)]
+    pings = [pinged_servos(singly, 0.0) for _ in range(18)]
     assert all(len(each) == 1 for each in pings)
     assert sorted(index for each in pings for index in each) == sorted(2 * list(range(9)))
 
@@ -338,7 +338,7 @@ def test_a_servo_clock_leaves_out_pauses_beyond_two_cycles_but_not_waits_for_rep
 
 
 class LosingBus:
-    """A bus of which some boards are lost."""
+    """A bus that has lost some of its boards."""
 
     def __init__(self):
         self.lost = {}
@@ -392,11 +392,11 @@ def test_the_rate_is_that_of_the_cycles_of_the_last_second():
 
 
 class SlowBus(ScriptedBus):
-    """A line with time for a few servos per cycle, which notes what is read; `deaf` servos do not tell their motion."""
+    """A line with time for a few servos per cycle that records the ids read; no motion is read if `unresponsive`."""
 
     def __init__(self, ids, positions, clock):
         super().__init__(ids, positions, clock)
-        self.read_ids, self.deaf = [], False
+        self.read_ids, self.unresponsive = [], False
 
     def timing(self, count, quantities=ServoQuantity.POSITION):
         return BusTiming(0.001, 0.003 * count, 1)
@@ -404,7 +404,7 @@ class SlowBus(ScriptedBus):
     def read(self, ids, quantities):
         if quantities & ServoQuantity.POSITION:
             self.read_ids += ids
-            return {} if self.deaf else super().read(ids, quantities)
+            return {} if self.unresponsive else super().read(ids, quantities)
         return super().read(ids, quantities)
 
 
@@ -437,7 +437,7 @@ def test_where_time_is_short_the_servos_take_turns_over_the_cycles():
 
 def test_a_servo_that_reports_its_health_is_not_silent():
     group, bus, cycle = slow_group()
-    bus.deaf = True
+    bus.unresponsive = True
     for index in range(len(group.ids)):
         group.presence.missed(index)
     cycle()  # reads the supply
@@ -468,8 +468,8 @@ def test_servos_with_a_new_calibration_keep_bus_and_rated_voltage_and_are_read_a
     assert bus.goals[2] == 1000
 
 
-class DeafBus(ScriptedBus):
-    """Servos of which one does not tell its motion the first `misses` times."""
+class MotionMissingBus(ScriptedBus):
+    """A bus on which the motion of one servo is missing in the first `misses` readings."""
 
     misses = 0
 
@@ -483,7 +483,7 @@ class DeafBus(ScriptedBus):
 
 @pytest.mark.parametrize(("misses", "missing"), [(0, []), (1, []), (2, []), (3, [4])])
 def test_a_servo_that_is_missed_is_read_again_twice(misses, missing):
-    group, bus, _ = group_on(DeafBus)
+    group, bus, _ = group_on(MotionMissingBus)
     bus.misses = misses
     assert group.read_all() == missing
     assert bus.misses == 0

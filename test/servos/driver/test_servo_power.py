@@ -38,9 +38,9 @@ def test_a_brown_out_is_detected_and_the_servos_stay_off_until_armed_leg_by_leg(
     for now, index, goal, where, torque in bench.world.received_goals[sent:]:
         if not torque:
             energised.setdefault(index // 3, now)
-            assert abs(goal - where) < 0.01
+            assert abs(goal - where) < 0.01  # [rad] the first goals are where the servos are
     times = [energised[leg] for leg in range(6)]
-    assert min(np.diff(times)) > 0.03
+    assert min(np.diff(times)) > 0.03  # [s] leg by leg
     bench.during(1.2)
     bench.assert_no_leap()
 

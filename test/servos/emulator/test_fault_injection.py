@@ -89,7 +89,7 @@ def test_an_id_without_a_servo_is_refused_with_those_that_there_are(emulation):
         switch(in_order, "unplug=5")
 
 
-def test_power_cable_and_time(emulation):
+def test_power_cable_and_delay_are_set_by_name(emulation):
     switch(emulation, "power=7.4")
     assert emulation.world.voltage(2) == 7.4
     switch(emulation, "hangup")

@@ -79,7 +79,7 @@ def test_a_step_lets_the_physics_come_to_its_time(body):
     assert times == [3.5]
 
 
-def test_what_physics_does_not_have_is_constant(world):
+def test_quantities_without_a_model_in_physics_are_constant(world):
     assert world.count == 6
     assert set(all_of(world, world.answers)) == {1}
     assert set(all_of(world, world.voltage)) == {11.1}

@@ -15,7 +15,7 @@ BYTE_S, TURNAROUND_S = 10.0 / 9600, 0.01
 SILENCE_S, PATIENCE_S = 0.15, 5.0
 
 
-class Parrot:
+class FixedReplyDevice:
     """A device that always replies the same."""
 
     def __init__(self):
@@ -37,7 +37,7 @@ class Line:
 
 @pytest.fixture
 def line():
-    with PseudoTerminal(Parrot(), 9600, turnaround=TURNAROUND_S) as pty:
+    with PseudoTerminal(FixedReplyDevice(), 9600, turnaround=TURNAROUND_S) as pty:
         made = Line(pty)
         yield made
         made.port.close()

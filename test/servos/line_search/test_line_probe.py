@@ -31,7 +31,7 @@ SERIAL = [name for name, row in PROTOCOLS.items() if name != LOOPBACK and row.co
 
 
 class Rig:
-    """Emulated servos of a protocol, asked for in another one."""
+    """Emulated servos of a protocol that are searched with another one."""
 
     def __init__(self, protocol, baud=0):
         row = PROTOCOLS[protocol]

@@ -11,7 +11,7 @@ IDS = range(20)
 
 
 def swept(kit, baud, ids=IDS, **limits):
-    """What a sweep finds if the emulated servos have this baud, and what it tried."""
+    """The devices that a sweep finds if the emulated servos have this baud, and the settings that it tried."""
     tried = []
 
     def connect(asked):
@@ -75,7 +75,7 @@ def test_every_id_is_asked_only_once():
 
 def test_the_limits_of_a_sweep_leave_out_the_rest():
     found, tried = swept(Kit(), 500_000, protocols=("dynamixel1",), bauds=(500_000,))
-    assert [each.protocol for each in found] == ["feetech_st"]  # frames are the same: it says what it is
+    assert [each.protocol for each in found] == ["feetech_st"]  # told apart by the model number
     assert tried == ["feetech_st or feetech_sc or dynamixel1 at 500000 baud"]
     assert swept(Kit(), 1_000_000, protocols=("lx16a",))[0] == []
 

@@ -134,7 +134,7 @@ def test_l_switches_the_pulse_off_and_qp_reports_it(board):
     assert board.receive(b"QP0QP1QP2\r") == bytes([0, 250, 0])
 
 
-def test_escape_throws_half_a_line_away(board):
+def test_escape_discards_half_a_line(board):
     board.receive(b"#0P20\x1b#0P1500\r")
     assert board.pulses()[0] == 1500
 

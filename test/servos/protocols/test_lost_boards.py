@@ -18,7 +18,7 @@ from hexapod_control.servos.settings.servo_section import standard
 COUNT = 9  # servos on each of two boards: those of the left legs, and of the right ones
 IDS = tuple(16 * board + channel for board in (0, 1) for channel in range(COUNT))
 RETURN = COUNT / SERVOS_AT_ONCE * PAUSE_S + SLACK  # [s] for all servos of a board
-BACK = 0.1 + SLACK  # [s] until a board that answers again is asked
+RETRY_DELAY_S = 0.1 + SLACK  # until a board that answers again is asked
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def test_a_lost_board_stops_the_robot_is_named_and_its_servos_return_from_where_
     assert bench.driver.armed
     assert bench.world.torques.all()  # the board has gone on with its last pulses
     wire.plug(0x41)
-    bench.until(lambda: request(bench) is PlannerRequest.NOTHING, BACK + RETURN, "walks again")
+    bench.until(lambda: request(bench) is PlannerRequest.NOTHING, RETRY_DELAY_S + RETURN, "walks again")
     bench.until(lambda: not bench.troubles("board"), SLACK, "no report")
     bench.during(1.0)
     assert np.abs(bench.driver.snapshot.joints - bench.world.angles()).max() < 0.15
@@ -96,7 +96,7 @@ def test_an_emergency_stop_with_a_lost_board_reaches_it_as_soon_as_it_is_back(be
     assert not bench.world.torques[:COUNT].any()
     assert bench.world.torques[COUNT:].all()
     wire.plug(0x41)
-    bench.until(lambda: not bench.world.torques.any(), BACK, "torque off")
+    bench.until(lambda: not bench.world.torques.any(), RETRY_DELAY_S, "torque off")
 
 
 @pytest.mark.parametrize(

@@ -38,14 +38,14 @@ class MemoryPort:
 
     def __init__(self, device, baud=115_200):
         self.device, self.baud = device, baud
-        self.now, self.lose, self.deaf = 0.0, 0, False
+        self.now, self.lose, self.unresponsive = 0.0, 0, False
         self.written, self.waiting = [], b""
         self.echo = False
 
     def write(self, data):
         self.written.append(data)
         self.waiting += data if self.echo else b""
-        if not self.deaf:
+        if not self.unresponsive:
             replies = b"".join(reply for _, reply in self.device.receive(data, self.now))
             self.waiting += replies[: max(len(replies) - self.lose, 0)]
 
@@ -392,7 +392,7 @@ def test_a_board_that_answers_is_identified(rig):
 
 def test_a_board_that_does_not_answer_is_reported_with_the_remedy(rig):
     _, port, bus = rig
-    port.deaf = True
+    port.unresponsive = True
     with pytest.raises(BusError, match=r"no .* answers.*: |no .* answers at .*: "):
         bus.identify()
 
@@ -400,7 +400,7 @@ def test_a_board_that_does_not_answer_is_reported_with_the_remedy(rig):
 def test_a_line_that_echoes_is_refused_with_a_remedy_whether_the_board_answers_or_not(rig):
     _, port, bus = rig
     port.echo = True
-    for port.deaf in (False, True):
+    for port.unresponsive in (False, True):
         with pytest.raises(BusError, match=r"echoes what is sent at 115200 baud.*: separate TX from RX"):
             bus.identify()
 
@@ -594,7 +594,8 @@ def test_the_servo2040_dialect_is_recognised_by_the_length_of_a_reply(dialect):
     bus = Servo2040Bus(port, ALL)
     bus.identify()
     assert bus.dialect is dialect
-    assert len(port.written) == (2 if dialect is Servo2040Dialect.ORIGINAL else 1)  # a cut reply looks like an original
+    # A truncated reply of the fork looks like one of the original, which is therefore requested twice.
+    assert len(port.written) == (2 if dialect is Servo2040Dialect.ORIGINAL else 1)
     assert bus.counters.timeouts == bus.counters.bad == 0
     assert bus.timing(18).read == pytest.approx((3 + 7 + (dialect is Servo2040Dialect.FORK)) * 10 / 115_200)
     volts, amperes = bus.supply()
@@ -746,11 +747,11 @@ def test_a_board_says_whether_it_answers(rig, nothing_is_late):
     received = bus.counters.received
     assert bus.answers() is True
     assert bus.counters.received == received + 1
-    port.deaf = True
+    port.unresponsive = True
     assert bus.answers() is False
     assert bus.supply() == (None, None)
     assert bus.counters.received == received + 1
-    port.deaf = False
+    port.unresponsive = False
     assert bus.answers() is True
     bus.urgent.set()
     assert bus.answers() is None
@@ -776,9 +777,9 @@ def test_a_missing_reading_of_an_ssc32_input_is_unknown_and_the_next_line_begins
     port = MemoryPort(Ssc32Device(LagWorld(SCALE, voltage=7.4)))
     bus = Ssc32Bus(port, ALL, battery="A", divider=3.0)
     for lines in ([b"\x1bVA\r", b"VA\r"], [b"\x1bVA\r"]):  # the first reading of all is not valid
-        port.deaf = True
+        port.unresponsive = True
         assert bus.supply() == (None, None)
-        port.deaf = False
+        port.unresponsive = False
         port.written.clear()
         assert bus.supply()[0] == pytest.approx(7.4, abs=0.06)
         assert port.written == lines

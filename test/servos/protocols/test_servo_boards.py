@@ -20,7 +20,7 @@ from hexapod_control.servos.protocol_registry import PROTOCOLS
 BOARDS = ("ssc32", "maestro", "servo2040")
 IDS = tuple(range(18))
 VERY_LATE = 0.2  # [s]
-LATE = 0.06  # [s]: more than a question waits, less than a late reply is waited for
+LATE_S = 0.06  # more than a question waits, less than a late reply is waited for
 
 
 @pytest.fixture(params=BOARDS)
@@ -43,8 +43,8 @@ def bench(request, tmp_path):
     bench.close()
 
 
-def soon(read, seconds=2.0):
-    """What is read once something is."""
+def first_reading(read, seconds=2.0):
+    """The first reading that is not empty."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if answer := read():
@@ -61,23 +61,23 @@ def pulses(bus):
 
 def test_a_late_reply_is_never_taken_for_the_next_one(board):
     pty, bus = board
-    assert set(soon(lambda: pulses(bus)).values()) == {1500}
-    pty.faults.slow = LATE
+    assert set(first_reading(lambda: pulses(bus)).values()) == {1500}
+    pty.faults.slow = LATE_S
     assert pulses(bus) == {}
     pty.faults.slow = 0.0
     for pulse in (1600, 1700, 1800):  # the pulse under way is 1500
         bus.write_goals(dict.fromkeys(IDS, pulse), 0.0)
-        assert set(soon(lambda: pulses(bus)).values()) == {pulse}
+        assert set(first_reading(lambda: pulses(bus)).values()) == {pulse}
 
 
 def test_an_old_reply_of_a_slow_board_is_never_accepted(board):
     pty, bus = board
-    pty.faults.slow = LATE
+    pty.faults.slow = LATE_S
     for pulse in range(1000, 2000, 50):
         bus.write_goals(dict.fromkeys(IDS, pulse), 0.0)
         assert set(pulses(bus).values()) <= {pulse}
     pty.faults.slow = 0.0
-    assert set(soon(lambda: pulses(bus)).values()) == {pulse}
+    assert set(first_reading(lambda: pulses(bus)).values()) == {pulse}
 
 
 def test_after_a_missing_reply_the_bus_waits_until_it_cannot_arrive_any_more(board):
@@ -92,7 +92,7 @@ def test_after_a_missing_reply_the_bus_waits_until_it_cannot_arrive_any_more(boa
     assert not received
     pty.faults.mute = False
     begun = time.monotonic()
-    assert soon(bus.answers) is True
+    assert first_reading(bus.answers) is True
     assert time.monotonic() - begun < pulse_board.LATE_WINDOW_S + SLACK
 
 

@@ -56,7 +56,7 @@ def test_every_joint_is_found_by_its_words_in_any_order_and_case(row, short, ran
         ("l coxa +", "legs: left_front .lf., "),
     ],
 )
-def test_what_is_unclear_is_refused_with_the_remedy(text, reason):
+def test_ambiguous_joint_names_are_refused_with_the_remedy(text, reason):
     with pytest.raises(JointWordsError, match=reason):
         joint_and_sign(text, STANDARD)
 

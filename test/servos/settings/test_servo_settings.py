@@ -186,7 +186,7 @@ DEFAULTS = [
 ]
 
 
-def with_key(key, text):
+def section_with(key, text):
     """A section with this text after the required keys of the place of a key."""
     if key.startswith("battery."):
         return TOP + f"  battery: {{warn: 10.5, critical: 9.9{text}}}\n" + joints()
@@ -198,7 +198,7 @@ def with_key(key, text):
 @pytest.mark.parametrize("line", DEFAULTS, ids=lambda line: line.key)
 def test_writing_the_default_of_the_reference_changes_nothing(read, line):
     written = f", {line.key.rpartition('.')[2]}: {line.default}"
-    assert read(with_key(line.key, written)) == read(with_key(line.key, ""))
+    assert read(section_with(line.key, written)) == read(section_with(line.key, ""))
 
 
 BOUNDS = {  # minimum and maximum accepted value

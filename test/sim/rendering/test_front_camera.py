@@ -29,7 +29,7 @@ def standing(**world):
 
 
 @pytest.mark.gl
-def test_it_sees_the_sky_over_the_ground_ahead_and_a_new_world():
+def test_the_camera_shows_the_sky_over_the_ground_ahead_and_a_new_world():
     images = Queue()
     camera = FrontCamera((160, 120), lambda image, tag: images.put((image, tag)), images.put)
     shown = []

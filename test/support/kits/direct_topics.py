@@ -10,7 +10,7 @@ from hexapod_control.ros.transport.topic_publisher import TopicPublisher
 
 
 class DirectTopics:
-    """The topics of all nodes that are created from now on, by their name without namespace."""
+    """The topics of all nodes created from now on, by name without namespace."""
 
     def __init__(self, monkeypatch):
         self.sent, self._callbacks = defaultdict(list), defaultdict(list)

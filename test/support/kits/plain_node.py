@@ -81,7 +81,7 @@ class PlainTimer:
 
 
 class PlainNode:
-    """The part of GuardedNode that the classes use which a node consists of."""
+    """The methods of GuardedNode that the parts of a node use."""
 
     steady, control_time, simulated_time = "the steady clock", 0.0, False
 

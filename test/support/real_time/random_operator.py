@@ -19,7 +19,7 @@ RELIABLE, BEST_EFFORT = QoSProfile(depth=10), QoSProfile(depth=10, reliability=R
 
 
 class RandomOperator:
-    """Sends one random input per call of `act`; `words` are names that the robot knows."""
+    """Sends one random input per call of `act`; `words` are names that are valid on the robot."""
 
     def __init__(self, bench: Any, seed: int, words: tuple[str, ...], left_out: tuple[str, ...] = ()) -> None:
         """No messages are sent on the topics that are `left_out`."""
@@ -32,7 +32,7 @@ class RandomOperator:
         self._left_out = (*LEFT_OUT, *left_out)
 
     def read_parameters(self, *nodes: str) -> None:
-        """Notes the parameters of these nodes, so that `restore_parameters` can set them again."""
+        """Stores the parameters of these nodes for `restore_parameters`."""
         for node in nodes:
             names = self._bench.call(ListParameters, f"{node}/list_parameters").result.names
             values = self._bench.call(

@@ -177,7 +177,7 @@ def services_ready(node: Any, *names: str) -> bool:
 
 
 def subscribed(node: Any, *topics: str, count: int = 1) -> bool:
-    """Whether what a node publishes on these topics reaches at least `count` subscriptions each."""
+    """Whether each of these topics of a node has at least `count` matched subscriptions."""
     publishers = {publisher.topic_name: publisher for publisher in node.publishers}
     return all(publishers[node.resolve_topic_name(topic)].get_subscription_count() >= count for topic in topics)
 

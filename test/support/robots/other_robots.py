@@ -9,7 +9,7 @@ from support.drives import robot
 from hexapod_control.config.shipped_files import share
 from hexapod_control.core.robot import Leg, Robot
 
-REACH = 0.15  # [m] from a hip to its foothold, straight out
+REACH_M = 0.15  # from a hip to its foothold, straight out
 BETWEEN_HIPS = 0.14  # [m] between neighbours
 BETWEEN_ROWS = 0.12  # [m] between the hips on the left and on the right
 
@@ -73,7 +73,7 @@ def _robot(places: Sequence[tuple[float, float, float]]) -> Robot:
             name=f"leg_{k}",
             hip=(x, y, 0.0),
             hip_yaw=yaw,
-            foothold=(x + REACH * math.cos(yaw), y + REACH * math.sin(yaw)),
+            foothold=(x + REACH_M * math.cos(yaw), y + REACH_M * math.sin(yaw)),
         )
         for k, (x, y, yaw) in enumerate(places)
     ]

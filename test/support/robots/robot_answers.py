@@ -18,7 +18,7 @@ def mirrored(robot: Robot) -> bool:
 
 
 def answers_of(file: RobotFile) -> dict[str, str]:
-    """By key of the question, in mm, deg, g and V."""
+    """Answers by key of the question, in mm, deg, g and V."""
     robot = file.robot
     leg = robot.legs[0]
     rise = leg.hip[2] - robot.body.center[2]

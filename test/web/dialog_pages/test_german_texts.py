@@ -1,4 +1,4 @@
-"""What the program behind `hexapod new --page` says has a German text: questions, drawings and refusals."""
+"""Every text of the program behind `hexapod new --page` has a German translation: questions, drawings and refusals."""
 
 import re
 
@@ -20,7 +20,7 @@ WRONG = {"body": ["1,5 2 3", "x", "2", "240 W 120 50", "90000 120 50"], "limits"
 DOUBTFUL = ["52 133 66", "220 66 133"]  # lengths
 
 
-def asked(name):
+def all_questions(name):
     """All questions about a robot of one layout, with their usual answers but those of GIVEN."""
     answered, found = Answers(), []
     for question in questions(answered):
@@ -33,7 +33,7 @@ def asked(name):
 
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_all_questions_are_in_german(name):
-    found = asked(name)
+    found = all_questions(name)
     texts = [
         text for each in found for text in (each.key.replace("_", " "), each.prompt, *(p.name for p in each.parts))
     ]
@@ -50,7 +50,7 @@ def test_all_drawings_are_in_german():
 
 def test_refusals_are_in_german():
     said = []
-    for question in asked("6 rows"):
+    for question in all_questions("6 rows"):
         for text in WRONG.get(question.key, ()):
             answered = Answers()
             with pytest.raises(AnswerError) as error:

@@ -54,7 +54,7 @@ class Desk:
         self.page.call("Input.insertText", text=text)
 
     def enter(self, question):
-        """The key that takes the answer, and the question that follows."""
+        """Presses Enter and waits for this question."""
         self.page.press("Enter", "Enter")
         self.until(f"{KEY} === '{question}'")
 

@@ -1,4 +1,4 @@
-"""The server of pages that ask: whom it admits on a network, and that its port is free when it has ended."""
+"""The server of dialog pages: which requests it admits on a network, and that its port is free after its end."""
 
 import http.client
 import re

@@ -1,4 +1,4 @@
-"""Default assumptions for a drafted robot: mass shares, thicknesses, and the position loop of its servo."""
+"""Default assumptions for a drafted robot: mass shares, radii of the links, and the position loop of its servo."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from hexapod_control.config.robots.draft.leg_draft import LegGeometry
 from hexapod_control.config.robots.draft.robot_draft import DraftServo, Origin, SourcedValue
 from hexapod_control.config.robots.servo_table import version_for
 
-LEG_SHARES = {"coxa": 0.35, "femur": 0.325, "tibia": 0.325}  # of a leg's mass
-THICKNESS = {"coxa": 0.16, "femur": 0.16, "tibia": 0.05, "foot": 0.06}  # [m] of femur or tibia
+LEG_SHARES = {"coxa": 0.35, "femur": 0.325, "tibia": 0.325}  # of the mass of a leg
+RADIUS_SHARES = {"coxa": 0.16, "femur": 0.16, "tibia": 0.05, "foot": 0.06}  # of the length of femur or tibia
 FULL_TORQUE_ERROR = math.radians(5.0)  # [rad] position error at which a servo outputs its stall torque
 STIFFNESS_NOTE = f"stall torque at an error of {math.degrees(FULL_TORQUE_ERROR):g} deg"
 
 
-def thicknesses(leg: LegGeometry, foot: SourcedValue | None) -> dict[str, SourcedValue]:
-    """Radii [m] of coxa, femur and tibia for collisions and pictures, and of the foot's ball if unknown."""
+def assumed_radii(leg: LegGeometry, foot: SourcedValue | None) -> dict[str, SourcedValue]:
+    """Radii [m] of coxa, femur, tibia and foot for collisions and drawings; `foot` replaces the assumed one."""
     lengths = {"coxa": leg.femur, "femur": leg.femur, "tibia": leg.tibia, "foot": leg.tibia}
     found = {
         name: SourcedValue(max(0.001, share * lengths[name]), Origin.ASSUMED, "a share of the length")
-        for name, share in THICKNESS.items()
+        for name, share in RADIUS_SHARES.items()
     }
     if foot is not None:
         found["foot"] = foot
-    room = leg.tibia / 2.0 - found["foot"].value  # the tibia is at least twice as long as the radii of foot and tibia
-    if found["tibia"].value >= 0.8 * room:
-        found["tibia"] = SourcedValue(max(0.001, 0.5 * room), Origin.ASSUMED, "a share of the length")
+    largest = leg.tibia / 2.0 - found["foot"].value  # a robot file needs a tibia longer than 2 x (tibia + foot radius)
+    if found["tibia"].value >= 0.8 * largest:
+        found["tibia"] = SourcedValue(max(0.001, 0.5 * largest), Origin.ASSUMED, "a share of the length")
     return found
 
 

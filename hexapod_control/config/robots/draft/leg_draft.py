@@ -16,19 +16,19 @@ PLACES = {
     2: ("front", "rear"),
     3: ("front", "middle", "rear"),
     4: ("front", "middle_front", "middle_rear", "rear"),
-}  # in the names of legs, by the number of legs per side
+}  # second part of the names of legs, front to rear, by the number of legs per side
 
 
 @dataclass(frozen=True, slots=True)
-class JointLine:
-    """A joint of the URDF. URDF angle = sign * (joint angle of the robot file) + offset."""
+class DraftJoint:
+    """A joint of a drafted leg and its mapping: URDF angle = sign * (joint angle of the robot file) + offset."""
 
-    name: str
-    sign: int
+    name: str  # in the URDF; empty without one
+    sign: int  # 1 or -1
     offset: float  # [rad]
     lower: float  # [deg] in the robot file
     upper: float  # [deg] in the robot file
-    range_known: bool
+    range_known: bool  # False if the limits are assumed
 
     def urdf_angle(self, angle: float) -> float:
         """URDF angle [rad] for a joint angle [rad] of the robot file."""
@@ -42,12 +42,12 @@ class LegGeometry:
     hip: Array  # (3,) [m]
     yaw: float  # [rad]
     tilt: tuple[float, float]  # [rad] roll and pitch of the hip before it is turned by yaw
-    coxa: float
-    lateral: float
-    vertical: float
-    femur: float
-    tibia: float
-    joints: tuple[JointLine, JointLine, JointLine]
+    coxa: float  # [m] length, like femur and tibia
+    lateral: float  # [m] offset of the femur axis, left of the coxa axis
+    vertical: float  # [m] offset of the femur axis, above the hip
+    femur: float  # [m]
+    tibia: float  # [m]
+    joints: tuple[DraftJoint, DraftJoint, DraftJoint]
 
     def foot(self, angles: Sequence[float]) -> Array:
         """Foot position (3,) [m] in base_link for joint angles [rad] of the robot file."""

@@ -11,9 +11,9 @@ from hexapod_control.config.robots.draft.leg_draft import LegGeometry
 from hexapod_control.config.robots.draft.robot_draft import DraftServo, Origin, RobotDraft, SourcedValue
 from hexapod_control.core.names import JOINTS
 
-DIGITS = 8  # significant digits of lengths [m] and angles [deg] that must agree with the URDF
-COLUMN = 45  # of the comments
-IMU_SHARE = 0.4  # of the body's height, above its centre
+DIGITS = 8  # decimals of lengths [m] and angles [deg] that must agree with the URDF
+COMMENT_COLUMN = 45
+IMU_HEIGHT_SHARE = 0.4  # of the height of the body, above its centre
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ def _list(values: Sequence[float]) -> str:
 
 
 def _commented(line: str, comment: str) -> str:
-    return f"{line:<{COLUMN}} # {comment}"
+    return f"{line:<{COMMENT_COLUMN}} # {comment}"
 
 
 def _body(draft: RobotDraft, notes: FileNotes) -> Iterator[str]:
@@ -64,7 +64,7 @@ def _body(draft: RobotDraft, notes: FileNotes) -> Iterator[str]:
     x, y, z = body.center
     yield "imu:"
     yield _commented(
-        f"  position: {_rounded((x, y, z + IMU_SHARE * body.size[2]))}", "[m] ASSUMED: where it is mounted"
+        f"  position: {_rounded((x, y, z + IMU_HEIGHT_SHARE * body.size[2]))}", "[m] ASSUMED: where it is mounted"
     )
     yield ""
 
@@ -84,8 +84,8 @@ def _lengths(leg: LegGeometry) -> dict[str, str]:
     }
     found = {key: exact(value) for key, value in values.items()}
     found["coxa.length"] = exact(max(0.0, leg.coxa))
-    for part, line in zip(JOINTS, leg.joints, strict=True):
-        found[f"joints.{part}"] = f"{{lower_deg: {line.lower:.4f}, upper_deg: {line.upper:.4f}}}"
+    for part, joint in zip(JOINTS, leg.joints, strict=True):
+        found[f"joints.{part}"] = f"{{lower_deg: {joint.lower:.4f}, upper_deg: {joint.upper:.4f}}}"
     return found
 
 
@@ -153,7 +153,7 @@ def _legs(draft: RobotDraft) -> Iterator[str]:
 
 
 def _joint_names(leg: LegGeometry) -> str:
-    names = ", ".join(line.name for line in leg.joints if line.name)
+    names = ", ".join(joint.name for joint in leg.joints if joint.name)
     return f"  # joints {names}" if names else ""
 
 

@@ -17,7 +17,7 @@ def rotation_about(axis: Array, angle: float) -> Array:
     return np.asarray(np.eye(3) + math.sin(angle) * skew + (1.0 - math.cos(angle)) * (skew @ skew))
 
 
-@lru_cache(maxsize=256)  # the search for a stance turns the same hips by the same angles again and again
+@lru_cache(maxsize=256)  # the search for a stance repeats the same hips and angles
 def rotation_from_angles(roll: float, pitch: float, yaw: float) -> Array:
     """Rotation (3, 3) of fixed-axis roll, pitch and yaw [rad], as in URDF; read-only."""
     x, y, z = np.eye(3)

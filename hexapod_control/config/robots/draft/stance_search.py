@@ -18,17 +18,17 @@ from hexapod_control.core.names import JOINTS
 from hexapod_control.core.robot import Body, Joint, Leg, Robot, Segment, WalkDefaults
 from hexapod_control.core.workspace.robot_gaits import gaits
 
-FEMUR_DEG = (-20.0, -10.0, 0.0, 10.0, 20.0, 30.0, 40.0, 50.0)  # [deg] above the horizon
-TIBIA_DEG = (-60.0, -70.0, -80.0, -90.0, -100.0)  # [deg] of the tibia, above the horizontal
-GIVEN_TIBIA_DEG = tuple(range(-40, -101, -5))  # [deg] above the horizontal, for a given height
-STEEPEST_FEMUR_RAD = math.radians(60.0)  # likewise
-AMPLE_RADIUS = 0.12  # of femur plus tibia: larger stance regions are not preferred
-LIFTS = (0.15, 0.08, 0.04)  # of femur plus tibia
-ROUNDING = 4  # digits [m, rad] of the legs in the search, so that equal ones are recognised
+FEMUR_DEG = (-20.0, -10.0, 0.0, 10.0, 20.0, 30.0, 40.0, 50.0)  # femur directions above the horizontal
+TIBIA_DEG = (-60.0, -70.0, -80.0, -90.0, -100.0)  # tibia directions above the horizontal
+GIVEN_TIBIA_DEG = tuple(range(-40, -101, -5))  # the same for a given height
+STEEPEST_FEMUR_RAD = math.radians(60.0)  # above or below the horizontal, for a given height
+AMPLE_RADIUS_SHARE = 0.12  # of femur plus tibia: larger stance regions are not preferred
+LIFT_HEIGHT_SHARES = (0.15, 0.08, 0.04)  # of femur plus tibia
+ROUNDING_DIGITS = 4  # [m, rad] of the legs in the search, so that equal ones are recognised
 FIRST_GAIT = "tripod"
-SAME_TURN = math.radians(3.0)  # [rad] of a coxa
-SWING_TIME = 0.45  # [s] of servos that are fast enough
-LIFT_SHARE = 0.4  # of the no-load speed for lifting a foot; the rest is for its travel
+SAME_TURN_RAD = math.radians(3.0)  # of a coxa: candidates this close are tried once
+SWING_TIME_S = 0.45  # with servos that are fast enough
+LIFT_SPEED_SHARE = 0.4  # of the no-load speed for lifting a foot; the rest is for its travel
 
 
 def lever(leg: LegGeometry) -> float:
@@ -46,18 +46,18 @@ def find_stance(
 ) -> DraftStance | None:
     """The best stance within the joint limits; None if none has a stance region for every foot.
 
-    With a height [m] only stances of that height are considered: all legs are then like the first one. The lift is
-    lowered only if there is no stance otherwise.
+    With a height [m] only stances of that height are considered, computed for the first leg and applied to all. The
+    lift is lowered only if there is no stance otherwise.
     """
     model = _model(legs, body, masses, radii, servo)
     size = min(leg.femur + leg.tibia for leg in legs.values())
     lowest = body.size[2] / 2.0 - body.center[2] + 0.1 * size  # [m] of the height
     found: list[ScoredStance] = []
-    for share in LIFTS:
+    for share in LIFT_HEIGHT_SHARES:
         stances = [each for each in _stances(legs, share * size, radii["foot"].value, height) if each.height > lowest]
         best = best_stance((_standing(model, each) for each in stances if each.height > each.lift), size)
         found += [best] if best is not None and _gaits(best.robot) else []
-        if best is not None and best.radius > AMPLE_RADIUS * size:
+        if best is not None and best.radius > AMPLE_RADIUS_SHARE * size:
             break
     if not found:
         return None
@@ -78,7 +78,7 @@ def _swing_time(robot: Robot, servo: DraftServo) -> float:
     """Time [s] in which the femurs can lift and lower the feet."""
     lever = min(reach(robot), robot.legs[0].tibia.length)
     peak = PEAK_LIFT_SPEED * robot.walk.lift_height  # [m per swing]
-    return max(SWING_TIME, round(peak / (lever * LIFT_SHARE * servo.speed.value), 2))
+    return max(SWING_TIME_S, round(peak / (lever * LIFT_SPEED_SHARE * servo.speed.value), 2))
 
 
 def _gaits(robot: Robot) -> tuple[str, ...]:
@@ -89,27 +89,30 @@ def _gaits(robot: Robot) -> tuple[str, ...]:
         return ()
 
 
-def _stances(legs: Mapping[str, LegGeometry], lift: float, ball: float, height: float | None) -> Iterator[DraftStance]:
+def _stances(
+    legs: Mapping[str, LegGeometry], lift: float, foot_radius: float, height: float | None
+) -> Iterator[DraftStance]:
+    """Candidates with a lift [m]: all legs with the same directions of femur and tibia."""
     middle = np.mean([leg.hip[:2] for leg in legs.values()], axis=0)
     tried: list[dict[str, float]] = []
     for turns in _neutral_turns(legs, middle):
-        if any(all(abs(turns[name] - other[name]) < SAME_TURN for name in legs) for other in tried):
+        if any(all(abs(turns[name] - other[name]) < SAME_TURN_RAD for name in legs) for other in tried):
             continue
         tried.append(turns)
-        for femur, tibia in _bends(next(iter(legs.values())), ball, height):
+        for femur, tibia in _link_directions(next(iter(legs.values())), foot_radius, height):
             angles = {name: (turns[name], femur, tibia - femur) for name in legs}
             feet = {name: leg.foot(angles[name]) for name, leg in legs.items()}
-            stands = ball - float(np.mean([foot[2] for foot in feet.values()]))
+            walk_height = foot_radius - float(np.mean([foot[2] for foot in feet.values()]))
             places = {name: (round(float(f[0]), 4), round(float(f[1]), 4)) for name, f in feet.items()}
-            yield DraftStance(round(stands, 4), round(lift, 4), SWING_TIME, places, FIRST_GAIT)
+            yield DraftStance(round(walk_height, 4), round(lift, 4), SWING_TIME_S, places, FIRST_GAIT)
 
 
-def _bends(leg: LegGeometry, ball: float, height: float | None) -> Iterator[tuple[float, float]]:
+def _link_directions(leg: LegGeometry, foot_radius: float, height: float | None) -> Iterator[tuple[float, float]]:
     """Directions [rad] of femur and tibia above the horizontal to try."""
     if height is None:
         yield from product(map(math.radians, FEMUR_DEG), map(math.radians, TIBIA_DEG))
         return
-    over_ball = height - ball + float(leg.hip[2]) + leg.vertical  # [m] of the femur axis
+    over_ball = height - foot_radius + float(leg.hip[2]) + leg.vertical  # [m] of the femur axis
     for tibia in map(math.radians, GIVEN_TIBIA_DEG):
         share = -(over_ball + leg.tibia * math.sin(tibia)) / leg.femur
         if abs(share) <= math.sin(STEEPEST_FEMUR_RAD):
@@ -145,7 +148,7 @@ def _model(
 ) -> Robot:
     """The robot as the planner sees it, without a stance yet."""
     trunk = Body(body.size, body.center, body.mass.value, body.center_of_mass)
-    walk = WalkDefaults(FIRST_GAIT, 1.0, SWING_TIME, 0.0, 0.0)
+    walk = WalkDefaults(FIRST_GAIT, 1.0, SWING_TIME_S, 0.0, 0.0)
     rows = tuple(_leg(name, leg, masses, radii, servo) for name, leg in legs.items())
     return Robot("draft", trunk, rows, radii["foot"].value, (0.0, 0.0, 0.0), walk)
 
@@ -159,13 +162,13 @@ def _leg(
 ) -> Leg:
     lengths = dict(zip(JOINTS, (leg.coxa, leg.femur, leg.tibia), strict=True))
     coxa, femur, tibia = (
-        Segment(max(MIN_COXA_M, round(lengths[part], ROUNDING)), masses[part].value, radii[part].value)
+        Segment(max(MIN_COXA_M, round(lengths[part], ROUNDING_DIGITS)), masses[part].value, radii[part].value)
         for part in JOINTS
     )
     figures = (servo.speed.value, servo.torque.value, servo.stiffness.value)
-    ends = [(round(math.radians(line.lower), 3), round(math.radians(line.upper), 3)) for line in leg.joints]
+    ends = [(round(math.radians(joint.lower), 3), round(math.radians(joint.upper), 3)) for joint in leg.joints]
     first, second, third = (Joint(max(-math.pi, lower), min(math.pi, upper), *figures) for lower, upper in ends)
-    x, y, z = (round(value, ROUNDING) for value in leg.hip.tolist())
+    x, y, z = (round(value, ROUNDING_DIGITS) for value in leg.hip.tolist())
     return Leg(
         name=name,
         hip=(x, y, z),
@@ -173,11 +176,11 @@ def _leg(
         coxa=coxa,
         femur=femur,
         tibia=tibia,
-        femur_lateral=round(leg.lateral, ROUNDING),
-        femur_vertical=round(leg.vertical, ROUNDING),
+        femur_lateral=round(leg.lateral, ROUNDING_DIGITS),
+        femur_vertical=round(leg.vertical, ROUNDING_DIGITS),
         coxa_joint=first,
         femur_joint=second,
         tibia_joint=third,
         foothold=(0.0, 0.0),
-        tilt=(round(leg.tilt[0], ROUNDING), round(leg.tilt[1], ROUNDING)),
+        tilt=(round(leg.tilt[0], ROUNDING_DIGITS), round(leg.tilt[1], ROUNDING_DIGITS)),
     )

@@ -9,10 +9,10 @@ from hexapod_control.config.robots.plausibility.finding import CheckedRobot, Fin
 
 BODY_DENSITY = (150.0, 2500.0)  # [kg/m3] of the box; robots have 300 to 1200
 SWING_TIME_S = (0.12, 2.0)
-MIN_LIFT = 0.08  # of the walking height
-FLATTEST, TALLEST = 0.08, 1.5  # depth of the body in its shorter side
-WIDEST_HIPS, NARROWEST_HIPS = 3.5, 0.25  # span of the hips in the size of the body
-WIDEST, LONGEST_BODY = 2.5, 6.0  # width in the length, and length in the width
+MIN_LIFT_SHARE = 0.08  # of the walking height
+FLATTEST, TALLEST = 0.08, 1.5  # height of the body over its shorter side
+WIDEST_HIPS, NARROWEST_HIPS = 3.5, 0.25  # span of the hips over the size of the body
+WIDEST_BODY, LONGEST_BODY = 2.5, 6.0  # width over length, and length over width
 AXES = ("x", "y", "z")
 
 
@@ -30,7 +30,7 @@ def box(case: CheckedRobot) -> Iterator[Finding]:
                 f"check its {AXES[axis]}",
             )
     length, width, _ = body.size
-    if width > WIDEST * length or length > LONGEST_BODY * width:
+    if width > WIDEST_BODY * length or length > LONGEST_BODY * width:
         yield Finding(
             "body.size",
             f"is {listed(body.size)}",
@@ -43,7 +43,7 @@ def box(case: CheckedRobot) -> Iterator[Finding]:
         yield Finding(
             "body.size",
             f"is {listed(body.size)}",
-            f"a body has {FLATTEST:g} to {TALLEST:g} times its shorter side as depth",
+            f"a body is {FLATTEST:g} to {TALLEST:g} times as high as its shorter side",
             "check its z",
         )
 
@@ -133,7 +133,7 @@ def walk(case: CheckedRobot) -> Iterator[Finding]:
     if settings.height > reach:
         usual = f"femur and tibia together have {reach:.3g} m"
         yield Finding("walk.height", f"is {settings.height:g}", usual, "the height of base_link over the ground")
-    if settings.lift_height < MIN_LIFT * settings.height:
+    if settings.lift_height < MIN_LIFT_SHARE * settings.height:
         usual = f"usual is a third of walk.height, {settings.height / 3.0:.2g} m"
         yield Finding("walk.lift_height", f"is {settings.lift_height:g}", usual, "is a digit missing?")
 

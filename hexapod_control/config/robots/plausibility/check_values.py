@@ -20,7 +20,7 @@ def findings(case: CheckedRobot, symmetric: bool = True) -> Iterator[Finding]:
             yield from rule(case)
 
 
-def placed(root: DocumentEntry, found: Iterable[Finding]) -> tuple[FileError, ...]:
+def located_errors(root: DocumentEntry, found: Iterable[Finding]) -> tuple[FileError, ...]:
     """Findings as errors with their lines in the file, one per key."""
     errors: dict[str, FileError] = {}
     for finding in found:

@@ -1,4 +1,4 @@
-"""Plausibility of each leg: lengths, thicknesses, masses, joint ranges, and direction of the neutral foothold."""
+"""Plausibility of each leg: lengths, radii, masses, joint ranges, and direction of the neutral foothold."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from hexapod_control.config.robots.robot_keys import MIN_COXA_M
 from hexapod_control.core.names import JOINTS
 from hexapod_control.core.robot import Leg, Segment
 
-LINK_DENSITY = (500.0, 9000.0)  # [kg/m3] for the radius in the file; a low one must also be LIGHTER
-LIGHTER = 8.0  # factor to the heaviest link
+LINK_DENSITY = (500.0, 9000.0)  # [kg/m3] with the radius in the file; a low one counts only with a low mass
+LIGHT_LINK = 8.0  # a low mass: the heaviest link has this many times more
 THICKEST = {"coxa": 1.0, "femur": 0.5, "tibia": 0.35}  # radius over length
-LONGER_FEMUR = 1.05  # times the tibia: nearly all robots have the longer tibia
+LONGER_FEMUR = 1.05  # times the tibia: in nearly all robots the tibia is longer
 MUCH_LONGER_FEMUR = 3.0  # times the tibia: one of the two lengths is wrong
 LONGER_TIBIA = 5.0  # times the femur
 LONGER_COXA = 1.0  # times femur and tibia together
-MIN_FOOT, MAX_FOOT = 0.2, 0.25  # radius over the tibia's radius, and over its length
+MIN_FOOT, MAX_FOOT = 0.2, 0.25  # radius of the foot over the radius, and over the length, of the tibia
 MAX_COXA_RAD = math.radians(20.0)  # neutral angle from the middle of its range
 MIN_RANGE_RAD = math.radians(30.0)
 
@@ -76,7 +76,7 @@ def link_masses(case: CheckedRobot) -> Iterator[Finding]:
             density = link.mass / (math.pi * link.radius**2 * link.length)
             if density > LINK_DENSITY[1]:
                 wrong = "is it ten times too large?"
-            elif density < LINK_DENSITY[0] and link.mass * LIGHTER < heaviest:
+            elif density < LINK_DENSITY[0] and link.mass * LIGHT_LINK < heaviest:
                 wrong = "is a digit missing?"
             else:
                 continue

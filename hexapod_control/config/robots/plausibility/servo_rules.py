@@ -11,18 +11,18 @@ from hexapod_control.core.names import JOINTS
 from hexapod_control.core.robot import Joint, Leg, Robot
 from hexapod_control.core.statics.static_stability import GRAVITY
 
-OZ_IN = 0.00706155  # [N m]
-SECONDS_PER_60_DEG = math.radians(60.0)  # [rad]
+OZ_IN = 0.00706155  # [N m] of 1 ozf in
+SECONDS_PER_60_DEG = math.radians(60.0)  # [rad] over the seconds per 60 deg: the speed [rad/s]
 TABLE_MARGIN = (0.7, 1.3)  # factors on the lowest and the highest figure of the table
-FULL_TORQUE_ERROR_RAD = (math.radians(0.7), math.radians(26.0))  # position error at full torque
+FULL_TORQUE_ERROR_RAD = (math.radians(0.7), math.radians(26.0))  # position error at stall torque
 SPEED = (1.5, 30.0)  # [rad/s] of servos outside the table
 STRENGTH = (1.0, 60.0)  # stall torque over the torque of standing on half of the legs
 MASS_SHARE = (1.25, 7.0)  # mass of the robot over the mass of its servos
-SIMILAR = 2  # largest edit distance of a misspelt model name
+MAX_LENGTH_DIFFERENCE = 2  # letters, of a misspelt model name
 
 
-def _one_of_many(robot: Robot) -> Iterator[tuple[Leg, Joint, int]]:
-    """One leg per servo model, its femur joint and its row: all joints of a leg have the same model."""
+def _femur_joints(robot: Robot) -> Iterator[tuple[Leg, Joint, int]]:
+    """Each leg with its femur joint and its row; all joints of a leg have the same servo model."""
     for row, leg in enumerate(robot.legs):
         yield leg, leg.femur_joint, row
 
@@ -38,7 +38,7 @@ def _span(model: str, name: str) -> tuple[float, float] | None:
 
 def speed(case: CheckedRobot) -> Iterator[Finding]:
     """Speed given in rpm or in seconds per 60 deg."""
-    for leg, joint, row in _one_of_many(case.robot):
+    for leg, joint, row in _femur_joints(case.robot):
         lower, upper = _span(case.models[row], "no_load_speed") or SPEED
         value = joint.no_load_speed
         if lower <= value <= upper:
@@ -51,7 +51,7 @@ def speed(case: CheckedRobot) -> Iterator[Finding]:
 
 def torque(case: CheckedRobot) -> Iterator[Finding]:
     """Torque given in kg cm or oz in, or stiffness per degree."""
-    for leg, joint, row in _one_of_many(case.robot):
+    for leg, joint, row in _femur_joints(case.robot):
         span = _span(case.models[row], "stall_torque")
         value, error = joint.stall_torque, joint.stall_torque / joint.stiffness
         lower, upper = span or _from_weight(case.robot, leg)
@@ -95,7 +95,7 @@ def standing_torque(robot: Robot, leg: Leg) -> float:
 
 def strength(case: CheckedRobot) -> Iterator[Finding]:
     """Servos too weak for the robot, although their figures agree with the table."""
-    for leg, joint, row in _one_of_many(case.robot):
+    for leg, joint, row in _femur_joints(case.robot):
         needed = standing_torque(case.robot, leg)
         if joint.stall_torque < STRENGTH[0] * needed and versions(case.models[row]):
             what = f"standing on half of the legs takes {needed:.2g} N m of the femur's {joint.stall_torque:.2g} N m"
@@ -135,7 +135,7 @@ def model_name(case: CheckedRobot) -> Iterator[Finding]:
     for row, leg in enumerate(case.robot.legs):
         model = case.models[row]
         near = next(iter(nearest_models(model)), "") if not versions(model) else ""
-        if near and abs(len(near) - len(model)) <= SIMILAR and near.lower().startswith(model.lower()[:4]):
+        if near and abs(len(near) - len(model)) <= MAX_LENGTH_DIFFERENCE and near.lower().startswith(model.lower()[:4]):
             yield Finding(
                 "servo.model", f'is "{model}"', "is not in `hexapod servos models`", f"did you mean {near}?", leg.name
             )

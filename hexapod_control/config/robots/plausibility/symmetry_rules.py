@@ -18,8 +18,8 @@ OTHER_SIDE = {"left": "right", "right": "left"}
 SAME_LENGTH, SAME_ANGLE_RAD = 0.05, math.radians(5.0)  # share of the robot's size; angle
 MAX_MIRROR_OFFSET = 0.25  # share of the robot's size; of the hip from the mirror image of its counterpart
 CENTRELINE_M = 0.001
-SAME_HEIGHT_M, OTHER_HEIGHT_M = 0.0005, 0.004  # of hips
-MAX_ODD_PAIRS = 2  # legs affected by one mistake
+SAME_HEIGHT_M, OTHER_HEIGHT_M = 0.0005, 0.004  # difference of hips at equal and at different heights
+MAX_ODD_PAIRS = 2  # pairs of legs affected by one mistake
 
 
 def sides(case: CheckedRobot) -> Iterator[Finding]:
@@ -136,15 +136,15 @@ def _worse_first(robot: Robot, leg: Leg, counterpart: Leg) -> tuple[Leg, Leg]:
     usual = statistics.median(_reach(each) for each in robot.legs)
     usual_sizes = [statistics.median(column) for column in zip(*map(_sizes, robot.legs), strict=True)]
 
-    def oddity(each: Leg) -> tuple[float, ...]:
+    def dissimilarity(each: Leg) -> tuple[float, ...]:
         others = [other for other in robot.legs if other is not each]
         x, y = abs(each.hip[0]), abs(each.hip[1])
-        unlike = min(abs(x - abs(other.hip[0])) + abs(y - abs(other.hip[1])) for other in others)
+        hips_apart = min(abs(x - abs(other.hip[0])) + abs(y - abs(other.hip[1])) for other in others)
         height = min(abs(each.hip[2] - other.hip[2]) for other in others)
-        strange = sum(abs(math.log(a / b)) for a, b in zip(_sizes(each), usual_sizes, strict=True))
-        return round(abs(neutral_coxa(each)), 3), abs(_reach(each) - usual), unlike + height + strange
+        sizes_apart = sum(abs(math.log(a / b)) for a, b in zip(_sizes(each), usual_sizes, strict=True))
+        return round(abs(neutral_coxa(each)), 3), abs(_reach(each) - usual), hips_apart + height + sizes_apart
 
-    return (leg, counterpart) if oddity(leg) >= oddity(counterpart) else (counterpart, leg)
+    return (leg, counterpart) if dissimilarity(leg) >= dissimilarity(counterpart) else (counterpart, leg)
 
 
 def _sizes(leg: Leg) -> tuple[float, ...]:

@@ -24,30 +24,30 @@ class CheckedValues:
         return cls(entries, {row.key: schema.value(entries[row.key], row) for row in rows})
 
     def joined(self, other: CheckedValues) -> CheckedValues:
-        """The values of both."""
+        """These values together with others, which take precedence."""
         return CheckedValues({**self.entries, **other.entries}, {**self.values, **other.values})
 
     def number(self, key: str) -> float:
-        """A number."""
+        """The value of a row for one number."""
         value = self.values[key]
         assert isinstance(value, float)
         return value
 
     def text(self, key: str) -> str:
-        """A text."""
+        """The value of a row for a text or a choice."""
         value = self.values[key]
         assert isinstance(value, str)
         return value
 
     def point(self, key: str) -> tuple[float, float]:
-        """Two numbers."""
+        """The value of a row for two numbers."""
         value = self.values[key]
         assert isinstance(value, tuple)
         x, y = value
         return x, y
 
     def vector(self, key: str) -> Vector:
-        """Three numbers."""
+        """The value of a row for three numbers."""
         value = self.values[key]
         assert isinstance(value, tuple)
         x, y, z = value

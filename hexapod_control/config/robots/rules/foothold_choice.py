@@ -18,11 +18,11 @@ from hexapod_control.core.robot import Leg, Robot
 from hexapod_control.core.workspace.robot_gaits import gait_names
 
 SHARES = tuple(np.linspace(0.1, 1.0, 37).tolist())  # of femur plus tibia, between femur axis and foothold
-DIGITS = 4  # [m]
+DIGITS = 4  # decimals of a foothold [m]
 
 
 def with_footholds(robot: Robot, rows: Collection[int]) -> Robot:
-    """The robot with footholds for the legs in these rows: any, if no foot can step anywhere at its height."""
+    """The robot with footholds for the legs in these rows; arbitrary ones if no stance at its height has regions."""
     size = float(np.mean([leg.reach for leg in robot.legs]))
     candidates = list(_candidates(robot, rows))
     found = best_stance(candidates, size, _walks) or best_stance(candidates, size)
@@ -30,7 +30,7 @@ def with_footholds(robot: Robot, rows: Collection[int]) -> Robot:
 
 
 def _walks(robot: Robot) -> bool:
-    """Whether the robot is statically stable in the gait of its file."""
+    """True if the robot is statically stable in the gait of its file."""
     try:
         return robot.walk.gait in gait_names(robot)
     except ValueError:

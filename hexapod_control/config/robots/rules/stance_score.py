@@ -1,4 +1,4 @@
-"""How good a stance is: large stance regions on feet that load the servos little.
+"""Score of a stance: large stance regions, and little load on the servos.
 
 The radius of the smallest stance region limits the speed in the worst direction. Subtracted from it are costs of the
 lever arm of the load and of the height, and of femur servos that bear more than they can hold for long.
@@ -16,9 +16,10 @@ from hexapod_control.core.robot import Robot
 from hexapod_control.core.statics.static_stability import GRAVITY
 from hexapod_control.core.workspace.stance_regions import MIN_RADIUS, max_radii, radius_about
 
-LOAD_WEIGHT = 0.25  # weight of the load's lever arm against the radius of the stance regions
-TORQUE_WEIGHT = 1.0  # of the femurs' load beyond half of the stall torque, over the stall torque
-HEIGHT_WEIGHT = 0.15  # of the height, likewise
+# Weights of the costs against the radius of the smallest stance region, all lengths over the size of a leg.
+LOAD_WEIGHT = 0.25  # of the lever arm of the load
+TORQUE_WEIGHT = 1.0  # of the femur load beyond half of the stall torque, over the stall torque
+HEIGHT_WEIGHT = 0.15  # of the walking height
 
 
 class ScoredStance(NamedTuple):
@@ -34,7 +35,8 @@ def best_stance(
 ) -> ScoredStance | None:
     """The best of the robots that differ in their stance; None if none has a stance region for every foot.
 
-    `size` [m] is a typical length of femur plus tibia. What is `acceptable` is only asked for the best so far.
+    `size` [m] is a typical length of femur plus tibia. Only candidates better than the best so far are
+    checked for being `acceptable`.
     """
     best: ScoredStance | None = None
     best_score = -math.inf

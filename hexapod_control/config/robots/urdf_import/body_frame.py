@@ -12,17 +12,17 @@ from hexapod_control.config.robots.draft.leg_draft import PLACES
 from hexapod_control.config.robots.urdf_import.leg_chains import JointChain, LegChains
 from hexapod_control.core.kinematics.arrays import Array
 
-KEEP_SHARE = 0.1  # of the hips' radius: an origin of the URDF this close to the middle is used
+KEEP_ORIGIN_SHARE = 0.1  # of the radius of the hips: a URDF origin this close to their middle is kept
 MAX_UP_COSINE = 0.8  # cosine to the vertical above which an axis cannot be forward
-CENTRE_SHARE = 0.15  # of the hips' radius, within which a leg is on the centreline
-NAME_WEIGHT = 3.0  # weight of names that fit, over symmetry
+CENTRELINE_SHARE = 0.15  # of the radius of the hips: a leg this close to the centreline is on neither side
+NAME_WEIGHT = 3.0  # weight of agreement with leg names against that of lateral symmetry
 OPTION, NAMED = "--forward", "the names of the legs"
 UNNAMED = "an assumption (no leg is named left, right, front or rear), --forward changes it"
 AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 DIRECTIONS = {
     f"{sign}{name}": np.array(axis) * (-1.0 if sign else 1.0) for name, axis in AXES.items() for sign in ("", "-")
 }
-PREFERENCE = {"x": 0.6, "y": 0.3, "-y": 0.2, "-x": 0.1, "z": 0.05, "-z": 0.0}  # tie-breaker
+PREFERENCE = {"x": 0.6, "y": 0.3, "-y": 0.2, "-x": 0.1, "z": 0.05, "-z": 0.0}  # added to scores, to break ties
 ALONG = {"front": 1, "fore": 1, "forward": 1, "f": 1, "rear": -1, "back": -1, "hind": -1, "r": -1, "b": -1, "h": -1}
 MIDDLE = ("middle", "mid", "center", "centre", "m", "c")
 SIDE = {"left": 1, "right": -1, "l": 1, "r": -1}
@@ -62,7 +62,7 @@ def find_frame(chains: LegChains, forward: str | None) -> BodyFrame:
     middle = hips.mean(axis=0)
     radius = float(np.linalg.norm(hips - middle, axis=1).mean())
     reach = max(float(np.linalg.norm(c.axes[2].point - c.axes[1].point)) for c in chains.legs)
-    moved = bool(np.hypot(*(rotation @ middle)[:2]) > KEEP_SHARE * radius or abs((rotation @ middle)[2]) > reach)
+    moved = bool(np.hypot(*(rotation @ middle)[:2]) > KEEP_ORIGIN_SHARE * radius or abs((rotation @ middle)[2]) > reach)
     if moved:
         pose[:3, 3] = middle
     source = NAMED if sum(place != (0, 0) for place in places) > len(places) / 2 else UNNAMED
@@ -80,7 +80,7 @@ def _score(points: Array, rotation: Array, places: Sequence[tuple[int, int]]) ->
     """Score of a forward direction: agreement with the names of the legs, and lateral symmetry."""
     local = (points - points.mean(axis=0)) @ rotation.T
     radius = float(np.linalg.norm(local[:, :2], axis=1).mean())
-    side = np.where(np.abs(local[:, 1]) > CENTRE_SHARE * radius, np.sign(local[:, 1]), 0.0)
+    side = np.where(np.abs(local[:, 1]) > CENTRELINE_SHARE * radius, np.sign(local[:, 1]), 0.0)
     along = np.sign(local[:, 0])
     named = sum(a * x + s * y for (a, s), x, y in zip(places, along, side, strict=True))
     uneven = abs(float(side.sum())) + float(np.sum(side == 0.0))
@@ -126,7 +126,7 @@ def leg_names(points: Array) -> tuple[str, ...]:
     """Names of legs at points (n, 2) [m] of base_link, e.g. left_front; by angle if they are not in two even rows."""
     radius = float(np.linalg.norm(points - points.mean(axis=0), axis=1).mean())
     across = points[:, 1] - points[:, 1].mean()
-    sides = [[k for k, y in enumerate(across) if sign * y > CENTRE_SHARE * radius] for sign in (1.0, -1.0)]
+    sides = [[k for k, y in enumerate(across) if sign * y > CENTRELINE_SHARE * radius] for sign in (1.0, -1.0)]
     if len(sides[0]) != len(sides[1]) or sum(map(len, sides)) != len(points):
         around = np.arctan2(across, points[:, 0] - points[:, 0].mean())
         order = sorted(range(len(points)), key=lambda k: (around[k] + 1e-6) % (2.0 * np.pi))

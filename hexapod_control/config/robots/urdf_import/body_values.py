@@ -1,4 +1,4 @@
-"""Masses, box, thicknesses and servo of an imported robot: from a plausible URDF, else given or assumed.
+"""Masses, box, radii and servo of an imported robot: from the URDF if plausible, else given or assumed.
 
 Assumed figures are in proportion to a hexapod of the PhantomX class, and marked as assumed wherever they appear.
 """
@@ -23,11 +23,11 @@ from hexapod_control.core.names import JOINTS
 from hexapod_control.core.robot import Vector
 
 BODY_DENSITY, LEG_DENSITY = 68.0, 10.75  # [kg/m3] mass over the cube of the leg's length
-SPEEDS = (0.5, 30.0)  # [rad/s] of a servo
+PLAUSIBLE_SPEEDS = (0.5, 30.0)  # [rad/s] of a servo
 ASSUMED_SPEED = 6.0  # [rad/s]
-TORQUES = (1.3, 30.0)  # stall torque over the torque when standing on half of the legs
-ASSUMED_TORQUE = 5.0  # factor on that torque
-FLAT_SHARE = 0.3  # of the smaller side of the box, its assumed height
+PLAUSIBLE_TORQUES = (1.3, 30.0)  # stall torque over the torque when standing on half of the legs
+ASSUMED_TORQUE = 5.0  # likewise, a factor
+HEIGHT_SHARE = 0.3  # assumed height of the box over its shorter side
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class ImportOptions:
 
 
 class BodyReader:
-    """Reads the values of one URDF that are not kinematics."""
+    """Reads masses, trunk and servo figures of one URDF."""
 
     def __init__(self, tree: UrdfTree, chains: LegChains, frame: BodyFrame, poses: Mapping[str, Array]) -> None:
         self._tree, self._chains = tree, chains
@@ -108,8 +108,8 @@ class BodyReader:
         low, high = hips.min(axis=0), hips.max(axis=0)
         points = finder.extents(self._chains.trunk)
         if points is None:
-            flat = FLAT_SHARE * float(min((high - low)[:2]))
-            low[2], high[2] = hips[:, 2].mean() - flat / 2.0, hips[:, 2].mean() + flat / 2.0
+            height = HEIGHT_SHARE * float(min((high - low)[:2]))
+            low[2], high[2] = hips[:, 2].mean() - height / 2.0, hips[:, 2].mean() + height / 2.0
             return _vector(high - low), _vector((low + high) / 2.0), Origin.ASSUMED
         pose = self._poses[self._chains.trunk[0]]
         points = points @ pose[:3, :3].T + pose[:3, 3]
@@ -125,13 +125,17 @@ class BodyReader:
         if options.voltage is not None:
             return table_servo(options.servo, options.voltage)
         joints = [axis.joint for chain in self._chains.legs for axis in chain.axes]
-        speed = _usable("velocity", [joint.velocity for joint in joints], SPEEDS, ASSUMED_SPEED, "rad/s")
-        bounds = (TORQUES[0] * load, TORQUES[1] * load)
-        torque = _usable("effort", [joint.effort for joint in joints], bounds, ASSUMED_TORQUE * load, "N m")
+        speed = _smallest_or_assumed(
+            "velocity", [joint.velocity for joint in joints], PLAUSIBLE_SPEEDS, ASSUMED_SPEED, "rad/s"
+        )
+        bounds = (PLAUSIBLE_TORQUES[0] * load, PLAUSIBLE_TORQUES[1] * load)
+        torque = _smallest_or_assumed(
+            "effort", [joint.effort for joint in joints], bounds, ASSUMED_TORQUE * load, "N m"
+        )
         return unlisted_servo(speed, torque)
 
 
-def _usable(
+def _smallest_or_assumed(
     what: str, values: Sequence[float | None], bounds: tuple[float, float], assumed: float, unit: str
 ) -> SourcedValue:
     """The smallest value of all joints if plausible, else the assumed value."""
@@ -147,8 +151,8 @@ def _usable(
     return SourcedValue(least, Origin.READ, differ)
 
 
-def foot_ball(leg: LegGeometry, tip_radius: float | None, options: ImportOptions) -> SourcedValue | None:
-    """Radius [m] of the feet: given, or a plausible one of the URDF; else None."""
+def foot_radius(leg: LegGeometry, tip_radius: float | None, options: ImportOptions) -> SourcedValue | None:
+    """Radius [m] of the feet: given, or that of the URDF if plausible; else None."""
     if options.foot_radius is not None:
         return SourcedValue(options.foot_radius, Origin.GIVEN)
     if tip_radius is not None and 0.0005 <= tip_radius <= 0.4 * leg.tibia:

@@ -27,6 +27,6 @@ class ImportedRobot(RobotDraft):
     chains: LegChains
     frame: BodyFrame
     tips: dict[str, FootTip]  # by name
-    frozen: dict[str, float]  # [rad] angles of joints outside the legs
+    fixed: dict[str, float]  # [rad] angles of joints outside the legs
     error: float  # [m] largest difference between the forward kinematics of the URDF and of the robot file
     findings: tuple[ImportFinding, ...]

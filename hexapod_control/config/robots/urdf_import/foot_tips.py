@@ -37,7 +37,7 @@ class FootFinder:
     def __init__(self, tree: UrdfTree, poses: Mapping[str, Array], given: Sequence[float] | None) -> None:
         """`poses` of all links; `given` is the tip [m] in the frame of each last link, None to search for it."""
         self._tree, self._poses, self._given = tree, poses, given
-        self.unread: list[str] = []  # meshes
+        self.unreadable_meshes: list[str] = []  # as named in the URDF
 
     def tip(self, chain: JointChain) -> FootTip:
         """The foot of a leg. Raises UrdfError if it cannot be determined."""
@@ -46,7 +46,7 @@ class FootFinder:
         if self._given is not None:
             return FootTip(last, np.array(self._given), None, GIVEN_SOURCE)
         links = self._tree.subtree(last, followers=False)
-        frames = [self._seen(last, link, np.zeros(3)) for link in links]
+        frames = [self._in_frame_of(last, link, np.zeros(3)) for link in links]
         away = [self._distance(chain, point) for point in frames]
         ends = [(self._end(chain, link, "collisions"), "collision shapes") for link in links]
         ends += [(self._end(chain, link, "visuals"), "visual shapes") for link in links]
@@ -70,7 +70,7 @@ class FootFinder:
             f"give the tip in the frame of link {last}: --foot X Y Z in metres",
         )
 
-    def _seen(self, last: str, link: str, points: Array) -> Array:
+    def _in_frame_of(self, last: str, link: str, points: Array) -> Array:
         """A point (3,) or points (n, 3) of a link in the frame of the last link."""
         pose = np.linalg.inv(self._poses[last]) @ self._poses[link]
         return np.asarray(points @ pose[:3, :3].T + pose[:3, 3])
@@ -84,7 +84,7 @@ class FootFinder:
         for name in (link, last):
             for shape in (*self._tree.links[name].collisions, *self._tree.links[name].visuals):
                 if shape.kind == "sphere":
-                    center = self._seen(last, name, shape.pose[:3, 3])
+                    center = self._in_frame_of(last, name, shape.pose[:3, 3])
                     if float(np.linalg.norm(center - frame)) <= shape.size[0]:
                         return shape.size[0]
         return None
@@ -96,7 +96,7 @@ class FootFinder:
             points = self.corners(shape)
             if points is None:
                 continue
-            local = self._seen(chain.axes[2].joint.child, link, points)
+            local = self._in_frame_of(chain.axes[2].joint.child, link, points)
             distances = np.linalg.norm(np.cross(chain.axes[2].joint.axis, local), axis=1)
             end = local[distances >= (1.0 - END_SHARE) * distances.max()].mean(axis=0)
             if best is None or distances.max() > self._distance(chain, best[0]):
@@ -121,7 +121,9 @@ class FootFinder:
     def extents(self, links: Sequence[str]) -> Array | None:
         """Corners (n, 3) [m] of all readable shapes of links, in the frame of the first; None without shapes."""
         found = [
-            self._seen(links[0], link, points) for link in links for points in self._readable(self._tree.links[link])
+            self._in_frame_of(links[0], link, points)
+            for link in links
+            for points in self._readable(self._tree.links[link])
         ]
         return np.concatenate(found) if found else None
 
@@ -135,7 +137,7 @@ class FootFinder:
         path = mesh_path(self._tree.path, shape.file)
         points = None if path is None else stl_vertices(path)
         if points is None:
-            if shape.file not in self.unread:
-                self.unread.append(shape.file)
+            if shape.file not in self.unreadable_meshes:
+                self.unreadable_meshes.append(shape.file)
             return None
         return np.asarray(points * np.array(shape.size))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hexapod_control.config.robots.draft.assumptions import thicknesses
+from hexapod_control.config.robots.draft.assumptions import assumed_radii
 from hexapod_control.config.robots.draft.leg_draft import LegGeometry
 from hexapod_control.config.robots.draft.robot_draft import DraftBody, Origin, robot_name
 from hexapod_control.config.robots.draft.stance_search import find_stance, lever
@@ -24,7 +24,7 @@ from hexapod_control.config.robots.urdf_import.body_frame import (
     leg_names,
     level_axes,
 )
-from hexapod_control.config.robots.urdf_import.body_values import BodyReader, ImportOptions, foot_ball
+from hexapod_control.config.robots.urdf_import.body_values import BodyReader, ImportOptions, foot_radius
 from hexapod_control.config.robots.urdf_import.findings import ImportedRobot, ImportFinding
 from hexapod_control.config.robots.urdf_import.foot_tips import FRAME_SOURCE, GIVEN_SOURCE, FootFinder, FootTip
 from hexapod_control.config.robots.urdf_import.leg_chains import JointChain, LegChains, find_legs
@@ -34,10 +34,9 @@ from hexapod_control.config.robots.urdf_import.reading.urdf_tree import UrdfTree
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.statics.static_stability import GRAVITY
 
-MAX_LENGTH = 2.0  # [m] of femur and tibia
-MIN_LENGTH = 0.002  # [m] of femur or tibia
-MAX_ERROR = 0.005  # [m] of the forward kinematics
-NOTED_ERROR = 1e-6  # [m]
+MIN_LENGTH_M, MAX_LENGTH_M = 0.002, 2.0  # of femur and tibia
+MAX_ERROR_M = 0.005  # of the forward kinematics: axes that are not parallel or perpendicular cause it
+REPORTED_ERROR_M = 1e-6  # larger errors are reported
 # Origins of the forward direction and the feet; any other source is an assumption.
 ORIGINS = {OPTION: Origin.GIVEN, GIVEN_SOURCE: Origin.GIVEN, NAMED: Origin.READ, FRAME_SOURCE: Origin.READ}
 TRIALS = 50  # random joint angles for the comparison
@@ -71,9 +70,9 @@ def import_urdf(request: ImportRequest) -> ImportedRobot:
     legs = {name: _geometry(frame, poses, chains, chain, tips[name]) for name, chain in named.items()}
     _check_lengths(tree, legs)
     error = _kinematics_error(tree, chains, frame, frozen, legs, tips)
-    if error > MAX_ERROR:
-        crooked = "the pitch axes of a leg are not parallel, or not across its yaw axis"
-        raise tree.error(f"has legs that differ from yaw, pitch, pitch by {1000.0 * error:.1f} mm", crooked)
+    if error > MAX_ERROR_M:
+        cause = "the pitch axes of a leg are not parallel, or not across its yaw axis"
+        raise tree.error(f"has legs that differ from yaw, pitch, pitch by {1000.0 * error:.1f} mm", cause)
     reader = BodyReader(tree, chains, frame, poses)
     first = next(iter(legs.values()))
     options = request.options
@@ -81,24 +80,24 @@ def import_urdf(request: ImportRequest) -> ImportedRobot:
     body = reader.body(list(legs.values()), finder, masses, options)
     total = body.mass.value + len(legs) * sum(value.value for value in masses.values())
     servo = reader.servo(total * GRAVITY / (len(legs) / 2.0) * lever(first), options)
-    radii = thicknesses(first, foot_ball(first, next(iter(tips.values())).radius, options))
+    radii = assumed_radii(first, foot_radius(first, next(iter(tips.values())).radius, options))
     stance = find_stance(legs, body, masses, radii, servo)
     if stance is None:
-        ranges = ", ".join(f"{line.name} {line.lower:.0f} to {line.upper:.0f} deg" for line in first.joints)
+        ranges = ", ".join(f"{joint.name} {joint.lower:.0f} to {joint.upper:.0f} deg" for joint in first.joints)
         remedy = f"in the angles of a robot file the limits of one leg are {ranges}: correct them in the URDF"
         raise tree.error(
             "has no stance in which all feet can step within the joint limits and the robot is stable", remedy
         )
-    resting = dict(_resting(tree, named, frozen))
+    fixed = dict(_fixed_joints(tree, named, frozen))
     name = robot_name(tree.name)
     findings = tuple(_findings(chains, frame, legs, tips, body, finder, error))
     return ImportedRobot(
-        name, legs, body, masses, radii, servo, stance, tree, chains, frame, tips, resting, error, findings
+        name, legs, body, masses, radii, servo, stance, tree, chains, frame, tips, fixed, error, findings
     )
 
 
 def _frozen(tree: UrdfTree, wanted: Mapping[str, float]) -> dict[str, float]:
-    """The joints to freeze, by full name. Raises UrdfError for a pattern that matches none."""
+    """Angles [rad] of the joints to freeze, by full name. Raises UrdfError for a pattern that matches none."""
     found: dict[str, float] = {}
     for pattern, angle in wanted.items():
         names = [name for name, joint in tree.joints.items() if joint.turns and fnmatchcase(name, pattern)]
@@ -147,9 +146,9 @@ def _check_lengths(tree: UrdfTree, legs: Mapping[str, LegGeometry]) -> None:
     for leg in legs.values():
         for part, length in (("femur", leg.femur), ("tibia", leg.tibia)):
             joint = leg.joints[1 if part == "femur" else 2].name
-            if length > MAX_LENGTH:
+            if length > MAX_LENGTH_M:
                 raise tree.error(f"has a {part} of {length:.3g} m behind joint {joint}", "is it in millimetres?")
-            if length < MIN_LENGTH:
+            if length < MIN_LENGTH_M:
                 text = f"has a {part} of {1000.0 * length:.1f} mm behind joint {joint}"
                 raise tree.error(text, "a leg bends in femur and tibia: is the foot elsewhere? give --foot X Y Z")
 
@@ -166,22 +165,22 @@ def _kinematics_error(
     random = np.random.default_rng(0)
     worst = 0.0
     for _ in range(TRIALS):
-        ours = {name: random.uniform(-math.pi / 2.0, math.pi / 2.0, 3).tolist() for name in legs}
+        file_angles = {name: random.uniform(-math.pi / 2.0, math.pi / 2.0, 3).tolist() for name in legs}
         angles = dict(frozen)
         for name, leg in legs.items():
-            angles |= {line.name: line.urdf_angle(q) for line, q in zip(leg.joints, ours[name], strict=True)}
+            angles |= {joint.name: joint.urdf_angle(q) for joint, q in zip(leg.joints, file_angles[name], strict=True)}
         poses = tree.placements(angles)
         to_body = np.linalg.inv(poses[chains.base] @ frame.pose)
         for name, leg in legs.items():
             foot = to_body @ poses[tips[name].link] @ np.append(tips[name].point, 1.0)
-            worst = max(worst, float(np.abs(foot[:3] - leg.foot(ours[name])).max()))
+            worst = max(worst, float(np.abs(foot[:3] - leg.foot(file_angles[name])).max()))
     return worst
 
 
-def _resting(
+def _fixed_joints(
     tree: UrdfTree, legs: Mapping[str, JointChain], frozen: Mapping[str, float]
 ) -> Iterator[tuple[str, float]]:
-    """Joints outside the legs, which RViz needs, with an angle within their limits."""
+    """Joints outside the legs, whose angles RViz needs, each with an angle [rad] within its limits."""
     moved = {name for chain in legs.values() for name in chain.names}
     for name, joint in tree.joints.items():
         if joint.kind in ("revolute", "continuous", "prismatic") and joint.mimic is None and name not in moved:
@@ -220,10 +219,10 @@ def _findings(
         )
     if body.size_origin is assumed:
         yield ImportFinding(assumed, "size of the body: the URDF has no readable shapes of the trunk")
-    if finder.unread:
-        text = f"{len(finder.unread)} meshes are missing or no STL, so their extents are unknown"
-        yield ImportFinding(assumed, f"{text}: {', '.join(finder.unread[:2])}")
-    if error > NOTED_ERROR:
+    if finder.unreadable_meshes:
+        text = f"{len(finder.unreadable_meshes)} meshes are missing or no STL, so their extents are unknown"
+        yield ImportFinding(assumed, f"{text}: {', '.join(finder.unreadable_meshes[:2])}")
+    if error > REPORTED_ERROR_M:
         yield ImportFinding(
             read, f"the feet differ from those of the URDF by up to {1000.0 * error:.3f} mm: crooked axes"
         )
@@ -231,7 +230,7 @@ def _findings(
 
 
 def _open_limits(legs: Mapping[str, LegGeometry]) -> Iterator[ImportFinding]:
-    unset = [line.name for leg in legs.values() for line in leg.joints if not line.range_known]
+    unset = [joint.name for leg in legs.values() for joint in leg.joints if not joint.range_known]
     if unset:
         text = f"limits of {len(unset)} joints, which the URDF leaves open ({', '.join(unset[:3])}, ...)"
         yield ImportFinding(Origin.MEASURE, f"{text}: the file has wide ones, measure where brackets and cables end")

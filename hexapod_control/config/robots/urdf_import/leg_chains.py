@@ -17,9 +17,10 @@ from hexapod_control.config.robots.urdf_import.reading.urdf_tree import UrdfJoin
 from hexapod_control.core.gait.gait_table import MIN_LEGS
 from hexapod_control.core.kinematics.arrays import Array
 
-MAX_SKEW = math.radians(3.0)  # tolerance of parallel and perpendicular axes
+MAX_SKEW_RAD = math.radians(3.0)  # tolerance of parallel and perpendicular axes
 MAX_NAMED = 3  # joints named in a message
-FLAT_SHARE = 0.5  # largest spread of hips off a plane, over their spread in it
+MIN_VERTICAL_COSINE = 0.7  # of a yaw axis with the vertical
+MAX_SPREAD = 0.5  # of hips along their yaw axes, over their spread across them
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,7 @@ class JointChain:
         if len(self.axes) != 3:
             return False
         first, second, third = (axis.direction for axis in self.axes)
-        return bool(abs(second @ third) > math.cos(MAX_SKEW) and abs(first @ second) < math.sin(MAX_SKEW))
+        return bool(abs(second @ third) > math.cos(MAX_SKEW_RAD) and abs(first @ second) < math.sin(MAX_SKEW_RAD))
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +63,11 @@ class LegChains:
     legs: tuple[JointChain, ...]
     others: tuple[JointChain, ...]  # heads, arms, wheels
     up: Array  # (3,) unit, in the base link
-    up_known: bool  # by the base link's own z axis
+    up_known: bool  # False if up is not an option and not z of the base link
 
 
 def find_legs(tree: UrdfTree, frozen: Mapping[str, float], up: Array | None = None) -> LegChains:
-    """Finds the legs of a tree, with some joints frozen at angles [rad]; `up` None: from the axes. Raises UrdfError."""
+    """Finds the legs of a tree with joints frozen at angles [rad]. `up` None: from the axes. Raises UrdfError."""
     trunk = _trunk(tree, frozen)
     base = _base(tree, trunk)
     poses = tree.placements(frozen)
@@ -87,7 +88,7 @@ def find_legs(tree: UrdfTree, frozen: Mapping[str, float], up: Array | None = No
     longer_chains = [chain for chain in others if len(chain.axes) >= 3]
     if len(longer_chains) >= len(legs):
         raise tree.error(*_refusal(longer_chains, [], found))
-    return LegChains(tuple(trunk), base, legs, others, found, bool(up is not None or found[2] > 0.7))
+    return LegChains(tuple(trunk), base, legs, others, found, bool(up is not None or found[2] > MIN_VERTICAL_COSINE))
 
 
 def _rigid(joint: UrdfJoint, frozen: Mapping[str, float]) -> bool:
@@ -150,7 +151,7 @@ def _up(candidates: Sequence[JointChain]) -> Array | None:
     """The common direction of the first axes, upwards; None if there is none that can be vertical."""
     if len(candidates) < MIN_LEGS:
         return None
-    vertical = [chain for chain in candidates if abs(chain.axes[0].direction[2]) > 0.7]
+    vertical = [chain for chain in candidates if abs(chain.axes[0].direction[2]) > MIN_VERTICAL_COSINE]
     if len(vertical) >= MIN_LEGS:
         return np.array([0.0, 0.0, 1.0])
     first = candidates[0].axes[0].direction
@@ -161,7 +162,7 @@ def _up(candidates: Sequence[JointChain]) -> Array | None:
     hips -= hips.mean(axis=0)
     along = float(np.std(hips @ mean))
     across = float(np.linalg.norm(hips - np.outer(hips @ mean, mean), axis=1).std() + np.std(hips, axis=0).max())
-    if along > FLAT_SHARE * across or float(np.min(np.array(directions) @ mean)) < 0.7:
+    if along > MAX_SPREAD * across or float(np.min(np.array(directions) @ mean)) < MIN_VERTICAL_COSINE:
         return None  # hips spread along their axes: roll axes
     snapped = _snapped(mean)
     below = np.mean([chain.axes[2].point - chain.axes[0].point for chain in candidates], axis=0) @ snapped
@@ -169,15 +170,15 @@ def _up(candidates: Sequence[JointChain]) -> Array | None:
 
 
 def _snapped(direction: Array) -> Array:
-    """The nearest axis of the base link if it is within MAX_SKEW, else the direction itself."""
+    """The nearest axis of the base link if it is within MAX_SKEW_RAD, else the direction itself."""
     axis = np.zeros(3)
     k = int(np.argmax(np.abs(direction)))
     axis[k] = np.sign(direction[k])
-    return axis if float(axis @ direction) > math.cos(MAX_SKEW) else direction
+    return axis if float(axis @ direction) > math.cos(MAX_SKEW_RAD) else direction
 
 
 def _is_yaw(chain: JointChain, up: Array) -> bool:
-    return bool(abs(chain.axes[0].direction @ up) > 0.7)
+    return bool(abs(chain.axes[0].direction @ up) > MIN_VERTICAL_COSINE)
 
 
 def _refusal(chains: Sequence[JointChain], candidates: Sequence[JointChain], up: Array | None) -> tuple[str, ...]:
@@ -186,13 +187,16 @@ def _refusal(chains: Sequence[JointChain], candidates: Sequence[JointChain], up:
     if not chains:
         return "has no chain of revolute joints", wanted
     if len(candidates) >= MIN_LEGS:
-        what = f"{len(candidates)} legs whose first joint ({_some(candidates)}) is a roll axis, not a yaw axis"
+        what = f"{len(candidates)} legs whose first joint ({_joint_names(candidates)}) is a roll axis, not a yaw axis"
         return f"has {what}, like a dog", wanted
     count, number = Counter(len(chain.axes) for chain in chains).most_common(1)[0]
     same = [chain for chain in chains if len(chain.axes) == count]
-    what = f"has {number} chains of {_joints(count)} ({_some(same)})"
+    what = f"has {number} chains of {_joints(count)} ({_joint_names(same)})"
     if candidates and len(candidates) >= number:
-        return f"has only {len(candidates)} legs ({_some(candidates)})", f"at least {MIN_LEGS} are needed to walk"
+        return (
+            f"has only {len(candidates)} legs ({_joint_names(candidates)})",
+            f"at least {MIN_LEGS} are needed to walk",
+        )
     if number < MIN_LEGS:
         return what, f"at least {MIN_LEGS} legs are needed, and {wanted}"
     if count == 3:
@@ -224,6 +228,6 @@ def _joints(count: int) -> str:
     return words.get(count, f"{count} joints")
 
 
-def _some(chains: Sequence[JointChain]) -> str:
+def _joint_names(chains: Sequence[JointChain]) -> str:
     names = [", ".join(chain.names) if len(chains) == 1 else chain.names[0] for chain in chains]
     return ", ".join(names[:MAX_NAMED]) + (", ..." if len(names) > MAX_NAMED else "")

@@ -12,18 +12,18 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hexapod_control.config.robots.draft.leg_draft import JointLine, LegGeometry
+from hexapod_control.config.robots.draft.leg_draft import DraftJoint, LegGeometry
 from hexapod_control.config.robots.draft.rotations import angles_of_rotation
 from hexapod_control.config.robots.robot_keys import MAX_ANGLE_DEG
 from hexapod_control.config.robots.urdf_import.reading.urdf_tree import UrdfJoint
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.names import JOINTS
 
-STRAIGHT_M = 1e-4  # [m] a shorter coxa counts as pointing away from the body's middle
-SAME_LIMITS_RAD = 1e-3  # between two limits: not a range but unset
-WHOLE_TURN_RAD = math.radians(340.0)  # a larger range is no limit
+MIN_DIRECTED_COXA_M = 1e-4  # a shorter coxa has no direction: the leg then points away from the middle of the body
+SAME_LIMITS_RAD = 1e-3  # two limits this close are unset
+WHOLE_TURN_RAD = math.radians(340.0)  # a larger range means that there is no limit
 KEEP_ZERO_RAD = math.radians(30.0)  # of the coxa's mid-range: up to this the URDF's zero is used
-UNSET_RANGE = {"coxa": (-60.0, 60.0), "femur": (-90.0, 120.0), "tibia": (-150.0, 0.0)}  # [deg] assumed
+UNSET_RANGE_DEG = {"coxa": (-60.0, 60.0), "femur": (-90.0, 120.0), "tibia": (-150.0, 0.0)}  # assumed
 
 
 def leg_geometry(
@@ -33,21 +33,21 @@ def leg_geometry(
 
     `middle` [m] of the body.
     """
-    (hip, turn), (knee_start, lift), (knee, bend) = axes
-    up = turn * np.sign(turn[2])
-    ahead = _ahead(up, lift, knee_start - hip, knee_start - middle)
+    (hip, coxa_axis), (femur_start, femur_axis), (knee, tibia_axis) = axes
+    up = coxa_axis * np.sign(coxa_axis[2])
+    ahead = _ahead(up, femur_axis, femur_start - hip, femur_start - middle)
     left = np.cross(up, ahead)
 
     def in_plane(vector: Array) -> tuple[float, float]:
         x, y = float(vector @ ahead), float(vector @ up)
         return math.hypot(x, y), math.atan2(y, x)
 
-    femur, femur_angle = in_plane(knee - knee_start)
+    femur, femur_angle = in_plane(knee - femur_start)
     tibia, tibia_angle = in_plane(foot - knee)
-    signs = [int(np.sign(turn @ up)), int(np.sign(-lift @ left)), int(np.sign(-bend @ left))]
+    signs = [int(np.sign(coxa_axis @ up)), int(np.sign(-femur_axis @ left)), int(np.sign(-tibia_axis @ left))]
     zero = _coxa_zero(joints[0], signs[0])
     ours = (zero, femur_angle, tibia_angle - femur_angle)  # at zero of the URDF
-    lines = [_line(*each) for each in zip(JOINTS, joints, signs, ours, strict=True)]
+    mapped = [_draft_joint(*each) for each in zip(JOINTS, joints, signs, ours, strict=True)]
     c, s = math.cos(zero), math.sin(zero)
     rotation = np.column_stack((c * ahead - s * left, s * ahead + c * left, up))
     roll, pitch, yaw = angles_of_rotation(rotation)
@@ -55,21 +55,21 @@ def leg_geometry(
         hip=hip,
         yaw=yaw,
         tilt=(roll, pitch),
-        coxa=float((knee_start - hip) @ ahead),
+        coxa=float((femur_start - hip) @ ahead),
         lateral=float((foot - hip) @ left),
-        vertical=float((knee_start - hip) @ up),
+        vertical=float((femur_start - hip) @ up),
         femur=femur,
         tibia=tibia,
-        joints=(lines[0], lines[1], lines[2]),
+        joints=(mapped[0], mapped[1], mapped[2]),
     )
 
 
-def _ahead(up: Array, lift: Array, coxa: Array, outwards: Array) -> Array:
+def _ahead(up: Array, femur_axis: Array, coxa: Array, outwards: Array) -> Array:
     """Direction of a leg at zero of the URDF: perpendicular to the femur axis, along the coxa or outwards."""
-    across = lift - (lift @ up) * up
+    across = femur_axis - (femur_axis @ up) * up
     ahead = np.cross(across / np.linalg.norm(across), up)
     length = float(coxa @ ahead)
-    if abs(length) <= STRAIGHT_M:  # the coxa does not tell
+    if abs(length) <= MIN_DIRECTED_COXA_M:  # too short to have a direction
         length = float(outwards @ ahead)
     return np.asarray(-ahead if length < 0.0 else ahead)
 
@@ -89,10 +89,10 @@ def _coxa_zero(joint: UrdfJoint, sign: int) -> float:
     return 0.0 if abs(middle) < KEEP_ZERO_RAD else -middle
 
 
-def _line(kind: str, joint: UrdfJoint, sign: int, ours: float) -> JointLine:
+def _draft_joint(kind: str, joint: UrdfJoint, sign: int, ours: float) -> DraftJoint:
     """The mapping of a joint whose angle in the robot file is `ours` [rad] at the URDF's zero."""
     limits = _limits(joint)
-    ends = UNSET_RANGE[kind]
+    ends = UNSET_RANGE_DEG[kind]
     if limits is not None:
         low, high = sorted(math.degrees(sign * limit + ours) for limit in limits)
         turns = _whole_turns(kind, low, high)
@@ -100,7 +100,7 @@ def _line(kind: str, joint: UrdfJoint, sign: int, ours: float) -> JointLine:
         ends = max(-MAX_ANGLE_DEG, low + 360.0 * turns), min(MAX_ANGLE_DEG, high + 360.0 * turns)
     else:
         ours = math.remainder(ours, math.tau)
-    return JointLine(joint.name, sign, -sign * ours, *ends, limits is not None)
+    return DraftJoint(joint.name, sign, -sign * ours, *ends, limits is not None)
 
 
 def _whole_turns(kind: str, low: float, high: float) -> int:

@@ -28,10 +28,10 @@ from hexapod_control.servos.settings.servo_section import LOOPBACK, ServoSetting
 
 MEASURED_TIME_S = 2.0  # per protocol
 MIN_LOOPS = 10  # per protocol, however slow it is
-READY_S = 20.0  # time limit for the emulated servos to end
+END_S = 20.0  # time limit for the emulated servos to end
 REPLY_MARGIN_S = 0.05  # extra time for a reply, which may be late on a busy computer
 REAL_TIME_PRIORITY = 10  # of 1 to 99
-MAX_RATIO = 1.15  # of the median to the limit
+MAX_RATIO = 1.15  # of the median over the limit
 FASTER_BAUDS = {"dynamixel2": 1_000_000}  # measured in addition to the default baud
 
 
@@ -181,7 +181,7 @@ def emulated(robot: Path, protocol: str, link: str, baud: int) -> Iterator[None]
     finally:
         process.terminate()
         try:
-            process.communicate(timeout=READY_S)
+            process.communicate(timeout=END_S)
         except subprocess.TimeoutExpired:
             process.kill()
             process.communicate()

@@ -2,7 +2,7 @@
 
 The limits are the planner's: its height, swing profile and joint speeds. Curvature and rolling, for which its table
 keeps a reserve, are computed. Two results stand beside its own top speed: with the neutral footholds moved along the
-motion only, and with footholds anywhere. Legs that mirror each other stay so.
+motion only, and with footholds anywhere. Legs that are mirror images keep mirrored footholds.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ from hexapod_control.evaluation.performance.footholds.walked_speed import walked
 AXES = {"forward": Twist(1.0, 0.0, 0.0), "left": Twist(0.0, 1.0, 0.0), "turn": Twist(0.0, 0.0, 1.0)}
 MIN_MARGIN_M = 0.020
 MIN_MARGIN_SHARE = 0.1  # of the width of the stance, for small robots
-MARGIN_RESERVE_M = 0.010  # above the least margin: masses of the legs, which move; more is not searched for
-NEARNESS = 0.05  # [m] of margin that a metre nearer to the neutral footholds is worth: there the legs keep apart
+MARGIN_RESERVE_M = 0.010  # above the least margin, for the moving masses of the legs; larger margins are equal
+DISTANCE_COST = 0.05  # [m] of margin per metre from the neutral footholds, near which the legs keep apart
 SPEED_STEPS = 8  # halvings of the range of the common speed
 SPEED_RESOLUTION = 0.003  # share of the best speed: smaller gains are not searched for
 POPULATION, PARENTS = 512, 64  # choices of centres per round, and those of them from which the next are made
 SPREADS = (0.3, 0.2, 0.1, 0.05, 0.03, 0.02)  # of the next choices about their parents, in lengths of a leg
-CHECKED = 8  # of the widest choices, with all masses and gaps
+MAX_CHECKED = 8  # best choices that are checked with all masses and gaps
 REFINEMENTS, FINER_STEPS = 4, 9  # searches on a finer grid about the best walk, and its steps over two cells
 MOVED_STEPS = 81  # of a neutral foothold along the motion
 
@@ -117,10 +117,10 @@ def _candidates(robot: Robot, leg: Leg, axis: Twist, anywhere: bool) -> Points:
     """Stride centres anywhere in reach, or on the line or arc on which the motion carries the neutral foothold."""
     if anywhere:
         return usable_centres(robot, leg)
-    home = np.array(complex(*leg.foothold))
-    foot_speed = abs(complex(axis.vx, axis.vy) + 1j * axis.wz * home)
+    neutral = np.array(complex(*leg.foothold))
+    foot_speed = abs(complex(axis.vx, axis.vy) + 1j * axis.wz * neutral)
     steps = np.linspace(-0.5, 0.5, MOVED_STEPS) * leg.length / foot_speed
-    return np.append(clear_centres(robot, leg, displaced(UnitMotion.along(axis), steps, home)), home)
+    return np.append(clear_centres(robot, leg, displaced(UnitMotion.along(axis), steps, neutral)), neutral)
 
 
 def _around(leg: Leg) -> Points:
@@ -187,7 +187,7 @@ def _faster(
             break
         speed = high if high == bound else 0.5 * (low + high)
         usable = [group.centres[group.speeds[k] >= speed] for group in groups]
-        centres = _widest(cycle, groups, usable, speed * swing_time)
+        centres = _stable_centres(cycle, groups, usable, speed * swing_time)
         if centres is None:
             high = speed if speed < bound else math.nextafter(bound, 0.0)
         else:
@@ -195,24 +195,24 @@ def _faster(
     return best
 
 
-def _widest(
+def _stable_centres(
     cycle: SteadyCycle, groups: Sequence[LegGroup], usable: Sequence[Points], stride_travel: float
 ) -> Points | None:
-    """Stride centres with the least margin at least, and no leg too near to the next; None if none is found."""
+    """Stride centres with at least the least margin and no leg too near to the next; None if none are found."""
     rng, robot = np.random.default_rng(0), cycle.robot
     length, mass, least = robot.legs[0].length, MovingMass.of(robot), search_margin(robot)
-    home = np.array([complex(*leg.foothold) for leg in robot.legs])
+    neutral = np.array([complex(*leg.foothold) for leg in robot.legs])
     chosen = [rng.choice(points, POPULATION) for points in usable]
     for spread in (*SPREADS, 0.0):
         centres = _of_all_legs(groups, chosen)
         margins = np.minimum(cycle.support_margins(stride_travel, centres, mass), least + MARGIN_RESERVE_M)
-        astray = np.abs(centres - home).mean(axis=1)
-        order = np.argsort(NEARNESS * astray - margins, kind="stable")[:PARENTS]
+        distances = np.abs(centres - neutral).mean(axis=1)
+        order = np.argsort(DISTANCE_COST * distances - margins, kind="stable")[:PARENTS]
         noise = spread * length * (rng.normal(size=(len(usable), POPULATION, 2)) @ np.array((1.0, 1.0j)))
         parents = [np.resize(points[order], POPULATION) for points in chosen]
         noise[:, :PARENTS] = 0.0
         chosen = [_nearest(points, p + n) for points, p, n in zip(usable, parents, noise, strict=True)]
-    for row in order[:CHECKED]:
+    for row in order[:MAX_CHECKED]:
         limits = cycle.limits(stride_travel, centres[row], MIN_LEG_GAP_M)
         if limits.margin >= least and limits.gap >= MIN_LEG_GAP_M:
             found: Points = centres[row]
@@ -233,7 +233,7 @@ def _nearest(points: Points, wanted: Points) -> Points:
 
 
 def _plain(robot: Robot, found: FoundStride) -> dict[str, object]:
-    """As JSON has it."""
+    """Converts a result for JSON."""
     footholds = {
         leg.name: [round(p.real, 4), round(p.imag, 4)] for leg, p in zip(robot.legs, found.centres, strict=False)
     }

@@ -1,4 +1,4 @@
-"""How fast one leg can stride about many stride centres, by the limits of the planner for joints and reach.
+"""The highest speed of one leg about many stride centres, by the limits of the planner for joints and reach.
 
 Points are complex numbers x + i y [m, base_footprint], and motions have a constant twist: an axis times a speed.
 """
@@ -60,9 +60,9 @@ def _possible(robot: Robot, leg: Leg, feet: Points, progress: Array, swing_times
     """True for paths (..., samples) on which the foot is always in reach and no joint too fast."""
     contacts = feet.real, feet.imag, lifts(robot, progress)
     joints, reached = joints_at_contacts(leg, robot.foot_radius, robot.walk.height, contacts)
-    kept = [reached.all(axis=-1)]
+    allowed = [reached.all(axis=-1)]
     for angle, joint in zip(joints, leg.joints, strict=True):
         speed = (np.abs(np.diff(angle)) / np.diff(progress)).max(axis=-1) / swing_times
-        kept.append(speed <= SPEED_SHARE * joint.no_load_speed)
-    found: NDArray[np.bool_] = np.logical_and.reduce(kept)
+        allowed.append(speed <= SPEED_SHARE * joint.no_load_speed)
+    found: NDArray[np.bool_] = np.logical_and.reduce(allowed)
     return found

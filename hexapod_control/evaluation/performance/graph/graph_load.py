@@ -24,8 +24,8 @@ TURNS = 5  # measurements of each graph
 LATENCY_WINDOW_S, CPU_WINDOW_S = 3.0, 4.0  # measured in one turn
 SETTLE_S = 1.0  # before each measurement
 READY_S = 40.0  # time limit for all processes to start and the robot to walk
-REAL, BARE = "/bench_real", "/bench_bare"
-COUNTERPARTS = {
+REAL, BARE = "/bench_real", "/bench_bare"  # namespaces of the graph and of the relays
+COUNTERPARTS = {  # role of the relay in place of each node
     "gait_planner": "source",
     "inverse_kinematics": "converter",
     "mujoco_sim": "hardware",
@@ -43,13 +43,13 @@ class NotReadyError(RuntimeError):
 def private_domain() -> Iterator[None]:
     """Sets a random ROS domain id, restricted to this computer, for this block and its child processes."""
     domain = random.SystemRandom().randrange(1, 100)
-    ours = {
+    settings = {
         "ROS_DOMAIN_ID": str(domain),
         "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST",
         "FASTDDS_BUILTIN_TRANSPORTS": TRANSPORT,
     }
-    before = {name: os.environ.get(name) for name in ours}
-    os.environ.update(ours)
+    before = {name: os.environ.get(name) for name in settings}
+    os.environ.update(settings)
     try:
         yield
     finally:
@@ -76,12 +76,12 @@ def _latency(robot_file: RobotFile, progress: ProgressReport, turns: int) -> dic
     bare = (relay("source", BARE), relay("converter", BARE))
     ages: dict[str, list[float]] = {REAL: [], BARE: []}
     with (
-        group(real, progress) as ours,
+        group(real, progress) as nodes,
         group(bare, progress) as relays,
         TopicReceiver(robot) as receiver,
     ):
         sides = {space: receiver.side(space, echo=True) for space in (REAL, BARE)}
-        groups = {REAL: ours, BARE: relays}
+        groups = {REAL: nodes, BARE: relays}
         sides[REAL].twist = FORWARD
         progress("graph: waiting for the robot to walk")
         if not receiver.spin(READY_S, sides[REAL], lambda: sides[REAL].state == "walking" and sides[REAL].received > 0):
@@ -103,14 +103,14 @@ def _latency(robot_file: RobotFile, progress: ProgressReport, turns: int) -> dic
 
 def _ages(real: list[float], bare: list[float], planning: list[float]) -> dict[str, object]:
     """Figures of the latencies [s]: `ratio` from the start of the tick, `ratio_from_row` from the end of planning."""
-    ours, floor, plan = (1e6 * median(values) for values in (real, bare, planning))
+    graph, floor, plan = (1e6 * median(values) for values in (real, bare, planning))
     return {
         "planning_us": round(plan, 1),
-        "ratio_from_row": round((ours - plan) / floor, 3),
+        "ratio_from_row": round((graph - plan) / floor, 3),
         "transport": TRANSPORT,
-        "graph_us": round(ours, 1),
+        "graph_us": round(graph, 1),
         "bare_us": round(floor, 1),
-        "ratio": round(ours / floor, 3),
+        "ratio": round(graph / floor, 3),
         "graph_p95_us": round(1e6 * quantiles(real, n=20)[-1], 1),
         "bare_p95_us": round(1e6 * quantiles(bare, n=20)[-1], 1),
         "samples": [len(real), len(bare)],
@@ -125,12 +125,12 @@ def _cpu(robot_file: RobotFile, progress: ProgressReport, turns: int) -> dict[st
     bare = tuple(relay(role, BARE) for role in COUNTERPARTS.values())
     used: dict[str, list[float]] = {role: [] for pair in COUNTERPARTS.items() for role in pair}
     with (
-        group(real, progress) as ours,
+        group(real, progress) as nodes,
         group(bare, progress) as relays,
         TopicReceiver(robot) as receiver,
     ):
         sides = {space: receiver.side(space, echo=False) for space in (REAL, BARE)}
-        groups = {REAL: ours, BARE: relays}
+        groups = {REAL: nodes, BARE: relays}
         progress("graph: waiting for the simulated robot to walk")
         side = sides[REAL]
         receiver.spin(READY_S, side, lambda: side.state == "sitting")

@@ -30,7 +30,7 @@ from hexapod_control.ros.qos import COMMAND
 from hexapod_control.ros.transport.executor import Spinner
 
 RATE_HZ = 50.0
-NUMBERS = [0.01 * k for k in range(3 * len(STANDARD))]
+NUMBERS = [0.01 * k for k in range(3 * len(STANDARD))]  # in all messages
 
 
 class TimedPlanner(GaitPlannerNode):

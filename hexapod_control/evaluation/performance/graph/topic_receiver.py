@@ -24,7 +24,7 @@ COMMAND_PERIOD_S = 0.1
 
 
 class ReceiverSide:
-    """The end of one graph: receives joint_targets, publishes them as joint_states, sends cmd_vel."""
+    """Driver and operator of one graph: receives joint_targets, publishes them as joint_states, sends cmd_vel."""
 
     def __init__(self, node: Any, namespace: str, robot: Robot, start: Array, echo: bool) -> None:
         """`start` are the first joint angles (n, 3) [rad]; without `echo`, another node publishes joint_states."""
@@ -39,11 +39,11 @@ class ReceiverSide:
         self.planning: list[float] = []  # [s] planning times
         self._states = node.create_publisher(JointState, f"{namespace}/joint_states", COMMAND) if echo else None
         self._cmd_vel = node.create_publisher(TwistMessage, f"{namespace}/cmd_vel", COMMAND)
-        node.create_subscription(JointState, f"{namespace}/joint_targets", self._take, COMMAND)
-        node.create_subscription(Float64, f"{namespace}/planning_time", self._take_time, COMMAND)
-        node.create_subscription(String, f"{namespace}/gait_state", self._take_state, LATCHED)
+        node.create_subscription(JointState, f"{namespace}/joint_targets", self._on_targets, COMMAND)
+        node.create_subscription(Float64, f"{namespace}/planning_time", self._on_planning_time, COMMAND)
+        node.create_subscription(String, f"{namespace}/gait_state", self._on_state, LATCHED)
 
-    def _take(self, message: Any) -> None:
+    def _on_targets(self, message: Any) -> None:
         age = 1e-9 * (time.time_ns() - messages.nanoseconds(message.header.stamp))
         self.received += 1
         if self.ages is not None:
@@ -52,11 +52,11 @@ class ReceiverSide:
             message.header.stamp = self._node.get_clock().now().to_msg()
             self._states.publish(message)
 
-    def _take_time(self, message: Any) -> None:
+    def _on_planning_time(self, message: Any) -> None:
         if self.ages is not None:
             self.planning.append(message.data)
 
-    def _take_state(self, message: Any) -> None:
+    def _on_state(self, message: Any) -> None:
         self.state = message.data
 
     def send(self) -> None:

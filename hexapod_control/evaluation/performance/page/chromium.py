@@ -59,13 +59,13 @@ class Browser:
         down, self._commands = os.pipe()
         self._answers, up = os.pipe()
 
-        def arrange() -> None:
+        def arrange_pipes() -> None:  # --remote-debugging-pipe reads from 3 and writes to 4
             for wanted, number in [(3, os.dup(down)), (4, os.dup(up))]:
                 os.dup2(number, wanted)
 
         self.process = subprocess.Popen(
             [program(), *FLAGS, f"--user-data-dir={profile}", "about:blank"],
-            preexec_fn=arrange,
+            preexec_fn=arrange_pipes,
             close_fds=False,
             start_new_session=True,
             stdout=subprocess.DEVNULL,

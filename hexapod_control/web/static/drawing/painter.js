@@ -59,7 +59,7 @@ export function joined(parts) {
 }
 
 /**
- * The different ones of some vertices, and which of them follow each other.
+ * The distinct vertices of a list, and the index of each vertex of the list among them.
  * @param {Float32Array} vertices
  */
 export function shared(vertices) {

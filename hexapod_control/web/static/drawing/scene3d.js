@@ -17,7 +17,7 @@ const PRINTS = 60; // footprints that are drawn
 const GROUND = 6; // [m] half size of the plane
 const GRID = 0.5; // [m] by which the plane follows the robot
 const MIN_PERIOD = 30; // [ms] between two frames without a GPU
-const PAUSE = 2; // period over the time of a frame: the rest is left to everything else
+const PAUSE = 2; // ratio of the period to the drawing time of a frame: the rest is left to other programs
 const MAX_COST = 18; // [ms] of a frame without a GPU, above which the resolution is lowered
 const MIN_RESOLUTION = 0.6; // below it lines of the path and of the support polygon have gaps
 const CIRCLE = [...Array(12).keys()].map((i) => [Math.cos((Math.PI * i) / 6), Math.sin((Math.PI * i) / 6)]);
@@ -25,7 +25,7 @@ const SOFTWARE = /swiftshader|llvmpipe|software/i; // graphics without a GPU
 
 /** @typedef {import("./painter.js").Mesh} Mesh */
 
-// Whether this browser draws WebGL without a GPU; asked of another canvas, as a context cannot be changed later.
+// Whether this browser draws WebGL without a GPU; determined with another canvas, as a context cannot be changed later.
 function drawsWithoutGpu() {
   const gl = document.createElement("canvas").getContext("webgl");
   const names = gl?.getExtension("WEBGL_debug_renderer_info");
@@ -252,7 +252,7 @@ export class Scene3d {
   }
 
   /**
-   * Waits for the frame: without a GPU, frames would pile up behind each other and delay every input.
+   * Waits for the frame: without a GPU, frames would queue up and delay every input.
    * @param {WebGLRenderingContext} gl
    */
   measure(gl) {

@@ -1,7 +1,7 @@
 // The ground of the simulated world: boxes [x, y, z, yaw, pitch, half sizes], in metres and radians of the world.
 
 const CELL = 0.5; // [m] of the grid in which boxes are found
-const LARGE = 1; // [m] half size from which a box is looked at everywhere
+const LARGE = 1; // [m] half size from which a box is checked at every point
 const NEAR = 1.5; // [m] around the robot in which the ground is drawn
 
 export class Terrain {

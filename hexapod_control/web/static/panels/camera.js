@@ -1,8 +1,8 @@
-// The image of a camera over the picture, off by default. Every image is asked for when the last one is shown, so that a
+// The image of a camera over the picture, off by default. Every image is requested when the last one is shown, so that a
 // slow link gets fewer images.
 
 const PERIOD = 66; // [ms] between two images at least
-const PATIENCE = 3000; // [ms] after which an image is asked for again
+const PATIENCE = 3000; // [ms] after which an image is requested again
 
 export class Camera {
   on = false;

@@ -9,7 +9,7 @@ const NO_MOTION = ["why_estop", "why_torque_off", "why_unknown", "why_fault"]; /
  */
 
 /**
- * Combines what the robot says (`now`), the connection and who drives.
+ * Combines the state that the robot reports (`now`), the connection and who drives.
  * @param {{link: string, lostFor: number, now: Condition | null, me: number, driver: number, driverName: string, replayed: boolean}} known
  * @returns {Presentation}
  */

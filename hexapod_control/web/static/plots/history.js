@@ -1,4 +1,4 @@
-// The values of the last three minutes, by name and time. Pure: no element of the page in it.
+// The values of the last three minutes, by name and time. Uses no element of the page.
 
 export const LENGTH = 180000; // [ms] that is kept
 const SLACK = 60; // times that may be too old, so that not every value moves all others

@@ -1,4 +1,4 @@
-// What can be plotted: the signals of a robot, and their values in the messages of the robot. Pure functions.
+// The signals of a robot that can be plotted, and their values in its messages. Pure functions.
 
 import { short } from "../panels/presentation.js";
 

@@ -21,7 +21,7 @@ ROW = UrdfPeculiarity(
     coxa_sign=-1, zero=(0.6, -1.9), lateral=(0.01, -0.004, 0.012), tilt=(0.05, 0.0), body=(0.0, 0.0, 0.0, math.pi / 2)
 )
 INLINE = UrdfPeculiarity(coxa=0.0, tilt=(0.0, -0.35))
-SHARE = 0.7  # of the top speed
+SPEED_SHARE = 0.7  # of the top speed
 CYCLES = 2
 
 
@@ -38,7 +38,7 @@ def test_a_robot_with_tilted_hips_walks_as_commanded(row, tmp_path):
     file = imported(tmp_path, row)
     assert not implausible(file)
     top = Capabilities.of(file.robot).fastest(Twist(1.0, 0.0, 0.0), ["tripod"])
-    course = replace(Course("tripod", Twist(SHARE * top.vx, 0.0, 0.0)), cycles=CYCLES)
+    course = replace(Course("tripod", Twist(SPEED_SHARE * top.vx, 0.0, 0.0)), cycles=CYCLES)
     quality = walk(Simulation(file.robot, urdf(file), WorldSettings()), course)
     (ratio,) = quality.ratios
     assert 0.95 <= ratio <= 1.05 and quality.slip <= 0.01 and not quality.unwanted_contacts

@@ -15,7 +15,7 @@ HELD = [(0.1, 0.5, -1.5)] * len(MACHINE.legs)  # [rad]
 STALLS = MACHINE.legs[4].coxa_joint.stall_torque / MACHINE.legs[4].coxa_joint.stiffness  # [rad] bent at stall torque
 
 
-def eased(*bent, held=HELD):
+def relief_goal(*bent, held=HELD):
     """The goal of the joints if some (leg, joint, share of the stall torque) are bent, or None if all hold."""
     legs = WalkingLegs.without(MACHINE, frozenset())
     context = PlannerContext.of(legs, SensorInputs(MACHINE), WalkSettings(legs.capabilities.selection("")))
@@ -33,14 +33,14 @@ def eased(*bent, held=HELD):
 
 @pytest.mark.parametrize("sign", [-1.0, 1.0])
 def test_a_joint_beyond_seven_tenths_of_its_stall_torque_gives_way_to_three_tenths(sign):
-    assert eased((4, 0, 0.69 * sign)) is None
-    goal = eased((4, 0, 0.71 * sign))
+    assert relief_goal((4, 0, 0.69 * sign)) is None
+    goal = relief_goal((4, 0, 0.71 * sign))
     goal[4, 0] -= sign * 0.41 * STALLS
     assert goal == pytest.approx(np.array(HELD))
 
 
 def test_with_a_strained_joint_the_others_beyond_three_tenths_give_way_as_well():
-    goal = eased((4, 0, 0.8), (2, 1, 0.5), (1, 2, -0.2))
+    goal = relief_goal((4, 0, 0.8), (2, 1, 0.5), (1, 2, -0.2))
     expected = np.array(HELD)
     expected[4, 0] += 0.5 * STALLS
     expected[2, 1] += 0.2 * STALLS
@@ -52,7 +52,7 @@ def test_no_joint_gives_way_beyond_its_limit(sign):
     joint = MACHINE.legs[0].coxa_joint
     limit = joint.upper if sign > 0.0 else joint.lower
     held = [(limit - 0.1 * sign * STALLS, *HELD[0][1:]), *HELD[1:]]
-    goal = eased((0, 0, sign), held=held)
+    goal = relief_goal((0, 0, sign), held=held)
     assert goal[0, 0] == pytest.approx(limit)
 
 

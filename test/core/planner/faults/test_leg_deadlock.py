@@ -17,7 +17,7 @@ from hexapod_control.core.walking.foot import Foot, Swing
 from hexapod_control.core.walking.guided import guided_legs
 from hexapod_control.core.workspace.stance_regions import nominal_stance, reaches
 
-CLOSE = 0.1  # of the distances between the hips of phantomx: its legs can reach each other
+HIP_DISTANCE_SHARE = 0.1  # of the distances between the hips of phantomx: its legs can reach each other
 MAX_BLOCKED_TICKS = 26  # half a second, and the tick after it
 RETURN_S = 4.0  # for feet to return to their footholds
 
@@ -26,7 +26,10 @@ RETURN_S = 4.0  # for feet to return to their footholds
 def blocked():
     """A planner whose legs have just blocked each other in a random drive, not only for a moment."""
     machine = robot("phantomx")
-    legs = (replace(leg, hip=(CLOSE * leg.hip[0], CLOSE * leg.hip[1], leg.hip[2])) for leg in machine.legs)
+    legs = (
+        replace(leg, hip=(HIP_DISTANCE_SHARE * leg.hip[0], HIP_DISTANCE_SHARE * leg.hip[1], leg.hip[2]))
+        for leg in machine.legs
+    )
     machine = with_footholds(replace(machine, name="close_hips", legs=tuple(legs)), range(6))
     planner, rng = standing_planner(machine, "tripod"), random.Random(1)
     top = [planner.capabilities.fastest(Twist(*axis), ["tripod"]) for axis in ((1, 0, 0), (0, 1, 0), (0, 0, 1))]
@@ -69,7 +72,7 @@ def test_after_a_stop_the_robot_stands_on_all_feet_and_walks_on_command(blocked,
     assert plans(planner, 3.0)[-1].twist == Twist(0.05, 0.0, 0.0)
 
 
-def test_it_sits_down_from_there(blocked):
+def test_a_robot_whose_legs_have_blocked_each_other_sits_down(blocked):
     planner = blocked.copy()
     assert planner.sit() == ""
     assert plans(planner, 12.0)[-1].state is RobotState.SITTING

@@ -1,4 +1,4 @@
-"""What is known of a mishap after each tick, from tilt, loads and measured joints."""
+"""Mishaps detected after each tick from tilt, foot loads and measured joints."""
 
 import math
 
@@ -19,14 +19,14 @@ LATE = tuple(0.3 * (k == 7) for k in range(3 * COUNT))  # the femur of the third
 
 
 class Watched:
-    """A watch with sensors that repeat what they measure."""
+    """A watch whose sensors repeat constant values."""
 
     def __init__(self, *, falls=True, legs=True):
         self.watch, self.sensors = MishapWatch(MACHINE), SensorInputs(MACHINE)
         self.sensors.mishap_detection = MishapDetection(falls=falls, legs=legs)
 
     def after(self, seconds, *, tilt=None, loads=None, measured=STILL, on_feet=True, walking=True, turn=0.0, rate=0.0):
-        """The watch after some seconds of the same."""
+        """The watch after some seconds of constant sensor values."""
         for _ in range(round(seconds / DT)):
             self.sensors.step(DT, moving=False)
             if tilt is not None:

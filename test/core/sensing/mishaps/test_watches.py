@@ -20,7 +20,7 @@ STILL = (0.0,) * 18
 angles = st.floats(-math.pi, math.pi)
 
 
-def off(*errors):
+def off_target(*errors):
     """Joints that are off their targets at 0; `errors` are (row, error)."""
     found = list(STILL)
     for row, error in errors:
@@ -43,22 +43,22 @@ def compared(watch, seconds, planned, measured):
 
 @pytest.mark.parametrize("error", [0.25, -0.25])
 def test_a_joint_far_from_its_target_lags_after_a_fifth_of_a_second(error):
-    watch = compared(JointWatch(), 0.18, STILL, off((7, error)))
+    watch = compared(JointWatch(), 0.18, STILL, off_target((7, error)))
     assert watch.latest is None
-    late = compared(watch, 0.06, STILL, off((7, error))).latest
+    late = compared(watch, 0.06, STILL, off_target((7, error))).latest
     assert (late.leg, late.joint) == (2, 1)
     assert (late.error, late.time) == pytest.approx((0.25, 0.24))
 
 
 def test_a_joint_deflected_by_its_load_follows():
-    assert compared(JointWatch(), 2.0, STILL, off((7, 0.19), (8, -0.19))).latest is None
+    assert compared(JointWatch(), 2.0, STILL, off_target((7, 0.19), (8, -0.19))).latest is None
 
 
 def test_the_joint_that_is_off_for_longest_is_named():
-    watch = compared(JointWatch(), 0.1, STILL, off((4, 0.3)))
-    late = compared(watch, 0.3, STILL, off((4, 0.3), (9, 0.9))).latest
+    watch = compared(JointWatch(), 0.1, STILL, off_target((4, 0.3)))
+    late = compared(watch, 0.3, STILL, off_target((4, 0.3), (9, 0.9))).latest
     assert (late.leg, late.joint) == (1, 1)
-    late = compared(compared(watch, DT, STILL, off((9, 0.9))), 0.1, STILL, off((4, 0.3), (9, 0.9))).latest
+    late = compared(compared(watch, DT, STILL, off_target((9, 0.9))), 0.1, STILL, off_target((4, 0.3), (9, 0.9))).latest
     assert (late.leg, late.joint) == (3, 0)  # the other was back for a moment
 
 
@@ -88,12 +88,12 @@ def test_a_joint_that_reaches_a_short_lived_target_late_follows(ticks):
 
 
 def test_unknown_joints_and_another_number_of_legs_start_over():
-    watch = compared(JointWatch(), 1.0, STILL, off((7, 0.3)))
+    watch = compared(JointWatch(), 1.0, STILL, off_target((7, 0.3)))
     compared(watch, DT, STILL, None)
-    assert watch.latest is None and compared(watch, 0.18, STILL, off((7, 0.3))).latest is None
-    compared(watch, 1.0, STILL, off((7, 0.3)))
-    assert compared(watch, 0.18, STILL[:15], off((7, 0.3))[:15]).latest is None
-    compared(watch, 1.0, STILL[:15], off((7, 0.3))[:15])
+    assert watch.latest is None and compared(watch, 0.18, STILL, off_target((7, 0.3))).latest is None
+    compared(watch, 1.0, STILL, off_target((7, 0.3)))
+    assert compared(watch, 0.18, STILL[:15], off_target((7, 0.3))[:15]).latest is None
+    compared(watch, 1.0, STILL[:15], off_target((7, 0.3))[:15])
     watch.reset()
     assert watch.latest is None
 

@@ -10,8 +10,10 @@ from support.drives import DT
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose
 from hexapod_control.core.walking.body.body_levelling import BodyLevelling
 
-ACCELERATION, RATE = 2.0, 0.35  # [rad/s^2, rad/s]
+MAX_ACCELERATION, MAX_RATE = 2.0, 0.35  # [rad/s^2, rad/s]
 MAX_TILT = math.radians(10.0)
+FADE_ACCELERATION = 10.0  # [rad/s^2] of a tilt that is no longer measured
+OVERSHOOT = 1.01  # factor on the final tilt
 
 DIRECTIONS = [(1.0, 0.0), (0.0, -1.0), (-0.6, 0.8)]
 
@@ -43,17 +45,18 @@ def tilts(slope, pose=NEUTRAL, limit=math.inf, seconds=6.0):
 
 def assert_smooth(found):
     rates = np.diff(found, axis=0) / DT
-    assert np.abs(rates).max() <= RATE + 1e-9
-    assert np.abs(np.diff(rates, axis=0)).max() <= ACCELERATION * DT + 1e-9
+    assert np.abs(rates).max() <= MAX_RATE + 1e-9
+    assert np.abs(np.diff(rates, axis=0)).max() <= MAX_ACCELERATION * DT + 1e-9
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
 @pytest.mark.parametrize("pose", [NEUTRAL, BodyPose(z=0.01, roll=0.03, pitch=-0.02)])
 def test_the_tilt_cancels_the_slope_without_overshoot_and_keeps_the_requested_pose(direction, pose):
-    found = tilts([0.1 * part for part in direction], pose)
+    slope = 0.1  # [rad]
+    found = tilts([slope * part for part in direction], pose)
     assert_smooth(found)
-    assert found[-1] == pytest.approx([-0.1 * part for part in direction], abs=1e-3)
-    assert np.hypot(*found.T).max() <= 0.101
+    assert found[-1] == pytest.approx([-slope * part for part in direction], abs=1e-3)
+    assert np.hypot(*found.T).max() <= OVERSHOOT * slope
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
@@ -61,7 +64,7 @@ def test_the_tilt_stays_within_its_bound(direction):
     found = tilts([2.0 * MAX_TILT * part for part in direction])
     assert_smooth(found)
     assert np.hypot(*found[-1]) == pytest.approx(MAX_TILT, abs=1e-3)
-    assert np.hypot(*found.T).max() <= 1.01 * MAX_TILT
+    assert np.hypot(*found.T).max() <= OVERSHOOT * MAX_TILT
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
@@ -71,7 +74,7 @@ def test_the_tilt_comes_to_rest_before_a_foot_gets_out_of_reach(direction, limit
     assert_smooth(found)
     sizes = np.hypot(*found.T)
     assert sizes.max() <= limit and sizes[-1] > 0.8 * limit
-    assert all(abs(after - before) <= RATE * DT * math.sqrt(2.0) for before, after in pairwise(sizes))
+    assert all(abs(after - before) <= MAX_RATE * DT * math.sqrt(2.0) for before, after in pairwise(sizes))
 
 
 def test_without_an_attitude_the_tilt_fades_to_zero_in_less_than_half_a_second():
@@ -86,7 +89,7 @@ def test_without_an_attitude_the_tilt_fades_to_zero_in_less_than_half_a_second()
 
 
 class Leaving(ReachUpTo):
-    """Legs that reach every tilt, but it leaves only a share of their regions; and the tilts asked for."""
+    """Legs that reach every tilt but keep only a share of their regions; records the requested tilts."""
 
     def __init__(self, share):
         super().__init__(math.inf)
@@ -134,6 +137,8 @@ def test_a_tilt_fades_at_1_2_radians_per_second_with_a_bounded_acceleration():
         levelling.step(DT, NEUTRAL, ReachUpTo(0.0), [])
         found.append(levelling.tilt)
     rates = np.diff(found, axis=0) / DT
-    assert np.abs(rates).max() == pytest.approx(1.2) and rates[0] == pytest.approx((-0.2, 0.2))  # 10 rad/s^2
-    assert np.abs(np.diff(rates[:-1], axis=0)).max() <= 10.0 * DT + 1e-9
+    assert np.abs(rates).max() == pytest.approx(1.2) and rates[0] == pytest.approx(
+        (-FADE_ACCELERATION * DT, FADE_ACCELERATION * DT)
+    )
+    assert np.abs(np.diff(rates[:-1], axis=0)).max() <= FADE_ACCELERATION * DT + 1e-9
     assert 0.3 <= len(rates) * DT <= 0.4

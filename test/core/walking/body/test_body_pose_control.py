@@ -20,8 +20,9 @@ from hexapod_control.core.workspace.stance_regions import REGION_SHARES, reaches
 from hexapod_control.core.workspace.stride_stability import MIN_STRIDE_MARGIN, stride_margin
 from hexapod_control.core.workspace.strides.stride_regions import PolarOffset, StrideRegion
 
-SPEED = (0.1, 0.1, 0.08, 0.8, 0.8, 0.8)  # [m/s, rad/s]
-ACCELERATION = (0.5, 0.5, 0.4, 4.0, 4.0, 4.0)  # [m/s^2, rad/s^2]
+MAX_SPEED = (0.1, 0.1, 0.08, 0.8, 0.8, 0.8)  # [m/s, rad/s]
+MAX_ACCELERATION = (0.5, 0.5, 0.4, 4.0, 4.0, 4.0)  # [m/s^2, rad/s^2]
+ROUNDED = 1.0001  # factor on a limit, for rounding errors
 STEP_SHARES, RESOLUTION = (0.0, 0.35, 0.7), 1 / 64
 
 SPREAD = BodyPose(0.02, 0.02, 0.01, 0.1, 0.1, 0.15)
@@ -70,9 +71,9 @@ def test_any_sequence_of_goals_keeps_speeds_and_accelerations_bounded_and_reache
             body.control.track(goal)
         for _ in range(rng.choice((1, 5, 20, 60))):
             changes = body.step()
-            assert all(abs(v) <= most * 1.0001 for v, most in zip(body.speeds, SPEED, strict=True))
+            assert all(abs(v) <= most * ROUNDED for v, most in zip(body.speeds, MAX_SPEED, strict=True))
             # The last tick only covers the remaining distance.
-            assert all(abs(c) <= 2.0 * a * DT * 1.0001 for c, a in zip(changes, ACCELERATION, strict=True))
+            assert all(abs(c) <= 2.0 * a * DT * ROUNDED for c, a in zip(changes, MAX_ACCELERATION, strict=True))
     body.arrive()
     assert body.feasibility.all_feet_reachable(body.control.pose, body.feet)
 
@@ -85,7 +86,7 @@ def test_a_pose_is_reached_as_fast_as_the_limits_allow_or_in_the_requested_time(
     body.control.request(goal)
     assert body.control.standing_goal == goal
     fastest = body.arrive()
-    distance, top, acceleration = abs(goal[axis]), SPEED[axis], ACCELERATION[axis]
+    distance, top, acceleration = abs(goal[axis]), MAX_SPEED[axis], MAX_ACCELERATION[axis]
     ramps = top * top / acceleration  # distance of speeding up and slowing down
     expected = distance / top + top / acceleration if distance > ramps else 2.0 * math.sqrt(distance / acceleration)
     assert expected - DT <= fastest <= expected + 9 * DT  # the last ticks are short
@@ -109,7 +110,7 @@ def test_a_stopped_body_comes_to_rest_at_the_predicted_pose(name):
             passed.append(body.control.pose)
         for axis, end in enumerate(rest):
             low, high = sorted((start[axis], end))
-            slack = SPEED[axis] * DT  # a tick at the present speed passes before it brakes
+            slack = MAX_SPEED[axis] * DT  # a tick at the present speed passes before it brakes
             assert all(low - slack <= pose[axis] <= high + slack for pose in passed)
             assert abs(passed[-1][axis] - end) < 1e-6
 
@@ -141,7 +142,7 @@ def test_a_body_that_returns_to_neutral_moves_straight_at_full_speed(name):
     body.control.request(random_pose(name, rng))
     body.arrive()
     start = body.control.pose
-    ticks = math.ceil(max(abs(now) / (top * DT) for now, top in zip(start, SPEED, strict=True)))
+    ticks = math.ceil(max(abs(now) / (top * DT) for now, top in zip(start, MAX_SPEED, strict=True)))
     for k in range(1, ticks + 1):
         body.control.retreat(DT)
         share = body.control.pose.x / start.x
@@ -310,8 +311,8 @@ def test_a_temporary_pose_ends_in_the_requested_one_with_its_shift():
     assert body.goal == BodyPose(0.005, -0.002, 0.0) and not body.temporary
 
 
-def at(pose):
-    """Where a point of a body in a pose is over the ground."""
+def point_over_ground(pose):
+    """Height and position over the ground of a point of the body in a pose."""
     return pytest.approx(Placement(pose, MACHINE.walk.height).to_footprint(0.1, 0.2, 0.3))
 
 
@@ -321,17 +322,17 @@ def placed(body, placement=None):
 
 def test_the_body_is_placed_in_its_pose_with_sway_and_tilt_and_levelled_while_it_is_measured():
     body = BodyControl(CAPABILITIES, BodyPose(yaw=0.05))
-    assert placed(body) == placed(body, body.resting_placement) == at(BodyPose(yaw=0.05))
+    assert placed(body) == placed(body, body.resting_placement) == point_over_ground(BodyPose(yaw=0.05))
     assert body.slope == (0.0, 0.0) and body.levelling is None
     body.sway.offset = (0.01, -0.02)
-    assert placed(body) == at(BodyPose(0.01, -0.02, yaw=0.05)) and not body.settled
+    assert placed(body) == point_over_ground(BodyPose(0.01, -0.02, yaw=0.05)) and not body.settled
     body.sway.offset = (0.0, 0.0)
     body.sense(None)
     assert body.levelling is None
     body.sense((0.03, -0.02))
     assert body.slope == (0.03, -0.02) and not body.settled
     body.levelling.tilt = (-0.01, 0.02)
-    assert placed(body) == at(BodyPose(roll=-0.01, pitch=0.02, yaw=0.05))
+    assert placed(body) == point_over_ground(BodyPose(roll=-0.01, pitch=0.02, yaw=0.05))
     body.levelling.region_share = 0.8
     assert body.region_share == 0.8
     body.levelling.tilt = (0.0, 0.0)
@@ -345,7 +346,7 @@ TILTED = BodyPose(z=0.01, roll=0.1)
 
 
 class Legs:
-    """Legs without limits; what a pose leaves of the regions and where the feet can step are given."""
+    """Legs without limits; the share of the regions in a pose and the reachable steps are set by the test."""
 
     def __init__(self):
         self.share, self.inside = 2.0, True
@@ -376,7 +377,7 @@ class Legs:
         return True
 
 
-def moved(control, goal, ticks=100):
+def control_after(control, goal, ticks=100):
     """The control after some ticks towards a goal."""
     for _ in range(ticks):
         control.step(DT, goal, [])
@@ -389,23 +390,23 @@ def test_the_regions_shrink_by_their_size_per_second_before_the_body_moves_until
     legs.share, legs.inside = 0.8, False
     control.request(TILTED)
     for k in range(1, 60):
-        moved(control, TILTED, 1)
+        control_after(control, TILTED, 1)
         assert control.region_share == pytest.approx(2.0 - k * DT) and control.pose == NEUTRAL
-    moved(control, TILTED, 3)
+    control_after(control, TILTED, 3)
     assert control.region_share == 0.8 and control.pose != NEUTRAL
     other = BodyPoseControl(legs, NEUTRAL)
     other.request(TILTED)
-    moved(other, TILTED, 10)
+    control_after(other, TILTED, 10)
     legs.inside = True
-    moved(other, TILTED, 1)
+    control_after(other, TILTED, 1)
     assert other.region_share == 0.8 and other.pose != NEUTRAL
-    assert moved(other, TILTED).pose == TILTED and other.walkable
+    assert control_after(other, TILTED).pose == TILTED and other.walkable
     legs.share = 2.0
     other.request(NEUTRAL)
     while other.pose != NEUTRAL:
         assert other.region_share == 0.8  # the greater regions are in reach only there
-        moved(other, NEUTRAL, 1)
-    assert moved(other, NEUTRAL, 2).region_share == 2.0
+        control_after(other, NEUTRAL, 1)
+    assert control_after(other, NEUTRAL, 2).region_share == 2.0
 
 
 def test_a_body_in_a_pose_to_stand_in_only_can_walk_again_in_its_walking_pose_or_level():
@@ -414,18 +415,18 @@ def test_a_body_in_a_pose_to_stand_in_only_can_walk_again_in_its_walking_pose_or
     legs.share = 0.6
     control = BodyPoseControl(legs, NEUTRAL)
     control.request(TILTED)
-    assert moved(control, TILTED).pose == TILTED and not control.walkable and control.region_share == 0.6
-    assert moved(control, control.walking_goal).walkable and control.pose.roll == 0.05
+    assert control_after(control, TILTED).pose == TILTED and not control.walkable and control.region_share == 0.6
+    assert control_after(control, control.walking_goal).walkable and control.pose.roll == 0.05
     assert control.region_share == 0.6
-    assert not moved(control, TILTED).walkable
-    assert moved(control, level).walkable and control.pose == level and control.region_share == 2.0
+    assert not control_after(control, TILTED).walkable
+    assert control_after(control, level).walkable and control.pose == level and control.region_share == 2.0
 
 
 def test_a_walking_body_moves_to_a_pose_from_which_the_feet_can_step_to_neutral():
     legs = Legs()
     control = BodyPoseControl(legs, NEUTRAL)
     control.request(TILTED)
-    moved(control, TILTED, 5)
+    control_after(control, TILTED, 5)
     rest, level = control.rest, BodyPose(z=0.01)
     assert NEUTRAL != rest != TILTED and control.stepping_goal([]) == TILTED and control.can_start_walking([])
     legs.steps = lambda pose: pose == rest
@@ -441,14 +442,14 @@ def test_a_body_that_cannot_stop_in_reach_halves_its_speed_and_then_stands():
     legs = Legs()
     control = BodyPoseControl(legs, NEUTRAL)
     control.request(BodyPose(x=0.05))
-    before = moved(control, control.standing_goal, 4).pose.x
-    after = moved(control, control.standing_goal, 1).pose.x
+    before = control_after(control, control.standing_goal, 4).pose.x
+    after = control_after(control, control.standing_goal, 1).pose.x
     answers = [False, False, True]  # at full speed, while braking, at half the speed
     legs.keeps = lambda pose: answers.pop(0)
-    halved = moved(control, control.standing_goal, 1).pose.x
+    halved = control_after(control, control.standing_goal, 1).pose.x
     assert halved - after == pytest.approx(0.5 * (after - before)) and not control.still
     legs.keeps = lambda pose: False
-    assert moved(control, control.standing_goal, 1).pose.x == halved and control.still
+    assert control_after(control, control.standing_goal, 1).pose.x == halved and control.still
 
 
 def test_a_body_moves_only_if_a_little_more_than_the_pose_in_which_it_comes_to_rest_is_in_reach():
@@ -456,7 +457,7 @@ def test_a_body_moves_only_if_a_little_more_than_the_pose_in_which_it_comes_to_r
     legs.keeps = lambda pose: asked.append(pose.x) or True
     control = BodyPoseControl(legs, NEUTRAL)
     control.request(BodyPose(x=0.05))
-    moved(control, control.standing_goal, 10)
+    control_after(control, control.standing_goal, 10)
     assert asked[-1] - control.rest.x == pytest.approx(1e-4)
 
 
@@ -464,19 +465,21 @@ def speeds_towards(control, goal):
     """Speeds (n, 6) [m/s, rad/s] until the body rests in a goal."""
     poses = [control.pose]
     while control.pose != goal or not control.still:
-        poses.append(moved(control, goal, 1).pose)
+        poses.append(control_after(control, goal, 1).pose)
     return np.diff(poses, axis=0) / DT
 
 
 @pytest.mark.parametrize("axis", range(6))
 def test_a_long_way_is_covered_at_the_top_speed_of_its_coordinate_with_its_acceleration(axis):
-    goal = NEUTRAL._replace(**{BodyPose._fields[axis]: 4.0 * SPEED[axis] ** 2 / ACCELERATION[axis]})
+    goal = NEUTRAL._replace(**{BodyPose._fields[axis]: 4.0 * MAX_SPEED[axis] ** 2 / MAX_ACCELERATION[axis]})
     control = BodyPoseControl(Legs(), NEUTRAL)
     control.request(goal)
     speeds = speeds_towards(control, goal)[:, axis]
-    assert speeds.max() == pytest.approx(SPEED[axis])
+    assert speeds.max() == pytest.approx(MAX_SPEED[axis])
     changes = np.diff(speeds) / DT
-    assert speeds[0] == pytest.approx(ACCELERATION[axis] * DT) and changes.max() == pytest.approx(ACCELERATION[axis])
+    assert speeds[0] == pytest.approx(MAX_ACCELERATION[axis] * DT) and changes.max() == pytest.approx(
+        MAX_ACCELERATION[axis]
+    )
 
 
 @pytest.mark.parametrize("duration", [1.0, 4.0])

@@ -29,7 +29,7 @@ def front_heavy(shift: float) -> Planner:
     return planner
 
 
-def walked(planner: Planner, least: float, seconds: float = 15.0):
+def walk_with_margin(planner: Planner, least: float, seconds: float = 15.0):
     """Walks forward at full speed with a required margin [m]: (least margin [m] of the last cycles, plans)."""
     planner.change_settings(margin=least)
     command = planner.view.maxima()._replace(vy=0.0, wz=0.0)
@@ -54,32 +54,34 @@ def test_with_sufficient_margin_no_measure_is_taken():
     assert [plan.joint_angles.tolist() for plan in drive(other, Twist(0.08, 0.0, 0.1), 5.0)] == plain
 
 
-def test_first_the_robot_slows_down_which_suffices_if_little_margin_is_missing():
+def test_the_first_measure_is_to_slow_down_which_suffices_if_little_margin_is_missing():
     planner = front_heavy(0.06)
-    plain, plans = walked(planner, 0.0, 10.0)
+    plain, plans = walk_with_margin(planner, 0.0, 10.0)
     fast = plans[-1].twist.vx
-    margin, plans = walked(planner, plain + 0.008)
+    missing = 0.008  # [m] of margin
+    margin, plans = walk_with_margin(planner, plain + missing)
     measures = walk_state(planner).measures
     assert measures.speed_share < 1.0 and math.hypot(*measures.shift) < 0.5 * MAX_SHIFT
-    assert plans[-1].twist.vx < fast and margin >= plain + 0.008 - SHIFT_STEP
+    assert plans[-1].twist.vx < fast and margin >= plain + missing - SHIFT_STEP
     assert planner.view.active_gait == "tripod"
 
 
-def test_then_the_body_shifts_away_from_the_edge():
+def test_the_second_measure_is_to_shift_the_body_away_from_the_edge():
     planner = front_heavy(0.10)
-    plain, _ = walked(planner, 0.0, 10.0)
-    margin, plans = walked(planner, plain + 0.04)
+    missing = 0.04  # [m] of margin
+    plain, _ = walk_with_margin(planner, 0.0, 10.0)
+    margin, plans = walk_with_margin(planner, plain + missing)
     shift = walk_state(planner).measures.shift
     assert walk_state(planner).measures.speed_share == pytest.approx(SLOWEST_SHARE, abs=0.1)
     assert shift[0] < -0.003 and plans[-1].pose.x == pytest.approx(shift[0], abs=0.003)
     # The body follows the shift in steps, and the shift follows the margin of the previous tick.
-    assert margin >= plain + 0.04 - 2 * SHIFT_STEP and planner.view.active_gait == "tripod"
+    assert margin >= plain + missing - 2 * SHIFT_STEP and planner.view.active_gait == "tripod"
 
 
-def test_finally_the_gait_changes_to_one_with_more_support():
+def test_the_last_measure_is_a_gait_with_more_support():
     planner = front_heavy(0.14)
-    plain, _ = walked(planner, 0.0, 10.0)
-    margin, _ = walked(planner, plain + 0.075)
+    plain, _ = walk_with_margin(planner, 0.0, 10.0)
+    margin, _ = walk_with_margin(planner, plain + 0.075)
     gaits = planner.capabilities.gaits
     assert gaits[planner.view.active_gait].duty_factor > gaits["tripod"].duty_factor
     assert margin > plain
@@ -87,10 +89,10 @@ def test_finally_the_gait_changes_to_one_with_more_support():
 
 def test_measures_are_undone_when_the_margin_is_sufficient_again():
     planner = front_heavy(0.10)
-    plain, _ = walked(planner, 0.0, 10.0)
-    walked(planner, plain + 0.04)
+    plain, _ = walk_with_margin(planner, 0.0, 10.0)
+    walk_with_margin(planner, plain + 0.04)
     assert walk_state(planner).measures.speed_share < 1.0
-    walked(planner, 0.001)
+    walk_with_margin(planner, 0.001)
     measures = walk_state(planner).measures
     assert measures.speed_share == 1.0 and measures.shift == (0.0, 0.0)
     list(drive(planner, Twist(0.01, 0.0, 0.0), 3.0))
@@ -99,60 +101,60 @@ def test_measures_are_undone_when_the_margin_is_sufficient_again():
 
 # --- measures without a robot -------------------------------------------------------------------------------
 
-LEAST = 0.03  # [m]
+REQUIRED_MARGIN_M = 0.03
 INWARD = (0.6, -0.8)
 
 
-def after(measures, seconds, margin, inward=INWARD):
+def measures_after(measures, seconds, margin, inward=INWARD):
     for _ in range(round(seconds / DT)):
-        measures = measures.after(DT, margin, LEAST, inward)
+        measures = measures.after(DT, margin, REQUIRED_MARGIN_M, inward)
     return measures
 
 
 def test_the_speed_is_reduced_to_its_least_share_before_the_body_shifts_and_both_at_their_rates():
     measures = RecoveryMeasures()
     slowing = (1.0 - SLOWEST_SHARE) / SLOWING_RATE
-    half = after(measures, 0.5 * slowing, 0.0)
+    half = measures_after(measures, 0.5 * slowing, 0.0)
     assert half.speed_share == pytest.approx(0.5 * (1.0 + SLOWEST_SHARE), abs=SLOWING_RATE * DT)
     assert half.shift == (0.0, 0.0) and not half.exhausted
-    slowest = after(measures, slowing + DT, 0.0)
+    slowest = measures_after(measures, slowing + DT, 0.0)
     slowest = dataclasses.replace(slowest, shift=(0.0, 0.0))
     assert slowest.speed_share == SLOWEST_SHARE
-    shifted = after(slowest, 0.5, LEAST - 1e-6)
+    shifted = measures_after(slowest, 0.5, REQUIRED_MARGIN_M - 1e-6)
     assert shifted.shift == pytest.approx([0.5 * SHIFT_SPEED * v for v in INWARD])
-    far = after(slowest, 2.0 * MAX_SHIFT / SHIFT_SPEED, 0.0)
+    far = measures_after(slowest, 2.0 * MAX_SHIFT / SHIFT_SPEED, 0.0)
     assert far.shift == pytest.approx([MAX_SHIFT * v for v in INWARD]) and far.exhausted and not shifted.exhausted
-    assert after(far, 0.1, 0.0, (-0.6, 0.8)).shift == pytest.approx(
+    assert measures_after(far, 0.1, 0.0, (-0.6, 0.8)).shift == pytest.approx(
         [(MAX_SHIFT - 0.1 * SHIFT_SPEED) * v for v in INWARD]
     )
     assert (far.settled, far.lowest) == (0.0, math.inf)
 
 
 def test_measures_are_undone_shift_first_and_slowly_after_a_while_with_margin_to_spare():
-    measures, ample = RecoveryMeasures(0.7, (0.003, -0.004)), LEAST + RELEASE_MARGIN
-    settled = after(measures, SETTLED_TIME_S - DT, ample)
+    measures, ample = RecoveryMeasures(0.7, (0.003, -0.004)), REQUIRED_MARGIN_M + RELEASE_MARGIN
+    settled = measures_after(measures, SETTLED_TIME_S - DT, ample)
     assert (settled.speed_share, settled.shift) == (0.7, (0.003, -0.004)) and settled.lowest == ample
     back = 0.005 / (RELEASE_RATE * SHIFT_SPEED)
-    halfway = after(settled, 0.5 * back, ample)
+    halfway = measures_after(settled, 0.5 * back, ample)
     assert halfway.shift == pytest.approx((0.0015, -0.002), rel=0.05) and halfway.speed_share == 0.7
-    centred = after(halfway, 0.5 * back + 2 * DT, ample)
+    centred = measures_after(halfway, 0.5 * back + 2 * DT, ample)
     assert centred.shift == (0.0, 0.0)
-    faster = after(centred, 0.4, ample).speed_share - centred.speed_share
+    faster = measures_after(centred, 0.4, ample).speed_share - centred.speed_share
     assert faster == pytest.approx(0.4 * RELEASE_RATE * SLOWING_RATE)
-    done = after(centred, 5.0, ample)
-    assert done.speed_share == 1.0 and after(done, 1.0, ample).speed_share == 1.0
+    done = measures_after(centred, 5.0, ample)
+    assert done.speed_share == 1.0 and measures_after(done, 1.0, ample).speed_share == 1.0
     # The least margin of that time counts, and a small one starts it anew.
-    hardly = after(measures, SETTLED_TIME_S + DT, ample - 1e-4)
+    hardly = measures_after(measures, SETTLED_TIME_S + DT, ample - 1e-4)
     assert (hardly.speed_share, hardly.shift) == (0.7, measures.shift) and hardly.settled < 2.5 * DT
-    dip = after(after(settled, DT, LEAST), 0.5 * SETTLED_TIME_S, ample)
+    dip = measures_after(measures_after(settled, DT, REQUIRED_MARGIN_M), 0.5 * SETTLED_TIME_S, ample)
     assert (dip.speed_share, dip.shift) == (0.7, measures.shift)
-    short = after(settled, DT, LEAST - 1e-4)
+    short = measures_after(settled, DT, REQUIRED_MARGIN_M - 1e-4)
     assert short.speed_share < 0.7 and (short.settled, short.lowest) == (0.0, math.inf)
 
 
 def test_the_body_is_asked_to_shift_in_steps_and_to_the_middle_at_the_end():
     recovery = MarginRecovery()
-    recovery.required_margin = LEAST
+    recovery.required_margin = REQUIRED_MARGIN_M
     recovery.measures = RecoveryMeasures(SLOWEST_SHARE)
     asked = [recovery.requested_shift for _ in range(80) if recovery.update(DT, 0.0, (1.0, 0.0))]
     assert len(asked) > 10
@@ -168,7 +170,7 @@ def test_the_walk_has_the_least_share_of_the_speed_and_at_most_every_few_seconds
     assert (recovery.speed_share, recovery.requested_shift, recovery.measures) == (1.0, (0.0, 0.0), RecoveryMeasures())
     recovery.external_speed_share = 0.8
     assert recovery.speed_share == 0.8
-    recovery.required_margin = LEAST
+    recovery.required_margin = REQUIRED_MARGIN_M
     recovery.measures = RecoveryMeasures(SLOWEST_SHARE, (MAX_SHIFT, 0.0))
     assert recovery.speed_share == SLOWEST_SHARE
 
@@ -183,6 +185,6 @@ def test_the_walk_has_the_least_share_of_the_speed_and_at_most_every_few_seconds
     for _ in range(2):
         assert wait(0.0) == (pytest.approx(GAIT_CHANGE_INTERVAL_S, abs=2 * DT), gaits["ripple"].duty_factor)
     assert wait(0.0, "ripple")[1] == gaits["wave"].duty_factor
-    assert wait(0.0, "wave") == (math.inf, None) and wait(LEAST) == (math.inf, None)
+    assert wait(0.0, "wave") == (math.inf, None) and wait(REQUIRED_MARGIN_M) == (math.inf, None)
     recovery.measures = RecoveryMeasures(SLOWEST_SHARE, (0.9 * MAX_SHIFT, 0.0))
     assert wait(0.0) == (math.inf, None)

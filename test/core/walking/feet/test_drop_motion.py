@@ -42,7 +42,10 @@ def test_a_drop_begins_at_the_speed_of_the_foot_and_ends_at_rest_on_the_ground_w
         assert (foot.x - 0.1, foot.y - 0.2) == pytest.approx(slide, abs=1e-9)
         accelerations = [math.dist(a, b) / dt for a, b in pairwise(speeds[:-1])]
         if drop.duration < 0.4:  # else there is no drop as gentle as that
-            assert max(abs(b[2] - a[2]) / dt for a, b in pairwise(speeds[:-1])) <= 6.0 * 1.02 or drop.duration <= 0.1
+            assert (
+                max(abs(b[2] - a[2]) / dt for a, b in pairwise(speeds[:-1])) <= 1.02 * DROP_ACCELERATION
+                or drop.duration <= 0.1
+            )
         assert max(accelerations) < 60.0
 
 

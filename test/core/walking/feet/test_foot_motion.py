@@ -121,7 +121,7 @@ def test_a_foot_of_a_resting_robot_steps_only_if_it_is_off_its_foothold_and_then
     assert motion.distance_from_neutral(regions) == pytest.approx(away if resting and not steps else 0.0, abs=1e-6)
 
 
-def test_the_motion_knows_which_feet_are_guided_and_in_their_neutral_regions():
+def test_the_motion_reports_which_feet_are_guided_in_swing_and_in_their_neutral_regions():
     motion = FootMotion([Foot(x, y) for x, y in stance().footholds], GaitClock(TRIPOD), 0.03)
     assert motion.in_neutral_regions and motion.all_standing and not motion.guiding
     motion.feet[2].state = Guided(((0.0, 0.0, 0.05),))

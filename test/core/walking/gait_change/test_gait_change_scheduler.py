@@ -35,7 +35,7 @@ ASIDE = StrideRegion(PolarOffset(0.01, 0.0), 1.0, 1.0, (0.01, 0.0))
 
 
 def walking(gait=TRIPOD, twist=SLOW):
-    """A walk in the middle of a step, and a scheduler that has asked for nothing yet."""
+    """A walk in the middle of a step, and a scheduler without a request."""
     motion = FootMotion([Foot(x, y) for x, y in STANCE.footholds], GaitClock(gait), 0.03)
     motion.twist_is_zero = False
     motion.start()

@@ -1,4 +1,4 @@
-"""Plans of gait changes, against the gait clock: it knows when each leg lifts off and lands."""
+"""Plans of gait changes against the gait clock, which computes when each leg lifts off and lands."""
 
 import random
 
@@ -18,11 +18,11 @@ SWING_ENDS = np.linspace(0.0, 1.0, 9)
 CAPABILITIES = Capabilities.of(robot("phantomx"))
 GAITS, MARGINS = CAPABILITIES.gaits, CAPABILITIES.margins
 STEP = 0.25  # [swing times]
-RADIUS = 0.05  # [m]
+REGION_RADIUS_M = 0.05
 
 
 class Rehearsal:
-    """What the clock does in a change: lift-offs and touch-downs of each leg [swing times from now], and the margin."""
+    """A gait change on a copy of the clock: lift-offs and touch-downs by leg [swing times from now], and the margin."""
 
     def __init__(self, clock, legs, change):
         clock, gait = clock.copy(), change.gait
@@ -63,11 +63,11 @@ class Rehearsal:
                 behind = leg.radius - left * leg.stride if last == times[0] else 0.5 * old.stance * leg.stride
                 swings = [(behind, half), (half, ahead)]
             found.append((1.0 - most / stays) / MAX_SLOWDOWN)
-            found += [(load(leg, *ends) - 1.0) / MAX_OVERLOAD for ends in swings]
+            found += [(relative_speed(leg, *ends) - 1.0) / MAX_OVERLOAD for ends in swings]
         return max(found)
 
 
-def load(leg, behind, ahead):
+def relative_speed(leg, behind, ahead):
     """The speed of a swing relative to its limit, from the table of a leg."""
     rows = [np.interp(ahead / leg.radius, SWING_ENDS, row) for row in leg.speed_ratios]
     return np.interp(behind / leg.radius, SWING_ENDS, rows)
@@ -80,10 +80,17 @@ def random_legs(rng, gaits, clock):
         since = clock.gait.cycle - until
         flight = max(0.0, 1.0 - since)
         remaining = max(0.0, clock.gait.cycle - max(since, 1.0)) + rng.uniform(0.0, 1.0)
-        yield TransitionLeg(flight, remaining, rng.uniform(1.1, 1.6) * longest, RADIUS / longest, loads(rng), RADIUS)
+        yield TransitionLeg(
+            flight,
+            remaining,
+            rng.uniform(1.1, 1.6) * longest,
+            REGION_RADIUS_M / longest,
+            speed_table(rng),
+            REGION_RADIUS_M,
+        )
 
 
-def loads(rng):
+def speed_table(rng):
     """A table of speeds, greater for longer swings; some are too fast."""
     steps = [[rng.uniform(0.0, 0.06) for _ in SWING_ENDS] for _ in range(2)]
     behind, ahead = np.cumsum(steps, axis=1)

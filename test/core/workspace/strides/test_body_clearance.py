@@ -11,9 +11,9 @@ from hexapod_control.core.kinematics.leg_kinematics import solve_leg
 from hexapod_control.core.workspace.stance_regions import DIRECTIONS
 from hexapod_control.core.workspace.strides.body_clearance import clear_of_body
 
-CLEARANCE = 0.003  # [m]
+CLEARANCE_M = 0.003
 
-RADIUS = 0.01  # [m]
+RADIUS_M = 0.01
 FEMUR_SHARES = np.linspace(0.0, 1.0, 5)
 
 
@@ -26,7 +26,7 @@ def outside(machine, point):
 def nearest(machine, row, centre):
     """Least distance [m] of the femur from the body over a region; None if a foot is out of reach."""
     found = []
-    for offset in (0.0, *(RADIUS * complex(*direction) for direction in DIRECTIONS)):
+    for offset in (0.0, *(RADIUS_M * complex(*direction) for direction in DIRECTIONS)):
         foot = (centre + offset).real, (centre + offset).imag, machine.foot_radius - machine.walk.height
         joints, reason, _ = solve_leg(machine.legs[row], foot, (0.0, 0.0, 0.0))
         if reason is not None:
@@ -51,8 +51,8 @@ def test_a_region_is_clear_if_the_femur_keeps_its_distance_everywhere_in_it(name
     ]
     distances = {centre: nearest(machine, row, centre) for centre in [*polar, home]}
     centres = np.array([centre for centre, distance in distances.items() if distance is not None])
-    enough = min(CLEARANCE, distances[home])
-    found = clear_of_body(machine, leg, centres, np.full(len(centres), RADIUS))
+    enough = min(CLEARANCE_M, distances[home])
+    found = clear_of_body(machine, leg, centres, np.full(len(centres), RADIUS_M))
     expected = [distances[centre] >= enough for centre in centres]
     doubtful = [abs(distances[centre] - enough) < 1e-6 for centre in centres]
     assert len(centres) > 9 and all(a == b or c for a, b, c in zip(found, expected, doubtful, strict=True))

@@ -64,7 +64,7 @@ def test_margins_over_arrays_are_those_of_single_polygons(points):
     assert found == pytest.approx(expected, abs=1e-9) or (found < 0.0 and expected < 0.0)
 
 
-def still(center: complex) -> MovingMass:
+def fixed_center_of_mass(center: complex) -> MovingMass:
     """A centre of mass that does not move with the feet."""
     return MovingMass(center, FEET, np.zeros(len(FEET)))
 
@@ -78,7 +78,7 @@ def test_the_centre_of_mass_moves_with_the_feet_as_that_of_the_legs(name):
         centres = neutral + 0.02 * (rng.normal(size=6) + 1j * rng.normal(size=6))
         expected = cycle.limits(0.04, centres, 0.0).margin
         assert cycle.support_margins(0.04, centres[None], mass)[0] == pytest.approx(expected, abs=0.002)
-        assert abs(cycle.support_margins(0.04, centres[None], still(mass.center))[0] - expected) < 0.03
+        assert abs(cycle.support_margins(0.04, centres[None], fixed_center_of_mass(mass.center))[0] - expected) < 0.03
 
 
 def sampled(cycle: SteadyCycle, travel: float, count: int) -> float:
@@ -96,10 +96,10 @@ def sampled(cycle: SteadyCycle, travel: float, count: int) -> float:
 def test_the_margin_is_least_where_a_foot_lifts_off_or_touches_down(gait: Gait, axis):
     cycle, travel = SteadyCycle(MACHINE, gait, axis), 0.08 / gait.stance
     margin = sampled(cycle, travel, 240)
-    assert cycle.support_margins(travel, FEET[None], still(0.0))[0] == pytest.approx(margin, abs=0.002)
-    assert cycle.support_margins(travel, FEET[None], still(0.0))[0] <= margin + 1e-9
-    assert cycle.support_margins(travel, FEET[None] + 0.1, still(0.1))[0] == pytest.approx(
-        cycle.support_margins(travel, FEET[None], still(0.0))[0], abs=0.02
+    assert cycle.support_margins(travel, FEET[None], fixed_center_of_mass(0.0))[0] == pytest.approx(margin, abs=0.002)
+    assert cycle.support_margins(travel, FEET[None], fixed_center_of_mass(0.0))[0] <= margin + 1e-9
+    assert cycle.support_margins(travel, FEET[None] + 0.1, fixed_center_of_mass(0.1))[0] == pytest.approx(
+        cycle.support_margins(travel, FEET[None], fixed_center_of_mass(0.0))[0], abs=0.02
     )
 
 

@@ -17,7 +17,7 @@ from hexapod_control.core.workspace.strides.stride_search import stride_centres
 
 FRICTION = 0.5
 
-LOAD = 8.0  # [N]
+LOAD_N = 8.0
 TOLERANCE = 0.02  # relative: joints over arrays are exact to half a millimetre of the foot
 JOINT_FIELDS = ("coxa_joint", "femur_joint", "tibia_joint")
 
@@ -35,9 +35,9 @@ def test_the_sag_follows_from_load_and_friction_by_the_compliance_of_the_foot(na
     outward, up = np.array([math.cos(heading), math.sin(heading), 0.0]), np.array([0.0, 0.0, 1.0])
     soft = compliance(leg, joints)
     in_place = -(outward @ soft @ up) / (outward @ soft @ outward)  # horizontal force over load of a foot that sticks
-    force = LOAD * (up + max(-FRICTION, min(in_place, FRICTION)) * outward)
+    force = LOAD_N * (up + max(-FRICTION, min(in_place, FRICTION)) * outward)
     expected = up @ soft @ force
-    assert sag(machine, leg, LOAD, np.array([point])).item() == pytest.approx(expected, rel=TOLERANCE)
+    assert sag(machine, leg, LOAD_N, np.array([point])).item() == pytest.approx(expected, rel=TOLERANCE)
 
 
 def test_no_stride_centre_lets_a_body_on_soft_servos_sag_too_far():

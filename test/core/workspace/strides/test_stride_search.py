@@ -39,7 +39,7 @@ HEADINGS = range(SEARCHED_HEADINGS + 1)
 
 
 class Search:
-    """A robot, its candidates, and what is found for it."""
+    """A robot, the candidates of the search, and its result."""
 
     def __init__(self, machine):
         self.machine = machine
@@ -73,7 +73,7 @@ def search(name="scratch"):
 
 @cache
 def strides():
-    """What is found for each leg; then (legs, headings) offsets and radii at the headings that are searched."""
+    """The stride tables of each leg; then (legs, headings) offsets and radii at the searched headings."""
     found = stride_centres(search().machine, search().gait)
     searched = slice(None, None, 2)
     moved = np.array(
@@ -272,7 +272,7 @@ def test_margins_are_smaller_for_robots_with_narrow_tracks(margin, bound):
 # --- the curve over the headings ----------------------------------------------------------------------------
 
 
-def kept(heading):
+def reduction(heading):
     """The power of SMALLER by which the offsets at a heading were reduced, and the centres (legs,) before that."""
     for power in range(11):
         whole = reduced(heading, -power)
@@ -292,7 +292,7 @@ def reduced(heading, power):
 
 def test_the_centres_over_the_headings_are_a_closed_curve_that_no_other_centre_makes_cheaper():
     searched, checked = search(), 0
-    chosen = [kept(k) for k in HEADINGS]
+    chosen = [reduction(k) for k in HEADINGS]
     for row, leg in enumerate(searched.legs):
         path = [picked[row] for _, picked in chosen]
         assert path[TURNING] == searched.tops[TURNING].chosen[row]
@@ -324,7 +324,7 @@ def limits(heading, centres, radii):
 
 @pytest.mark.parametrize("heading", [0, 6, 10, 13, TURNING])
 def test_offsets_are_reduced_until_the_legs_are_apart_and_the_robot_is_stable_and_no_further(heading):
-    searched, power = search(), kept(heading)[0]
+    searched, power = search(), reduction(heading)[0]
     assert (power > 0) == (heading in (6, 10))
     least = LEAST_MARGIN.of(searched.machine), TIBIA_CLEARANCE
     usual = np.minimum(least, limits(heading, searched.hips + searched.arms, searched.neutral))
@@ -336,7 +336,7 @@ def test_offsets_are_reduced_until_the_legs_are_apart_and_the_robot_is_stable_an
 
 def radius_before(heading, power):
     """Radii (legs,) of the strides at the top speed within their regions, reduced with the offsets."""
-    searched, chosen = search(), kept(heading)[1]
+    searched, chosen = search(), reduction(heading)[1]
     top, travel = searched.tops[heading], searched.travels[heading]
     half = 0.5 * searched.gait.stance * searched.swing_time(top.swing) / STRIDE_SHARE
     strides_ = STRIDE_RESERVE * top.speed * half * np.array(travel.speeds)
@@ -350,7 +350,7 @@ def radius_before(heading, power):
 
 def test_regions_have_room_for_the_strides_at_the_top_speed_as_far_as_the_leg_reaches():
     for k in HEADINGS:
-        assert strides()[2][:, k] == pytest.approx(radius_before(k, kept(k)[0]))
+        assert strides()[2][:, k] == pytest.approx(radius_before(k, reduction(k)[0]))
 
 
 def test_between_two_searched_headings_is_the_mean_or_the_first_one_if_they_are_far_apart():

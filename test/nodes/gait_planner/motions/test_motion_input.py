@@ -180,7 +180,7 @@ def test_a_file_is_rehearsed_once_it_is_read(motions):
     assert motions.player.name == "nod"
 
 
-def test_a_file_that_cannot_be_used_is_refused_unless_nobody_waits_for_it_any_more(motions):
+def test_an_unusable_file_is_refused_unless_a_newer_request_has_replaced_it(motions):
     bad = MotionRequest(file="nod.yaml", text="name: nod\nsteps: []\n").data
     motions.ask(bad)
     motions.pool.read()

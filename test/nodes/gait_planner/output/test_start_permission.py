@@ -52,7 +52,7 @@ def rig(monkeypatch):
 
 def test_the_first_measured_joints_are_sent_at_rest_with_new_stamps_until_one_of_these_comes_back(rig):
     assert not rig.is_granted(STANDING)
-    assert not rig.is_granted(STANDING + 0.1)  # the robot has sunk: it must not follow itself
+    assert not rig.is_granted(STANDING + 0.1)  # the robot has sunk: the targets stay
     assert not rig.is_granted(STANDING + 0.2)
     assert len({(m.header.stamp.sec, m.header.stamp.nanosec) for m in rig.sent}) == 3
     for message in rig.sent:
@@ -61,7 +61,7 @@ def test_the_first_measured_joints_are_sent_at_rest_with_new_stamps_until_one_of
     rig.answer(rig.sent[1].header.stamp)
     assert rig.is_granted() and rig.is_granted()
     assert len(rig.sent) == 3
-    assert "joint_targets" not in rig.node.callbacks  # it costs nothing from now on
+    assert "joint_targets" not in rig.node.callbacks  # unsubscribed, as the permission is final
     assert not rig.node.reports
 
 
@@ -111,7 +111,7 @@ def test_after_torque_off_the_permission_is_given_anew_for_the_pose_then(rig):
     rig.permission.reset()
     rig.is_granted(STANDING + 0.1)
     assert rig.layout.joints(rig.sent[-1]) == pytest.approx(STANDING + 0.1)
-    rig.answer(rig.sent[0].header.stamp)  # of the pose before
+    rig.answer(rig.sent[0].header.stamp)  # a reply for the earlier pose
     assert not rig.is_granted()
     rig.answer(rig.sent[-1].header.stamp)
     assert rig.is_granted()

@@ -10,7 +10,7 @@ from support.real_time.ros_bench import walking
 from hexapod_control.ros import messages
 from hexapod_control.ros.qos import COMMAND, EVENTS, LATCHED
 
-LONGEST = 25.0  # [s] for the robot to come to rest and to fold a leg
+MAX_WAIT_S = 25.0  # for the robot to come to rest and to fold a leg
 
 
 def test_a_leg_is_folded_while_walking_and_comes_back_by_the_command_and_the_limits_follow(bench):
@@ -26,14 +26,14 @@ def test_a_leg_is_folded_while_walking_and_comes_back_by_the_command_and_the_lim
     lose.publish(messages.text("tail"))
     bench.until(lambda: refused and refused[-1].data.startswith("unknown leg 'tail'"))
     lose.publish(messages.text("left_front"))
-    bench.until(lambda: node.planner.view.changing_legs, LONGEST, "a change of legs")
+    bench.until(lambda: node.planner.view.changing_legs, MAX_WAIT_S, "a change of legs")
     assert lost[-1].data == ""
     lose.publish(messages.text("left_middle"))  # waits for the end of the change
-    bench.until(lambda: lost[-1].data == "left_front", LONGEST, "folding the leg")
+    bench.until(lambda: lost[-1].data == "left_front", MAX_WAIT_S, "folding the leg")
     bench.until(lambda: 0.0 < limits[-1].linear.x < 0.8 * usual and "tripod" not in gaits[-1].data)
-    bench.until(lambda: "do not support the robot" in refused[-1].data, LONGEST)
+    bench.until(lambda: "do not support the robot" in refused[-1].data, MAX_WAIT_S)
     assert not node.output.last.planted[0]
     back = subprocess.Popen([*HEXAPOD, "leg", "back", "left_front"], stdout=subprocess.PIPE, text=True)
-    bench.until(lambda: back.poll() is not None, LONGEST, "the end of hexapod leg")
+    bench.until(lambda: back.poll() is not None, MAX_WAIT_S, "the end of hexapod leg")
     assert back.returncode == 0 and back.stdout.read().endswith("left_front: unfolded\n")
     assert lost[-1].data == "" and "tripod" in gaits[-1].data

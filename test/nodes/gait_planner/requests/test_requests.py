@@ -26,7 +26,7 @@ from hexapod_control.ros.row_messages import FootLayout, MessageError
 
 
 class Commands:
-    """Notes what is requested; `refusal` is its answer."""
+    """Records the requests; `refusal` is the answer to each."""
 
     def __init__(self):
         self.asked, self.refusal = [], ""

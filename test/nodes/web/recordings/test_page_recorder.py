@@ -18,18 +18,18 @@ from hexapod_control.web.protocol import RecordingMessage
 from hexapod_control.web.sessions.downloads import Downloads
 
 PAGE = 3
-FAST = 0.05  # [s] between two looks for topics and complete bags
+SHORT_POLL_PERIOD_S = 0.05  # between two looks for topics and complete bags
 JOINTS, STATE = "/r/joint_states", "/r/gait_state"
 ROBOT = ("robot.yaml", "mapping.yaml")
 
 
 @pytest.fixture(autouse=True)
 def fast(monkeypatch):
-    monkeypatch.setattr(page_recorder, "POLL_PERIOD_S", FAST)
+    monkeypatch.setattr(page_recorder, "POLL_PERIOD_S", SHORT_POLL_PERIOD_S)
 
 
 class Page:
-    """A page of a robot in namespace /r, which says what it is doing and publishes joints and images."""
+    """A page of a robot in namespace /r that publishes its state, joints and images."""
 
     def __init__(self, bench, folder, limit=10**9):
         self.bench, self.sent, self.downloads = bench, [], Downloads()
@@ -48,11 +48,11 @@ class Page:
         self.recorder.execute(PAGE, RecordingMessage(act, name))
 
     def got(self, kind):
-        """What was sent of this kind, and to which page."""
+        """The messages of a kind, each with the page to which it was sent."""
         return [(page, fields) for page, sent, fields in self.sent if sent == kind]
 
     def refused(self):
-        """Why this page was refused what it asked for last."""
+        """Why the last request of this page was refused."""
         page, answer = self.got("answer")[-1]
         assert (page, answer["what"], answer["ok"]) == (PAGE, "recording", False)
         return answer["text"]
@@ -147,7 +147,7 @@ def test_without_a_page_nothing_is_recorded_after_a_while_but_a_bag_is_completed
     page.recorder.close()
     assert page.recorder.busy
     assert page.told() == str(max(tmp_path.iterdir()))
-    bench.spin(3.0 * FAST)
+    bench.spin(3.0 * SHORT_POLL_PERIOD_S)
     assert not page.recorder.busy and not page.joints.get_subscription_count()
 
 

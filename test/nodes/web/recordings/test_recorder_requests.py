@@ -273,7 +273,7 @@ def test_a_bag_has_what_comes_from_its_start_to_its_end_after_what_is_latched(me
     assert not memory.recorder.busy and memory.saver.polls == 2
 
 
-def test_a_bag_that_ends_by_itself_is_told_with_its_reason(memory):
+def test_a_bag_that_ends_by_itself_is_reported_with_its_reason(memory):
     memory.recorder.start()
     memory.bags[0].running, memory.bags[0].reason = False, "the disk is full"
     memory.recorder.poll()
@@ -293,7 +293,7 @@ def test_nothing_is_started_in_a_folder_that_is_full_or_cannot_be_used(memory):
 
 @pytest.mark.parametrize(("answer", "busy", "told"), [
     ((True, "started"), False, []),
-    ((False, "nothing to write"), False, []),  # the saver tells it
+    ((False, "nothing to write"), False, []),  # the reply of the saver
     ((False, "a bag is being written"), True, [(False, "a bag is being written")]),
 ])  # fmt: skip
 def test_the_last_minute_is_saved_and_a_second_request_meanwhile_refused(memory, tmp_path, answer, busy, told):

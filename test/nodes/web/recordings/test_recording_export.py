@@ -89,7 +89,7 @@ def recorded(tmp_path):
         each.__exit__(None, None, None)
 
 
-def still(*angles, names=NAMES):
+def joint_samples(*angles, names=NAMES):
     """Joint states every 10 ms."""
     return [(at, "joint_states", joint_state(angles, names)) for at in range(0, 220, 10)]
 
@@ -98,7 +98,7 @@ def test_a_frame_has_what_was_newest_at_its_time(recorded):
     standing = standing_joints()
     planned, measured = [6.0, 0.0, 5.0, 0.0, 4.04, 0.0], [1.0, 2.0, 3.0, 4.0, 5.06, 0.0]
     bag = recorded(
-        *still(standing),
+        *joint_samples(standing),
         (221, "foot_targets", forces(planned)),
         (222, "foot_states", forces(measured)),
         (223, "cmd_vel", velocity(0.1, -0.02, 0.3)),
@@ -124,20 +124,20 @@ def test_joints_of_an_imported_robot_are_drawn_with_its_signs_and_offsets(record
     signs = np.where(np.arange(18) % 2, -1.0, 1.0).reshape(-1, 3)
     offsets = np.linspace(-0.2, 0.2, 18).reshape(-1, 3)
     mapping = JointMapping(names, signs, offsets, {})
-    bag = recorded(*still(standing_joints() * signs + offsets, names=names))
+    bag = recorded(*joint_samples(standing_joints() * signs + offsets, names=names))
     for frame in frames(bag, robot(), mapping):
         assert frame["joints"] == pytest.approx(standing_joints().ravel().tolist(), abs=1e-4)
 
 
 @pytest.mark.parametrize("names", [NAMES[:-1], ["other", *NAMES[1:]]])
 def test_a_recording_of_another_robot_is_refused(recorded, names):
-    bag = recorded(*still(standing_joints().ravel()[: len(names)], names=names))
+    bag = recorded(*joint_samples(standing_joints().ravel()[: len(names)], names=names))
     with pytest.raises(bag_file.BagError, match="has other joints than phantomx: start the page with the recorded"):
         list(frames(bag, robot(), None))
 
 
 def test_a_replay_is_a_list_of_frames_without_nan(recorded):
-    bag = recorded((0, "stability_margin", number(math.nan)), *still(standing_joints()))
+    bag = recorded((0, "stability_margin", number(math.nan)), *joint_samples(standing_joints()))
     out = io.StringIO()
     write_replay(bag, robot(), None, out)
     found = json.loads(out.getvalue(), parse_constant=pytest.fail)
@@ -147,7 +147,9 @@ def test_a_replay_is_a_list_of_frames_without_nan(recorded):
 
 def test_the_table_has_a_column_for_every_signal_from_whenever_it_came(recorded):
     bag = recorded(
-        *still(standing_joints()), (150, "gait_state", text("standing")), (160, "stability_margin", number(1.0 / 3.0))
+        *joint_samples(standing_joints()),
+        (150, "gait_state", text("standing")),
+        (160, "stability_margin", number(1.0 / 3.0)),
     )
     out = io.StringIO()
     write_table(bag, out)
@@ -167,14 +169,14 @@ def program(monkeypatch, capsys):
     def run(*words):
         monkeypatch.setattr(sys, "argv", ["recording_export", *words])
         code, (out, errors) = main(), capsys.readouterr()
-        assert niceness.pop() > 0  # the robot goes first
+        assert niceness.pop() > 0  # at lower priority than the robot's nodes
         return code, out, errors
 
     return run
 
 
 def test_the_program_writes_a_table_or_a_replay_and_refuses_what_it_cannot_use(recorded, program, tmp_path):
-    bag = recorded(*still(standing_joints()))
+    bag = recorded(*joint_samples(standing_joints()))
     table, replay = io.StringIO(), io.StringIO()
     write_table(bag, table)
     write_replay(bag, robot(), None, replay)

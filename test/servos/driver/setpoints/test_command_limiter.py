@@ -9,7 +9,7 @@ from support.phantomx import LIMITS, lying, robot
 from hexapod_control.servos.driver.setpoints.command_limiter import CommandLimiter
 
 SPEED = LIMITS[..., 2]  # [rad/s] no-load
-TICK, SECOND = 0.02, 1.0  # [s]
+TICK_S, SECOND = 0.02, 1.0  # [s]
 
 
 @given(st.lists(st.tuples(st.floats(0.001, 0.3), st.integers(0, 17), st.floats(-3, 3)), min_size=1, max_size=40))
@@ -28,7 +28,7 @@ def test_no_setpoint_makes_a_joint_faster_than_it_can_turn(steps):
 def test_a_returning_joint_fades_to_its_setpoint_in_a_second(offset):
     limiter = CommandLimiter(robot(), lying())
     limiter.rejoin(4, lying()[1, 1] + offset, lying())
-    left = [(limiter.step(lying(), TICK)[1, 1] - lying()[1, 1]) / offset for _ in range(round(SECOND / TICK))]
+    left = [(limiter.step(lying(), TICK_S)[1, 1] - lying()[1, 1]) / offset for _ in range(round(SECOND / TICK_S))]
     assert left[0] == pytest.approx(1.0, abs=0.02)
     assert left[len(left) // 2] == pytest.approx(0.5, abs=0.1)
     assert left[-2] > 0.0  # not before a second has passed
@@ -42,9 +42,9 @@ def test_joints_found_away_from_their_setpoints_take_a_second_at_least_and_a_sha
     limiter.start(lying() + offset, lying())
     commands = [lying() + offset]
     while np.abs(commands[-1] - lying()).max() > 1e-12 and len(commands) < 2000:
-        commands.append(limiter.step(lying(), TICK))
-    assert (len(commands) - 1) * TICK >= SECOND - 1e-9
-    speeds = np.abs(np.diff(commands, axis=0)) / TICK
+        commands.append(limiter.step(lying(), TICK_S))
+    assert (len(commands) - 1) * TICK_S >= SECOND - 1e-9
+    speeds = np.abs(np.diff(commands, axis=0)) / TICK_S
     assert (speeds <= 0.3 * SPEED * (1.0 + 1e-6)).all()
 
 
@@ -65,5 +65,5 @@ def test_a_long_pause_is_not_caught_up():
 @pytest.mark.parametrize("share", [1.0, 0.5])
 def test_a_share_of_the_speed_limits_every_joint_in_proportion(share):
     limiter = CommandLimiter(robot(), lying())
-    step = np.abs(limiter.step(lying() - 2.0, TICK, share) - lying())
-    assert step == pytest.approx(1.05 * SPEED * TICK * share)
+    step = np.abs(limiter.step(lying() - 2.0, TICK_S, share) - lying())
+    assert step == pytest.approx(1.05 * SPEED * TICK_S * share)

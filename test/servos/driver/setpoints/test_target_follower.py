@@ -17,7 +17,7 @@ from hexapod_control.sim.start_poses import sitting_pose
 
 SPEED = np.array([[joint.no_load_speed for joint in leg.joints] for leg in robot().legs])
 LIMITS = np.array([[(joint.lower, joint.upper) for joint in leg.joints] for leg in robot().legs])
-TICK = 0.005  # [s]
+TICK_S = 0.005
 CATCH_UP_S = 0.02  # targets come at 50 Hz, steps are shorter
 
 
@@ -26,9 +26,9 @@ def follower():
     return TargetFollower(robot(), sitting_pose(robot()), catch_up_s=CATCH_UP_S)
 
 
-def test_it_holds_where_it_starts(follower):
+def test_joints_hold_where_they_start(follower):
     for _ in range(10):
-        assert np.array_equal(follower.step(TICK), sitting_pose(robot()))
+        assert np.array_equal(follower.step(TICK_S), sitting_pose(robot()))
 
 
 ROWS = arrays(np.float64, (6, 3), elements=st.one_of(st.floats(), st.floats(-2.0, 2.0)))
@@ -42,7 +42,7 @@ def test_commands_stay_within_position_and_speed_limits_for_any_targets(targets)
     for count, (row, velocity) in enumerate(targets):
         assert len(made.take(row, velocity, 0.02 * count)) < 200
         for _ in range(4):
-            after = made.step(TICK)
+            after = made.step(TICK_S)
             assert (after >= LIMITS[..., 0]).all() and (after <= LIMITS[..., 1]).all()
             assert (np.abs(after - before) <= SPEED_MARGIN * SPEED * CATCH_UP_S + 1e-12).all()
             before = after
@@ -67,16 +67,16 @@ def test_targets_that_come_at_50_hz_within_the_speed_are_followed_at_once(follow
     for count in range(1, 5):
         row = target - count * step * np.array([0, 1, 0])
         follower.take(row, None, 0.02 * count)
-        assert np.allclose(follower.step(TICK), row)
+        assert np.allclose(follower.step(TICK_S), row)
         for _ in range(3):
-            assert np.allclose(follower.step(TICK), row)
+            assert np.allclose(follower.step(TICK_S), row)
 
 
 def test_linear_targets_are_reached_within_one_period_in_equal_steps():
     follower = TargetFollower(robot(), standing_joints(), Interpolation.LINEAR, CATCH_UP_S)
     follower.take(standing_joints(), None, 0.0)
     follower.take(standing_joints() + 0.04, None, 0.02)
-    ways = [follower.step(TICK)[0, 0] - standing_joints()[0, 0] for _ in range(4)]
+    ways = [follower.step(TICK_S)[0, 0] - standing_joints()[0, 0] for _ in range(4)]
     assert ways == pytest.approx([0.01, 0.02, 0.03, 0.04], abs=1e-6)
 
 
@@ -90,7 +90,7 @@ def test_targets_that_are_not_finite_are_refused(follower):
     row = sitting_pose(robot())
     row[2, 1] = math.nan
     assert "joint_targets contains NaN or infinity: the message is ignored" in follower.take(row, None, 0.0)
-    assert np.isfinite(follower.step(TICK)).all()
+    assert np.isfinite(follower.step(TICK_S)).all()
     assert np.array_equal(follower.target, sitting_pose(robot()))
 
 
@@ -99,8 +99,8 @@ def test_after_arming_the_joints_go_from_where_they_are_to_the_targets_in_a_seco
     follower.start(measured)
     follower.take(sitting_pose(robot()), None, 0.0)
     ways = []
-    for _ in range(round(ARMING_RAMP_S / TICK)):
-        ways.append(np.abs(follower.step(TICK) - measured).max())
+    for _ in range(round(ARMING_RAMP_S / TICK_S)):
+        ways.append(np.abs(follower.step(TICK_S) - measured).max())
     assert ways[0] < 1e-4
     assert ways[len(ways) // 2] == pytest.approx(0.1, abs=0.01)
     assert ways[-1] == pytest.approx(0.2, abs=1e-6)
@@ -126,23 +126,23 @@ def test_a_pause_of_the_world_is_no_silence(follower):
 
 def test_a_hold_keeps_the_commanded_pose_until_the_next_targets(follower):
     follower.take(sitting_pose(robot()) - 0.3, np.ones((6, 3)), 0.0)
-    held = follower.step(TICK)
+    held = follower.step(TICK_S)
     follower.hold()
     for _ in range(10):
-        assert np.allclose(follower.step(TICK), held, rtol=0.0, atol=1e-12)
+        assert np.allclose(follower.step(TICK_S), held, rtol=0.0, atol=1e-12)
     assert follower.watch(9.0) == ""  # missing targets are no fault then
     follower.take(sitting_pose(robot()) - 0.3, None, 9.0)
-    assert np.abs(follower.step(TICK) - held).max() > 0.01
+    assert np.abs(follower.step(TICK_S) - held).max() > 0.01
 
 
 def test_a_hold_during_the_ramp_moves_no_joint_back(follower):
     follower.start(sitting_pose(robot()))
     follower.take(sitting_pose(robot()) - 0.3, None, 0.0)
-    for _ in range(round(0.5 * ARMING_RAMP_S / TICK)):
-        held = follower.step(TICK)
+    for _ in range(round(0.5 * ARMING_RAMP_S / TICK_S)):
+        held = follower.step(TICK_S)
     follower.hold()
-    for _ in range(round(ARMING_RAMP_S / TICK)):
-        assert np.allclose(follower.step(TICK), held, rtol=0.0, atol=1e-12)
+    for _ in range(round(ARMING_RAMP_S / TICK_S)):
+        assert np.allclose(follower.step(TICK_S), held, rtol=0.0, atol=1e-12)
 
 
 def test_a_start_outside_the_joint_limits_fades_into_them(follower):
@@ -151,8 +151,8 @@ def test_a_start_outside_the_joint_limits_fades_into_them(follower):
     follower.start(outside)
     assert np.array_equal(follower.step(0.0), outside)
     assert follower.slack[1, 1] == pytest.approx(0.2)
-    for _ in range(round(3.0 / TICK)):
-        command = follower.step(TICK)
+    for _ in range(round(3.0 / TICK_S)):
+        command = follower.step(TICK_S)
     assert command[1, 1] == pytest.approx(LIMITS[1, 1, 0], abs=1e-9)
     assert not follower.slack.any()
 
@@ -160,10 +160,10 @@ def test_a_start_outside_the_joint_limits_fades_into_them(follower):
 def test_half_the_speed_share_halves_the_speed(follower):
     far = np.clip(sitting_pose(robot()) - 1.0, *np.moveaxis(LIMITS, -1, 0))
     follower.take(far, None, 0.0)
-    follower.step(TICK)  # uses up what may be caught up
+    follower.step(TICK_S)  # uses up what may be caught up
     before = follower.command
-    step = np.abs(follower.step(TICK, 0.5) - before).max(axis=0)
-    assert step == pytest.approx(0.5 * SPEED_MARGIN * SPEED.max(axis=0) * TICK)
+    step = np.abs(follower.step(TICK_S, 0.5) - before).max(axis=0)
+    assert step == pytest.approx(0.5 * SPEED_MARGIN * SPEED.max(axis=0) * TICK_S)
 
 
 def test_holding_is_timed_until_targets_come_again(follower):

@@ -156,7 +156,7 @@ def test_foot_switches_are_released_and_their_pins_are_inputs_after_power_on():
 
 
 class Chip:
-    """Notes what it is told, and answers with its number."""
+    """Records what is written to it, and replies with its number."""
 
     def __init__(self, address, number):
         self.address, self.number, self.heard = address, number, []

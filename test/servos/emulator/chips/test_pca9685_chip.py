@@ -17,7 +17,7 @@ PULSE = bytes([0x06, 0x00, 0x00, 0x33, 0x01])  # channel 0, steps 0 to 307
 
 
 class Rig:
-    """A chip on a bus, and what its outputs have shown."""
+    """A chip on a bus, and the recorded levels of its outputs."""
 
     def __init__(self, *addresses):
         self.shown = []
@@ -115,7 +115,7 @@ def test_the_external_clock_is_taken_only_asleep_and_stays_until_a_reset():
     rig = Rig()
     rig.write(AWAKE, b"\x00\x61")
     assert rig.read(0x00) == b"\x21"
-    rig.write(b"\x00\x71")  # falls asleep with this write
+    rig.write(b"\x00\x71")  # only SLEEP takes effect: the chip was awake
     assert rig.read(0x00) == b"\x31"
     rig.write(b"\x00\x71")
     assert rig.read(0x00) == b"\x71"

@@ -124,7 +124,7 @@ def test_a_smaller_board_has_fewer_channels():
     assert sent(device, b"#17P1500\rQP17\rQP18\r") == b"\x96"
 
 
-def test_bytes_between_lines_of_an_ssc32():
+def test_an_ssc32_skips_escape_and_line_ends_and_drops_lines_with_other_stray_bytes():
     move = Ssc32Move(((5, 1600, 0),))
     for line in (b"# 5 P 1600", b"#5\nP1600", b"#6P1500\x1b#5P1600", b"\r\r#5P1600"):
         assert Ssc32LineDecoder().feed(line + b"\r") == [move]
@@ -288,7 +288,7 @@ def test_a_maestro_that_goes_home_forgets_its_ramps():
     assert sent(device, maestro.query_moving(), 0.5) == b"\x01"
     device.receive(b"\xa2", 0.5)
     assert sent(device, maestro.query_moving(), 0.5) == b"\x00" and device.pulse(3, 0.5) == 0
-    device.receive(maestro.target(3, 2000), 0.5)  # where the servo is, is not known
+    device.receive(maestro.target(3, 2000), 0.5)  # the position of the servo is unknown
     assert device.pulse(3, 0.5) == 2000
 
 

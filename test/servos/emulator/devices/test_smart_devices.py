@@ -120,7 +120,7 @@ def test_a_write_to_several_servos_reaches_those_that_it_names_and_is_ignored_if
     assert list(servo.world.torques) == [True, False, True]
 
 
-def test_what_follows_the_last_complete_row_of_a_bulk_write_is_ignored():
+def test_bytes_after_the_last_complete_row_of_a_bulk_write_are_ignored():
     servo = Servo("dynamixel2", 2)
     rows = bytes((1, 64, 0, 1, 0, 1)) + bytes((2, 64, 0, 1))
     servo.ask(request(servo, X.BULK_WRITE, rows, BROADCAST))

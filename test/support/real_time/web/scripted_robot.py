@@ -85,7 +85,7 @@ class ScriptedRobot:
             self.diagnostics.publish(messages.diagnostics(f"/{name}", "", level, text, values, stamp))
 
     def tell(self, state="standing", armed=True, height=None, pose=NEUTRAL, **nodes):
-        """What the robot says from now on; `nodes` are other (level, text, values) of a node, or None: it is hung."""
+        """Sets what the robot publishes; `nodes` are other (level, text, values) of a node, or None if it hangs."""
         self.latched["gait_state"].publish(String(data=state))
         self.armed.publish(Bool(data=armed))
         self.pose.publish(messages.body_pose_message(pose))

@@ -87,7 +87,7 @@ class Visitor:
         self.loop.run(self.session.close())
 
 
-def deaf(port, token=TOKEN):
+def stalled_socket(port, token=TOKEN):
     """A socket that has sent the hello message and never reads."""
     raw = socket.create_connection(("127.0.0.1", port))
     raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)

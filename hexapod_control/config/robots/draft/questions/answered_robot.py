@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from hexapod_control.config.robots.draft.assumptions import LEG_SHARES, table_servo, thicknesses, unlisted_servo
-from hexapod_control.config.robots.draft.leg_draft import JointLine, LegGeometry
+from hexapod_control.config.robots.draft.assumptions import LEG_SHARES, assumed_radii, table_servo, unlisted_servo
+from hexapod_control.config.robots.draft.leg_draft import DraftJoint, LegGeometry
 from hexapod_control.config.robots.draft.questions.layouts import HipPlace, layout, right_of
 from hexapod_control.config.robots.draft.questions.question import OTHER_SERVO, Answers
 from hexapod_control.config.robots.draft.questions.units import AnswerError
@@ -20,15 +20,16 @@ from hexapod_control.config.robots.draft.robot_draft import (
     SourcedValue,
 )
 from hexapod_control.config.robots.draft.robot_text import FileNotes
-from hexapod_control.config.robots.draft.stance_search import SWING_TIME, find_stance, lever
+from hexapod_control.config.robots.draft.stance_search import SWING_TIME_S, find_stance, lever
 from hexapod_control.core.gait.gait_table import AUTO
 from hexapod_control.core.names import JOINTS
 from hexapod_control.core.robot import Point
 
-ROUGH_HEIGHT, ROUGH_LIFT = 0.75, 0.15  # of tibia length, and of femur plus tibia, before the height is known
-MIN_LENGTH_M = 0.01  # of a link, for its thickness
-LINK_DENSITY = 4000.0  # [kg/m3] upper bound, from which the thickness is assumed
-HEIGHT_DIGITS = 3  # [m] of the proposed height
+ROUGH_HEIGHT_SHARE = 0.75  # of the tibia, before the height is known
+ROUGH_LIFT_SHARE = 0.15  # of femur plus tibia, likewise
+MIN_LENGTH_M = 0.01  # of a link, for its radius
+LINK_DENSITY = 4000.0  # [kg/m3] upper bound, from which the radius is assumed
+HEIGHT_DIGITS = 3  # decimals of the proposed height [m]
 
 NOTES = FileNotes(
     head=(
@@ -79,6 +80,7 @@ def best_height(answered: Answers) -> float:
 
 
 def _rise(answered: Answers) -> float:
+    """Height [m] of the hips over base_link."""
     return answered.numbers.get("offset sizes", (0.0, 0.0, 0.0))[0]
 
 
@@ -99,7 +101,7 @@ def _legs(answered: Answers) -> dict[str, LegGeometry]:
     coxa, femur, tibia = answered.numbers["lengths"]
     rise, lateral, vertical = answered.numbers.get("offset sizes", (0.0, 0.0, 0.0))
     ends = answered.numbers["limits"]
-    first, second, third = (JointLine("", 1, 0.0, ends[i], ends[i + 1], range_known=True) for i in (0, 2, 4))
+    first, second, third = (DraftJoint("", 1, 0.0, ends[i], ends[i + 1], range_known=True) for i in (0, 2, 4))
     return {
         name: LegGeometry(
             hip=np.array([x, y, rise]),
@@ -124,7 +126,7 @@ def _masses(answered: Answers) -> dict[str, SourcedValue]:
 
 def _radii(leg: LegGeometry, masses: dict[str, SourcedValue]) -> dict[str, SourcedValue]:
     """Radii [m] of the links and the foot, thick enough for the mass of each link."""
-    found = thicknesses(leg, None)
+    found = assumed_radii(leg, None)
     for joint, length in zip(JOINTS, (leg.coxa, leg.femur, leg.tibia), strict=True):
         least = math.sqrt(masses[joint].value / (math.pi * max(length, MIN_LENGTH_M) * LINK_DENSITY))
         if found[joint].value < least:
@@ -149,11 +151,11 @@ def _servo(answered: Answers) -> DraftServo:
 
 
 def _rough_stance(legs: dict[str, LegGeometry]) -> DraftStance:
-    """Feet straight out, knees half bent."""
+    """Coxas at zero, knees half bent."""
     places: dict[str, Point] = {}
     for name, leg in legs.items():
         reach = leg.coxa + lever(leg)
         places[name] = (float(leg.hip[0]) + reach * math.cos(leg.yaw), float(leg.hip[1]) + reach * math.sin(leg.yaw))
     leg = next(iter(legs.values()))
-    lift = ROUGH_LIFT * (leg.femur + leg.tibia)
-    return DraftStance(ROUGH_HEIGHT * leg.tibia, lift, SWING_TIME, places, AUTO)
+    lift = ROUGH_LIFT_SHARE * (leg.femur + leg.tibia)
+    return DraftStance(ROUGH_HEIGHT_SHARE * leg.tibia, lift, SWING_TIME_S, places, AUTO)

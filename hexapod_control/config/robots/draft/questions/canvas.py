@@ -1,4 +1,4 @@
-"""Drawings in characters, for a terminal."""
+"""Text drawings for a terminal."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class Canvas:
 
     def __init__(self, low: Point, high: Point, size: CanvasSize) -> None:
         """Scales the points from `low` to `high` [m], x to the right and y up, to the canvas."""
-        across, up = max(high[0] - low[0], 1e-6), max(high[1] - low[1], 1e-6)
+        width, height = max(high[0] - low[0], 1e-6), max(high[1] - low[1], 1e-6)  # [m]
         columns = size.columns
-        self._scale = min((columns - 1) / across, ASPECT * (size.rows - 1) / up)  # characters per metre
+        self._scale = min((columns - 1) / width, ASPECT * (size.rows - 1) / height)  # characters per metre
         self._left, self._top = low[0], high[1]
-        self._margin = size.margin + (columns - 1 - across * self._scale) / 2.0
+        self._margin = size.margin + (columns - 1 - width * self._scale) / 2.0
         self._rows = [[" "] * WIDTH for _ in range(size.rows)]
 
     def line(self, start: Point, end: Point, kind: str = "leg") -> None:
@@ -38,7 +38,7 @@ class Canvas:
         self._line(start, end, STROKES[kind])
 
     def joint(self, point: Point, strong: bool = False) -> None:
-        """Marks a joint axis, or another reference point of a measure."""
+        """Marks a joint axis, or another reference point of a dimension; `strong` for the one asked for."""
         self._mark(point, "O" if strong else "o")
 
     def middle(self, point: Point) -> None:
@@ -75,9 +75,9 @@ class Canvas:
 
     def boxes(self, texts: tuple[str, ...], arrows: bool) -> None:
         """Draws boxes side by side, with arrows between them or without."""
-        sign = " -> " if arrows else "    "
+        gap = " -> " if arrows else "    "
         edge = "    ".join(f"+{'-' * (len(text) + 2)}+" for text in texts)
-        for row, line in enumerate((edge, sign.join(f"| {text} |" for text in texts), edge)):
+        for row, line in enumerate((edge, gap.join(f"| {text} |" for text in texts), edge)):
             self._put(2, row, line)
 
     def _place(self, point: Point) -> tuple[int, int]:
@@ -88,25 +88,26 @@ class Canvas:
     def _put(self, column: int, row: int, text: str) -> None:
         """Writes a text, cropped at the edges."""
         if 0 <= row < len(self._rows):
-            for i, sign in enumerate(text, column):
+            for i, character in enumerate(text, column):
                 if 0 <= i < WIDTH:
-                    self._rows[row][i] = sign
+                    self._rows[row][i] = character
 
     def _mark(self, point: Point, text: str, shift: int = 0, down: int = 0) -> None:
         """Writes a text at a point [m], moved by columns and rows."""
         column, row = self._place(point)
         self._put(column + shift, row + down, text)
 
-    def _line(self, start: Point, end: Point, sign: str) -> None:
+    def _line(self, start: Point, end: Point, character: str) -> None:
+        """Draws a line of one character, or of the one with its slope for an empty text."""
         (x0, y0), (x1, y1) = self._place(start), self._place(end)
         steps = max(abs(x1 - x0), abs(y1 - y0), 1)
-        drawn = sign or _sign(x1 - x0, y1 - y0)
+        drawn = character or _with_slope(x1 - x0, y1 - y0)
         for i in range(steps + 1):
             self._put(round(x0 + (x1 - x0) * i / steps), round(y0 + (y1 - y0) * i / steps), drawn)
 
 
-def _sign(columns: int, rows: int) -> str:
+def _with_slope(columns: int, rows: int) -> str:
     """The character with the slope of a line; rows count downwards."""
     angle = math.degrees(math.atan2(-ASPECT * rows, columns)) % 180.0
     names = ((22.5, "-"), (67.5, "/"), (112.5, "|"), (157.5, "\\"), (180.1, "-"))
-    return next(sign for end, sign in names if angle < end)
+    return next(character for end, character in names if angle < end)

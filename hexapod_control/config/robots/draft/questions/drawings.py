@@ -36,7 +36,7 @@ def svg_drawing(kind: str, robot: Robot, legs: Collection[str], title: str) -> s
 
 
 def _from_above(
-    robot: Robot, legs: Collection[str], sheet: type[DrawingCanvas], sizes: bool = False, hip: bool = True
+    robot: Robot, legs: Collection[str], canvas_type: type[DrawingCanvas], sizes: bool = False, hip: bool = True
 ) -> DrawingCanvas:
     """Body, hips and feet, forward up, with the dimensions of the body and of the first leg's hip."""
     feet = {leg.name: _ahead(leg.hip, leg.hip_yaw, math.dist(leg.hip[:2], leg.foothold)) for leg in robot.legs}
@@ -44,7 +44,7 @@ def _from_above(
     length, width, _ = robot.body.size
     corners = [_turned((x * length / 2.0, y * width / 2.0)) for x, y in ((1, 1), (1, -1), (-1, -1), (-1, 1))]
     across, up = zip(*points, *corners, strict=True)
-    canvas = sheet((min(across), min(up)), (max(across), max(up)), FROM_ABOVE)
+    canvas = canvas_type((min(across), min(up)), (max(across), max(up)), FROM_ABOVE)
     for start, end in zip(corners, (*corners[1:], corners[0]), strict=True):
         canvas.line(start, end, "body")
     for leg in robot.legs:
@@ -75,21 +75,22 @@ def _turned(point: Sequence[float]) -> Point:
 
 
 def _ahead(hip: Vector, yaw: float, reach: float) -> Point:
+    """The point (x, y) [m] at a distance [m] from a hip in the direction of its yaw [rad]."""
     return hip[0] + reach * math.cos(yaw), hip[1] + reach * math.sin(yaw)
 
 
-def _body(robot: Robot, _: Collection[str], sheet: type[DrawingCanvas]) -> DrawingCanvas:
-    return _from_above(robot, (), sheet, sizes=True)
+def _body(robot: Robot, _: Collection[str], canvas_type: type[DrawingCanvas]) -> DrawingCanvas:
+    return _from_above(robot, (), canvas_type, sizes=True)
 
 
-def _one_leg(robot: Robot, legs: Collection[str], sheet: type[DrawingCanvas]) -> DrawingCanvas:
-    return _from_above(robot, legs, sheet, hip=False)
+def _one_leg(robot: Robot, legs: Collection[str], canvas_type: type[DrawingCanvas]) -> DrawingCanvas:
+    return _from_above(robot, legs, canvas_type, hip=False)
 
 
 def _leg(labels: Mapping[str, str], femur: float = FEMUR_RAD, tibia: float = TIBIA_RAD) -> Draw:
     """A leg from the side with labels at hip, coxa, femur axis, femur, knee, tibia, foot and height."""
 
-    def draw(robot: Robot, legs: Collection[str], sheet: type[DrawingCanvas]) -> DrawingCanvas:
+    def draw(robot: Robot, legs: Collection[str], canvas_type: type[DrawingCanvas]) -> DrawingCanvas:
         leg = next((leg for leg in robot.legs if leg.name in legs), robot.legs[0])
         hip, start = (0.0, 0.0), (leg.coxa.length, leg.femur_vertical)
         knee = _end(start, leg.femur.length, femur)
@@ -105,7 +106,7 @@ def _leg(labels: Mapping[str, str], femur: float = FEMUR_RAD, tibia: float = TIB
             "foot": foot,
         }
         low = (-half, min(foot[1], 0.0))
-        canvas = sheet(low, (max(foot[0], knee[0]), max(knee[1], start[1], 0.0)), FROM_THE_SIDE)
+        canvas = canvas_type(low, (max(foot[0], knee[0]), max(knee[1], start[1], 0.0)), FROM_THE_SIDE)
         canvas.line((-half, foot[1]), (foot[0] + half, foot[1]), "ground")
         for ends in ((hip, (start[0], 0.0)), ((start[0], 0.0), start), (start, knee), (knee, foot)):
             canvas.line(*ends)
@@ -123,6 +124,7 @@ def _leg(labels: Mapping[str, str], femur: float = FEMUR_RAD, tibia: float = TIB
 
 
 def _end(start: Point, length: float, angle: float) -> Point:
+    """The end [m] of a link of a length [m] at an angle [rad] above the horizontal."""
     return start[0] + length * math.cos(angle), start[1] + length * math.sin(angle)
 
 
@@ -131,8 +133,8 @@ def _middle(a: Point, b: Point) -> Point:
 
 
 def _boxes(*texts: str, arrows: bool) -> Draw:
-    def draw(_: Robot, __: Collection[str], sheet: type[DrawingCanvas]) -> DrawingCanvas:
-        canvas = sheet((0.0, 0.0), (1.0, 1.0), BOXES)
+    def draw(_: Robot, __: Collection[str], canvas_type: type[DrawingCanvas]) -> DrawingCanvas:
+        canvas = canvas_type((0.0, 0.0), (1.0, 1.0), BOXES)
         canvas.boxes(texts, arrows)
         return canvas
 

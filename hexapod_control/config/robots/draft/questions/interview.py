@@ -21,7 +21,7 @@ from hexapod_control.config.robots.plausibility.finding import CheckedRobot
 from hexapod_control.config.robots.robot_file import from_text
 from hexapod_control.core.robot import Robot
 
-CONFIRMED = "!"  # after an implausible answer: it is intended
+CONFIRMED = "!"  # suffix that confirms an implausible answer
 
 
 class Interview:
@@ -31,7 +31,7 @@ class Interview:
         """Starts at the first question without a valid answer; at the first question if all are answered."""
         self.name = name
         self.answers = dict(answers)
-        self._before: list[tuple[int, dict[str, str]]] = []  # position and answers before each answer
+        self._history: list[tuple[int, dict[str, str]]] = []  # position and answers before each answer
         self.go(sys.maxsize)
         if self.question is None:
             self._position = 0
@@ -39,12 +39,12 @@ class Interview:
     @property
     def question(self) -> Question | None:
         """The current question; None after the last one."""
-        return next((row for i, row in enumerate(self._rows()) if i == self._position), None)
+        return next((row for i, row in enumerate(self._all_questions()) if i == self._position), None)
 
     @property
     def number(self) -> tuple[int, int]:
-        """Number of the current question, and of all."""
-        return self._position + 1, sum(1 for _ in self._rows())
+        """Number of the current question, from 1, and the number of questions."""
+        return self._position + 1, sum(1 for _ in self._all_questions())
 
     def default(self) -> str:
         """The answer for an empty text: the stored one, or a usual value. Raises AnswerError if none fits."""
@@ -64,7 +64,7 @@ class Interview:
         """Accepts an answer and moves on to the next question. Raises AnswerError for an impossible one."""
         text = text.strip() or self.default()
         self.check(text)
-        self._before.append((self._position, dict(self.answers)))
+        self._history.append((self._position, dict(self.answers)))
         self.answers[self._current().key] = text
         self._position += 1
 
@@ -89,13 +89,13 @@ class Interview:
 
     @property
     def can_undo(self) -> bool:
-        """Whether an answer was given since the start."""
-        return bool(self._before)
+        """True if an answer was given since the start."""
+        return bool(self._history)
 
     def undo(self) -> None:
         """Withdraws the last answer, if there is one."""
-        if self._before:
-            self._position, self.answers = self._before.pop()
+        if self._history:
+            self._position, self.answers = self._history.pop()
 
     def go(self, number: int) -> None:
         """Goes to a question by its number, at most to the first one without a valid answer."""
@@ -106,7 +106,7 @@ class Interview:
     @property
     def overview(self) -> list[tuple[str, str]]:
         """Keys of all questions with their answers; empty if not answered."""
-        return [(question.key, self.answers.get(question.key, "")) for question in self._rows()]
+        return [(question.key, self.answers.get(question.key, "")) for question in self._all_questions()]
 
     def result(self) -> RobotDraft:
         """The complete robot."""
@@ -128,11 +128,11 @@ class Interview:
             return False
         return True
 
-    def _rows(self) -> Iterator[Question]:
+    def _all_questions(self) -> Iterator[Question]:
         """All questions; where answers are missing, later questions are determined by usual values."""
-        return self._walk(Answers(), None)
+        return self._questions_with_answers(Answers(), None)
 
-    def _walk(self, answered: Answers, current: str | None) -> Iterator[Question]:
+    def _questions_with_answers(self, answered: Answers, current: str | None) -> Iterator[Question]:
         """Yields the questions and reads their answers into `answered`; `current` answers the current question."""
         for i, question in enumerate(questions(answered)):
             yield question
@@ -141,9 +141,9 @@ class Interview:
                 _read(answered, question, text)
 
     def _answered(self, count: int) -> Answers:
-        """The first answers."""
+        """The first `count` answers."""
         answered = Answers()
-        for i, _ in enumerate(self._walk(answered, None)):
+        for i, _ in enumerate(self._questions_with_answers(answered, None)):
             if i == count:
                 break
         return answered
@@ -151,7 +151,7 @@ class Interview:
     def _complete(self, current: str | None) -> Answers:
         """All answers, completed by usual values; the height only when its question is reached."""
         answered = Answers()
-        for _ in self._walk(answered, current):
+        for _ in self._questions_with_answers(answered, current):
             pass
         if self.question is not HEIGHT:
             answered.numbers.pop(HEIGHT.key, None)  # asked again when values that it depends on have changed
@@ -174,8 +174,8 @@ def _refuse_inconsistent(question: Question, drafted: RobotDraft) -> None:
     if fault is None:
         return
     key, text = fault
-    asked = [f"legs.{leg}.{name}" for leg in question.legs for name in question.findings]
-    if any(name in text for name in asked) if asked else key.endswith(question.findings):
+    leg_keys = [f"legs.{leg}.{name}" for leg in question.legs for name in question.findings]
+    if any(key_of_leg in text for key_of_leg in leg_keys) if leg_keys else key.endswith(question.findings):
         raise AnswerError(text)
 
 

@@ -9,9 +9,9 @@ from hexapod_control.config.robots.draft.leg_draft import PLACES
 from hexapod_control.config.robots.draft.questions.question import Answers
 from hexapod_control.core.robot import Vector
 
-HIP_X_SHARE, HIP_Y_SHARE = 0.5, 0.5  # of length and width, of the hips at the corners
-INNER_HIP_Y_SHARE = 0.75  # of the width, of the hips between them
-CIRCLE_RADIUS_SHARE = 0.58  # of the shorter side of the body
+HIP_X_SHARE, HIP_Y_SHARE = 0.5, 0.5  # x and y of a corner hip over length and width of the body
+INNER_HIP_Y_SHARE = 0.75  # y of a hip between the corners over the width of the body
+CIRCLE_RADIUS_SHARE = 0.58  # radius of a circle of hips over the shorter side of the body
 CORNER_DEG = 45.0  # direction of the front legs
 HipPlace = tuple[float, float, float]  # x, y [m] and direction [deg]
 

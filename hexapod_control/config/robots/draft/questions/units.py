@@ -41,7 +41,7 @@ class Quantity:
 
     def shown(self, value: float) -> str:
         """A value as text in the usual unit."""
-        return f"{round(value / self.factors[self.usual], SHOWN_DIGITS) + 0.0:.10g}"  # + 0.0: no minus before zero
+        return f"{round(value / self.factors[self.usual], SHOWN_DIGITS) + 0.0:.10g}"  # + 0.0 turns -0.0 into 0.0
 
     @property
     def units(self) -> tuple[str, ...]:
@@ -50,7 +50,7 @@ class Quantity:
 
     def unit(self, written: str) -> str | None:
         """The unit for what was written; empty: the usual one. None if this quantity has no such unit."""
-        return next((name for name in self.units if _plain(name) == _plain(written or self.usual)), None)
+        return next((name for name in self.units if _normalised(name) == _normalised(written or self.usual)), None)
 
     def value(self, number: float, written: str) -> float | None:
         """The value of a number with a unit; None if this quantity has no such unit."""
@@ -135,6 +135,6 @@ def _value(part: Part, number: float, unit: str) -> float:
     return value
 
 
-def _plain(unit: str) -> str:
+def _normalised(unit: str) -> str:
     """A unit in normalised spelling."""
     return re.sub(r"[\s·*.\-_]", "", unit).lower()

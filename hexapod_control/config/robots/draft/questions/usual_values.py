@@ -10,12 +10,12 @@ from hexapod_control.config.robots.draft.questions.question import OTHER_SERVO, 
 from hexapod_control.config.robots.draft.questions.units import LENGTH, MASS, Part, shown
 from hexapod_control.config.robots.servo_table import versions
 
-LENGTHS = "52 66 133"  # of the PhantomX class
+LENGTHS = "52 66 133"  # [mm] of a hexapod of the PhantomX class
 SERVO = "AX-12A"
 FIGURES = "60 rpm 15 kg cm"
-OTHER_TURN_DEG, OTHER_MASS = 180.0, 0.055  # of a servo outside the table
+OTHER_TURN_DEG, OTHER_MASS_KG = 180.0, 0.055  # range and mass of a servo outside the table
 COXA_DEG, FEMUR_DEG, TIBIA_DEG = (-75.0, 75.0), (-100.0, 130.0), (-165.0, 10.0)
-SERVO_SHARE = 0.47  # of the robot's mass
+SERVO_SHARE = 0.47  # mass of all servos over the mass of the robot
 LEG_SERVOS = 3.2  # mass of a leg over the mass of a servo
 BODY_DENSITY = (300.0, 1200.0)  # [kg/m3] of robots
 
@@ -38,7 +38,7 @@ def hip(layout: Layout, side: str, place: str, answered: Answers, parts: Sequenc
 
 
 def voltage(model: str) -> str:
-    """The highest supply in the data sheet."""
+    """The highest supply voltage in the data sheet."""
     return f"{versions(model)[-1].figures[-1].voltage:g}"
 
 
@@ -55,7 +55,7 @@ def limits(model: str) -> str:
 def masses(answered: Answers, legs: int) -> str:
     """Masses of robot and leg, estimated from the mass of the servos."""
     model = answered.words["servo"]
-    servo = OTHER_MASS if model == OTHER_SERVO else versions(model)[0].mass
+    servo = OTHER_MASS_KG if model == OTHER_SERVO else versions(model)[0].mass
     leg, volume = LEG_SERVOS * servo, math.prod(answered.numbers["body"])
     rest = 3.0 * legs * servo / SERVO_SHARE - legs * leg
     rest = min(max(rest, BODY_DENSITY[0] * volume), BODY_DENSITY[1] * volume)

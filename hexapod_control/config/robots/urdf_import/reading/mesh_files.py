@@ -14,6 +14,8 @@ from hexapod_control.config.robots.urdf_import.reading.urdf_text import package_
 from hexapod_control.core.kinematics.arrays import Array
 
 MAX_MESH_BYTES = 30_000_000
+# Binary STL: header and number of triangles; per triangle a normal, three corners and two unused bytes.
+HEADER_BYTES, START, TRIANGLE_BYTES, CORNERS = 80, 84, 50, slice(12, 48)
 
 
 def mesh_path(near: Path, name: str) -> Path | None:
@@ -32,11 +34,11 @@ def stl_vertices(path: Path) -> Array | None:
     if path.suffix.lower() != ".stl" or path.stat().st_size > MAX_MESH_BYTES:
         return None
     data = path.read_bytes()
-    if len(data) >= 84:
-        (count,) = struct.unpack_from("<I", data, 80)
-        if count and len(data) >= 84 + 50 * count:
-            rows = np.frombuffer(data, np.uint8, 50 * count, 84).reshape(count, 50)
-            corners = rows[:, 12:48].copy().view("<f4").reshape(-1, 3).astype(float)
+    if len(data) >= START:
+        (count,) = struct.unpack_from("<I", data, HEADER_BYTES)
+        if count and len(data) >= START + TRIANGLE_BYTES * count:
+            triangles = np.frombuffer(data, np.uint8, TRIANGLE_BYTES * count, START).reshape(count, TRIANGLE_BYTES)
+            corners = triangles[:, CORNERS].copy().view("<f4").reshape(-1, 3).astype(float)
             return corners if np.isfinite(corners).all() else None
     words = re.findall(rb"vertex\s+(\S+)\s+(\S+)\s+(\S+)", data)
     try:

@@ -57,12 +57,12 @@ class UrdfJoint:
     child: str
     origin: Array  # (4, 4) in the parent
     axis: Array  # (3,) in the joint
-    lower: float | None  # [rad]
-    upper: float | None  # [rad]
-    effort: float | None  # [N m]
-    velocity: float | None  # [rad/s]
+    lower: float | None  # [rad], [m] of a prismatic joint
+    upper: float | None  # likewise
+    effort: float | None  # [N m], [N] of a prismatic joint
+    velocity: float | None  # [rad/s], [m/s] of a prismatic joint
     mimic: str | None  # the joint that it follows
-    mimic_line: tuple[float, float] = (1.0, 0.0)  # factor and offset
+    mimic_coefficients: tuple[float, float] = (1.0, 0.0)  # multiplier and offset
 
     @property
     def turns(self) -> bool:
@@ -88,7 +88,7 @@ class UrdfTree:
         object.__setattr__(self, "children", {name: tuple(joints) for name, joints in below.items()})
 
     def error(self, *parts: str) -> UrdfError:
-        """The error for this file."""
+        """An error of this file, to raise."""
         return UrdfError(self.path, None, "", *parts)
 
     def subtree(self, link: str, *, followers: bool = True) -> list[str]:
@@ -100,23 +100,24 @@ class UrdfTree:
 
     def placements(self, angles: Mapping[str, float]) -> dict[str, Array]:
         """Pose (4, 4) of every link in the root for joint angles [rad]; missing joints are at zero."""
-        found: dict[str, Array] = {self.root: np.eye(4)}
+        poses: dict[str, Array] = {self.root: np.eye(4)}
         open_links = [self.root]
         while open_links:
             link = open_links.pop()
             for joint in self.children[link]:
-                found[joint.child] = found[link] @ joint.origin @ _motion(joint, self._value(joint, angles))
+                poses[joint.child] = poses[link] @ joint.origin @ _motion(joint, self._value(joint, angles))
                 open_links.append(joint.child)
-        return found
+        return poses
 
     def _value(self, joint: UrdfJoint, angles: Mapping[str, float]) -> float:
         if joint.mimic is None:
             return angles.get(joint.name, 0.0)
-        factor, offset = joint.mimic_line
+        factor, offset = joint.mimic_coefficients
         return factor * angles.get(joint.mimic, 0.0) + offset
 
 
 def _motion(joint: UrdfJoint, value: float) -> Array:
+    """Transform (4, 4) of a joint at an angle [rad] or a distance [m]."""
     pose = np.eye(4)
     if joint.kind in TURNING:
         pose[:3, :3] = rotation_about(joint.axis, value)
@@ -236,8 +237,10 @@ class _UrdfReader:
         factor, offset = line[0] if line[0] is not None else 1.0, line[1] or 0.0
         pose = self._pose(element.find("origin"), f"joint {name}")
         axis /= max(size, 1e-6)
-        line_of_mimic = (factor, offset)
-        return UrdfJoint(name, kind, parent, child, pose, axis, lower, upper, effort, velocity, follows, line_of_mimic)
+        mimic_coefficients = (factor, offset)
+        return UrdfJoint(
+            name, kind, parent, child, pose, axis, lower, upper, effort, velocity, follows, mimic_coefficients
+        )
 
     def _pose(self, element: ElementTree.Element | None, what: str) -> Array:
         pose = np.eye(4)

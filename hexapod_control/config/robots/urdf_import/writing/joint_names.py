@@ -30,21 +30,21 @@ def import_notes(robot: ImportedRobot) -> FileNotes:
 def mapping_text(robot: ImportedRobot) -> str:
     """The joint mapping."""
     lines = [
-        f"# Joints of {robot.tree.path.name} for the parameter joint_mapping of all nodes: topics carry these names,",
-        "# signs and zeros. The angle in the URDF is sign * ours + offset [rad].",
+        f"# Joints of {robot.tree.path.name} for the parameter joint_mapping of all nodes: topics have these names,",
+        "# signs and zeros. The angle in the URDF is sign * (angle of the robot file) + offset [rad].",
         "joints:",
     ]
     for leg, geometry in robot.legs.items():
-        for part, line in zip(JOINTS, geometry.joints, strict=True):
-            entry = f"name: {_quoted(line.name)}, sign: {line.sign}, offset: {exact(line.offset)}"
+        for part, joint in zip(JOINTS, geometry.joints, strict=True):
+            entry = f"name: {_quoted(joint.name)}, sign: {joint.sign}, offset: {exact(joint.offset)}"
             lines.append(f"  {joint_name(leg, part)}: {{{entry}}}")
-    if robot.frozen:
+    if robot.fixed:
         lines += [
             "# Joints that no leg moves [rad]: published at these angles, ignored in commands. Remove the lines of",
             "# joints that another node publishes.",
         ]
         lines.append("fixed:")
-        lines += [f"  {_quoted(name)}: {exact(angle)}" for name, angle in robot.frozen.items()]
+        lines += [f"  {_quoted(name)}: {exact(angle)}" for name, angle in robot.fixed.items()]
     return "\n".join((*lines, ""))
 
 

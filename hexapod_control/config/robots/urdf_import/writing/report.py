@@ -38,7 +38,7 @@ def all_findings(robot: ImportedRobot) -> Iterator[ImportFinding]:
         text = f"{what} {noted.value:.4g} {unit}"
         yield ImportFinding(noted.origin, f"{text}: {noted.note}" if noted.note else text)
     yield ImportFinding(Origin.ASSUMED, "thickness of the legs, position of the IMU, swing time and lift height")
-    names = ", ".join(f"{name} at {angle:g} rad" for name, angle in robot.frozen.items())
+    names = ", ".join(f"{name} at {angle:g} rad" for name, angle in robot.fixed.items())
     if names:
         yield ImportFinding(Origin.ASSUMED, f"joints that no leg moves: {names}")
 
@@ -61,13 +61,13 @@ def report_page(robot: ImportedRobot, loaded: Robot) -> str:
         parts.append(f"<h2>{title}</h2><ul>{''.join(f'<li>{escape(line)}</li>' for line in lines)}</ul>")
     parts += ["<h2>Legs</h2><table><tr><th>leg<th>joint of the URDF<th>sign<th>zero [deg]<th>range [deg]</tr>"]
     for name, leg in robot.legs.items():
-        for line in leg.joints:
+        for joint in leg.joints:
             cells = (
                 name,
-                line.name,
-                f"{line.sign:+d}",
-                f"{math.degrees(line.offset):.2f}",
-                _range(line.lower, line.upper),
+                joint.name,
+                f"{joint.sign:+d}",
+                f"{math.degrees(joint.offset):.2f}",
+                _range(joint.lower, joint.upper),
             )
             parts.append("<tr>" + "".join(f"<td>{escape(cell)}" for cell in cells) + "</tr>")
     return "\n".join((*parts, "</table>", ""))

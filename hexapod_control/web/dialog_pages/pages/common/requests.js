@@ -5,7 +5,7 @@ import { load, save } from "./texts/texts.js";
 const STORE = "dialog"; // token and key of the last page
 const token = decodeURIComponent(location.hash.slice(1));
 let kept = JSON.parse(load(STORE) ?? "{}");
-addEventListener("hashchange", () => location.reload()); // the address of a new start of the program
+addEventListener("hashchange", () => location.reload()); // the program was started again and has a new address
 
 // Returns the reply to a request. Throws TypeError without a connection, Error with the reason of a refusal.
 export async function request(act, fields = {}) {

@@ -1,4 +1,4 @@
-// Texts of the program come in English. The table of a language has them as keys, with {1}, {2} … for what varies.
+// Texts of the program are in English. The table of a language has them as keys, with {1}, {2} … for variable parts.
 
 import { has, keys, t } from "./texts/texts.js";
 

@@ -5,12 +5,12 @@ import { Follower } from "./follower.js";
 import { LANGUAGES, preferredLanguage, t, useLanguage } from "./texts/texts.js";
 import { translated } from "./translation.js";
 
-const BAD = /^(Not yet|STOP)/; // lines that name what went wrong
+const BAD = /^(Not yet|STOP)/; // lines that report a failure
 let view = null; // what the program sent last
 let answered = 0; // number of the question that was answered last
 
 const follower = new Follower((reply) => {
-  if (view && reply.order < view.order) return; // an older reply that has come later
+  if (view && reply.order < view.order) return; // a reply that arrived out of order
   view = reply;
   show();
 }, (error) => banner(error instanceof TypeError ? t("offline") : error.message, false));
@@ -91,7 +91,7 @@ function showStages() {
   }));
 }
 
-// What was said since the last answer stands at the question; the record has everything.
+// The output since the last answer is shown at the question; the record has all output.
 function showRecord() {
   const last = view.record.findLastIndex(([kind]) => kind === "answered");
   const said = view.record.slice(last + 1).filter(([kind, text]) => kind === "said" && text).map(([, text]) => text);

@@ -7,10 +7,10 @@ import { translated } from "./translation.js";
 
 const TYPING_PAUSE = 120; // [ms] without a key, after which the drawing follows
 const MANY = 9; // choices that are shown at once; more become a list
-const KEEP = "!"; // behind an implausible answer: it is meant
+const KEEP = "!"; // suffix that confirms an implausible answer
 let shown = {}; // what the server sent last
 let changed = false; // since the question was shown
-let count = 0; // of requests: a reply to an older one is left out
+let count = 0; // of the newest request: replies to older ones are ignored
 let timer = 0;
 let checked = null; // what `hexapod check` has said
 

@@ -26,11 +26,11 @@ from hexapod_control.evaluation.robot_check.remark import Seriousness
 from hexapod_control.evaluation.robot_check.steady_walk import standing_start
 from hexapod_control.evaluation.robot_check.subject import Subject
 
-EXACT = 1e-6  # [m], [rad] and [kg]: answers have six digits
+TOLERANCE = 1e-6  # [m], [rad] and [kg]: answers have six digits
 QUICK_CHECKS = ("reach", "neighbours", "standing", "speed", "walking", "margin")
 
 
-def answered(answers, name="mine"):
+def interview_with(answers, name="mine"):
     """The interview with these answers, typed one after the other; the others are defaults."""
     interview = Interview(name, {})
     while interview.question is not None:
@@ -43,7 +43,7 @@ def written(interview, path):
     return load(path)
 
 
-def at(key, answers=None):
+def interview_at(key, answers=None):
     """An interview whose current question has this key."""
     interview = Interview("mine", {})
     while interview.question.key != key:
@@ -54,32 +54,32 @@ def at(key, answers=None):
 @pytest.mark.parametrize("name", some(known_robots(), "heavy", "octopod", "phantomx", "quadruped"))
 def test_answers_with_the_dimensions_of_a_robot_reproduce_that_robot(name, tmp_path):
     own = load(name)
-    file = written(answered(answers_of(own), name), tmp_path / "robot.yaml")
+    file = written(interview_with(answers_of(own), name), tmp_path / "robot.yaml")
     robot, rise = file.robot, own.robot.body.center[2]  # the origin is in the middle of the body
     assert (robot.name, robot.leg_names, file.models) == (name, own.robot.leg_names, own.models)
-    assert robot.body.size == pytest.approx(own.robot.body.size, abs=EXACT)
+    assert robot.body.size == pytest.approx(own.robot.body.size, abs=TOLERANCE)
     assert robot.mass == pytest.approx(own.robot.mass, abs=1e-4)
     assert robot.walk.height - own.robot.walk.height == pytest.approx(rise, abs=1e-4)
     for ours, theirs in zip(robot.legs, own.robot.legs, strict=True):
-        assert (*ours.hip[:2], ours.hip[2] + rise) == pytest.approx(theirs.hip, abs=EXACT)
-        assert ours.hip_yaw == pytest.approx(theirs.hip_yaw, abs=EXACT)
+        assert (*ours.hip[:2], ours.hip[2] + rise) == pytest.approx(theirs.hip, abs=TOLERANCE)
+        assert ours.hip_yaw == pytest.approx(theirs.hip_yaw, abs=TOLERANCE)
         assert (ours.femur_lateral, ours.femur_vertical) == (theirs.femur_lateral, theirs.femur_vertical)
         for part, mine, other in zip(JOINTS, ours.joints, theirs.joints, strict=True):
-            assert getattr(ours, part).length == pytest.approx(getattr(theirs, part).length, abs=EXACT)
-            assert (mine.lower, mine.upper) == pytest.approx((other.lower, other.upper), abs=EXACT)
+            assert getattr(ours, part).length == pytest.approx(getattr(theirs, part).length, abs=TOLERANCE)
+            assert (mine.lower, mine.upper) == pytest.approx((other.lower, other.upper), abs=TOLERANCE)
     assert not implausible(file)
 
 
 @pytest.mark.parametrize("name", some(known_robots(), "article", "octopod", "quadruped"))
 def test_the_check_of_a_robot_from_answers_finds_no_problem(name, tmp_path):
-    subject = Subject(written(answered(answers_of(load(name)), name), tmp_path / "robot.yaml"), 0.0)
+    subject = Subject(written(interview_with(answers_of(load(name)), name), tmp_path / "robot.yaml"), 0.0)
     found = [remark for check in QUICK_CHECKS for remark in CHECKS[check](subject)]
     assert found and max(remark.seriousness for remark in found) < Seriousness.PROBLEM
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_the_default_answers_of_every_layout_make_a_robot_that_walks(layout, tmp_path):
-    file = written(answered({"legs": layout}), tmp_path / "robot.yaml")
+    file = written(interview_with({"legs": layout}), tmp_path / "robot.yaml")
     assert len(file.robot.legs) == LAYOUTS[layout].legs and not implausible(file)
     planner, _ = standing_start(file.robot)
     speed = 0.5 * planner.view.maxima().vx
@@ -104,13 +104,13 @@ def test_an_interruption_at_any_question_loses_no_answer(tmp_path):
         write_answers(path, interview.answers)
         interview = Interview("mine", read_answers(path)) if interview.question is not None else interview
     assert len(asked) == len(set(asked)) == interview.number[1]
-    assert robot_text(interview.result(), NOTES) == robot_text(answered(answers).result(), NOTES)
+    assert robot_text(interview.result(), NOTES) == robot_text(interview_with(answers).result(), NOTES)
     assert Interview("mine", read_answers(path)).number[0] == 1  # all answered: again, with these defaults
 
 
 @pytest.mark.parametrize("steps", [1, 3, 7])
 def test_back_and_another_answer_change_exactly_this_answer(steps):
-    interview = at("masses")
+    interview = interview_at("masses")
     before = dict(interview.answers)
     for _ in range(steps):
         interview.back()
@@ -129,13 +129,13 @@ def test_back_from_the_first_question_stays_there():
 
 
 def test_outdated_answers_are_requested_again_with_a_valid_default():
-    kept = at("limits").answers | {"servo": "MG90S"}
+    kept = interview_at("limits").answers | {"servo": "MG90S"}
     interview = Interview("mine", kept)
     assert (interview.question.key, kept["voltage"], interview.default()) == ("voltage", "12", "6")
 
 
 def test_free_hip_positions_come_from_the_answers_on_both_sides(tmp_path):
-    file = written(answered({"legs": "6 free", "hip right_middle": "-20 -95 -92"}), tmp_path / "robot.yaml")
+    file = written(interview_with({"legs": "6 free", "hip right_middle": "-20 -95 -92"}), tmp_path / "robot.yaml")
     legs = {leg.name: leg for leg in file.robot.legs}
     assert legs["right_middle"].hip == pytest.approx((-0.02, -0.095, 0.0))
     assert legs["left_middle"].hip == pytest.approx((0.0, 0.09, 0.0))
@@ -144,7 +144,7 @@ def test_free_hip_positions_come_from_the_answers_on_both_sides(tmp_path):
 
 def test_a_servo_that_no_table_lists_is_described_by_speed_and_torque(tmp_path):
     answers = {"servo": "other", "figures": "0.16 s/60°, 20 kg·cm"}
-    file = written(answered(answers), tmp_path / "robot.yaml")
+    file = written(interview_with(answers), tmp_path / "robot.yaml")
     joint = file.robot.legs[0].femur_joint
     assert joint.no_load_speed == pytest.approx(math.radians(60.0) / 0.16, rel=1e-3)
     assert joint.stall_torque == pytest.approx(1.961, rel=1e-3)
@@ -171,7 +171,7 @@ def test_a_servo_that_no_table_lists_is_described_by_speed_and_torque(tmp_path):
     ],
 )
 def test_an_implausible_answer_is_refused_at_once_with_value_bound_and_remedy(key, text, parts):
-    interview = at(key)
+    interview = interview_at(key)
     before = dict(interview.answers)
     with pytest.raises(AnswerError) as error:
         interview.answer(text)
@@ -181,7 +181,7 @@ def test_an_implausible_answer_is_refused_at_once_with_value_bound_and_remedy(ke
 
 @pytest.mark.parametrize("layout", ["6 rows", "4 rows"])
 def test_a_confirmed_implausible_answer_is_kept(layout, tmp_path):
-    file = written(answered({"legs": layout, "lengths": "52 100 80 !"}), tmp_path / "robot.yaml")
+    file = written(interview_with({"legs": layout, "lengths": "52 100 80 !"}), tmp_path / "robot.yaml")
     assert file.robot.legs[0].femur.length == pytest.approx(0.1)
 
 
@@ -201,7 +201,7 @@ def test_every_drawing_fits_into_a_terminal_and_shows_the_requested_dimension(la
 
 
 def test_the_drawing_of_a_leg_has_the_proportions_of_the_answers():
-    short, long = (at("offsets", {"lengths": f"52 66 {tibia}"}) for tibia in (90, 200))
+    short, long = (interview_at("offsets", {"lengths": f"52 66 {tibia}"}) for tibia in (90, 200))
     ground = ["".join(drawing("offsets", each.robot())).count("_") for each in (short, long)]
     assert ground[0] > ground[1]
 
@@ -244,7 +244,7 @@ def test_undo_restores_answers_and_question_one_answer_at_a_time():
 
 
 def test_a_jump_ends_at_the_first_question_without_an_answer():
-    interview = at("lengths")
+    interview = interview_at("lengths")
     number = interview.number[0]
     for wanted, reached in ((2, 2), (number, number), (number + 3, number), (-1, 1)):
         interview.go(wanted)
@@ -252,7 +252,7 @@ def test_a_jump_ends_at_the_first_question_without_an_answer():
 
 
 def test_a_page_shows_numbers_and_units_as_they_were_typed():
-    interview = at("offsets", {"lengths": "5.2 cm 66 mm 0.133 m"})
+    interview = interview_at("offsets", {"lengths": "5.2 cm 66 mm 0.133 m"})
     interview.back()
     fields = question_view(interview)["fields"]
     assert [(each["value"], each["unit"]) for each in fields] == [("5.2", "cm"), ("66", "mm"), ("0.133", "m")]
