@@ -55,6 +55,17 @@ def test_moved_points_match_the_exponential_and_the_logarithm_undoes_it(turn):
         assert back == pytest.approx((x, y), abs=1e-12)
 
 
+def test_the_velocity_of_a_body_point_is_the_derivative_of_its_path():
+    rng, dt = random.Random(4), 1e-6
+    for _ in range(50):
+        twist = Twist(*(rng.uniform(-1.0, 1.0) for _ in range(3)))
+        x, y = rng.uniform(-1.0, 1.0), rng.uniform(-1.0, 1.0)
+        ahead, behind = moved_point(twist, dt, x, y), moved_point(twist, -dt, x, y)
+        derivative = [(after - before) / (2.0 * dt) for after, before in zip(ahead, behind, strict=True)]
+        assert twist.velocity_at(x, y) == pytest.approx(derivative, abs=1e-8)
+        assert twist.speed_at(x, y) == pytest.approx(math.hypot(*derivative), abs=1e-8)
+
+
 def integrated(twist: Twist, time: float, steps: int = 400) -> tuple[float, float]:
     """Where a twist leads in a time [s], by the midpoint rule."""
     x = y = 0.0
