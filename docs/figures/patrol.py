@@ -29,7 +29,7 @@ def main() -> None:
         result.truth.append(truth)
         if obstacles is not last[0]:
             last[0] = obstacles
-            result.see(obstacles.tolist())
+            result.add_scan(obstacles.tolist())
 
     done = patrol(lockstep, pursuit, SEED, watch)
     worst = max(arrival.position for arrival in done.arrivals)

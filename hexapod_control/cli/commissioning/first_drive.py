@@ -69,15 +69,15 @@ MOTIONS = {
 def drive(
     file: RobotFile,
     settings: ServoSettings,
-    what: str,
+    name: str,
     output: Callable[[str], None] | None = None,
     check: Callable[[], None] = lambda: None,
 ) -> str:
-    """Carries out one of MOTIONS, named by `what`. Returns the line of the report; raises StageError.
+    """Carries out one of MOTIONS, by name. Returns the line of the report; raises StageError.
 
     `check` is called regularly and raises TorqueStop if the operator wants the torque off.
     """
-    motion = MOTIONS[what]
+    motion = MOTIONS[name]
     show = output or (lambda line: print(line, file=sys.stderr, flush=True))
     try:
         with (

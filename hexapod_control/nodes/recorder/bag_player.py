@@ -62,8 +62,8 @@ class BagPlayer(ClientNode):
     def check_no_robot(self) -> None:
         """Raises BagError if a robot runs in the namespace in which the bag would be published."""
         target = self.namespace or "/"
-        for name, space in self._node.get_node_names_and_namespaces():
-            if name in ROBOT_NODES and space == target:
+        for name, namespace in self._node.get_node_names_and_namespaces():
+            if name in ROBOT_NODES and namespace == target:
                 raise BagError(
                     f"{name} runs in {target}: a bag is not played to a running robot; stop the robot, or use another "
                     "--namespace or ROS_DOMAIN_ID"

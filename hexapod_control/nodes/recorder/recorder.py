@@ -58,14 +58,17 @@ class RecorderNode(GuardedNode):
         self.failed_last = False  # the last bag was not written
         self._announce = announce
         self._taps = TopicTaps(self, self._take, self.ring.latch)
-        self._watches = {f"{self._taps.space}gait_state": self._watch_state, "/diagnostics": self._watch_diagnostics}
+        self._watches = {
+            f"{self._taps.namespace}gait_state": self._watch_state,
+            "/diagnostics": self._watch_diagnostics,
+        }
         self._state = ""
         self._in_error: set[str] = set()  # names in /diagnostics whose last level is ERROR
         self._due: tuple[float, str] | None = None  # steady time [s] and reason of the next bag of a fault
         self._quiet_until = 0.0  # [s] steady time until which faults start no further bag
         self._faults = 0
         self._end = 0.0  # [s] steady time
-        self._saver = BagSaver(self._taps.space, self._finish)
+        self._saver = BagSaver(self._taps.namespace, self._finish)
         self.create_service(Trigger, "~/save", self._serve)
         self.create_timer(DISCOVERY_PERIOD_S, self._taps.discover, clock=self.steady)
         self.create_timer(POLL_PERIOD_S, self._poll, clock=self.steady)
@@ -87,7 +90,7 @@ class RecorderNode(GuardedNode):
 
     def _watch_diagnostics(self, data: bytes) -> None:
         for status in deserialize_message(data, DiagnosticArray).status:
-            if status.name == self.get_fully_qualified_name() or not status.name.startswith(self._taps.space):
+            if status.name == self.get_fully_qualified_name() or not status.name.startswith(self._taps.namespace):
                 continue
             if status.level != bytes([ReportLevel.ERROR]):
                 self._in_error.discard(status.name)

@@ -33,7 +33,7 @@ class TopicTaps:
     ) -> None:
         """Calls `take` with every message and `latch` with every latched topic; call `discover` regularly."""
         self._node, self._take, self._latch, self._skipped_kinds = node, take, latch, skipped_kinds
-        self.space = node.get_namespace().rstrip("/") + "/"
+        self.namespace = node.get_namespace().rstrip("/") + "/"
         self._channels: dict[str, BagChannel] = {}
         self._subscriptions: dict[str, Subscription] = {}
 
@@ -61,7 +61,7 @@ class TopicTaps:
 
     def _wanted(self, topic: str, kinds: Collection[str]) -> bool:
         hidden = any(part.startswith("_") for part in topic.split("/"))
-        in_scope = topic in GLOBAL or topic.startswith(self.space)
+        in_scope = topic in GLOBAL or topic.startswith(self.namespace)
         return in_scope and not hidden and topic not in SKIPPED_TOPICS and not set(kinds) & set(self._skipped_kinds)
 
     def _usable(self, topic: str, kinds: list[str]) -> bool:

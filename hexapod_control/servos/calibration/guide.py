@@ -42,46 +42,46 @@ class CalibrationGuide:
         self.jogger = jogger
         self.on_progress: Callable[[CalibrationProgress], None] = lambda progress: None  # after every item
         self._resumed: CalibrationProgress | None = None
-        self._work = CalibrationState(robot, joints, jogger, dialog)
+        self._state = CalibrationState(robot, joints, jogger, dialog)
 
     @property
     def joints(self) -> tuple[JointCalibration, ...]:
         """The calibrations so far, in row order."""
-        return tuple(self._work.joints)
+        return tuple(self._state.joints)
 
     def resume(self, progress: CalibrationProgress) -> None:
         """Makes `run` start at this progress."""
         self._resumed = progress
-        self._work.joints = list(progress.joints)
+        self._state.joints = list(progress.joints)
 
     def run(self, servos: Iterable[int], steps: Sequence[str]) -> None:
         """Runs the chosen steps with the servos of these ids. Going back stops at the beginning of a step."""
-        work, ids = self._work, sorted(servos)
+        state, ids = self._state, sorted(servos)
         measuring = "marks" if "marks" in steps else "limits"  # both are measured together, leg by leg
         acts: Mapping[str, Callable[[], None]] = {
-            "wiggle": lambda: wiggle(work, ids),
-            "check": lambda: check(work),
-            "rest": lambda: rest(work),
-            measuring: lambda: measure(work, steps),
-            "verify": lambda: verify(work, self._store_residuals),
+            "wiggle": lambda: wiggle(state, ids),
+            "check": lambda: check(state),
+            "rest": lambda: rest(state),
+            measuring: lambda: measure(state, steps),
+            "verify": lambda: verify(state, self._store_residuals),
         }
         resumed = self._resumed
         for step in STEPS[STEPS.index(resumed.step) if resumed else 0 :]:
             if step in steps and step in acts:
-                work.first = resumed.done if resumed and step == resumed.step else 0
-                work.finished = lambda done, step=step: self.on_progress(  # type: ignore[misc]
+                state.first = resumed.done if resumed and step == resumed.step else 0
+                state.finished = lambda done, step=step: self.on_progress(  # type: ignore[misc]
                     CalibrationProgress(tuple(steps), step, done if step in ITEMIZED else 0, self.joints)
                 )
                 self._run_step(step, acts[step])
 
     def _run_step(self, step: str, act: Callable[[], None]) -> None:
-        self.step, self._work.help = step, HELP[step]
+        self.step, self._state.help = step, HELP[step]
         while True:
             try:
                 act()
                 return
             except Back:
-                self._work.say(f"  this is the first question of {step}")
+                self._state.say(f"  this is the first question of {step}")
 
     def _store_residuals(self, residuals: Residuals) -> None:
         self.residuals = residuals

@@ -19,8 +19,8 @@ from hexapod_control.ros.guarded_node import ReportLevel
 class Saver:
     """Stands in for the writer of bags."""
 
-    def __init__(self, space, tell):
-        self.space, self.tell, self.saved, self.busy, self.calls = space, tell, [], False, []
+    def __init__(self, namespace, tell):
+        self.namespace, self.tell, self.saved, self.busy, self.calls = namespace, tell, [], False, []
 
     def save(self, ring, channels, folder, reason):
         self.saved.append((list(channels), folder, reason))
@@ -56,10 +56,10 @@ class Recording:
     def _taps(self, node, take, latch):
         self.take = take
         found = self.discovered
-        return SimpleNamespace(space="/r/", channels={"/r/a": "channel a"}, discover=lambda: found.append("topics"))
+        return SimpleNamespace(namespace="/r/", channels={"/r/a": "channel a"}, discover=lambda: found.append("topics"))
 
-    def _saver(self, space, tell):
-        self.saver = Saver(space, tell)
+    def _saver(self, namespace, tell):
+        self.saver = Saver(namespace, tell)
         return self.saver
 
     def hear(self, topic, message):
@@ -149,7 +149,7 @@ def test_messages_are_kept_and_topics_looked_for_four_times_a_second(make, tmp_p
     assert len(recording.node.ring) == 31
     assert recording.node.status() == {"seconds": 30.0, "topics": 1, "bytes": recording.node.ring.size}
     assert recording.node.save("by key") == (True, "saving: by key")
-    assert recording.saver.saved == [(["channel a"], tmp_path, "by key")] and recording.saver.space == "/r/"
+    assert recording.saver.saved == [(["channel a"], tmp_path, "by key")] and recording.saver.namespace == "/r/"
     assert RecorderSettings().max_bytes == 256 * 2**20 and RecorderSettings().out == Path()
 
 

@@ -59,7 +59,7 @@ def test_topics_of_the_namespace_and_those_of_all_robots_are_recorded(graph, mon
     ):
         assert bool(graph.offer(topic, offered())) is recorded, topic
     alone = Graph(monkeypatch, namespace="")
-    assert alone.taps.space == "/" and alone.offer("/anything", offered()) and not alone.offer("/parameter_events")
+    assert alone.taps.namespace == "/" and alone.offer("/anything", offered()) and not alone.offer("/parameter_events")
     some = Graph(monkeypatch, JOINTS)
     assert some.offer("/r/a", offered()) and not some.offer("/r/b", offered(), kinds=(JOINTS,))
 

@@ -55,9 +55,9 @@ def person(scaling=None, **seen):
 def press(teleop, *buttons, **axes):
     """The commands after buttons are pressed and released while the dead-man button is held."""
     teleop.update(pad(L1))
-    orders = teleop.update(pad(L1, *buttons, **axes))
+    commands = teleop.update(pad(L1, *buttons, **axes))
     teleop.update(pad(L1))
-    return orders
+    return commands
 
 
 ANY = st.one_of(st.floats(), st.floats(-1.0, 1.0))
@@ -108,9 +108,9 @@ def test_turbo_alone_is_no_dead_man():
 
 def test_nothing_moves_until_the_limits_are_known():
     teleop = person(maxima=ZERO, state="")
-    orders = teleop.update(pad(L1, ly=1.0))
-    assert orders.twist == ZERO
-    assert orders.hint == "no gait_state yet"
+    commands = teleop.update(pad(L1, ly=1.0))
+    assert commands.twist == ZERO
+    assert commands.hint == "no gait_state yet"
     assert teleop.update(pad(L1)).hint == ""
     assert person().update(pad(L1, ly=1.0)).hint == ""
 
@@ -155,8 +155,8 @@ def test_without_a_dead_man_the_sticks_drive_at_once():
 def test_stop_works_whether_the_dead_man_is_held_or_not(held):
     teleop = person()
     teleop.update(pad(*held))
-    orders = teleop.update(pad(*held, B))
-    assert (orders.call, orders.twist) == ("stop", ZERO)
+    commands = teleop.update(pad(*held, B))
+    assert (commands.call, commands.twist) == ("stop", ZERO)
 
 
 def test_stop_works_in_the_very_first_state():
@@ -179,8 +179,8 @@ def test_a_lost_gamepad_stops_the_robot_and_one_that_returns_with_the_dead_man_p
     assert teleop.lost().twist == ZERO
     assert teleop.lost().twist is None
     for _ in range(5):
-        orders = teleop.update(pad(L1, A, START, UP, RIGHT, ly=1.0))
-        assert (orders.twist, orders.pose, orders.gait, orders.call, orders.lift) == (None, None, "", "", None)
+        commands = teleop.update(pad(L1, A, START, UP, RIGHT, ly=1.0))
+        assert commands[:5] == (None, None, "", "", None)
     teleop.update(pad())
     assert teleop.update(pad(L1, ly=1.0)).twist.vx > 0.0
 
@@ -213,26 +213,26 @@ def test_missing_axes_and_buttons_of_a_gamepad_count_as_at_rest_and_are_reported
 @pytest.mark.parametrize(("upright", "call"), [(False, "stand"), (True, "sit")])
 def test_start_stands_up_or_sits_down_with_a_zero(upright, call):
     teleop = person(upright=upright)
-    orders = press(teleop, START, ly=1.0)
-    assert (orders.call, orders.twist) == (call, ZERO)
+    commands = press(teleop, START, ly=1.0)
+    assert (commands.call, commands.twist) == (call, ZERO)
 
 
 @pytest.mark.parametrize("button", [A, Y, START, BACK, UP, DOWN, LEFT, RIGHT])
 def test_without_the_dead_man_button_other_buttons_only_give_a_hint(button):
-    orders = person().update(pad(button))
-    assert orders[:5] == (None, None, "", "", None)
-    assert "dead-man" in orders.hint
+    commands = person().update(pad(button))
+    assert commands[:5] == (None, None, "", "", None)
+    assert "dead-man" in commands.hint
 
 
 def test_in_pose_mode_both_sticks_move_the_body_and_the_walk_ends_with_one_zero():
     teleop = person(GamepadScaling(pose=BodyPose(0.03, 0.02, 0.05, 0.1, 0.2, 0.3)))
     teleop.update(pad(L1, ly=1.0))
-    orders = teleop.update(pad(L1, Y, ly=1.0, lx=-1.0, rx=1.0, ry=1.0))
-    assert orders.twist == ZERO
-    assert orders.pose == pytest.approx(BodyPose(0.03, -0.02, 0.0, 0.0, 0.2, 0.3))
-    orders = teleop.update(pad(L1, R1, rx=1.0))
-    assert orders.twist is None
-    assert orders.pose == pytest.approx(BodyPose(roll=-0.1, yaw=0.3))  # to the left is left side down
+    commands = teleop.update(pad(L1, Y, ly=1.0, lx=-1.0, rx=1.0, ry=1.0))
+    assert commands.twist == ZERO
+    assert commands.pose == pytest.approx(BodyPose(0.03, -0.02, 0.0, 0.0, 0.2, 0.3))
+    commands = teleop.update(pad(L1, R1, rx=1.0))
+    assert commands.twist is None
+    assert commands.pose == pytest.approx(BodyPose(roll=-0.1, yaw=0.3))  # to the left is left side down
     assert not teleop.driving
 
 
@@ -240,9 +240,9 @@ def test_the_pose_stays_when_the_dead_man_is_released_and_walking_continues():
     teleop = person()
     teleop.update(pad(L1, Y, ly=1.0))
     assert teleop.update(pad()).pose is None
-    orders = teleop.update(pad(L1, A, ly=1.0))
-    assert orders.pose is None
-    assert orders.twist.vx > 0.0
+    commands = teleop.update(pad(L1, A, ly=1.0))
+    assert commands.pose is None
+    assert commands.twist.vx > 0.0
 
 
 def test_the_same_pose_is_sent_once():
@@ -331,17 +331,17 @@ def test_for_any_states_nothing_moves_without_a_fresh_dead_man_or_beyond_the_lim
         buttons = [int(rng.random() < (0.7 if k == L1 else 0.1)) for k in range(rng.choice((0, 8, 21)))]
         axes = [rng.choice((-1.5, -1.0, rng.uniform(-1.0, 1.0), 0.0, 1.0, 1e30)) for _ in range(rng.choice((0, 3, 6)))]
         state = GamepadState(axes, buttons)
-        orders = teleop.update(state)
+        commands = teleop.update(state)
         held = state.button(L1)
-        released = (released and orders.call == "") or not held
-        if orders.twist is not None and not orders.twist.is_zero:
+        released = (released and commands.call == "") or not held
+        if commands.twist is not None and not commands.twist.is_zero:
             assert held
             assert released
-            assert all(abs(value) <= most + 1e-12 for value, most in zip(orders.twist, TOP, strict=True))
+            assert all(abs(value) <= most + 1e-12 for value, most in zip(commands.twist, TOP, strict=True))
         if not held:
-            assert orders.call in ("", "stop")
-            assert (orders.pose, orders.gait, orders.lift) == (None, "", None)
-        if orders.call:
+            assert commands.call in ("", "stop")
+            assert (commands.pose, commands.gait, commands.lift) == (None, "", None)
+        if commands.call:
             released = False
 
 

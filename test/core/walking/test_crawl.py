@@ -24,7 +24,7 @@ from hexapod_control.core.workspace.crawl import crawl
 from hexapod_control.core.workspace.robot_gaits import gaits, least_support
 from hexapod_control.core.workspace.stance_regions import REGION_SHARES
 
-AMPLE_MARGIN, AMPLE_SHARE = 0.025, 0.1  # [m, -]
+SUFFICIENT_MARGIN, SUFFICIENT_SHARE = 0.025, 0.1  # [m, -]
 SWAY_STEP, SWAY_STEPS = 0.005, 16  # [m, -]
 
 MIN_MARGIN = 0.005  # [m]
@@ -162,6 +162,6 @@ def test_the_crawl_lifts_the_rear_leg_of_a_side_first_and_sways_by_the_smallest_
         least_support(machine, replace(gait, sway=tuple((k * SWAY_STEP * across / track).tolist()))).margin
         for k in range(1, steps + 1)
     ]
-    ample = min(AMPLE_MARGIN, AMPLE_SHARE * track)
-    assert all(margin < ample for margin in margins[:-1])
-    assert margins[-1] >= ample or margins[-1] == max(margins)
+    sufficient = min(SUFFICIENT_MARGIN, SUFFICIENT_SHARE * track)
+    assert all(margin < sufficient for margin in margins[:-1])
+    assert margins[-1] >= sufficient or margins[-1] == max(margins)

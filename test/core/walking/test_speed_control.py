@@ -15,7 +15,7 @@ from hexapod_control.core.workspace.robot_gaits import gaits
 from hexapod_control.core.workspace.speed_limiter import SpeedConditions
 from hexapod_control.core.workspace.twist_limits import AxisLimits, TwistLimits
 
-CATCH_UP_SHARE, MOST_LOST_S = 0.1, 1.0
+CATCH_UP_SHARE, MAX_LOST_S = 0.1, 1.0
 ROUGH_STRIDE_SHARE, STRIDE_SHARE = 0.85, 0.95
 
 MACHINE = robot("phantomx")
@@ -78,7 +78,7 @@ def test_time_lost_on_rough_ground_is_regained_within_its_bound_and_none_on_flat
         control.note_lost_time(0.02, 1.0)
     assert possible() == pytest.approx((1.0 + CATCH_UP_SHARE) * command.vx)
     control.twist = command.scaled(1.0 + CATCH_UP_SHARE)
-    for _ in range(round(MOST_LOST_S / CATCH_UP_SHARE / 0.02) + 2):
+    for _ in range(round(MAX_LOST_S / CATCH_UP_SHARE / 0.02) + 2):
         control.note_lost_time(0.02, 1.0)
     assert possible() == pytest.approx(command.vx)
 

@@ -279,7 +279,7 @@ def test_a_foot_on_its_way_down_meets_the_ground_where_it_touches_above_its_end(
 
 
 def climb(touches, seconds, rise=0.0, lift=0.03, contact=None):
-    """Lift [m] and climbing speed [m/s] of a swing in its first half, which has left the ground, and its pace."""
+    """Lift [m], climbing speed [m/s] and travel rate of a swing in its first half, which has left the ground."""
     foot, contact = Foot(0.1, 0.2, 0.01, Swing(0.2, 1.0, lift), (0.0, 0.0, rise)), contact or FootContact()
     raise_over_edge(foot, contact, False, 0.03, DT)
     for _ in range(round(seconds / DT)):
@@ -288,8 +288,8 @@ def climb(touches, seconds, rise=0.0, lift=0.03, contact=None):
 
 
 def test_a_foot_that_touches_an_edge_stops_travelling_and_climbs_until_it_is_over_it():
-    lift, speed, pace = climb(True, DT)
-    assert (speed, pace) == pytest.approx((CLIMB_ACCELERATION * DT, 1.0 - CLIMB_ACCELERATION * DT / CLIMB_SPEED))
+    lift, speed, travel_rate = climb(True, DT)
+    assert (speed, travel_rate) == pytest.approx((CLIMB_ACCELERATION * DT, 1.0 - CLIMB_ACCELERATION * DT / CLIMB_SPEED))
     assert lift == pytest.approx(0.03 + CLIMB_ACCELERATION * DT * DT)
     assert climb(True, 0.1)[1:] == (CLIMB_SPEED, 0.0)
     faster, _, _ = climb(True, 0.1, rise=0.15)  # the swing itself rises

@@ -318,9 +318,9 @@ def test_a_servo_that_is_identified_alone_takes_the_joint_and_gives_its_own_in_e
         (5, "lm femur +", {}),  # has it already
         (5, "s", {}),
     ):
-        work = CalibrationState(robot(), kit.settings.joints, kit.jogger(kit.bus()), User(kit, [("servo 5:", answer)]))
-        identify(work, servo)
-        changed = {k: pair for k, pair in enumerate(mounts(work.joints)) if pair != mounts(kit.settings.joints)[k]}
+        state = CalibrationState(robot(), kit.settings.joints, kit.jogger(kit.bus()), User(kit, [("servo 5:", answer)]))
+        identify(state, servo)
+        changed = {k: pair for k, pair in enumerate(mounts(state.joints)) if pair != mounts(kit.settings.joints)[k]}
         assert changed == expected
 
 

@@ -27,7 +27,7 @@ class LiveRecorder:
         self._folder, self._tell = folder, tell
         self._ring = RingBuffer(BUFFER_S, MAX_BYTES)
         self._taps = TopicTaps(node, self._take, self._ring.latch, LARGE_KINDS)
-        self._saver = BagSaver(self._taps.space, tell)
+        self._saver = BagSaver(self._taps.namespace, tell)
         self._long: LongRecording | None = None
 
     def _take(self, message: RecordedMessage) -> None:

@@ -19,40 +19,40 @@ MIN_OFF_DEG = 0.55 * TOOTH_DEG  # difference from the other legs that is reporte
 SINE_TOLERANCE = 1e-3  # of the sines of the hip yaws of comparable coxas
 
 
-def rest(work: CalibrationState) -> None:
+def rest(state: CalibrationState) -> None:
     """Captures the raw position of each joint in the rest pose, whose angles are known."""
-    if work.jogger.reports_position:
-        work.jogger.relax()
-        work.say("\nThe rest pose. Torque is off: put one leg after the other into the pose by hand.")
-        work.each(range(len(work.robot.leg_names)), lambda leg: _by_hand(work, leg))
+    if state.jogger.reports_position:
+        state.jogger.relax()
+        state.say("\nThe rest pose. Torque is off: put one leg after the other into the pose by hand.")
+        state.each(range(len(state.robot.leg_names)), lambda leg: _by_hand(state, leg))
     else:
-        work.say(f"\nThe rest pose. {words.JOG_HELP}")
-        work.each(range(len(work.joints)), lambda row: _by_jogging(work, row))
-    for row, degrees in horns_off(work.robot, work.joints, work.scale):
-        work.say(
-            f"  {work.label(row)} is {degrees:+.0f} deg from the same joint of the other legs: either its horn is "
+        state.say(f"\nThe rest pose. {words.JOG_HELP}")
+        state.each(range(len(state.joints)), lambda row: _by_jogging(state, row))
+    for row, degrees in horns_off(state.robot, state.joints, state.scale):
+        state.say(
+            f"  {state.label(row)} is {degrees:+.0f} deg from the same joint of the other legs: either its horn is "
             f"{_teeth(degrees)} off, which costs range on one side,\n  or the joint was not in the pose"
         )
-        if work.agrees(f"  measure {work.label(row)} again?", False):
-            again = _by_hand if work.jogger.reports_position else _by_jogging
-            again(work, row // 3 if work.jogger.reports_position else row)
+        if state.agrees(f"  measure {state.label(row)} again?", False):
+            again = _by_hand if state.jogger.reports_position else _by_jogging
+            again(state, row // 3 if state.jogger.reports_position else row)
 
 
-def _by_hand(work: CalibrationState, leg: int) -> None:
+def _by_hand(state: CalibrationState, leg: int) -> None:
     rows = range(3 * leg, 3 * leg + 3)
-    pose = ", ".join(f"{JOINTS[row % 3]} {words.describe_angle(row % 3, work.rest[row])}" for row in rows)
-    positions = work.capture(rows, f"{work.robot.leg_names[leg]}: {pose}", work.rest)
+    pose = ", ".join(f"{JOINTS[row % 3]} {words.describe_angle(row % 3, state.rest[row])}" for row in rows)
+    positions = state.capture(rows, f"{state.robot.leg_names[leg]}: {pose}", state.rest)
     for row in rows:
-        _store(work, row, positions[row])
+        _store(state, row, positions[row])
 
 
-def _by_jogging(work: CalibrationState, row: int) -> None:
-    _store(work, row, work.jog(row, words.describe_angle(row % 3, work.rest[row])))
+def _by_jogging(state: CalibrationState, row: int) -> None:
+    _store(state, row, state.jog(row, words.describe_angle(row % 3, state.rest[row])))
 
 
-def _store(work: CalibrationState, row: int, raw: float) -> None:
-    work.joints[row] = replace(work.joints[row], center=raw, q_center=work.rest[row], trim=0.0)
-    work.warn_of_reach(row)
+def _store(state: CalibrationState, row: int, raw: float) -> None:
+    state.joints[row] = replace(state.joints[row], center=raw, q_center=state.rest[row], trim=0.0)
+    state.warn_of_reach(row)
 
 
 def _teeth(degrees: float) -> str:

@@ -16,124 +16,128 @@ LIMIT_MARGIN = math.radians(3.0)  # [rad] between goals and the mechanical stops
 MAX_SCALE_ERROR = 0.3  # of a measured scale from the nominal one
 
 
-def measure(work: CalibrationState, steps: Sequence[str]) -> None:
+def measure(state: CalibrationState, steps: Sequence[str]) -> None:
     """Measures scale and limits leg by leg, or copies them from a finished leg."""
-    work.each(range(len(work.robot.leg_names)), lambda leg: _leg(work, leg, steps))
+    state.each(range(len(state.robot.leg_names)), lambda leg: _leg(state, leg, steps))
 
 
-def _leg(work: CalibrationState, leg: int, steps: Sequence[str]) -> None:
-    name, source = work.robot.leg_names[leg], _source(work, leg)
-    if source is not None and work.agrees(f"copy scale and limits of {work.robot.leg_names[source]} to {name}?", True):
-        _copy(work, source, leg)
+def _leg(state: CalibrationState, leg: int, steps: Sequence[str]) -> None:
+    name, source = state.robot.leg_names[leg], _source(state, leg)
+    if source is not None and state.agrees(
+        f"copy scale and limits of {state.robot.leg_names[source]} to {name}?", True
+    ):
+        _copy(state, source, leg)
         return
-    usual = not work.jogger.reports_position  # the nominal scale of smart servos is exact
-    if "marks" in steps and work.agrees(f"measure the scale of {name}?", usual):
-        _marks(work, leg)
-    if "limits" in steps and work.agrees(f"measure the limits of {name}?", False):
-        work.each(range(3 * leg, 3 * leg + 3), lambda row: _limit(work, row))
+    usual = not state.jogger.reports_position  # the nominal scale of smart servos is exact
+    if "marks" in steps and state.agrees(f"measure the scale of {name}?", usual):
+        _marks(state, leg)
+    if "limits" in steps and state.agrees(f"measure the limits of {name}?", False):
+        state.each(range(3 * leg, 3 * leg + 3), lambda row: _limit(state, row))
 
 
-def _source(work: CalibrationState, leg: int) -> int | None:
+def _source(state: CalibrationState, leg: int) -> int | None:
     """The leg to copy from: the mirrored one, else the last finished one."""
-    x, y, _ = work.robot.legs[leg].hip
-    mirrored = (k for k in range(leg) if math.dist(work.robot.legs[k].hip[:2], (x, -y)) < 1e-3)
+    x, y, _ = state.robot.legs[leg].hip
+    mirrored = (k for k in range(leg) if math.dist(state.robot.legs[k].hip[:2], (x, -y)) < 1e-3)
     return next(mirrored, leg - 1 if leg else None)
 
 
-def _copy(work: CalibrationState, source: int, leg: int) -> None:
+def _copy(state: CalibrationState, source: int, leg: int) -> None:
     """Copies units per radian, and limits by their angles; each servo keeps its own centre and direction."""
     for column in range(3):
-        own, other = work.joints[3 * leg + column], work.joints[3 * source + column]
+        own, other = state.joints[3 * leg + column], state.joints[3 * source + column]
         copied = replace(own, units_per_rad=other.units_per_rad, units_per_rad_neg=other.units_per_rad_neg)
         ends = [copied.raw(angle) for angle in reach(other)]
-        if (other.low, other.high) != (work.scale.low, work.scale.high):
-            copied = _bounded(work, copied, ends)
-        work.joints[3 * leg + column] = copied
-        work.warn_of_reach(3 * leg + column)
+        if (other.low, other.high) != (state.scale.low, state.scale.high):
+            copied = _bounded(state, copied, ends)
+        state.joints[3 * leg + column] = copied
+        state.warn_of_reach(3 * leg + column)
 
 
-def _bounded(work: CalibrationState, joint: JointCalibration, ends: Iterable[float]) -> JointCalibration:
+def _bounded(state: CalibrationState, joint: JointCalibration, ends: Iterable[float]) -> JointCalibration:
     low, high = sorted(ends)
-    return replace(joint, low=max(math.ceil(low), work.scale.low), high=min(math.floor(high), work.scale.high))
+    return replace(joint, low=max(math.ceil(low), state.scale.low), high=min(math.floor(high), state.scale.high))
 
 
 # --- second marks ------------------------------------------------------------------------------------
 
 
-def _marks(work: CalibrationState, leg: int) -> None:
-    if work.jogger.reports_position:
-        work.jogger.relax()
-    marks = [(row, side, _mark(work, row, side)) for row in range(3 * leg, 3 * leg + 3) for side in (1, -1)]
-    work.each([(row, side, mark) for row, side, mark in marks if mark is not None], lambda m: _measure_scale(work, *m))
+def _marks(state: CalibrationState, leg: int) -> None:
+    if state.jogger.reports_position:
+        state.jogger.relax()
+    marks = [(row, side, _mark(state, row, side)) for row in range(3 * leg, 3 * leg + 3) for side in (1, -1)]
+    state.each(
+        [(row, side, mark) for row, side, mark in marks if mark is not None], lambda m: _measure_scale(state, *m)
+    )
 
 
-def _mark(work: CalibrationState, row: int, side: int) -> float | None:
+def _mark(state: CalibrationState, row: int, side: int) -> float | None:
     """The angle [rad] of the second mark on one side; None if the joint limit is too close."""
-    joint, rest = work.joints[row], work.rest[row]
+    joint, rest = state.joints[row], state.rest[row]
     room = (joint.upper - rest if side > 0 else rest - joint.lower) - LIMIT_CLEARANCE
     offset = min(MARK_ANGLE, MARK_GRID * math.floor(room / MARK_GRID + 1e-9))
     return rest + side * offset if offset > 0.0 else None
 
 
-def _measure_scale(work: CalibrationState, row: int, side: int, mark: float) -> None:
+def _measure_scale(state: CalibrationState, row: int, side: int, mark: float) -> None:
     raw: float | None = None
     while True:
-        angles = [mark if k == row else work.rest[k] for k in range(len(work.joints))]
-        pose = f"{work.label(row)} at {math.degrees(mark):+.0f} deg"
-        before, raw = raw, work.capture([row], pose, angles)[row]
-        joint = work.joints[row]
+        angles = [mark if k == row else state.rest[k] for k in range(len(state.joints))]
+        pose = f"{state.label(row)} at {math.degrees(mark):+.0f} deg"
+        before, raw = raw, state.capture([row], pose, angles)[row]
+        joint = state.joints[row]
         if raw in (before, joint.center):  # Enter alone
-            work.say(f"  {work.label(row)} has not moved: its scale stays as it is")
+            state.say(f"  {state.label(row)} has not moved: its scale stays as it is")
             return
         units = joint.direction * (raw - joint.center) / (mark - joint.q_center)
-        if abs(units / work.scale.per_rad - 1.0) <= MAX_SCALE_ERROR:
+        if abs(units / state.scale.per_rad - 1.0) <= MAX_SCALE_ERROR:
             break
-        work.say(
-            f"  that gives {units:.0f} {work.scale.unit}s per rad, nominal is {work.scale.per_rad:.0f}: "
+        state.say(
+            f"  that gives {units:.0f} {state.scale.unit}s per rad, nominal is {state.scale.per_rad:.0f}: "
             "is it the right joint, turned in the right direction? Repeat it"
         )
-    alone = _mark(work, row, -side) is None  # no mark on the other side: used for both
-    work.joints[row] = replace(
+    alone = _mark(state, row, -side) is None  # no mark on the other side: used for both
+    state.joints[row] = replace(
         joint,
         units_per_rad=units if side > 0 or alone else joint.units_per_rad,
         units_per_rad_neg=units if side < 0 or alone else joint.units_per_rad_neg,
     )
-    work.say(f"  {units:.1f} {work.scale.unit}s per rad")
+    state.say(f"  {units:.1f} {state.scale.unit}s per rad")
 
 
 # --- limits ------------------------------------------------------------------------------------------
 
 
-def _limit(work: CalibrationState, row: int) -> None:
-    ends = _swept_ends(work, row) if work.jogger.reports_position else _jogged_ends(work, row)
-    joint = work.joints[row]
+def _limit(state: CalibrationState, row: int) -> None:
+    ends = _swept_ends(state, row) if state.jogger.reports_position else _jogged_ends(state, row)
+    joint = state.joints[row]
     margin = LIMIT_MARGIN * joint.units_per_rad
-    bounded = _bounded(work, joint, (min(ends) + margin, max(ends) - margin))
+    bounded = _bounded(state, joint, (min(ends) + margin, max(ends) - margin))
     if not bounded.low < joint.center < bounded.high:
-        work.say("  the rest pose is outside these limits: they are not used")
+        state.say("  the rest pose is outside these limits: they are not used")
         return
-    work.joints[row] = bounded
-    work.warn_of_reach(row)
+    state.joints[row] = bounded
+    state.warn_of_reach(row)
 
 
-def _swept_ends(work: CalibrationState, row: int) -> list[float]:
+def _swept_ends(state: CalibrationState, row: int) -> list[float]:
     """Minimum and maximum raw position while the operator turns a joint by hand."""
-    servo, ends = work.joints[row].id, [math.inf, -math.inf]
-    work.jogger.relax()
+    servo, ends = state.joints[row].id, [math.inf, -math.inf]
+    state.jogger.relax()
 
     def record() -> None:
-        raw = work.jogger.positions([servo])[servo]
+        raw = state.jogger.positions([servo])[servo]
         ends[:] = min(ends[0], raw), max(ends[1], raw)
 
     record()
-    work.ask(f"  turn {work.label(row)} by hand from stop to stop, then Enter ", record)
+    state.ask(f"  turn {state.label(row)} by hand from stop to stop, then Enter ", record)
     record()
     return ends
 
 
-def _jogged_ends(work: CalibrationState, row: int) -> list[float]:
+def _jogged_ends(state: CalibrationState, row: int) -> list[float]:
     """Raw positions of both ends, to which the operator jogs the servo."""
-    begin = work.jogger.positions([work.joints[row].id])[work.joints[row].id]
-    ends = [work.jog(row, f"its {end} end") for end in ("one", "other")]
-    work.jogger.go({work.joints[row].id: begin})
+    begin = state.jogger.positions([state.joints[row].id])[state.joints[row].id]
+    ends = [state.jog(row, f"its {end} end") for end in ("one", "other")]
+    state.jogger.go({state.joints[row].id: begin})
     return ends

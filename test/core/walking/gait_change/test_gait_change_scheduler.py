@@ -23,7 +23,7 @@ from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.strides.stride_regions import PolarOffset, StrideRegion
 
 PLAN_TIMEOUT_S, RETRY_S = 1.2, 0.06
-AMPLE_MARGIN = 0.02  # [m]
+SUFFICIENT_MARGIN = 0.02  # [m]
 
 MACHINE = robot("phantomx")
 CAPABILITIES = Capabilities.of(MACHINE)
@@ -186,7 +186,7 @@ def test_a_robot_starts_at_the_start_of_its_gait_unless_other_legs_leave_it_more
         center = (0.0, 0.008 * k)
         phase = first_phase(TRIPOD, neutral, center)
         seen.add(phase)
-        if margin(0.0, center) >= AMPLE_MARGIN:
+        if margin(0.0, center) >= SUFFICIENT_MARGIN:
             assert phase == 0.0
         else:
             assert phase in TRIPOD.lift_off and margin(phase, center) == max(margin(0.0, center), margin(0.5, center))

@@ -11,7 +11,7 @@ from hexapod_control.core.walking.gait_change.gait_transition import plan_gait_c
 from hexapod_control.core.walking.gait_change.transition_legs import TransitionLeg
 from hexapod_control.core.workspace.capabilities import Capabilities
 
-MARGIN_SHARE, MAX_OVERLOAD, MAX_SLOWDOWN, MAX_VIOLATION = 0.5, 0.03, 0.018, 1.0
+MARGIN_SHARE, MAX_OVERSPEED, MAX_SLOWDOWN, MAX_VIOLATION = 0.5, 0.03, 0.018, 1.0
 SHORTEST_STANCE = 0.1  # [swing times]
 SWING_ENDS = np.linspace(0.0, 1.0, 9)
 
@@ -63,7 +63,7 @@ class Rehearsal:
                 behind = leg.radius - left * leg.stride if last == times[0] else 0.5 * old.stance * leg.stride
                 swings = [(behind, half), (half, ahead)]
             found.append((1.0 - most / stays) / MAX_SLOWDOWN)
-            found += [(relative_speed(leg, *ends) - 1.0) / MAX_OVERLOAD for ends in swings]
+            found += [(relative_speed(leg, *ends) - 1.0) / MAX_OVERSPEED for ends in swings]
         return max(found)
 
 

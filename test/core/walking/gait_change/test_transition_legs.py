@@ -15,7 +15,7 @@ from hexapod_control.core.walking.foot import Foot, Swing
 from hexapod_control.core.walking.gait_change.transition_legs import joint_speed_ratios, transition_legs
 from hexapod_control.core.workspace.capabilities import Capabilities
 
-LANDING, FASTER = 0.97, 1.1
+LANDING, MAX_SPEED_FACTOR = 0.97, 1.1
 SWING_ENDS = np.linspace(0.0, 1.0, 9)
 
 MACHINE = robot("phantomx")
@@ -69,7 +69,7 @@ def test_a_leg_is_limited_by_its_region_by_its_joints_and_by_the_fastest_swing_o
         joints = joint_speed_ratios(MACHINE, STANCE, row, twist, SWING_TIME, SWING_ENDS * radius)
         for i, behind in enumerate(SWING_ENDS * radius):
             for j, ahead in enumerate(SWING_ENDS * radius):
-                over_body = peak_speed(behind + ahead + stride, stride) / (FASTER * steady)
+                over_body = peak_speed(behind + ahead + stride, stride) / (MAX_SPEED_FACTOR * steady)
                 assert leg.speed_ratios[i, j] == pytest.approx(max(joints[i, j], over_body), rel=1e-3)
 
 

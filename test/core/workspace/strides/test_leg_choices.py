@@ -24,7 +24,7 @@ from hexapod_control.core.workspace.strides.leg_sag import stiff_enough
 from hexapod_control.core.workspace.swing_limits import PROGRESS, SWING_TIME_SCALES
 
 MAX_DISTANCE_SHARE, MIN_DISTANCE_SHARE, MAX_RADIUS_SHARE = 0.95, 0.3, 0.4  # of the length of the leg
-MAX_ANGLE, WORTHWHILE = math.radians(80.0), 0.7
+MAX_ANGLE, MIN_SPEED_SHARE = math.radians(80.0), 0.7
 SEARCHED_HEADINGS, RADIUS_HALVINGS = 16, 5
 FLIGHT_LIFT_SHARE, FLIGHT_REACH_SHARE = 0.25, 1.18
 SPEED_SHARE, TABLE_SHARE, STRIDE_SHARE, SWING_SAMPLES = 0.7, 0.99, 0.95, 21
@@ -127,7 +127,7 @@ def test_candidates_are_on_both_sides_of_a_straight_leg_within_the_angles_of_its
     distances = np.abs(centres) / LENGTH
     assert distances.min() >= MIN_DISTANCE_SHARE - 1e-9 and distances.max() <= MAX_DISTANCE_SHARE + 1e-9
     best = found.speeds[..., :-1].max(axis=0)
-    assert (best >= WORTHWHILE * best.max(axis=1)[:, None]).any(axis=0).all()
+    assert (best >= MIN_SPEED_SHARE * best.max(axis=1)[:, None]).any(axis=0).all()
     image = np.abs(centres[:, None] - centres.conj()).argmin(axis=1)
     assert centres[image] == pytest.approx(centres.conj(), abs=1e-9) and (centres.imag != 0.0).any()
     for k in range(SEARCHED_HEADINGS):

@@ -24,8 +24,8 @@ from hexapod_control.core.workspace.strides.top_speeds import (
 )
 from hexapod_control.core.workspace.swing_limits import SWING_TIME_SCALES
 
-AXIS_CARE, AXIS_COST, DISTANCE_COST, MOTION_COST, SHORTFALL_COST = 1000.0, 1e4, 0.05, 0.05, 1000.0
-SMALLER, STRIDE_RESERVE, STRIDE_SHARE, NEAR_AXIS = 0.9, 1.03, 0.95, 0.9
+AXIS_MOTION_FACTOR, AXIS_COST, DISTANCE_COST, MOTION_COST, SHORTFALL_COST = 1000.0, 1e4, 0.05, 0.05, 1000.0
+RETRY_FACTOR, STRIDE_RESERVE, STRIDE_SHARE, NEAR_AXIS = 0.9, 1.03, 0.95, 0.9
 MARGINS = {USUAL_MARGIN: (0.024, 0.13), LEAST_MARGIN: (0.021, 0.105)}  # [m], and share of the width of the stance
 MIN_GAIN = 1.02
 MIN_RADIUS, TIBIA_CLEARANCE = 0.002, 0.0112  # [m]
@@ -273,7 +273,7 @@ def test_margins_are_smaller_for_robots_with_narrow_tracks(margin, bound):
 
 
 def reduction(heading):
-    """The power of SMALLER by which the offsets at a heading were reduced, and the centres (legs,) before that."""
+    """The power of RETRY_FACTOR by which the offsets at a heading were reduced, and the centres (legs,) before that."""
     for power in range(11):
         whole = reduced(heading, -power)
         chosen = [int(np.abs(leg.centres - centre).argmin()) for leg, centre in zip(search().legs, whole, strict=True)]
@@ -283,8 +283,8 @@ def reduction(heading):
 
 
 def reduced(heading, power):
-    """The centres (legs,) found at a heading, with polar offsets times a power of SMALLER."""
-    offsets = [leg.offsets[2 * heading].scaled(SMALLER**power) for leg in strides()[0]]
+    """The centres (legs,) found at a heading, with polar offsets times a power of RETRY_FACTOR."""
+    offsets = [leg.offsets[2 * heading].scaled(RETRY_FACTOR**power) for leg in strides()[0]]
     arms = search().arms
     outward, angle = np.array(offsets).T
     return search().hips + (1.0 + outward / np.abs(arms)) * np.exp(1j * angle) * arms
@@ -305,9 +305,9 @@ def test_the_centres_over_the_headings_are_a_closed_curve_that_no_other_centre_m
                 short = np.maximum(0.0, 1.0 - leg.speeds[top.swing, k] / top.speed)
                 away = SHORTFALL_COST * short**2 + DISTANCE_COST * (np.abs(leg.centres - goal) / leg.length) ** 2
             for near, step in ((k - 1, k), ((k + 1) % SEARCHED_HEADINGS, k + 1)):
-                care = AXIS_CARE if step % (SEARCHED_HEADINGS // 2) in (0, 1) else 1.0
+                axis_factor = AXIS_MOTION_FACTOR if step % (SEARCHED_HEADINGS // 2) in (0, 1) else 1.0
                 other = leg.centres[path[near % SEARCHED_HEADINGS]]
-                away = away + MOTION_COST * care * (np.abs(leg.centres - other) / leg.length) ** 2
+                away = away + MOTION_COST * axis_factor * (np.abs(leg.centres - other) / leg.length) ** 2
             assert away[path[k]] == pytest.approx(away.min(), rel=1e-9, abs=1e-12)
             checked += len(set(path)) > 3
     assert checked > 50
@@ -344,7 +344,7 @@ def radius_before(heading, power):
     if heading == TURNING:
         strides_ = strides_ * np.abs(centres) / np.abs(searched.hips + searched.arms)
     regions = [leg.radii[heading, k] for leg, k in zip(searched.legs, chosen, strict=True)]
-    share = SMALLER**power
+    share = RETRY_FACTOR**power
     return share * np.clip(strides_, MIN_RADIUS, regions) + (1.0 - share) * searched.neutral
 
 

@@ -181,8 +181,8 @@ class Saver:
 
     busy, answer = False, (True, "started")
 
-    def __init__(self, space, tell):
-        self.space, self.tell, self.saved, self.polls = space, tell, [], 0
+    def __init__(self, namespace, tell):
+        self.namespace, self.tell, self.saved, self.polls = namespace, tell, [], 0
 
     def save(self, ring, channels, folder, reason):
         self.saved.append((list(channels), folder, reason))
@@ -209,15 +209,15 @@ class Memory:
         assert (node, skipped) == ("the node", LARGE_KINDS)
         self.take, self.latch, self.asked = take, latch, []
         return SimpleNamespace(
-            space="/r/",
+            namespace="/r/",
             channels={"/r/a": "channel a"},
             discover=lambda: self.asked.append("discover"),
             close=lambda: self.asked.append("close"),
         )
 
-    def _saver(self, space, tell):
-        assert space == "/r/"
-        self.saver = Saver(space, tell)
+    def _saver(self, namespace, tell):
+        assert namespace == "/r/"
+        self.saver = Saver(namespace, tell)
         return self.saver
 
     def _path(self, folder, size):
