@@ -90,7 +90,7 @@ class WireTiming:
         self._busy_until = 0.0  # steady time [s]
         self._missing = 0  # bytes of the last reply that have not arrived
         self._due = self._checked = 0.0  # [s] steady time of their deadline, and of the last check for them
-        self._last_reply = 0.0  # [s] steady time of the last byte, at least `due`
+        self._last_reply = 0.0  # [s] steady time of the last byte, at least `_due`
         self._last_late = -math.inf  # [s] steady time of the last late reply
 
     def seconds(self, count: int) -> float:

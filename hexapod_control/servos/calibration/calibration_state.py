@@ -48,9 +48,9 @@ class CalibrationState:
         self._answered += 1
         return answer
 
-    def agrees(self, question: str, usual: bool) -> bool:
+    def agrees(self, question: str, default: bool) -> bool:
         """The answer to a yes-or-no question."""
-        return words.yes(self.ask(words.question(question, usual)), usual)
+        return words.yes(self.ask(words.question(question, default)), default)
 
     def each(self, items: Sequence[Item], act: Callable[[Item], None]) -> None:
         """Calls `act` with each item; going back at its first question repeats the previous item.

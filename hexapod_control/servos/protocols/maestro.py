@@ -143,15 +143,15 @@ class MaestroBus:
 
     def identify(self) -> Mapping[int, str]:
         """Checks that the board answers by reading its error word, which clears errors from opening the port."""
-        question = query_errors(self._form)
+        request = query_errors(self._form)
         for _ in range(3):
-            reply = self._wire.ask(question, 2, TRY_TIMEOUT_S)
-            if len(reply) == 2 and reply[0] != question[0]:  # it may be an echo
+            reply = self._wire.ask(request, 2, TRY_TIMEOUT_S)
+            if len(reply) == 2 and reply[0] != request[0]:  # it may be an echo
                 self.counters.received += 1
                 return dict.fromkeys(self.ids, "hobby servo on a Maestro")
         raise self._wire.refusal(
-            question,
-            [question],
+            request,
+            [request],
             'no Maestro answers: set its serial mode to "USB Dual Port" in the Maestro Control Center, use the command '
             "port (the first of its two), and check that the CRC setting is the same on both sides",
         )

@@ -44,10 +44,10 @@ class Rig:
         self.line, self.exchange = line, Transaction(line, TIMING)
         self.counters = self.exchange.counters
 
-    def ask(self, address=POSITIONS, ids=IDS, patiently=False):
+    def ask(self, address=POSITIONS, ids=IDS, blocking=False):
         """The ids that have answered."""
         frame = sync_read_request(address, 2, ids)
-        ask = self.exchange.ask_blocking if patiently else self.exchange.ask
+        ask = self.exchange.ask_blocking if blocking else self.exchange.ask
         packets = ask(frame, ids, SIZE, FFDecoder(ids, 2, echo=frame))
         assert all(packet.data == bytes((address, servo)) for servo, packet in packets.items())
         return list(packets)
@@ -192,33 +192,33 @@ def test_a_kept_reply_is_returned_while_another_request_is_still_awaited(rig):
     assert len(rig.line.written) == sent
 
 
-def test_a_patient_request_waits_for_its_late_replies_and_those_to_the_request_before(rig):
+def test_a_blocking_request_waits_for_its_late_replies_and_those_to_the_request_before(rig):
     late_by(rig, 0.16)
     assert rig.ask() == []
-    assert rig.ask(GOALS, patiently=True) == [1, 2, 3]
+    assert rig.ask(GOALS, blocking=True) == [1, 2, 3]
     assert rig.exchange.awaited == frozenset()
     sent = len(rig.line.written)
     assert rig.ask() == [1, 2, 3]
     assert len(rig.line.written) == sent
 
 
-def test_a_patient_request_waits_for_silent_servos_no_longer_than_for_the_next_late_reply(rig):
+def test_a_blocking_request_waits_for_silent_servos_no_longer_than_for_the_next_late_reply(rig):
     late_by(rig, 0.12)
     rig.line.silent, due = set(IDS), rig.due(GOALS)
-    assert rig.ask(GOALS, patiently=True) == []
+    assert rig.ask(GOALS, blocking=True) == []
     assert rig.line.now < due + 0.3  # more than MAX_LATE_WAIT_S, and less than two of them
     assert rig.counters.timeouts == len(IDS)
 
 
-def test_a_patient_request_ends_at_once_when_something_is_urgent(rig):
+def test_a_blocking_request_ends_at_once_when_something_is_urgent(rig):
     late_by(rig, 0.16)
     rig.exchange.urgent.set()
     begin = rig.line.now
-    assert rig.ask(patiently=True) == []
+    assert rig.ask(blocking=True) == []
     assert rig.line.now == begin
 
 
-def test_a_reply_that_comes_after_it_was_given_up_counts_as_late_and_not_as_missing(rig):
+def test_a_reply_that_comes_after_its_request_was_abandoned_counts_as_late_and_not_as_missing(rig):
     rig.ask(ids=(1,))
     rig.line.late = 0.1
     assert rig.ask(ids=(1,)) == []

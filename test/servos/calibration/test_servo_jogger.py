@@ -1,4 +1,4 @@
-"""Slow positioning by hand: servos get torque where they are, move evenly no faster than they may, and are released."""
+"""Slow motion of servos: they get torque where they are, move evenly no faster than they may, and are released."""
 
 from types import SimpleNamespace
 
@@ -31,7 +31,7 @@ class Bench:
         assumed = dict.fromkeys(IDS, 300.0)
         self.jogger = ServoJogger(self.bus, assumed, pace, self.slept.append)
 
-    def read(self, ids, what):
+    def read(self, ids, quantities):
         found = {}
         for i in ids:
             self.unresponsive[i] = self.unresponsive.get(i, 0) - 1

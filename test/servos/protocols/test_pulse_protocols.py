@@ -896,8 +896,8 @@ def test_no_more_bytes_are_waited_for_than_a_board_sends(rig):
         return data
 
     port.read = counted
-    for what in (POSITION, ServoQuantity.FAULT, POSITION | ServoQuantity.FAULT):
-        bus.read(ALL, what)
+    for quantities in (POSITION, ServoQuantity.FAULT, POSITION | ServoQuantity.FAULT):
+        bus.read(ALL, quantities)
     bus.supply()
     bus.answers()
     assert len(missing) >= 3 and not any(missing)

@@ -20,7 +20,7 @@ from hexapod_control.servos.protocol_registry import PROTOCOLS
 BOARDS = ("ssc32", "maestro", "servo2040")
 IDS = tuple(range(18))
 VERY_LATE = 0.2  # [s]
-LATE_S = 0.06  # more than a question waits, less than a late reply is waited for
+LATE_S = 0.06  # more than a request waits, less than a late reply is waited for
 
 
 @pytest.fixture(params=BOARDS)

@@ -391,8 +391,8 @@ def test_disturbed_replies_never_yield_a_wrong_reading(name, seed):
         return chance.choice([b"", reply[:at], flipped, reply + reply, chance.randbytes(at), reply[at:]])
 
     bench.line.spoil = spoil
-    for what in (POSITION, EVERYTHING & bench.bus.can_read):
-        readings = bench.bus.read(IDS, what)
+    for quantities in (POSITION, EVERYTHING & bench.bus.can_read):
+        readings = bench.bus.read(IDS, quantities)
         assert all(r.position in (expected[i], None) for i, r in readings.items())
         assert all(r.temperature in (None, 35.0) and r.fault is ServoFault.NONE for r in readings.values())
 
@@ -529,29 +529,29 @@ QUANTITIES = [
 
 
 @pytest.mark.parametrize(("name", "options"), [*((name, {}) for name in SMART), ("dynamixel2", {"read": "fast"})])
-@pytest.mark.parametrize("what", QUANTITIES, ids=str)
+@pytest.mark.parametrize("quantities", QUANTITIES, ids=str)
 @pytest.mark.parametrize("count", [1, 18])
-def test_the_timing_of_any_reading_has_its_bytes_turnarounds_and_return_delays(name, options, what, count):
+def test_the_timing_of_any_reading_has_its_bytes_turnarounds_and_return_delays(name, options, quantities, count):
     wait, ids = transaction.ReplyTiming(return_delay=0.0005), IDS[:count]
     bench = Bench(name, ids, **options)
-    what &= bench.bus.can_read
-    timing = bench.bus.timing(count, what)
-    bench.bus.read(ids, what)
+    quantities &= bench.bus.can_read
+    timing = bench.bus.timing(count, quantities)
+    bench.bus.read(ids, quantities)
     read = sum(map(len, bench.line.writes)) + bench.line.replied
     assert timing.read == pytest.approx(read * 10 / bench.row.baud)
     assert timing.turnarounds == len(bench.line.writes)
     if not options:
-        slow = Bench(name, ids, wait=wait).bus.timing(count, what)
+        slow = Bench(name, ids, wait=wait).bus.timing(count, quantities)
         assert slow.read - timing.read == pytest.approx(bench.line.replies * 0.0005)
 
 
 @smart
-@pytest.mark.parametrize("what", QUANTITIES, ids=str)
-def test_every_quantity_that_is_asked_for_is_read_and_has_the_same_value_as_with_all_others(name, what):
+@pytest.mark.parametrize("quantities", QUANTITIES, ids=str)
+def test_every_quantity_that_is_asked_for_is_read_and_has_the_same_value_as_with_all_others(name, quantities):
     bench = Bench(name, (1, 2))
     bench.world.speeds[:], bench.world.loads[:] = (120, -340), (0.25, -0.5)
     bench.world.voltages[:], bench.world.temperatures[:] = (11.1, 7.4), (35.0, 47.0)
-    what &= bench.bus.can_read
+    quantities &= bench.bus.can_read
     fields = {
         POSITION: "position",
         ServoQuantity.SPEED: "speed",
@@ -559,11 +559,11 @@ def test_every_quantity_that_is_asked_for_is_read_and_has_the_same_value_as_with
         ServoQuantity.VOLTAGE: "voltage",
         ServoQuantity.TEMPERATURE: "temperature",
     }
-    whole, found = bench.bus.read((1, 2), EVERYTHING & bench.bus.can_read), bench.bus.read((1, 2), what)
-    assert set(found) == ({1, 2} if what else set())
+    whole, found = bench.bus.read((1, 2), EVERYTHING & bench.bus.can_read), bench.bus.read((1, 2), quantities)
+    assert set(found) == ({1, 2} if quantities else set())
     for servo, reading in found.items():
         for quantity, field in fields.items():
-            if quantity & what:
+            if quantity & quantities:
                 assert getattr(reading, field) == getattr(whole[servo], field) is not None
     if name != "lx16a":
         unit = {"dynamixel1": dynamixel1.STEPS_PER_SECOND, "dynamixel2": dynamixel2_frames.STEPS_PER_SECOND}

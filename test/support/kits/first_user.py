@@ -41,9 +41,9 @@ class Bench:
         servos = self.kit.bus().scan(settings.ids, 1)
         return [LineFinding(settings.baud, settings.protocol, servos, [] if servos else [1])]
 
-    def drive(self, settings, what):
-        self.driven.append(what)
-        return f"{what} done"
+    def drive(self, settings, motion):
+        self.driven.append(motion)
+        return f"{motion} done"
 
 
 class FirstUser:
@@ -101,7 +101,7 @@ class FirstUser:
 
 
 class FirstEvening:
-    """One start of the dialog over a kit and a robot file; `result` is the machine at its end."""
+    """One start of the dialog over a kit and a robot file; `machine` has the stages that are done."""
 
     def __init__(self, kit, path, mistakes=(), stage="", only=(), front_end=None, sleep=lambda seconds: None):
         """`only` these stages are open; the others count as done."""

@@ -18,7 +18,7 @@ from hexapod_control.core.workspace.stance_regions import StanceRegionTable
 PLANTED = ColorRGBA(r=0.15, g=0.65, b=0.25, a=1.0)
 SWINGING = ColorRGBA(r=0.95, g=0.6, b=0.1, a=1.0)
 POLYGON = ColorRGBA(r=0.2, g=0.45, b=0.9, a=0.9)
-HOME = ColorRGBA(r=0.6, g=0.6, b=0.6, a=0.7)
+FOOTHOLD = ColorRGBA(r=0.6, g=0.6, b=0.6, a=0.7)
 LINE_WIDTH_M = 0.004
 MARKER_LIFETIME_S = 0.5  # after which markers disappear if the planner stops publishing
 
@@ -28,7 +28,7 @@ def foot_markers(robot: Robot, stances: StanceRegionTable, plan: TickPlan, frame
     if plan.feet is None:
         return MarkerArray()
     placement = Placement(plan.pose, robot.walk.height)
-    home = stances.at(robot.walk.height + plan.pose.z)
+    stance = stances.at(robot.walk.height + plan.pose.z)
     planted = [tuple(xy) for xy, down in zip(plan.contacts.tolist(), plan.planted, strict=True) if down]
     corners = [placement.to_base(x, y, 0.0) for x, y in convex_hull(planted)]
     feet = _marker("feet", Marker.SPHERE_LIST, 2 * robot.foot_radius, plan.feet.tolist())
@@ -36,16 +36,16 @@ def foot_markers(robot: Robot, stances: StanceRegionTable, plan: TickPlan, frame
     feet.color = PLANTED
     polygon = _marker("support", Marker.LINE_STRIP, LINE_WIDTH_M, [*corners, *corners[:1]])
     polygon.color = POLYGON
-    footholds = [placement.to_base(x, y, 0.0) for x, y in home.footholds]
-    homes = _marker("footholds", Marker.SPHERE_LIST, robot.foot_radius, footholds)
-    homes.color = HOME
-    for marker in (feet, polygon, homes):
+    footholds = [placement.to_base(x, y, 0.0) for x, y in stance.footholds]
+    neutral = _marker("footholds", Marker.SPHERE_LIST, robot.foot_radius, footholds)
+    neutral.color = FOOTHOLD
+    for marker in (feet, polygon, neutral):
         marker.header.frame_id, marker.header.stamp = frame, stamp
-    return MarkerArray(markers=[feet, polygon, homes] if len(corners) > 1 else [feet, homes])
+    return MarkerArray(markers=[feet, polygon, neutral] if len(corners) > 1 else [feet, neutral])
 
 
-def _marker(space: str, kind: int, size: float, points: Sequence[Vector]) -> Marker:
-    marker = Marker(ns=space, type=kind, action=Marker.ADD)
+def _marker(namespace: str, kind: int, size: float, points: Sequence[Vector]) -> Marker:
+    marker = Marker(ns=namespace, type=kind, action=Marker.ADD)
     marker.scale.x = marker.scale.y = marker.scale.z = size
     marker.lifetime.nanosec = int(MARKER_LIFETIME_S * 1e9)
     marker.points = [PointMessage(x=x, y=y, z=z) for x, y, z in points]

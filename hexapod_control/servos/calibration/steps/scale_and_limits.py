@@ -28,8 +28,8 @@ def _leg(state: CalibrationState, leg: int, steps: Sequence[str]) -> None:
     ):
         _copy(state, source, leg)
         return
-    usual = not state.jogger.reports_position  # the nominal scale of smart servos is exact
-    if "marks" in steps and state.agrees(f"measure the scale of {name}?", usual):
+    default = not state.jogger.reports_position  # the nominal scale of smart servos is exact
+    if "marks" in steps and state.agrees(f"measure the scale of {name}?", default):
         _marks(state, leg)
     if "limits" in steps and state.agrees(f"measure the limits of {name}?", False):
         state.each(range(3 * leg, 3 * leg + 3), lambda row: _limit(state, row))

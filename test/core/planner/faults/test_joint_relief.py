@@ -1,4 +1,4 @@
-"""A fallen robot eases servos that the ground bends too far, and only these."""
+"""A fallen robot relieves servos that the ground bends too far, and only these."""
 
 import numpy as np
 import pytest
