@@ -80,7 +80,9 @@ ARGUMENTS = {
         ),
         Argument("stand_on_start", TRUTH, "stand up as soon as the pose is known"),
         Argument("sit_on_exit", TRUTH, "the robot sits down before its torque is switched off at the end", "true"),
-        Argument("adaptive_touch_down", TRUTH, "feet move down until they touch the ground"),
+        Argument(
+            "adaptive_touch_down", TRUTH, "a foot stops at an early contact, and moves down until it touches the ground"
+        ),
         Argument("imu_levelling", TRUTH, "keep the body level by the IMU"),
         Argument("enable_odom_tf", TRUTH, "odometry broadcasts odom -> base_footprint (false with robot_localization)"),
         Argument("odometry_mode", TEXT, "commanded, legs or legs_imu; empty: legs", choices=ODOMETRY_MODES),

@@ -79,7 +79,7 @@ class LaunchedGraph:
 
     def _restart_or_fail(self, context: LaunchContext, executable: str, code: int) -> list[Action]:
         """Restarts a node. Raises RuntimeError, which ends the launch, if it may not be restarted."""
-        if code == 0 and executable in restart_plan.WINDOWS:
+        if code == 0 and executable in restart_plan.GUI_PROGRAMS:
             return [Shutdown(reason=f"the window of {executable} was closed")]
         rule, delay = restart_plan.rule(executable), self._plan.delay(executable, code, time.monotonic())
         if rule is None or delay is None:

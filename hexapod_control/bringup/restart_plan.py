@@ -11,14 +11,14 @@ from hexapod_control.bringup.launch_arguments import ParameterValue
 from hexapod_control.bringup.node_graph import NodeSpec
 from hexapod_control.config.errors import DONE, END_SIGNALS, INVALID_INPUT
 
-DELAYS_S = (0.5, 1.0)  # before the first and the second restart within PERIOD_S; the third crash ends the graph
-PERIOD_S = 60.0
+DELAYS_S = (0.5, 1.0)  # before the first and the second restart within CRASH_WINDOW_S; the third crash ends the graph
+CRASH_WINDOW_S = 60.0
 LEAD_S = 1.0  # from the restart of a node to that of its companions
-# If all processes are signalled one by one, the signal to the program that started the nodes may be the last. Therefore
-# the end of a node with an exit code of ASKED_TO_END counts as unexpected only after this time.
+# When all processes are asked to end, a node may get its signal before the program that started it. So a node that ends
+# with one of these exit codes counts as crashed only if that program gets no signal within this time.
 GRACE_PERIOD_S = 1.0
-ASKED_TO_END = frozenset({DONE, *(-number for number in END_SIGNALS)})  # exit codes
-WINDOWS = ("rviz2",)  # programs whose window the user closes to end the graph
+SHUTDOWN_EXIT_CODES = frozenset({DONE, *(-number for number in END_SIGNALS)})
+GUI_PROGRAMS = ("rviz2",)  # programs whose window the user closes to end the graph
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,14 +65,14 @@ def restart_spec(spec: NodeSpec) -> NodeSpec:
 
 def grace_period(code: int) -> float:
     """Returns the time [s] after which the end of a node with an exit code counts as unexpected."""
-    return GRACE_PERIOD_S if code in ASKED_TO_END else 0.0
+    return GRACE_PERIOD_S if code in SHUTDOWN_EXIT_CODES else 0.0
 
 
 class RestartPlan:
     """Counts the crashes of the nodes of one graph and decides when they are restarted."""
 
     def __init__(self) -> None:
-        self._crashes: dict[str, list[float]] = {}  # [s] steady times of the last PERIOD_S
+        self._crashes: dict[str, list[float]] = {}  # [s] steady times of the last CRASH_WINDOW_S
 
     def delay(self, executable: str, code: int, now: float) -> float | None:
         """Records that a node ended at steady time `now` [s] with an exit code.
@@ -82,7 +82,7 @@ class RestartPlan:
         restart = rule(executable)
         if restart is None or code in restart.final_exit_codes:
             return None
-        recent = [then for then in self._crashes.get(executable, ()) if now - then < PERIOD_S]
+        recent = [then for then in self._crashes.get(executable, ()) if now - then < CRASH_WINDOW_S]
         self._crashes[executable] = [*recent, now]
         return DELAYS_S[len(recent)] if len(recent) < len(DELAYS_S) else None
 
@@ -98,10 +98,10 @@ def exit_text(code: int) -> str:
 
 
 def final_report(executable: str, code: int, crashes: int) -> str:
-    """Returns the report of the end of a node that ends the graph; `crashes` is their number within PERIOD_S."""
+    """Returns the report of the end of a node that ends the graph; `crashes`: its crashes within CRASH_WINDOW_S."""
     if code == INVALID_INPUT:
         return f"{executable} refused to start for the reason above: all other nodes were stopped"
-    often = f" (crash {crashes} within {PERIOD_S:g} s)" if crashes else ""
+    often = f" (crash {crashes} within {CRASH_WINDOW_S:g} s)" if crashes else ""
     return f"{executable} died with {exit_text(code)}{often}: the robot holds, all other nodes were stopped"
 
 

@@ -46,13 +46,13 @@ class ServoModel:
         return FRICTION_SHARE * self.stall_torque if self.identified_friction is None else self.identified_friction
 
 
-def _proportional(stall: float, gain: float) -> float:
-    """Stiffness [N m/rad] of a Dynamixel X: PWM = gain / 128 per tick of error, 885 is full torque."""
+def _stiffness_of_gain(stall: float, gain: float) -> float:
+    """Stiffness [N m/rad] of a Dynamixel X of a stall torque [N m]: PWM = gain / 128 per step of error, 885 is full."""
     return stall * gain / 128.0 / 885.0 / POSITION_UNIT_RAD
 
 
-def _compliance(stall: float, slope: float) -> float:
-    """Stiffness [N m/rad] of a Dynamixel AX: full torque after `slope` steps of 300 deg / 1023."""
+def _stiffness_of_slope(stall: float, slope: float) -> float:
+    """Stiffness [N m/rad] of a Dynamixel AX of a stall torque [N m]: full after `slope` steps of 300 deg / 1023."""
     return stall / math.radians(slope * 300.0 / 1023.0)
 
 
@@ -60,19 +60,19 @@ SERVO_MODELS = {
     "ax12": ServoModel(
         59.0 * RPM,
         1.5,
-        _compliance(1.5, 16.0),
+        _stiffness_of_slope(1.5, 16.0),
         "emanual.robotis.com AX-12A at 12 V: 59 rpm, 1.5 N m; compliance slope 16",
     ),
     "xl430": ServoModel(
         57.0 * RPM,
         1.4,
-        _proportional(1.4, 1600.0),
+        _stiffness_of_gain(1.4, 1600.0),
         "emanual.robotis.com XL430-W250 at 11.1 V: 57 rpm, 1.4 N m; position P gain 1600",
     ),
     "xm430": ServoModel(
         46.0 * RPM,
         4.1,
-        _proportional(4.1, 800.0),
+        _stiffness_of_gain(4.1, 800.0),
         "emanual.robotis.com XM430-W350 at 12 V: 46 rpm, 4.1 N m; factory P gain 800; inertia and friction of "
         "mujoco_menagerie robotis_op3 (whose kp is 21.1)",
         identified_inertia=0.045,

@@ -9,9 +9,9 @@ import pytest
 
 from hexapod_control.bringup.node_graph import GRAPHS, NodeSpec
 from hexapod_control.bringup.restart_plan import (
+    CRASH_WINDOW_S,
     DELAYS_S,
     GRACE_PERIOD_S,
-    PERIOD_S,
     RULES,
     RestartPlan,
     report,
@@ -35,8 +35,8 @@ def test_a_node_is_restarted_with_growing_delays_and_the_third_crash_within_a_mi
 def test_crashes_more_than_a_minute_ago_and_those_of_other_nodes_do_not_count(name):
     plan = RestartPlan()
     for crash in range(10):
-        assert plan.delay(name, KILLED, crash * (PERIOD_S + 1.0)) == DELAYS_S[0]
-        assert plan.delay("other", KILLED, crash * (PERIOD_S + 1.0)) == DELAYS_S[0]
+        assert plan.delay(name, KILLED, crash * (CRASH_WINDOW_S + 1.0)) == DELAYS_S[0]
+        assert plan.delay("other", KILLED, crash * (CRASH_WINDOW_S + 1.0)) == DELAYS_S[0]
 
 
 @pytest.mark.parametrize("name", NODES)

@@ -178,5 +178,5 @@ def test_an_unreachable_waypoint_is_abandoned_and_the_gap_width_reported(bench, 
     assert run.code == 1
     output = capsys.readouterr().err
     assert "waypoint 1 (0.9, 0) cannot be reached" in output
-    assert "it has 0.10 m of room, the robot needs 0.24 m" in output
+    assert "the nearest obstacle is 0.10 m from it, the robot needs 0.24 m" in output
     assert robot.pose.x < 0.8

@@ -1,4 +1,4 @@
-"""Actions of `hexapod servos` that find servos: scan and sweep, new ids, joint of a servo."""
+"""Actions of `hexapod servos` on ids: find servos by a scan or a sweep, change an id, identify the joint of a servo."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ MAX_SWEEP_S = 30  # approximate, shown to the user
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class ScanLimits:
+class SweepLimits:
     """Limits of a sweep; empty: none."""
 
     ids: Sequence[int]
@@ -55,8 +55,8 @@ def add_scan_arguments(scan: argparse.ArgumentParser) -> None:
 
 def sweeps(args: argparse.Namespace, file: RobotFile) -> bool:
     """True if a scan has to find out protocol and baud rate first."""
-    limits = bool(args.sweep or args.protocols or args.bauds)
-    return limits or (not args.protocol and servo_settings(file).protocol == LOOPBACK)
+    limited = bool(args.sweep or args.protocols or args.bauds)
+    return limited or (not args.protocol and servo_settings(file).protocol == LOOPBACK)
 
 
 def sweep_port(args: argparse.Namespace, file: RobotFile) -> int:
@@ -90,7 +90,7 @@ def sweep_port(args: argparse.Namespace, file: RobotFile) -> int:
     return DONE if found else FAILED
 
 
-def _limits(args: argparse.Namespace) -> ScanLimits:
+def _limits(args: argparse.Namespace) -> SweepLimits:
     protocols = tuple(name for name in args.protocols.split(",") if name) or tuple(filter(None, [args.protocol]))
     for name in protocols:
         if name not in PROTOCOLS:
@@ -102,7 +102,7 @@ def _limits(args: argparse.Namespace) -> ScanLimits:
     except argparse.ArgumentTypeError as error:
         raise InputError(f"--bauds: {error}") from None
     ids = id_range(args.ids, range(254)) if args.ids else USUAL_IDS
-    return ScanLimits(ids, protocols, bauds or tuple(filter(None, [args.baud])))
+    return SweepLimits(ids, protocols, bauds or tuple(filter(None, [args.baud])))
 
 
 def id_range(text: str, all_ids: range) -> range:
@@ -211,10 +211,10 @@ def identify(action: ServoAction) -> int:
     path = own_file(action.args.robot)
     if not state.agrees(f"save into {path}?", True):
         return FAILED
-    return _saved(file, dataclasses.replace(settings, joints=tuple(state.joints)))
+    return _save(file, dataclasses.replace(settings, joints=tuple(state.joints)))
 
 
-def _saved(file: RobotFile, settings: ServoSettings) -> int:
+def _save(file: RobotFile, settings: ServoSettings) -> int:
     backup: Path = save(file, settings, scale(settings.protocol, settings.options))
     print(f"saved; backup of the old file: {backup.name}")
     return DONE

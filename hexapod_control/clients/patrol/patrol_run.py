@@ -126,12 +126,12 @@ class PatrolRun:
             goal, pose = self._pursuit.waypoints[number], self._robot.odometry.last.pose
             self._result.arrivals.append(pose[:2])
             line = f"waypoint {number + 1} of {len(self._pursuit.waypoints)} reached after {now - self._begin:.1f} s"
-            line += f", {_error(goal, pose)}"
+            line += f", {_error_text(goal, pose)}"
             truth = self._truth()
             if truth is not None:
                 off = 0.0 if goal.yaw is None else abs(wrap(goal.yaw - truth.yaw))
                 self._errors.append((math.dist((goal.x, goal.y), truth[:2]), off))
-                line += f"; by ground truth {_error(goal, truth)}"
+                line += f"; by ground truth {_error_text(goal, truth)}"
             self._clear()
             print(line, flush=True)
 
@@ -161,7 +161,9 @@ class PatrolRun:
         if len(seen) and not self._blind:
             near = float(np.hypot(*(seen - (goal.x, goal.y)).T).min())
             room = self._pursuit.settings.radius + self._pursuit.settings.clearance
-            text += f"; it has {near:.2f} m of room, the robot needs {room:.2f} m" if near < room else ""
+            text += (
+                f"; the nearest obstacle is {near:.2f} m from it, the robot needs {room:.2f} m" if near < room else ""
+            )
         return text
 
     def close(self) -> None:
@@ -178,9 +180,10 @@ class PatrolRun:
         print(text, flush=True)
 
 
-def _error(goal: Waypoint, pose: Pose) -> str:
-    text = f"{1e3 * math.dist((goal.x, goal.y), pose[:2]):.0f} mm"
-    return text if goal.yaw is None else f"{text} {math.degrees(abs(wrap(goal.yaw - pose.yaw))):.1f} deg off"
+def _error_text(goal: Waypoint, pose: Pose) -> str:
+    distance = f"{1e3 * math.dist((goal.x, goal.y), pose[:2]):.0f} mm"
+    turn = "" if goal.yaw is None else f" and {math.degrees(abs(wrap(goal.yaw - pose.yaw))):.1f} deg"
+    return f"{distance}{turn} off"
 
 
 def follow(

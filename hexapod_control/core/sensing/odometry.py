@@ -108,7 +108,7 @@ def fit(before: FootSupport, after: FootSupport, turn: float | None = None) -> O
     `turn` [rad] is the change of heading, if an IMU has measured it.
     """
     pairs = [(min(was, still), p, q) for was, still, p, q in _feet(before, after) if was > 0.0 and still > 0.0]
-    return _robust(pairs, turn) if len(pairs) >= 2 else None
+    return _fit_without_outliers(pairs, turn) if len(pairs) >= 2 else None
 
 
 def fit_change(before: FootSupport, after: FootSupport, turn: float | None = None) -> OdometryStep | None:
@@ -120,7 +120,7 @@ def fit_change(before: FootSupport, after: FootSupport, turn: float | None = Non
     if min(sum(load > 0.0 for load in support.loads) for support in (before, after)) < 2:
         return None
     pairs = [(max(was, still), p, q) for was, still, p, q in _feet(before, after) if was > 0.0 or still > 0.0]
-    return _robust(pairs, turn)
+    return _fit_without_outliers(pairs, turn)
 
 
 def _feet(before: FootSupport, after: FootSupport) -> Iterator[tuple[float, float, Point, Point]]:
@@ -132,8 +132,8 @@ def _feet(before: FootSupport, after: FootSupport) -> Iterator[tuple[float, floa
     return zip(before.loads, after.loads, starts, ends, strict=True)
 
 
-def _robust(pairs: list[Pair], turn: float | None) -> OdometryStep:
-    """Fits with slipping feet left out, one by one: those without which the residual is far smaller."""
+def _fit_without_outliers(pairs: list[Pair], turn: float | None) -> OdometryStep:
+    """Fits, then leaves out the foot without which the residual is smallest, as long as it falls by SLIP_RATIO."""
     step, worst = _fitted(pairs, turn)
     while worst > MIN_SLIP and len(pairs) > 2:
         fewer = [pairs[:k] + pairs[k + 1 :] for k in range(len(pairs))]

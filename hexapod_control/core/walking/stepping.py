@@ -63,4 +63,4 @@ def start_or_stop(
 
 def _can_step(motion: FootMotion, speed: SpeedControl) -> bool:
     """True while all feet stand, none is guided, and the walk is not halted."""
-    return motion.all_standing and not speed.halted
+    return motion.all_in_stance and not speed.halted

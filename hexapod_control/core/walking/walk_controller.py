@@ -131,7 +131,7 @@ class WalkController:
         Returns why it is refused; empty if it is accepted.
         """
         motion = self._motion
-        if motion.running or not self._speed.twist.is_zero or motion.in_swing:
+        if motion.running or not self._speed.twist.is_zero or motion.any_in_air:
             return "the robot walks: stop first"
         return guided_legs.guide_leg(self._capabilities.robot, motion.feet, self._body, leg, goal, joints)
 

@@ -141,14 +141,14 @@ class WalkState:
     def at_rest(self) -> bool:
         """True while the robot stands still with all feet down."""
         motion = self._motion
-        return not motion.running and motion.all_standing and self._speed.twist.is_zero
+        return not motion.running and motion.all_in_stance and self._speed.twist.is_zero
 
     @property
     def still(self) -> bool:
         """True while neither the body nor a foot moves; a guided foot may be held in the air."""
         motion = self._motion
         held = all(map(self.guided_foot_arrived, range(len(motion.feet))))
-        return not motion.running and held and not motion.in_swing and self._speed.twist.is_zero and self._body.still
+        return not motion.running and held and not motion.any_in_air and self._speed.twist.is_zero and self._body.still
 
     @property
     def in_neutral_stance(self) -> bool:

@@ -60,7 +60,9 @@ class PlannerSettings(RobotSettings):
         **LIVE,
     )
     adaptive_touch_down: bool = choice(
-        False, "feet move down until foot_states reports contact, and keep the height at which they touched", **LIVE
+        False,
+        "use the contacts in foot_states: a swing ends at an early contact, a foot without one searches downwards",
+        **LIVE,
     )
     imu_levelling: bool = choice(False, "keep the body level by imu/data, as far as the legs reach", **LIVE)
     fall_detection: bool = choice(

@@ -44,7 +44,7 @@ from hexapod_control.ros.qos import COMMAND, EVENTS, SAMPLES, SENSOR
 from hexapod_control.ros.row_messages import FootLayout, JointLayout
 
 MIN_VARIANCE = 1e-6  # [m^2, rad^2, (m/s)^2, (rad/s)^2] of the estimated quantities
-OTHER_VARIANCE = 1e-4  # likewise of height, roll, pitch and their rates, which odom does not estimate
+OTHER_VARIANCE = 1e-4  # likewise of height, roll, pitch and their rates: zero by the definition of base_footprint
 MAX_SAMPLE_GAP_S = 1.0  # between two samples; after a longer gap no velocity is computed
 STARTING_RUNS = 4  # housekeeping runs (every 0.5 s) before a missing IMU is reported
 MIN_PERIOD_SHARE = 0.9  # share of the period after which the next sample is published: stamps jitter

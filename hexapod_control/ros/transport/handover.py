@@ -1,4 +1,4 @@
-"""Passes messages between nodes of one process as objects.
+"""Intra-process communication: messages between the nodes of one process are passed as objects.
 
 Publishers and subscriptions exist in the middleware as usual. A message of a volatile topic is handed to the
 subscriptions of this process before `publish` returns; it is encoded and sent only if others subscribe too. A message
@@ -20,7 +20,7 @@ from rclpy.qos import QoSCompatibility, QoSProfile, qos_check_compatible
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 
-MARGIN = 8  # messages on their way back, in addition to the queue of the subscription
+RETURN_RESERVE = 8  # messages on their way back, in addition to the queue of the subscription
 
 
 class LocalSubscription:
@@ -30,11 +30,11 @@ class LocalSubscription:
         """`receive` takes a message, or its bytes if `raw` (`Any`: messages have no common base)."""
         self.kind, self.receive, self.raw = kind, receive, raw
         self.qos = QoSProfile(depth=1)
-        self._sent: deque[bytes] = deque(maxlen=MARGIN)  # by this process, in the order in which they come back
+        self._sent: deque[bytes] = deque(maxlen=RETURN_RESERVE)  # by this process, in the order in which they come back
 
     def follow(self, qos: QoSProfile) -> None:
         """Adopts the QoS of the subscription in the middleware."""
-        self.qos, self._sent = qos, deque(maxlen=qos.depth + MARGIN)
+        self.qos, self._sent = qos, deque(maxlen=qos.depth + RETURN_RESERVE)
 
     def fits(self, kind: Any, qos: QoSProfile) -> bool:
         """Whether the middleware would connect it to a publisher of this type and QoS."""
@@ -108,4 +108,4 @@ def _copied(message: Any) -> Any:
         return copy.deepcopy(message)
     header = Header(stamp=message.header.stamp, frame_id=message.header.frame_id)
     values = {"position": message.position, "velocity": message.velocity, "effort": message.effort}
-    return JointState(header=header, name=message.name, **values)  # a tenth of the time
+    return JointState(header=header, name=message.name, **values)  # in a tenth of the time of deepcopy

@@ -66,7 +66,8 @@ Action = Send | Forward | Disconnect
 class ClientSessions:
     """All connections of the page, and the driver among them.
 
-    Every method takes the present time [s] and returns the actions that the server has to perform, in this order.
+    `disconnect`, `tick` and `receive` take the present time [s] and return the actions that the server has to perform,
+    in this order.
     """
 
     def __init__(

@@ -24,7 +24,7 @@ from hexapod_control.evaluation.performance.footholds import foothold_search, le
 from hexapod_control.evaluation.performance.footholds.foothold_search import (
     AXES,
     fastest_stride,
-    mirrored,
+    mirror_groups,
     search_margin,
 )
 from hexapod_control.evaluation.performance.footholds.leg_speeds import max_speeds
@@ -98,8 +98,8 @@ def test_the_fastest_stride_keeps_margin_and_gap_and_the_search_finds_it_again(a
         assert (
             joint_use(machine, leg, axis.scaled(found.speed), found.swing_time, 1.0, (centre.real, centre.imag)) <= 1.0
         )
-    assert [found.centres[b] for _, b in mirrored(machine.legs)] == [
-        found.centres[a].conjugate() for a, _ in mirrored(machine.legs)
+    assert [found.centres[b] for _, b in mirror_groups(machine.legs)] == [
+        found.centres[a].conjugate() for a, _ in mirror_groups(machine.legs)
     ]
     assert fastest_stride(machine, [gaits["tripod"]], axis, moved if anywhere else None) == found
 

@@ -17,7 +17,7 @@ _ANY_ANGLE_RAD = {"lower": -math.pi, "upper": math.pi}
 
 
 def check(robot: Robot, whole: CheckedValues, legs: Sequence[CheckedValues]) -> None:
-    """Raises RobotFileError for the first inconsistency; `whole` and `legs` have the lines for messages."""
+    """Raises RobotFileError for the first inconsistency; `whole` and `legs` give the key and line of a value."""
     _check_walk(robot, whole)
     _check_hips(robot, legs)
     for leg, values in zip(robot.legs, legs, strict=True):
@@ -28,10 +28,10 @@ def check(robot: Robot, whole: CheckedValues, legs: Sequence[CheckedValues]) -> 
 
 def _check_walk(robot: Robot, whole: CheckedValues) -> None:
     walk, body = robot.walk, robot.body
-    belly = body.size[2] / 2.0 - body.center[2]
-    if walk.height <= belly:
+    underside = body.size[2] / 2.0 - body.center[2]
+    if walk.height <= underside:
         raise whole.entries["walk.height"].error(
-            f"is {walk.height:g}", f"must be above {belly:g} m", "else the underside of body.size is on the ground"
+            f"is {walk.height:g}", f"must be above {underside:g} m", "else the underside of body.size is on the ground"
         )
     if walk.lift_height > walk.height:
         raise whole.entries["walk.lift_height"].error(

@@ -44,7 +44,7 @@ class BodySway:
         if motion.running:
             goal = motion.clock.gait.shift(motion.clock.phase)
         else:
-            goal = self._goal if motion.in_swing else CENTRED
+            goal = self._goal if motion.any_in_air else CENTRED
         if goal != self._goal:
             self._start, self._goal, self._progress = self.offset, goal, 0.0
         self._progress += swing_times / SHIFT_TIME

@@ -1,4 +1,4 @@
-"""Recovery of a static margin that is too small: slows down, shifts the body, then changes to a gait with more support.
+"""Restores a static margin that is too small: the walk slows down, the body shifts, then the gait changes.
 
 While the static margin of a tick is smaller than required,
 1. the walk slows down, to SLOWEST_SHARE of its speed;
@@ -25,8 +25,9 @@ MAX_SHIFT = 0.03  # [m]
 SETTLED_TIME_S = 2.0  # with sufficient margin, before measures are undone
 RELEASE_MARGIN = 0.005  # [m] by which the margin must exceed the required one in that time
 RELEASE_RATE = 0.25  # share of SLOWING_RATE and SHIFT_SPEED, at which measures are undone
-SHIFT_STEP = 0.002  # [m] smallest change of the shift that is passed on to the body
+SHIFT_DEADBAND = 0.002  # [m] smaller changes of the shift are not passed on to the body
 GAIT_CHANGE_INTERVAL_S = 3.0  # minimum time between two gait changes because of the margin
+NO_SHIFT = (0.0, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,7 @@ class RecoveryMeasures:
     """The active measures."""
 
     speed_share: float = 1.0  # of the speed
-    shift: Point = (0.0, 0.0)  # [m] shift of the body in base_footprint
+    shift: Point = NO_SHIFT  # [m] shift of the body in base_footprint
     settled: float = 0.0  # [s] for which the margin has been sufficient
     lowest: float = math.inf  # [m] smallest margin in that time
 
@@ -46,7 +47,7 @@ class RecoveryMeasures:
     def after(self, dt: float, margin: float, required_margin: float, inward: Point) -> RecoveryMeasures:
         """Returns the measures `dt` [s] later for a margin [m]; `inward` is a unit vector into the polygon."""
         if margin >= required_margin:
-            return self._relaxed(dt, margin, required_margin)
+            return self._released(dt, margin, required_margin)
         if self.speed_share > SLOWEST_SHARE:
             share = max(SLOWEST_SHARE, self.speed_share - SLOWING_RATE * dt)
             return replace(self, speed_share=share, settled=0.0, lowest=math.inf)
@@ -55,10 +56,10 @@ class RecoveryMeasures:
         factor = MAX_SHIFT / size if size > MAX_SHIFT else 1.0
         return replace(self, shift=(factor * x, factor * y), settled=0.0, lowest=math.inf)
 
-    def _relaxed(self, dt: float, margin: float, required_margin: float) -> RecoveryMeasures:
+    def _released(self, dt: float, margin: float, required_margin: float) -> RecoveryMeasures:
         """Returns the measures `dt` [s] later if the margin [m] is sufficient."""
         settled, lowest = self.settled + dt, min(self.lowest, margin)
-        if settled < SETTLED_TIME_S or (self.speed_share >= 1.0 and self.shift == (0.0, 0.0)):
+        if settled < SETTLED_TIME_S or (self.speed_share >= 1.0 and self.shift == NO_SHIFT):
             return replace(self, settled=settled, lowest=lowest)
         if lowest < required_margin + RELEASE_MARGIN:
             return replace(self, settled=0.0, lowest=math.inf)
@@ -85,7 +86,7 @@ class MarginRecovery:
         self.measures = RecoveryMeasures()
         self.required_margin = 0.0
         self.external_speed_share = 1.0
-        self.requested_shift = (0.0, 0.0)
+        self.requested_shift = NO_SHIFT
         self._since_gait_change = 0.0
 
     @property
@@ -97,15 +98,17 @@ class MarginRecovery:
         """Processes the margin [m] of the last tick. Returns True if `requested_shift` has changed."""
         self.measures = self.measures.after(dt, margin, self.required_margin, inward)
         shift = self.measures.shift
-        if math.dist(shift, self.requested_shift) > SHIFT_STEP or (shift == (0.0, 0.0) != self.requested_shift):
+        released = shift == NO_SHIFT and self.requested_shift != NO_SHIFT
+        if released or math.dist(shift, self.requested_shift) > SHIFT_DEADBAND:
             self.requested_shift = shift
             return True
         return False
 
     def safer_gait(self, dt: float, margin: float, gait: Gait, gaits: Iterable[Gait]) -> Gait | None:
-        """Returns the gait with the next greater duty factor if the margin [m] requires it, else None; `dt` in [s].
+        """Returns the gait with the next greater duty factor if the margin [m] requires it, else None.
 
-        It is required if the other measures are exhausted, and the last change of gait was long enough ago.
+        Call it once per tick of `dt` [s]. A change is required if the other measures are exhausted, and the last change
+        of gait was long enough ago.
         """
         self._since_gait_change += dt
         sufficient = margin >= self.required_margin or not self.measures.exhausted

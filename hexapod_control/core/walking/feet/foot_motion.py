@@ -56,12 +56,12 @@ class FootMotion:
         return all([foot.state.planted for foot in self.feet])
 
     @property
-    def all_standing(self) -> bool:
+    def all_in_stance(self) -> bool:
         """True if every foot stands and none is guided."""
         return all([type(foot.state) is Stance for foot in self.feet])
 
     @property
-    def in_swing(self) -> bool:
+    def any_in_air(self) -> bool:
         """True if a foot swings or drops."""
         return any(isinstance(foot.state, Swing | Dropping) for foot in self.feet)
 

@@ -38,7 +38,7 @@ class WalkConditions(NamedTuple):
     swing_time: float  # [s]
     stance: StanceRegions
     height: float  # [m] of base_link above the ground
-    region_share: float  # of the radii, 0 to 1: the gait changes only with strides about the neutral footholds
+    radii_share: float  # (0 to 1) of the regions: the gait changes only with strides about the neutral footholds
 
 
 def first_phase(gait: Gait, contacts: Sequence[Point], center: Point) -> float:
@@ -159,11 +159,11 @@ class GaitChangeScheduler:
     def _plan(self, gait: Gait, motion: FootMotion, now: WalkConditions) -> tuple[GaitChange, float]:
         """Returns the best change to a gait, and its violation."""
         legs = transition_legs(
-            motion, gait, self._capabilities.robot, now.stance, now.twist, now.swing_time, now.region_share
+            motion, gait, self._capabilities.robot, now.stance, now.twist, now.swing_time, now.radii_share
         )
         return plan_gait_change(motion.clock, legs, gait, self._capabilities.margins)
 
     def _suits(self, gait: Gait, now: WalkConditions) -> bool:
         """True if the executed twist is within the limits of a gait."""
-        limit = self._capabilities.envelope.limit(gait, now.height, now.region_share, now.twist)
+        limit = self._capabilities.envelope.limit(gait, now.height, now.radii_share, now.twist)
         return limit.twist == now.twist

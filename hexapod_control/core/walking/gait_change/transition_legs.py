@@ -47,7 +47,7 @@ def transition_legs(
     stance: StanceRegions,
     twist: Twist,
     swing_time: float,
-    region_share: float,
+    radii_share: float,
 ) -> list[TransitionLeg]:
     """Returns the constraints of all legs for a change to `gait` at this twist, swing time [s] and share of radii."""
     longest = max(gait.cycle, motion.clock.gait.cycle)
@@ -55,7 +55,7 @@ def transition_legs(
     steady = (PEAK_TRAVEL_SPEED * longest - 1.0) * max(strides)
     legs = []
     for leg, (foot, stride) in enumerate(zip(motion.feet, strides, strict=True)):
-        neutral, radius = stance.footholds[leg], region_share * stance.radii[leg]
+        neutral, radius = stance.footholds[leg], radii_share * stance.radii[leg]
         x, y = foot.x, foot.y
         if isinstance(foot.state, Swing):
             landing = exp(twist, 0.5 * foot.state.stance * swing_time).apply(*neutral)

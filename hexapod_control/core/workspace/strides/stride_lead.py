@@ -34,7 +34,8 @@ LEAD_SHARES = (1.0, 0.4, 0.3, 0.2)  # leads that are tried, as shares of the dis
 def max_lead(robot: Robot, gait: Gait, strides: Sequence[LegStrides]) -> float:
     """Maximum lead of a leg over its neighbours, as a share of its displacement; infinite if legs never collide.
 
-    It is also infinite for legs whose knees are far outside of their feet: from above, they are not lines to the feet.
+    It is also infinite if knees overhang the feet: then a leg seen from above is not a line from hip to foot, which the
+    gaps are computed for.
     """
     if not strides or _knee_overhang(robot) > MAX_KNEE_OVERHANG:
         return math.inf

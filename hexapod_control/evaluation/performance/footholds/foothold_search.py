@@ -1,8 +1,8 @@
 """The highest speed that any choice of stride centres allows: a seeded search over the kinematics of the legs.
 
-The limits are the planner's: its height, swing profile and joint speeds. Curvature and rolling, for which its table
-keeps a reserve, are computed. Two results stand beside its own top speed: with the neutral footholds moved along the
-motion only, and with footholds anywhere. Legs that are mirror images keep mirrored footholds.
+The limits are the planner's: its height, swing profile and joint speeds. Unlike the planner's table, which keeps a
+reserve for curvature and rolling, the search computes them. It finds two speeds: with the neutral footholds moved along
+the motion only, and with footholds anywhere. Legs that are mirror images keep mirrored footholds.
 """
 
 from __future__ import annotations
@@ -60,11 +60,11 @@ NOTHING = FoundStride(0.0, "", 0.0, ())
 
 @dataclass(frozen=True, slots=True)
 class LegGroup:
-    """A leg, with the one that mirrors it if there is one, and the stride centres it may have."""
+    """A leg, with the one that mirrors it if there is one, and its possible stride centres."""
 
     rows: tuple[int, ...]
     centres: Points
-    speeds: Array  # (swing time, centre) greatest along the axis
+    speeds: Array  # (T, C) [m/s or rad/s] highest along the axis, by swing time and centre
 
 
 def measure(robot_file: RobotFile, progress: Callable[[str], None]) -> dict[str, object]:
@@ -82,8 +82,8 @@ def measure(robot_file: RobotFile, progress: Callable[[str], None]) -> dict[str,
         found[name] = {
             "own": round(own, 4),
             "achieved": achieved and round(achieved, 4),
-            "moved": _plain(robot, moved),
-            "free": _plain(robot, free),
+            "moved": _as_json(robot, moved),
+            "free": _as_json(robot, free),
             "ratio": round(own / free.speed, 3) if free.speed else None,
         }
     return {"footholds": found}
@@ -96,11 +96,12 @@ def search_margin(robot: Robot) -> float:
 
 
 def fastest_stride(robot: Robot, gaits: Collection[Gait], axis: Twist, moved: FoundStride | None = None) -> FoundStride:
-    """The fastest walk along an axis in any of the gaits: with footholds moved along the motion.
+    """The fastest walk along an axis in any of the gaits.
 
-    With the walk found for these in `moved`, the fastest with footholds anywhere, which is no slower.
+    Without `moved`, footholds are moved along the motion only. With the result of such a search in `moved`, they may be
+    anywhere; the walk is then at least as fast.
     """
-    best, pairs, anywhere = moved or NOTHING, list(mirrored(robot.legs)), moved is not None
+    best, pairs, anywhere = moved or NOTHING, list(mirror_groups(robot.legs)), moved is not None
     for gait in sorted(gaits, key=lambda each: each.stance):
         candidates = [_candidates(robot, robot.legs[rows[0]], axis, anywhere) for rows in pairs]
         best = _search(SteadyCycle(robot, gait, axis), pairs, candidates, best)
@@ -108,7 +109,7 @@ def fastest_stride(robot: Robot, gaits: Collection[Gait], axis: Twist, moved: Fo
         gait = next(gait for gait in gaits if gait.name == best.gait)
         for _ in range(REFINEMENTS):
             legs = [(robot.legs[rows[0]], best.centres[rows[0]]) for rows in pairs]
-            candidates = [np.append(clear_centres(robot, leg, p + _around(leg)), p) for leg, p in legs]
+            candidates = [np.append(clear_centres(robot, leg, p + _finer_grid(leg)), p) for leg, p in legs]
             best = _search(SteadyCycle(robot, gait, axis), pairs, candidates, best)
     return best
 
@@ -123,7 +124,7 @@ def _candidates(robot: Robot, leg: Leg, axis: Twist, anywhere: bool) -> Points:
     return np.append(clear_centres(robot, leg, displaced(UnitMotion.along(axis), steps, neutral)), neutral)
 
 
-def _around(leg: Leg) -> Points:
+def _finer_grid(leg: Leg) -> Points:
     """A finer grid over the cells next to a point of the grid."""
     steps = np.linspace(-1.0, 1.0, FINER_STEPS) * leg.length / CELLS_PER_LEG
     return (steps[:, None] + 1j * steps).ravel()
@@ -141,11 +142,11 @@ def _search(
         groups.append(LegGroup(rows, centres, speeds))
     bounds = np.min([group.speeds.max(axis=1) for group in groups], axis=0)
     for k in np.argsort(-bounds).tolist():
-        best = _faster(cycle, groups, k, float(times[k]), float(bounds[k]), best)
+        best = _fastest_at_swing_time(cycle, groups, k, float(times[k]), float(bounds[k]), best)
     return best
 
 
-def mirrored(legs: Sequence[Leg]) -> Iterator[tuple[int, ...]]:
+def mirror_groups(legs: Sequence[Leg]) -> Iterator[tuple[int, ...]]:
     """Rows of pairs of legs that are mirror images of each other, and of the legs without one."""
     left = list(range(len(legs)))
     while left:
@@ -177,7 +178,7 @@ def _rounded(leg: Leg) -> Leg:
     return replace(leg, name="", hip=(x, y, z), hip_yaw=round(leg.hip_yaw, 6), foothold=foothold)
 
 
-def _faster(
+def _fastest_at_swing_time(
     cycle: SteadyCycle, groups: Sequence[LegGroup], k: int, swing_time: float, bound: float, best: FoundStride
 ) -> FoundStride:
     """The best walk with the swing time of index k, if it is faster than the best so far."""
@@ -232,7 +233,7 @@ def _nearest(points: Points, wanted: Points) -> Points:
     return points[np.abs(wanted[:, None] - points).argmin(axis=1)]
 
 
-def _plain(robot: Robot, found: FoundStride) -> dict[str, object]:
+def _as_json(robot: Robot, found: FoundStride) -> dict[str, object]:
     """Converts a result for JSON."""
     footholds = {
         leg.name: [round(p.real, 4), round(p.imag, 4)] for leg, p in zip(robot.legs, found.centres, strict=False)

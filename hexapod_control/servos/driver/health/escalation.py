@@ -22,9 +22,9 @@ class Severity(IntEnum):
 
 
 class EscalationLadder:
-    """Escalation from warning to sitting to torque off, for a value that is bad when high. Only `reset` ends SIT.
+    """Escalation from warning to sitting to torque off, for a value that is bad when high.
 
-    A value counts once it has been bad for `delay_s` without interruption.
+    SIT ends in OFF, or by `reset`. A value counts once it has been bad for `delay_s` without interruption.
     """
 
     def __init__(

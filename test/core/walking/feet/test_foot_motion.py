@@ -108,14 +108,14 @@ def test_a_foot_of_a_resting_robot_steps_only_if_it_is_off_its_foothold_and_then
     regions = stance()
     motion = FootMotion([Foot(x, y) for x, y in regions.footholds], GaitClock(TRIPOD), 0.03)
     motion.feet[1].x += away
-    assert motion.distance_from_neutral(regions) == pytest.approx(away) and motion.all_planted and not motion.in_swing
+    assert motion.distance_from_neutral(regions) == pytest.approx(away) and motion.all_planted and not motion.any_in_air
     motion.twist_is_zero = resting
     motion.start()
     heights = np.zeros(6)
     for _ in range(200):  # a cycle of two swings
         motion.step(0.01 * SWING_TIME, ZERO, SWING_TIME, neutral_strides(regions))
         heights = np.maximum(heights, [foot.z for foot in motion.feet])
-        assert motion.all_planted == (not motion.in_swing) == motion.all_standing
+        assert motion.all_planted == (not motion.any_in_air) == motion.all_in_stance
     expected = [0.03 * (not resting or (steps and leg == 1)) for leg in range(6)]
     assert heights == pytest.approx(expected, rel=1e-3)
     assert motion.distance_from_neutral(regions) == pytest.approx(away if resting and not steps else 0.0, abs=1e-6)
@@ -123,13 +123,13 @@ def test_a_foot_of_a_resting_robot_steps_only_if_it_is_off_its_foothold_and_then
 
 def test_the_motion_reports_which_feet_are_guided_in_swing_and_in_their_neutral_regions():
     motion = FootMotion([Foot(x, y) for x, y in stance().footholds], GaitClock(TRIPOD), 0.03)
-    assert motion.in_neutral_regions and motion.all_standing and not motion.guiding
+    assert motion.in_neutral_regions and motion.all_in_stance and not motion.guiding
     motion.feet[2].state = Guided(((0.0, 0.0, 0.05),))
-    assert motion.guiding and motion.all_planted and not (motion.all_standing or motion.in_swing)
+    assert motion.guiding and motion.all_planted and not (motion.all_in_stance or motion.any_in_air)
     motion.feet[2].state.phase = GuidedPhase.MOVING
-    assert not motion.all_planted and not motion.in_swing
+    assert not motion.all_planted and not motion.any_in_air
     motion.feet[2].state = Dropping(0.2, 0.03, 0.0, 0.0, 0.0, elapsed=0.05)
-    assert motion.in_swing and time_to_touch_down(motion.feet[2], SWING_TIME) == pytest.approx(0.15 / SWING_TIME)
+    assert motion.any_in_air and time_to_touch_down(motion.feet[2], SWING_TIME) == pytest.approx(0.15 / SWING_TIME)
     motion.feet[3].region = StrideRegion(PolarOffset(0.01, 0.0), 1.0, 1.0, (0.01, 0.0))
     assert not motion.in_neutral_regions
 
