@@ -10,6 +10,7 @@ from hexapod_control.bringup import node_graph
 from hexapod_control.cli.bounded_options import add_robot, number, whole_number
 from hexapod_control.cli.input_error import InputError
 from hexapod_control.config import ros_names
+from hexapod_control.config.errors import DONE
 from hexapod_control.config.shipped_files import use_venv_prefix
 
 PAGE_START_S = 15.0  # time limit for the page to start
@@ -66,7 +67,7 @@ def _compare(args: argparse.Namespace) -> int:
     print(*comparison.table(), sep="\n")
     plot(comparison, args.plot)
     print(args.plot)
-    return 0
+    return DONE
 
 
 def _play(args: argparse.Namespace) -> int:
@@ -97,7 +98,7 @@ def _play(args: argparse.Namespace) -> int:
                     break
             while specs and not stop.is_set():
                 player.spin(0.1)
-    return 0
+    return DONE
 
 
 def _page(args: argparse.Namespace, namespace: str) -> tuple[node_graph.NodeSpec, ...]:

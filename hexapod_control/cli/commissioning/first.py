@@ -12,7 +12,7 @@ from hexapod_control.cli.input_error import InputError
 from hexapod_control.cli.servos import bus_access
 from hexapod_control.cli.servos.interruption import Interrupted, interruptions
 from hexapod_control.cli.servos.terminal_dialog import TerminalDialog
-from hexapod_control.config.errors import FAILED
+from hexapod_control.config.errors import DONE, FAILED
 from hexapod_control.config.robots.robot_file import RobotFile, load
 from hexapod_control.config.section_writer import own_file
 from hexapod_control.config.shipped_files import use_venv_prefix
@@ -99,7 +99,7 @@ class CommissioningRun:
             end(text, "", "")
             return stop.exit_code if isinstance(stop, Interrupted) else FAILED
         self._finish(end)
-        return 0
+        return DONE
 
     def _finish(self, end: Callable[[str, str, str], None]) -> None:
         command = f"ros2 launch hexapod_control bringup.launch.py robot:={self.path} web:=true"

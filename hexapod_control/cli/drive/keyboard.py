@@ -11,6 +11,7 @@ from hexapod_control.cli.input_error import InputError
 from hexapod_control.clients import connection_options
 from hexapod_control.clients.keyboard_map import HELP
 from hexapod_control.clients.terminal import Terminal, TerminalClosed
+from hexapod_control.config.errors import DONE
 
 POLL_S = 0.02
 
@@ -37,4 +38,4 @@ def run(args: argparse.Namespace) -> int:
                 robot.spin(POLL_S)
         except TerminalClosed:
             pass
-    return 0
+    return DONE

@@ -10,6 +10,7 @@ from pathlib import Path
 from hexapod_control.cli.robot.robot_gallery import RobotGallery
 from hexapod_control.cli.robot.start_page import StartPage
 from hexapod_control.config.bounded_yaml import MAX_FILE_BYTES
+from hexapod_control.config.errors import DONE
 from hexapod_control.web.dialog_pages.request_server import PORT, RequestServer
 
 MAX_REQUEST_BYTES = 2 * MAX_FILE_BYTES + 10_000  # a robot file as JSON text, where characters are escaped
@@ -40,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
     page = StartPage(RobotGallery(Path(args.folder).absolute()), lan=args.lan)
     with contextlib.suppress(KeyboardInterrupt):
         asyncio.run(_serve(page, args.lan))
-    return 0
+    return DONE
 
 
 async def _serve(page: StartPage, lan: bool) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from hexapod_control.cli.bounded_options import add_robot, output_file
+from hexapod_control.config.errors import DONE
 from hexapod_control.config.robots import saved_capabilities
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.core.gait.gait_table import AUTO
@@ -42,4 +43,4 @@ def run(args: argparse.Namespace) -> int:
 
         plot(capabilities, args.plot)
         print(args.plot)
-    return 0
+    return DONE

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from hexapod_control.cli.bounded_options import number
 from hexapod_control.cli.input_error import InputError
+from hexapod_control.config.errors import DONE
 from hexapod_control.config.robots.draft.robot_text import robot_text
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.robots.servo_table import nearest_models, permitted, version_for, versions
@@ -75,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
     loaded = load(files["robot file"].absolute()).robot
     files["report"].write_text(report_page(robot, loaded), encoding="utf-8")
     _print(robot, files)
-    return 0
+    return DONE
 
 
 _SUFFIXES = {"robot file": ".yaml", "joint mapping": ".joints.yaml", "report": ".report.html"}

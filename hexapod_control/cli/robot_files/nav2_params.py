@@ -9,6 +9,7 @@ from pathlib import Path
 from hexapod_control.cli.bounded_options import add_robot
 from hexapod_control.cli.input_error import InputError
 from hexapod_control.config.bounded_yaml import UnusableFileError, read_text
+from hexapod_control.config.errors import DONE
 from hexapod_control.config.robots.nav2_parameters import Nav2FileError, describe, fill
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.shipped_files import share
@@ -49,4 +50,4 @@ def run(args: argparse.Namespace) -> int:
         sys.stdout.write(text)
     else:
         Path(args.out).write_text(text, encoding="utf-8")
-    return 0
+    return DONE

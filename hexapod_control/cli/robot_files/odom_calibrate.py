@@ -10,6 +10,7 @@ from pathlib import Path
 from hexapod_control.cli.bounded_options import number
 from hexapod_control.cli.input_error import InputError
 from hexapod_control.clients import connection_options
+from hexapod_control.config.errors import DONE, FAILED
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.robots.robot_keys import ODOMETRY_SCALE
 from hexapod_control.config.robots.rules.odometry_scale import odometry_scale
@@ -70,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
             factors = survey(options, drives, path, ask, lambda text: print(text, flush=True))
         except RobotError as failure:
             print(f"hexapod: {failure}", file=sys.stderr)
-            return 1
+            return FAILED
     return _write(args, path, factors)
 
 
@@ -86,10 +87,10 @@ def _write(args: argparse.Namespace, path: Path, factors: dict[str, float]) -> i
     data = {name: round(value, DIGITS) for name, value in {**present, **factors}.items()}
     print(f"odometry_scale: distance {data['distance']:g}, turn {data['turn']:g}")
     if args.dry_run:
-        return 0
+        return DONE
     backup = save_section(robot_file.path, "odometry_scale", data)
     print(f"written to {robot_file.path}, backup: {backup.name}; restart odometry to use it")
-    return 0
+    return DONE
 
 
 def _simulated(args: argparse.Namespace) -> dict[str, float]:

@@ -7,6 +7,7 @@ import sys
 
 from hexapod_control.cli.bounded_options import add_robot
 from hexapod_control.cli.robot_files.robot_summary import summary
+from hexapod_control.config.errors import DONE
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.robots.ros2_controllers import controllers
 from hexapod_control.config.robots.urdf import urdf
@@ -35,4 +36,4 @@ def run(args: argparse.Namespace) -> int:
     else:
         text = urdf(file, ros2_control=args.ros2_control)
     sys.stdout.write(text)
-    return 0
+    return DONE

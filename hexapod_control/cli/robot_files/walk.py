@@ -11,6 +11,7 @@ from contextlib import ExitStack
 
 from hexapod_control.cli.bounded_options import add_robot, number
 from hexapod_control.cli.input_error import InputError
+from hexapod_control.config.errors import DONE
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.core import names
 from hexapod_control.core.kinematics.arrays import Array
@@ -64,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
         table.writerow(["t", *names.joint_names(robot.leg_names)])
         for time, joints in walk(planner, start, Twist(*args.twist), args.seconds, args.rate):
             table.writerow([repr(value) for value in (time, *joints.ravel().tolist())])
-    return 0
+    return DONE
 
 
 def walk(planner: Planner, start: Array, twist: Twist, seconds: float, rate: float) -> Iterator[tuple[float, Array]]:

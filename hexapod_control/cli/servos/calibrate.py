@@ -9,6 +9,7 @@ from hexapod_control.cli.input_error import InputError
 from hexapod_control.cli.servos import bus_access
 from hexapod_control.cli.servos.interruption import Interrupted, interruptions
 from hexapod_control.cli.servos.terminal_dialog import TerminalDialog
+from hexapod_control.config.errors import DONE, FAILED
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.section_writer import own_file
 from hexapod_control.servos.bus.bus_interface import Bus
@@ -55,8 +56,8 @@ def run(args: argparse.Namespace) -> int:
         hint = f"; the answers so far are in {progress.path} and offered next time" if progress.path.exists() else ""
         with contextlib.suppress(OSError):  # the terminal may be gone
             print(f"\nnothing was saved{hint}", flush=True)
-        return end.exit_code if isinstance(end, Interrupted) else 1
-    return 0
+        return end.exit_code if isinstance(end, Interrupted) else FAILED
+    return DONE
 
 
 def _scanned(bus: Bus, settings: ServoSettings) -> dict[int, str]:

@@ -16,6 +16,7 @@ from pathlib import Path
 from hexapod_control.bringup.process_supervisor import StopSignal, stop_requests
 from hexapod_control.cli.input_error import InputError
 from hexapod_control.cli.servos.bus_access import baud
+from hexapod_control.config.errors import DONE
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.servos.bus.bus_interface import BusError
 from hexapod_control.servos.emulator import fault_injection
@@ -72,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
                 _serve(emulation, delayed, stop)
         finally:
             emulation.pty.close()
-    return 0
+    return DONE
 
 
 def _link(option: str, path: Path) -> Path:

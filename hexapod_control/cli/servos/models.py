@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hexapod_control.config.errors import DONE
 from hexapod_control.config.robots.servo_table import KG_CM, RPM, CatalogServo, servo_table
 
 HEAD = ("model", "protocol", "V", "rad/s", "rpm", "N m", "kg cm", "range deg", "g", "source")
@@ -13,7 +14,7 @@ def show() -> int:
     for servo in servo_table():
         for row in _rows(servo):
             print(",".join(row))
-    return 0
+    return DONE
 
 
 def _rows(servo: CatalogServo) -> list[tuple[str, ...]]:

@@ -6,6 +6,7 @@ import sys
 
 from hexapod_control.cli.input_error import InputError
 from hexapod_control.cli.servos import bus_access
+from hexapod_control.config.errors import FAILED
 from hexapod_control.config.section_writer import own_file
 from hexapod_control.servos.bus.bus_interface import Bus
 from hexapod_control.servos.preflight import register_repair
@@ -42,7 +43,7 @@ def run(bus: Bus, settings: ServoSettings, robot: str, *, confirmed: bool, limit
     path = own_file(robot)
     if not (confirmed or _confirmed(f"switch the torque off and write these {len(wrong)} registers? [y/N] ")):
         print("nothing was written")
-        return 1
+        return FAILED
     try:
         backup = register_repair.save_backup(path, settings.protocol, wrong)
     except OSError as error:

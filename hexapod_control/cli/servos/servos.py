@@ -16,6 +16,7 @@ from hexapod_control.cli.servos import bus_access, models, repair, search
 from hexapod_control.cli.servos.interruption import Interrupted, interruptions
 from hexapod_control.cli.servos.servo_action import ServoAction
 from hexapod_control.cli.servos.telemetry_table import TelemetryScreen, telemetry_table
+from hexapod_control.config.errors import DONE
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.core.names import JOINTS, joint_name
 from hexapod_control.servos.calibration.servo_jogger import ServoJogger
@@ -78,7 +79,7 @@ def _ping(action: ServoAction) -> int:
     bus, settings = action.bus, action.settings
     if not isinstance(bus, bus_access.FoundServos):
         print("the board answers; its servos cannot report" if bus.identify() else "no answer")
-        return 0
+        return DONE
     silent, names = 0, action.names
     for servo in action.args.ids or settings.ids:
         begin = time.monotonic()
@@ -97,7 +98,7 @@ def _watch(action: ServoAction) -> int:
         if action.args.count and screen.shown >= action.args.count:
             break
         action.stop.wait(REFRESH_PERIOD_S)
-    return 0
+    return DONE
 
 
 def _off(action: ServoAction) -> int:
@@ -105,7 +106,7 @@ def _off(action: ServoAction) -> int:
         action.bus.identify()  # torque-off in a wrong protocol writes into other registers
     action.bus.relax()
     print("torque is off")
-    return 0
+    return DONE
 
 
 def _repair(action: ServoAction) -> int:
@@ -142,7 +143,7 @@ def _move(action: ServoAction) -> int:
         with contextlib.suppress(OSError):  # the terminal may be gone
             print("stopped, torque is off", file=sys.stderr)
         return error.exit_code
-    return 0
+    return DONE
 
 
 def _move_to(jogger: ServoJogger, joint: JointCalibration, goal: int) -> None:

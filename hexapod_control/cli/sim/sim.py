@@ -6,6 +6,7 @@ import argparse
 
 from hexapod_control.cli.bounded_options import HasArguments, add_robot, number, output_file, whole_number
 from hexapod_control.cli.input_error import InputError
+from hexapod_control.config.errors import DONE
 from hexapod_control.config.robots import saved_capabilities
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.shipped_files import use_venv_prefix
@@ -101,7 +102,7 @@ def run(args: argparse.Namespace) -> int:
 
         return SimulationRun(args, robot_file, gait, world, world_options).run()
     except KeyboardInterrupt:  # Ctrl-C before the nodes start or after they have ended
-        return 0
+        return DONE
 
 
 def _check_bus(name: str, speed: float) -> None:

@@ -21,6 +21,7 @@ from hexapod_control.clients.connection_options import ConnectionOptions
 from hexapod_control.clients.keyboard_map import HELP
 from hexapod_control.clients.robot_client import SimulationClient
 from hexapod_control.clients.terminal import Terminal
+from hexapod_control.config.errors import DONE, FAILED
 from hexapod_control.config.robots.robot_file import RobotFile
 from hexapod_control.core.gait.gait_table import GaitSelection
 from hexapod_control.ros.distribution import stamped_by_default
@@ -62,12 +63,12 @@ class SimulationRun:
                 code, session = self._run_nodes(recording)
             except NodeExitError as death:
                 _report(death)
-                return 1
+                return FAILED
             return max(code, self._table(session), self._film(session, recording))
 
     def _run_nodes(self, recording: Path) -> tuple[int, SimulationSession]:
         """Runs the nodes and drives the robot. Returns the exit code and the session."""
-        args, code = self._args, 0
+        args, code = self._args, DONE
         with (
             stop_requests() as stop,
             self._terminal() as terminal,
@@ -83,7 +84,7 @@ class SimulationRun:
                 _leave(session)
             except RobotError as failure:
                 _report(failure)
-                code = 1
+                code = FAILED
                 _leave(session)
         return code, session
 
@@ -145,37 +146,37 @@ class SimulationRun:
         return self._robot_file.robot.walk.swing_time * self._gait.most_stable.cycle
 
     def _table(self, session: SimulationSession) -> int:
-        """Prints the table. Returns 1 if a scripted drive on flat ground deviates too much from its command."""
+        """Prints the table. Returns FAILED if a scripted drive on flat ground deviates too much from its command."""
         truth, cycle = session.robot.truth, self._cycle
         results = [
             scripted_drive.DriveResult(span.segment, scripted_drive.achieved(truth, span, cycle))
             for span in session.spans
         ]
         if not results:
-            return 0
+            return DONE
         print(*scripted_drive.table(results), sep="\n")
         print(*scripted_drive.odometry_lines(truth, session.robot.odometry, *session.moving), sep="\n", flush=True)
         bad = [result.segment.name for result in results if result.worst > scripted_drive.BAD_DEVIATION]
         if self._interactive or self._world.world != "flat" or not bad:
-            return 0
+            return DONE
         _report(f"outside 0.9-1.1 of the command: {', '.join(bad)}; is this machine too busy for real time?")
-        return 1
+        return FAILED
 
     def _film(self, session: SimulationSession, recording: Path) -> int:
-        """Renders the film. Returns 1 if one was requested and cannot be rendered."""
+        """Renders the film. Returns FAILED if one was requested and cannot be rendered."""
         film = self._args.record
         if film is None:
-            return 0
+            return DONE
         if not recording.exists():
             _report(f"{film} was not written: nothing was recorded")
-            return 1
+            return FAILED
         try:
             frames = render(recording, self._robot_file, self._world, film, session.spans)
         except (MissingGraphicsError, OSError) as error:
             _report(error)
-            return 1
+            return FAILED
         print(f"{film}: {frames} frames", flush=True)
-        return 0
+        return DONE
 
 
 def _prefix(namespace: str) -> str:

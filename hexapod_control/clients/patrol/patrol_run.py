@@ -14,6 +14,7 @@ from hexapod_control.clients.bounded_wait import POSTURE_S, BoundedWait, EndRequ
 from hexapod_control.clients.patrol.patrol_client import PatrolClient
 from hexapod_control.clients.patrol.patrol_map import PatrolResult
 from hexapod_control.clients.robot_client import COMMAND_PERIOD_S
+from hexapod_control.config.errors import DONE, FAILED
 from hexapod_control.core.kinematics.se2 import ZERO, Pose, wrap
 from hexapod_control.core.steering.path_following import (
     Pursuit,
@@ -198,7 +199,7 @@ def follow(
     pursuit = Pursuit(waypoints, settings)
     result = PatrolResult(pursuit.waypoints, settings.tolerance, settings.radius)
     walk = PatrolRun(robot, pursuit, result, stop, blind)
-    code = 0
+    code = DONE
     try:
         walk.prepare()
         walk.go()
@@ -206,7 +207,7 @@ def follow(
         pass
     except RobotError as failure:
         print(f"\nhexapod: {failure}" if sys.stderr.isatty() else f"hexapod: {failure}", file=sys.stderr, flush=True)
-        code = 1
+        code = FAILED
     robot.stop_driving()
     walk.close()
     return code, result
