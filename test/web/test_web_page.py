@@ -112,14 +112,17 @@ class Stage:
         return (page or self.page).js("hexapod.robot.state")
 
     def stand(self):
-        """Stands up from any posture, also where a leg was found stuck after a reset of the world."""
-        self.until(lambda: self.state() in ("sitting", "standing", "moving"), 20.0, "a robot at rest")
+        """Stands up from any posture, also after a reset of the world: the robot may be lifted, or have a stuck leg."""
+        at_rest = ("sitting", "standing", "moving", "carried", "fallen")
+        self.until(lambda: self.state() in at_rest, 20.0, "a robot at rest")
         if self.state() == "sitting":
             self.until(lambda: self.page.js(STEP) == "Stand", what="all nodes have reported")
             self.page.click("#step")
         elif self.state() == "moving":
             assert self.bench.call(Trigger, "stand").success
-        self.until(lambda: self.state() == "standing", 12.0, "standing up")
+        elif self.state() in ("carried", "fallen"):
+            self.until(lambda: self.bench.call(Trigger, "recover").success, 20.0, "a recovery on the ground")
+        self.until(lambda: self.state() == "standing", 20.0, "standing up")
 
     def rest(self, seconds=2.5):
         self.until(lambda: self.speed[0] < 0.005 and abs(self.speed[1]) < 0.03, seconds, "the robot stands still")
