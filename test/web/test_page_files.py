@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from hexapod_control.core.robot import LIFT_RANGE
 from hexapod_control.web.dialog_pages.request_server import PAGES
 from hexapod_control.web.page_files import POLICY, SHARED, files, pages, with_shared
 
@@ -54,6 +55,12 @@ def test_all_texts_of_the_page_are_in_the_table():
     body = re.sub(r"<(option|code)[^>]*>.*?</\1>", "", html[html.index("<body") :])
     words = {word for text in re.findall(r">([^<]+)<", body) for word in re.findall(r"[A-Za-z]{2,}", text)}
     assert words <= {"hexapod", "STOP", "kg", "nbsp"}
+
+
+def test_the_slider_of_the_step_height_has_the_range_that_the_robot_accepts():
+    page = pages()["/"].data.decode()
+    bounds = re.search(r'id="lift" min="(\d+)" max="(\d+)"', page).groups()
+    assert [int(bound) / 100 for bound in bounds] == list(LIFT_RANGE)
 
 
 def test_the_page_needs_no_resource_that_its_security_policy_forbids():
