@@ -67,9 +67,9 @@ TOPICS: Mapping[str, str] = {  # in the order of the table
     "motion": "motion to play: a name from `motions`, or the content of a file as JSON, "
     '`{"file": NAME, "text": CONTENT}`, as `hexapod play FILE` sends it; empty: the present motion ends after its '
     "cycle",
-    "foot_command": "goals of single feet, `<leg>_foot`: centre of the foot ball in `base_link`; empty: the feet come "
+    "foot_command": "goals of single feet, `<leg>_foot`: center of the foot ball in `base_link`; empty: the feet come "
     "down. Refused if the robot would tip",
-    "foot_targets": "in `base_link`, `<leg>_foot`: centre of the foot ball, its velocity, and as `wrench.force.z` "
+    "foot_targets": "in `base_link`, `<leg>_foot`: center of the foot ball, its velocity, and as `wrench.force.z` "
     "its planned load, 0 in swing",
     "joint_motion": "targets of all joints, for motions that Cartesian foot targets cannot describe: standing up from "
     "any pose. Never in the same tick as `foot_targets`",
@@ -94,7 +94,7 @@ TOPICS: Mapping[str, str] = {  # in the order of the table
     "steps, finally `done`, `cancelled`, or `refused` with the reason after the percentage",
     "velocity_limits": "latched: present maximum speed along each axis; zero unless the robot is on its feet",
     "body_pose_achieved": "latched: pose of the body after clamping",
-    "stability_margin": "distance of the centre of mass from the edge of the support polygon, m",
+    "stability_margin": "distance of the center of mass from the edge of the support polygon, m",
     "terrain": "latched: ground of the simulated world as boxes in the frame `world`, for RViz and the page",
     "foot_markers": "feet, support polygon and neutral footholds for RViz, at 10 Hz while there is a subscriber",
     "cmd_vel_out": "executed velocity, with `publish_limited_velocity`; of the type of `cmd_vel`",

@@ -17,7 +17,7 @@ static void send_pulse(uint8_t channel, uint16_t pulse) {
     servos[channel].detach();
   } else {
     if (!sent[channel]) {
-      servos[channel].writeMicroseconds(pulse); // before attach, else the first pulse is centred
+      servos[channel].writeMicroseconds(pulse); // before attach, else the first pulse is centered
       servos[channel].attach(FIRST_PIN + channel, SSC32_LOW, SSC32_HIGH);
     }
     servos[channel].writeMicroseconds(pulse);

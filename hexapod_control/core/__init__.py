@@ -8,7 +8,7 @@ Folders import only from those below them:
     walking       twist to feet: stance, swing, gait changes, terrain, body pose, guided legs
     workspace     stance regions and speed limits, tabulated once per robot
     sensing       foot contacts, tilt, foot forces, odometry        | steering    paths and inputs to twists
-    statics       centre of mass, static margin, foot loads, compliance
+    statics       center of mass, static margin, foot loads, compliance
     gait          gait table, gait clock, swing trajectory          | kinematics  legs, body pose, planar motion
     robot, names  geometry of the robot, and names of legs, joints and feet
 

@@ -1,4 +1,4 @@
-"""Names of legs, joints and feet; only this module derives names from other names.
+"""Names of legs, joints and feet, and how messages quote them; only this module derives names from other names.
 
 A robot has any number of legs; `STANDARD` is the order of a six-legged one. Rows of every array in the
 package follow the order of the legs in the robot file, joints in the order of `JOINTS`.
@@ -31,6 +31,12 @@ def foot_name(leg: str) -> str:
 def joint_names(legs: Iterable[str]) -> tuple[str, ...]:
     """Returns all joint names, leg by leg, coxa to tibia."""
     return tuple(joint_name(leg, joint) for leg in legs for joint in JOINTS)
+
+
+def enumerated(words: Iterable[str]) -> str:
+    """Returns words as an enumeration for a message: `a`, `a and b`, `a, b and c`."""
+    *first, last = words
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def shortened(text: str, max_length: int = MAX_QUOTED) -> str:

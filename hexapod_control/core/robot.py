@@ -12,7 +12,7 @@ Signs, the same for every leg: coxa + is counter-clockwise about +z, femur and t
              /\                                           y
       femur /  \ tibia                              hip o------ coxa ----- femur axis
    o-------o    \                                       |                 | lateral
-   hip coxa       o foot (centre of its ball)            +-> x             o----- knee ---- foot
+   hip coxa       o foot (center of its ball)            +-> x             o----- knee ---- foot
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Segment:
     """A link between two joints (or the last joint and the foot), a capsule along its length."""
 
     length: float  # [m]
-    mass: float  # [kg], centred halfway
+    mass: float  # [kg], centered halfway
     radius: float  # [m] of the collision capsule
 
     def __post_init__(self) -> None:
@@ -210,5 +210,5 @@ class Robot:
         return tuple(leg.foothold for leg in self.legs)
 
     def neutral_ball(self, leg: Leg) -> Vector:
-        """Centre of the foot ball of a leg [m] in base_link, in the neutral stance."""
+        """Center of the foot ball of a leg [m] in base_link, in the neutral stance."""
         return (*leg.foothold, self.foot_radius - self.walk.height)

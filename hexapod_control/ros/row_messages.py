@@ -146,7 +146,7 @@ class JointLayout:
 class FeetSample(NamedTuple):
     """Positions, velocities and forces of all feet at one time."""
 
-    positions: Array  # (n, 3) [m] centres of the ball feet in base_link
+    positions: Array  # (n, 3) [m] centers of the ball feet in base_link
     velocities: Array  # (n, 3) [m/s] in base_link
     forces: Array  # (n,) [N] vertical support, planned or measured
 

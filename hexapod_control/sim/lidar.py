@@ -1,6 +1,6 @@
 """A planar lidar on the body: rays from one point, parallel to the x-y plane of base_link, over 360 degrees.
 
-Frame lidar_link: above the centre of the body and the highest position of any knee, axes parallel to base_link, so it
+Frame lidar_link: above the center of the body and the highest position of any knee, axes parallel to base_link, so it
 tilts with the body. The first ray points backwards (-pi), the others follow counter-clockwise.
 """
 

@@ -124,7 +124,7 @@ class Simulation:
                 observe(self)
 
     def push(self, force: Array, duration: float) -> None:
-        """Pushes the body at its centre of mass with a force (3,) [N] in the world frame, for `duration` [s]."""
+        """Pushes the body at its center of mass with a force (3,) [N] in the world frame, for `duration` [s]."""
         self.data.xfrc_applied[self.world.base, :3] = force
         self._push_until = self.data.time + duration
 

@@ -68,7 +68,7 @@ def test_the_robot_stops_with_its_feet_in_place_when_the_publisher_dies(bench):
         """The largest distance [m] of a foot from its neutral foothold, along an axis."""
         return np.abs(np.array(node.output.last.contacts) - home).max()
 
-    # So fast that the centres of the strides have moved: feet stop far from neutral.
+    # So fast that the centers of the strides have moved: feet stop far from neutral.
     stream = walking(bench, node, vx=0.2)
     stream.stop()
     wait_for_stop(bench, node)

@@ -164,8 +164,8 @@ def test_dragging_aside_turns_and_leaving_the_view_ends_it(stage, page):
     page.mouse("Released", page.spot("#stop", 0.5, 0.2), 0)
 
 
-def test_the_views_draw_legs_traces_support_and_turn_centre(stage, page):
-    """Article A7: four views, every leg, traces of 50 foot positions, the turn centre as a point."""
+def test_the_views_draw_legs_traces_support_and_turn_center(stage, page):
+    """Article A7: four views, every leg, traces of 50 foot positions, the turn center as a point."""
     page.js(SPY)
     place = page.spot("#view-top", 0.35, 0.15)
     page.mouse("Pressed", place)

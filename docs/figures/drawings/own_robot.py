@@ -143,7 +143,7 @@ def leg_side(robot: Robot) -> MeasuredDrawing:
     d.words((102, 236), "coxa.length", ink=LENGTH)
     d.words((198, 206), "femur.", "vertical_offset", ink=LENGTH)
     d.words((192, 92), "femur.length", ink=LENGTH, anchor="end")
-    d.words((388, 188), "tibia.length", "to the foot's", "centre", ink=LENGTH)
+    d.words((388, 188), "tibia.length", "to the foot's", "center", ink=LENGTH)
     d.words((388, 284), "foot.radius", ink=LENGTH)
     d.words((20, 256), "walk.", "height", ink=LENGTH)
     d.words((226, 332), "foothold, from the coxa axis", ink=LENGTH, anchor="middle")

@@ -10,7 +10,7 @@ from std_srvs.srv import SetBool, Trigger
 
 from hexapod_control.bringup import node_graph
 from hexapod_control.bringup.process_supervisor import NodeExitError, Supervisor, stop_requests
-from hexapod_control.clients.bounded_wait import BoundedWait, EndRequested, RobotError, wait_until
+from hexapod_control.clients.bounded_wait import POSTURE_S, BoundedWait, EndRequested, RobotError, wait_until
 from hexapod_control.clients.connection_options import ConnectionOptions
 from hexapod_control.clients.robot_client import RobotClient
 from hexapod_control.config.robots.robot_file import RobotFile
@@ -21,7 +21,7 @@ from hexapod_control.servos.calibration.dialog import TorqueStop
 from hexapod_control.servos.commissioning.stages import StageError
 from hexapod_control.servos.settings.servo_section import ServoSettings
 
-READY_S, POSTURE_S, ARM_S = 40.0, 30.0, 20.0  # time limits for starting, standing up or sitting down, and arming
+READY_S, ARM_S = 40.0, 20.0  # time limits for starting and for arming
 ESTOP_S = 2.0  # time limit of the emergency stop; afterwards the nodes are ended in any case
 SLOW_SHARE = 0.3  # of the top speed
 WALK_S, HOLD_S = 6.0, 2.0  # of walking, and of standing

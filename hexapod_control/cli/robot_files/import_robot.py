@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs=3,
         type=number(-MAX_POINT_M, MAX_POINT_M, "m"),
         metavar=("X", "Y", "Z"),
-        help="centre of the foot in the frame of the last link of every leg [m] (default: searched)",
+        help="center of the foot in the frame of the last link of every leg [m] (default: searched)",
     )
     parser.add_argument("--foot-radius", type=number(0.0005, 0.2, "m"), metavar="R", help="radius of the feet [m]")
     parser.add_argument("--mass", type=number(0.01, 200.0, "kg"), metavar="KG", help="mass of the whole robot [kg]")

@@ -51,15 +51,15 @@ ROBOT: tuple[KeyRow, ...] = (
 )
 COMMON: tuple[KeyRow, ...] = (  # under `leg`, or under the name of a leg to override
     NumberRow("coxa.length", 1, 0.0, 1.0, "m", _METRES, meaning="coxa axis to femur axis, horizontally"),
-    NumberRow("coxa.mass", 1, MIN_MASS_KG, 20.0, "kg", _KILOGRAMS, meaning="centred halfway along the length"),
+    NumberRow("coxa.mass", 1, MIN_MASS_KG, 20.0, "kg", _KILOGRAMS, meaning="centered halfway along the length"),
     NumberRow("coxa.radius", 1, 0.001, 0.2, "m", _METRES, meaning="half of the thickness, for drawings only"),
     NumberRow("femur.length", 1, 0.001, 1.0, "m", _METRES, meaning="femur axis to tibia axis"),
-    NumberRow("femur.mass", 1, MIN_MASS_KG, 20.0, "kg", _KILOGRAMS, meaning="centred halfway along the length"),
+    NumberRow("femur.mass", 1, MIN_MASS_KG, 20.0, "kg", _KILOGRAMS, meaning="centered halfway along the length"),
     NumberRow("femur.radius", 1, 0.001, 0.2, "m", _METRES, meaning="half of the thickness, for collisions"),
     NumberRow("femur.lateral_offset", 1, -0.5, 0.5, "m", _METRES, meaning="leg's plane left of the coxa axis"),
     NumberRow("femur.vertical_offset", 1, -0.5, 0.5, "m", _METRES, meaning="femur axis above the hip"),
-    NumberRow("tibia.length", 1, 0.001, 1.0, "m", _METRES, meaning="tibia axis to the centre of the foot's ball"),
-    NumberRow("tibia.mass", 1, MIN_MASS_KG, 20.0, "kg", _KILOGRAMS, meaning="with the foot, centred halfway"),
+    NumberRow("tibia.length", 1, 0.001, 1.0, "m", _METRES, meaning="tibia axis to the center of the foot's ball"),
+    NumberRow("tibia.mass", 1, MIN_MASS_KG, 20.0, "kg", _KILOGRAMS, meaning="with the foot, centered halfway"),
     NumberRow("tibia.radius", 1, 0.001, 0.2, "m", _METRES, meaning="half of the thickness, for collisions"),
     *(
         NumberRow(

@@ -77,7 +77,7 @@ def _model(servo: DocumentEntry) -> CatalogServo:
 
 
 def _with_ranges(leg: DocumentEntry, model: CatalogServo, names: list[str]) -> DocumentEntry:
-    """Sets missing joint limits to the range of the servo, centred on the straight leg."""
+    """Sets missing joint limits to the range of the servo, centered on the straight leg."""
     line = leg.children["servo"].children["model"].line
     joints = leg.children.get("joints") or replace(leg, key=join(leg.key, "joints"), line=line, value={})
     end = min(MAX_ANGLE_DEG, model.turn / 2.0)

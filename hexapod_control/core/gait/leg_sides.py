@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from hexapod_control.core.robot import Leg
 
-CENTRELINE = 0.001  # [m] half the width of the strip that is neither left nor right
+CENTERLINE = 0.001  # [m] half the width of the strip that is neither left nor right
 SAME_ANGLE = 1e-6  # [rad] more than the rounding error of the angle of a leg straight ahead
 
 
@@ -18,15 +18,15 @@ def leg_sides(legs: Sequence[Leg]) -> tuple[list[int], list[int]]:
     with the rest around the body, are ordered by angle: the first half from the front over the left is the left side.
     """
     across = list(enumerate(map(_across, legs)))
-    sides = [row for row, y in across if y > CENTRELINE], [row for row, y in across if y < -CENTRELINE]
+    sides = [row for row, y in across if y > CENTERLINE], [row for row, y in across if y < -CENTERLINE]
     if sum(map(len, sides)) == len(legs) and abs(len(sides[0]) - len(sides[1])) <= 1:
         left, right = (sorted(side, key=lambda row: _along(legs[row])) for side in sides)
         return left, right
-    centre = [math.fsum(leg.hip[axis] for leg in legs) / len(legs) for axis in (0, 1)]
+    center = [math.fsum(leg.hip[axis] for leg in legs) / len(legs) for axis in (0, 1)]
 
     def angle(row: int) -> float:
         x, y, _ = legs[row].hip
-        return (math.atan2(y - centre[1], x - centre[0]) + SAME_ANGLE) % math.tau
+        return (math.atan2(y - center[1], x - center[0]) + SAME_ANGLE) % math.tau
 
     around = sorted(range(len(legs)), key=angle)
     half = (len(legs) + 1) // 2
@@ -34,8 +34,8 @@ def leg_sides(legs: Sequence[Leg]) -> tuple[list[int], list[int]]:
 
 
 def _across(leg: Leg) -> float:
-    """Lateral position [m] of the hip, + left; of the foothold if the hip is on the centreline."""
-    return leg.hip[1] if abs(leg.hip[1]) > CENTRELINE else leg.foothold[1]
+    """Lateral position [m] of the hip, + left; of the foothold if the hip is on the centerline."""
+    return leg.hip[1] if abs(leg.hip[1]) > CENTERLINE else leg.foothold[1]
 
 
 def _along(leg: Leg) -> tuple[float, float]:

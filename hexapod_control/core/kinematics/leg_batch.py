@@ -47,7 +47,7 @@ class BatchSolution(NamedTuple):
 
 
 def forward_over_arrays(leg: Leg, joints: Coordinates) -> Coordinates:
-    """Ball centres [m, hip frame] for joint angles [rad]: `leg_forward` over arrays."""
+    """Ball centers [m, hip frame] for joint angles [rad]: `leg_forward` over arrays."""
     coxa, femur, tibia = joints
     c, s, d = np.cos(coxa), np.sin(coxa), leg.femur_lateral
     lower = femur + tibia
@@ -57,7 +57,7 @@ def forward_over_arrays(leg: Leg, joints: Coordinates) -> Coordinates:
 
 
 def inverse_over_arrays(leg: Leg, feet: Coordinates) -> BatchSolution:
-    """Joints for ball centres [m, hip frame]: `leg_inverse` over arrays, from BENT_LEG and without clamping.
+    """Joints for ball centers [m, hip frame]: `leg_inverse` over arrays, from BENT_LEG and without clamping.
 
     NaN targets are not reached.
     """
@@ -67,7 +67,7 @@ def inverse_over_arrays(leg: Leg, feet: Coordinates) -> BatchSolution:
 def joints_at_contacts(leg: Leg, radius: float, height: float, contacts: Coordinates) -> BatchSolution:
     """Joints for contact points (x, y) and lifts z [m, base_footprint], under a level body.
 
-    `ball_centre_and_joints` over arrays, from BENT_LEG; `radius` [m] is that of the foot, `height` [m] of base_link.
+    `ball_center_and_joints` over arrays, from BENT_LEG; `radius` [m] is that of the foot, `height` [m] of base_link.
     """
     coxa, femur, tibia = BENT_LEG
     bent = _arc(radius, np.array(femur + tibia))
@@ -110,7 +110,7 @@ class _Target(NamedTuple):
 
 
 def _target(leg: Leg, x: Array, y: Array, z: Array) -> _Target:
-    """Ball centres [m, hip frame] in the plane of the leg."""
+    """Ball centers [m, hip frame] in the plane of the leg."""
     d, a, b = leg.femur_lateral, leg.femur.length, leg.tibia.length
     squared = x * x + y * y
     off_axis = (squared >= d * d) & (squared >= ON_AXIS * ON_AXIS)

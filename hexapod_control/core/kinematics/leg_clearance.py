@@ -1,6 +1,6 @@
 """Clearance between neighbouring legs: the gap between their femurs and tibias.
 
-Every femur and tibia is a capsule: a segment (femur axis to knee, knee to the centre of the foot's ball) with the
+Every femur and tibia is a capsule: a segment (femur axis to knee, knee to the center of the foot's ball) with the
 radius of the robot file; a tibia has the radius of its ball if that is larger, so the capsules contain the bars and
 balls of the URDF. Each leg is compared with the next one around the body. Everything is in base_link.
 

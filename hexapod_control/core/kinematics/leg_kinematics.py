@@ -73,7 +73,7 @@ class Solution:
 
 
 def leg_forward(leg: Leg, joints: LegJoints) -> tuple[Vector, Vector]:
-    """Knee and foot (ball centre) of a leg [m] in its hip frame for joint angles [rad]."""
+    """Knee and foot (ball center) of a leg [m] in its hip frame for joint angles [rad]."""
     coxa, femur, tibia = joints
     cos_coxa, sin_coxa = math.cos(coxa), math.sin(coxa)
     knee_r = leg.coxa.length + leg.femur.length * math.cos(femur)
@@ -88,7 +88,7 @@ def leg_forward(leg: Leg, joints: LegJoints) -> tuple[Vector, Vector]:
 
 
 def leg_inverse(leg: Leg, foot: Vector, previous: LegJoints) -> LegSolution:
-    """Joints that bring the ball centre to `foot` [m, hip frame], knee up.
+    """Joints that bring the ball center to `foot` [m, hip frame], knee up.
 
     `previous` [rad] sets the coxa angle for a target without direction. A target out of reach is moved to the reach
     limit, an angle beyond a joint limit is clamped; `reason` says which.
@@ -222,7 +222,7 @@ def _into_tilted(
 
 
 def forward(robot: Robot, joints: Array) -> Array:
-    """Ball centres (n, 3) [m] in base_link for joints (n, 3) [rad]."""
+    """Ball centers (n, 3) [m] in base_link for joints (n, 3) [rad]."""
     return read_only(
         [
             hip_to_base(leg, leg_forward(leg, angles)[1])
@@ -232,7 +232,7 @@ def forward(robot: Robot, joints: Array) -> Array:
 
 
 def inverse(robot: Robot, feet: Array, previous: Array) -> Solution:
-    """Joints for ball centres `feet` (n, 3) [m] in base_link, with the previous joints (n, 3) [rad]."""
+    """Joints for ball centers `feet` (n, 3) [m] in base_link, with the previous joints (n, 3) [rad]."""
     solutions = [
         solve_leg(leg, foot, angles)
         for leg, foot, angles in zip(robot.legs, np.asarray(feet).tolist(), np.asarray(previous).tolist(), strict=True)

@@ -39,12 +39,12 @@ def fit_plane(
     return a, b, mz - a * mx - b * my
 
 
-def attitude_over_feet(centres: Sequence[Vector], foot_radius: float) -> BodyPose | None:
+def attitude_over_feet(centers: Sequence[Vector], foot_radius: float) -> BodyPose | None:
     """Height z [m], roll and pitch [rad] of base_link over the plane on which feet stand; None as for `fit_plane`.
 
-    `centres` [m] are the ball centres of the standing feet in base_link.
+    `centers` [m] are the ball centers of the standing feet in base_link.
     """
-    plane = fit_plane(centres)
+    plane = fit_plane(centers)
     if plane is None:
         return None
     a, b, c = plane

@@ -27,7 +27,7 @@ def fit_rigid(
         for places in (points, targets)
     )
     if yaw is None:
-        # The weighted deviations of the points sum to zero, so the targets need no centring.
+        # The weighted deviations of the points sum to zero, so the targets need no centering.
         pairs = [(w * (x - px), w * (y - py), u, v) for w, (x, y), (u, v) in zip(weights, points, targets, strict=True)]
         cross, dot = math.fsum(x * v - y * u for x, y, u, v in pairs), math.fsum(x * u + y * v for x, y, u, v in pairs)
         yaw = math.atan2(cross, dot)

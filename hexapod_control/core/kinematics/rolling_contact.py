@@ -1,9 +1,9 @@
-"""Rolling contact of a ball foot: from the contact point to the centre of the ball, and back.
+"""Rolling contact of a ball foot: from the contact point to the center of the ball, and back.
 
-The planner keeps contact points still. As the tibia leans, the ball rolls: without slip its centre moves by radius x
+The planner keeps contact points still. As the tibia leans, the ball rolls: without slip its center moves by radius x
 angle in the direction in which the upper end of the tibia leans. Commanding that shift prevents scrubbing in stance
 (speed error on a straight line 3.3 % -> 0.6 %, measured in physics). The contact point is defined as that of the
-upright tibia, so that contact and centre correspond one to one. See docs/architecture/walking-mathematics.md, "Leg
+upright tibia, so that contact and center correspond one to one. See docs/architecture/walking-mathematics.md, "Leg
 kinematics".
 """
 
@@ -22,11 +22,11 @@ from hexapod_control.core.kinematics.leg_kinematics import (
 from hexapod_control.core.robot import Leg, Vector
 
 QUARTER_TURN = 0.5 * pi
-ITERATIONS = 3  # of `ball_centre_and_joints` from BENT_LEG, until the error is less than a micrometre
+ITERATIONS = 3  # of `ball_center_and_joints` from BENT_LEG, until the error is less than a micrometre
 
 
 def rolling_shift(leg: Leg, joints: LegJoints, placement: Placement, radius: float) -> tuple[float, float]:
-    """Shift (x, y) [m] in base_footprint from the contact point to below the ball's centre."""
+    """Shift (x, y) [m] in base_footprint from the contact point to below the ball's center."""
     # Unit vector from the foot to the knee: against the direction of the tibia in the plane of the leg.
     coxa, femur, tibia = joints
     angle = femur + tibia
@@ -55,10 +55,10 @@ def _in_base(leg: Leg, angle: float, across: float, along: float) -> Vector:
     return a * x + b * y + c * along, d * x + e * y + f * along, g * x + h * y + i * along
 
 
-def ball_centre_and_joints(
+def ball_center_and_joints(
     leg: Leg, contact: tuple[float, float], lift: float, placement: Placement, radius: float, previous: LegJoints
 ) -> tuple[Vector, LegResult]:
-    """Ball centre [m, base_link] and joints for a foot `lift` [m] above a contact point (x, y) [m, base_footprint].
+    """Ball center [m, base_link] and joints for a foot `lift` [m] above a contact point (x, y) [m, base_footprint].
 
     The shift depends on the joints and the joints on the shift: the previous joints (one tick old) start a
     fixed-point iteration that contracts by radius / tibia (about 0.08); after two steps the error is micrometres.
@@ -67,29 +67,29 @@ def ball_centre_and_joints(
     shift_x, shift_y = rolling_shift(leg, previous, placement, radius)
     z = lift + radius
     if radius > 0.0:
-        centre = placement.to_base(x + shift_x, y + shift_y, z)
+        center = placement.to_base(x + shift_x, y + shift_y, z)
         joints, _, _ = solve_leg_unlimited(
-            leg, centre, previous
+            leg, center, previous
         )  # without joint limits: with clamped joints, a foot out of reach could converge to a point in reach
         shift_x, shift_y = rolling_shift(leg, joints, placement, radius)
-    centre = placement.to_base(x + shift_x, y + shift_y, z)
-    return centre, solve_leg(leg, centre, previous)
+    center = placement.to_base(x + shift_x, y + shift_y, z)
+    return center, solve_leg(leg, center, previous)
 
 
 def joints_at_contact(
     leg: Leg, contact: tuple[float, float], lift: float, placement: Placement, radius: float
 ) -> LegResult:
-    """Joints [rad] as by `ball_centre_and_joints`, but without previous ones: iterates from BENT_LEG to convergence."""
+    """Joints [rad] as by `ball_center_and_joints`, but without previous ones: iterates from BENT_LEG to convergence."""
     result: LegResult = (BENT_LEG, None, 0.0)
     for _ in range(ITERATIONS):
-        _, result = ball_centre_and_joints(leg, contact, lift, placement, radius, result[0])
+        _, result = ball_center_and_joints(leg, contact, lift, placement, radius, result[0])
     return result
 
 
 def rolling_displacement(
     leg: Leg, before: LegJoints, after: LegJoints, placement: Placement, tilt: tuple[float, float], radius: float
 ) -> tuple[float, float]:
-    """Displacement (x, y) [m] of the ball's centre over the ground between two sets of joint angles, without slip.
+    """Displacement (x, y) [m] of the ball's center over the ground between two sets of joint angles, without slip.
 
     `tilt` is the change of the body's roll and pitch [rad]. Use this function, not differences of `rolling_shift`, for
     sums of small steps: a leaning tibia that turns about the vertical spins its ball without rolling it.

@@ -18,7 +18,7 @@ class DetectedSupport(NamedTuple):
     """Pose of a robot on flat ground, and the feet that support it."""
 
     pose: BodyPose
-    centres: list[Vector]  # [m] of the balls in base_link
+    centers: list[Vector]  # [m] of the balls in base_link
     contacts: list[tuple[float, float]]  # [m] contact points in base_footprint
     lifts: list[float]  # [m] of the contact points above the ground
     planted: list[bool]  # by foot; all False if the belly is on the ground, or almost
@@ -36,8 +36,8 @@ def detect_support(robot: Robot, joints: Sequence[LegJoints], pose: BodyPose) ->
     The height of that pose is not used: it follows from the lowest foot, or the belly, which is on the ground.
     """
     level = Placement(pose._replace(z=0.0), 0.0)
-    centres = [hip_to_base(leg, leg_forward(leg, angles)[1]) for leg, angles in zip(robot.legs, joints, strict=True)]
-    points = [level.to_footprint(*centre) for centre in centres]
+    centers = [hip_to_base(leg, leg_forward(leg, angles)[1]) for leg, angles in zip(robot.legs, joints, strict=True)]
+    points = [level.to_footprint(*center) for center in centers]
     on_feet, on_belly = robot.foot_radius - min(point[2] for point in points), _tilted_belly_height(robot, level)
     height = max(on_feet, on_belly)
     pose = pose._replace(z=height - robot.walk.height)
@@ -48,7 +48,7 @@ def detect_support(robot: Robot, joints: Sequence[LegJoints], pose: BodyPose) ->
         contacts.append((x - shift[0], y - shift[1]))
         lifts.append(z + height - robot.foot_radius)
     planted = [on_feet > on_belly + SAME_GROUND and lift <= SAME_GROUND for lift in lifts]
-    return DetectedSupport(pose, centres, contacts, lifts, planted, placement)
+    return DetectedSupport(pose, centers, contacts, lifts, planted, placement)
 
 
 def _tilted_belly_height(robot: Robot, placement: Placement) -> float:

@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 
 from hexapod_control.core.kinematics.body_pose import BodyPose, Placement
 from hexapod_control.core.kinematics.leg_kinematics import LegJoints, UnreachableReason
-from hexapod_control.core.kinematics.rolling_contact import ball_centre_and_joints, joints_at_contact
+from hexapod_control.core.kinematics.rolling_contact import ball_center_and_joints, joints_at_contact
 from hexapod_control.core.robot import Point, Robot, Vector
 
 
@@ -23,7 +23,7 @@ class WholeBodyPose(NamedTuple):
     """Joints and feet of the whole robot in one tick."""
 
     joints: list[LegJoints]  # [rad]
-    centres: list[Vector] | None  # [m] ball centres in base_link; None for a motion in joint space
+    centers: list[Vector] | None  # [m] ball centers in base_link; None for a motion in joint space
     contacts: list[tuple[float, float]]  # [m] contact points in base_footprint
     planted: list[bool]
     placement: Placement
@@ -49,16 +49,16 @@ def whole_body_pose(
     previous: Sequence[LegJoints],
 ) -> WholeBodyPose:
     """The pose with feet `lifts` [m] above their contact points [m, base_footprint]; `previous` joints in [rad]."""
-    joints, centres, unreached = [], [], None
+    joints, centers, unreached = [], [], None
     preload, radius = robot.walk.preload, robot.foot_radius
     for leg, contact, lift, before in zip(robot.legs, contacts, lifts, previous, strict=True):
-        centre, solution = ball_centre_and_joints(leg, contact, lift - preload, placement, radius, before)
+        center, solution = ball_center_and_joints(leg, contact, lift - preload, placement, radius, before)
         angles, reason, excess = solution
-        centres.append(centre)
+        centers.append(center)
         joints.append(angles)
         if reason is not None and unreached is None:
             unreached = UnreachableFoot(leg.name, reason, excess)
-    return WholeBodyPose(joints, centres, contacts, planted, placement, unreached)
+    return WholeBodyPose(joints, centers, contacts, planted, placement, unreached)
 
 
 def joints_in_pose(robot: Robot, contacts: Sequence[Point], pose: BodyPose) -> tuple[LegJoints, ...] | None:

@@ -1,7 +1,7 @@
 """Motion rehearsal: before the robot moves, a motion is executed with a planner whose output is discarded.
 
 The rehearsal uses the same player and planner as the execution, from the start posture of the motion, with a fixed time
-step. It fails in the first tick in which a foot is out of reach, a joint would be too fast, the centre of mass leaves
+step. It fails in the first tick in which a foot is out of reach, a joint would be too fast, the center of mass leaves
 the support polygon, neighbouring legs come too close, or the body is at a height at which it cannot walk; the message
 names the position of the step in its file. Otherwise the result is the duration of one pass. The rehearsal runs in
 small parts between the ticks of the control loop. See docs/motions.md.
@@ -102,7 +102,7 @@ def _violation(robot: Robot, player: MotionPlayer, plan: TickPlan) -> str:
     if plan.blocked is not None and plan.blocked.legs is not None:
         return f"{place}{_names(robot, plan.blocked.legs)} would touch"
     if plan.margin <= 0.0:
-        return f"{place}the robot would tip: its centre of mass is {-1000.0 * plan.margin:.0f} mm outside the feet"
+        return f"{place}the robot would tip: its center of mass is {-1000.0 * plan.margin:.0f} mm outside the feet"
     return _whole_body_violation(robot, planner, place, plan) if planner.view.whole_body_move_active else ""
 
 

@@ -92,15 +92,15 @@ class OperatorCommands:
         """Changes to another gait."""
         return self._end_motion_for_request() or self._planner.change_gait(name)
 
-    def guide_feet(self, ball_centres: Mapping[str, Vector]) -> str:
+    def guide_feet(self, ball_centers: Mapping[str, Vector]) -> str:
         """Moves feet to points [m, base_link] by leg, all of them or none; if empty, guided feet are set down."""
         refusal = self._end_motion_for_request()
         if refusal:
             return refusal
-        if not ball_centres:
+        if not ball_centers:
             self._planner.release_feet()
             return ""
-        return _guide(self._planner.copy(), ball_centres) or _guide(self._planner, ball_centres)
+        return _guide(self._planner.copy(), ball_centers) or _guide(self._planner, ball_centers)
 
     def change_leg(self, leg: str, *, lost: bool, remaining: WalkingLegs | None = None) -> str:
         """Folds a leg and continues on the others, or unfolds a lost leg; `remaining` as in `Planner.change_leg`."""
@@ -196,6 +196,6 @@ class OperatorCommands:
             self._rehearsal, self._awaited = None, ""
 
 
-def _guide(planner: Planner, ball_centres: Mapping[str, Vector]) -> str:
+def _guide(planner: Planner, ball_centers: Mapping[str, Vector]) -> str:
     """Guides feet to points [m, base_link]. Returns the first refusal; empty if there is none."""
-    return next(filter(None, (planner.guide_foot(leg, centre) for leg, centre in ball_centres.items())), "")
+    return next(filter(None, (planner.guide_foot(leg, center) for leg, center in ball_centers.items())), "")

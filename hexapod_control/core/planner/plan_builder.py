@@ -32,10 +32,10 @@ def build_plan(
         joints_before = last.joint_angles
     else:
         joints_before = read_only(context.joints)
-    if pose.centres is None:
+    if pose.centers is None:
         feet, feet_velocity = None, _at_rest(context)
     else:
-        feet = read_only(pose.centres)
+        feet = read_only(pose.centers)
         feet_before = forward(robot, joints_before) if last is None or last.feet is None else last.feet
         feet_velocity = _rate(feet_before, feet, dt)
     x, y, _ = pose.placement.to_footprint(*center_of_mass(robot, pose.joints))
@@ -91,7 +91,7 @@ def for_whole_robot(plan: TickPlan, legs: WalkingLegs) -> TickPlan:
     if legs.complete:
         return plan
     folded = read_only(legs.folded)
-    centres, still = forward(legs.whole, folded), read_only(np.zeros_like(folded))
+    centers, still = forward(legs.whole, folded), read_only(np.zeros_like(folded))
 
     def with_lost(values: Array, of_lost: Array) -> Array:
         completed = of_lost.copy()
@@ -103,13 +103,13 @@ def for_whole_robot(plan: TickPlan, legs: WalkingLegs) -> TickPlan:
     if blocked is not None and blocked.legs is not None:
         blocked = blocked._replace(legs=(legs.rows[blocked.legs[0]], legs.rows[blocked.legs[1]]))
     return plan._replace(
-        feet=None if plan.feet is None else with_lost(plan.feet, centres),
+        feet=None if plan.feet is None else with_lost(plan.feet, centers),
         feet_velocity=with_lost(plan.feet_velocity, still),
         support=with_lost(plan.support, still[:, 0]),
         joint_motion=None if plan.joint_motion is None else with_lost(plan.joint_motion, folded),
         joint_velocity=with_lost(plan.joint_velocity, still),
         joint_angles=None if plan.joint_angles is None else with_lost(plan.joint_angles, folded),
-        contacts=with_lost(plan.contacts, centres[:, :2]),
+        contacts=with_lost(plan.contacts, centers[:, :2]),
         planted=legs.completed(plan.planted, (False,) * len(folded)),
         blocked=blocked,
     )

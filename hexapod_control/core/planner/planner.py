@@ -152,11 +152,11 @@ class Planner:
         """Follows a body pose that changes every tick and is known to be in reach."""
         self._handle(requests.PoseTrackingRequest(pose))
 
-    def guide_foot(self, leg: str, ball_centre: Vector) -> str:
-        """Moves one foot to a ball centre [m, base_link] while the others support the robot; below ground it lands."""
+    def guide_foot(self, leg: str, ball_center: Vector) -> str:
+        """Moves one foot to a ball center [m, base_link] while the others support the robot; below ground it lands."""
         if leg not in self._context.robot.leg_names:
             return _unusable_leg(leg, self.robot)
-        return self._handle(requests.GuidedFootRequest(self._context.robot.leg_names.index(leg), ball_centre))
+        return self._handle(requests.GuidedFootRequest(self._context.robot.leg_names.index(leg), ball_center))
 
     def guide_foot_over_ground(self, leg: str, point: Vector) -> str:
         """As `guide_foot` for a contact point (x, y) [m, base_footprint] and a height [m] above the ground there."""
@@ -172,11 +172,11 @@ class Planner:
         """Returns guided feet to their neutral footholds, and then the body to its neutral pose."""
         self._handle(requests.NeutralStanceRequest())
 
-    def move_feet(self, ball_centres: Array, duration: float = 0.0) -> str:
+    def move_feet(self, ball_centers: Array, duration: float = 0.0) -> str:
         """Moves all feet straight to points (n, 3) [m, base_link] in `duration` [s]; 0: at a moderate speed."""
         if self._context.legs.lost:
             return LEG_LOST
-        return self._handle(requests.FeetMoveRequest(_legs(ball_centres), duration))
+        return self._handle(requests.FeetMoveRequest(_legs(ball_centers), duration))
 
     def move_joints(self, joints: Array, duration: float = 0.0) -> str:
         """Moves all joints straight to angles (n, 3) [rad] in `duration` [s]; 0: at a moderate speed."""

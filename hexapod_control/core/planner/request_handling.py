@@ -80,9 +80,9 @@ def whole_body_move(
     """Returns the requested move from the present joint angles; `attitude` is the body pose without its height."""
     robot, joints = context.robot, context.joints
     match request:
-        case FeetMoveRequest(centres, duration):
+        case FeetMoveRequest(centers, duration):
             now = detect_support(robot, joints, attitude)
-            return FeetMove.between(robot, now.centres, centres, now.pose, duration)
+            return FeetMove.between(robot, now.centers, centers, now.pose, duration)
         case JointMoveRequest(goal, duration):
             return JointMove.between(robot, joints, goal, attitude, duration)
 

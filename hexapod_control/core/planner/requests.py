@@ -54,7 +54,7 @@ class GuidedFootRequest:
     """Move one foot while the others support the robot."""
 
     leg: int
-    ball_centre: Vector  # [m, base_link]
+    ball_center: Vector  # [m, base_link]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class NeutralStanceRequest:
 class FeetMoveRequest:
     """Move all feet on straight lines to points, with one duration."""
 
-    ball_centres: tuple[Vector, ...]  # (n, 3) [m, base_link]
+    ball_centers: tuple[Vector, ...]  # (n, 3) [m, base_link]
     duration: float  # [s]; 0: at a moderate speed
 
 

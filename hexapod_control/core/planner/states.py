@@ -42,7 +42,7 @@ from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
 from hexapod_control.core.posture.posture_sequences import PostureMove
 from hexapod_control.core.posture.stand_up import BodyLift
 from hexapod_control.core.posture.straight_moves import FeetMove, JointMove
-from hexapod_control.core.walking.guided.guided_legs import BallCentre, GroundPoint
+from hexapod_control.core.walking.guided.guided_legs import BallCenter, GroundPoint
 from hexapod_control.core.walking.walk_controller import WalkController
 
 
@@ -187,8 +187,8 @@ class OnFeet:
                 return StateReply(self, request_handling.not_on_feet(self.robot_state))
             case BodyPoseRequest(pose, duration):
                 return StateReply(self, self._go_to_pose(pose, duration, context.joints))
-            case GuidedFootRequest(leg, centre):
-                return StateReply(self, walk.guide_foot(leg, BallCentre(*centre), context.joints))
+            case GuidedFootRequest(leg, center):
+                return StateReply(self, walk.guide_foot(leg, BallCenter(*center), context.joints))
             case GuidedFootOverGroundRequest(leg, point):
                 return StateReply(self, walk.guide_foot(leg, GroundPoint(*point), context.joints))
             case FeetMoveRequest() | JointMoveRequest():

@@ -153,7 +153,7 @@ class TickLimiter:
             excess = self._speed_ratio(speeds)
             if excess <= 1.0:
                 feet = forward(self._robot, read_only(pose.joints)).tolist()
-                pose = pose._replace(centres=[(x, y, z) for x, y, z in feet], unreached=unreached)
+                pose = pose._replace(centers=[(x, y, z) for x, y, z in feet], unreached=unreached)
                 return _Attempt(tried, pose, speeds, 0.0, None, math.inf)
             share *= RETREAT_FACTOR / excess
         return None

@@ -40,7 +40,7 @@ class TickPlan(NamedTuple):
     """
 
     state: RobotState  # in which the tick was planned
-    feet: Array | None  # (n, 3) [m] ball centres in base_link; None for a motion in joint space
+    feet: Array | None  # (n, 3) [m] ball centers in base_link; None for a motion in joint space
     feet_velocity: Array  # (n, 3) [m/s] in base_link
     support: Array  # (n,) [N] planned load, 0 in swing
     joint_motion: Array | None  # (n, 3) [rad] targets of a motion in joint space
@@ -51,7 +51,7 @@ class TickPlan(NamedTuple):
     twist: Twist  # executed
     pose: BodyPose  # achieved
     margin: float  # [m] static stability; NaN while no foot is planted
-    center: Point  # [m] centre of mass in base_footprint
+    center: Point  # [m] center of mass in base_footprint
     unreached: UnreachableFoot | None  # the foot out of reach, because of which the robot holds
     gap: float  # [m] smallest gap between neighbouring legs, capped at MAX_GAP; NaN: unknown
     blocked: LegClearance | None  # two legs that would collide, because of which the robot holds

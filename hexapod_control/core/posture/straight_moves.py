@@ -53,7 +53,7 @@ class StraightMove(TimedMove):
     """Base class of straight moves: start, goal and time."""
 
     robot: Robot
-    start: tuple[Vector, ...]  # [rad] joint angles or [m] ball centres, one triple per leg
+    start: tuple[Vector, ...]  # [rad] joint angles or [m] ball centers, one triple per leg
     goal: tuple[Vector, ...]
     pose: BodyPose  # its attitude is that of the body during the move
     duration: float  # [s]
@@ -110,13 +110,13 @@ class FeetMove(StraightMove):
 
     def advance(self, dt: float, previous: Sequence[LegJoints]) -> WholeBodyPose:
         """Advances by `dt` [s] and returns the pose."""
-        centres = self._interpolated(dt)
+        centers = self._interpolated(dt)
         joints: list[LegJoints] = []
         unreached: UnreachableFoot | None = None
-        for leg, centre, angles in zip(self.robot.legs, centres, previous, strict=True):
-            solved, reason, excess = solve_leg(leg, centre, angles)
+        for leg, center, angles in zip(self.robot.legs, centers, previous, strict=True):
+            solved, reason, excess = solve_leg(leg, center, angles)
             joints.append(solved)
             if reason is not None and unreached is None:
                 unreached = UnreachableFoot(leg.name, reason, excess)
         support = detect_support(self.robot, joints, self.pose)
-        return WholeBodyPose(joints, centres, support.contacts, support.planted, support.placement, unreached)
+        return WholeBodyPose(joints, centers, support.contacts, support.planted, support.placement, unreached)

@@ -21,6 +21,7 @@ from hexapod_control.core.gait.gait_table import Gait
 from hexapod_control.core.kinematics.leg_clearance import LegNeighbours
 from hexapod_control.core.kinematics.leg_kinematics import LegJoints
 from hexapod_control.core.kinematics.se2 import Pose
+from hexapod_control.core.names import enumerated
 from hexapod_control.core.posture import transport_pose
 from hexapod_control.core.posture.posture_sequences import PostureSequences
 from hexapod_control.core.robot import Body, Point, Robot
@@ -65,7 +66,7 @@ class WalkingLegs:
         robot, shift = _arranged_for_support(_with_folded_legs(whole, lost, joints), _towards_gaps(whole, lost))
         capabilities = _stable_capabilities(robot)
         if capabilities is None:
-            names = " and ".join(whole.legs[row].name for row in sorted(lost))
+            names = enumerated(whole.legs[row].name for row in sorted(lost))
             raise ValueError(f"without {names} the others do not support the robot: sit down and repair a leg first")
         return cls(whole, rows, tuple(joints), shift, capabilities, PostureSequences.of(capabilities))
 
@@ -168,7 +169,7 @@ def _arranged_for_support(robot: Robot, turns: Sequence[int]) -> tuple[Robot, Po
 
 
 def _margin(robot: Robot, center: Point, shift: Point) -> float:
-    """Smallest static margin [m], rounded, with any one leg in the air and the centre of mass shifted [m]."""
+    """Smallest static margin [m], rounded, with any one leg in the air and the center of mass shifted [m]."""
     moved = (center[0] + shift[0], center[1] + shift[1])
     feet = robot.footholds
     margin = min(static_margin(feet[:row] + feet[row + 1 :], moved) for row in range(len(feet)))

@@ -58,8 +58,8 @@ class FootSupport:
     contacts: tuple[Point, ...]  # [m] of all feet in base_footprint
     loads: tuple[float, ...]  # [N] 0: the foot is in the air
     joints: tuple[LegJoints, ...] = ()  # [rad] by leg
-    centres: tuple[Point, ...] = ()  # [m] of the balls in base_footprint
-    rolled: tuple[Point, ...] = ()  # [m] displacement of the centres by rolling since the last sample, without slip
+    centers: tuple[Point, ...] = ()  # [m] of the balls in base_footprint
+    rolled: tuple[Point, ...] = ()  # [m] displacement of the centers by rolling since the last sample, without slip
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,16 +77,16 @@ def observe(robot: Robot, joints: Array, loads: Sequence[float], last: FootSuppo
     With fewer than three standing feet the last attitude is kept.
     """
     rows: list[LegJoints] = [(a, b, c) for a, b, c in np.asarray(joints, dtype=float).tolist()]
-    centres = [hip_to_base(leg, leg_forward(leg, angles)[1]) for leg, angles in zip(robot.legs, rows, strict=True)]
-    standing = [centre for centre, load in zip(centres, loads, strict=True) if load > 0.0]
+    centers = [hip_to_base(leg, leg_forward(leg, angles)[1]) for leg, angles in zip(robot.legs, rows, strict=True)]
+    standing = [center for center, load in zip(centers, loads, strict=True) if load > 0.0]
     attitude = attitude_over_feet(standing, robot.foot_radius)
     if attitude is None:
         attitude = last.attitude if last is not None else BodyPose(z=robot.walk.height)
     placement = Placement(attitude, 0.0)
     contacts, balls = [], []
-    for leg, angles, centre in zip(robot.legs, rows, centres, strict=True):
+    for leg, angles, center in zip(robot.legs, rows, centers, strict=True):
         shift_x, shift_y = rolling_shift(leg, angles, placement, robot.foot_radius)
-        x, y, _ = placement.to_footprint(*centre)
+        x, y, _ = placement.to_footprint(*center)
         contacts.append((x - shift_x, y - shift_y))
         balls.append((x, y))
     now = FootSupport(attitude, tuple(contacts), tuple(loads), tuple(rows), tuple(balls))
@@ -94,7 +94,7 @@ def observe(robot: Robot, joints: Array, loads: Sequence[float], last: FootSuppo
 
 
 def _rolled(robot: Robot, last: FootSupport, now: FootSupport, placement: Placement) -> tuple[Point, ...]:
-    """Displacements [m] of the ball centres by rolling since the last sample."""
+    """Displacements [m] of the ball centers by rolling since the last sample."""
     tilt = now.attitude.roll - last.attitude.roll, now.attitude.pitch - last.attitude.pitch
     return tuple(
         rolling_displacement(leg, before, after, placement, tilt, robot.foot_radius)
@@ -127,8 +127,8 @@ def _feet(before: FootSupport, after: FootSupport) -> Iterator[tuple[float, floa
     """Returns loads [N] and positions [m] of every foot in both samples, the first position displaced by rolling."""
     starts, ends = before.contacts, after.contacts
     if after.rolled:
-        starts = tuple((x + dx, y + dy) for (x, y), (dx, dy) in zip(before.centres, after.rolled, strict=True))
-        ends = after.centres
+        starts = tuple((x + dx, y + dy) for (x, y), (dx, dy) in zip(before.centers, after.rolled, strict=True))
+        ends = after.centers
     return zip(before.loads, after.loads, starts, ends, strict=True)
 
 

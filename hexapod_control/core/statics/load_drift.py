@@ -22,7 +22,7 @@ SETTLING_CYCLES = 3  # until the displacements are periodic
 
 
 def load_drift(robot: Robot, gait: Gait, center: Point) -> Twist:
-    """Returns the motion [m, m, rad] of the body per cycle; `center` is the centre of mass (x, y) [m]."""
+    """Returns the motion [m, m, rad] of the body per cycle; `center` is the center of mass (x, y) [m]."""
     feet = robot.footholds
     compliances = [compliance(leg, angles) for leg, angles in zip(robot.legs, standing_joints(robot), strict=True)]
     stiffnesses = [np.linalg.inv(matrix[:2, :2]).astype(float) for matrix in compliances]  # horizontal

@@ -2,7 +2,7 @@
 
 Only joint angles are needed, so this is known for a robot that has just been switched on. The ball feet and the lower
 corners of the body's box can touch the ground. A plane below all of them that touches three of them is a face of their
-lower convex hull. The robot rests on a face if its centre of mass is over the triangle of these three. If there are
+lower convex hull. The robot rests on a face if its center of mass is over the triangle of these three. If there are
 several such faces, it is the one with the smallest tilt of the body, because the robot was set down upright.
 """
 
@@ -39,7 +39,7 @@ class RestingPose:
     pitch: float  # [rad]
     feet: tuple[bool, ...]  # True for feet that touch the ground, or almost
     on_belly: bool  # whether a corner of the body touches the ground
-    margin: float  # [m] distance of the centre of mass from the edge of the support polygon
+    margin: float  # [m] distance of the center of mass from the edge of the support polygon
 
 
 def resting_pose(robot: Robot, joints: Sequence[LegJoints]) -> RestingPose | None:
@@ -66,7 +66,7 @@ def resting_pose(robot: Robot, joints: Sequence[LegJoints]) -> RestingPose | Non
 
 
 def _points(robot: Robot, joints: Sequence[LegJoints]) -> tuple[list[Vector], list[float]]:
-    """Returns centres [m] in base_link and radii [m] of the feet, then of the corners of the body."""
+    """Returns centers [m] in base_link and radii [m] of the feet, then of the corners of the body."""
     balls = [hip_to_base(leg, leg_forward(leg, angles)[1]) for leg, angles in zip(robot.legs, joints, strict=True)]
     (x, y, z), (length, width, depth) = robot.body.center, robot.body.size
     corners = [(x + a * length, y + b * width, z - depth / 2) for a, b in product((-0.5, 0.5), repeat=2)]
@@ -82,7 +82,7 @@ def _triples(count: int) -> tuple[NDArray[np.intp], ...]:
 def _face(points: Array, radii: Array, center: Array) -> tuple[Vector, float] | None:
     """Returns (unit normal, height of the origin [m]) of the plane on which balls rest; None if there is none.
 
-    Centres (N, 3), radii (N,) and centre of mass (3,) in [m]. A plane n.p + h = 0 touches the balls i, j, k from below
+    Centers (N, 3), radii (N,) and center of mass (3,) in [m]. A plane n.p + h = 0 touches the balls i, j, k from below
     if n is a unit vector with n.(p_j - p_i) = r_j - r_i, and likewise for k. So n is the combination of both edges
     p_j - p_i and p_k - p_i that gives these products, plus a part along their normal.
     """
@@ -107,7 +107,7 @@ def _face(points: Array, radii: Array, center: Array) -> tuple[Vector, float] | 
 
 
 def _stands(corners: Array, up: Array, center: Array) -> bool:
-    """True if the centre of mass is over the triangle with corners (3, 3) [m], projected along the normal `up`."""
+    """True if the center of mass is over the triangle with corners (3, 3) [m], projected along the normal `up`."""
     p, q, r = corners - center
     x, y, z = up
     sides = [

@@ -1,7 +1,7 @@
-"""Static stability: support polygon, centre of mass, static margin and foot loads.
+"""Static stability: support polygon, center of mass, static margin and foot loads.
 
 The support polygon is the convex hull of the feet on the ground, seen from above; the static margin is the distance of
-the centre of mass from its nearest edge. See docs/architecture/walking-mathematics.md, "Static stability and margin
+the center of mass from its nearest edge. See docs/architecture/walking-mathematics.md, "Static stability and margin
 recovery".
 """
 
@@ -44,7 +44,7 @@ def convex_hull(points: Sequence[Point]) -> list[Point]:
 
 
 def static_margin(feet: Sequence[Point], center: Point) -> float:
-    """Returns the distance [m] of the centre of mass from the edge of the support polygon, negative outside.
+    """Returns the distance [m] of the center of mass from the edge of the support polygon, negative outside.
 
     It is minus infinity for fewer than three feet, or feet in a line, which have no support polygon.
     """
@@ -71,9 +71,9 @@ def support_edges(feet: Sequence[Point]) -> list[Vector]:
 
 
 def direction_inwards(feet: Sequence[Point], center: Point) -> Point:
-    """Returns the inward unit normal of the edge of the support polygon that is nearest to the centre of mass.
+    """Returns the inward unit normal of the edge of the support polygon that is nearest to the center of mass.
 
-    Feet (n, 2) and centre of mass in [m]; (0, 0) without an edge.
+    Feet (n, 2) and center of mass in [m]; (0, 0) without an edge.
     """
     corners = convex_hull(feet)
     best, direction = math.inf, (0.0, 0.0)
@@ -87,7 +87,7 @@ def direction_inwards(feet: Sequence[Point], center: Point) -> Point:
 
 
 def center_of_mass(robot: Robot, joints: Sequence[LegJoints]) -> Vector:
-    """Returns the centre of mass [m] in base_link, legs included, for joints (n, 3) [rad]."""
+    """Returns the center of mass [m] in base_link, legs included, for joints (n, 3) [rad]."""
     mass = robot.body.mass
     x, y, z = (mass * c for c in robot.body.center_of_mass)
     for leg, (coxa, femur, tibia) in zip(robot.legs, joints, strict=True):
@@ -104,7 +104,7 @@ def center_of_mass(robot: Robot, joints: Sequence[LegJoints]) -> Vector:
 
 
 def center_of_mass_in_footprint(robot: Robot, joints: Sequence[LegJoints], pose: BodyPose) -> Point:
-    """Returns the centre of mass (x, y) [m] in base_footprint for joints (n, 3) [rad] and a body pose."""
+    """Returns the center of mass (x, y) [m] in base_footprint for joints (n, 3) [rad] and a body pose."""
     x, y, _ = Placement(pose, robot.walk.height).to_footprint(*center_of_mass(robot, joints))
     return x, y
 
@@ -112,7 +112,7 @@ def center_of_mass_in_footprint(robot: Robot, joints: Sequence[LegJoints], pose:
 def margins_by_legs_in_swing(footholds: Sequence[Point], center: Point) -> tuple[float, ...]:
     """Returns the static margin [m] for every set of legs in swing, with all others planted at their footholds [m].
 
-    The index is a bit mask: bit k is set if leg k is in swing. `center` is the centre of mass (x, y) [m].
+    The index is a bit mask: bit k is set if leg k is in swing. `center` is the center of mass (x, y) [m].
     """
     count = len(footholds)
     return tuple(
@@ -121,7 +121,7 @@ def margins_by_legs_in_swing(footholds: Sequence[Point], center: Point) -> tuple
 
 
 def foot_loads(feet: Sequence[Point], planted: Sequence[bool], center: Point, weight: float) -> list[float]:
-    """Returns the load of each foot [N], 0 in swing, for a weight [N] and a centre of mass (x, y) [m].
+    """Returns the load of each foot [N], 0 in swing, for a weight [N] and a center of mass (x, y) [m].
 
     Of the loads in balance with the weight, those with the smallest sum of squares; negative ones are set to zero,
     because feet cannot pull.
@@ -135,7 +135,7 @@ def foot_loads(feet: Sequence[Point], planted: Sequence[bool], center: Point, we
         if down:
             x, y = x - cx, y - cy
             sx, sy, sxx, sxy, syy = sx + x, sy + y, sxx + x * x, sxy + x * y, syy + y * y
-    # They are f = a + b x + c y, with sum f = weight and zero moments about the centre of mass.
+    # They are f = a + b x + c y, with sum f = weight and zero moments about the center of mass.
     determinant = count * (sxx * syy - sxy * sxy) - sx * (sx * syy - sxy * sy) + sy * (sx * sxy - sxx * sy)
     if abs(determinant) < 1e-15:
         return [weight / count if down else 0.0 for down in planted]

@@ -1,7 +1,7 @@
 """Converts a travel and a curvature to a twist.
 
 Source: "Building a hexapod from scratch, part 8: improved motion maths". There x points right and z forward; here x is
-forward and y left (REP 103): article x = -y, article z = x. A turn radius > 0 has its centre on the right, so that
+forward and y left (REP 103): article x = -y, article z = x. A turn radius > 0 has its center on the right, so that
 walking forward turns clockwise.
 """
 

@@ -167,7 +167,7 @@ class WalkController:
     def recover_margin(self, dt: float, margin: float, inward: Point) -> None:
         """Takes measures if the static margin [m] of the last tick is too small, see `margin_recovery`.
 
-        `inward` is the inward normal of the edge of the support polygon nearest to the centre of mass.
+        `inward` is the inward normal of the edge of the support polygon nearest to the center of mass.
         """
         recovery = self._recovery
         if recovery.update(dt, margin, inward):

@@ -19,7 +19,7 @@ from hexapod_control.core.workspace.robot_gaits import gaits, neutral_center
 from hexapod_control.core.workspace.speed_envelope import SpeedEnvelope
 from hexapod_control.core.workspace.stance_regions import REGION_SHARES, StanceRegions, StanceRegionTable
 from hexapod_control.core.workspace.stride_stability import stride_margin
-from hexapod_control.core.workspace.strides.stride_search import stride_centres
+from hexapod_control.core.workspace.strides.stride_search import stride_centers
 from hexapod_control.core.workspace.strides.stride_table import StrideTable
 
 MIN_GAIN_M = 0.001  # by which the static margin of a slower gait must be greater, for AUTO to use it
@@ -76,7 +76,7 @@ class Capabilities:
         footholds = stances.at(robot.walk.height).footholds
         margins = margins_by_legs_in_swing(footholds, neutral_center(robot))
         fastest = min(rows.values(), key=lambda gait: gait.stance)
-        strides = StrideTable(robot, stances, fastest, stride_centres(robot, fastest))
+        strides = StrideTable(robot, stances, fastest, stride_centers(robot, fastest))
         return cls(robot, rows, stances, strides, SpeedEnvelope(robot, stances, strides, rows), margins)
 
     @property

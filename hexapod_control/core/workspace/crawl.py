@@ -1,6 +1,6 @@
 """The crawl, the gait of four legs: the body sways to one side before the legs of the other side lift off.
 
-With one of four legs in swing and the body centred, the centre of mass is on the edge of the support polygon or
+With one of four legs in swing and the body centered, the center of mass is on the edge of the support polygon or
 outside. The crawl lifts the left legs one after another, rear leg first, while the body is on the right, and then the
 right legs while it is on the left. In between, all feet are in stance and the body shifts.
 """
@@ -61,7 +61,7 @@ def _margin(robot: Robot, gait: Gait, stance: StanceRegions) -> float:
 
 
 def shifted_center(robot: Robot, shift: Point) -> Point | None:
-    """Centre of mass (x, y) [m] with a shifted body [m] over the neutral footholds; None if they are out of reach."""
+    """Center of mass (x, y) [m] with a shifted body [m] over the neutral footholds; None if they are out of reach."""
     pose = BodyPose(*shift)
     joints = joints_in_pose(robot, robot.footholds, pose)
     return None if joints is None else center_of_mass_in_footprint(robot, joints, pose)

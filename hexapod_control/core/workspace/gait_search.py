@@ -29,7 +29,7 @@ Parts = tuple[int, ...]
 def fastest_gait(robot: Robot, center: Point, max_duty: float) -> Gait | None:
     """The gait with the smallest duty factor that keeps a margin on full strides; None if that is not below `max_duty`.
 
-    `center` is the centre of mass (x, y) [m].
+    `center` is the center of mass (x, y) [m].
     """
     left, right = leg_sides(robot.legs)
     legs = left + right[::-1]  # around the body

@@ -3,11 +3,11 @@
 Two conditions hold for every leg: in a swing no joint exceeds a share of its no-load speed, and half a stride stays
 inside the stride region. Both limit the speed of the foothold relative to the body, which is tabulated by leg, height,
 duty factor, swing time, bend and heading of the path (half a turn: a backward stride is a forward stride reversed), for
-strides about the neutral foothold and about the moved centre, with the full and the lowest lift. The limit ratio of a
+strides about the neutral foothold and about the moved center, with the full and the lowest lift. The limit ratio of a
 twist is the largest ratio, over all legs, of this speed to the highest one allowed: up to 1 the twist is possible.
 
 Joint speed is not monotone in the swing time (a longer swing lifts more slowly but strides farther). So the swing times
-are tried, nearest to the requested one first, until the twist is possible. If it is at none, the stride centres move as
+are tried, nearest to the requested one first, until the twist is possible. If it is at none, the stride centers move as
 far as needed, and then the swings become lower. Finally the twist is scaled down at the best swing time, which keeps
 its curvature.
 See docs/architecture/walking-mathematics.md, "Speed envelope".
@@ -54,7 +54,7 @@ from hexapod_control.core.workspace.swing_limits import (
 
 FULL_GAIN = 0.05  # relative gain in speed from which strides adapt as far as needed
 TARGET_RATIO = 0.95  # limit ratio above which strides adapt to the speed, and to which they adapt
-INTERPOLATED_RATIO = 1.02 * TARGET_RATIO  # likewise with moved centres: between the tables, ratios are not quite linear
+INTERPOLATED_RATIO = 1.02 * TARGET_RATIO  # likewise with moved centers: between the tables, ratios are not quite linear
 RATIO_ROUNDING = 1e-9  # above 1, by which a limit ratio still counts as possible
 MIN_SPEED = 1e-6  # [m/s] in the tables
 STRIDE_LENGTHS = np.sqrt(np.linspace(0.0, 1.0, 6))  # as shares of the longest
@@ -83,15 +83,15 @@ def _inverse_speeds(
     """
     swings = np.array(SWING_TIME_SCALES) * robot.walk.swing_time
     # The motion of the body for a foot with unit speed: straight, or on an arc of the given bend.
-    centres = np.append(strides.centres, strides.centres[:, -1:], axis=1)
+    centers = np.append(strides.centers, strides.centers[:, -1:], axis=1)
     radii = np.append(strides.radii, strides.radii[:, -1:], axis=1)
-    distance = np.maximum(np.abs(centres), MIN_DISTANCE)
-    heading = np.exp(1j * math.pi * np.arange(HEADINGS + 1) / HEADINGS) * np.ones(centres.shape)
-    heading[:, TURNING_HEADING] = 1j * centres[:, TURNING_HEADING] / distance[:, TURNING_HEADING]
+    distance = np.maximum(np.abs(centers), MIN_DISTANCE)
+    heading = np.exp(1j * math.pi * np.arange(HEADINGS + 1) / HEADINGS) * np.ones(centers.shape)
+    heading[:, TURNING_HEADING] = 1j * centers[:, TURNING_HEADING] / distance[:, TURNING_HEADING]
     rate = np.array(BENDS)[:, None] / distance
-    motion = UnitMotion((heading - 1j * rate * centres)[..., None, None], rate[..., None, None])
+    motion = UnitMotion((heading - 1j * rate * centers)[..., None, None], rate[..., None, None])
     travels = 2.0 * STRIDE_SHARE / stance * radii[..., None] * STRIDE_LENGTHS
-    path = foot_positions(motion, travels[..., None], stance, centres[..., None, None], PROGRESS)
+    path = foot_positions(motion, travels[..., None], stance, centers[..., None, None], PROGRESS)
     contacts = path.real, path.imag, lift * travel_and_lift(PROGRESS)[1]
     times = shortest_swing(leg, joints_at_contacts(leg, robot.foot_radius, height, contacts).joints)
     speeds = (max_travels(travels, times, swings) / swings[:, None, None]).swapaxes(0, 1)

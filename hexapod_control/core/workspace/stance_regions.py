@@ -23,7 +23,7 @@ from hexapod_control.core.kinematics.arrays import Array, ComplexArray
 from hexapod_control.core.kinematics.body_pose import BodyPose, Placement
 from hexapod_control.core.kinematics.leg_batch import StepGeometry, joints_at_contacts
 from hexapod_control.core.kinematics.leg_kinematics import BENT_LEG
-from hexapod_control.core.kinematics.rolling_contact import ball_centre_and_joints, joints_at_contact
+from hexapod_control.core.kinematics.rolling_contact import ball_center_and_joints, joints_at_contact
 from hexapod_control.core.robot import Leg, Point, Robot
 
 DIRECTIONS = tuple((math.cos(k * math.tau / 12), math.sin(k * math.tau / 12)) for k in range(12))  # unit vectors
@@ -104,11 +104,11 @@ def _radius(leg: Leg, step: StepGeometry, max_radius: float) -> float:
 
 
 class RegionReach(NamedTuple):
-    """Discs about centres in the frame of a hip, to find out whether the leg reaches ground and lift height in them."""
+    """Discs about centers in the frame of a hip, to find out whether the leg reaches ground and lift height in them."""
 
     leg: Leg
     step: StepGeometry
-    centres: ComplexArray  # (N,) x + i y [m]
+    centers: ComplexArray  # (N,) x + i y [m]
     around: ComplexArray  # (..., D) unit vectors in whose directions reach is checked
     flight: Array = np.array(FLIGHT_REACH_SHARE)  # (..., D) distance of feet in the air in these directions, in radii
 
@@ -116,7 +116,7 @@ class RegionReach(NamedTuple):
         """True (N,) where the leg reaches the whole disc with a radius (N,) [m]."""
         ball, height, lift = self.step
         far = self.flight * self.around
-        points = self.centres[:, None, None] + radii[:, None, None] * np.stack((far, far, self.around), axis=-2)
+        points = self.centers[:, None, None] + radii[:, None, None] * np.stack((far, far, self.around), axis=-2)
         contacts = (points.real, points.imag, lift * np.array((0.0, FLIGHT_LIFT_SHARE, 1.0))[:, None])
         reached = joints_at_contacts(self.leg, ball, height, contacts).reached
         contained: NDArray[np.bool_] = np.logical_and.reduce(reached, axis=(-1, -2))
@@ -137,9 +137,9 @@ class RegionReach(NamedTuple):
         return radii
 
     def _only(self, chosen: NDArray[np.bool_]) -> RegionReach:
-        """The discs about the chosen centres."""
+        """The discs about the chosen centers."""
         around, flight = np.broadcast_arrays(self.around, self.flight, np.empty((len(chosen), 1)))[:2]
-        return self._replace(centres=self.centres[chosen], around=around[chosen], flight=flight[chosen])
+        return self._replace(centers=self.centers[chosen], around=around[chosen], flight=flight[chosen])
 
 
 def max_radii(robot: Robot) -> tuple[float, ...]:
@@ -176,10 +176,10 @@ def _shift(leg: Leg, robot: Robot, height: float, wanted: float, near: float) ->
 @lru_cache(maxsize=4096)
 def _index_of_radius(leg: Leg, step: StepGeometry, wanted: float, shifts: tuple[float, ...]) -> int:
     """Index of the first displacement [m] at which the region has the radius `wanted` [m], or else the largest one."""
-    centres = np.array([complex(*_moved(leg, d)) for d in shifts])
+    centers = np.array([complex(*_moved(leg, d)) for d in shifts])
     around = np.array([complex(*direction) for direction in _around(leg, leg.foothold)])
     limits = np.full(len(shifts), max(wanted - 2 * RADIUS_RESOLUTION, 0.0))
-    return int(RegionReach(leg, step, centres, around).radii(limits).argmax())
+    return int(RegionReach(leg, step, centers, around).radii(limits).argmax())
 
 
 def nominal_stance(robot: Robot) -> StanceRegions:
@@ -202,7 +202,7 @@ def strides_fit(robot: Robot, stance: StanceRegions, pose: BodyPose, share: floa
         for r, z in levels
     )
     # Less exact than `reaches`, at a third of the cost: regions end more than a millimetre before the limit of reach.
-    return all(ball_centre_and_joints(*point, placement, ball, BENT_LEG)[1][1] is None for point in points)
+    return all(ball_center_and_joints(*point, placement, ball, BENT_LEG)[1][1] is None for point in points)
 
 
 def _stance(robot: Robot, height: float, shifts: Sequence[float], limits: Sequence[float]) -> StanceRegions:

@@ -25,7 +25,7 @@ def stride_margin(
 ) -> float:
     """Smallest static margin [m] of full strides in all gaits and directions, over a share (0 to 1) of the regions.
 
-    `center` is the centre of mass (x, y) [m, base_footprint]. Evaluated just after each lift-off and just before each
+    `center` is the center of mass (x, y) [m, base_footprint]. Evaluated just after each lift-off and just before each
     touch-down: between them the same feet are in stance and move on straight lines. `moved` are the stride regions
     for each of STRIDE_DIRECTIONS, unless these are the stance regions.
     """
@@ -36,7 +36,7 @@ def stride_margin(
 def swaying_stride_margin(
     gait: Gait, stance: StanceRegions, center_at: Callable[[Point], Point], share: float
 ) -> float:
-    """As `stride_margin`, for a gait that sways; `center_at` returns the centre of mass [m] for a body shift [m]."""
+    """As `stride_margin`, for a gait that sways; `center_at` returns the center of mass [m] for a body shift [m]."""
     return min(
         margin_at(gait, phase, stance, center_at(gait.shift(phase)), share, direction)
         for phase in _critical_phases(gait)

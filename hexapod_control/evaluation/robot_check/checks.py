@@ -187,9 +187,9 @@ def margins(subject: Subject) -> Iterator[Remark]:
     """Static margins of the gaits."""
     for name, gait in subject.capabilities.gaits.items():
         margin = least_support(subject.robot, gait).margin
-        text = f"{name}: the centre of mass stays {1e3 * margin:.0f} mm inside the feet on the ground"
+        text = f"{name}: the center of mass stays {1e3 * margin:.0f} mm inside the feet on the ground"
         poor = margin < SMALL_MARGIN_M
-        change = f"move the centre of mass or the footholds by {1e3 * (SMALL_MARGIN_M - margin):.0f} mm" if poor else ""
+        change = f"move the center of mass or the footholds by {1e3 * (SMALL_MARGIN_M - margin):.0f} mm" if poor else ""
         seriousness = Seriousness.NOTE if poor else Seriousness.FIGURE
         yield Remark(seriousness, "margin", text, change, {"gait": name, "margin_m": round(margin, 5)})
     walk = subject.walk
@@ -204,9 +204,9 @@ def footholds(subject: Subject) -> Iterator[Remark]:
     if found.speed < MIN_GAIN * own:
         return
     moved = {
-        leg.name: [round(centre.real, 3), round(centre.imag, 3)]
-        for leg, centre in zip(subject.robot.legs, found.centres, strict=True)
-        if abs(centre - complex(*leg.foothold)) > 0.002
+        leg.name: [round(center.real, 3), round(center.imag, 3)]
+        for leg, center in zip(subject.robot.legs, found.centers, strict=True)
+        if abs(center - complex(*leg.foothold)) > 0.002
     }
     text = f"Other footholds allow {found.speed:.3f} m/s forwards instead of {own:.3f} m/s, in {found.gait}"
     places = ", ".join(f"{name}.foothold {place}" for name, place in moved.items())

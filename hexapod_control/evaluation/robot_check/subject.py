@@ -25,7 +25,7 @@ class Subject:
     """A robot with its payload."""
 
     file: RobotFile
-    payload: float  # [kg] at the body's centre of mass
+    payload: float  # [kg] at the body's center of mass
     battery: float = USUAL_BATTERY_WH  # [Wh]
 
     @cached_property

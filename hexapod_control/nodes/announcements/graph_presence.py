@@ -19,6 +19,7 @@ from typing import TypeVar
 from rclpy.node import Node
 from std_msgs.msg import String
 
+from hexapod_control.core.names import enumerated
 from hexapod_control.nodes.announcements import local_announcement
 from hexapod_control.nodes.announcements.node_presence import NodePresence
 from hexapod_control.ros import messages
@@ -89,7 +90,7 @@ class GraphPresence:
         names = sorted(set(map(node_name, of_known_nodes(self._node.get_publishers_info_by_topic(topic)))))
         if len(names) > 1:
             text = (
-                f"{' and '.join(names)} publish {topic} at once, which must have one publisher: "
+                f"{enumerated(names)} publish {topic} at once, which must have one publisher: "
                 "stop the others, or start them in another ROS_DOMAIN_ID"
             )
             self._node.report(f"publishers of {topic}", ReportLevel.ERROR, text)

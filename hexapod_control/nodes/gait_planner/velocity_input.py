@@ -14,6 +14,7 @@ from rclpy.topic_endpoint_info import TopicEndpointInfo
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.motions.motion_steps import ArcStep, MotionError
 from hexapod_control.core.motions.operator_commands import OperatorCommands
+from hexapod_control.core.names import enumerated
 from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.robot import Vector
 from hexapod_control.nodes.gait_planner.velocity_filter import VelocityFilter
@@ -155,6 +156,6 @@ class VelocityInput:
         announced = {node_name(info) for info in self._node.get_publishers_info_by_topic(DRIVING)}
         known = {node_name(info) for info in of_known_nodes(received)}
         if len(known) > 1 and known - announced:
-            names = " and ".join(sorted(known))
+            names = enumerated(sorted(known))
             text = f"{names} publish {TOPIC} at once: the newest message wins; put a twist_mux between"
             self._node.report(f"publishers {names}", ReportLevel.WARNING, text, every=math.inf)

@@ -61,7 +61,7 @@ class EvdevGamepad:
     """The state of one device, read without blocking."""
 
     def __init__(self, device: EvdevDevice, deadzone: float) -> None:
-        """`deadzone` is the share of a stick's travel that counts as centred. Raises GamepadLostError."""
+        """`deadzone` is the share of a stick's travel that counts as centered. Raises GamepadLostError."""
         self._device, self._deadzone = device, deadzone
         self.name = device.name
         capabilities = device.capabilities()

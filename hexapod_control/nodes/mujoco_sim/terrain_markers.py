@@ -41,7 +41,7 @@ def terrain_markers(model: mujoco.MjModel) -> MarkerArray:
 
 
 def _columns(model: mujoco.MjModel, field: int, at: Array) -> list[Array]:
-    """Centres of boxes whose tops are the heights of a field."""
+    """Centers of boxes whose tops are the heights of a field."""
     rows, columns, start = (int(each[field]) for each in (model.hfield_nrow, model.hfield_ncol, model.hfield_adr))
     half_x, half_y, top, _ = model.hfield_size[field]
     heights = model.hfield_data[start : start + rows * columns].reshape(rows, columns) * top + at[2]

@@ -54,7 +54,7 @@ class WorldServices:
         return response
 
     def _push(self, message: Wrench) -> None:
-        """Pushes the body at its centre of mass for PUSH_DURATION_S, in the world frame."""
+        """Pushes the body at its center of mass for PUSH_DURATION_S, in the world frame."""
         force = np.array(messages.force(message))
         with self._world.lock:
             self._world.simulation.push(np.clip(force, -MAX_PUSH, MAX_PUSH), PUSH_DURATION_S)

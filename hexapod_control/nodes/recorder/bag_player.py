@@ -18,7 +18,7 @@ from hexapod_control.ros.qos import EVENTS, recording
 SKIPPED_TOPICS = ("/rosout", "/parameter_events")  # every running node publishes its own
 COMMANDS = ("cmd_vel", "arc", "gait", "body_pose", "foot_command", "motion", "joint_targets", "joint_motion", "driving")
 ROBOT_NODES = ("gait_planner", "inverse_kinematics", "servo_driver", "mujoco_sim", "odometry")
-DISCOVERY_S = 0.5  # for nodes to discover each other
+CONNECTION_TIME_S = 0.5  # for the nodes to discover the player
 ROBOT_CHECK_PERIOD_S = 0.1  # between two checks for a running robot
 CLOCK_PERIOD_S = 0.01  # of the published clock
 QUEUE_DEPTH = 100  # messages
@@ -69,7 +69,7 @@ class BagPlayer(ClientNode):
                     "--namespace or ROS_DOMAIN_ID"
                 )
 
-    def spin(self, seconds: float = DISCOVERY_S) -> None:
+    def spin(self, seconds: float = CONNECTION_TIME_S) -> None:
         """Spins for a time [s], in which nodes discover each other. Raises BagError if a robot runs."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:

@@ -93,7 +93,7 @@ class TeleopSettings:
     joy_timeout: float = number(
         0.3, "s", 0.1, 2.0, "without a message for this time the gamepad counts as lost: a zero is sent", **LIVE
     )
-    expo: float = _scale(GamepadScaling().expo, "", 1.0, "0: linear sticks, 1: cubic, finer near the centre")
+    expo: float = _scale(GamepadScaling().expo, "", 1.0, "0: linear sticks, 1: cubic, finer near the center")
     height_step: float = _scale(GamepadScaling().height_step, "m", 0.05, "change of the height per press")
     enable_button: int = _control(gamepad_map.BUTTONS["enable_button"])
     enable_turbo_button: int = _control(gamepad_map.BUTTONS["enable_turbo_button"])

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 
 from hexapod_control.core.kinematics.arrays import Array
+from hexapod_control.core.names import enumerated
 from hexapod_control.servos.bus.bus_interface import BusError
 from hexapod_control.servos.driver.group.servo_group import ServoGroup
 from hexapod_control.servos.settings.joint_calibration import SERVOS_PER_LEG
@@ -54,7 +55,7 @@ class Arming:
         Raises BusError if a board is lost meanwhile.
         """
         if self._group.board_loss.lost:
-            names = " and ".join(self._group.board_loss.lost)
+            names = enumerated(self._group.board_loss.lost)
             raise BusError(f"the {names} does not answer: check its power and its cable, then arm again")
         if self.done or self.refusal or now < self._due:
             return

@@ -84,7 +84,7 @@ class LagWorld:
         speed: float = 6.0,
         voltage: float = VOLTS,
     ) -> None:
-        """Time constant `lag` [s], no-load `speed` [rad/s], positions [raw] (default: all centred), `voltage` [V]."""
+        """Time constant `lag` [s], no-load `speed` [rad/s], positions [raw] (default: all centered), `voltage` [V]."""
         self.scale, self.count = scale, count
         self._lag = lag
         self._fastest = speed * scale.per_rad

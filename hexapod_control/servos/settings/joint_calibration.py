@@ -1,6 +1,6 @@
 """Converts radians to raw units of a servo and back: `raw = center + direction * units * (q - q_center - trim)`.
 
-A mirrored leg differs only in `direction`. The units per radian may differ on the two sides of the centre.
+A mirrored leg differs only in `direction`. The units per radian may differ on the two sides of the center.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ class JointCalibration:
     id: int
     center: float  # [raw] at q_center + trim
     direction: int  # +1 or -1: raw units grow or fall with the angle
-    units_per_rad: float  # [raw/rad] above the centre
-    units_per_rad_neg: float  # [raw/rad] below the centre
+    units_per_rad: float  # [raw/rad] above the center
+    units_per_rad_neg: float  # [raw/rad] below the center
     q_center: float  # [rad]
     trim: float  # [rad]
     low: int  # [raw] minimum goal

@@ -144,7 +144,7 @@ def _check_range(entry: DocumentEntry, joint: JointCalibration, scale: RawScale)
 
 
 def standard_calibrations(robot: Robot, scale: RawScale, ids: range) -> tuple[JointCalibration, ...]:
-    """Calibrations of new servos: ids in row order, each servo centred in the range of its joint.
+    """Calibrations of new servos: ids in row order, each servo centered in the range of its joint.
 
     The first id is 1 with more than 32 possible ids, otherwise 0.
     """

@@ -175,7 +175,7 @@ def servo_settings(file: RobotFile, protocol: str = "", port: str = "") -> Servo
 
     Raises RobotFileError for the file, ArgumentError for the overrides.
 
-    If `protocol` differs from the file's, the servos are standard: ids in row order, centred, all with direction 1.
+    If `protocol` differs from the file's, the servos are standard: ids in row order, centered, all with direction 1.
     """
     root = read(file.path)
     section = root.children.get("servos")

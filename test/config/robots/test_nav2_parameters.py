@@ -29,7 +29,7 @@ NODES, PLUGINS = FACTS["nodes"], FACTS["plugins"]
 FILES = ("nav2", "slam_toolbox", "robot_localization")
 SHIPPED = share("config", "nav2.yaml")
 WALKS = list(itertools.product(ROBOTS, GAITS))
-LAG = 0.4  # share of the full speed that a walk may lack at its start, before its feet reach their stride centres
+LAG = 0.4  # share of the full speed that a walk may lack at its start, before its feet reach their stride centers
 SETTLING_TIME_S = 4.0
 KINDS = {
     "string": lambda value: isinstance(value, str),

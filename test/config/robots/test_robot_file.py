@@ -251,7 +251,7 @@ BAD = {
         "so that legs.right_front.foothold is [0.2309, -0.1677]",
         "with right_front in the air the static margin is -13 mm",
         "must be above 0 mm",
-        "move the footholds apart, or the centre of mass between them",
+        "move the footholds apart, or the center of mass between them",
     ),
     "tibia shorter than its foot": (
         "length: 0.133 ",

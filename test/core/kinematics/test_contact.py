@@ -12,7 +12,7 @@ from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose, Placeme
 from hexapod_control.core.kinematics.leg_kinematics import hip_to_base, leg_forward
 from hexapod_control.core.kinematics.plane_fit import attitude_over_feet, fit_plane
 from hexapod_control.core.kinematics.rolling_contact import (
-    ball_centre_and_joints,
+    ball_center_and_joints,
     joints_at_contact,
     rolling_displacement,
     rolling_shift,
@@ -67,7 +67,7 @@ def test_inverse_kinematics_at_a_contact_rests_the_foot_there(name):
         found = joints_at_contact(leg, contact, 0.01, placement, machine.foot_radius)
         resting = found[0]
         for _ in range(20):
-            _, (resting, reason, _) = ball_centre_and_joints(
+            _, (resting, reason, _) = ball_center_and_joints(
                 leg, contact, 0.01, placement, machine.foot_radius, resting
             )
         assert found[1] is reason and found[0] == pytest.approx(resting, abs=1e-6)
@@ -164,11 +164,11 @@ def test_the_ball_stands_on_its_contact_point_and_support_detection_finds_the_po
         placement = Placement(pose, MACHINE.walk.height)
         rows = []
         for leg in MACHINE.legs:
-            previous = ball_centre_and_joints(leg, leg.foothold, 0.0, placement, radius, (0.0, 0.4, -1.4))[1][0]
-            centre, (joints, reason, _) = ball_centre_and_joints(leg, leg.foothold, 0.0, placement, radius, previous)
+            previous = ball_center_and_joints(leg, leg.foothold, 0.0, placement, radius, (0.0, 0.4, -1.4))[1][0]
+            center, (joints, reason, _) = ball_center_and_joints(leg, leg.foothold, 0.0, placement, radius, previous)
             assert reason is None
-            assert hip_to_base(leg, leg_forward(leg, joints)[1]) == pytest.approx(centre, abs=1e-9)
-            assert placement.to_footprint(*centre)[2] == pytest.approx(radius, abs=1e-9)
+            assert hip_to_base(leg, leg_forward(leg, joints)[1]) == pytest.approx(center, abs=1e-9)
+            assert placement.to_footprint(*center)[2] == pytest.approx(radius, abs=1e-9)
             rows.append(joints)
         found = detect_support(MACHINE, rows, pose._replace(z=0.0))
         assert found.pose == pytest.approx(pose, abs=1e-6) and all(found.planted)

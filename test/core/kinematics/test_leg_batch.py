@@ -23,7 +23,7 @@ from hexapod_control.core.kinematics.leg_kinematics import (
     solve_leg,
     solve_leg_unlimited,
 )
-from hexapod_control.core.kinematics.rolling_contact import ball_centre_and_joints
+from hexapod_control.core.kinematics.rolling_contact import ball_center_and_joints
 from hexapod_control.core.robot import Leg, Segment
 
 OFFSETS = [(0.0, 0.0), (0.012, -0.006), (-0.015, 0.008)]
@@ -105,7 +105,7 @@ def test_rolling_feet_in_a_batch_match_single_rolling_feet(radius):
         contacts = leg.foothold[0] + x, leg.foothold[1] + y, z
         found = joints_at_contacts(leg, radius, 0.1, contacts)
         results = [
-            ball_centre_and_joints(leg, (a, b), lift, Placement(NEUTRAL, 0.1), radius, BENT_LEG)[1]
+            ball_center_and_joints(leg, (a, b), lift, Placement(NEUTRAL, 0.1), radius, BENT_LEG)[1]
             for a, b, lift in zip(*(axis.tolist() for axis in contacts), strict=True)
         ]
         assert found.reached.tolist() == [reason is None for _, reason, _ in results]

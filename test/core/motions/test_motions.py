@@ -217,7 +217,7 @@ def test_a_walk_step_covers_its_distance_and_restores_gait_step_height_and_tempo
 @pytest.mark.parametrize("name", ROBOTS)
 @pytest.mark.parametrize("angle_deg", [90.0, -45.0])
 def test_rotating_about_z_turns_the_robot_on_the_spot(name, angle_deg):
-    """Article C6: rotation about an axis through the body centre; z turns the robot."""
+    """Article C6: rotation about an axis through the body center; z turns the robot."""
     plans, _ = plans_of(name, RotateStep("z", math.radians(angle_deg)))
     place = displacement(plans)
     assert math.degrees(place.yaw) == pytest.approx(angle_deg, abs=3.0) and math.hypot(place.x, place.y) < 1e-6

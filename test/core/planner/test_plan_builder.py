@@ -60,7 +60,7 @@ def test_values_missing_in_a_plan_stay_unknown_and_without_lost_legs_a_plan_is_c
     assert for_whole_robot(plan, WalkingLegs.without(MACHINE, frozenset())) is plan
 
 
-def test_the_feet_of_a_plan_bear_the_weight_about_its_centre_of_mass_with_its_margin():
+def test_the_feet_of_a_plan_bear_the_weight_about_its_center_of_mass_with_its_margin():
     planner = standing_planner(MACHINE)
     planner.request_pose(BodyPose(x=0.02, roll=0.05))
     for plan in drive(planner, Twist(0.05, 0.0, 0.0), 1.0):

@@ -70,7 +70,7 @@ def test_a_retreat_keeps_to_the_joint_speed_limits_and_names_the_foot(times):
     motion, found = limiter.advance(OutOfReach(times * slowest), joints, DT, 1.0)
     speeds = [(after[1] - before[1]) / DT for before, after in zip(joints, found.joints, strict=True)]
     assert all(0.3 * min(times, 1.0) * slowest <= speed <= slowest * (1.0 + 1e-9) for speed in speeds)
-    assert found.unreached == UNREACHED and found.centres is not None
+    assert found.unreached == UNREACHED and found.centers is not None
     assert 0.0 < motion.retreated <= DT
 
 

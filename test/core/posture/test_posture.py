@@ -282,9 +282,9 @@ def test_the_body_takes_poses_while_feet_stay_and_while_walking(name):
     walk = list(drive(planner, Twist(0.03, 0.0, 0.0), 3.0))
     assert walk[-1].pose == goal and tuple(walk[-1].twist) == pytest.approx((0.03, 0.0, 0.0))
     placement = Placement(goal, robot(name).walk.height)
-    for centre, down in zip(walk[-1].feet, walk[-1].planted, strict=True):
+    for center, down in zip(walk[-1].feet, walk[-1].planted, strict=True):
         if down:
-            assert placement.to_footprint(*centre)[2] == pytest.approx(robot(name).foot_radius, abs=1e-9)
+            assert placement.to_footprint(*center)[2] == pytest.approx(robot(name).foot_radius, abs=1e-9)
 
 
 @pytest.mark.parametrize(("name", "gait"), cases(ROBOTS, GAITS))

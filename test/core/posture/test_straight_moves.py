@@ -56,7 +56,7 @@ def test_all_arrive_together_on_straight_lines_and_start_and_end_at_rest(kind):
         now = np.array(joints if kind is JointMove else forward(MACHINE, np.array(joints)))
         assert now == pytest.approx(np.array(start) + share * (np.array(goal) - start), abs=1e-9)
         assert move.progress == part and pose.unreached is None
-        assert (pose.centres is None) == (kind is JointMove)
+        assert (pose.centers is None) == (kind is JointMove)
     assert move.done
     move.advance(0.5, joints)
     assert move.progress == 1.0

@@ -85,23 +85,23 @@ def rotation_about(axis, angle):
 
 @pytest.mark.parametrize(("name", "direction", "lean"), cases(ROBOTS, DIRECTIONS, [0.0, 0.06]))
 def test_odometry_on_rolling_ball_feet_is_accurate_to_a_thousandth(name, direction, lean):
-    """The ball is at rest where it touches: its centre moves with the tibia's angular velocity x (0, 0, radius)."""
+    """The ball is at rest where it touches: its center moves with the tibia's angular velocity x (0, 0, radius)."""
     machine, odometry, steps = robot(name), Odometry(robot(name)), 200
     twist = fitting(standing_planner(name), DIRECTIONS[direction], 1.0, "tripod")
     up = np.array([0.0, 0.0, machine.walk.height])
-    centres = np.array([[*leg.foothold, machine.foot_radius] for leg in machine.legs])
-    joints, before, planted = np.zeros((len(machine.legs), 3)), None, centres
+    centers = np.array([[*leg.foothold, machine.foot_radius] for leg in machine.legs])
+    joints, before, planted = np.zeros((len(machine.legs), 3)), None, centers
     for step in range(-steps // 2, steps // 2):  # 0.2 s before and behind the neutral stance
         pose = exp(twist, 0.002 * step)
         body = rotation_about(2, pose.yaw) @ rotation_about(1, lean)
         for _ in range(3):
-            joints = inverse(machine, (centres - up - [*pose[:2], 0.0]) @ body, joints).joints
+            joints = inverse(machine, (centers - up - [*pose[:2], 0.0]) @ body, joints).joints
             now = tibiae(machine, joints, body)
             if before is not None:
                 spin = now @ before.transpose(0, 2, 1)
                 omega = 0.5 * np.stack((spin[:, 2, 1] - spin[:, 1, 2], spin[:, 0, 2] - spin[:, 2, 0]), axis=1)
-                centres[:, :2] = planted + machine.foot_radius * np.stack((omega[:, 1], -omega[:, 0]), axis=1)
-        before, planted = now, centres[:, :2].copy()
+                centers[:, :2] = planted + machine.foot_radius * np.stack((omega[:, 1], -omega[:, 0]), axis=1)
+        before, planted = now, centers[:, :2].copy()
         odometry.update(joints, [1.0] * len(joints), 0.002)
     truth = exp(twist, -0.001 * steps).inverse() @ pose
     distance = math.hypot(truth.x, truth.y) + 0.3 * abs(truth.yaw)

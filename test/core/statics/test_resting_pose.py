@@ -40,7 +40,7 @@ def stance_in(machine, pose, lifts=None):
 
 
 def lowest_points(machine, joints):
-    """(centres (m, 3) [m] in base_link, radii [m]) of feet and lower corners of the body."""
+    """(centers (m, 3) [m] in base_link, radii [m]) of feet and lower corners of the body."""
     middle, half = np.array(machine.body.center), np.array(machine.body.size) / 2.0
     corners = [middle + half * (x, y, -1.0) for x in (-1.0, 1.0) for y in (-1.0, 1.0)]
     feet = forward(machine, joints)
@@ -84,7 +84,7 @@ def test_a_robot_with_its_feet_clear_of_the_ground_lies_on_its_belly(name):
 
 
 @pytest.mark.parametrize("name", ROBOTS)
-def test_any_pose_rests_on_three_points_around_the_centre_of_mass_without_penetrating_the_ground(name):
+def test_any_pose_rests_on_three_points_around_the_center_of_mass_without_penetrating_the_ground(name):
     machine, rng = robot(name), random.Random(3)
     kinds = set()
     for _ in range(500):
@@ -131,7 +131,7 @@ def test_a_foot_hardly_above_the_ground_counts_as_on_it_and_a_lifted_one_does_no
         assert found.feet == tuple(down or row != leg for row in range(len(machine.legs)))
 
 
-def test_a_robot_with_its_centre_of_mass_outside_every_support_polygon_has_no_resting_pose():
+def test_a_robot_with_its_center_of_mass_outside_every_support_polygon_has_no_resting_pose():
     machine = robot("phantomx")
     body = dataclasses.replace(machine.body, center_of_mass=(2.0, 0.0, 0.0))
     row = stance_in(machine, BodyPose())

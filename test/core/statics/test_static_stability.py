@@ -1,4 +1,4 @@
-"""Support polygon, centre of mass and loads of the feet."""
+"""Support polygon, center of mass and loads of the feet."""
 
 import math
 import random
@@ -37,7 +37,7 @@ def test_the_hull_contains_every_point_and_turns_left_everywhere():
 
 
 @pytest.mark.parametrize("name", ROBOTS)
-def test_the_centre_of_mass_is_the_mean_of_all_segments_by_mass(name):
+def test_the_center_of_mass_is_the_mean_of_all_segments_by_mass(name):
     machine, rng = robot(name), np.random.default_rng(2)
     rows = [tuple(rng.uniform(-1.0, 1.0, 3)) for _ in machine.legs]
     parts = [(machine.body.mass, np.array(machine.body.center_of_mass))]
@@ -59,7 +59,7 @@ def test_the_centre_of_mass_is_the_mean_of_all_segments_by_mass(name):
     assert center_of_mass(machine, rows) == pytest.approx(tuple(expected), abs=1e-12)
 
 
-def test_foot_loads_add_up_to_the_weight_and_balance_about_the_centre_of_mass():
+def test_foot_loads_add_up_to_the_weight_and_balance_about_the_center_of_mass():
     feet = [(0.2, 0.1), (-0.2, 0.15), (0.0, -0.2), (0.1, 0.3)]
     planted = [True, True, True, False]
     loads = foot_loads(feet, planted, (0.0, 0.0), 20.0)

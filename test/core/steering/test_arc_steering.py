@@ -36,7 +36,7 @@ def test_the_outermost_foot_travels_the_distance_and_the_others_less(distance, c
 
 
 def test_positive_curvature_turns_right_when_going_forward():
-    """The article's x points right: a centre of the turn at R > 0 lies to the right, which is clockwise."""
+    """The article's x points right: a center of the turn at R > 0 lies to the right, which is clockwise."""
     twist = arc_steering.twist(0.02, 1.5, FEET, 0.5)
     assert twist.vx > 0.0 > twist.wz
 

@@ -250,7 +250,7 @@ def test_a_point_inside_the_disc_blocks_only_directions_towards_it():
     assert free_distance(near, 0.0, 0.3) == pytest.approx(0.005)
     assert free_distance(near, math.radians(60.0), 0.3) == pytest.approx(0.1 - math.sqrt(0.195**2 - 0.03))
     assert [free_distance(near, angle, 0.3) for angle in (1.6, -1.6, math.pi)] == [math.inf] * 3
-    assert free_distance(np.array([(0.001, 0.0)]), 0.0, 0.3) == math.inf  # at the very centre: no direction
+    assert free_distance(np.array([(0.001, 0.0)]), 0.0, 0.3) == math.inf  # at the very center: no direction
 
 
 def cost(goal, obstacles, angle, last):

@@ -63,7 +63,7 @@ def test_at_full_speed_three_feet_always_support_the_robot_with_margin(machine, 
 
 
 @machines
-def test_the_body_rests_over_one_side_while_legs_of_the_other_swing_and_is_centred_when_the_robot_stands(machine):
+def test_the_body_rests_over_one_side_while_legs_of_the_other_swing_and_is_centered_when_the_robot_stands(machine):
     planner, sway = standing_planner(machine), gaits(machine)["crawl"].sway
     before, rests = body_offset(planner), []
     for plan in drive(planner, fitting(planner, DIRECTIONS["straight"], 1.0, "crawl"), 12.0):

@@ -169,7 +169,7 @@ def test_soak_of_random_joystick_input_keeps_all_limits(name, seed):
         strides = neutral_strides(walk.stance)
         for leg, (foot, now) in enumerate(zip(walk.feet, walk.strides.regions, strict=True)):
             discs = [strides.disc(leg, region) for region in (foot.region, now)]
-            assert not foot.planted or any(math.dist((foot.x, foot.y), centre) <= radius for centre, radius in discs)
+            assert not foot.planted or any(math.dist((foot.x, foot.y), center) <= radius for center, radius in discs)
         before = plan
 
 
@@ -271,7 +271,7 @@ def test_limited_commands_keep_their_curvature(name):
 
 @pytest.mark.parametrize("name", ROBOTS)
 def test_turning_on_the_spot_moves_every_foot_tangentially(name):
-    """Article A5: each foot moves tangentially about the body centre."""
+    """Article A5: each foot moves tangentially about the body center."""
     planner = standing_planner(name)
     plans = list(drive(planner, fitting(planner, DIRECTIONS["on the spot"], 0.8, "tripod"), 3.0))
     for before, after in pairwise(plans):
@@ -291,8 +291,8 @@ def test_the_body_walks_in_any_direction_without_turning(name, angle_deg):
 
 
 @pytest.mark.parametrize("name", ROBOTS)
-def test_the_gait_tripod_supports_the_centre_of_mass_with_three_feet(name):
-    """Article C7: three feet always support and the centre of mass stays inside their triangle."""
+def test_the_gait_tripod_supports_the_center_of_mass_with_three_feet(name):
+    """Article C7: three feet always support and the center of mass stays inside their triangle."""
     planner = standing_planner(name, "tripod")
     plans = list(drive(planner, fitting(planner, DIRECTIONS["straight"], 0.8, "tripod"), 4.0))
     assert min(sum(plan.planted) for plan in plans) == 3
@@ -347,14 +347,14 @@ def test_halting_brings_feet_straight_down_and_leaves_them_until_a_zero_command(
 
 
 @pytest.mark.parametrize("name", ROBOTS)
-def test_every_ball_centre_is_one_radius_above_the_ground_while_its_foot_stands(name):
+def test_every_ball_center_is_one_radius_above_the_ground_while_its_foot_stands(name):
     machine = robot(name)
     planner = standing_planner(name)
     for plan in drive(planner, fitting(planner, DIRECTIONS["diagonal"], 0.8, "tripod"), 2.0):
         placement = Placement(plan.pose, machine.walk.height)
-        for centre, down in zip(plan.feet, plan.planted, strict=True):
+        for center, down in zip(plan.feet, plan.planted, strict=True):
             if down:
-                assert placement.to_footprint(*centre)[2] == pytest.approx(machine.foot_radius, abs=1e-9)
+                assert placement.to_footprint(*center)[2] == pytest.approx(machine.foot_radius, abs=1e-9)
 
 
 def test_a_touch_down_preload_presses_planted_feet_below_the_ground_and_keeps_the_lift():
@@ -370,8 +370,8 @@ def test_a_touch_down_preload_presses_planted_feet_below_the_ground_and_keeps_th
     placement = Placement(BodyPose(), pressed.walk.height)
     heights = []
     for plan in drive(planner, Twist(0.05, 0.0, 0.0), 3.0):
-        for centre, down in zip(plan.feet, plan.planted, strict=True):
-            z = placement.to_footprint(*centre)[2] - pressed.foot_radius
+        for center, down in zip(plan.feet, plan.planted, strict=True):
+            z = placement.to_footprint(*center)[2] - pressed.foot_radius
             heights.append(z)
             assert not down or z == pytest.approx(-0.004, abs=1e-9)
     assert max(heights) == pytest.approx(pressed.walk.lift_height, abs=5e-4)
@@ -387,7 +387,7 @@ def test_swings_reach_the_lift_height_except_near_the_top_speed_and_again_when_t
     for share, lift_share in ((0.5, 1.0), (1.0, MIN_LIFT_SHARE), (0.5, 1.0)):
         plans = list(drive(planner, top.scaled(share), 6.0))
         steady = plans[len(plans) // 2 :]
-        heights = [placement.to_footprint(*centre)[2] - machine.foot_radius for plan in steady for centre in plan.feet]
+        heights = [placement.to_footprint(*center)[2] - machine.foot_radius for plan in steady for center in plan.feet]
         assert max(heights) == pytest.approx(lift_share * machine.walk.lift_height, rel=0.02)
 
 

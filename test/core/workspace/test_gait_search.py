@@ -67,7 +67,7 @@ def test_robots_with_an_odd_number_of_legs_walk_in_the_fastest_gait(machine, dir
         (8, 0.20, 8, (0, 3, 6, 1, 4, 7, 2, 5)),  # too many combinations: a wave, three parts from leg to leg
     ],
 )
-def test_the_farther_ahead_the_centre_of_mass_is_the_slower_is_the_fastest_gait(legs, ahead, parts, lift_off):
+def test_the_farther_ahead_the_center_of_mass_is_the_slower_is_the_fastest_gait(legs, ahead, parts, lift_off):
     machine, center = around(legs), (ahead, 0.0)
     found = fastest_gait(machine, center, 0.99)
     assert found.lift_off == pytest.approx([part / parts for part in lift_off]) and found.name == "fastest"

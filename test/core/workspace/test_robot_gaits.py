@@ -14,7 +14,7 @@ MACHINES = [*map(robot, ROBOTS), *(in_rows(*rows) for rows in ((3, 2), (4, 3), (
 
 
 @pytest.mark.parametrize("machine", MACHINES, ids=lambda m: f"{m.name}-{len(m.legs)}")
-def test_in_every_gait_the_centre_of_mass_is_inside_the_support_polygon_at_any_phase(machine):
+def test_in_every_gait_the_center_of_mass_is_inside_the_support_polygon_at_any_phase(machine):
     center, footholds = neutral_center(machine), [leg.foothold for leg in machine.legs]
     for gait in gaits(machine).values():
         margins = []

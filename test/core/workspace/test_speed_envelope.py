@@ -11,7 +11,7 @@ from support.drives import ROBOTS, robot
 from hexapod_control.core.gait.swing_trajectory import lift, smooth_travel
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, Placement
 from hexapod_control.core.kinematics.leg_kinematics import BENT_LEG
-from hexapod_control.core.kinematics.rolling_contact import ball_centre_and_joints
+from hexapod_control.core.kinematics.rolling_contact import ball_center_and_joints
 from hexapod_control.core.kinematics.se2 import Twist, exp
 from hexapod_control.core.walking.feet.swing_motion import BodyTick, advance_swing
 from hexapod_control.core.walking.foot import Foot, Swing
@@ -44,7 +44,7 @@ def swing_use(leg: int, limit: SpeedLimit, stance_time: float, strides: Strides)
     machine_leg, previous = MACHINE.legs[leg], BENT_LEG
     for k in range(41):
         contact = foot.x, foot.y
-        previous = ball_centre_and_joints(machine_leg, contact, foot.z, placement, MACHINE.foot_radius, previous)[1][0]
+        previous = ball_center_and_joints(machine_leg, contact, foot.z, placement, MACHINE.foot_radius, previous)[1][0]
         rows.append(previous)
         if k < 40:
             ground_fixed = tick.back.apply(foot.x, foot.y)
@@ -73,7 +73,7 @@ def test_joint_speed_ratios_equal_those_from_the_kinematics_of_single_feet(name)
                 for u in np.linspace(0.0, 1.0, SWING_SAMPLES).tolist():
                     reach = smooth_travel(u) * (behind + ahead + speed * time) - u * speed * time - behind
                     contact, z = (x + reach * dx, y + reach * dy), lift(u, machine.walk.lift_height)
-                    rows.append(ball_centre_and_joints(leg, contact, z, placement, machine.foot_radius, BENT_LEG)[1][0])
+                    rows.append(ball_center_and_joints(leg, contact, z, placement, machine.foot_radius, BENT_LEG)[1][0])
                 expected = max(
                     abs(b - a) / (time / (SWING_SAMPLES - 1)) / (SPEED_SHARE * TABLE_SHARE * joint.no_load_speed)
                     for before, after in pairwise(rows)
@@ -99,7 +99,7 @@ def test_at_the_speed_limit_a_joint_or_a_region_is_almost_fully_used_and_none_is
             / (2.0 * radius)
             for (x, y), radius in zip(regions.footholds, regions.radii, strict=True)
         ]
-        assert joints <= (1.0 if found.adaptation.moved == 0.0 else 1.06)  # moved centres are interpolated
+        assert joints <= (1.0 if found.adaptation.moved == 0.0 else 1.06)  # moved centers are interpolated
         assert max(travel) <= 1.0 + 1e-9
         uses.append(max(joints, max(travel)))
     assert min(uses) > 0.87
@@ -194,8 +194,8 @@ def test_phantomx_has_its_known_speeds_in_slower_gaits(name, direction, speeds):
 
 
 @pytest.mark.parametrize("direction", [Twist(1.0, 0.0, 0.0), Twist(0.9, 0.5, 0.0), Twist(0.0, 0.0, 1.0)])
-def test_with_the_speed_first_the_stride_centres_move_and_then_the_lift_becomes_lower(direction):
-    """Nothing adapts below 95 % of what usual strides allow; the lift not while moving the centres is enough."""
+def test_with_the_speed_first_the_stride_centers_move_and_then_the_lift_becomes_lower(direction):
+    """Nothing adapts below 95 % of what usual strides allow; the lift not while moving the centers is enough."""
     envelope, gait = CAPABILITIES.envelope, CAPABILITIES.gaits["tripod"]
     top = envelope.limit(gait, HEIGHT, 2.0, direction.scaled(100.0)).twist
     found = [envelope.limit(gait, HEIGHT, 2.0, top.scaled(k / 50)).adaptation for k in range(20, 51)]

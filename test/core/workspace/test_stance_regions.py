@@ -108,8 +108,8 @@ def test_the_radii_of_many_regions_at_once_are_those_of_single_ones_to_the_resol
     around = np.array([complex(*direction) for direction in DIRECTIONS])
     step = StepGeometry.of(machine, machine.walk.height)
     seen = seen_from_hip(leg, leg.foothold)
-    centres = np.array([(place - hip) / turn for place in places])
-    found = RegionReach(seen, step, centres, around).radii(np.full(len(places), most))
+    centers = np.array([(place - hip) / turn for place in places])
+    found = RegionReach(seen, step, centers, around).radii(np.full(len(places), most))
     for place, radius in zip(places, found.tolist(), strict=True):
         alone = radius_about(leg, machine, (place.real, place.imag), machine.walk.height, most)
         assert radius == pytest.approx(alone, abs=most / 2**RADIUS_HALVINGS + RADIUS_RESOLUTION + 0.1 * alone)

@@ -13,7 +13,7 @@ from hexapod_control.cli.main import main
 from hexapod_control.core.gait.swing_trajectory import lift, smooth_travel
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, Placement
 from hexapod_control.core.kinematics.leg_kinematics import BENT_LEG
-from hexapod_control.core.kinematics.rolling_contact import ball_centre_and_joints
+from hexapod_control.core.kinematics.rolling_contact import ball_center_and_joints
 from hexapod_control.core.kinematics.se2 import exp
 from hexapod_control.core.planner.tick_limiter import MIN_LEG_GAP_M
 from hexapod_control.core.statics.static_stability import static_margin
@@ -38,17 +38,17 @@ def coarse(monkeypatch):
     monkeypatch.setattr(foothold_search, "SWING_TIME_SCALES", (0.9, 1.1))
 
 
-def joint_use(machine, leg, twist, swing_time, stance, centre) -> float:
-    """Greatest joint speed over its limit in a cycle about a stride centre; infinite where the foot is out of reach."""
-    start, ahead = exp(twist, -0.5 * stance * swing_time).apply(*centre), exp(twist, (1.0 + 0.5 * stance) * swing_time)
-    aim, worst, rows = ahead.apply(*centre), 0.0, []
+def joint_use(machine, leg, twist, swing_time, stance, center) -> float:
+    """Greatest joint speed over its limit in a cycle about a stride center; infinite where the foot is out of reach."""
+    start, ahead = exp(twist, -0.5 * stance * swing_time).apply(*center), exp(twist, (1.0 + 0.5 * stance) * swing_time)
+    aim, worst, rows = ahead.apply(*center), 0.0, []
     times = [k / 20 for k in range(21)] + [1.0 + stance * k / 10 for k in range(1, 11)]
     for u in times:
         s = smooth_travel(u)
         world = [a + s * (b - a) for a, b in zip(start, aim, strict=True)]
         contact = exp(twist, -u * swing_time).apply(*world)
         z, placement = lift(u, machine.walk.lift_height), Placement(NEUTRAL, machine.walk.height)
-        rows.append(ball_centre_and_joints(leg, contact, z, placement, machine.foot_radius, BENT_LEG)[1])
+        rows.append(ball_center_and_joints(leg, contact, z, placement, machine.foot_radius, BENT_LEG)[1])
     if any(reason for _, reason, _ in rows):
         return math.inf
     for (t, (before, _, _)), (after_t, (after, _, _)) in pairwise(zip(times, rows, strict=True)):
@@ -65,12 +65,12 @@ def test_a_leg_keeps_its_limits_up_to_the_maximum_speed_and_not_beyond(axis):
         machine = robot(name)
         for stance in (1.0, 5.0):
             leg, time = rng.choice(machine.legs), machine.walk.swing_time * rng.uniform(0.8, 1.5)
-            centre = tuple(value + rng.uniform(-0.02, 0.02) for value in leg.foothold)
-            centres, times = np.array([complex(*centre)]), np.array([time])
-            speed = float(max_speeds(machine, leg, AXES[axis], stance, times, centres)[0, 0])
+            center = tuple(value + rng.uniform(-0.02, 0.02) for value in leg.foothold)
+            centers, times = np.array([complex(*center)]), np.array([time])
+            speed = float(max_speeds(machine, leg, AXES[axis], stance, times, centers)[0, 0])
             assert speed > 0.0
-            assert joint_use(machine, leg, AXES[axis].scaled(speed), time, stance, centre) <= 1.0 + 1e-6
-            assert joint_use(machine, leg, AXES[axis].scaled(1.05 * speed), time, stance, centre) > 1.0
+            assert joint_use(machine, leg, AXES[axis].scaled(speed), time, stance, center) <= 1.0 + 1e-6
+            assert joint_use(machine, leg, AXES[axis].scaled(1.05 * speed), time, stance, center) > 1.0
 
 
 def test_margins_over_arrays_are_the_static_margins_of_single_polygons():
@@ -91,15 +91,15 @@ def test_the_fastest_stride_keeps_margin_and_gap_and_the_search_finds_it_again(a
     moved = fastest_stride(machine, [gaits["tripod"]], axis)
     found = fastest_stride(machine, [gaits["tripod"]], axis, moved) if anywhere else moved
     limits = SteadyCycle(machine, gaits["tripod"], axis).limits(
-        found.speed * found.swing_time, np.array(found.centres), 1.0
+        found.speed * found.swing_time, np.array(found.centers), 1.0
     )
     assert limits.margin >= search_margin(machine) and limits.gap >= MIN_LEG_GAP_M
-    for leg, centre in zip(machine.legs, found.centres, strict=True):
+    for leg, center in zip(machine.legs, found.centers, strict=True):
         assert (
-            joint_use(machine, leg, axis.scaled(found.speed), found.swing_time, 1.0, (centre.real, centre.imag)) <= 1.0
+            joint_use(machine, leg, axis.scaled(found.speed), found.swing_time, 1.0, (center.real, center.imag)) <= 1.0
         )
-    assert [found.centres[b] for _, b in mirror_groups(machine.legs)] == [
-        found.centres[a].conjugate() for a, _ in mirror_groups(machine.legs)
+    assert [found.centers[b] for _, b in mirror_groups(machine.legs)] == [
+        found.centers[a].conjugate() for a, _ in mirror_groups(machine.legs)
     ]
     assert fastest_stride(machine, [gaits["tripod"]], axis, moved if anywhere else None) == found
 

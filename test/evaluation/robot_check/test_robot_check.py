@@ -160,7 +160,7 @@ LITTLE_GAIN = 0.9
 
 def test_footholds_that_make_the_robot_faster_are_suggested(monkeypatch: pytest.MonkeyPatch) -> None:
     inline = subject("inline")
-    assert [*CHECKS["footholds"](inline)] == []  # its stride centres move as far as that is worth while
+    assert [*CHECKS["footholds"](inline)] == []  # its stride centers move as far as that is worth while
     monkeypatch.setattr(checks, "MIN_GAIN", LITTLE_GAIN)
     (remark,) = CHECKS["footholds"](inline)
     assert remark.figures["speed_m_s"] > LITTLE_GAIN * inline.top_speed("tripod", "forward")

@@ -49,7 +49,7 @@ def test_stick_values_start_at_zero_at_the_edge_of_the_dead_zone():
     assert values == sorted(values)
 
 
-def test_a_value_beyond_the_ends_of_its_axis_counts_as_its_end_and_an_axis_without_range_as_centred():
+def test_a_value_beyond_the_ends_of_its_axis_counts_as_its_end_and_an_axis_without_range_as_centered():
     assert after(Device(), (EV_ABS, 5, 999)).axes[5] == -1.0 and after(Device(), (EV_ABS, 5, -999)).axes[5] == 0.0
     assert after(Device(), (EV_ABS, 0, -99_999)).axes[0] == 1.0 and after(Device(), (EV_ABS, 0, 99_999)).axes[0] == -1.0
     assert after(Device(XBOX | {0: (0, 0)}), (EV_ABS, 0, 7)).axes[0] == 0.0

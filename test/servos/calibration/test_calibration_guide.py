@@ -55,13 +55,13 @@ def goal(angle, **changes):
     return converter(**changes).goals(np.array([[angle]]))[1]
 
 
-def test_a_goal_is_center_plus_direction_times_units_times_angle_from_the_centre():
+def test_a_goal_is_center_plus_direction_times_units_times_angle_from_the_center():
     # 2048 + 651.9 * (0.5 - 0.1 - 0.05) = 2276.2, mirrored 2048 - 228.2 = 1819.8
     assert goal(0.5, q_center=0.1, trim=0.05) == 2276
     assert goal(0.5, q_center=0.1, trim=0.05, direction=-1) == 1820
 
 
-def test_the_units_below_the_centre_may_differ():
+def test_the_units_below_the_center_may_differ():
     assert goal(-0.5, units_per_rad_neg=600.0) == 2048 - 300
     assert goal(0.5, units_per_rad_neg=600.0) == 2374
 
@@ -80,7 +80,7 @@ def test_mirroring_changes_the_direction_only(joint, angle):
 @given(calibrations, st.floats(-1000.0, 1000.0), st.floats(-3.0, 3.0))
 def test_a_raw_speed_is_the_derivative_of_the_angle(joint, speed, angle):
     raw, step = joint.raw(angle), 1e-3
-    if abs(raw - joint.center) > 10.0:  # the units change at the centre
+    if abs(raw - joint.center) > 10.0:  # the units change at the center
         slope = (joint.angle(raw + step) - joint.angle(raw - step)) / (2.0 * step)
         assert joint.rate(raw, speed) == pytest.approx(slope * speed, rel=1e-6, abs=1e-6)
 

@@ -18,7 +18,7 @@ from hexapod_control.servos.calibration.steps.foot_plane import plane, residuals
 JOINT = r"(\w+)_(coxa|femur|tibia)"
 TRIMS = {1: 0.04, 4: -0.03}  # [rad] of the femurs of these legs
 RAW_UNIT_RAD = 1.0 / 651.9
-MARGIN, STOPS = math.radians(3.0), (-0.7, 0.9)  # [rad] from the centres
+MARGIN, STOPS = math.radians(3.0), (-0.7, 0.9)  # [rad] from the centers
 
 
 def row_of(found):
@@ -62,7 +62,7 @@ def true_trims():
 # --- the rest pose ------------------------------------------------------------------------------------------
 
 
-def test_the_positions_in_the_rest_pose_are_the_centres_at_its_angles():
+def test_the_positions_in_the_rest_pose_are_the_centers_at_its_angles():
     kit = Kit(changes=[(7, {"center": 2100.0}), (11, {"direction": -1})])
     rest = [
         min(max(REST_POSE[row % 3], j.lower + LIMIT_CLEARANCE), j.upper - LIMIT_CLEARANCE)
@@ -72,8 +72,8 @@ def test_the_positions_in_the_rest_pose_are_the_centres_at_its_angles():
         kit.turn(row, angle - kit.angle(row))
     joints = run(kit, User(kit), ["rest"], [replace(joint, trim=0.2) for joint in kit.settings.joints])
     assert [(j.q_center, j.trim) for j in joints] == [(pytest.approx(angle), 0.0) for angle in rest]
-    centres = [joint.raw(angle) for joint, angle in zip(kit.mounted, rest, strict=True)]
-    assert [joint.center for joint in joints] == pytest.approx(centres, abs=0.51)
+    centers = [joint.raw(angle) for joint, angle in zip(kit.mounted, rest, strict=True)]
+    assert [joint.center for joint in joints] == pytest.approx(centers, abs=0.51)
 
 
 # --- scale --------------------------------------------------------------------------------------------------

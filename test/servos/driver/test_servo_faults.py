@@ -129,7 +129,7 @@ def test_noise_is_reported_goals_are_read_back_and_above_a_limit_the_robot_stops
 
 
 def write_goal(receive, protocol, servo):
-    """Writes the centre into the goal register of a servo."""
+    """Writes the center into the goal register of a servo."""
     center = PROTOCOLS[protocol].scale.center
     if protocol == "dynamixel2":
         frame = dynamixel2_frames.write_request(

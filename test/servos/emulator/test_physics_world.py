@@ -57,7 +57,7 @@ def test_position_speed_and_load_are_those_of_the_joints_in_the_units_and_signs_
     assert all_of(world, world.load) == pytest.approx(signs * np.ravel(body.efforts))
 
 
-def test_the_speed_at_the_centre_has_the_units_above_it(world, body):
+def test_the_speed_at_the_center_has_the_units_above_it(world, body):
     for k, joint in enumerate(JOINTS):
         body.joints.flat[k] = joint.q_center + joint.trim
     body.joint_velocity[:] = 1.0

@@ -79,7 +79,7 @@ def test_time_never_goes_back():
     assert world.position(0) == pytest.approx(0.3 * FASTEST)
 
 
-def test_new_servos_are_centred_cool_supplied_alone_and_without_torque_load_or_fault():
+def test_new_servos_are_centered_cool_supplied_alone_and_without_torque_load_or_fault():
     world = LagWorld(SCALE)
     assert world.count == 18
     for index in range(world.count):

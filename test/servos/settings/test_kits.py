@@ -52,7 +52,7 @@ def test_the_pulses_of_a_freenove_are_those_of_its_own_program():
             offset = 1000.0 * (feet[row] - np.array(leg.hip))
             cos, sin = math.cos(leg.hip_yaw), math.sin(leg.hip_yaw)
             out, across = cos * offset[0] + sin * offset[1], cos * offset[1] - sin * offset[0]
-            # The kit's 110 mm end at the tip of the foot, here the tibia ends at the centre of its ball.
+            # The kit's 110 mm end at the tip of the foot, here the tibia ends at the center of its ball.
             tip = 0.006 * 1000.0
             pitch = angles[row, 1] + angles[row, 2]
             out += tip * math.cos(pitch) * math.cos(angles[row, 0])

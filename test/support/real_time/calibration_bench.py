@@ -38,7 +38,7 @@ class Mounted:
         rng = random.Random(seed)
         ids = list(self.settings.ids)
         rng.shuffle(ids)
-        # Hobby servos differ in scale, and no servo has its centre exactly at the nominal angle.
+        # Hobby servos differ in scale, and no servo has its center exactly at the nominal angle.
         spread, off = (0.0, 0.05) if self.smart else (0.03, 0.03)  # shares of the scale, rad
         self.joints = tuple(
             replace(

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { hull, turnCentre } from "../../../hexapod_control/web/static/drawing/leg_geometry.js";
+import { hull, turnCenter } from "../../../hexapod_control/web/static/drawing/leg_geometry.js";
 import { multiply, rigid } from "../../../hexapod_control/web/static/drawing/matrices.js";
 import { MESHES } from "../../../hexapod_control/web/static/drawing/meshes.js";
 import { painted, ROWS, shared } from "../../../hexapod_control/web/static/drawing/painter.js";
@@ -14,9 +14,9 @@ test("the hull of a square leaves out the points inside", () => {
   assert.ok(!found.some(([x]) => x === 0.5));
 });
 
-test("the centre of rotation is at the side of a turn", () => {
-  assert.deepEqual(turnCentre([0.1, 0, 0.5]), [-0, 0.2]);
-  assert.equal(turnCentre([0.1, 0, 0]), null);
+test("the center of rotation is at the side of a turn", () => {
+  assert.deepEqual(turnCenter([0.1, 0, 0.5]), [-0, 0.2]);
+  assert.equal(turnCenter([0.1, 0, 0]), null);
 });
 
 test("a rotation and its inverse cancel", () => {

@@ -13,7 +13,7 @@ from hexapod_control.core.names import JOINTS
 
 DIGITS = 8  # decimals of lengths [m] and angles [deg] that must agree with the URDF
 COMMENT_COLUMN = 45
-IMU_HEIGHT_SHARE = 0.4  # of the height of the body, above its centre
+IMU_HEIGHT_SHARE = 0.4  # of the height of the body, above its center
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,7 +71,7 @@ def _outside(case: CheckedRobot, point: tuple[float, ...], margin: float) -> boo
 
 
 def center_of_mass(case: CheckedRobot) -> Iterator[Finding]:
-    """Centre of mass outside the body."""
+    """Center of mass outside the body."""
     body = case.robot.body
     if _outside(case, body.center_of_mass, 0.0):
         yield Finding(

@@ -17,7 +17,7 @@ SIDES = {"left": 1.0, "right": -1.0}
 OTHER_SIDE = {"left": "right", "right": "left"}
 SAME_LENGTH, SAME_ANGLE_RAD = 0.05, math.radians(5.0)  # share of the robot's size; angle
 MAX_MIRROR_OFFSET = 0.25  # share of the robot's size; of the hip from the mirror image of its counterpart
-CENTRELINE_M = 0.001
+CENTERLINE_M = 0.001
 SAME_HEIGHT_M, OTHER_HEIGHT_M = 0.0005, 0.004  # difference of hips at equal and at different heights
 MAX_ODD_PAIRS = 2  # pairs of legs affected by one mistake
 
@@ -26,7 +26,7 @@ def sides(case: CheckedRobot) -> Iterator[Finding]:
     """Leg named left or right on the other side."""
     for leg in case.robot.legs:
         for word, sign in SIDES.items():
-            across = leg.hip[1] if abs(leg.hip[1]) > CENTRELINE_M else leg.foothold[1]
+            across = leg.hip[1] if abs(leg.hip[1]) > CENTERLINE_M else leg.foothold[1]
             if word not in leg.name.split("_"):
                 continue
             what = f"a {word} leg has {'a positive' if sign > 0 else 'a negative'} y"
@@ -69,7 +69,7 @@ def _size(robot: Robot) -> float:
 
 
 def _mirror_leg(robot: Robot, leg: Leg) -> Leg | None:
-    """The mirrored leg by name, or by position if names contain no side; None for legs on the centreline."""
+    """The mirrored leg by name, or by position if names contain no side; None for legs on the centerline."""
     mirrored = "_".join(OTHER_SIDE.get(word, word) for word in leg.name.split("_"))
     by_name = {each.name: each for each in robot.legs if each is not leg}
     if mirrored != leg.name:

@@ -9,6 +9,7 @@ from hexapod_control.config.robots.robot_keys import GAIT, LIFT_OFF
 from hexapod_control.config.robots.rules.checked_values import CheckedValues
 from hexapod_control.config.schema import checked_section, did_you_mean, known_keys, refuse_name, refuse_unknown
 from hexapod_control.core.gait.gait_table import AUTO, RESERVED_NAMES
+from hexapod_control.core.names import enumerated
 from hexapod_control.core.robot import GaitRow, Leg, Robot
 from hexapod_control.core.workspace.robot_gaits import Support, gait_names, known_gaits, least_support
 
@@ -44,7 +45,7 @@ def check_gaits(robot: Robot, root: DocumentEntry, whole: CheckedValues, legs: S
     if not best.stable:
         leg = best.lifted[0]
         x, y = robot.legs[leg].foothold
-        hint = "move the footholds apart, or the centre of mass between them"
+        hint = "move the footholds apart, or the center of mass between them"
         raise legs[leg].entries["foothold"].error(f"is [{x:g}, {y:g}]", *_margin(robot, best), hint)
     names, gait = gait_names(robot), robot.walk.gait
     if gait not in names:
@@ -54,6 +55,6 @@ def check_gaits(robot: Robot, root: DocumentEntry, whole: CheckedValues, legs: S
 
 def _margin(robot: Robot, support: Support) -> tuple[str, str]:
     """Message for a static margin that is too small, and its bound. Feet in a line, or fewer than three, have none."""
-    legs = " and ".join(robot.legs[leg].name for leg in support.lifted)
+    legs = enumerated(robot.legs[leg].name for leg in support.lifted)
     size = f"{round(support.margin * 1000.0)} mm" if support.margin > float("-inf") else "none"
     return f"with {legs} in the air the static margin is {size}", "must be above 0 mm"

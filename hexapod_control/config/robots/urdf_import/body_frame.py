@@ -14,7 +14,7 @@ from hexapod_control.core.kinematics.arrays import Array
 
 KEEP_ORIGIN_SHARE = 0.1  # of the radius of the hips: a URDF origin this close to their middle is kept
 MAX_UP_COSINE = 0.8  # cosine to the vertical above which an axis cannot be forward
-CENTRELINE_SHARE = 0.15  # of the radius of the hips: a leg this close to the centreline is on neither side
+CENTERLINE_SHARE = 0.15  # of the radius of the hips: a leg this close to the centerline is on neither side
 NAME_WEIGHT = 3.0  # weight of agreement with leg names against that of lateral symmetry
 OPTION, NAMED = "--forward", "the names of the legs"
 UNNAMED = "an assumption (no leg is named left, right, front or rear), --forward changes it"
@@ -80,7 +80,7 @@ def _score(points: Array, rotation: Array, places: Sequence[tuple[int, int]]) ->
     """Score of a forward direction: agreement with the names of the legs, and lateral symmetry."""
     local = (points - points.mean(axis=0)) @ rotation.T
     radius = float(np.linalg.norm(local[:, :2], axis=1).mean())
-    side = np.where(np.abs(local[:, 1]) > CENTRELINE_SHARE * radius, np.sign(local[:, 1]), 0.0)
+    side = np.where(np.abs(local[:, 1]) > CENTERLINE_SHARE * radius, np.sign(local[:, 1]), 0.0)
     along = np.sign(local[:, 0])
     named = sum(a * x + s * y for (a, s), x, y in zip(places, along, side, strict=True))
     uneven = abs(float(side.sum())) + float(np.sum(side == 0.0))
@@ -126,7 +126,7 @@ def leg_names(points: Array) -> tuple[str, ...]:
     """Names of legs at points (n, 2) [m] of base_link, e.g. left_front; by angle if they are not in two even rows."""
     radius = float(np.linalg.norm(points - points.mean(axis=0), axis=1).mean())
     across = points[:, 1] - points[:, 1].mean()
-    sides = [[k for k, y in enumerate(across) if sign * y > CENTRELINE_SHARE * radius] for sign in (1.0, -1.0)]
+    sides = [[k for k, y in enumerate(across) if sign * y > CENTERLINE_SHARE * radius] for sign in (1.0, -1.0)]
     if len(sides[0]) != len(sides[1]) or sum(map(len, sides)) != len(points):
         around = np.arctan2(across, points[:, 0] - points[:, 0].mean())
         order = sorted(range(len(points)), key=lambda k: (around[k] + 1e-6) % (2.0 * np.pi))

@@ -103,7 +103,7 @@ class BodyReader:
         return _vector(np.sum(places, axis=0) / total)
 
     def _box(self, legs: Sequence[LegGeometry], finder: FootFinder) -> tuple[Vector, Vector, Origin]:
-        """Size and centre of the body box: the trunk's shapes, cropped to the hips so that no leg touches it."""
+        """Size and center of the body box: the trunk's shapes, cropped to the hips so that no leg touches it."""
         hips = np.array([leg.hip for leg in legs])
         low, high = hips.min(axis=0), hips.max(axis=0)
         points = finder.extents(self._chains.trunk)

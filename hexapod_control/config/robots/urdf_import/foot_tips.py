@@ -15,15 +15,15 @@ from hexapod_control.core.kinematics.arrays import Array
 
 END_SHARE = 0.03  # of the distance from the axis: points this close to the farthest are the end of a shape
 NEAR_SHARE = 0.6  # of the distance of the farthest shape: a nearer frame is not the foot
-CENTER_SHARE = 0.3  # of the femur's length: a farther centre of mass is used to estimate the end of the tibia
+CENTER_SHARE = 0.3  # of the femur's length: a farther center of mass is used to estimate the end of the tibia
 GIVEN_SOURCE, FRAME_SOURCE = "given", "a frame behind the last joint"
-CENTER_SOURCE = "twice as far as the centre of mass, as there is no frame and no readable shape"
+CENTER_SOURCE = "twice as far as the center of mass, as there is no frame and no readable shape"
 FOOT_NAME = re.compile(r"foot|feet|tip|toe|end|ee$|contact|sole|claw", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class FootTip:
-    """The centre of a foot's ball."""
+    """The center of a foot's ball."""
 
     link: str
     point: Array  # (3,) [m] in the link

@@ -215,7 +215,7 @@ def _findings(
     yield from _open_limits(legs)
     if body.center_of_mass_origin is assumed:
         yield ImportFinding(
-            assumed, "centre of mass in the middle of the body: the URDF gives none, or one outside the hips"
+            assumed, "center of mass in the middle of the body: the URDF gives none, or one outside the hips"
         )
     if body.size_origin is assumed:
         yield ImportFinding(assumed, "size of the body: the URDF has no readable shapes of the trunk")

@@ -15,7 +15,7 @@ from itertools import pairwise
 from hexapod_control.core.kinematics.arrays import read_only
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose, Placement
 from hexapod_control.core.kinematics.leg_kinematics import LegJoints
-from hexapod_control.core.kinematics.rolling_contact import ball_centre_and_joints
+from hexapod_control.core.kinematics.rolling_contact import ball_center_and_joints
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.kinematics.whole_body import WholeBodyPose
 from hexapod_control.core.planner import request_handling
@@ -217,7 +217,7 @@ def _unfolding(context: PlannerContext, walk: WalkController, row: int) -> list[
     foot, pose = walk.state.feet[leg], walk.state.body_pose
     placement, radius = Placement(pose, context.robot.walk.height), context.robot.foot_radius
     lifted = _lifted(context.robot, walk, leg, joints[leg])
-    _, (down, _, _) = ball_centre_and_joints(
+    _, (down, _, _) = ball_center_and_joints(
         context.robot.legs[leg], (foot.x, foot.y), -context.robot.walk.preload, placement, radius, lifted
     )
     return _moves(context, leg, [joints[leg], _raised(context.robot, leg, joints, lifted), lifted, down], pose)
@@ -227,7 +227,7 @@ def _lifted(robot: Robot, walk: WalkController, leg: int, previous: LegJoints) -
     """Joints [rad] of a leg with its foot above its contact point in a walk."""
     foot, placement = walk.state.feet[leg], Placement(walk.state.body_pose, robot.walk.height)
     height = robot.walk.lift_height
-    return ball_centre_and_joints(robot.legs[leg], (foot.x, foot.y), height, placement, robot.foot_radius, previous)[1][
+    return ball_center_and_joints(robot.legs[leg], (foot.x, foot.y), height, placement, robot.foot_radius, previous)[1][
         0
     ]
 

@@ -12,7 +12,7 @@ from hexapod_control.core.kinematics.body_pose import BodyPose, Placement
 from hexapod_control.core.robot import Point
 from hexapod_control.core.walking.body.body_levelling import LEVEL, BodyLevelling, Tilt
 from hexapod_control.core.walking.body.body_pose_control import BodyPoseControl
-from hexapod_control.core.walking.body.body_sway import CENTRED, BodySway
+from hexapod_control.core.walking.body.body_sway import CENTERED, BodySway
 from hexapod_control.core.walking.body.pose_feasibility import PoseFeasibility
 from hexapod_control.core.walking.foot import Foot
 from hexapod_control.core.workspace.capabilities import Capabilities
@@ -80,8 +80,8 @@ class BodyControl:
     @property
     def settled(self) -> bool:
         """True if the body is in the requested pose, neither swayed nor tilted by levelling."""
-        centred = self.sway.offset == CENTRED
-        return centred and self._pose.pose == self._pose.standing_goal and not (self.temporary or self.levelling)
+        centered = self.sway.offset == CENTERED
+        return centered and self._pose.pose == self._pose.standing_goal and not (self.temporary or self.levelling)
 
     @property
     def region_share(self) -> float:
@@ -101,7 +101,7 @@ class BodyControl:
 
     def _placement_of(self, pose: BodyPose) -> Placement:
         """Placement for a pose with the present sway and tilt."""
-        if self.sway.offset != CENTRED:
+        if self.sway.offset != CENTERED:
             pose = _shifted(pose, self.sway.offset)
         return Placement(self.levelling.applied_to(pose) if self.levelling else pose, self._height)
 

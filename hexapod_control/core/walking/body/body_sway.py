@@ -10,7 +10,7 @@ from hexapod_control.core.walking.body.pose_feasibility import PoseFeasibility
 from hexapod_control.core.walking.feet.foot_motion import FootMotion
 from hexapod_control.core.workspace.stance_regions import REGION_SHARES
 
-CENTRED: Point = (0.0, 0.0)
+CENTERED: Point = (0.0, 0.0)
 
 
 class BodySway:
@@ -27,7 +27,7 @@ class BodySway:
     def __init__(self, feasibility: PoseFeasibility) -> None:
         """Starts without an offset."""
         self._feasibility = feasibility
-        self.offset = self._goal = self._start = CENTRED
+        self.offset = self._goal = self._start = CENTERED
         self._progress = 1.0
         self._prepared_for = None
         self.region_share = REGION_SHARES[0]
@@ -37,14 +37,14 @@ class BodySway:
         if self._prepared_for != (pose, sway):
             self._prepared_for = (pose, sway)
             ends = [pose._replace(x=pose.x + sign * sway[0], y=pose.y + sign * sway[1]) for sign in (1.0, -1.0)]
-            self.region_share = REGION_SHARES[0] if sway == CENTRED else min(map(self._feasibility.region_share, ends))
+            self.region_share = REGION_SHARES[0] if sway == CENTERED else min(map(self._feasibility.region_share, ends))
 
     def step(self, swing_times: float, motion: FootMotion) -> None:
         """Advances the sway by a time [swing times] according to the gait clock; back to zero once all feet stand."""
         if motion.running:
             goal = motion.clock.gait.shift(motion.clock.phase)
         else:
-            goal = self._goal if motion.any_in_air else CENTRED
+            goal = self._goal if motion.any_in_air else CENTERED
         if goal != self._goal:
             self._start, self._goal, self._progress = self.offset, goal, 0.0
         self._progress += swing_times / SHIFT_TIME

@@ -164,7 +164,7 @@ class PoseFeasibility:
 
 
 def level_at_height(pose: BodyPose) -> BodyPose:
-    """Returns the level pose at the same height, centred over the neutral stance."""
+    """Returns the level pose at the same height, centered over the neutral stance."""
     return BodyPose(z=pose.z)
 
 

@@ -1,8 +1,8 @@
 """Region guard: slows the body down so that planted feet stay inside their stance regions.
 
 Points are contact points (x, y) [m] in base_footprint. In the body frame a planted foot moves on a circle about the
-centre of rotation (on a line when walking straight), so the time until it leaves its region, a disc about its stride
-centre, follows from the intersection of two circles. While the regions move, a foot may use the one in which it landed
+center of rotation (on a line when walking straight), so the time until it leaves its region, a disc about its stride
+center, follows from the intersection of two circles. While the regions move, a foot may use the one in which it landed
 and the next one. If a foot would leave its region before its lift-off, the twist is scaled, which keeps the path of the
 body: either so that the foot stays inside until its lift-off, or so that the body can still brake before the edge.
 Formulas: docs/architecture/walking-mathematics.md, "Region guard".
@@ -29,32 +29,32 @@ MIN_FOOT_SPEED = 1e-12  # [m/s] relative to the body; a slower foot counts as no
 
 def clamp_to_disc(x: float, y: float, disc: Disc, share: float) -> Point:
     """Clamps a point (x, y) [m] to a disc with this share of its radius."""
-    centre, radius = disc.centre, share * disc.radius
-    dx, dy = x - centre[0], y - centre[1]
+    center, radius = disc.center, share * disc.radius
+    dx, dy = x - center[0], y - center[1]
     distance = math.hypot(dx, dy)
     if distance <= radius:
         return x, y
     factor = radius / distance
-    return centre[0] + factor * dx, centre[1] + factor * dy
+    return center[0] + factor * dx, center[1] + factor * dy
 
 
-def time_inside(x: float, y: float, twist: Twist, centre: Point, radius: float) -> float:
-    """Returns the time [s] for which a planted foot at (x, y) stays within `radius` [m] of `centre` at this twist."""
+def time_inside(x: float, y: float, twist: Twist, center: Point, radius: float) -> float:
+    """Returns the time [s] for which a planted foot at (x, y) stays within `radius` [m] of `center` at this twist."""
     vx, vy, wz = twist
     fx, fy = wz * y - vx, -wz * x - vy  # not by Twist.velocity_at: its call would slow down every tick
     speed = math.hypot(fx, fy)
     if speed < MIN_FOOT_SPEED:
         return math.inf
     if abs(wz) * radius < 1e-6 * speed:  # straight, within rounding
-        ex, ey = x - centre[0], y - centre[1]
+        ex, ey = x - center[0], y - center[1]
         along, square = (ex * fx + ey * fy) / speed, ex * ex + ey * ey - radius * radius
         root = along * along - square
         return max(0.0, (math.sqrt(root) - along) / speed) if root > 0.0 else 0.0
-    # In the body frame the foot moves on a circle about the centre of rotation. It is inside the region as long as its
-    # angle from the direction of the region's centre is smaller than that of the intersection of both circles.
+    # In the body frame the foot moves on a circle about the center of rotation. It is inside the region as long as its
+    # angle from the direction of the region's center is smaller than that of the intersection of both circles.
     pivot_x, pivot_y = -vy / wz, vx / wz
     px, py = x - pivot_x, y - pivot_y
-    cx, cy = centre[0] - pivot_x, centre[1] - pivot_y
+    cx, cy = center[0] - pivot_x, center[1] - pivot_y
     product = 2.0 * math.hypot(px, py) * math.hypot(cx, cy)
     cosine = (px * px + py * py + cx * cx + cy * cy - radius * radius) / product if product > 0.0 else -1.0
     if cosine <= -1.0:
@@ -85,10 +85,10 @@ def allowed_share(
             continue
         share = MAX_STANCE_RADIUS_SHARE if planted else FLIGHT_REACH_SHARE
         disc = strides.disc(leg, foot.region)
-        inside = time_inside(foot.x, foot.y, twist, disc.centre, share * disc.radius)
+        inside = time_inside(foot.x, foot.y, twist, disc.center, share * disc.radius)
         if strides.regions[leg] != foot.region:
             disc = strides.disc(leg, strides.regions[leg])
-            inside = max(inside, time_inside(foot.x, foot.y, twist, disc.centre, share * disc.radius))
+            inside = max(inside, time_inside(foot.x, foot.y, twist, disc.center, share * disc.radius))
         if inside == math.inf:
             continue
         until_lift_off = math.inf if clock is None else clock.stance(leg, 0.0) * swing_time
@@ -98,7 +98,7 @@ def allowed_share(
         # Either the foot stays inside until its lift-off, or the body brakes so hard that it can stop before the edge.
         braking_share = 1.0 if clock is None else 1.0 - BRAKING_DECELERATION * dt / speed
         stopping_share = min(math.sqrt(2.0 * BRAKING_DECELERATION * inside / speed), inside / dt)
-        if clock is not None and math.dist((foot.x, foot.y), disc.centre) > disc.radius:
+        if clock is not None and math.dist((foot.x, foot.y), disc.center) > disc.radius:
             stopping_share = OUTSIDE_SHARE  # the foot has touched down outside of its region
         factor = min(factor, max(inside / until_lift_off, min(braking_share, stopping_share)))
     return factor

@@ -1,10 +1,10 @@
 """Stride regions for the present twist; a foot changes to its next region when it lifts off.
 
 As long as strides about the neutral footholds are fast enough, and in all gaits but the fastest, the feet stride there,
-where the robot is most stable. At higher speed the stride centres move to where the legs are fastest in the direction
+where the robot is most stable. At higher speed the stride centers move to where the legs are fastest in the direction
 of travel. With each swing, a region moves at most so far that the swing is hardly longer than in steady walking. Where
 legs are close together, no leg may lead its neighbours by more than the maximum lead (`strides.stride_lead`). Meanwhile
-the robot walks more slowly. See docs/architecture/walking-mathematics.md, "Stride centres".
+the robot walks more slowly. See docs/architecture/walking-mathematics.md, "Stride centers".
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from hexapod_control.core.workspace.strides.stride_regions import (
 
 MAX_SWING_PER_STRIDE = 1.28  # travel of a swing that moves its region: at most this many steady strides, or ...
 MAX_SWING_PER_RADIUS = 1.9  # ... this many radii of the neutral region
-SMALL_DISPLACEMENT = 0.001  # [m] of a stride centre, up to which the lead of a leg is not limited
+SMALL_DISPLACEMENT = 0.001  # [m] of a stride center, up to which the lead of a leg is not limited
 MIN_STRIDE_SHARE = 0.6  # of MAX_SWING_PER_RADIUS: strides are not shortened further while regions move
 
 
@@ -56,7 +56,7 @@ class StrideControl:
     )
     _demand: StrideDemand | None
     _goal: tuple[StrideRegion, ...]  # for the demanded twist
-    _lengths: tuple[float, ...]  # [m] largest displacements of the centres while they move; empty: they rest
+    _lengths: tuple[float, ...]  # [m] largest displacements of the centers while they move; empty: they rest
     _neighbours: tuple[tuple[int, int], ...]  # rows of both neighbours of each leg
     regions: tuple[StrideRegion, ...]  # for the next swings
 
@@ -108,7 +108,7 @@ class StrideControl:
         return tuple(next_regions)
 
     def _max_steps(self, regions: Sequence[StrideRegion], distances: Sequence[float]) -> list[float]:
-        """Distance [m] that each centre may move within the maximum lead; `distances` [m] are those to the goals."""
+        """Distance [m] that each center may move within the maximum lead; `distances` [m] are those to the goals."""
         max_lead = self._capabilities.strides.max_lead
         if max_lead == math.inf:
             return [math.inf] * len(distances)
@@ -134,5 +134,5 @@ class StrideControl:
 
 
 def _length(region: StrideRegion) -> float:
-    """The distance [m] of the centre of a region from the neutral foothold."""
+    """The distance [m] of the center of a region from the neutral foothold."""
     return math.hypot(*region.displacement)

@@ -1,6 +1,6 @@
 """Swing motion: a foot moves to its aim, the point at which its next stance starts.
 
-That stance is centred on the stride centre of the leg for the present twist: the aim is this centre, moved along the
+That stance is centered on the stride center of the leg for the present twist: the aim is this center, moved along the
 twist for half the planned stance time and clamped to the stride region. It is updated every tick until AIM_FROZEN of
 the swing, at most at AIM_SPEED, and then fixed in the world. In each tick the foot covers the share of the remaining
 distance that makes its travel follow the profile of `gait.swing_trajectory`, as does its lift. Points are contact
@@ -48,7 +48,7 @@ def advance_swing(
         foot.region = strides.regions[leg]
     disc, aimed = strides.disc(leg, foot.region), back.apply(*swing.aim)
     if progress - lag < AIM_FROZEN * timing.travel_end or begins:
-        x, y = moved_point(twist, 0.5 * swing.stance * swing_time, *disc.centre)
+        x, y = moved_point(twist, 0.5 * swing.stance * swing_time, *disc.center)
     else:
         x, y = moved_point(twist, -remaining, *aimed)
     x, y = clamp_to_disc(x, y, disc, LANDING)

@@ -44,7 +44,7 @@ class WalkConditions(NamedTuple):
 def first_phase(gait: Gait, contacts: Sequence[Point], center: Point) -> float:
     """Returns the phase at which a standing robot starts, with a sufficient static margin in the first swing.
 
-    Contact points (n, 2) and centre of mass (2,) are in base_footprint [m]. After a halt, feet may be anywhere: if the
+    Contact points (n, 2) and center of mass (2,) are in base_footprint [m]. After a halt, feet may be anywhere: if the
     margin at the start phase of the gait is too small, the lift-off with the greatest margin is the first.
     """
 

@@ -20,7 +20,7 @@ from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose, Placeme
 from hexapod_control.core.kinematics.leg_clearance import LegNeighbours
 from hexapod_control.core.kinematics.leg_kinematics import BENT_LEG, LegJoints, solve_leg
 from hexapod_control.core.kinematics.rolling_contact import (
-    ball_centre_and_joints,
+    ball_center_and_joints,
     joints_at_contact,
     rolling_shift,
 )
@@ -43,14 +43,14 @@ from hexapod_control.core.workspace.stance_regions import StanceRegions, reaches
 MIN_MARGIN = 0.02  # [m] static margin over the feet that support the robot
 LIFT_OFF_MARGIN = 0.8 * MIN_MARGIN  # [m] static margin at which a waiting foot lifts off
 MIN_CLEARANCE = 0.006  # [m] between neighbouring legs along the path, unless they are closer already
-MASS_SHARE = 0.8  # of a shift of the body, by which the centre of mass moves at least, as the feet do not move
+MASS_SHARE = 0.8  # of a shift of the body, by which the center of mass moves at least, as the feet do not move
 SEPARATION = 0.03  # [m] by which feet of legs that block each other move apart
 SEPARATION_SHARES = (1.0, 0.75, 0.5, 0.25)  # of it, tried in turn
 SHIFTS = tuple(0.005 * k for k in range(13))  # [m] candidate shifts of the body
 
 
-class BallCentre(NamedTuple):
-    """A goal for the centre of a foot's ball in base_link."""
+class BallCenter(NamedTuple):
+    """A goal for the center of a foot's ball in base_link."""
 
     x: float  # [m]
     y: float
@@ -65,7 +65,7 @@ class GroundPoint(NamedTuple):
     z: float
 
 
-FootGoal = BallCentre | GroundPoint
+FootGoal = BallCenter | GroundPoint
 """Goal of a guided foot."""
 
 
@@ -81,7 +81,7 @@ def supporting_contacts(feet: Sequence[Foot], leg: int) -> list[Point]:
 def shift_away(others: Sequence[Point], center: Point) -> tuple[float, float] | None:
     """Returns the shortest shift (x, y) [m] of the body that gives MIN_MARGIN over these feet; None if none does.
 
-    `others` (n, 2) [m] are their contact points, `center` (x, y) [m] is the centre of mass.
+    `others` (n, 2) [m] are their contact points, `center` (x, y) [m] is the center of mass.
     """
     if len(others) < MIN_SUPPORTING_FEET:
         return None
@@ -98,7 +98,7 @@ def shift_away(others: Sequence[Point], center: Point) -> tuple[float, float] | 
 def would_tip(robot: Robot, feet: Sequence[Foot], now: BodyPose, goal: BodyPose, joints: Sequence[LegJoints]) -> bool:
     """Returns True if a foot is guided and the others would not support the robot in the body pose `goal`.
 
-    `now` is the present pose, `joints` (n, 3) [rad] the present joint angles. The centre of mass is assumed to move by
+    `now` is the present pose, `joints` (n, 3) [rad] the present joint angles. The center of mass is assumed to move by
     the whole shift of the body, a cautious estimate here, and by MASS_SHARE of it where a shift has to gain margin.
     """
     if not any(isinstance(foot.state, Guided) for foot in feet):
@@ -178,7 +178,7 @@ def _path_refusal(
     """Returns why a foot cannot pass all these points [m]; empty if it can."""
     radius, name = robot.foot_radius, robot.legs[leg].name
     angles = [
-        ball_centre_and_joints(other, (foot.x, foot.y), foot.z, placement, radius, previous)[1][0]
+        ball_center_and_joints(other, (foot.x, foot.y), foot.z, placement, radius, previous)[1][0]
         for other, foot, previous in zip(robot.legs, feet, joints, strict=True)
     ]
     neighbours = LegNeighbours.of(robot)

@@ -1,1 +1,1 @@
-"""Stride centres: where each leg strides in each direction of travel, searched once per robot."""
+"""Stride centers: where each leg strides in each direction of travel, searched once per robot."""

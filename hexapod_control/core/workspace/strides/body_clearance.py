@@ -19,18 +19,18 @@ POINT = 1e-9  # [m] in place of a link length of zero
 FEMUR_SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)  # of the femur's length: points on it, from its axis
 
 
-def clear_of_body(robot: Robot, leg: Leg, centres: Points, radii: Array) -> NDArray[np.bool_]:
-    """True (C,) where the femur clears the body over the whole region about a centre.
+def clear_of_body(robot: Robot, leg: Leg, centers: Points, radii: Array) -> NDArray[np.bool_]:
+    """True (C,) where the femur clears the body over the whole region about a center.
 
-    `centres` (C,) [m, base_footprint] and `radii` (C,) [m] are those of the regions. The last centre is the neutral
+    `centers` (C,) [m, base_footprint] and `radii` (C,) [m] are those of the regions. The last center is the neutral
     foothold: if the femur is closer to the body there than CLEARANCE, that distance is sufficient everywhere.
     """
     around = np.array([0.0, *(complex(*direction) for direction in DIRECTIONS)])
-    feet = centres[:, None] + radii[:, None] * around
+    feet = centers[:, None] + radii[:, None] * around
     contacts = feet.real, feet.imag, np.zeros(feet.shape)
     joints = joints_at_contacts(leg, robot.foot_radius, robot.walk.height, contacts).joints
     no_tibia = replace(leg.tibia, length=POINT)
-    nearest = np.full(len(centres), np.inf)
+    nearest = np.full(len(centers), np.inf)
     for share in FEMUR_SHARES:
         part = replace(leg, femur=replace(leg.femur, length=max(share * leg.femur.length, POINT)), tibia=no_tibia)
         point = np.stack(hip_to_base(leg, forward_over_arrays(part, joints)), axis=-1)

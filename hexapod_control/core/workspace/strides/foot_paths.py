@@ -42,19 +42,19 @@ def displaced(motion: UnitMotion, path: Array, points: Points) -> Points:
     return moved
 
 
-def foot_positions(motion: UnitMotion, stride_travel: Array, stance: float, centres: Points, progress: Array) -> Points:
+def foot_positions(motion: UnitMotion, stride_travel: Array, stance: float, centers: Points, progress: Array) -> Points:
     """Foot positions in steady walking at a progress, the time since lift-off [swing times].
 
     `stride_travel` is the speed times the swing time. The stance lasts `stance` swing times; in the middle of it the
-    foot is at its stride centre.
+    foot is at its stride center.
     """
-    lift_off = displaced(motion, -0.5 * stance * stride_travel, centres)
-    aim = displaced(motion, (1.0 + 0.5 * stance) * stride_travel, centres)
+    lift_off = displaced(motion, -0.5 * stance * stride_travel, centers)
+    aim = displaced(motion, (1.0 + 0.5 * stance) * stride_travel, centers)
     share = travel_and_lift(np.minimum(progress, 1.0))[0]
     swing = displaced(motion, -progress * stride_travel, lift_off + share * (aim - lift_off))
     if (progress <= 1.0).all():
         return swing
-    return np.where(progress < 1.0, swing, displaced(motion, (1.0 + 0.5 * stance - progress) * stride_travel, centres))
+    return np.where(progress < 1.0, swing, displaced(motion, (1.0 + 0.5 * stance - progress) * stride_travel, centers))
 
 
 def lifts(robot: Robot, progress: Array) -> Array:

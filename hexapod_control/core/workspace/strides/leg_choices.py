@@ -1,6 +1,6 @@
-"""Highest foot speed of a leg about every candidate stride centre in its workspace, by heading of the foot.
+"""Highest foot speed of a leg about every candidate stride center in its workspace, by heading of the foot.
 
-The speed about a centre is limited by the radius of the disc about it that the leg reaches, and by the joint speeds,
+The speed about a center is limited by the radius of the disc about it that the leg reaches, and by the joint speeds,
 from which the shortest swing follows. Both are tabulated in the frame of the hip, so that legs of the same geometry
 share a table. A backward stride is a forward stride reversed in time, so headings over half a turn are sufficient.
 """
@@ -31,32 +31,32 @@ from hexapod_control.core.workspace.swing_limits import (
 )
 
 SEARCHED_HEADINGS = 16  # of the foot, over half a turn
-RADIAL_STEPS, ANGULAR_STEPS = 22, 17  # of the grid of centres
-MIN_DISTANCE_SHARE, MAX_DISTANCE_SHARE = 0.3, 0.95  # of the length of the leg, of a centre from the hip
-MIN_SPEED_SHARE = 0.7  # of the best speed at a heading: centres that are slower at all headings are left out
-ON_AXIS = 1e-6  # of the length of the leg: distance from the straight leg up to which a centre is on it
-MAX_ANGLE = math.radians(80.0)  # of the coxa at a centre
+RADIAL_STEPS, ANGULAR_STEPS = 22, 17  # of the grid of centers
+MIN_DISTANCE_SHARE, MAX_DISTANCE_SHARE = 0.3, 0.95  # of the length of the leg, of a center from the hip
+MIN_SPEED_SHARE = 0.7  # of the best speed at a heading: centers that are slower at all headings are left out
+ON_AXIS = 1e-6  # of the length of the leg: distance from the straight leg up to which a center is on it
+MAX_ANGLE = math.radians(80.0)  # of the coxa at a center
 MAX_RADIUS_SHARE = 0.4  # of the length of the leg: the largest region that is tried
 TRAVELS = 5  # number of stride lengths that are tried
 NO_OVERSHOOT = np.array(1.0)  # of the radius: across their motion, feet in the air stay within the disc
 
 
 class StrideChoices(NamedTuple):
-    """Candidate stride centres of one leg. The last one is its neutral foothold, if the leg can step there."""
+    """Candidate stride centers of one leg. The last one is its neutral foothold, if the leg can step there."""
 
-    centres: Points  # (C,) [m] in the hip's frame, as complex numbers
-    radii: Array  # (SEARCHED_HEADINGS, C) [m] of the region about each centre
+    centers: Points  # (C,) [m] in the hip's frame, as complex numbers
+    radii: Array  # (SEARCHED_HEADINGS, C) [m] of the region about each center
     speeds: Array  # (T, SEARCHED_HEADINGS, C) [m/s] of the foot over the ground, for each of SWING_TIME_SCALES
 
     def only(self, chosen: NDArray[np.bool_]) -> StrideChoices:
         """The chosen candidates."""
-        return StrideChoices(self.centres[chosen], self.radii[:, chosen], self.speeds[..., chosen])
+        return StrideChoices(self.centers[chosen], self.radii[:, chosen], self.speeds[..., chosen])
 
     def mirrored(self, chosen: NDArray[np.bool_]) -> StrideChoices:
         """The chosen candidates, mirrored across the straight leg."""
-        centres, radii, speeds = self.only(chosen)
+        centers, radii, speeds = self.only(chosen)
         image = -np.arange(SEARCHED_HEADINGS) % SEARCHED_HEADINGS
-        return StrideChoices(centres.conj(), radii[image], speeds[:, image])
+        return StrideChoices(centers.conj(), radii[image], speeds[:, image])
 
 
 class _Setting(NamedTuple):
@@ -69,13 +69,13 @@ class _Setting(NamedTuple):
 
 
 def stride_choices(robot: Robot, leg: Leg, stance: float) -> StrideChoices:
-    """The candidate centres of a leg in a gait whose stance lasts `stance` swing times."""
+    """The candidate centers of a leg in a gait whose stance lasts `stance` swing times."""
     walk = robot.walk
     seen = seen_from_hip(leg, leg.foothold)
     inputs = StepGeometry.of(robot, walk.height), walk.swing_time, stance
     grid = _grid_choices(_Setting(replace(seen, foothold=(0.0, 0.0)), *inputs))
     choices = _joined(grid, _choices_about(_Setting(seen, *inputs), np.array([complex(*seen.foothold)])))
-    return StrideChoices(choices.centres, read_only(choices.radii), read_only(choices.speeds))
+    return StrideChoices(choices.centers, read_only(choices.radii), read_only(choices.speeds))
 
 
 @lru_cache(maxsize=8)
@@ -89,20 +89,20 @@ def _grid_choices(setting: _Setting) -> StrideChoices:
     angles = np.linspace(0.0 if symmetric else lowest, highest, ANGULAR_STEPS)
     choices = _choices_about(setting, (radial[:, None] * np.exp(1j * angles)).ravel())
     if symmetric:  # strides on one side of the leg mirror those on the other
-        choices = _joined(choices, choices.mirrored(choices.centres.imag > ON_AXIS * length))
+        choices = _joined(choices, choices.mirrored(choices.centers.imag > ON_AXIS * length))
     best = choices.speeds.max(axis=(0, 2))[:, None]
     return choices.only((choices.speeds.max(axis=0) >= MIN_SPEED_SHARE * best).any(axis=0))
 
 
-def _choices_about(setting: _Setting, centres: Points) -> StrideChoices:
-    """The candidates at those of these centres (C,) [m] about which the leg can step."""
+def _choices_about(setting: _Setting, centers: Points) -> StrideChoices:
+    """The candidates at those of these centers (C,) [m] about which the leg can step."""
     leg = setting.leg
-    limits = np.full(len(centres), MAX_RADIUS_SHARE * leg.length)
+    limits = np.full(len(centers), MAX_RADIUS_SHARE * leg.length)
     around = np.array([complex(*direction) for direction in DIRECTIONS])
-    radii = RegionReach(leg, setting.step, centres, around, NO_OVERSHOOT).radii(limits)
-    centres, radii = centres[radii > 0.0], radii[radii > 0.0]
-    radii = np.array([_radii_along(setting, centres, radii, heading) for heading in _headings()])
-    return StrideChoices(centres, radii, _speeds(setting, centres, radii))
+    radii = RegionReach(leg, setting.step, centers, around, NO_OVERSHOOT).radii(limits)
+    centers, radii = centers[radii > 0.0], radii[radii > 0.0]
+    radii = np.array([_radii_along(setting, centers, radii, heading) for heading in _headings()])
+    return StrideChoices(centers, radii, _speeds(setting, centers, radii))
 
 
 def _joined(first: StrideChoices, second: StrideChoices) -> StrideChoices:
@@ -115,40 +115,40 @@ def _headings() -> Points:
     return headings
 
 
-def _radii_along(setting: _Setting, centres: Points, radii: Array, heading: complex) -> Array:
+def _radii_along(setting: _Setting, centers: Points, radii: Array, heading: complex) -> Array:
     """Radii (C,) [m], up to the given ones, with which feet in the air stay in reach along a heading."""
-    return RegionReach(setting.leg, setting.step, centres, np.array((heading, -heading))).radii(radii)
+    return RegionReach(setting.leg, setting.step, centers, np.array((heading, -heading))).radii(radii)
 
 
-def _speeds(setting: _Setting, centres: Points, radii: Array) -> Array:
+def _speeds(setting: _Setting, centers: Points, radii: Array) -> Array:
     """Highest foot speeds (T, SEARCHED_HEADINGS, C) [m/s] at which no joint exceeds its speed limit in a swing.
 
     One heading at a time: arrays for all headings would need more memory than anything else in the planner.
     """
-    by_heading = [_speeds_along(setting, centres, *pair) for pair in zip(radii, _headings(), strict=True)]
+    by_heading = [_speeds_along(setting, centers, *pair) for pair in zip(radii, _headings(), strict=True)]
     return np.stack(by_heading, axis=1)
 
 
-def _speeds_along(setting: _Setting, centres: Points, radii: Array, heading: complex) -> Array:
+def _speeds_along(setting: _Setting, centers: Points, radii: Array, heading: complex) -> Array:
     """Highest foot speeds (T, C) [m/s] in strides along a heading, in regions with radii (C,) [m]."""
     leg, stance = setting.leg, setting.stance
     travel, lifted = travel_and_lift(PROGRESS)
     displacement = travel * (1.0 + stance) - PROGRESS - stance / 2  # of the foot in the body's frame, in travels
     travels = 2.0 * STRIDE_SHARE / stance * radii[:, None] * np.arange(TRAVELS + 1) / TRAVELS  # (C, V)
-    path = centres[:, None, None] + heading * (travels[..., None] * displacement)  # (C, V, U)
+    path = centers[:, None, None] + heading * (travels[..., None] * displacement)  # (C, V, U)
     contacts = path.real, path.imag, setting.step.lift * lifted
     joints = joints_at_contacts(leg, setting.step.foot_radius, setting.step.height, contacts).joints
     return _max_speeds(leg, joints, travels, setting.swing_time)
 
 
-def turning_speeds(robot: Robot, leg: Leg, stance: float, radii: Array, centres: Points) -> Array:
-    """Highest foot speeds (T, C) [m/s] about centres (C,) [m, base_footprint] when turning on the spot.
+def turning_speeds(robot: Robot, leg: Leg, stance: float, radii: Array, centers: Points) -> Array:
+    """Highest foot speeds (T, C) [m/s] about centers (C,) [m, base_footprint] when turning on the spot.
 
     `radii` (C,) [m] are those of the regions.
     """
     travels = 2.0 * STRIDE_SHARE / stance * radii[:, None] * np.arange(TRAVELS + 1) / TRAVELS  # (C, V)
-    turns = (travels / np.maximum(np.abs(centres), 1e-6)[:, None])[..., None]  # [rad]
-    path = foot_positions(UnitMotion.along(Twist(0.0, 0.0, 1.0)), turns, stance, centres[:, None, None], PROGRESS)
+    turns = (travels / np.maximum(np.abs(centers), 1e-6)[:, None])[..., None]  # [rad]
+    path = foot_positions(UnitMotion.along(Twist(0.0, 0.0, 1.0)), turns, stance, centers[:, None, None], PROGRESS)
     contacts = path.real, path.imag, robot.walk.lift_height * travel_and_lift(PROGRESS)[1]
     joints = joints_at_contacts(leg, robot.foot_radius, robot.walk.height, contacts).joints
     return _max_speeds(leg, joints, travels, robot.walk.swing_time)

@@ -3,7 +3,7 @@
 A leg whose foot is far from its hip deflects more under the weight: the body tilts, feet in swing touch the ground
 early, and feet slip. In a tripod, a single leg on one side bears half of the weight. Friction keeps a foot from sliding
 outward, which makes the leg stiffer.
-See docs/architecture/walking-mathematics.md, "Stride centres".
+See docs/architecture/walking-mathematics.md, "Stride centers".
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ FRICTION = 0.5  # coefficient of friction of a foot, a cautious value
 MAX_SAG_SHARE = 0.4  # of the lift height; more only if it is more at the neutral foothold
 
 
-def stiff_enough(robot: Robot, leg: Leg, gait: Gait, centres: ComplexArray) -> NDArray[np.bool_]:
-    """True (C,) for centres x + i y [m, base_footprint] at which the leg does not sag too far in a gait.
+def stiff_enough(robot: Robot, leg: Leg, gait: Gait, centers: ComplexArray) -> NDArray[np.bool_]:
+    """True (C,) for centers x + i y [m, base_footprint] at which the leg does not sag too far in a gait.
 
     The weight is shared by all legs in stance but one: in a tripod a single leg bears that of its side.
     """
@@ -31,7 +31,7 @@ def stiff_enough(robot: Robot, leg: Leg, gait: Gait, centres: ComplexArray) -> N
     load = robot.mass * GRAVITY / max(standing - 1.0, 1.0)
     neutral = sag(robot, leg, load, np.array([complex(*leg.foothold)])).item()
     limit = max(MAX_SAG_SHARE * robot.walk.lift_height, neutral * (1.0 + 1e-9))
-    stiff: NDArray[np.bool_] = sag(robot, leg, load, centres) <= limit
+    stiff: NDArray[np.bool_] = sag(robot, leg, load, centers) <= limit
     return stiff
 
 

@@ -1,4 +1,4 @@
-"""Static margin and gap between the legs over one cycle of steady walking with given stride centres."""
+"""Static margin and gap between the legs over one cycle of steady walking with given stride centers."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class CycleLimits(NamedTuple):
 
 
 class MovingMass(NamedTuple):
-    """The centre of mass for displaced feet: to first order, each foot moves it by a share of its displacement."""
+    """The center of mass for displaced feet: to first order, each foot moves it by a share of its displacement."""
 
     center: complex  # [m] over the neutral footholds
     footholds: Points  # (legs,) [m] neutral
@@ -51,7 +51,7 @@ class MovingMass(NamedTuple):
 
     @classmethod
     def of(cls, robot: Robot) -> MovingMass:
-        """The centre of mass of a robot. Raises ValueError if its neutral stance is out of reach."""
+        """The center of mass of a robot. Raises ValueError if its neutral stance is out of reach."""
         center, shares = complex(*neutral_center(robot)), []
         joints = joints_in_pose(robot, robot.footholds, NEUTRAL) or ()
         for leg, (_, femur, tibia) in zip(robot.legs, joints, strict=True):
@@ -61,7 +61,7 @@ class MovingMass(NamedTuple):
         return cls(center, np.array([complex(*leg.foothold) for leg in robot.legs]), np.array(shares))
 
     def over(self, feet: Points) -> Points:
-        """The centre of mass (...) [m] for feet (..., legs) [m]."""
+        """The center of mass (...) [m] for feet (..., legs) [m]."""
         centers: Points = self.center + (feet - self.footholds) @ self.shares
         return centers
 
@@ -80,34 +80,34 @@ class SteadyCycle:
         moments = (lift_off + part for lift_off in self.gait.lift_off for part in (JUST_AFTER, down))
         return sorted({round(moment % 1.0, 10) for moment in moments})
 
-    def feet(self, phase: Array, stride_travel: Array, centres: Points) -> tuple[Points, Array]:
+    def feet(self, phase: Array, stride_travel: Array, centers: Points) -> tuple[Points, Array]:
         """Returns foot positions [m] at phases (...), and the times since lift-off [swing times], both (..., legs).
 
-        `centres` (..., legs) [m] are the stride centres, `stride_travel` is speed times swing time.
+        `centers` (..., legs) [m] are the stride centers, `stride_travel` is speed times swing time.
         """
         progress = (phase[..., None] - np.array(self.gait.lift_off)) % 1.0 * self.gait.cycle
-        return foot_positions(UnitMotion.along(self.axis), stride_travel, self.gait.stance, centres, progress), progress
+        return foot_positions(UnitMotion.along(self.axis), stride_travel, self.gait.stance, centers, progress), progress
 
-    def support_margins(self, stride_travel: float, centres: Points, mass: MovingMass) -> Array:
-        """Smallest static margins (N,) [m] over the cycle, for centres (N, legs) [m]."""
-        margins = np.full(len(centres), math.inf)
+    def support_margins(self, stride_travel: float, centers: Points, mass: MovingMass) -> Array:
+        """Smallest static margins (N,) [m] over the cycle, for centers (N, legs) [m]."""
+        margins = np.full(len(centers), math.inf)
         phases = self.critical_phases()
-        by_phase, _ = self.feet(np.array(phases)[:, None], np.array(stride_travel), centres)
+        by_phase, _ = self.feet(np.array(phases)[:, None], np.array(stride_travel), centers)
         for phase, feet in zip(phases, by_phase, strict=True):
             swing = self.gait.legs_in_swing(phase)
             standing = [leg for leg in range(feet.shape[1]) if leg not in swing]
             np.minimum(margins, polygon_margins(feet[:, standing] - mass.over(feet)[:, None]), out=margins)
         return margins
 
-    def horizontal_gaps(self, stride_travel: float | Array, centres: Points) -> Array:
-        """Smallest gaps (N,) [m] between neighbouring legs over the cycle, seen from above, for centres (N, legs) [m].
+    def horizontal_gaps(self, stride_travel: float | Array, centers: Points) -> Array:
+        """Smallest gaps (N,) [m] between neighbouring legs over the cycle, seen from above, for centers (N, legs) [m].
 
         `stride_travel`, a number or (N, 1), is speed times swing time. From above, femur and tibia are a line from the
         femur axis to the foot. That needs no joint angles; the gap may be smaller than that of `limits`.
         """
         legs, neighbours = self.robot.legs, LegNeighbours.of(self.robot)
-        feet, _ = self.feet((np.arange(PHASES)[:, None] + 0.5) / PHASES, np.asarray(stride_travel), centres)
-        feet = np.broadcast_to(feet, (PHASES, len(centres), len(legs)))
+        feet, _ = self.feet((np.arange(PHASES)[:, None] + 0.5) / PHASES, np.asarray(stride_travel), centers)
+        feet = np.broadcast_to(feet, (PHASES, len(centers), len(legs)))
         hips = np.array([complex(*leg.hip[:2]) for leg in legs])
         arms = feet - hips
         inner = np.array([leg.coxa.length for leg in legs]) / np.maximum(np.abs(arms), TINY)
@@ -117,10 +117,10 @@ class SteadyCycle:
         gaps: Array = (distances - np.array([span.thickness for span in neighbours.spans])).min(axis=(0, 2))
         return gaps
 
-    def limits(self, stride_travel: float, centres: Points, max_gap: float) -> CycleLimits:
-        """Smallest margin and gap [m] by the joint angles, for centres (legs,) [m]; the gap is capped at `max_gap`."""
+    def limits(self, stride_travel: float, centers: Points, max_gap: float) -> CycleLimits:
+        """Smallest margin and gap [m] by the joint angles, for centers (legs,) [m]; the gap is capped at `max_gap`."""
         phases = np.array([*self.critical_phases(), *((np.arange(PHASES) + 0.5) / PHASES)])
-        feet, progress = self.feet(phases, np.array(stride_travel), centres)
+        feet, progress = self.feet(phases, np.array(stride_travel), centers)
         heights = lifts(self.robot, progress)
         columns: list[list[LegJoints]] = []
         for row, leg in enumerate(self.robot.legs):

@@ -1,7 +1,7 @@
-"""The maximum lead of the stride centre of a leg over those of its neighbours while the centres move.
+"""The maximum lead of the stride center of a leg over those of its neighbours while the centers move.
 
-If all legs stride about the centres of one direction, they do not collide. But where hips are close together, a leg
-about its moved centre could touch a neighbour about its neutral foothold. There the centres move in smaller steps. The
+If all legs stride about the centers of one direction, they do not collide. But where hips are close together, a leg
+about its moved center could touch a neighbour about its neutral foothold. There the centers move in smaller steps. The
 lead is the largest step, as a share of the displacement, at which neighbours one step apart keep a gap, at every step
 between neutral and moved.
 """
@@ -66,10 +66,10 @@ def _keeps_apart(robot: Robot, gait: Gait, strides: Sequence[LegStrides], lead: 
         outward, angle = np.array([leg.offsets[heading] for leg in strides]).T
         radii = np.array([leg.radii[heading] for leg in strides])
 
-        def centres(shares: Array, outward: Array = outward, angle: Array = angle) -> Points:
+        def centers(shares: Array, outward: Array = outward, angle: Array = angle) -> Points:
             return hips + moved_points(arms, shares * outward, shares * angle)
 
-        first, second = centres(ahead), centres(ahead - lead)
+        first, second = centers(ahead), centers(ahead - lead)
         mixed = np.concatenate((np.where(every_second, first, second), np.where(every_second, second, first)))
         # Between neutral and moved regions radii are interpolated, and the smallest region limits the stride.
         radius = (neutral + ahead * (radii - neutral)).min(axis=1, keepdims=True)
@@ -81,7 +81,7 @@ def _keeps_apart(robot: Robot, gait: Gait, strides: Sequence[LegStrides], lead: 
     return True
 
 
-def _apart(cycle: SteadyCycle, travels: Array, centres: Points) -> bool:
-    """True if neighbours keep MIN_GAP for centres (N, legs) [m] and travels per swing time (N, 1) [m]."""
-    crossing = np.flatnonzero(cycle.horizontal_gaps(travels, centres) < 0.0)
-    return all(cycle.limits(float(travels[k, 0]), centres[k], MIN_GAP).gap >= MIN_GAP for k in crossing)
+def _apart(cycle: SteadyCycle, travels: Array, centers: Points) -> bool:
+    """True if neighbours keep MIN_GAP for centers (N, legs) [m] and travels per swing time (N, 1) [m]."""
+    crossing = np.flatnonzero(cycle.horizontal_gaps(travels, centers) < 0.0)
+    return all(cycle.limits(float(travels[k, 0]), centers[k], MIN_GAP).gap >= MIN_GAP for k in crossing)

@@ -1,6 +1,6 @@
 """Stride regions: the discs in which feet stride, displaced from the neutral stance regions according to the twist.
 
-Points are in base_footprint [m]. See docs/architecture/walking-mathematics.md, "Stride centres".
+Points are in base_footprint [m]. See docs/architecture/walking-mathematics.md, "Stride centers".
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from hexapod_control.core.workspace.stance_regions import StanceRegions
 from hexapod_control.core.workspace.swing_limits import MIN_LIFT_SHARE
 
 HEADINGS = 32  # in the tables, over half a turn: a backward stride is a forward stride reversed
-FAR_RAD = 0.5  # angle about the hip between the centres of two headings, above which these are not interpolated
+FAR_RAD = 0.5  # angle about the hip between the centers of two headings, above which these are not interpolated
 BENDS = (-1.0, -0.5, 0.0, 0.5, 1.0)  # in the tables, see `bend_of_path`: 0 is straight, +-1 as when turning on the spot
 
 
@@ -53,21 +53,21 @@ def moved_points(point: complex | ComplexArray, outward: Array, angle: Array) ->
 
 @dataclass(frozen=True, slots=True)
 class LegStrides:
-    """Stride centres and regions of one leg, by heading of its foot; the last entry is for turning on the spot."""
+    """Stride centers and regions of one leg, by heading of its foot; the last entry is for turning on the spot."""
 
-    offsets: tuple[PolarOffset, ...]  # of the centres from the neutral foothold
+    offsets: tuple[PolarOffset, ...]  # of the centers from the neutral foothold
     radii: tuple[float, ...]  # [m] of the regions about them
 
 
 class StridesByMotion(NamedTuple):
-    """Stride centres and regions of one leg at one height, by bend and heading of the path of its foot."""
+    """Stride centers and regions of one leg at one height, by bend and heading of the path of its foot."""
 
-    centres: ComplexArray  # (bends, HEADINGS) [m] in base_footprint, as complex numbers
+    centers: ComplexArray  # (bends, HEADINGS) [m] in base_footprint, as complex numbers
     radii: Array  # (bends, HEADINGS) [m]
 
 
 class StrideAdaptation(NamedTuple):
-    """Adaptation of strides to the speed: shares (0 to 1) of the displacement of the centres, and of the lower lift."""
+    """Adaptation of strides to the speed: shares (0 to 1) of the displacement of the centers, and of the lower lift."""
 
     moved: float = 0.0
     lowered: float = 0.0
@@ -94,10 +94,10 @@ CORNERS = (UNADAPTED, StrideAdaptation(1.0, 0.0), StrideAdaptation(0.0, 1.0), St
 class StrideRegion(NamedTuple):
     """The region of one leg's strides, relative to its neutral stance region."""
 
-    offset: PolarOffset  # of its centre
+    offset: PolarOffset  # of its center
     scale: float  # of its radius
     moved: float  # share (0 to 1) of the full displacement
-    displacement: Point  # [m] of its centre: the offset in Cartesian coordinates
+    displacement: Point  # [m] of its center: the offset in Cartesian coordinates
 
 
 NEUTRAL_REGION = StrideRegion(PolarOffset(0.0, 0.0), 1.0, 0.0, (0.0, 0.0))
@@ -118,7 +118,7 @@ def split_region_share(region_share: float) -> RegionShares:
 class Disc(NamedTuple):
     """A disc on the ground."""
 
-    centre: Point  # [m]
+    center: Point  # [m]
     radius: float  # [m]
 
 
@@ -143,6 +143,6 @@ class Strides(NamedTuple):
         height, radii = self.neutral.height, self.neutral.radii
         return StanceRegions(
             height,
-            tuple([self.disc(leg, region).centre for leg, region in enumerate(self.regions)]),
+            tuple([self.disc(leg, region).center for leg, region in enumerate(self.regions)]),
             tuple([radius * r.scale for radius, r in zip(radii, self.regions, strict=True)]),
         )

@@ -39,7 +39,7 @@ from hexapod_control.core.workspace.strides.stride_regions import (
 OFFSET_SHARES = (1.0, 0.8, 0.6, 0.4, 0.2)  # of the offsets, tried in turn at each height; 0 if all fail
 MIN_MOVED_RADIUS_SHARE = 0.8  # of the radii at the nominal height that must remain at another height
 OUTLINE_SHARES = (1.0, 0.995, 0.99, 0.98, 0.97, 0.95)  # of the outline of all regions of a leg, tried in turn
-SLOW_FOOT_SHARE = 0.25  # of the fastest foot's speed: regions of slower feet, near the centre of rotation, move less
+SLOW_FOOT_SHARE = 0.25  # of the fastest foot's speed: regions of slower feet, near the center of rotation, move less
 
 
 class StrideTable:
@@ -117,8 +117,8 @@ class StrideTable:
             length = moved * self._offset_shares[row]
             hip = complex(*self._hips[leg])
             arm = complex(*foothold) - hip
-            centres = hip + moved_points(arm, length * outward, length * angle)
-            strides.append(StridesByMotion(centres, radius * (1.0 + moved * (scale - 1.0))))
+            centers = hip + moved_points(arm, length * outward, length * angle)
+            strides.append(StridesByMotion(centers, radius * (1.0 + moved * (scale - 1.0))))
         return strides
 
     def fits(self, pose: BodyPose, share: float, lift: float) -> bool:

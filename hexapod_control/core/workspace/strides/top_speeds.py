@@ -1,13 +1,13 @@
-"""The highest speed in every direction of travel, and the stride centres at which it is reached.
+"""The highest speed in every direction of travel, and the stride centers at which it is reached.
 
-For each swing time and speed, the centres that allow it are compared: those nearest to the neutral footholds, and those
+For each swing time and speed, the centers that allow it are compared: those nearest to the neutral footholds, and those
 nearest to footholds that are spread outwards, for a greater static margin.
 
 A foot far from its hip is fast, but the servo of the coxa holds it by a long lever. On such compliant legs the body is
 an oscillator, excited by the steps: if their frequency is too near to its natural frequency, the feet slip. So the
 frequency ratio, step frequency over natural frequency, is bounded; a walk that is a little slower is used if its ratio
 is lower. The smaller the loss of speed, the higher the permitted ratio.
-See docs/architecture/walking-mathematics.md, "Stride centres".
+See docs/architecture/walking-mathematics.md, "Stride centers".
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.workspace.stance_regions import MIN_RADIUS, TIBIA_CLEARANCE, nominal_stance
 from hexapod_control.core.workspace.strides.foot_paths import Points
-from hexapod_control.core.workspace.strides.leg_centres import TURNING, LegCentres, Travel
+from hexapod_control.core.workspace.strides.leg_centers import TURNING, LegCenters, Travel
 from hexapod_control.core.workspace.strides.leg_choices import SEARCHED_HEADINGS
 from hexapod_control.core.workspace.strides.steady_cycle import MovingMass, SteadyCycle
 from hexapod_control.core.workspace.swing_limits import STRIDE_SHARE, SWING_TIME_SCALES
@@ -44,7 +44,7 @@ class MarginBound(NamedTuple):
         return min(self.distance, self.share * (max(sides) - min(sides)))
 
 
-USUAL_MARGIN = MarginBound(0.024, 0.13)  # static margin with moved centres ...
+USUAL_MARGIN = MarginBound(0.024, 0.13)  # static margin with moved centers ...
 LEAST_MARGIN = MarginBound(0.021, 0.105)  # ... or this one, if the robot is then faster by the factor MIN_GAIN ...
 MIN_GAIN = 1.02  # ... and the frequency ratio is not too high
 SPREADS = tuple(sorted(product((1.0, 1.3, 1.7), (1.0, 1.15, 1.3, 1.7), (1.0, 1.15, 1.3)), key=math.prod))
@@ -53,7 +53,7 @@ SPEED_STEPS, SPEED_RESOLUTION = 9, 1.003  # of the bisection for the speed; it e
 MAX_FREQUENCY_RATIO = 0.485  # above it the feet slip ...
 SLOWER = {0.985: 0.54, **dict.fromkeys((0.97, 0.95, 0.925, 0.9), MAX_FREQUENCY_RATIO)}
 """... so these shares of the speed that the legs alone allow are tried, each with a bound of the frequency ratio."""
-NEAR_AXIS = 0.9  # of the speed along a body axis: required in the headings next to it, with the same centres
+NEAR_AXIS = 0.9  # of the speed along a body axis: required in the headings next to it, with the same centers
 
 
 class TopSpeed(NamedTuple):
@@ -64,20 +64,20 @@ class TopSpeed(NamedTuple):
     spread: tuple[float, ...]  # one of SPREADS; empty: strides about the neutral footholds
     heading: int  # along which the footholds are spread
     frequency_ratio: float  # step frequency over natural frequency
-    chosen: tuple[int, ...]  # index of the centre of every leg
+    chosen: tuple[int, ...]  # index of the center of every leg
 
 
 class TravelReach(NamedTuple):
     """The speeds that the legs allow in a direction of travel, regardless of the static margin."""
 
     travel: Travel
-    speeds: list[Array]  # [m/s] or [rad/s] by leg: (swing times, centres)
-    bounds: Array  # (swing times,) highest speed with the best centre of every leg
+    speeds: list[Array]  # [m/s] or [rad/s] by leg: (swing times, centers)
+    bounds: Array  # (swing times,) highest speed with the best center of every leg
     distances: list[Array]  # by leg, see `_distances_to_spread`; megabytes, so they exist for one direction at a time
 
     @classmethod
-    def of(cls, travel: Travel, legs: Sequence[LegCentres]) -> TravelReach:
-        """The speeds that the candidate centres of all legs allow."""
+    def of(cls, travel: Travel, legs: Sequence[LegCenters]) -> TravelReach:
+        """The speeds that the candidate centers of all legs allow."""
         speeds = [leg.speeds[:, travel.heading] / factor for leg, factor in zip(legs, travel.speeds, strict=True)]
         distances = [_distances_to_spread(leg, travel.heading) for leg in legs]
         return cls(travel, speeds, np.min([s.max(axis=-1) for s in speeds], axis=0), distances)
@@ -92,14 +92,14 @@ def min_gap(robot: Robot, gait: Gait) -> float:
 class TopSpeedSearch:
     """Searches the highest speed of one robot in one gait."""
 
-    def __init__(self, robot: Robot, gait: Gait, legs: Sequence[LegCentres]) -> None:
+    def __init__(self, robot: Robot, gait: Gait, legs: Sequence[LegCenters]) -> None:
         self._robot, self._gait, self._legs = robot, gait, legs
         self._mass = MovingMass.of(robot)
         self._usual_margin, self._least_margin = USUAL_MARGIN.of(robot), LEAST_MARGIN.of(robot)
         self._gap = min_gap(robot, gait)
 
     def tops(self, travels: Sequence[Travel]) -> list[TopSpeed]:
-        """The highest speeds in all directions of travel; headings next to a body axis use the centres of that axis."""
+        """The highest speeds in all directions of travel; headings next to a body axis use the centers of that axis."""
         by_heading = {
             travel.heading: self.top(travel) for travel in travels if axis_of(travel.heading) in (None, travel.heading)
         }
@@ -168,38 +168,38 @@ class TopSpeedSearch:
         return TopSpeed(float(speeds[swing]), swing, (), travel.heading, 0.0, (-1,) * len(self._legs))
 
     def _stable(self, reach: TravelReach, speed: float, swing: int, margin: float) -> TopSpeed | None:
-        """The centres with the lowest frequency ratio that allow a speed and keep a margin [m] and gaps, or None."""
+        """The centers with the lowest frequency ratio that allow a speed and keep a margin [m] and gaps, or None."""
         travel = reach.travel
         near = [
             np.where(speeds[swing] >= speed, distances, math.inf).argmin(axis=-1)
             for speeds, distances in zip(reach.speeds, reach.distances, strict=True)
         ]
-        centres = np.stack([leg.centres[nearest] for leg, nearest in zip(self._legs, near, strict=True)], axis=-1)
+        centers = np.stack([leg.centers[nearest] for leg, nearest in zip(self._legs, near, strict=True)], axis=-1)
         swing_time = SWING_TIME_SCALES[swing] * self._robot.walk.swing_time
         cycles = [SteadyCycle(self._robot, self._gait, axis) for axis in (travel.axis, travel.axis.scaled(-1.0))]
         travelled = speed * swing_time
-        margins = np.min([cycle.support_margins(travelled, centres, self._mass) for cycle in cycles], axis=0)
-        ratios = self._frequency_ratios(centres, swing_time)
+        margins = np.min([cycle.support_margins(travelled, centers, self._mass) for cycle in cycles], axis=0)
+        ratios = self._frequency_ratios(centers, swing_time)
         places = np.flatnonzero(margins >= margin)
         for cycle in cycles:
-            places = places[cycle.horizontal_gaps(travelled, centres[places]) >= self._gap]
+            places = places[cycle.horizontal_gaps(travelled, centers[places]) >= self._gap]
         if not len(places):
             return None
         place = places[ratios[places].argmin()]
         chosen = tuple(int(nearest[place]) for nearest in near)
         return TopSpeed(speed, swing, SPREADS[place], travel.heading, float(ratios[place]), chosen)
 
-    def _frequency_ratios(self, centres: Points, swing_time: float) -> Array:
-        """Step frequency over natural frequency of the body on its coxa servos (N,), for centres (N, legs) [m]."""
+    def _frequency_ratios(self, centers: Points, swing_time: float) -> Array:
+        """Step frequency over natural frequency of the body on its coxa servos (N,), for centers (N, legs) [m]."""
         legs = self._robot.legs
         stiffness = np.array([leg.coxa_joint.stiffness for leg in legs])
-        arms = np.abs(centres - np.array([leg.hip for leg in self._legs]))
+        arms = np.abs(centers - np.array([leg.hip for leg in self._legs]))
         mean_stiffness = self._gait.duty_factor * (stiffness / np.maximum(arms, MIN_RADIUS) ** 2).sum(axis=-1)
         ratios: Array = math.tau / swing_time / np.sqrt(mean_stiffness / self._robot.mass)
         return ratios
 
 
-def spread_foothold(leg: LegCentres, heading: int, spreads: Array) -> Points:
+def spread_foothold(leg: LegCenters, heading: int, spreads: Array) -> Points:
     """The foothold [m] of a leg, moved outwards by factors (..., 3) along and across a heading, see SPREADS."""
     ahead = cmath.rect(1.0, math.pi * heading / SEARCHED_HEADINGS) if heading != TURNING else 1.0
     place = leg.foothold / ahead
@@ -210,14 +210,14 @@ def spread_foothold(leg: LegCentres, heading: int, spreads: Array) -> Points:
     return spread
 
 
-def _distances_to_spread(leg: LegCentres, heading: int) -> Array:
-    """Distances (SPREADS, C) [m] of the centres of a leg from its foothold, spread by each of SPREADS."""
-    distances: Array = np.abs(leg.centres - spread_foothold(leg, heading, np.array(SPREADS))[:, None]).round(9)
+def _distances_to_spread(leg: LegCenters, heading: int) -> Array:
+    """Distances (SPREADS, C) [m] of the centers of a leg from its foothold, spread by each of SPREADS."""
+    distances: Array = np.abs(leg.centers - spread_foothold(leg, heading, np.array(SPREADS))[:, None]).round(9)
     return distances
 
 
 def axis_of(heading: int) -> int | None:
-    """The heading of the body axis along or next to a heading, whose centres it uses; None if it is next to none."""
+    """The heading of the body axis along or next to a heading, whose centers it uses; None if it is next to none."""
     half = SEARCHED_HEADINGS // 2
     nearest = round(heading / half) * half
     return nearest % SEARCHED_HEADINGS if heading != TURNING and abs(heading - nearest) <= 1 else None

@@ -1,4 +1,4 @@
-"""The highest speed that any choice of stride centres allows: a seeded search over the kinematics of the legs.
+"""The highest speed that any choice of stride centers allows: a seeded search over the kinematics of the legs.
 
 The limits are the planner's: its height, swing profile and joint speeds. Unlike the planner's table, which keeps a
 reserve for curvature and rolling, the search computes them. It finds two speeds: with the neutral footholds moved along
@@ -26,9 +26,9 @@ from hexapod_control.core.workspace.strides.steady_cycle import MovingMass, Stea
 from hexapod_control.core.workspace.swing_limits import SWING_TIME_SCALES
 from hexapod_control.evaluation.performance.footholds.leg_speeds import (
     CELLS_PER_LEG,
-    clear_centres,
+    clear_centers,
     max_speeds,
-    usable_centres,
+    usable_centers,
 )
 from hexapod_control.evaluation.performance.footholds.walked_speed import walked_speed
 
@@ -39,7 +39,7 @@ MARGIN_RESERVE_M = 0.010  # above the least margin, for the moving masses of the
 DISTANCE_COST = 0.05  # [m] of margin per metre from the neutral footholds, near which the legs keep apart
 SPEED_STEPS = 8  # halvings of the range of the common speed
 SPEED_RESOLUTION = 0.003  # share of the best speed: smaller gains are not searched for
-POPULATION, PARENTS = 512, 64  # choices of centres per round, and those of them from which the next are made
+POPULATION, PARENTS = 512, 64  # choices of centers per round, and those of them from which the next are made
 SPREADS = (0.3, 0.2, 0.1, 0.05, 0.03, 0.02)  # of the next choices about their parents, in lengths of a leg
 MAX_CHECKED = 8  # best choices that are checked with all masses and gaps
 REFINEMENTS, FINER_STEPS = 4, 9  # searches on a finer grid about the best walk, and its steps over two cells
@@ -52,7 +52,7 @@ class FoundStride(NamedTuple):
     speed: float  # [m/s] or [rad/s]
     gait: str
     swing_time: float  # [s]
-    centres: tuple[complex, ...]  # [m] of every leg's stride
+    centers: tuple[complex, ...]  # [m] of every leg's stride
 
 
 NOTHING = FoundStride(0.0, "", 0.0, ())
@@ -60,11 +60,11 @@ NOTHING = FoundStride(0.0, "", 0.0, ())
 
 @dataclass(frozen=True, slots=True)
 class LegGroup:
-    """A leg, with the one that mirrors it if there is one, and its possible stride centres."""
+    """A leg, with the one that mirrors it if there is one, and its possible stride centers."""
 
     rows: tuple[int, ...]
-    centres: Points
-    speeds: Array  # (T, C) [m/s or rad/s] highest along the axis, by swing time and centre
+    centers: Points
+    speeds: Array  # (T, C) [m/s or rad/s] highest along the axis, by swing time and center
 
 
 def measure(robot_file: RobotFile, progress: Callable[[str], None]) -> dict[str, object]:
@@ -105,23 +105,23 @@ def fastest_stride(robot: Robot, gaits: Collection[Gait], axis: Twist, moved: Fo
     for gait in sorted(gaits, key=lambda each: each.stance):
         candidates = [_candidates(robot, robot.legs[rows[0]], axis, anywhere) for rows in pairs]
         best = _search(SteadyCycle(robot, gait, axis), pairs, candidates, best)
-    if anywhere and best.centres:
+    if anywhere and best.centers:
         gait = next(gait for gait in gaits if gait.name == best.gait)
         for _ in range(REFINEMENTS):
-            legs = [(robot.legs[rows[0]], best.centres[rows[0]]) for rows in pairs]
-            candidates = [np.append(clear_centres(robot, leg, p + _finer_grid(leg)), p) for leg, p in legs]
+            legs = [(robot.legs[rows[0]], best.centers[rows[0]]) for rows in pairs]
+            candidates = [np.append(clear_centers(robot, leg, p + _finer_grid(leg)), p) for leg, p in legs]
             best = _search(SteadyCycle(robot, gait, axis), pairs, candidates, best)
     return best
 
 
 def _candidates(robot: Robot, leg: Leg, axis: Twist, anywhere: bool) -> Points:
-    """Stride centres anywhere in reach, or on the line or arc on which the motion carries the neutral foothold."""
+    """Stride centers anywhere in reach, or on the line or arc on which the motion carries the neutral foothold."""
     if anywhere:
-        return usable_centres(robot, leg)
+        return usable_centers(robot, leg)
     neutral = np.array(complex(*leg.foothold))
     foot_speed = abs(complex(axis.vx, axis.vy) + 1j * axis.wz * neutral)
     steps = np.linspace(-0.5, 0.5, MOVED_STEPS) * leg.length / foot_speed
-    return np.append(clear_centres(robot, leg, displaced(UnitMotion.along(axis), steps, neutral)), neutral)
+    return np.append(clear_centers(robot, leg, displaced(UnitMotion.along(axis), steps, neutral)), neutral)
 
 
 def _finer_grid(leg: Leg) -> Points:
@@ -133,13 +133,13 @@ def _finer_grid(leg: Leg) -> Points:
 def _search(
     cycle: SteadyCycle, pairs: Sequence[tuple[int, ...]], candidates: Sequence[Points], best: FoundStride
 ) -> FoundStride:
-    """The best walk with these stride centres and any swing time, if it is faster than the best so far."""
+    """The best walk with these stride centers and any swing time, if it is faster than the best so far."""
     robot = cycle.robot
     times = robot.walk.swing_time * np.array(SWING_TIME_SCALES)
     groups = []
-    for rows, centres in zip(pairs, candidates, strict=True):
-        speeds = max_speeds(robot, robot.legs[rows[0]], cycle.axis, cycle.gait.stance, times, centres)
-        groups.append(LegGroup(rows, centres, speeds))
+    for rows, centers in zip(pairs, candidates, strict=True):
+        speeds = max_speeds(robot, robot.legs[rows[0]], cycle.axis, cycle.gait.stance, times, centers)
+        groups.append(LegGroup(rows, centers, speeds))
     bounds = np.min([group.speeds.max(axis=1) for group in groups], axis=0)
     for k in np.argsort(-bounds).tolist():
         best = _fastest_at_swing_time(cycle, groups, k, float(times[k]), float(bounds[k]), best)
@@ -187,42 +187,42 @@ def _fastest_at_swing_time(
         if high <= best.speed * (1.0 + SPEED_RESOLUTION):
             break
         speed = high if high == bound else 0.5 * (low + high)
-        usable = [group.centres[group.speeds[k] >= speed] for group in groups]
-        centres = _stable_centres(cycle, groups, usable, speed * swing_time)
-        if centres is None:
+        usable = [group.centers[group.speeds[k] >= speed] for group in groups]
+        centers = _stable_centers(cycle, groups, usable, speed * swing_time)
+        if centers is None:
             high = speed if speed < bound else math.nextafter(bound, 0.0)
         else:
-            low, best = speed, FoundStride(speed, cycle.gait.name, swing_time, tuple(centres.tolist()))
+            low, best = speed, FoundStride(speed, cycle.gait.name, swing_time, tuple(centers.tolist()))
     return best
 
 
-def _stable_centres(
+def _stable_centers(
     cycle: SteadyCycle, groups: Sequence[LegGroup], usable: Sequence[Points], stride_travel: float
 ) -> Points | None:
-    """Stride centres with at least the least margin and no leg too near to the next; None if none are found."""
+    """Stride centers with at least the least margin and no leg too near to the next; None if none are found."""
     rng, robot = np.random.default_rng(0), cycle.robot
     length, mass, least = robot.legs[0].length, MovingMass.of(robot), search_margin(robot)
     neutral = np.array([complex(*leg.foothold) for leg in robot.legs])
     chosen = [rng.choice(points, POPULATION) for points in usable]
     for spread in (*SPREADS, 0.0):
-        centres = _of_all_legs(groups, chosen)
-        margins = np.minimum(cycle.support_margins(stride_travel, centres, mass), least + MARGIN_RESERVE_M)
-        distances = np.abs(centres - neutral).mean(axis=1)
+        centers = _of_all_legs(groups, chosen)
+        margins = np.minimum(cycle.support_margins(stride_travel, centers, mass), least + MARGIN_RESERVE_M)
+        distances = np.abs(centers - neutral).mean(axis=1)
         order = np.argsort(DISTANCE_COST * distances - margins, kind="stable")[:PARENTS]
         noise = spread * length * (rng.normal(size=(len(usable), POPULATION, 2)) @ np.array((1.0, 1.0j)))
         parents = [np.resize(points[order], POPULATION) for points in chosen]
         noise[:, :PARENTS] = 0.0
         chosen = [_nearest(points, p + n) for points, p, n in zip(usable, parents, noise, strict=True)]
     for row in order[:MAX_CHECKED]:
-        limits = cycle.limits(stride_travel, centres[row], MIN_LEG_GAP_M)
+        limits = cycle.limits(stride_travel, centers[row], MIN_LEG_GAP_M)
         if limits.margin >= least and limits.gap >= MIN_LEG_GAP_M:
-            found: Points = centres[row]
+            found: Points = centers[row]
             return found
     return None
 
 
 def _of_all_legs(groups: Sequence[LegGroup], chosen: Sequence[Points]) -> Points:
-    """Stride centres (N, legs) from those of every group."""
+    """Stride centers (N, legs) from those of every group."""
     columns: dict[int, Points] = {}
     for group, points in zip(groups, chosen, strict=True):
         columns |= dict(zip(group.rows, (points, points.conj()), strict=False))
@@ -236,7 +236,7 @@ def _nearest(points: Points, wanted: Points) -> Points:
 def _as_json(robot: Robot, found: FoundStride) -> dict[str, object]:
     """Converts a result for JSON."""
     footholds = {
-        leg.name: [round(p.real, 4), round(p.imag, 4)] for leg, p in zip(robot.legs, found.centres, strict=False)
+        leg.name: [round(p.real, 4), round(p.imag, 4)] for leg, p in zip(robot.legs, found.centers, strict=False)
     }
     return {
         "speed": round(found.speed, 4),

@@ -1,4 +1,4 @@
-"""The highest speed of one leg about many stride centres, by the limits of the planner for joints and reach.
+"""The highest speed of one leg about many stride centers, by the limits of the planner for joints and reach.
 
 Points are complex numbers x + i y [m, base_footprint], and motions have a constant twist: an axis times a speed.
 """
@@ -19,38 +19,38 @@ from hexapod_control.core.workspace.swing_limits import SPEED_SHARE, SWING_SAMPL
 
 STANCE_SAMPLES = 11
 HALVINGS = 11  # of the range in which the speed is searched
-CELLS_PER_LEG = 20  # of the grid of stride centres, along the length of the leg
+CELLS_PER_LEG = 20  # of the grid of stride centers, along the length of the leg
 
 
-def usable_centres(robot: Robot, leg: Leg) -> Points:
+def usable_centers(robot: Robot, leg: Leg) -> Points:
     """A grid of points at which the leg reaches the ground and its lift, and its femur keeps clear of the body."""
     length = leg.length
     steps = np.linspace(-length, length, 2 * CELLS_PER_LEG + 1)
     grid = (complex(*leg.hip[:2]) + steps[:, None] + 1j * steps).ravel()
     contacts = grid.real, grid.imag, np.array([[0.0], [robot.walk.lift_height]])
     reached = joints_at_contacts(leg, robot.foot_radius, robot.walk.height, contacts).reached
-    return clear_centres(robot, leg, grid[reached.all(axis=0)])
+    return clear_centers(robot, leg, grid[reached.all(axis=0)])
 
 
-def clear_centres(robot: Robot, leg: Leg, points: Points) -> Points:
+def clear_centers(robot: Robot, leg: Leg, points: Points) -> Points:
     """Those of the points about which the femur keeps clear of the body, over a region as large as the neutral one."""
-    centres = np.append(points, complex(*leg.foothold))
+    centers = np.append(points, complex(*leg.foothold))
     radius = nominal_stance(robot).radii[robot.legs.index(leg)]
-    return centres[clear_of_body(robot, leg, centres, np.full(len(centres), radius))][:-1]
+    return centers[clear_of_body(robot, leg, centers, np.full(len(centers), radius))][:-1]
 
 
-def max_speeds(robot: Robot, leg: Leg, axis: Twist, stance: float, swing_times: Array, centres: Points) -> Array:
-    """Speeds (swing time, centre) along an axis up to which all joints keep their limits over a cycle."""
+def max_speeds(robot: Robot, leg: Leg, axis: Twist, stance: float, swing_times: Array, centers: Points) -> Array:
+    """Speeds (swing time, center) along an axis up to which all joints keep their limits over a cycle."""
     progress = np.concatenate(
         (np.linspace(0.0, 1.0, SWING_SAMPLES), np.linspace(1.0, 1.0 + stance, STANCE_SAMPLES)[1:])
     )
     times = swing_times[:, None]
-    foot_speed = np.abs(complex(axis.vx, axis.vy) + 1j * axis.wz * centres)
+    foot_speed = np.abs(complex(axis.vx, axis.vy) + 1j * axis.wz * centers)
     high = 2.0 * leg.length / (stance * times * np.maximum(foot_speed, 1e-6))
     low = np.zeros_like(high)
     for _ in range(HALVINGS):
         speed = 0.5 * (low + high)
-        feet = foot_positions(UnitMotion.along(axis), (speed * times)[:, :, None], stance, centres[:, None], progress)
+        feet = foot_positions(UnitMotion.along(axis), (speed * times)[:, :, None], stance, centers[:, None], progress)
         possible = _possible(robot, leg, feet, progress, times)
         low, high = np.where(possible, speed, low), np.where(possible, high, speed)
     return low

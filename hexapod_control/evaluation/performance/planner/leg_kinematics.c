@@ -11,7 +11,7 @@ struct leg {
     double lower[3], upper[3];                     /* [rad] */
 };
 
-/* Ball centre [m] in base_link of joint angles [rad]. */
+/* Ball center [m] in base_link of joint angles [rad]. */
 static void forward(const struct leg *leg, const double joints[3], double foot[3])
 {
     double cos_coxa = cos(joints[0]), sin_coxa = sin(joints[0]);
@@ -26,7 +26,7 @@ static void forward(const struct leg *leg, const double joints[3], double foot[3
     foot[2] = leg->hip[2] + z;
 }
 
-/* Joint angles [rad], knee up and inside the limits, of a ball centre [m] in base_link. */
+/* Joint angles [rad], knee up and inside the limits, of a ball center [m] in base_link. */
 static void inverse(const struct leg *leg, const double foot[3], double joints[3])
 {
     double dx = foot[0] - leg->hip[0], dy = foot[1] - leg->hip[1];

@@ -89,7 +89,7 @@ def supervised(robot: Robot) -> dict[str, float]:
         joints: Array = start
         feet: Array | None = None
         for _ in range(PYTHON_TICKS):
-            now = read_only(controller.advance(TICK_S, joints.tolist()).centres)
+            now = read_only(controller.advance(TICK_S, joints.tolist()).centers)
             joints = inverse(robot, now, joints).joints
             joint_velocities(robot, joints, (now - (now if feet is None else feet)) / TICK_S)
             feet = now

@@ -11,6 +11,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from std_msgs.msg import String
 
 from hexapod_control.core.motions.operator_commands import OperatorCommands
+from hexapod_control.core.names import enumerated
 from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.posture.walking_legs import WalkingLegs
 from hexapod_control.ros import messages
@@ -81,5 +82,5 @@ class LegInput:
         if lost != self._shown:
             self._shown = lost
             self._lost.publish(messages.text(",".join(lost)))
-            walks = f"the robot walks without {' and '.join(lost)}" if lost else "the robot walks on all legs"
+            walks = f"the robot walks without {enumerated(lost)}" if lost else "the robot walks on all legs"
             self._node.report("lost legs", ReportLevel.WARNING if lost else ReportLevel.OK, walks)

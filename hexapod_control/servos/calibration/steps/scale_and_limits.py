@@ -43,7 +43,7 @@ def _source(state: CalibrationState, leg: int) -> int | None:
 
 
 def _copy(state: CalibrationState, source: int, leg: int) -> None:
-    """Copies units per radian, and limits by their angles; each servo keeps its own centre and direction."""
+    """Copies units per radian, and limits by their angles; each servo keeps its own center and direction."""
     for column in range(3):
         own, other = state.joints[3 * leg + column], state.joints[3 * source + column]
         copied = replace(own, units_per_rad=other.units_per_rad, units_per_rad_neg=other.units_per_rad_neg)

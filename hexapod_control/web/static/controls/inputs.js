@@ -1,6 +1,6 @@
 // Inputs of the page: dragging on views, virtual sticks (multi-touch), keys, gamepads.
 
-const DEAD_ZONE = 0.06; // share of the travel around the centre that counts as zero
+const DEAD_ZONE = 0.06; // share of the travel around the center that counts as zero
 // Buttons of a gamepad in the standard mapping of browsers, with the functions and steps of core/steering/gamepad_map.py and
 // gamepad_teleop.py.
 const BUTTON = {

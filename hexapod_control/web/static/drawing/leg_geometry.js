@@ -1,7 +1,7 @@
 // Forward kinematics for drawing. Frames as in the robot file: x forward, y left, z up; metres and radians.
 
 /**
- * Returns the points of a leg in base_link: hip, end of the coxa, knee, centre of the ball foot.
+ * Returns the points of a leg in base_link: hip, end of the coxa, knee, center of the ball foot.
  * @param {any} leg of the shape of the robot
  * @param {number} q1
  * @param {number} q2
@@ -111,9 +111,9 @@ export function interpolate(a, b, share) {
 }
 
 /**
- * Returns the instantaneous centre of rotation in base_footprint; null when the robot goes straight.
+ * Returns the instantaneous center of rotation in base_footprint; null when the robot goes straight.
  * @param {number[]} velocity vx, vy, wz
  */
-export function turnCentre([vx, vy, wz]) {
+export function turnCenter([vx, vy, wz]) {
   return Math.abs(wz) < 1e-3 ? null : [-vy / wz, vx / wz];
 }

@@ -1,7 +1,7 @@
-// Four 2D views (front, side, top, isometric) with legs, foot traces, support polygon and centre of rotation.
+// Four 2D views (front, side, top, isometric) with legs, foot traces, support polygon and center of rotation.
 
 import { Terrain, corners, groundBelow } from "./terrain.js";
-import { interpolate, BOX_EDGES, hull, pose, turnCentre } from "./leg_geometry.js";
+import { interpolate, BOX_EDGES, hull, pose, turnCenter } from "./leg_geometry.js";
 
 const TRACE_LENGTH = 50; // positions per foot
 const GRID = 0.1; // [m]
@@ -351,9 +351,9 @@ export class Projections {
 
   /** @param {View} view */
   drawTurn({ c, at, width, height }) {
-    const centre = turnCentre(this.pose.commanded);
-    if (!centre) return;
-    const [x, y] = at([...centre, 0]);
+    const center = turnCenter(this.pose.commanded);
+    if (!center) return;
+    const [x, y] = at([...center, 0]);
     const px = Math.min(Math.max(x, 12), width - 12);
     const py = Math.min(Math.max(y, 28), height - 12);
     c.strokeStyle = c.fillStyle = this.colors.accent;

@@ -221,7 +221,7 @@ export class Scene3d {
   }
 
   /**
-   * Draws the path, the footprints, the support polygon and the centre of mass.
+   * Draws the path, the footprints, the support polygon and the center of mass.
    * @param {Float32Array} base
    * @param {number[][]} feet
    * @param {number} height

@@ -31,7 +31,7 @@ TEXTS = {
     "two joints per leg": (urdf_text(UrdfPeculiarity(parts=("coxa", "femur"))), "has 6 chains of two joints"),
     "four joints per leg": (urdf_text(UrdfPeculiarity(parts=FIVE)), "--freeze lf_tarsus_joint=ANGLE"),
     "three legs": (PLAIN.split('<joint name="rm_coxa')[0] + "</robot>", "has only 3 legs"),
-    "no foot": (urdf_text(UrdfPeculiarity(foot="none")), "--foot X Y Z in metres"),  # nor a centre of mass
+    "no foot": (urdf_text(UrdfPeculiarity(foot="none")), "--foot X Y Z in metres"),  # nor a center of mass
     "narrow limits": (
         PLAIN.replace('lower="-1.6" upper="1.9"', 'lower="1.5" upper="1.6"'),
         "no stance in which all feet can step",
@@ -98,14 +98,14 @@ def test_a_foot_given_as_a_point_replaces_the_search(tmp_path):
     assert given == ["forward is x of link base_link, by --forward", "foot tip: given"]
 
 
-def test_without_frame_and_shape_the_foot_is_assumed_from_the_centre_of_mass_and_reported(tmp_path):
+def test_without_frame_and_shape_the_foot_is_assumed_from_the_center_of_mass_and_reported(tmp_path):
     """As in a URDF whose meshes are elsewhere."""
     path, mass = tmp_path / "robot.urdf", '<inertial><origin xyz="0.06 0 0"/>'
     path.write_text(urdf_text(UrdfPeculiarity(foot="none", mass=MASS.replace("<inertial>", mass))))
     robot = import_urdf(ImportRequest(path))
     assert robot.legs["left_front"].tibia == pytest.approx(0.12)
     (line,) = [each.text for each in robot.findings if each.text.startswith("foot tip")]
-    assert "twice as far as the centre of mass" in line and "measure the tibia, or give --foot X Y Z" in line
+    assert "twice as far as the center of mass" in line and "measure the tibia, or give --foot X Y Z" in line
 
 
 def test_a_file_in_millimetres_is_refused(tmp_path):

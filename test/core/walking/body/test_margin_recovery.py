@@ -18,7 +18,7 @@ RELEASE_MARGIN, RELEASE_RATE = 0.005, 0.25  # [m, -]
 
 
 def front_heavy(shift: float) -> Planner:
-    """A standing phantomx whose body has its centre of mass `shift` [m] in front of its middle."""
+    """A standing phantomx whose body has its center of mass `shift` [m] in front of its middle."""
     machine = robot("phantomx")
     body = dataclasses.replace(machine.body, center_of_mass=(shift, 0.0, 0.0))
     planner = Planner(dataclasses.replace(machine, body=body))
@@ -40,10 +40,10 @@ def walk_with_margin(planner: Planner, least: float, seconds: float = 15.0):
 
 def test_the_inward_direction_points_away_from_the_nearest_edge():
     square = [(1.0, 1.0), (-1.0, 1.0), (-1.0, -1.0), (1.0, -1.0)]
-    for centre, expected in (((0.9, 0.1), (-1.0, 0.0)), ((-0.2, -0.7), (0.0, 1.0)), ((0.3, 1.4), (0.0, -1.0))):
-        assert direction_inwards(square, centre) == pytest.approx(expected)
-        x, y = direction_inwards(square, centre)
-        assert static_margin(square, (centre[0] + 0.1 * x, centre[1] + 0.1 * y)) > static_margin(square, centre)
+    for center, expected in (((0.9, 0.1), (-1.0, 0.0)), ((-0.2, -0.7), (0.0, 1.0)), ((0.3, 1.4), (0.0, -1.0))):
+        assert direction_inwards(square, center) == pytest.approx(expected)
+        x, y = direction_inwards(square, center)
+        assert static_margin(square, (center[0] + 0.1 * x, center[1] + 0.1 * y)) > static_margin(square, center)
 
 
 def test_with_sufficient_margin_no_measure_is_taken():
@@ -137,11 +137,11 @@ def test_measures_are_undone_shift_first_and_slowly_after_a_while_with_margin_to
     back = 0.005 / (RELEASE_RATE * SHIFT_SPEED)
     halfway = measures_after(settled, 0.5 * back, ample)
     assert halfway.shift == pytest.approx((0.0015, -0.002), rel=0.05) and halfway.speed_share == 0.7
-    centred = measures_after(halfway, 0.5 * back + 2 * DT, ample)
-    assert centred.shift == (0.0, 0.0)
-    faster = measures_after(centred, 0.4, ample).speed_share - centred.speed_share
+    centered = measures_after(halfway, 0.5 * back + 2 * DT, ample)
+    assert centered.shift == (0.0, 0.0)
+    faster = measures_after(centered, 0.4, ample).speed_share - centered.speed_share
     assert faster == pytest.approx(0.4 * RELEASE_RATE * SLOWING_RATE)
-    done = measures_after(centred, 5.0, ample)
+    done = measures_after(centered, 5.0, ample)
     assert done.speed_share == 1.0 and measures_after(done, 1.0, ample).speed_share == 1.0
     # The least margin of that time counts, and a small one starts it anew.
     hardly = measures_after(measures, SETTLED_TIME_S + DT, ample - 1e-4)

@@ -54,7 +54,7 @@ def test_the_guard_slows_the_body_only_for_a_foot_that_would_leave_its_region_be
         assert allowed_share(feet, clock, twist, DT, SWING_TIME, neutral_strides(regions)) == 1.0
 
 
-def test_a_foot_at_the_centre_of_rotation_stays_in_place_and_does_not_slow_the_body():
+def test_a_foot_at_the_center_of_rotation_stays_in_place_and_does_not_slow_the_body():
     regions = stance()
     x, y = regions.footholds[0]
     for clock in (None, GaitClock(TRIPOD)):

@@ -23,11 +23,11 @@ def outside(machine, point):
     return np.linalg.norm(np.maximum(beyond, 0.0)) + min(beyond.max(), 0.0)
 
 
-def nearest(machine, row, centre):
+def nearest(machine, row, center):
     """Least distance [m] of the femur from the body over a region; None if a foot is out of reach."""
     found = []
     for offset in (0.0, *(RADIUS_M * complex(*direction) for direction in DIRECTIONS)):
-        foot = (centre + offset).real, (centre + offset).imag, machine.foot_radius - machine.walk.height
+        foot = (center + offset).real, (center + offset).imag, machine.foot_radius - machine.walk.height
         joints, reason, _ = solve_leg(machine.legs[row], foot, (0.0, 0.0, 0.0))
         if reason is not None:
             return None
@@ -49,11 +49,11 @@ def test_a_region_is_clear_if_the_femur_keeps_its_distance_everywhere_in_it(name
     polar = [
         hip + far * (home - hip) * np.exp(1j * turn) for far in (0.5, 0.8, 1.1) for turn in np.linspace(-1.4, 1.4, 9)
     ]
-    distances = {centre: nearest(machine, row, centre) for centre in [*polar, home]}
-    centres = np.array([centre for centre, distance in distances.items() if distance is not None])
+    distances = {center: nearest(machine, row, center) for center in [*polar, home]}
+    centers = np.array([center for center, distance in distances.items() if distance is not None])
     enough = min(CLEARANCE_M, distances[home])
-    found = clear_of_body(machine, leg, centres, np.full(len(centres), RADIUS_M))
-    expected = [distances[centre] >= enough for centre in centres]
-    doubtful = [abs(distances[centre] - enough) < 1e-6 for centre in centres]
-    assert len(centres) > 9 and all(a == b or c for a, b, c in zip(found, expected, doubtful, strict=True))
+    found = clear_of_body(machine, leg, centers, np.full(len(centers), RADIUS_M))
+    expected = [distances[center] >= enough for center in centers]
+    doubtful = [abs(distances[center] - enough) < 1e-6 for center in centers]
+    assert len(centers) > 9 and all(a == b or c for a, b, c in zip(found, expected, doubtful, strict=True))
     assert found[-1] and all(found) == (wider == 0.0)

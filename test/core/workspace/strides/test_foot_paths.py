@@ -33,7 +33,7 @@ def test_a_displacement_is_that_of_the_rigid_motion(vx, vy, wz, path, x, y):
 
 @pytest.mark.parametrize("axis", AXES)
 @pytest.mark.parametrize("stance", [1.0, 3.0])
-def test_a_foot_stands_still_on_the_ground_about_its_centre_and_swings_from_one_end_of_it_to_the_other(axis, stance):
+def test_a_foot_stands_still_on_the_ground_about_its_center_and_swings_from_one_end_of_it_to_the_other(axis, stance):
     motion, travel = UnitMotion.along(axis), np.array(0.05)
 
     def at(progress):
@@ -65,20 +65,20 @@ def test_margins_over_arrays_are_those_of_single_polygons(points):
 
 
 def fixed_center_of_mass(center: complex) -> MovingMass:
-    """A centre of mass that does not move with the feet."""
+    """A center of mass that does not move with the feet."""
     return MovingMass(center, FEET, np.zeros(len(FEET)))
 
 
 @pytest.mark.parametrize("name", ["phantomx", "chica", "inline"])
-def test_the_centre_of_mass_moves_with_the_feet_as_that_of_the_legs(name):
+def test_the_center_of_mass_moves_with_the_feet_as_that_of_the_legs(name):
     machine, rng = robot(name), np.random.default_rng(1)
     mass, cycle = MovingMass.of(machine), SteadyCycle(machine, gaits(machine)["tripod"], AXES[0])
     neutral = np.array([complex(*leg.foothold) for leg in machine.legs])
     for _ in range(3):
-        centres = neutral + 0.02 * (rng.normal(size=6) + 1j * rng.normal(size=6))
-        expected = cycle.limits(0.04, centres, 0.0).margin
-        assert cycle.support_margins(0.04, centres[None], mass)[0] == pytest.approx(expected, abs=0.002)
-        assert abs(cycle.support_margins(0.04, centres[None], fixed_center_of_mass(mass.center))[0] - expected) < 0.03
+        centers = neutral + 0.02 * (rng.normal(size=6) + 1j * rng.normal(size=6))
+        expected = cycle.limits(0.04, centers, 0.0).margin
+        assert cycle.support_margins(0.04, centers[None], mass)[0] == pytest.approx(expected, abs=0.002)
+        assert abs(cycle.support_margins(0.04, centers[None], fixed_center_of_mass(mass.center))[0] - expected) < 0.03
 
 
 def sampled(cycle: SteadyCycle, travel: float, count: int) -> float:

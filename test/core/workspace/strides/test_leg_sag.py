@@ -13,7 +13,7 @@ from hexapod_control.core.kinematics.body_pose import NEUTRAL, Placement
 from hexapod_control.core.kinematics.rolling_contact import joints_at_contact
 from hexapod_control.core.statics.leg_compliance import compliance
 from hexapod_control.core.workspace.strides.leg_sag import sag, stiff_enough
-from hexapod_control.core.workspace.strides.stride_search import stride_centres
+from hexapod_control.core.workspace.strides.stride_search import stride_centers
 
 FRICTION = 0.5
 
@@ -40,11 +40,11 @@ def test_the_sag_follows_from_load_and_friction_by_the_compliance_of_the_foot(na
     assert sag(machine, leg, LOAD_N, np.array([point])).item() == pytest.approx(expected, rel=TOLERANCE)
 
 
-def test_no_stride_centre_lets_a_body_on_soft_servos_sag_too_far():
+def test_no_stride_center_lets_a_body_on_soft_servos_sag_too_far():
     machine = robot("phantomx")
     machine = replace(machine, legs=tuple(softer(leg, 0.3) for leg in machine.legs))
     gait = derived_gaits(machine)["tripod"]
-    for leg, strides in zip(machine.legs, stride_centres(machine, gait), strict=True):
+    for leg, strides in zip(machine.legs, stride_centers(machine, gait), strict=True):
         moves = [complex(*offset.displacement(leg.hip[:2], leg.foothold)) for offset in strides.offsets]
         assert max(map(abs, moves)) > 0.005
         assert stiff_enough(machine, leg, gait, complex(*leg.foothold) + np.array(moves)).all()

@@ -1,4 +1,4 @@
-"""Gaps between legs seen from above, and how far a leg may be ahead of its neighbours on the way to new centres."""
+"""Gaps between legs seen from above, and how far a leg may be ahead of its neighbours on the way to new centers."""
 
 import math
 from dataclasses import replace
@@ -45,11 +45,11 @@ def test_gaps_from_above_are_those_of_the_lines_between_femur_axis_and_foot_less
     machine = robot(name)
     gait = min(gaits(machine).values(), key=lambda each: each.stance)
     cycle, pairs = SteadyCycle(machine, gait, axis), LegNeighbours.of(machine).pairs
-    centres = np.array([complex(*leg.foothold) for leg in machine.legs])
+    centers = np.array([complex(*leg.foothold) for leg in machine.legs])
     thick = [max(leg.femur.radius, leg.tibia.radius, machine.foot_radius) for leg in machine.legs]
     least = math.inf
     for phase in (np.arange(PHASES) + 0.5) / PHASES:
-        feet, _ = cycle.feet(np.array(phase), np.array(0.05), centres)
+        feet, _ = cycle.feet(np.array(phase), np.array(0.05), centers)
         lines = []
         for leg, foot in zip(machine.legs, feet, strict=True):
             hip = complex(*leg.hip[:2])
@@ -57,7 +57,7 @@ def test_gaps_from_above_are_those_of_the_lines_between_femur_axis_and_foot_less
         for a, b in pairs:
             gap = float(line_distances(*map(np.array, (*lines[a], *lines[b])))) - thick[a] - thick[b]
             least = min(least, gap)
-    assert cycle.horizontal_gaps(0.05, np.stack([centres, centres])) == pytest.approx([least, least])
+    assert cycle.horizontal_gaps(0.05, np.stack([centers, centers])) == pytest.approx([least, least])
 
 
 @pytest.mark.parametrize("name", ["phantomx", "chica", "octopod", "scratch"])
@@ -66,16 +66,16 @@ def test_gaps_from_above_are_not_wider_than_those_of_the_joint_angles(name):
     gait = min(gaits(machine).values(), key=lambda each: each.stance)
     neutral = np.array([complex(*leg.foothold) for leg in machine.legs])
     cycle = SteadyCycle(machine, gait, HEADINGS[0])
-    for centres in neutral + 0.01 * (rng.normal(size=(4, len(neutral))) + 1j * rng.normal(size=(4, len(neutral)))):
-        assert cycle.horizontal_gaps(0.03, centres[None])[0] <= cycle.limits(0.03, centres, 1.0).gap + 0.002
+    for centers in neutral + 0.01 * (rng.normal(size=(4, len(neutral))) + 1j * rng.normal(size=(4, len(neutral)))):
+        assert cycle.horizontal_gaps(0.03, centers[None])[0] <= cycle.limits(0.03, centers, 1.0).gap + 0.002
 
 
 @pytest.mark.parametrize("name", ["phantomx", "chica", "article", "quadruped"])
-def test_legs_that_never_meet_move_their_centres_at_once(name):
+def test_legs_that_never_meet_move_their_centers_at_once(name):
     assert Capabilities.of(robot(name)).strides.max_lead == math.inf
 
 
-def test_close_legs_move_their_centres_in_step_with_their_neighbours():
+def test_close_legs_move_their_centers_in_step_with_their_neighbours():
     machine = close_octopod()
     capabilities = Capabilities.of(machine)
     strides, gait = capabilities.strides, capabilities.strides.gait
@@ -101,5 +101,5 @@ def test_close_legs_move_their_centres_in_step_with_their_neighbours():
     assert plan.twist == ZERO and all(plan.planted)
 
 
-def test_legs_with_knees_far_outside_of_their_feet_are_no_lines_from_above_and_move_their_centres_at_once():
+def test_legs_with_knees_far_outside_of_their_feet_are_no_lines_from_above_and_move_their_centers_at_once():
     assert Capabilities.of(robot(str(DATA / "robots" / "rows_6.yaml"))).strides.max_lead == math.inf

@@ -1,4 +1,4 @@
-"""The search for the stride centres, against every arrangement of centres that it could have chosen."""
+"""The search for the stride centers, against every arrangement of centers that it could have chosen."""
 
 import math
 from dataclasses import replace
@@ -11,9 +11,9 @@ from support.drives import robot
 from hexapod_control.config.robots.rules.foothold_choice import with_footholds
 from hexapod_control.core.workspace.robot_gaits import gaits
 from hexapod_control.core.workspace.stance_regions import nominal_stance
-from hexapod_control.core.workspace.strides.leg_centres import TURNING, leg_centres, straight_travel, turning_travel
+from hexapod_control.core.workspace.strides.leg_centers import TURNING, leg_centers, straight_travel, turning_travel
 from hexapod_control.core.workspace.strides.steady_cycle import MovingMass, SteadyCycle
-from hexapod_control.core.workspace.strides.stride_search import stride_centres
+from hexapod_control.core.workspace.strides.stride_search import stride_centers
 from hexapod_control.core.workspace.strides.top_speeds import (
     LEAST_MARGIN,
     SPREADS,
@@ -44,7 +44,7 @@ class Search:
     def __init__(self, machine):
         self.machine = machine
         self.gait = min(gaits(machine).values(), key=lambda gait: gait.stance)
-        self.legs = [leg_centres(machine, row, self.gait) for row in range(len(machine.legs))]
+        self.legs = [leg_centers(machine, row, self.gait) for row in range(len(machine.legs))]
         self.travels = [
             *(straight_travel(len(self.legs), k) for k in range(SEARCHED_HEADINGS)),
             turning_travel(self.legs),
@@ -74,7 +74,7 @@ def search(name="scratch"):
 @cache
 def strides():
     """The stride tables of each leg; then (legs, headings) offsets and radii at the searched headings."""
-    found = stride_centres(search().machine, search().gait)
+    found = stride_centers(search().machine, search().gait)
     searched = slice(None, None, 2)
     moved = np.array(
         [
@@ -86,7 +86,7 @@ def strides():
 
 
 class Arrangements:
-    """The centres nearest to each of the spread footholds that allow a speed with a swing time."""
+    """The centers nearest to each of the spread footholds that allow a speed with a swing time."""
 
     def __init__(self, searched, travel, speed, swing, margin=USUAL_MARGIN):
         swing_time, machine, legs = searched.swing_time(swing), searched.machine, searched.legs
@@ -98,16 +98,16 @@ class Arrangements:
         if not all(map(len, usable)):
             return
         self.chosen = np.array([nearest(*each, travel.heading) for each in zip(legs, usable, strict=True)]).T
-        centres = np.stack([leg.centres[each] for leg, each in zip(legs, self.chosen.T, strict=True)], axis=1)
+        centers = np.stack([leg.centers[each] for leg, each in zip(legs, self.chosen.T, strict=True)], axis=1)
         cycles, length, mass = searched.cycles(travel), speed * swing_time, MovingMass.of(machine)
         gap = min(TIBIA_CLEARANCE, cycles[0].horizontal_gaps(0.0, (searched.hips + searched.arms)[None])[0])
-        margins = np.min([cycle.support_margins(length, centres, mass) for cycle in cycles], axis=0)
+        margins = np.min([cycle.support_margins(length, centers, mass) for cycle in cycles], axis=0)
         self.stable = margins >= margin.of(machine)
         for k in np.flatnonzero(self.stable):
-            self.stable[k] = all(cycle.horizontal_gaps(length, centres[k][None])[0] >= gap for cycle in cycles)
+            self.stable[k] = all(cycle.horizontal_gaps(length, centers[k][None])[0] >= gap for cycle in cycles)
         # The frequency of the steps over that of the body on the springs of the coxa servos of the legs in stance.
         stiffness = np.array([leg.coxa_joint.stiffness for leg in machine.legs])
-        spring = searched.gait.duty_factor * (stiffness / np.abs(centres - searched.hips) ** 2).sum(axis=1)
+        spring = searched.gait.duty_factor * (stiffness / np.abs(centers - searched.hips) ** 2).sum(axis=1)
         self.frequency_ratio = math.tau / swing_time / np.sqrt(spring / machine.mass)
 
     @property
@@ -117,16 +117,16 @@ class Arrangements:
 
 
 def nearest(leg, usable, heading):
-    """The usable centre nearest to the spread foothold of a leg, for each of SPREADS."""
+    """The usable center nearest to the spread foothold of a leg, for each of SPREADS."""
     goals = spread_foothold(leg, heading, np.array(SPREADS))
-    return [usable[np.abs(leg.centres[usable] - goal).round(9).argmin()] for goal in goals]
+    return [usable[np.abs(leg.centers[usable] - goal).round(9).argmin()] for goal in goals]
 
 
 # --- top speeds ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("heading", [0, 2, 4, 6, 8, 13, TURNING])
-def test_the_top_speed_is_the_highest_with_stable_centres_or_a_little_less_if_those_are_stiffer(heading):
+def test_the_top_speed_is_the_highest_with_stable_centers_or_a_little_less_if_those_are_stiffer(heading):
     check_top_speed(search(), search().travels[heading], search().tops[heading], USUAL_MARGIN)
 
 
@@ -194,7 +194,7 @@ def test_a_smaller_margin_is_used_where_it_makes_the_robot_faster_and_not_too_so
     assert smaller == headings
 
 
-def test_headings_next_to_an_axis_of_the_body_use_its_centres_at_a_lower_speed():
+def test_headings_next_to_an_axis_of_the_body_use_its_centers_at_a_lower_speed():
     tops = search().tops
     assert [travel.heading for travel in search().travels] == list(HEADINGS)
     for k, top in enumerate(tops):
@@ -204,7 +204,7 @@ def test_headings_next_to_an_axis_of_the_body_use_its_centres_at_a_lower_speed()
             assert top == axis._replace(speed=pytest.approx(NEAR_AXIS * axis.speed))
 
 
-def test_without_stable_centres_feet_stride_about_their_footholds_as_fast_as_joints_and_regions_allow():
+def test_without_stable_centers_feet_stride_about_their_footholds_as_fast_as_joints_and_regions_allow():
     searched = search("quadruped")
     for top, travel in zip(searched.tops, searched.travels, strict=True):
         speeds = [
@@ -226,9 +226,9 @@ def test_without_stable_centres_feet_stride_about_their_footholds_as_fast_as_joi
 @pytest.mark.parametrize("heading", [2, TURNING])
 def test_where_legs_are_close_together_the_regions_limit_the_speed_of_strides_about_the_footholds(heading):
     usual = robot("article")
-    machine = replace(usual, body=replace(usual.body, center_of_mass=(0.3, 0.0, 0.0)))  # no centres are stable
+    machine = replace(usual, body=replace(usual.body, center_of_mass=(0.3, 0.0, 0.0)))  # no centers are stable
     gait = gaits(usual)["tripod"]
-    legs = [leg_centres(usual, row, gait) for row in range(len(usual.legs))]
+    legs = [leg_centers(usual, row, gait) for row in range(len(usual.legs))]
     travel = turning_travel(legs) if heading == TURNING else straight_travel(6, heading)
     top = TopSpeedSearch(machine, gait, legs).top(travel)
     speeds = [leg.speeds[:, heading, -1] for leg in legs]
@@ -273,24 +273,24 @@ def test_margins_are_smaller_for_robots_with_narrow_tracks(margin, bound):
 
 
 def reduction(heading):
-    """The power of RETRY_FACTOR by which the offsets at a heading were reduced, and the centres (legs,) before that."""
+    """The power of RETRY_FACTOR by which the offsets at a heading were reduced, and the centers (legs,) before that."""
     for power in range(11):
         whole = reduced(heading, -power)
-        chosen = [int(np.abs(leg.centres - centre).argmin()) for leg, centre in zip(search().legs, whole, strict=True)]
-        if all(abs(leg.centres[k] - c) < 1e-9 for leg, k, c in zip(search().legs, chosen, whole, strict=True)):
+        chosen = [int(np.abs(leg.centers - center).argmin()) for leg, center in zip(search().legs, whole, strict=True)]
+        if all(abs(leg.centers[k] - c) < 1e-9 for leg, k, c in zip(search().legs, chosen, whole, strict=True)):
             return power, chosen
     raise AssertionError(f"no candidates at heading {heading}")
 
 
 def reduced(heading, power):
-    """The centres (legs,) found at a heading, with polar offsets times a power of RETRY_FACTOR."""
+    """The centers (legs,) found at a heading, with polar offsets times a power of RETRY_FACTOR."""
     offsets = [leg.offsets[2 * heading].scaled(RETRY_FACTOR**power) for leg in strides()[0]]
     arms = search().arms
     outward, angle = np.array(offsets).T
     return search().hips + (1.0 + outward / np.abs(arms)) * np.exp(1j * angle) * arms
 
 
-def test_the_centres_over_the_headings_are_a_closed_curve_that_no_other_centre_makes_cheaper():
+def test_the_centers_over_the_headings_are_a_closed_curve_that_no_other_center_makes_cheaper():
     searched, checked = search(), 0
     chosen = [reduction(k) for k in HEADINGS]
     for row, leg in enumerate(searched.legs):
@@ -299,26 +299,26 @@ def test_the_centres_over_the_headings_are_a_closed_curve_that_no_other_centre_m
         for k in range(SEARCHED_HEADINGS):
             top = searched.tops[k]
             if AXES.get(k) == k:
-                away = AXIS_COST * (np.abs(leg.centres - leg.centres[top.chosen[row]]) / leg.length) ** 2
+                away = AXIS_COST * (np.abs(leg.centers - leg.centers[top.chosen[row]]) / leg.length) ** 2
             else:
                 goal = spread_foothold(leg, top.heading, np.array(top.spread))
                 short = np.maximum(0.0, 1.0 - leg.speeds[top.swing, k] / top.speed)
-                away = SHORTFALL_COST * short**2 + DISTANCE_COST * (np.abs(leg.centres - goal) / leg.length) ** 2
+                away = SHORTFALL_COST * short**2 + DISTANCE_COST * (np.abs(leg.centers - goal) / leg.length) ** 2
             for near, step in ((k - 1, k), ((k + 1) % SEARCHED_HEADINGS, k + 1)):
                 axis_factor = AXIS_MOTION_FACTOR if step % (SEARCHED_HEADINGS // 2) in (0, 1) else 1.0
-                other = leg.centres[path[near % SEARCHED_HEADINGS]]
-                away = away + MOTION_COST * axis_factor * (np.abs(leg.centres - other) / leg.length) ** 2
+                other = leg.centers[path[near % SEARCHED_HEADINGS]]
+                away = away + MOTION_COST * axis_factor * (np.abs(leg.centers - other) / leg.length) ** 2
             assert away[path[k]] == pytest.approx(away.min(), rel=1e-9, abs=1e-12)
             checked += len(set(path)) > 3
     assert checked > 50
 
 
-def limits(heading, centres, radii):
+def limits(heading, centers, radii):
     """Least static margin and gap [m] of full strides, forward and backward."""
     searched, travel = search(), search().travels[heading]
-    factors = np.abs(centres) if heading == TURNING else 1.0
+    factors = np.abs(centers) if heading == TURNING else 1.0
     length = 2.0 * STRIDE_SHARE / STRIDE_RESERVE * (radii / factors).min() / searched.gait.stance
-    found = [cycle.limits(length, centres, TIBIA_CLEARANCE) for cycle in searched.cycles(travel)]
+    found = [cycle.limits(length, centers, TIBIA_CLEARANCE) for cycle in searched.cycles(travel)]
     return np.min(found, axis=0)
 
 
@@ -340,9 +340,9 @@ def radius_before(heading, power):
     top, travel = searched.tops[heading], searched.travels[heading]
     half = 0.5 * searched.gait.stance * searched.swing_time(top.swing) / STRIDE_SHARE
     strides_ = STRIDE_RESERVE * top.speed * half * np.array(travel.speeds)
-    centres = np.array([leg.centres[k] for leg, k in zip(searched.legs, chosen, strict=True)])
+    centers = np.array([leg.centers[k] for leg, k in zip(searched.legs, chosen, strict=True)])
     if heading == TURNING:
-        strides_ = strides_ * np.abs(centres) / np.abs(searched.hips + searched.arms)
+        strides_ = strides_ * np.abs(centers) / np.abs(searched.hips + searched.arms)
     regions = [leg.radii[heading, k] for leg, k in zip(searched.legs, chosen, strict=True)]
     share = RETRY_FACTOR**power
     return share * np.clip(strides_, MIN_RADIUS, regions) + (1.0 - share) * searched.neutral

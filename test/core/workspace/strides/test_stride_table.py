@@ -106,8 +106,8 @@ def test_the_regions_of_a_twist_are_those_of_the_headings_of_its_feet(name):
                 heading = cmath.rect(0.1, math.pi * k / HEADINGS)
                 regions = table.regions(stance, Twist(heading.real, heading.imag, 0.0), moved)
                 for leg, region in enumerate(regions):
-                    centre = complex(*stance.footholds[leg]) + complex(*region.displacement)
-                    assert centre == pytest.approx(found[leg].centres[BENDS.index(0.0), k], abs=1e-9)
+                    center = complex(*stance.footholds[leg]) + complex(*region.displacement)
+                    assert center == pytest.approx(found[leg].centers[BENDS.index(0.0), k], abs=1e-9)
                     assert region.scale * stance.radii[leg] == pytest.approx(found[leg].radii[BENDS.index(0.0), k])
 
 
@@ -118,9 +118,9 @@ def test_turning_on_the_spot_has_regions_of_its_own_in_both_directions(name):
     stance, found = stances.rows[row], table.at_row(row, 1.0)
     for twist in (TURN, TURN.scaled(-0.2)):
         for leg, region in enumerate(table.regions(stance, twist, 1.0)):
-            centre = complex(*stance.footholds[leg]) + complex(*region.displacement)
+            center = complex(*stance.footholds[leg]) + complex(*region.displacement)
             for bend in (0, -1):
-                assert found[leg].centres[bend] == pytest.approx([centre] * HEADINGS, abs=1e-9)
+                assert found[leg].centers[bend] == pytest.approx([center] * HEADINGS, abs=1e-9)
 
 
 @pytest.mark.parametrize("name", ROBOTS)
@@ -143,7 +143,7 @@ def test_half_of_the_displacement_is_half_of_the_offset(name):
             assert half.moved == pytest.approx(0.5 * whole.moved)
 
 
-def test_a_foot_at_the_centre_of_rotation_keeps_its_place_and_faster_ones_move():
+def test_a_foot_at_the_center_of_rotation_keeps_its_place_and_faster_ones_move():
     stance = nominal("phantomx")
     x, y = stance.footholds[0]
     regions = capabilities("phantomx").strides.regions(stance, Twist(y, -x, 1.0), 1.0)
@@ -159,8 +159,8 @@ def test_every_region_is_in_reach_of_its_leg_in_the_neutral_pose(name):
     for twist in twists(5, 30):
         strides = table.at(machine.walk.height, twist, 1.0, 1.0)
         for leg, region in enumerate(strides.regions):
-            centre, radius = strides.disc(leg, region)
-            for point in (complex(*centre) + 0.97 * radius * each for each in CIRCLE):
+            center, radius = strides.disc(leg, region)
+            for point in (complex(*center) + 0.97 * radius * each for each in CIRCLE):
                 for z in (0.0, machine.walk.lift_height):
                     assert reaches(machine.legs[leg], machine, (point.real, point.imag), z, placement)
     assert len(stance.radii) == len(strides.regions)
@@ -210,9 +210,9 @@ def regions_of(name, leg, moved):
     straight, on_the_spot = BENDS.index(0.0), BENDS.index(1.0)
     yield 0.0, stance.radii[leg], 0.0
     for k in range(HEADINGS):
-        yield found.centres[straight, k] - home, found.radii[straight, k], cmath.rect(1.0, math.pi * k / HEADINGS)
+        yield found.centers[straight, k] - home, found.radii[straight, k], cmath.rect(1.0, math.pi * k / HEADINGS)
     foothold = complex(*machine.legs[leg].foothold)
-    yield found.centres[on_the_spot, 0] - home, found.radii[on_the_spot, 0], 1j * foothold / abs(foothold)
+    yield found.centers[on_the_spot, 0] - home, found.radii[on_the_spot, 0], 1j * foothold / abs(foothold)
 
 
 @pytest.mark.parametrize("name", ROBOTS)
@@ -261,9 +261,9 @@ def test_a_pose_leaves_a_share_of_the_displacement_if_feet_reach_the_outermost_r
 def in_reach(machine, stance, row, offset, radius):
     """Whether feet reach a disc about a displaced foothold, lifted, and beyond it where feet are early in a swing."""
     leg, home, lift = machine.legs[row], stance.footholds[row], machine.walk.lift_height
-    centre = complex(*home) + complex(*offset.displacement(leg.hip[:2], home))
+    center = complex(*home) + complex(*offset.displacement(leg.hip[:2], home))
     far, level = FLIGHT_REACH_SHARE * radius, Placement(NEUTRAL, stance.height)
-    places = [(centre + r * u, z) for u in CIRCLE for r, z in ((far, 0.0), (far, 0.25 * lift), (radius, lift))]
+    places = [(center + r * u, z) for u in CIRCLE for r, z in ((far, 0.0), (far, 0.25 * lift), (radius, lift))]
     return all(reaches(leg, machine, (at.real, at.imag), z, level) for at, z in places)
 
 
@@ -273,9 +273,9 @@ def test_at_every_height_the_largest_share_of_the_offsets_is_used_that_leaves_th
     table, seen = StrideTable(machine, stances, capabilities("phantomx").gaits["tripod"], legs), set()
     for row, stance in list(enumerate(stances.rows))[::3]:
         hip, home = complex(*machine.legs[0].hip[:2]), complex(*stance.footholds[0])
-        centre = table.at_row(row, 1.0)[0].centres[BENDS.index(0.0), 5]
-        share = min(OFFSET_SHARES, key=lambda each: abs(0.1 * each - cmath.phase((centre - hip) / (home - hip))))
-        assert abs(centre - hip) == pytest.approx(abs(home - hip) + 0.05 * share)
+        center = table.at_row(row, 1.0)[0].centers[BENDS.index(0.0), 5]
+        share = min(OFFSET_SHARES, key=lambda each: abs(0.1 * each - cmath.phase((center - hip) / (home - hip))))
+        assert abs(center - hip) == pytest.approx(abs(home - hip) + 0.05 * share)
         seen.add(share)
         for each in OFFSET_SHARES[: OFFSET_SHARES.index(share) + 1]:
             least = (0.97 if each == share else 1.03) * 0.8 * radius
@@ -300,8 +300,8 @@ KNOWN_REGIONS = {  # by leg, height [rows over the nominal one] and bend: displa
 def test_phantomx_has_its_known_stride_regions_in_every_eighth_heading(leg, row, bend):
     row += nominal_row("phantomx")
     home = complex(*capabilities("phantomx").stances.rows[row].footholds[leg])
-    centres, radii = (each[BENDS.index(bend), ::8] for each in capabilities("phantomx").strides.at_row(row, 1.0)[leg])
-    found = [(at.real, at.imag, radius) for at, radius in zip((centres - home).tolist(), radii.tolist(), strict=True)]
+    centers, radii = (each[BENDS.index(bend), ::8] for each in capabilities("phantomx").strides.at_row(row, 1.0)[leg])
+    found = [(at.real, at.imag, radius) for at, radius in zip((centers - home).tolist(), radii.tolist(), strict=True)]
     for region, known in zip(found, KNOWN_REGIONS[leg, row - nominal_row("phantomx"), bend], strict=True):
         assert region == pytest.approx([v / 1000.0 for v in known], abs=1e-4)
 

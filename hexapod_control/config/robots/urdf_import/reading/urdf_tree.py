@@ -42,7 +42,7 @@ class UrdfLink:
 
     name: str
     mass: float | None  # [kg], None if the URDF gives none
-    center: Array  # (3,) [m] centre of mass
+    center: Array  # (3,) [m] center of mass
     collisions: tuple[UrdfShape, ...]
     visuals: tuple[UrdfShape, ...]
 

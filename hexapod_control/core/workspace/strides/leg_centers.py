@@ -1,4 +1,4 @@
-"""The candidate stride centres of every leg, and the directions of travel for which they are compared."""
+"""The candidate stride centers of every leg, and the directions of travel for which they are compared."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ TURNING = SEARCHED_HEADINGS  # index after the headings: turning on the spot
 SPAN_SHARE = 0.8  # of the distance of the farthest foothold
 
 
-class LegCentres(NamedTuple):
-    """One leg and its candidate centres, in base_footprint."""
+class LegCenters(NamedTuple):
+    """One leg and its candidate centers, in base_footprint."""
 
     hip: complex  # [m]
     foothold: complex  # [m] neutral
-    centres: Points  # (C,) [m]
+    centers: Points  # (C,) [m]
     radii: Array  # (SEARCHED_HEADINGS + 1, C) [m]; the last row is for turning on the spot
     speeds: Array  # (T, SEARCHED_HEADINGS + 1, C) [m/s] of the foot; the last row: turning, at the neutral foothold
     length: float  # [m] of the leg
@@ -43,11 +43,11 @@ class Travel(NamedTuple):
     speeds: tuple[float, ...]  # of the feet per unit speed
 
 
-def leg_centres(robot: Robot, row: int, gait: Gait) -> LegCentres:
-    """The candidate centres of one leg (row) in a gait: those at which it is stiff and clear of the body."""
+def leg_centers(robot: Robot, row: int, gait: Gait) -> LegCenters:
+    """The candidate centers of one leg (row) in a gait: those at which it is stiff and clear of the body."""
     leg, stance = robot.legs[row], gait.stance
     choices = stride_choices(robot, leg, stance)
-    centres = complex(*leg.hip[:2]) + cmath.rect(1.0, leg.hip_yaw) * choices.centres
+    centers = complex(*leg.hip[:2]) + cmath.rect(1.0, leg.hip_yaw) * choices.centers
     # Headings of the body in the hip frame, as places in the tables of the choices
     place = (np.arange(SEARCHED_HEADINGS) - leg.hip_yaw * SEARCHED_HEADINGS / math.pi) % SEARCHED_HEADINGS
     nearest = np.round(place)
@@ -57,15 +57,15 @@ def leg_centres(robot: Robot, row: int, gait: Gait) -> LegCentres:
     speeds = (1.0 - share) * choices.speeds[:, below] + share * choices.speeds[:, above]
     radii = np.minimum(choices.radii[below], choices.radii[above])
     foothold = complex(*leg.foothold)
-    tangent = np.round((np.angle(centres) / math.pi + 0.5) * SEARCHED_HEADINGS).astype(int) % SEARCHED_HEADINGS
-    radii = np.append(radii, [radii[tangent, np.arange(len(centres))]], axis=0)
-    turning = turning_speeds(robot, leg, stance, radii[TURNING], centres) * (abs(foothold) / np.abs(centres))
+    tangent = np.round((np.angle(centers) / math.pi + 0.5) * SEARCHED_HEADINGS).astype(int) % SEARCHED_HEADINGS
+    radii = np.append(radii, [radii[tangent, np.arange(len(centers))]], axis=0)
+    turning = turning_speeds(robot, leg, stance, radii[TURNING], centers) * (abs(foothold) / np.abs(centers))
     neutral_radius = nominal_stance(robot).radii[row]
-    usable = clear_of_body(robot, leg, centres, np.minimum(radii.max(axis=0), neutral_radius))
-    usable &= stiff_enough(robot, leg, gait, centres)
+    usable = clear_of_body(robot, leg, centers, np.minimum(radii.max(axis=0), neutral_radius))
+    usable &= stiff_enough(robot, leg, gait, centers)
     speeds = np.concatenate((speeds, turning[:, None]), axis=1)[..., usable]
     span = SPAN_SHARE * max(math.hypot(*each.foothold) for each in robot.legs)
-    return LegCentres(complex(*leg.hip[:2]), foothold, centres[usable], radii[:, usable], speeds, leg.length, span)
+    return LegCenters(complex(*leg.hip[:2]), foothold, centers[usable], radii[:, usable], speeds, leg.length, span)
 
 
 def straight_travel(legs: int, heading: int) -> Travel:
@@ -74,6 +74,6 @@ def straight_travel(legs: int, heading: int) -> Travel:
     return Travel(Twist(math.cos(angle), math.sin(angle), 0.0), heading, (1.0,) * legs)
 
 
-def turning_travel(legs: Sequence[LegCentres]) -> Travel:
+def turning_travel(legs: Sequence[LegCenters]) -> Travel:
     """A turn on the spot."""
     return Travel(Twist(0.0, 0.0, 1.0), TURNING, tuple(abs(leg.foothold) for leg in legs))
