@@ -18,6 +18,7 @@ import pytest
 from support.suite.soak import SOAK
 
 from hexapod_control.config.robots import saved_capabilities
+from hexapod_control.ros.transport.loopback import loopback_environment
 
 pytest_plugins = ["support.suite.repetition"]
 
@@ -65,8 +66,7 @@ os.environ["XDG_STATE_HOME"] = f"{tempfile.gettempdir()}/hexapod_test_{os.getpid
 # Tests of the same sources compute what each robot can do once, in whatever process.
 os.environ["XDG_CACHE_HOME"] = str(Path(__file__).parents[1] / ".pytest_cache")
 saved_capabilities.enable()
-os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
-os.environ["FASTDDS_BUILTIN_TRANSPORTS"] = "UDPv4"  # killed processes leave no shared memory behind
+os.environ.update(loopback_environment())
 os.environ.setdefault("MUJOCO_GL", "egl")
 
 

@@ -17,8 +17,8 @@ from pathlib import Path
 from hexapod_control.bringup import node_graph
 from hexapod_control.bringup.process_supervisor import Supervisor
 from hexapod_control.clients.bounded_wait import wait_until
-from hexapod_control.evaluation.performance.graph.graph_load import private_domain
 from hexapod_control.evaluation.performance.page.chromium import Browser, BrowserPage
+from hexapod_control.ros.transport.loopback import private_domain
 
 IMAGES = Path(__file__).parents[1] / "images"
 MARK = "the page: "

@@ -10,7 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from hexapod_control.evaluation.performance.graph.graph_load import private_domain
+from hexapod_control.ros.transport.loopback import private_domain
 
 IMAGES = Path(__file__).parent.parent / "images"
 DEMO = (sys.executable, "-m", "hexapod_control.cli.main", "sim", "--demo", "--no-web", "--speed", "0.5", "--record")

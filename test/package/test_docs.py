@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import json
 import re
 import sys
 from functools import cache
@@ -217,8 +218,9 @@ def test_docstrings_cite_pages_and_sections_that_exist():
 
 @cache
 def messages() -> tuple[str, ...]:
-    """All texts of the package and the scripts, adjacent literals joined, with ... for the values of f-strings."""
-    found = []
+    """All texts of the package, its page and the scripts, adjacent literals joined, with ... for inserted values."""
+    page = json.loads((ROOT / "hexapod_control/web/static/texts/en.json").read_text(encoding="utf-8"))
+    found = [re.sub(r"\{\w+\}", "...", text) for text in page.values()]
     for path in (*SOURCES, *sorted((ROOT / "scripts").rglob("*.py"))):
         for node in syntax_nodes(path):
             if isinstance(node, ast.JoinedStr):

@@ -1,1 +1,1 @@
-"""Message transport between nodes: executor, publishers, and the encoding of large messages."""
+"""Message transport: executor, publishers, encoding of large messages, and DDS on this computer only."""

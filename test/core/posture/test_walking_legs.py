@@ -94,5 +94,5 @@ def test_a_leg_held_elsewhere_is_remembered_where_its_joints_are_known():
     assert legs.holding(joints).folded[0] == joints[0]
     every = WalkingLegs.without(robot("phantomx"), frozenset())
     assert every.holding(joints) is every and every.of_whole(joints) == tuple(joints) and not every.lost
-    with pytest.raises(ValueError, match=r"without left_front and left_middle and left_rear"):
+    with pytest.raises(ValueError, match=r"without left_front, left_middle and left_rear"):
         WalkingLegs.without(robot("phantomx"), frozenset({0, 1, 2}))

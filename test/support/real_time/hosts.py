@@ -17,6 +17,8 @@ from pathlib import Path
 
 import aiohttp
 
+from hexapod_control.ros.transport.loopback import profile_variable
+
 SUBNET = "10.77.0"
 STEP = 0.05  # [s]
 SILENT = 2.0  # [s] without a message after which a client reconnects
@@ -46,7 +48,8 @@ class Host:
 
     def environment(self) -> dict[str, str]:
         """Environment with ROS discovery over the cable."""
-        return {**os.environ, "ROS_AUTOMATIC_DISCOVERY_RANGE": "SUBNET", "FASTDDS_BUILTIN_TRANSPORTS": "UDPv4"}
+        inherited = {name: value for name, value in os.environ.items() if name != profile_variable()}
+        return {**inherited, "ROS_AUTOMATIC_DISCOVERY_RANGE": "SUBNET", "FASTDDS_BUILTIN_TRANSPORTS": "UDPv4"}
 
 
 class Cable:

@@ -6,10 +6,7 @@ one is paused, so that other load on the computer affects both.
 
 from __future__ import annotations
 
-import os
-import random
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from statistics import median, quantiles
 
 import numpy as np
@@ -19,6 +16,7 @@ from hexapod_control.bringup import node_graph
 from hexapod_control.config.robots.robot_file import RobotFile
 from hexapod_control.evaluation.performance.graph.process_group import group, relay
 from hexapod_control.evaluation.performance.graph.topic_receiver import FORWARD, TopicReceiver
+from hexapod_control.ros.transport.loopback import TRANSPORT, private_domain
 
 TURNS = 5  # measurements of each graph
 LATENCY_WINDOW_S, CPU_WINDOW_S = 3.0, 4.0  # measured in one turn
@@ -31,32 +29,11 @@ COUNTERPARTS = {  # role of the relay in place of each node
     "mujoco_sim": "hardware",
     "odometry": "reckoning",
 }
-TRANSPORT = "UDPv4"  # killed processes leave no shared memory behind
 ProgressReport = Callable[[str], None]
 
 
 class NotReadyError(RuntimeError):
     """The robot of a graph does not start to walk."""
-
-
-@contextmanager
-def private_domain() -> Iterator[None]:
-    """Sets a random ROS domain id, restricted to this computer, for this block and its child processes."""
-    domain = random.SystemRandom().randrange(1, 100)
-    settings = {
-        "ROS_DOMAIN_ID": str(domain),
-        "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST",
-        "FASTDDS_BUILTIN_TRANSPORTS": TRANSPORT,
-    }
-    before = {name: os.environ.get(name) for name in settings}
-    os.environ.update(settings)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            os.environ.pop(name, None)
-            if value is not None:
-                os.environ[name] = value
 
 
 def measure(robot_file: RobotFile, progress: ProgressReport, turns: int = TURNS) -> dict[str, object]:

@@ -22,10 +22,10 @@ from hexapod_control.evaluation.performance.graph.graph_load import (
     READY_S,
     NotReadyError,
     ProgressReport,
-    private_domain,
 )
 from hexapod_control.evaluation.performance.graph.process_group import ProcessGroup, group
 from hexapod_control.evaluation.performance.graph.topic_receiver import FORWARD, ReceiverSide, TopicReceiver
+from hexapod_control.ros.transport.loopback import private_domain
 
 COUNTS = (1, 2, 4)
 RATES_HZ = (50.0, 10.0)  # of planner and driver

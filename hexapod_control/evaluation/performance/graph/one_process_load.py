@@ -29,10 +29,10 @@ from hexapod_control.evaluation.performance.graph.graph_load import (
     SETTLE_S,
     TURNS,
     NotReadyError,
-    private_domain,
 )
 from hexapod_control.evaluation.performance.graph.process_group import ProcessGroup, group
 from hexapod_control.evaluation.performance.graph.topic_receiver import ReceiverSide, TopicReceiver
+from hexapod_control.ros.transport.loopback import private_domain
 
 CASES: Mapping[str, Mapping[str, object]] = {
     "simulation": {"web": False},

@@ -10,10 +10,11 @@ from hexapod_control.clients.bounded_wait import wait_until
 from hexapod_control.clients.connection_options import ConnectionOptions
 from hexapod_control.clients.robot_client import SimulationClient
 from hexapod_control.config.robots.robot_file import RobotFile
-from hexapod_control.evaluation.performance.graph.graph_load import NotReadyError, private_domain
+from hexapod_control.evaluation.performance.graph.graph_load import NotReadyError
 from hexapod_control.evaluation.performance.page import page_metrics as figures
 from hexapod_control.evaluation.performance.page.chromium import program
 from hexapod_control.ros.distribution import stamped_by_default
+from hexapod_control.ros.transport.loopback import private_domain
 
 READY_S = 40.0  # time limit for all processes to start and the robot to stand
 MARK = "the page: "

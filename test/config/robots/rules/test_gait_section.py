@@ -46,7 +46,7 @@ BAD = {  # text of the file, what it is replaced by, the key, and the message
     "unstable": (
         "right_front: 0.5",
         "right_front: 0.0",
-        "amble: with left_front and right_front and right_middle in the air the static margin is -122 mm, "
+        "amble: with left_front, right_front and right_middle in the air the static margin is -122 mm, "
         "must be above 0 mm, spread the lift-offs",
     ),
 }
