@@ -62,6 +62,7 @@ setup(
     packages=find_packages(include=[NAME, f"{NAME}.*"]),
     package_data={
         f"{NAME}.evaluation.performance.planner": ["*.c"],
+        f"{NAME}.ros.transport": ["*.xml"],
         f"{NAME}.web": ["static/*", "static/*/*"],
         f"{NAME}.web.dialog_pages": ["pages/*/*", "pages/*/*/*"],
     },
@@ -80,6 +81,7 @@ setup(
         "argcomplete>=2.0",
         "numpy>=1.26",
         "pyserial>=3.5",
+        "pyyaml>=6.0",
         "ruamel.yaml>=0.17.21",
         "segno>=1.5",
         "smbus2>=0.4.3",

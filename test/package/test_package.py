@@ -39,6 +39,7 @@ KEYS = {
     "segno": "python3-segno",
     "serial": "python3-serial",
     "smbus2": "python3-smbus2",
+    "yaml": "python3-yaml",
 }
 # extras of pip without a rosdep key; imported only where needed, with a remedy in the message
 OPTIONAL = {"gpiod", "rosbags"}

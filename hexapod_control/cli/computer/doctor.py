@@ -37,6 +37,7 @@ MODULES = (
     ModuleUse("rclpy", "ros-rclpy", "all nodes", required=True),
     ModuleUse("numpy", "numpy", "everything", required=True),
     ModuleUse("ruamel.yaml", "ruamel.yaml", "robot files", required=True),
+    ModuleUse("yaml", "PyYAML", "servo table", required=True),
     ModuleUse("serial", "pyserial", "servos on a port", required=True),
     ModuleUse("aiohttp", "aiohttp", "the page"),
     ModuleUse("mujoco", "mujoco", "hexapod sim"),
