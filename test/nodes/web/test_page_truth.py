@@ -145,6 +145,7 @@ def test_pose_gait_and_speed_are_those_of_the_robot_in_every_window_and_after_a_
     told.page.click("#banner-no")
     told.until(lambda: told.page.js("document.querySelector('#banner').hidden"))
     assert told.page.js("hexapod.people.drives")
+    told.until(lambda: not watcher.js("hexapod.people.asking.length"), what="the refusal on the other page")
     watcher.js("document.querySelector('#seat').click()")
     told.until(lambda: not told.page.js("document.querySelector('#banner').hidden"))
     told.page.click("#banner-yes")
