@@ -96,7 +96,7 @@ def sign_magnitude(value: int, bit: int) -> int:
 
 
 def tail(rest: bytes, header: bytes) -> bytes:
-    """The longest end of `rest` that may be the beginning of a header."""
+    """The longest end of `rest` that may be the beginning of a header, without a whole one."""
     sizes = range(min(len(header) - 1, len(rest)), 0, -1)
     return next((rest[-size:] for size in sizes if header.startswith(rest[-size:])), b"")
 

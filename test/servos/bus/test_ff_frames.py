@@ -232,6 +232,14 @@ def test_the_echo_of_a_request_is_not_a_status():
     assert decoded(decoder, request + ff_frames.build(1, 0, b"\0\x08"), range(20)) == [(1, 0, b"\0\x08")]
 
 
+@pytest.mark.parametrize(
+    ("rest", "end"),
+    [("", ""), ("01", ""), ("01ff", "ff"), ("ffffff", "ffff"), ("01ffff", "ffff"), ("fffffd", ""), ("fffffdff", "ff")],
+)
+def test_only_an_incomplete_header_at_the_end_is_kept(rest, end):
+    assert ff_frames.tail(bytes.fromhex(rest), b"\xff\xff\xfd") == bytes.fromhex(end)
+
+
 def test_a_header_in_the_data_survives_byte_stuffing():
     data = b"\xff\xff\xfd\xff\xff\xfd\xfd\x00\xff\xfd\xfd"
     frame = dynamixel2_frames.build(1, 3, data)
