@@ -1,6 +1,7 @@
 """imu_driver over an emulated I2C bus on real DDS: messages, bias, lost and frozen chips, processor time."""
 
 import contextlib
+import errno
 import math
 import re
 import threading
@@ -131,16 +132,14 @@ def test_a_chip_that_is_lost_or_frozen_is_reported_and_used_again_once_it_works(
 
 
 def test_two_readings_in_a_row_may_be_lost_but_not_three(rig, monkeypatch):
-    fails = deque()  # whether each of the next readings fails
-    read = ImuDevice.read
+    fails = deque()  # whether the chip misses each of the next transfers
+    transfer = rig.device.wire.transfer
 
-    def read_or_fail(device):
-        if fails and fails.popleft():
-            raise TransferError("no chip answers")
-        return read(device)
+    def transfer_or_miss(each):
+        return (errno.EREMOTEIO, b"") if fails and fails.popleft() else transfer(each)
 
     rig.bench.until(lambda: rig.heard, 5.0, "messages")
-    monkeypatch.setattr(ImuDevice, "read", read_or_fail)
+    monkeypatch.setattr(rig.device.wire, "transfer", transfer_or_miss)
     fails.extend((True, True, False) * 3)
     rig.bench.until(lambda: not fails and rig.node.status()["bus errors"] == 6)
     assert not rig.node.last_report("imu")
