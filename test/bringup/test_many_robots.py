@@ -129,21 +129,6 @@ def test_two_robots_follow_different_commands_at_the_same_time(robots):
 
 @pytest.mark.heavy
 @pytest.mark.physics
-def test_requests_to_one_robot_do_not_reach_the_other(robots):
-    robots.stand()
-    first, second = robots.operators
-    first.request_gait("wave")
-    robots.until(lambda: first.gait == "wave", "the gait")
-    assert second.gait == "tripod"
-    first.request("sit")
-    robots.until(lambda: first.state == "sitting", "sitting")
-    assert second.state == "standing"
-    first.request_gait("tripod")
-    robots.until(lambda: first.gait == "tripod", "the gait")
-
-
-@pytest.mark.heavy
-@pytest.mark.physics
 def test_the_frames_of_two_robots_are_two_trees_and_each_has_its_page(robots, bench):
     received = bench.listen(TFMessage, "/tf", 100)
     wanted = {(f"{n}/odom", f"{n}/base_footprint") for n in NAMES}
@@ -170,7 +155,7 @@ def test_a_recording_of_one_robot_has_no_messages_of_the_other_and_does_not_dist
     """Two recorders join a walk; one cannot write, without effect on the robot; the bag of the other is complete.
 
     The robot walks as fast as commanded in simulated time. A publisher that waited for a recorder would delay the
-    whole graph, which makes simulated time pass more slowly than before and after the recording.
+    whole graph, which makes simulated time pass more slowly than before the recording, and than after it.
     """
     robots.stand()
     bags, text = tmp_path / "bags", tmp_path / "out.txt"
@@ -192,10 +177,10 @@ def test_a_recording_of_one_robot_has_no_messages_of_the_other_and_does_not_dist
         good.send_signal(signal.SIGINT)
         robots.until(lambda: good.poll() is not None, "the end of the recorder")
         assert good.returncode == 0, text.read_text()
-    _, after = robots.walk(DRIVE_S)
+    # Only a slow recording is compared with the time after it: the whole computer may have become slower.
+    assert pace > MIN_PACE * before or pace > MIN_PACE * robots.walk(DRIVE_S)[1]
     robots.operators[0].twist = ZERO
     assert speed == pytest.approx(0.08, rel=0.1)
-    assert pace > MIN_PACE * min(before, after)
     (path,) = bags.iterdir()
     with bag_file.open_bag(path) as bag:
         assert {c.topic for c in bag.channels if not c.topic.startswith("/a/")} <= {*GLOBAL}
@@ -226,9 +211,23 @@ def recording(out, text):
 
 @pytest.mark.heavy
 @pytest.mark.physics
+def test_requests_to_one_robot_do_not_reach_the_other(robots):
+    robots.stand()
+    first, second = robots.operators
+    first.request_gait("wave")
+    robots.until(lambda: first.gait == "wave", "the gait")
+    assert second.gait == "tripod"
+    first.request("sit")
+    robots.until(lambda: first.state == "sitting", "sitting")
+    assert second.state == "standing"
+
+
+@pytest.mark.heavy
+@pytest.mark.physics
 def test_odometry_is_calibrated_over_the_running_graph(robots, tmp_path, capsys):
     """The measured distance and turn are 2 and 0.9 times those of odom: these factors are written to the file."""
-    robots.stand()
+    robots.until(lambda: not robots.operators[1].missing(), "robot b")
+    robots.supervisors[0].stop()  # robot a is not needed any more: this is the last test of the file
     file = tmp_path / "mine.yaml"
     file.write_text(Path(load("phantomx").path).read_text())
     arguments = ["odom-calibrate", "--robot", str(file), "--namespace", "b", "--distance", "0.2", "--turn", "45"]

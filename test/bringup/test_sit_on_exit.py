@@ -25,7 +25,7 @@ def assert_sat_down(robot_, angles, text):
 @pytest.mark.parametrize(
     ("start", "doing", "number", "together"),
     [
-        (lying(), Launched.stand, signal.SIGTERM, "true"),
+        (standing_joints(), Launched.stand, signal.SIGTERM, "true"),
         (standing_joints(), Launched.walk, signal.SIGINT, "false"),
         (lying(), Launched.begin_to_stand, signal.SIGINT, "true"),
     ],

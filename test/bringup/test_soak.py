@@ -35,15 +35,15 @@ from hexapod_control.ros.qos import LATCHED
 
 pytestmark = [pytest.mark.process, pytest.mark.timeout(3600)]
 
-REAL_S, SIMULATED_S = (600.0, 3600.0) if SOAK else (14.0, 18.0)
+REAL_S, SIMULATED_S = (600.0, 3600.0) if SOAK else (9.0, 12.0)
 SIMULATION_SPEED = 4.0  # of simulated time; a slow machine makes less of it
 INPUT_PERIOD_S = 0.01
 LONG_TEXT_PERIOD_S = 0.02
-RETRY_PERIOD_S = 2.0  # between two calls of a service that does not respond
+RETRY_PERIOD_S = 0.5  # between two calls of a service that does not respond
 RECOVERY_PERIOD_S = 10.0 if SOAK else 4.0  # of steady time between two attempts of an operator to get the robot walking
-KILL_PERIOD_S = 20.0 if SOAK else 2.5  # a node that crashes three times within a minute ends the graph
+KILL_PERIOD_S = 20.0 if SOAK else 1.0  # a node that crashes three times within a minute ends the graph
 CALM_S = 10.0 if SOAK else 6.0  # of the robot's time at the end without crashes; restarted nodes are discovered in it
-WARM_UP_S = 20.0 if SOAK else 8.0  # from the start of a process, after which its memory must not grow
+WARM_UP_S = 20.0 if SOAK else 3.5  # from the start of a process, after which its memory must not grow
 MAX_GROWTH = 5e6  # [bytes] of the resident memory of a node
 GROWING = () if SOAK else ("gait_planner",)  # in the slice it still computes tables for lost legs, and rehearses
 KILLED = ("inverse_kinematics", "odometry", "gait_planner", "odometry")
@@ -151,7 +151,7 @@ class SoakedGraph:
                 recovery += RECOVERY_PERIOD_S
                 self.recover()
                 self.memory.look(self.nodes(), now)
-            if now > kill and self.time - start < seconds - CALM_S and (SOAK or len(self.crashes) < len(KILLED)):
+            if now > kill and self.time - start < seconds - CALM_S and (SOAK or len(self.crashes) < len({*KILLED})):
                 kill += KILL_PERIOD_S
                 name = next(killed)
                 os.kill(self.nodes()[name], signal.SIGKILL)

@@ -82,8 +82,9 @@ def test_an_idle_keyboard_stops_publishing_so_that_other_sources_can_drive(bench
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_while_driving_ends_it_with_a_zero_velocity_code_zero_and_a_restored_terminal(bench, window, number):
+    """The system sends SIGHUP in the next two tests."""
     window, _, received = driving(bench, window)
     assert window.settings != window.before
     window.process.send_signal(number)

@@ -10,6 +10,7 @@ from support.real_time.programs import PROGRAM
 from support.real_time.terminal_window import LIMIT, Window
 
 from hexapod_control.cli.main import main
+from hexapod_control.clients import motion_client
 from hexapod_control.clients.motion_progress import MotionProgress, ProgressBar
 from hexapod_control.config.motions.motion_library import known_motions
 from hexapod_control.core.motions.motion_state import MotionState
@@ -112,26 +113,16 @@ def test_a_file_is_played_to_its_end_with_a_progress_bar(bench, play, tmp_path):
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_the_motion_and_the_robot_rests(bench, play, tmp_path, number):
+def test_ctrl_c_ends_the_motion_and_the_robot_rests(bench, play, tmp_path):
+    """Other signals are handled alike, see test_keyboard.py."""
     node = bench.planner()
     window = play(file(tmp_path, ENDLESS))
     bench.until(lambda: window.read() or "pose" in window.text, LIMIT, "the motion")
-    os.kill(window.process.pid, number)
+    os.kill(window.process.pid, signal.SIGINT)
     code, screen, _ = result_of(bench, window)
     assert code == 1
     assert "endless was cancelled" in screen
     bench.until(lambda: not node.player.name and node.planner.state is RobotState.STANDING, LIMIT, "the rest")
-
-
-@pytest.mark.process
-def test_an_endless_motion_ends_on_request_at_the_end_of_its_cycle(bench, play, tmp_path):
-    bench.planner()
-    window = play(file(tmp_path, ENDLESS))
-    bench.until(lambda: window.read() or "pose" in window.text, LIMIT, "the motion")
-    assert result_of(bench, play("--stop"))[0] == 0
-    code, _, out = result_of(bench, window)
-    assert (code, out) == (0, "endless: done\n")
 
 
 @pytest.mark.process
@@ -145,24 +136,26 @@ def test_a_refusal_of_the_robot_is_printed_with_line_and_time(bench, play, tmp_p
 
 
 @pytest.mark.process
-def test_a_newer_motion_replaces_a_queued_one(bench, play, tmp_path):
+def test_an_endless_motion_ends_at_the_end_of_its_cycle_for_a_newer_one_or_on_request(bench, play, tmp_path):
     node = bench.planner()
     first = play(file(tmp_path, ENDLESS))
     bench.until(lambda: first.read() or "pose" in first.text, LIMIT, "the first motion")
-    second = play("bow")
+    second = play(file(tmp_path, ENDLESS.replace("endless", "newer")))
     bench.until(lambda: second.read() or "waits for the end of endless" in second.text, LIMIT, "the second")
     code, _, out = result_of(bench, first)
     assert (code, out) == (0, "endless: done\n")
+    bench.until(lambda: second.read() or "pose" in second.text, LIMIT, "the second motion")
+    assert result_of(bench, play("--stop"))[0] == 0
     code, _, out = result_of(bench, second)
-    assert (code, out) == (0, "bow: done\n")
+    assert (code, out) == (0, "newer: done\n")
     assert node.player.name == ""
 
 
-@pytest.mark.process
-def test_a_missing_robot_is_reported(bench, play):
-    code, screen, _ = result_of(bench, play("wave"))
-    assert code == 1
-    assert "no robot subscribes to the topic motion" in screen
+@pytest.mark.waits
+def test_a_missing_robot_is_reported(monkeypatch, capsys):
+    monkeypatch.setattr(motion_client, "DISCOVERY_S", 0.5)
+    assert main(["play", "wave"]) == 1
+    assert "no robot subscribes to the topic motion" in capsys.readouterr().err
 
 
 # --- how motion_state is interpreted ------------------------------------------------------------------------------

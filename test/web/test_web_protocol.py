@@ -455,7 +455,8 @@ def test_fifty_messages_a_second_are_never_too_many(page):
         assert len(commands(page.drive(number))) == 1
 
 
-@settings(max_examples=300)
+@pytest.mark.soak
+@settings(max_examples=300 if SOAK else 100)
 @given(st.lists(st.tuples(st.integers(0, 2), MESSAGES, st.floats(0.0, 1.0)), max_size=30))
 def test_no_message_raises_and_none_moves_the_robot_without_token_control_and_dead_man(talk):
     """Clients 0 and 1 have a token, client 2 has none."""

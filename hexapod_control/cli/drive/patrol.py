@@ -12,6 +12,7 @@ from hexapod_control.bringup.process_supervisor import end_with_parent, stop_req
 from hexapod_control.cli.bounded_options import add_robot, output_file, whole_number
 from hexapod_control.cli.input_error import InputError
 from hexapod_control.clients import connection_options
+from hexapod_control.config.robots import saved_capabilities
 from hexapod_control.config.robots.nav2_parameters import describe
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.shipped_files import use_venv_prefix
@@ -36,6 +37,7 @@ def run(args: argparse.Namespace) -> int:
     """Walks the patrol. Returns 0 if all waypoints were reached or after Ctrl-C, else 1. Raises InputError."""
     route = load_route(args.waypoints)
     robot = load(args.robot)
+    saved_capabilities.enable()
     try:
         radius = describe(robot.robot, args.gait).radius
     except ValueError as error:

@@ -11,6 +11,7 @@ from typing import TextIO
 from hexapod_control.cli.bounded_options import number, output_file
 from hexapod_control.cli.input_error import InputError
 from hexapod_control.config.errors import DONE, FAILED
+from hexapod_control.config.robots import saved_capabilities
 from hexapod_control.config.robots.robot_file import implausible, load
 from hexapod_control.evaluation.robot_check.remark import Remark, Seriousness
 from hexapod_control.evaluation.robot_check.subject import USUAL_BATTERY_WH, Subject
@@ -57,6 +58,7 @@ def run(args: argparse.Namespace) -> int:
     if not args.values:
         from hexapod_control.evaluation.robot_check.checks import remarks
 
+        saved_capabilities.enable()
         subject = Subject(file, args.payload, args.battery)
         try:
             others = remarks(subject, lambda name: print(f"check: {name}", file=sys.stderr))

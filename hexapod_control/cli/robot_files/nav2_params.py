@@ -10,6 +10,7 @@ from hexapod_control.cli.bounded_options import add_robot
 from hexapod_control.cli.input_error import InputError
 from hexapod_control.config.bounded_yaml import UnusableFileError, read_text
 from hexapod_control.config.errors import DONE
+from hexapod_control.config.robots import saved_capabilities
 from hexapod_control.config.robots.nav2_parameters import Nav2FileError, describe, fill
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.shipped_files import share
@@ -38,6 +39,7 @@ def run(args: argparse.Namespace) -> int:
     changes = NAV2_CHANGES[args.distro]
     source = Path(args.params) if args.params else share("config", "nav2.yaml")
     robot = load(args.robot)
+    saved_capabilities.enable()
     try:
         text = fill(read_text(source), describe(robot.robot, args.gait), changes.renamed, changes.added)
     except Nav2FileError as error:

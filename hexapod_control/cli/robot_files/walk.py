@@ -12,6 +12,7 @@ from contextlib import ExitStack
 from hexapod_control.cli.bounded_options import add_robot, number
 from hexapod_control.cli.input_error import InputError
 from hexapod_control.config.errors import DONE
+from hexapod_control.config.robots import saved_capabilities
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.core import names
 from hexapod_control.core.kinematics.arrays import Array
@@ -49,6 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Writes the CSV file. Raises InputError for bad input, OSError if it cannot be written."""
     robot = load(args.robot).robot
+    saved_capabilities.enable()
     try:
         planner, start = standing_start(robot)
     except ValueError as error:

@@ -14,7 +14,6 @@ from hexapod_control.bringup import node_graph, shared_process
 from hexapod_control.bringup.launch_arguments import ParameterValue
 from hexapod_control.bringup.process_supervisor import NodeExitError, Supervisor, stop_requests
 from hexapod_control.cli.sim import scripted_drive
-from hexapod_control.cli.sim.run_film import render
 from hexapod_control.cli.sim.simulation_session import SimulationSession
 from hexapod_control.clients.bounded_wait import EndRequested, RobotError
 from hexapod_control.clients.connection_options import ConnectionOptions
@@ -25,7 +24,6 @@ from hexapod_control.config.errors import DONE, FAILED
 from hexapod_control.config.robots.robot_file import RobotFile
 from hexapod_control.core.gait.gait_table import GaitSelection
 from hexapod_control.ros.distribution import stamped_by_default
-from hexapod_control.sim.rendering.film import MissingGraphicsError
 from hexapod_control.sim.world_settings import WorldSettings
 
 SIMULATOR = "mujoco_sim"
@@ -170,6 +168,10 @@ class SimulationRun:
         if not recording.exists():
             _report(f"{film} was not written: nothing was recorded")
             return FAILED
+        # Only here, because the imports of physics and graphics take longer than those of all the rest.
+        from hexapod_control.cli.sim.run_film import render
+        from hexapod_control.sim.rendering.offscreen_camera import MissingGraphicsError
+
         try:
             frames = render(recording, self._robot_file, self._world, film, session.spans)
         except (MissingGraphicsError, OSError) as error:

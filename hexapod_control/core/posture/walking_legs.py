@@ -24,9 +24,9 @@ from hexapod_control.core.kinematics.se2 import Pose
 from hexapod_control.core.names import enumerated
 from hexapod_control.core.posture import transport_pose
 from hexapod_control.core.posture.posture_sequences import PostureSequences
-from hexapod_control.core.robot import Body, Point, Robot
+from hexapod_control.core.robot import Body, Point, Robot, Vector
 from hexapod_control.core.statics.load_drift import load_drift
-from hexapod_control.core.statics.static_stability import center_of_mass, static_margin
+from hexapod_control.core.statics.static_stability import center_of_mass, support_edges
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.robot_gaits import gaits, neutral_center
 from hexapod_control.core.workspace.stance_regions import nominal_stance
@@ -155,12 +155,13 @@ def _arranged_for_support(robot: Robot, turns: Sequence[int]) -> tuple[Robot, Po
     nominal, center = nominal_stance(robot).radii, neutral_center(robot)
     steps = [SHIFT_STEP * k for k in range(-SHIFT_STEPS, SHIFT_STEPS + 1)]
     # Before the first step the feet are at their old footholds, which must support the body, too.
-    margins = {shift: _margin(robot, center, shift) for shift in product(steps, steps)}
-    shifts = [shift for shift, margin in margins.items() if margin >= MIN_START_MARGIN]
+    edges = _edges_without_a_leg(robot)
+    shifts = [shift for shift in product(steps, steps) if _margin(edges, center, shift) >= MIN_START_MARGIN]
     choices = []
     for angle in TURNS:
         turned = _turned(robot, turns, angle)
-        choices += [(-_margin(turned, center, shift), math.hypot(*shift), shift, turned) for shift in shifts]
+        edges = _edges_without_a_leg(turned)
+        choices += [(-_margin(edges, center, shift), math.hypot(*shift), shift, turned) for shift in shifts]
     for _, _, shift, turned in sorted(choices, key=lambda choice: choice[:2]):
         shifted = _shifted(turned, shift)
         if all(r >= MIN_REGION * r0 for r, r0 in zip(nominal_stance(shifted).radii, nominal, strict=True)):
@@ -168,12 +169,16 @@ def _arranged_for_support(robot: Robot, turns: Sequence[int]) -> tuple[Robot, Po
     return robot, (0.0, 0.0)
 
 
-def _margin(robot: Robot, center: Point, shift: Point) -> float:
-    """Smallest static margin [m], rounded, with any one leg in the air and the center of mass shifted [m]."""
-    moved = (center[0] + shift[0], center[1] + shift[1])
+def _edges_without_a_leg(robot: Robot) -> list[Vector]:
+    """The edges of all support polygons with one leg in the air, see `support_edges`."""
     feet = robot.footholds
-    margin = min(static_margin(feet[:row] + feet[row + 1 :], moved) for row in range(len(feet)))
-    return round(margin, MARGIN_DIGITS)
+    return [edge for row in range(len(feet)) for edge in support_edges(feet[:row] + feet[row + 1 :])]
+
+
+def _margin(edges: Sequence[Vector], center: Point, shift: Point) -> float:
+    """Smallest static margin [m], rounded, in support polygons with these edges; the center of mass is shifted [m]."""
+    x, y = center[0] + shift[0], center[1] + shift[1]
+    return round(min(nx * x + ny * y - offset for nx, ny, offset in edges), MARGIN_DIGITS)
 
 
 def _towards_gaps(whole: Robot, lost: frozenset[int]) -> list[int]:

@@ -62,6 +62,8 @@ MIN_DISTANCE = 1e-6  # [m] of a foot from base_footprint
 EXCESSIVE = 100.0  # [m/s, rad/s] a speed that no robot reaches
 BEND_STEP = BENDS[1] - BENDS[0]
 TURNING_HEADING = HEADINGS  # index in the tables of turning on the spot, after the headings
+SWING_STRIDE = HEADINGS + 1  # places in a table from one swing time to the next
+BEND_STRIDE = len(SWING_TIME_SCALES) * SWING_STRIDE  # places in a table from one bend to the next
 NEAR_TURNING = 0.1  # body speed over foot speed, below which the tables are blended with that of turning on the spot
 
 
@@ -104,7 +106,7 @@ class _MovingFoot(NamedTuple):
 
     row: int  # of the leg
     speed: float  # [m/s] over the ground
-    weights: tuple[tuple[int, int, float], ...]  # (bend, heading, weight) of the table values to interpolate
+    weights: list[tuple[int, float]]  # (place, weight) of the table values to interpolate, for the first swing time
     relative_speed: float  # [1/s] its speed over the radius of its region
 
 
@@ -119,12 +121,12 @@ class _Demand:
     feet: dict[float, list[_MovingFoot]] = field(default_factory=dict)  # cache, by share of the displacement
 
 
-def _weights(angle: float, bend: float, turning: float) -> tuple[tuple[int, int, float], ...]:
-    """Bend and heading (indices) and weight of the table values for a foot that moves in a direction [rad].
+def _weights(angle: float, bend: float, turning: float) -> list[tuple[int, float]]:
+    """Place and weight of the table values for a foot that moves in a direction [rad], for the first swing time.
 
     `turning` (0 to 1) is the weight of the values for turning on the spot.
     """
-    weights = [(len(BENDS) - 1, TURNING_HEADING, turning)] if turning > 0.0 else []
+    weights = [((len(BENDS) - 1) * BEND_STRIDE + TURNING_HEADING, turning)] if turning > 0.0 else []
     heading_at, bend_at = angle * HEADINGS / math.pi, (bend + 1.0) / BEND_STEP
     a, k = math.floor(heading_at), min(int(bend_at), len(BENDS) - 2)
     for heading, heading_weight in ((a, 1.0 - (heading_at - a)), (a + 1, heading_at - a)):
@@ -132,8 +134,10 @@ def _weights(angle: float, bend: float, turning: float) -> tuple[tuple[int, int,
             # A path in the opposite heading is the reverse of one that bends to the other side.
             mirrored = heading // HEADINGS % 2 == 1
             weight = (1.0 - turning) * heading_weight * bend_weight
-            weights.append((len(BENDS) - 1 - row if mirrored else row, heading % HEADINGS, weight))
-    return tuple(weights)
+            if weight != 0.0:
+                bend_row = len(BENDS) - 1 - row if mirrored else row
+                weights.append((bend_row * BEND_STRIDE + heading % HEADINGS, weight))
+    return weights
 
 
 class SpeedEnvelope:
@@ -154,18 +158,15 @@ class SpeedEnvelope:
         self.adapts_strides = True  # in the fastest gait
         self.stride_shares: Mapping[str, float] = {}  # by gait: share of the regions that strides use; 1 if absent
 
-    def _table(self, robot: Robot, row: int, stance_time: float) -> list[list[list[list[array[float]]]]]:
-        """Inverse speeds [s/m] by leg, bend, swing time and heading, for a stance time [swing times].
+    def _table(self, robot: Robot, row: int, stance_time: float) -> list[list[array[float]]]:
+        """Inverse speeds [s/m] by corner and leg, in the order of `_inverse_speeds`, for a stance time [swing times].
 
         For all CORNERS with the stance time of the gait that adapts its strides, else only for unadapted strides.
         """
         height, lift = self._stances.rows[row].height, robot.walk.lift_height
         return [
             [
-                [
-                    [array("d", headings) for headings in bend]
-                    for bend in _inverse_speeds(leg, robot, height, strides, stance_time, corner.lift_share * lift)
-                ]
+                array("d", _inverse_speeds(leg, robot, height, strides, stance_time, corner.lift_share * lift).ravel())
                 for leg, strides in zip(robot.legs, self._strides.at_row(row, corner.moved), strict=True)
             ]
             for corner in (CORNERS if stance_time == self._strides.gait.stance else (UNADAPTED,))
@@ -218,12 +219,12 @@ class SpeedEnvelope:
         ]
         half_stance = 0.5 * gait.stance / STRIDE_SHARE / (demand.radii_share * self.stride_shares.get(gait.name, 1.0))
         for swing in swings:
-            worst = 0.0
+            worst, first = 0.0, swing * SWING_STRIDE
             for row, speed, weights, relative_speed in feet:
                 inverse_speed = 0.0
                 for weight, tables in weighted:
                     values = tables[row]
-                    inverse_speed += weight * sum([w * values[bend][swing][heading] for bend, heading, w in weights])
+                    inverse_speed += weight * sum([w * values[first + place] for place, w in weights])
                 worst = max(worst, speed * inverse_speed, relative_speed * half_stance * self._swing[swing])
             yield worst
 

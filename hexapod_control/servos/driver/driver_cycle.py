@@ -182,8 +182,8 @@ class DriverCycle:
     def _supervise(self, group: ServoGroup, now: float) -> None:
         engaged = self._torque.engaged
         self._health.update(group, engaged, now)
-        for index, fault in enumerate(group.readings.faults):
-            if fault & ServoFault.OVERLOAD and engaged and self._health.allow_restart(index, now):
+        for index in group.readings.reporting(ServoFault.OVERLOAD):
+            if engaged and self._health.allow_restart(index, now):
                 self.note("overload", f"{group.describe([index])} was overloaded: restarted")
                 group.clear_fault(index)
         if engaged and (self._health.brown_out or self._health.off_reason):

@@ -36,6 +36,7 @@ class PseudoTerminal:
         self.device, self.baud = device, baud
         self.listener: Callable[[bytes], None] = lambda data: None  # called with all bytes that the host sends
         self._link, self._line = link, EmulatedLine(baud, turnaround, seed)
+        self._any_baud = isinstance(device, UsbDevice) and device.ignores_baud
         self._order = itertools.count()
         self._thread: threading.Thread | None = None
         self.come_back()
@@ -134,7 +135,7 @@ class PseudoTerminal:
 
     def _same_baud(self) -> bool:
         """False only when both baud rates have a termios constant and differ, and the device has a serial line."""
-        if isinstance(self.device, UsbDevice) and self.device.ignores_baud:
+        if self._any_baud:
             return True
         own = getattr(termios, f"B{self.baud}", None)
         host = termios.tcgetattr(self._master)[5]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from enum import IntEnum
+from functools import cache
 from typing import Literal
 
 from hexapod_control.servos.bus import ff_frames
@@ -98,6 +99,7 @@ def goal_row(goal: int, speed: int) -> bytes:
     return word(goal) + word(0) + word(speed)
 
 
+@cache
 def block_length(quantities: ServoQuantity) -> int:
     """Length of the block from the position on that holds these quantities."""
     ends = (end for quantity, end in BLOCK_ENDS.items() if quantities & quantity)

@@ -1,13 +1,17 @@
 """Renders a film of a simulation without a display: an animated GIF, or a PNG with several stills.
 
-The camera follows the robot and looks at it from above, front left; planted feet are blue, feet in the air orange.
+The camera follows the robot and looks at it from above, front left; planted feet are blue, feet in the air orange. The
+stills of a PNG are rendered at its end, as only few of its frames are used.
 """
 
 from __future__ import annotations
 
+import copy
 import math
 from pathlib import Path
+from typing import NamedTuple
 
+import mujoco
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
@@ -29,6 +33,15 @@ TEXT_COLOUR = (28, 32, 38)
 BACKGROUND_COLOUR = (255, 255, 255)
 
 
+class _Frame(NamedTuple):
+    """All that one frame shows."""
+
+    data: mujoco.MjData
+    target: Array  # (3,) [m] to which the camera points
+    forces: Array  # (n,) [N] of the feet
+    text: str
+
+
 class Film:
     """Collects frames of one simulation; `close` writes the file."""
 
@@ -48,7 +61,8 @@ class Film:
         self._feet = _foot_geoms(simulation)
         self._font = ImageFont.load_default(FONT_SIZE_PX)
         self._palette: Image.Image | None = None
-        self._frames: list[Image.Image] = []
+        self._pictures: list[Image.Image] = []  # of a GIF
+        self._frames: list[_Frame] = []  # of a PNG
         self._times: list[float] = []  # [s] of the frames
         self._stride, self._count = 1, 0
         self._last = -math.inf
@@ -65,23 +79,25 @@ class Film:
         self._last = self._simulation.time
         if self._is_skipped():
             return
-        _colour_feet(self._simulation, self._feet)
-        picture = Image.fromarray(self._camera.shoot(self._simulation.data))
-        self._write(picture, f"{self._simulation.time:5.1f} s   {caption}")
-        self._frames.append(picture if self._is_sheet else self._reduced(picture))
-        self._times.append(self._simulation.time)
-        if self._is_sheet and len(self._frames) >= 2 * MAX_STILLS:
+        simulation, target = self._simulation, self._camera.view.lookat.copy()
+        text = f"{simulation.time:5.1f} s   {caption}"
+        frame = _Frame(simulation.data, target, simulation.foot_forces, text)
+        if not self._is_sheet:
+            self._pictures.append(self._reduced(self._picture(frame)))
+            self._times.append(simulation.time)
+            return
+        self._frames.append(frame._replace(data=copy.copy(simulation.data)))
+        if len(self._frames) >= 2 * MAX_STILLS:
             self._frames, self._stride = self._frames[::2], 2 * self._stride
 
     def close(self) -> None:
         """Writes the file, unless there are no frames."""
+        if self._frames:
+            _sheet([self._picture(frame) for frame in _stills(self._frames)]).save(self.path, optimize=True)
         self._camera.close()
-        if not self._frames:
+        if not self._pictures:
             return
-        if self._is_sheet:
-            _sheet(self._frames).save(self.path, optimize=True)
-            return
-        first, *rest = self._frames
+        first, *rest = self._pictures
         first.save(
             self.path,
             save_all=True,
@@ -116,6 +132,13 @@ class Film:
         passed = min(self._simulation.time - self._last, 10.0)
         view = self._camera.view
         view.lookat[:] += (self._target() - view.lookat) * -math.expm1(-passed / CAMERA_TIME_CONSTANT_S)
+
+    def _picture(self, frame: _Frame) -> Image.Image:
+        self._camera.view.lookat[:] = frame.target
+        _colour_feet(self._simulation, self._feet, frame.forces)
+        picture = Image.fromarray(self._camera.shoot(frame.data))
+        self._write(picture, frame.text)
+        return picture
 
     def _write(self, picture: Image.Image, text: str) -> None:
         draw = ImageDraw.Draw(picture)
@@ -156,21 +179,25 @@ def _foot_geoms(simulation: Simulation) -> list[list[int]]:
     return [[g for g in range(model.ngeom) if model.geom_bodyid[g] == body] for body in simulation.world.feet]
 
 
-def _colour_feet(simulation: Simulation, feet: list[list[int]]) -> None:
-    for geoms, force in zip(feet, simulation.foot_forces, strict=True):
+def _colour_feet(simulation: Simulation, feet: list[list[int]], forces: Array) -> None:
+    for geoms, force in zip(feet, forces, strict=True):
         simulation.model.geom_matid[geoms] = -1
         simulation.model.geom_rgba[geoms] = FOOT_DOWN if force > MIN_CONTACT_FORCE_N else FOOT_UP
 
 
-def _sheet(frames: list[Image.Image]) -> Image.Image:
-    """Arranges at most MAX_STILLS frames, evenly distributed over the run, in rows."""
-    chosen = [frames[i] for i in np.linspace(0, len(frames) - 1, min(MAX_STILLS, len(frames))).round().astype(int)]
-    columns = min(SHEET_COLUMNS, len(chosen))
-    width, height = chosen[0].size
-    rows = math.ceil(len(chosen) / columns)
+def _stills(frames: list[_Frame]) -> list[_Frame]:
+    """At most MAX_STILLS frames, evenly distributed over the run."""
+    return [frames[i] for i in np.linspace(0, len(frames) - 1, min(MAX_STILLS, len(frames))).round().astype(int)]
+
+
+def _sheet(stills: list[Image.Image]) -> Image.Image:
+    """Arranges pictures in rows."""
+    columns = min(SHEET_COLUMNS, len(stills))
+    width, height = stills[0].size
+    rows = math.ceil(len(stills) / columns)
     sheet = Image.new(
         "RGB", (columns * (width + GAP_PX) - GAP_PX, rows * (height + GAP_PX) - GAP_PX), BACKGROUND_COLOUR
     )
-    for index, frame in enumerate(chosen):
-        sheet.paste(frame, ((index % columns) * (width + GAP_PX), (index // columns) * (height + GAP_PX)))
+    for index, still in enumerate(stills):
+        sheet.paste(still, ((index % columns) * (width + GAP_PX), (index // columns) * (height + GAP_PX)))
     return sheet

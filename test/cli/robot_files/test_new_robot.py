@@ -1,6 +1,8 @@
 """`hexapod new` as a program: in a terminal from the first question to the robot file, and with answers from a file."""
 
+import io
 import subprocess
+import sys
 
 import pytest
 from support.real_time.programs import HEXAPOD
@@ -46,20 +48,20 @@ def test_answers_in_a_terminal_survive_quit_and_become_a_robot_file(tmp_path):
     assert "from above" in (tmp_path / "mine.svg").read_text()
 
 
-def piped(folder, lines, *options):
-    command = [*HEXAPOD, "new", "mine.yaml", *options]
-    return subprocess.run(command, input=lines, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
-
-
 @pytest.mark.process
-def test_answers_through_standard_input_replace_a_file_only_after_a_yes(tmp_path):
+def test_answers_through_standard_input_replace_a_file_only_after_a_yes(tmp_path, monkeypatch, capsys):
+    def refusal(lines):
+        monkeypatch.setattr(sys, "stdin", io.StringIO(lines))
+        assert main(["new", "mine.yaml"]) == 2 and robot_file.read_text() == "mine"
+        return capsys.readouterr().err
+
+    monkeypatch.chdir(tmp_path)
     robot_file = tmp_path / "mine.yaml"
     robot_file.write_text("mine")
-    refused = piped(tmp_path, "no\n")
-    assert refused.returncode == 2 and "--force" in refused.stderr and robot_file.read_text() == "mine"
-    wrong = piped(tmp_path, "yes\n\n\n0 0 45\n")
-    assert wrong.returncode == 2 and "question 3, hip left_front: " in wrong.stderr and robot_file.read_text() == "mine"
-    done = piped(tmp_path, "\n" * 12, "--force")
+    assert "--force" in refusal("no\n")
+    assert "question 3, hip left_front: " in refusal("yes\n\n\n0 0 45\n")
+    command = [*HEXAPOD, "new", "mine.yaml", "--force"]
+    done = subprocess.run(command, input="\n" * 12, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0 and "wrong" not in done.stdout and "Next, " in done.stdout, done.stderr
     assert len(load(robot_file).robot.legs) == 6
 

@@ -22,7 +22,7 @@ from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.robot_gaits import gaits
 
 MAX_WAIT_S = 90.0  # for anything
-NODES = {"mujoco_sim", "inverse_kinematics", "odometry", "gait_planner"}  # without the page
+TOGETHER = ("--demo", "--no-web", "--one-process")  # one process needs half of the processor time of four
 
 
 def processes():
@@ -104,7 +104,7 @@ def ratios(text):
 def test_the_demonstration_follows_its_commands_and_leaves_no_process(start, tmp_path):
     """Twice as fast as real time. The world waits for its controller, but not for the operator, who can be late."""
     film = tmp_path / "run.png"
-    command = start("--demo", "--segment", "1.4", "--speed", "2", "--record", str(film))
+    command = start("--demo", "--no-web", "--segment", "1.4", "--speed", "2", "--record", str(film))
     assert command.end() == 0, command.text
     table = ratios(command.text)
     assert list(table) == ["forward", "arc", "strafe", "turn on the spot"]
@@ -119,10 +119,10 @@ def test_the_demonstration_follows_its_commands_and_leaves_no_process(start, tmp
 @pytest.mark.heavy
 @pytest.mark.physics
 def test_a_signal_during_the_drive_stops_the_robot_with_exit_code_zero(start, bench):
-    command = start("--demo", "--no-web", "--segment", "60")
+    command = start(*TOGETHER, "--segment", "60")
     states = gait_states(bench)
-    command.wait_for(lambda: set(processes()) == NODES, "nodes")
     bench.until(lambda: states and states[-1].data == "walking", MAX_WAIT_S, "walking")
+    assert set(processes()) == {"one_process"}
     walked = len(states)
     command.process.send_signal(signal.SIGTERM)
     bench.until(lambda: "sitting" in names(states[walked:]), MAX_WAIT_S, "sitting")
@@ -134,7 +134,7 @@ def test_a_signal_during_the_drive_stops_the_robot_with_exit_code_zero(start, be
 @pytest.mark.heavy
 @pytest.mark.physics
 def test_a_signal_while_the_nodes_start_ends_them(start):
-    command = start("--demo", "--no-web")
+    command = start(*TOGETHER)
     command.wait_for(processes, "the first node")
     command.process.send_signal(signal.SIGTERM)
     assert command.end() == 0, command.text
@@ -144,13 +144,12 @@ def test_a_signal_while_the_nodes_start_ends_them(start):
 @pytest.mark.heavy
 @pytest.mark.physics
 def test_a_killed_simulator_is_named_and_all_processes_end_with_code_one(start, bench):
-    command = start("--demo", "--no-web", "--segment", "60")
+    command = start(*TOGETHER, "--segment", "60")
     states = gait_states(bench)
-    command.wait_for(lambda: set(processes()) == NODES, "nodes")
-    bench.until(lambda: states and states[-1].data == "walking", MAX_WAIT_S, "walking")
-    os.kill(processes()["mujoco_sim"], signal.SIGKILL)
+    bench.until(lambda: "rising" in names(states), MAX_WAIT_S, "rising")
+    os.kill(processes()["one_process"], signal.SIGKILL)
     assert command.end() == 1
-    assert "mujoco_sim died with exit code -9 (SIGKILL)" in command.text
+    assert "sim_process died with exit code -9 (SIGKILL)" in command.text
     assert "Traceback" not in command.text
     assert not processes()
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.drives import ROBOTS as SUITE_ROBOTS
 from support.paths import ROOT
-from support.suite.soak import cases
+from support.suite.soak import SOAK, cases
 
 from hexapod_control.config.motions.motion_keys import ALL_LEGS, keys
 from hexapod_control.config.motions.motion_library import MotionFileError, known_motions, load_motion, request
@@ -290,7 +290,7 @@ def files(draw):
     return text[:begin] + draw(st.text(max_size=12)) + text[begin + draw(st.integers(0, 20)) :]
 
 
-@settings(max_examples=200, derandomize=True)
+@settings(max_examples=200 if SOAK else 100, derandomize=True)
 @given(text=files())
 def test_any_text_of_a_file_is_a_motion_or_is_refused_with_a_reason(tmp_path_factory, text):
     path = tmp_path_factory.getbasetemp() / "fuzz.yaml"

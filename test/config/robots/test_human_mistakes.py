@@ -6,7 +6,7 @@ import copy
 import json
 import math
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -101,8 +101,8 @@ def negative(axis: int) -> Callable[[list[float]], list[float]]:
     return lambda value: [-each if k == axis else each for k, each in enumerate(value)]
 
 
-def mistakes(data: Data) -> Iterator[Mutation]:
-    """All single mistakes for one robot."""
+def mistakes(data: Data, legs: Sequence[str]) -> Iterator[Mutation]:
+    """All single mistakes for one robot, those of single legs only for some of its legs."""
     for key, factors in SCALED.items():
         for factor in factors:
             yield f"{key} x{factor:.4g}", scaled(key, factor), (key.removeprefix("leg."),)
@@ -132,7 +132,7 @@ def mistakes(data: Data) -> Iterator[Mutation]:
     )
     yield "all legs: left and right", renamed({"left": "right", "right": "left"}), ("hip",)
     yield "all legs: front and rear", renamed({"front": "rear", "rear": "front"}), ("hip",)
-    for name in data["legs"]:
+    for name in legs:
         yield from leg_mistakes(data, name)
     yield "all yaws in radians", every_leg(put("leg.yaw_deg", math.radians)), ("yaw_deg",)
     yield "all yaws +30", every_leg(put("leg.yaw_deg", lambda v: v + 30.0)), ("yaw_deg",)
@@ -190,11 +190,12 @@ def explicit(robot: str) -> Data:
 
 
 def cases() -> Iterator[tuple[str, str, Callable[[Data], None], tuple[str, ...]]]:
-    """All mistakes on two robots, a seeded sample of them on the others."""
+    """All mistakes on some robots, in the slice only of every third leg, and a seeded sample of them on the others."""
     draw = random.Random(1)
     for robot in known_robots():
-        every = list(mistakes(explicit(robot)))
-        chosen = every if robot in ALL_MISTAKES else draw.sample(every, SAMPLE)
+        data, tries_all = explicit(robot), robot in ALL_MISTAKES
+        every = list(mistakes(data, list(data["legs"])[:: 3 if tries_all and not SOAK else 1]))
+        chosen = every if tries_all else draw.sample(every, SAMPLE)
         yield from ((robot, *mistake) for mistake in chosen)
 
 
@@ -218,7 +219,7 @@ def test_soak_of_human_mistakes_which_are_all_refused_or_reported_at_their_keys(
         found = reported_keys(path)
         if not any(key.endswith(keys) for key in found[:2]):
             missed.append(f"{robot}: {what}: {', '.join(found) or 'accepted'}")
-    assert count >= 200
+    assert count >= (300 if SOAK else 150)
     assert not missed, f"{len(missed)} of {count}:\n" + "\n".join(missed)
 
 

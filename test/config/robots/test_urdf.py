@@ -21,6 +21,7 @@ from ruamel.yaml import YAML
 from support.drives import ROBOTS
 from support.suite.soak import some
 
+from hexapod_control.cli.main import main
 from hexapod_control.config.robots.robot_file import RobotFile, known_robots, load
 from hexapod_control.config.robots.ros2_controllers import controllers
 from hexapod_control.config.robots.urdf import urdf
@@ -258,17 +259,17 @@ def test_the_controllers_are_those_of_the_shipped_file_with_the_joints_of_the_ro
 
 
 @pytest.mark.process
-def test_the_command_prints_the_urdf_and_refuses_a_bad_file_with_one_line(tmp_path: Path) -> None:
-    def command(robot: str) -> subprocess.CompletedProcess[str]:
-        words = [sys.executable, "-m", "hexapod_control.cli.main", "urdf", "--robot", robot]
-        return subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
+def test_the_command_prints_the_urdf_and_nothing_else() -> None:
+    words = [sys.executable, "-m", "hexapod_control.cli.main", "urdf", "--robot", "phantomx"]
+    ended = subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert ET.fromstring(ended.stdout).get("name") == "phantomx"
 
-    good = command("phantomx")
-    assert (good.returncode, good.stderr) == (0, "")
-    assert ET.fromstring(good.stdout).get("name") == "phantomx"
 
+def test_the_command_refuses_a_bad_file_with_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     bad = tmp_path / "bad.yaml"
     bad.write_text("name: [")
-    refused = command(str(bad))
-    assert (refused.returncode, refused.stdout) == (2, "")
-    assert refused.stderr.startswith(f"{bad}:") and refused.stderr.count("\n") == 1
+    assert main(["urdf", "--robot", str(bad)]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith(f"{bad}:") and printed.err.count("\n") == 1

@@ -64,7 +64,7 @@ def test_at_any_phase_the_legs_in_swing_are_those_that_lifted_off_less_than_a_sw
 @pytest.mark.parametrize("before", TABLE)
 def test_a_planned_stance_lasts_until_the_next_lift_off_also_over_a_change_of_gait(before, after):
     rng = random.Random(3)
-    for _ in range(20):
+    for _ in range(6):
         clock = GaitClock(TABLE[before])
         clock.enter(TABLE[before], rng.random())
         clock.change = GaitChange(TABLE[after], rng.random(), rng.uniform(0.0, 2.0 * TABLE[before].cycle))

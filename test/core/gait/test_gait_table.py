@@ -4,10 +4,11 @@ import math
 import random
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from support.drives import DIRECTIONS, GAITS, ROBOTS, drive, fitting, robot, standing_planner
 from support.robots.other_robots import around, in_rows, mirrored, reordered
-from support.suite.soak import cases
+from support.suite.soak import SOAK, cases
 
 from hexapod_control.core.gait.gait_table import Gait, derived_gaits
 from hexapod_control.core.gait.leg_sides import leg_sides
@@ -85,17 +86,16 @@ def test_the_mirror_image_of_a_robot_has_mirrored_gaits(counts):
             assert image[name].lift_off == pytest.approx([(phase + by) % 1.0 for phase in row.lift_off], abs=1e-12)
 
 
-@pytest.mark.parametrize(("name", "gait"), cases(ROBOTS, GAITS))
+@pytest.mark.parametrize(("name", "gait"), cases(ROBOTS if SOAK else ROBOTS[1:], GAITS))
 def test_names_and_order_of_the_legs_change_no_foot_trajectory(name, gait):
     machine = robot(name)
     order = shuffled(6, 2)
     usual, other = standing_planner(machine, gait), standing_planner(reordered(machine, order), gait)
     twist = fitting(usual, DIRECTIONS["arc"], 0.8, gait)
     for a, b in zip(drive(usual, twist, 3.0), drive(other, twist, 3.0), strict=True):
-        for row, old in enumerate(order):
-            assert b.contacts[row] == pytest.approx(a.contacts[old], abs=1e-9)
-            assert b.joint_angles[row] == pytest.approx(a.joint_angles[old], abs=1e-7)
-            assert b.planted[row] == a.planted[old]
+        assert np.allclose(b.contacts, a.contacts[order], rtol=0.0, atol=1e-9)
+        assert np.allclose(b.joint_angles, a.joint_angles[order], rtol=0.0, atol=1e-7)
+        assert b.planted == tuple(a.planted[old] for old in order)
 
 
 @pytest.mark.parametrize("first", [0.0, 1e-9, -1e-9])

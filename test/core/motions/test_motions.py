@@ -316,9 +316,9 @@ def test_a_twist_ends_a_motion_and_is_followed_and_a_zero_leaves_it_alone(name):
 def test_the_height_is_changed_while_walking_and_every_foothold_stays_in_reach(name):
     """Article A6: the neutral foothold moves with the height so that the leg stays in reach."""
     size = robot(name).walk.height / 0.1
-    steps = (WalkStep(x=0.03, duration=6.0), HeightStep(0.012, 2.0))
+    steps = (WalkStep(x=0.03, duration=3.0), HeightStep(0.012, 2.0))
     plans, _ = plans_of(
-        name, TogetherStep(steps=steps), TogetherStep(steps=(ArcStep(0.015, 0.5, 4.0), HeightStep(-0.012, 2.0)))
+        name, TogetherStep(steps=steps), TogetherStep(steps=(ArcStep(0.015, 0.5, 3.0), HeightStep(-0.012, 2.0)))
     )
     heights = [plan.pose.z for plan in plans]
     assert max(heights) == pytest.approx(0.012 * size, rel=0.01) and min(heights) < -0.011 * size

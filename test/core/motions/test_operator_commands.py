@@ -1,5 +1,7 @@
 """When each request of an operator is accepted, and which activity it ends."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 from support.drives import DT, robot, standing_planner
@@ -51,6 +53,11 @@ STOPS = {
 }
 
 
+@cache
+def rehearsed_waiting():
+    return MotionRehearsal(robot(NAME), WAITING).finish()
+
+
 class Robot:
     """A motion player and the operator's commands for it; its planner stands unless another one is given."""
 
@@ -60,7 +67,7 @@ class Robot:
         self.commands = OperatorCommands(self.player)
 
     def play(self):
-        self.commands.play(MotionRehearsal(robot(NAME), WAITING).finish())
+        self.commands.play(rehearsed_waiting())
         self.run(0.5)
         return self
 
@@ -154,7 +161,7 @@ def test_a_motion_that_is_being_read_counts_as_rehearsed_until_it_is_or_another_
     (outcome,) = commands.take_outcomes()
     assert (commands.rehearsing, outcome) == ("", MotionOutcome("bow", MotionEnd.CANCELLED, 0.0))
     commands.await_motion("bow")
-    commands.play(MotionRehearsal(robot(NAME), WAITING).finish())
+    commands.play(rehearsed_waiting())
     assert (commands.rehearsing, commands.awaiting, commands.take_outcomes()) == ("", False, [])
 
 

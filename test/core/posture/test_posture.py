@@ -13,7 +13,7 @@ from support.drives import (
     robot,
     standing_planner,
 )
-from support.suite.soak import cases, some
+from support.suite.soak import SOAK, cases, some
 
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose, Placement
 from hexapod_control.core.kinematics.leg_kinematics import forward
@@ -25,7 +25,7 @@ from hexapod_control.core.planner.planner_state import TORQUE_OFF
 from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
 from hexapod_control.core.workspace.swing_limits import SPEED_SHARE
 
-POSES = 40
+POSES = 40 if SOAK else 16
 
 
 def random_pose(name: str, rng: random.Random) -> np.ndarray:
@@ -239,7 +239,7 @@ def test_a_body_close_to_the_ground_counts_as_lying(name):
 @pytest.mark.parametrize("name", some(ROBOTS, "article"))
 def test_a_planner_started_on_a_robot_in_any_pose_keeps_its_feet_and_its_tilt(name):
     rng = random.Random(10)
-    for _ in range(POSES // 4):
+    for _ in range(POSES // 3):
         posed = standing_planner(name, rng.choice(GAITS))
         spread = (0.02, 0.02, 0.015, 0.12, 0.12, 0.15)
         posed.request_pose(BodyPose(*(rng.uniform(-1.0, 1.0) * most for most in spread)))
@@ -296,7 +296,7 @@ def test_in_a_pose_to_one_side_strides_are_short_enough_for_static_stability(nam
         if (column - row - GAITS.index(gait)) % 4 < 2:
             planner = standing_planner(name, gait)
             planner.request_pose(pose)
-            plans = list(drive(planner, command, 3.0))
+            plans = list(drive(planner, command, 2.0))
             assert min(plan.margin for plan in plans) > 0.0
             assert plans[-1].pose == plans[-25].pose  # a pose in which it can walk has been reached
 

@@ -100,7 +100,7 @@ def guess(name):
 def test_the_foot_forces_are_estimated_for_any_torque_coefficients(name, factors):
     damping, inertia = guess(name)
     legs = Legs(name, factors[0] * damping, factors[1] * inertia)
-    found = [(forces, carried) for forces, carried in legs.run(20.0) if forces is not None][-200:]
+    found = [(forces, carried) for forces, carried in legs.run(10.0) if forces is not None][-200:]
     assert legs.loads.valid and len(found) == 200
     even = robot(name).mass * GRAVITY / 6
     wrong = [abs(forces - carried).max() for forces, carried in found]
@@ -323,7 +323,7 @@ def fitted_speed(model, factor):
     ("servo", "guessed"), [("ax12", 1.0), ("ax12", 0.6), ("xl430", 2.0), ("sts3215", 1.0), ("xm430", 1.0)]
 )
 def test_on_flat_ground_servo_loads_show_which_feet_touch(servo, guessed):
-    run, pairs = walking(servo, 8.0, guessed)
+    run, pairs = walking(servo, 6.2, guessed)
     assert len(pairs) > 200
     found, true = pairs[:, 0], pairs[:, 1]
     assert (found == true).mean() >= 0.95

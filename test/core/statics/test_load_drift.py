@@ -32,7 +32,7 @@ def test_a_symmetric_robot_does_not_drift():
 
 
 def test_legs_twice_as_stiff_drift_half_as_far():
-    capabilities = WalkingLegs.without(robot("article"), frozenset({1})).capabilities
+    capabilities = WalkingLegs.without(robot("article"), frozenset({0})).capabilities
     legs = [
         replace(
             leg, **{name: replace(getattr(leg, name), stiffness=2.0 * getattr(leg, name).stiffness) for name in JOINTS}

@@ -5,7 +5,7 @@ import math
 import pytest
 from support.drives import DT, robot, standing_planner
 from support.paths import DATA
-from support.suite.soak import some
+from support.suite.soak import SOAK, some
 
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.planner.tick_plan import RobotState
@@ -14,7 +14,8 @@ from hexapod_control.core.workspace.capabilities import Capabilities
 FILES = {path.stem: path for path in sorted((DATA / "robots").glob("*.yaml"))}
 CHECKED = some(FILES, "rows_12", "wide_6")  # two that blocked themselves before
 AXES = (Twist(1.0, 0.0, 0.0), Twist(0.0, 1.0, 0.0), Twist(0.0, 0.0, 1.0))
-SETTLING_TIME_S = 8.0  # to reach a top speed, or to stand on all feet after legs have blocked each other
+# To reach a top speed, or to stand on all feet after legs have blocked each other.
+SETTLING_TIME_S = 8.0 if SOAK else 4.0
 REST_S = 20.0  # to return all feet to their neutral footholds: long legs stride far from them
 MIN_GAP = 0.0025  # [m]
 
@@ -31,9 +32,11 @@ def planner_and_tops(name):
 def drive_plans(planner, command):
     """The plans of a drive with one command; to rest until the robot stands."""
     planner.command(command)
-    plans = [planner.step(DT) for _ in range(round(SETTLING_TIME_S / DT))]
-    while command == ZERO and plans[-1].state is not RobotState.STANDING and len(plans) < REST_S / DT:
+    plans = []
+    for _ in range(round((REST_S if command == ZERO else SETTLING_TIME_S) / DT)):
         plans.append(planner.step(DT))
+        if command == ZERO and plans[-1].state is RobotState.STANDING:
+            break
     return plans
 
 

@@ -49,7 +49,7 @@ ROUNDED = 1.0001  # factor on a limit, for rounding errors
 NEUTRAL_TOLERANCE_M = 0.005  # a foot this near to its neutral foothold counts as on it
 AT_REST = 0.05  # largest speed of a foot at touch-down and lift-off, over that of the swing
 MAX_HELD_SHARE = 0.002  # of the ticks, in which a foot gets out of reach and the joints are slowed
-SEEDS, TICKS = (24, 10_000) if SOAK else (2, 1_500)
+SEEDS, TICKS = (24, 10_000) if SOAK else (2, 1_000)
 
 
 def support(plan: TickPlan) -> FootSupport:
@@ -62,13 +62,13 @@ def top_speeds(name: str) -> np.ndarray:
 
 def assert_feet_follow_the_twist(before: TickPlan, after: TickPlan, dt: float) -> None:
     """Feet planted in both plans are fixed in the world, and their least-squares motion is the executed twist."""
-    back = exp(after.twist, -dt)
-    for p, q, was, still in zip(before.contacts, after.contacts, before.planted, after.planted, strict=True):
+    back, here, there = exp(after.twist, -dt), support(before), support(after)
+    for p, q, was, still in zip(here.contacts, there.contacts, before.planted, after.planted, strict=True):
         if was and still:
             assert math.dist(back.apply(*p), q) < 1e-9
-    step = fit(support(before), support(after))
+    step = fit(here, there)
     if step is not None and step.feet >= 2:
-        assert tuple(step.motion) == pytest.approx(tuple(exp(after.twist, dt)), abs=1e-9 * dt)
+        assert math.dist(step.motion, exp(after.twist, dt)) < 1e-9 * dt
         assert step.residual < 1e-9
 
 
@@ -77,14 +77,15 @@ def test_at_full_speed_planted_feet_stay_fixed_in_the_world_legs_apart_and_the_r
     planner = standing_planner(name, gait)
     command = fitting(planner, DIRECTIONS[direction], 1.0, gait)
     limits, ring, balance = top_speeds(name), LegNeighbours.of(robot(name)), full_stride_margin(planner, gait)
-    plans = list(drive(planner, command, 5.0))
+    at_once = planner.capabilities.gaits[gait].duty_factor < 0.7  # else its first stance, and so its ramp, takes longer
+    plans = list(drive(planner, command, 3.0 if at_once else 5.0))
     for before, after in pairwise(plans):
         assert_feet_follow_the_twist(before, after, DT)
         assert (np.abs(after.joint_angles - before.joint_angles) / DT <= limits * ROUNDED).all()
         assert after.unreached is None and sum(after.planted) >= 3
         assert after.margin >= 0.99 * balance
     assert min(ring.gap(plan.joint_angles.tolist(), FAR).distance for plan in plans) >= FLOOR[name]
-    if planner.capabilities.gaits[gait].duty_factor < 0.7:  # else its first stance, and so its ramp, takes longer
+    if at_once:
         assert tuple(plans[-1].twist) == pytest.approx(tuple(command), rel=0.1)  # the guard of the regions slows it
 
 
@@ -102,7 +103,7 @@ def full_stride_margin(planner: Planner, gait: str) -> float:
 def test_the_changing_twist_of_an_operator_moves_no_planted_foot(name):
     planner = standing_planner(name)
     plans = []
-    for k in range(400):
+    for k in range(320):  # a turn of the command
         angle = k * DT
         command = Twist(0.05 * math.cos(angle), 0.05 * math.sin(2 * angle), 0.3 * math.sin(angle))
         planner.command(command)
@@ -116,13 +117,13 @@ def test_feet_leave_and_land_at_rest_over_the_ground(name, gait):
     """At touch-down and lift-off: vertical speed x swing time / lift <= 0.05, horizontal mismatch <= 0.05."""
     planner = standing_planner(name, gait)
     command = fitting(planner, DIRECTIONS["arc"], 0.8, gait)
-    list(drive(planner, command, 6.0))
+    list(drive(planner, command, 4.0))
     fine, swing_time = 0.002, walk_state(planner).swing_time
     feet = walk_state(planner).feet  # the speed over the ground is not in the plan
     fastest = max(math.hypot(command.vx - command.wz * foot.y, command.vy + command.wz * foot.x) for foot in feet)
     seen = 0
     planted = [foot.planted for foot in feet]
-    for _ in range(round(2.2 * planner.capabilities.gaits[gait].stance * swing_time / fine)):
+    for _ in range(round(1.05 * planner.capabilities.gaits[gait].cycle * swing_time / fine)):
         planner.command(command)
         planner.step(fine)
         feet = walk_state(planner).feet
@@ -263,7 +264,7 @@ def test_limited_commands_keep_their_curvature(name):
     planner = standing_planner(name)
     for direction in (*DIRECTIONS.values(), Twist(1.0, 0.4, 2.5)):
         command = direction.scaled(3.0)
-        plan = list(drive(planner, command, 4.0))[-1]
+        plan = list(drive(planner, command, 2.5))[-1]
         scale = math.dist(plan.twist, ZERO) / math.dist(command, ZERO)
         assert 0.0 < scale < 1.0
         assert tuple(plan.twist) == pytest.approx(tuple(command.scaled(scale)), abs=1e-9)
@@ -306,8 +307,9 @@ def test_the_gait_tripod_supports_the_center_of_mass_with_three_feet(name):
 def test_after_a_zero_command_all_feet_return_to_neutral_and_stay_down(name, gait):
     """Article D6: walking is relative to a rest point per leg."""
     planner = standing_planner(name, gait)
-    list(drive(planner, fitting(planner, DIRECTIONS["arc"], 0.8, gait), 5.0))
-    list(drive(planner, ZERO, 8.0))
+    list(drive(planner, fitting(planner, DIRECTIONS["arc"], 0.8, gait), 3.0))
+    next(plan for plan in drive(planner, ZERO, 8.0) if plan.state is RobotState.STANDING)
+    list(drive(planner, ZERO, 0.5))
     stay = list(drive(planner, ZERO, 1.0))
     assert planner.state is RobotState.STANDING
     assert all(all(plan.planted) for plan in stay)

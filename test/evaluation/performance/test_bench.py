@@ -161,7 +161,7 @@ def test_several_robots_walk_at_the_same_time_and_each_is_measured(monkeypatch):
     from hexapod_control.evaluation.performance.graph import many_robots
 
     group = many_robots.group
-    for name, value in (("WINDOW_S", 1.0), ("SETTLE_S", 0.2), ("RATES_HZ", (50.0,))):
+    for name, value in (("WINDOW_S", 1.0), ("SETTLE_S", 0.2), ("RATES_HZ", (10.0,))):
         monkeypatch.setattr(many_robots, name, value)
     # Of the figures only the form is checked here: one process per robot starts in half of the time of four.
     monkeypatch.setattr(many_robots, "group", lambda specs, progress: group((merged(specs),), progress))
@@ -169,7 +169,7 @@ def test_several_robots_walk_at_the_same_time_and_each_is_measured(monkeypatch):
     assert [row["robots"] for row in found["rows"]] == [1, 2]
     for row in found["rows"]:
         assert row["cpu_percent_each"] > 0.0 and 0.0 < row["latency_us"] <= row["latency_p95_us"]
-        assert row["rows_per_second_each"] > 0.2 * row["rate_hz"]
+        assert 0.2 * row["rate_hz"] < row["rows_per_second_each"] < 2.0 * row["rate_hz"]
     (growth,) = found["growth"]
     assert growth["cpu"] > 0.0 and growth["robots"] == 2
     json.dumps(found, allow_nan=False)

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -12,6 +13,7 @@ from hexapod_control.config.robots.urdf import urdf
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.evaluation.quality import flat_ground, gait_changes
+from hexapod_control.evaluation.quality import lockstep as lockstep_module
 from hexapod_control.evaluation.quality.lockstep import CONTROL_PERIOD_S, Course, WalkError, walk
 from hexapod_control.evaluation.quality.odometry_drift import standing_lockstep
 from hexapod_control.evaluation.quality.walk_quality import planar_pose
@@ -26,7 +28,8 @@ OTHERS = [case for case in flat_ground.CASES if case.servo]
 # Each of the other servos walks in one direction.
 COUNT = len(flat_ground.TWISTS)
 SLICE = [case for number, case in enumerate(OTHERS) if number % COUNT == 2 * (number // COUNT)]
-CASES = flat_ground.CASES if SOAK else (*OWN, *SLICE)
+SHORT = [replace(case, course=replace(case.course, cycles=2)) for case in (*OWN, *SLICE)]
+CASES = flat_ground.CASES if SOAK else SHORT
 
 
 @cache
@@ -55,7 +58,7 @@ def test_the_same_walk_gives_the_same_figures(phantomx):
     assert flat_ground.measure(*phantomx, CASES[4]) == measured(CASES[4])
 
 
-@pytest.mark.parametrize("name", some(known_robots(), "article_offset", "heavy", "inline", "octopod", "quadruped"))
+@pytest.mark.parametrize("name", some(known_robots(), "heavy", "inline", "octopod", "quadruped"))
 def test_every_robot_of_the_package_walks_at_70_percent_of_its_top_speed(name):
     robot_file = load(name)
     robot, gait = robot_file.robot, robot_file.robot.walk.gait
@@ -69,17 +72,18 @@ def test_every_robot_of_the_package_walks_at_70_percent_of_its_top_speed(name):
 
 @pytest.mark.parametrize(("settings", "slip"), [({"payload": 1.0}, 0.01), ({"friction": 0.5}, 0.03)])
 def test_load_and_a_slippery_floor_do_not_change_where_the_robot_goes(settings, slip, phantomx):
-    found = walk(Simulation(*phantomx, WorldSettings(**settings)), Course("tripod", Twist(0.1, 0.0, 0.0)))
+    found = walk(Simulation(*phantomx, WorldSettings(**settings)), Course("tripod", Twist(0.1, 0.0, 0.0), 2))
     assert found.ratio == pytest.approx(1.0, abs=0.02)
     assert found.slip < slip
 
 
 def test_a_robot_whose_servos_cannot_carry_it_breaks_the_limits(phantomx):
-    case = flat_ground.WalkCase(Course("tripod", Twist(0.1, 0.0, 0.0)), flat_ground.OTHER_SERVO, "mg90s")
+    case = flat_ground.WalkCase(Course("tripod", Twist(0.1, 0.0, 0.0), 1), flat_ground.OTHER_SERVO, "mg90s")
     assert "saturation" in case.limits.broken_by(flat_ground.measure(*phantomx, case))
 
 
-def test_a_twist_the_robot_never_reaches_is_named(phantomx):
+def test_a_twist_the_robot_never_reaches_is_named(phantomx, monkeypatch):
+    monkeypatch.setattr(lockstep_module, "TIMEOUT_S", 5.0)
     with pytest.raises(WalkError, match=r"reach the twist \(3\.0, 0\.0, 0\.0\)"):
         walk(Simulation(*phantomx, WorldSettings()), Course("tripod", Twist(3.0, 0.0, 0.0)))
 
@@ -89,7 +93,7 @@ CHANGES = [(*pair, direction) for pair, direction in zip(PAIRS, itertools.cycle(
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize(("old", "new", "direction"), CHANGES if SOAK else CHANGES[1::2])
+@pytest.mark.parametrize(("old", "new", "direction"), CHANGES if SOAK else CHANGES[3::2])
 def test_changes_of_the_gait_at_any_phase_keep_the_speed(old, new, direction, phantomx):
     lockstep = standing_lockstep(*phantomx, WorldSettings())
     found = gait_changes.measure(lockstep, (old, new), gait_changes.DIRECTIONS[direction], phases=1)
@@ -99,7 +103,7 @@ def test_changes_of_the_gait_at_any_phase_keep_the_speed(old, new, direction, ph
 def test_changing_the_gait_while_walking_keeps_the_speed_and_the_body_level(phantomx):
     """One-cycle means of the body's speed within 0.0015 m/s of the steady walks', tilt below 0.3 deg."""
     lockstep = standing_lockstep(*phantomx, WorldSettings())
-    command, ticks = Twist(0.027, 0.0, 0.0), 300
+    command, ticks = Twist(0.027, 0.0, 0.0), 210
     cycle = round(max(gait.cycle for gait in lockstep.planner.capabilities.gaits.values()) * 0.45 / CONTROL_PERIOD_S)
     places, tilts = [], []
     for gait in ("tripod", "wave", "ripple", "tetrapod", "tripod"):

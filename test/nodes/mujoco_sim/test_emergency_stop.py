@@ -81,7 +81,7 @@ def test_after_an_emergency_stop_every_request_is_refused_and_the_robot_stays_as
     assert not [text for each in robot.hardware for text in each.recent_reports() if "emergency stop" in text]
     bench.until(lambda: robot.state() == "sitting", 2.0, "the pose is known")
     lay, rows = robot.height, bench.listen(JointState, "joint_states")
-    bench.until(lambda: len(rows) > 50)  # a second, in which velocities keep coming
+    bench.until(lambda: len(rows) > 25)  # half a second, in which velocities keep coming
     assert robot.state() == "sitting"
     assert robot.height < lay + ROSE_M
     assert bench.call(Trigger, "stand").success

@@ -1,12 +1,12 @@
 """The page in a real Chromium shows the true state of a scripted robot, and explains controls without effect."""
 
-from itertools import pairwise
+import threading
 
 import pytest
 from geometry_msgs.msg import Point as PointMessage
 from sensor_msgs.msg import CompressedImage
 from support.phantomx import robot
-from support.real_time.web.page_checks import COVERED, HEADINGS, NAMELESS, OUTSIDE, SIZES, SMALL, UNFOCUSABLE, png
+from support.real_time.web.page_checks import png
 from support.real_time.web.scripted_robot import FINE, ScriptedRobot
 from visualization_msgs.msg import Marker, MarkerArray
 
@@ -173,6 +173,45 @@ def test_after_an_outage_the_page_says_why_the_robot_stopped_and_the_log_keeps_i
     told.velocities.clear()
 
 
+def test_another_page_stops_and_takes_over_control_from_the_list_of_people(told):
+    x, y = told.page.spot("#left")
+    told.page.mouse("Pressed", (x, y))
+    told.page.mouse("Moved", (x, y - 40))
+    told.until(lambda: told.node.commands.driving, what="a velocity")
+    other = told.open(768, 1024)
+    assert "drives" in told.text("#chip-driver", other)
+    other.press(" ", "Space")
+    told.until(lambda: "stop" in told.called and not told.node.commands.driving, what="a stop")
+    told.page.mouse("Released", (x, y - 40), 0)
+    other.js("document.querySelector('#seat').click()")
+    told.until(lambda: told.page.js("document.querySelectorAll('#people button').length") == 1)
+    told.page.js("document.querySelector('#people button').click()")
+    told.until(lambda: other.js("hexapod.people.drives"))
+    other.close()
+    told.until(lambda: told.page.js("hexapod.people.people.length") == 1)
+
+
+def test_a_used_address_does_not_show_the_token_and_a_wrong_one_is_refused(told):
+    assert told.page.js("location.hash") == ""
+    other = told.browser.page(told.url.split("#")[0] + "#wrong")
+    told.until(lambda: other.js("document.body?.dataset.link") == "refused")
+    assert "no valid token" in told.text("#banner-text", other)
+    other.close()
+
+
+def test_a_lost_connection_is_shown_clearly_and_is_restored(told):
+    page, hang = told.page, threading.Event()
+    told.node.server.call_in_thread(hang.wait)
+    try:
+        told.until(lambda: page.js("document.body.dataset.link") == "lost", 5.0)
+        assert "Connection lost" in told.text("#banner-text") and "lost" in page.js("document.title")
+        assert "grayscale" in page.js("getComputedStyle(document.querySelector('main')).filter")
+        assert told.text("#sentence-text").startswith("Connection lost")
+    finally:
+        hang.set()
+    told.until(lambda: page.js("document.body.dataset.link === 'open' && document.querySelector('#banner').hidden"))
+
+
 def test_keys_drive_at_once_and_the_question_mark_shows_the_key_map(told):
     for key, code in (("w", "KeyW"), ("ArrowUp", "ArrowUp")):
         told.velocities.clear()
@@ -214,45 +253,6 @@ def test_the_camera_is_shown_on_request_and_costs_nothing_otherwise(told):
     told.bench.probe.destroy_timer(timer)
     told.bench.spin(0.1)  # a callback that is already queued needs the publisher
     told.bench.probe.destroy_publisher(camera)
-
-
-@pytest.mark.parametrize(("width", "height"), SIZES)
-def test_controls_are_large_in_place_and_never_covered(told, width, height):
-    page = told.page
-    page.resize(width, height, touch=width < 1100)
-    for sheet in ("", "body", "health", "moves", "log"):
-        page.js(f"hexapod.sheets.show('{sheet}')")
-        page.js("new Promise((done) => setTimeout(done, 60))")
-        assert page.js("[document.documentElement.scrollWidth, document.documentElement.scrollHeight]") == [
-            width,
-            height,
-        ]
-        assert page.js(SMALL) == [], sheet
-        assert page.js(OUTSIDE) == [], sheet
-        assert page.js(COVERED) == [], sheet
-        if sheet == "body":
-            assert page.box("#pose-roll")[2] > 0.6 * min(width, 360), "a slider is too short to be exact"
-        assert page.js(UNFOCUSABLE) == [], sheet
-    page.js("hexapod.sheets.show('')")
-    if width < 700:  # a swipe shows the next picture
-        for kind, place in (("Start", 0.8), ("Move", 0.2)):
-            page.touch(kind, finger=page.spot("#stage", place))
-        page.touch("End")
-        assert page.js("document.body.dataset.picture") == "top"
-        page.js("document.querySelector('#pictures button').click()")
-    page.resize(1280, 720)
-
-
-def test_assistive_technology_finds_names_headings_and_the_state(told):
-    page = told.page
-    assert page.js(NAMELESS) == []
-    levels = page.js(HEADINGS)
-    assert all(text for _, text in levels)
-    assert levels[0][0] == 1
-    assert all(after[0] - before[0] <= 1 for before, after in pairwise(levels))
-    assert told.text("#spoken") == "Standing"
-    assert page.js("document.querySelector('#spoken').getAttribute('aria-live')") == "polite"
-    assert page.js("document.querySelectorAll('[role=tab]').length") == 0
 
 
 def test_the_page_is_complete_in_german(told):

@@ -637,7 +637,8 @@ def test_without_its_port_the_page_is_elsewhere_or_absent_and_the_node_runs_on(b
     node.server.close()
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@pytest.mark.soak
+@settings(max_examples=60 if SOAK else 30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(message=MESSAGES)
 def test_no_message_raises_an_exception_in_the_node(web, message):
     visitor = web.visitors[0] if web.visitors and web.visitors[0].code is None else None

@@ -38,13 +38,19 @@ NOT_CHECKED = {  # beginnings of commands
 
 
 def executed() -> dict[Path, list[list[str]]]:
-    """Commands that neither wait nor need a running robot or a device, each on the first page that has it."""
-    found: dict[tuple[str, ...], Path] = {}
+    """Commands that neither wait nor need a running robot or a device, each on the first page that has it.
+
+    The reader's copy of phantomx counts as phantomx, and commands that go on as another one does are one of them.
+    """
+    found: dict[str, tuple[Path, list[str]]] = {}
     for page in PAGES:
         for words in commands(page):
-            if re.match("hexapod (check|gaits|walk|urdf|nav2-params|play --(list|check)) ?", " ".join(words)):
-                found.setdefault(tuple(words), page)
-    return {page: [list(words) for words in found if found[words] == page] for page in dict.fromkeys(found.values())}
+            line = " ".join(words)
+            if re.match("hexapod (check|gaits|walk|urdf|nav2-params|play --(list|check)) ?", line):
+                found.setdefault(line.replace("./my_robot.yaml", "phantomx"), (page, words))
+    longest = [found[line] for line in found if not any(other.startswith(f"{line} ") for other in found)]
+    pages = dict.fromkeys(page for page, _ in longest)
+    return {page: [words for on, words in longest if on == page] for page in pages}
 
 
 @pytest.mark.parametrize(("page", "run"), executed().items(), ids=lambda value: getattr(value, "name", ""))

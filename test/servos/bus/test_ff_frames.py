@@ -5,6 +5,7 @@ import pytest
 import scservo_sdk
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.suite.soak import SOAK
 
 from hexapod_control.servos.bus import ff_frames
 from hexapod_control.servos.protocols import dynamixel1, dynamixel2_frames, feetech_sc, feetech_st, lx16a
@@ -139,7 +140,8 @@ broken = st.lists(
 
 
 @codec
-@settings(max_examples=300)
+@pytest.mark.soak
+@settings(max_examples=300 if SOAK else 100)
 @given(pieces=broken, cuts=st.lists(st.integers(0, 400), max_size=8))
 def test_only_packets_present_in_the_bytes_are_decoded_however_they_are_split(name, pieces, cuts):
     build, decoder, header = CODECS[name]

@@ -179,7 +179,7 @@ def test_late_replies_are_counted_and_reported_and_the_robot_stops_with_its_torq
 @kinds
 def test_a_dead_line_is_reported_at_once_and_the_torque_stays_on_if_it_returns(armed, protocol):
     bench = armed(protocol)
-    bench.during(1.2)
+    bench.during(0.3)
     bench.pty.faults.mute = True
     bench.until(lambda: bench.driver.snapshot.planner_request is PlannerRequest.STOP, HOLD + SLACK, "hold")
     bench.until(lambda: reported(bench, "all servos have been silent for 0.", "the robot holds"), SLACK, "report")
@@ -348,7 +348,7 @@ def test_an_unplugged_port_is_a_fault_at_once_and_comes_back_without_torque_and_
     first = [goal for *_, index, goal, where, _ in bench.world.received_goals[sent:] if abs(goal - where) > 0.01]
     bench.during(0.1)
     assert not first
-    bench.during(1.2)
+    bench.during(0.5)
     bench.assert_no_leap()
     assert bench.driver.snapshot.reconnections == 1
 

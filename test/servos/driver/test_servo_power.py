@@ -41,7 +41,7 @@ def test_a_brown_out_is_detected_and_the_servos_stay_off_until_armed_leg_by_leg(
             assert abs(goal - where) < 0.01  # [rad] the first goals are where the servos are
     times = [energised[leg] for leg in range(6)]
     assert min(np.diff(times)) > 0.03  # [s] leg by leg
-    bench.during(1.2)
+    bench.during(0.5)
     bench.assert_no_leap()
 
 

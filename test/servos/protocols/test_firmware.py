@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.kits.servo_lines import LINES, ssc32_bytes
 from support.paths import ROOT
+from support.suite.soak import SOAK
 
 from hexapod_control.servos.bus.pulse_board import SCALE
 from hexapod_control.servos.emulator.devices.ssc32_device import Ssc32Device
@@ -176,8 +177,9 @@ def test_the_sketch_answers_every_line_as_the_emulated_board(line, board):
     _same(board, [line])
 
 
+@pytest.mark.soak
 @given(ssc32_bytes)
-@settings(max_examples=400, derandomize=True)
+@settings(max_examples=400 if SOAK else 150, derandomize=True)
 def test_any_bytes_do_the_same_to_the_sketch_and_to_the_emulated_board(library, chunks):
     _same(Board(library).new(), chunks)
 

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.kits.servo_lines import GROUP, ssc32_bytes
+from support.suite.soak import SOAK
 
 from hexapod_control.servos.bus import pulse_board
 from hexapod_control.servos.bus.bus_interface import BusError, ServoFault, ServoQuantity
@@ -302,8 +303,9 @@ DEVICES = {
 
 
 @pytest.mark.parametrize("name", DEVICES)
+@pytest.mark.soak
 @given(st.data())
-@settings(max_examples=150, derandomize=True)
+@settings(max_examples=150 if SOAK else 60, derandomize=True)
 def test_any_bytes_split_anywhere_leave_a_board_in_order(name, data):
     make, strategy, frame = DEVICES[name]
     chunks = data.draw(strategy)
@@ -320,8 +322,9 @@ def test_any_bytes_split_anywhere_leave_a_board_in_order(name, data):
     assert pieces.torques.all()
 
 
+@pytest.mark.soak
 @given(st.sampled_from(Servo2040Dialect), mixed(frames_for_servo2040), st.integers(0, 16383))
-@settings(max_examples=200, derandomize=True)
+@settings(max_examples=200 if SOAK else 80, derandomize=True)
 def test_any_bytes_before_a_reply_do_not_change_what_is_read(dialect, chunks, value):
     decoder = servo2040.Servo2040Decoder(dialect)
     for chunk in chunks:

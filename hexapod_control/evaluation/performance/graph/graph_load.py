@@ -108,6 +108,9 @@ def _cpu(robot_file: RobotFile, progress: ProgressReport, turns: int) -> dict[st
     ):
         sides = {space: receiver.side(space, echo=False) for space in (REAL, BARE)}
         groups = {REAL: nodes, BARE: relays}
+        if not receiver.spin(READY_S, sides[BARE], lambda: sides[BARE].received > 0):
+            raise NotReadyError("the minimal relays do not publish")
+        relays.pause()
         progress("graph: waiting for the simulated robot to walk")
         side = sides[REAL]
         receiver.spin(READY_S, side, lambda: side.state == "sitting")
@@ -116,8 +119,6 @@ def _cpu(robot_file: RobotFile, progress: ProgressReport, turns: int) -> dict[st
         side.twist = FORWARD
         if not receiver.spin(READY_S, side, lambda: side.state == "walking"):
             raise NotReadyError(f"the simulated robot does not walk (gait_state: {side.state or 'none'})")
-        if not receiver.spin(READY_S, sides[BARE], lambda: sides[BARE].received > 0):
-            raise NotReadyError("the minimal relays do not publish")
         for turn in range(turns):
             progress(f"graph: CPU {turn + 1}/{turns}")
             for space in (REAL, BARE):

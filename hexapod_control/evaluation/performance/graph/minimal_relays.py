@@ -1,7 +1,7 @@
 """Minimal relays: as many rclpy nodes as the graph has, with the same messages but without any computation.
 
 Started with `python -m hexapod_control.evaluation.performance.graph.minimal_relays ROLE`. The role `timed_planner`
-is the real gait_planner; it stamps foot targets with the start of their tick and publishes the planning time.
+is the real gait_planner (timed_planner.py).
 """
 
 from __future__ import annotations
@@ -22,36 +22,12 @@ from sensor_msgs.msg import Imu, JointState, MultiDOFJointState
 from std_msgs.msg import Float64
 
 from hexapod_control.core.names import STANDARD, foot_name, joint_names
-from hexapod_control.core.planner.tick_plan import TickPlan
-from hexapod_control.nodes.gait_planner.gait_planner import GaitPlannerNode
-from hexapod_control.ros import messages, node_process
 from hexapod_control.ros.message_types import TFMessage
 from hexapod_control.ros.qos import COMMAND
 from hexapod_control.ros.transport.executor import Spinner
 
 RATE_HZ = 50.0
 NUMBERS = [0.01 * k for k in range(3 * len(STANDARD))]  # in all messages
-
-
-class TimedPlanner(GaitPlannerNode):
-    """A gait_planner that stamps foot targets with the start of their tick and publishes the planning time."""
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**options)
-        self._began = 0  # [ns]
-        self._publish_row = self.output.publish
-        self.output.publish = self._timed  # type: ignore[method-assign]
-        self._planning = self.create_publisher(Float64, "planning_time", COMMAND)
-
-    def tick(self) -> None:
-        """Runs one tick and records its start."""
-        self._began = self.get_clock().now().nanoseconds
-        super().tick()
-
-    def _timed(self, plan: TickPlan, stamp: Any, motion: str = "") -> None:
-        took = 1e-9 * (messages.nanoseconds(stamp) - self._began)
-        self._publish_row(plan, messages.time(self._began), motion)
-        self._planning.publish(Float64(data=took))
 
 
 class RelayNode(Node):
@@ -187,7 +163,9 @@ def main() -> int:
     """Runs the role given as first argument."""
     role = sys.argv.pop(1)
     if role == "timed_planner":
-        return node_process.run(TimedPlanner)
+        from hexapod_control.evaluation.performance.graph import timed_planner  # a relay needs none of its imports
+
+        return timed_planner.main()
     rclpy.init()
     try:
         executor = Spinner()

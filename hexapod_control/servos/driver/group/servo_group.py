@@ -9,9 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from statistics import median
 from typing import Protocol, runtime_checkable
-
-import numpy as np
 
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.servos.bus.bus_interface import Bus, BusCounters, ServoFault, ServoQuantity, ServoReading
@@ -294,4 +293,4 @@ class ServoGroup:
             for index, volts in enumerate(self.readings.voltages)
             if not math.isnan(volts) and not self.presence.quarantined(index)
         ]
-        return float(np.median(known)) if known else None
+        return median(known) if known else None

@@ -41,7 +41,8 @@ class ServoReadings:
             self.speeds[index] = (joint.angle(position) - joint.angle(before)) / dt
         if reading.load is not None:
             self.loads[index] = joint.direction * reading.load
-        self.faults[index] |= reading.fault
+        if reading.fault is not ServoFault.NONE:
+            self.faults[index] |= reading.fault
 
     def take_health(self, index: int, reading: ServoReading) -> None:
         """Stores voltage, temperature and faults."""
@@ -50,6 +51,10 @@ class ServoReadings:
             self.voltages[index] = reading.voltage
         if reading.temperature is not None:
             self.temperatures[index] = reading.temperature
+
+    def reporting(self, fault: ServoFault) -> list[int]:
+        """Indices of the servos that report a fault."""
+        return [i for i, faults in enumerate(self.faults) if faults is not ServoFault.NONE and faults & fault]
 
     def angle(self, index: int) -> float:
         """Last position of a joint [rad]."""

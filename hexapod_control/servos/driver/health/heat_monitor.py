@@ -77,4 +77,4 @@ class HeatMonitor:
 
 def _reporting(group: ServoGroup) -> list[int]:
     """Indices of servos that report overheating."""
-    return [i for i, fault in enumerate(group.readings.faults) if fault & ServoFault.HEAT]
+    return group.readings.reporting(ServoFault.HEAT)

@@ -93,4 +93,6 @@ def moving(world: ServoWorld, index: int) -> bool:
 
 def error_bits(fault: ServoFault, bits: FaultBits) -> int:
     """The error byte for these faults."""
+    if not fault:
+        return 0
     return sum(1 << bit for bit, name in bits.items() if name in fault and name is not ServoFault.OTHER)

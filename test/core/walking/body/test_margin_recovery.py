@@ -2,12 +2,15 @@
 
 import dataclasses
 import math
+from functools import cache
+from typing import NamedTuple
 
 import pytest
 from support.drives import DT, drive, robot, standing_planner, walk_state
 
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.planner.planner import Planner
+from hexapod_control.core.planner.tick_plan import TickPlan
 from hexapod_control.core.statics.static_stability import direction_inwards, static_margin
 from hexapod_control.core.walking.body.margin_recovery import MarginRecovery, RecoveryMeasures
 
@@ -17,10 +20,13 @@ SETTLED_TIME_S, GAIT_CHANGE_INTERVAL_S = 2.0, 3.0
 RELEASE_MARGIN, RELEASE_RATE = 0.005, 0.25  # [m, -]
 
 
-def front_heavy(shift: float) -> Planner:
-    """A standing phantomx whose body has its center of mass `shift` [m] in front of its middle."""
+AHEAD_M = 0.10
+
+
+def front_heavy() -> Planner:
+    """A standing phantomx whose body has its center of mass AHEAD_M in front of its middle."""
     machine = robot("phantomx")
-    body = dataclasses.replace(machine.body, center_of_mass=(shift, 0.0, 0.0))
+    body = dataclasses.replace(machine.body, center_of_mass=(AHEAD_M, 0.0, 0.0))
     planner = Planner(dataclasses.replace(machine, body=body))
     planner.set_measured_joints(planner.view.lying_joints)
     assert planner.stand() == ""
@@ -36,6 +42,30 @@ def walk_with_margin(planner: Planner, least: float, seconds: float = 15.0):
     plans = list(drive(planner, command, seconds))
     assert all(plan.unreached is None and plan.margin > 0.0 and sum(plan.planted) >= 3 for plan in plans)
     return min(plan.margin for plan in plans[-250:]), plans
+
+
+class Walk(NamedTuple):
+    """A walk of a front-heavy robot with a required margin."""
+
+    planner: Planner  # step only copies of it
+    margin: float  # [m] least margin of the last cycles
+    last: TickPlan
+
+
+@cache
+def unrestricted() -> Walk:
+    """A walk at full speed without a required margin."""
+    planner = front_heavy()
+    margin, plans = walk_with_margin(planner, 0.0, 7.0)
+    return Walk(planner, margin, plans[-1])
+
+
+@cache
+def recovered(missing: float) -> Walk:
+    """The walk continued with a required margin that is `missing` [m] greater than its margin before."""
+    planner = unrestricted().planner.copy()
+    margin, plans = walk_with_margin(planner, unrestricted().margin + missing)
+    return Walk(planner, margin, plans[-1])
 
 
 def test_the_inward_direction_points_away_from_the_nearest_edge():
@@ -55,42 +85,33 @@ def test_with_sufficient_margin_no_measure_is_taken():
 
 
 def test_the_first_measure_is_to_slow_down_which_suffices_if_little_margin_is_missing():
-    planner = front_heavy(0.06)
-    plain, plans = walk_with_margin(planner, 0.0, 10.0)
-    fast = plans[-1].twist.vx
     missing = 0.008  # [m] of margin
-    margin, plans = walk_with_margin(planner, plain + missing)
+    plain, (planner, margin, last) = unrestricted(), recovered(missing)
     measures = walk_state(planner).measures
     assert measures.speed_share < 1.0 and math.hypot(*measures.shift) < 0.5 * MAX_SHIFT
-    assert plans[-1].twist.vx < fast and margin >= plain + missing - SHIFT_STEP
+    assert last.twist.vx < plain.last.twist.vx and margin >= plain.margin + missing - SHIFT_STEP
     assert planner.view.active_gait == "tripod"
 
 
 def test_the_second_measure_is_to_shift_the_body_away_from_the_edge():
-    planner = front_heavy(0.10)
     missing = 0.04  # [m] of margin
-    plain, _ = walk_with_margin(planner, 0.0, 10.0)
-    margin, plans = walk_with_margin(planner, plain + missing)
+    planner, margin, last = recovered(missing)
     shift = walk_state(planner).measures.shift
     assert walk_state(planner).measures.speed_share == pytest.approx(SLOWEST_SHARE, abs=0.1)
-    assert shift[0] < -0.003 and plans[-1].pose.x == pytest.approx(shift[0], abs=0.003)
+    assert shift[0] < -0.003 and last.pose.x == pytest.approx(shift[0], abs=0.003)
     # The body follows the shift in steps, and the shift follows the margin of the previous tick.
-    assert margin >= plain + missing - 2 * SHIFT_STEP and planner.view.active_gait == "tripod"
+    assert margin >= unrestricted().margin + missing - 2 * SHIFT_STEP and planner.view.active_gait == "tripod"
 
 
 def test_the_last_measure_is_a_gait_with_more_support():
-    planner = front_heavy(0.14)
-    plain, _ = walk_with_margin(planner, 0.0, 10.0)
-    margin, _ = walk_with_margin(planner, plain + 0.075)
+    planner, margin, _ = recovered(0.075)
     gaits = planner.capabilities.gaits
     assert gaits[planner.view.active_gait].duty_factor > gaits["tripod"].duty_factor
-    assert margin > plain
+    assert margin > unrestricted().margin
 
 
 def test_measures_are_undone_when_the_margin_is_sufficient_again():
-    planner = front_heavy(0.10)
-    plain, _ = walk_with_margin(planner, 0.0, 10.0)
-    walk_with_margin(planner, plain + 0.04)
+    planner = recovered(0.04).planner.copy()
     assert walk_state(planner).measures.speed_share < 1.0
     walk_with_margin(planner, 0.001)
     measures = walk_state(planner).measures

@@ -5,7 +5,7 @@ import random
 
 import pytest
 from support.drives import DT, ROBOTS, drive, fitting, robot, standing_planner
-from support.suite.soak import cases, some
+from support.suite.soak import SOAK, cases, some
 
 from hexapod_control.core.gait.gait_table import AUTO
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
@@ -18,7 +18,7 @@ from hexapod_control.core.workspace.stride_stability import stride_margin
 FULL_SHARE, MORE_STABLE_SHARE = 0.75, 0.6
 MORE_STABLE_DELAY_S = 1.0
 
-SWEEP_TICKS = 400
+SWEEP_TICKS = 400 if SOAK else 200
 FORWARD = Twist(1.0, 0.0, 0.0)
 SWEEPS = cases((FORWARD, Twist(0.3, -1.0, 0.5), Twist(0.0, 0.0, 1.0)), ROBOTS)
 FAST_TICK_S = 0.04  # a longer tick, where a test only waits for a change
@@ -31,7 +31,7 @@ def chosen_by(capabilities):
     return choice, (capabilities.robot.walk.height, capabilities.region_share(selection.fastest))
 
 
-@pytest.mark.parametrize(("lost", "name"), cases([(), (0,), (1,)], ROBOTS))
+@pytest.mark.parametrize(("lost", "name"), cases([(), (1,), (0,)], ROBOTS))
 def test_each_selected_gait_is_faster_and_less_stable_than_the_one_before(name, lost):
     capabilities = WalkingLegs.without(robot(name), frozenset(lost)).capabilities
     stance, center = capabilities.stances.at(capabilities.robot.walk.height), neutral_center(capabilities.robot)
@@ -73,7 +73,7 @@ def test_soak_of_noisy_speed_sweeps_that_change_the_gait_once_per_step_and_at_a_
         follow(share, 0.1)
         held = len(seen)
         if share == 0.5:
-            for _ in range(200):
+            for _ in range(SWEEP_TICKS // 2):
                 follow(share, 0.1)
             assert len(seen) - held <= 1
     gaits = capabilities.selection(AUTO).gaits

@@ -27,8 +27,8 @@ CHANGES = [  # every pair of gaits, there and back, in all directions or (a slic
     (direction, *change)
     for row, pair in enumerate(itertools.combinations(GAITS, 2))
     for column, direction in enumerate(("straight", "strafe", "arc", "on the spot"))
-    for back, change in enumerate((pair, pair[::-1]))
-    if SOAK or column == (row + 2 * back) % 4
+    for change in (pair, pair[::-1])
+    if SOAK or column == row % 4
 ]
 LEAST_MARGIN_M = 0.04  # of phantomx, also in a change
 MAX_INCREASE = 1.3  # of foot speeds and their changes, over those of both steady gaits

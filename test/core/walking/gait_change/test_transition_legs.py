@@ -38,7 +38,7 @@ def walking(gait, twist, swings):
 
 def peak_speed(travel, stride):
     """Greatest speed [m per swing time] relative to the body of a swing over a travel [m] on the ground."""
-    places = [smooth_travel(u) * travel - u * stride for u in np.linspace(0.0, 1.0, 201)]
+    places = [smooth_travel(k / 200) * travel - k / 200 * stride for k in range(201)]
     return max(b - a for a, b in pairwise(places)) * 200
 
 

@@ -157,10 +157,13 @@ def test_in_the_frame_of_the_body_a_heading_has_the_lesser_values_of_those_next_
     clear = clear_of_body(machine, leg, centers, np.minimum(radii.max(axis=0), nominal_stance(machine).radii[row]))
     usable = stiff & clear
     assert usable[-1] and not stiff.all() and clear.all() == (leg.hip[0] == 0.0)
-    assert found.centers == pytest.approx(centers[usable])
-    assert found.speeds[:, :TURNING] == pytest.approx(speeds[..., usable])
-    assert found.speeds[:, TURNING] == pytest.approx(turning[..., usable])
-    assert found.radii == pytest.approx(radii[:, usable])
+    for values, expected in (
+        (found.centers, centers),
+        (found.speeds[:, :TURNING], speeds),
+        (found.speeds[:, TURNING], turning),
+        (found.radii, radii),
+    ):
+        np.testing.assert_allclose(values, expected[..., usable], rtol=1e-6, atol=1e-12)
     assert (found.hip, found.foothold) == (complex(*leg.hip[:2]), complex(*leg.foothold))
     assert found.length == pytest.approx(LENGTH)
     assert found.span == pytest.approx(0.8 * max(math.hypot(*each.foothold) for each in MACHINE.legs))

@@ -103,8 +103,8 @@ class Arrangements:
         gap = min(TIBIA_CLEARANCE, cycles[0].horizontal_gaps(0.0, (searched.hips + searched.arms)[None])[0])
         margins = np.min([cycle.support_margins(length, centers, mass) for cycle in cycles], axis=0)
         self.stable = margins >= margin.of(machine)
-        for k in np.flatnonzero(self.stable):
-            self.stable[k] = all(cycle.horizontal_gaps(length, centers[k][None])[0] >= gap for cycle in cycles)
+        for cycle in cycles:
+            self.stable[self.stable] = cycle.horizontal_gaps(length, centers[self.stable]) >= gap
         # The frequency of the steps over that of the body on the springs of the coxa servos of the legs in stance.
         stiffness = np.array([leg.coxa_joint.stiffness for leg in machine.legs])
         spring = searched.gait.duty_factor * (stiffness / np.abs(centers - searched.hips) ** 2).sum(axis=1)

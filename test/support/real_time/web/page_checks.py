@@ -3,7 +3,7 @@
 import struct
 import zlib
 
-SIZES = [(320, 568), (390, 844), (844, 390), (820, 1180), (1280, 720), (1440, 900)]
+SIZES = [(320, 568), (390, 844), (844, 390), (740, 360), (820, 1180), (1280, 720), (1440, 900), (1920, 1080)]
 SMALL = """[...document.querySelectorAll('button, select, input, .stick')].filter((e) => e.offsetParent).map((e) =>
   [e.id || e.textContent, e.getBoundingClientRect()]).filter(([, b]) => b.width < 43.5 || b.height < 43.5)
   .map(([n]) => n)"""
