@@ -10,9 +10,8 @@ import struct
 from array import array
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
-
-import segno
 
 # Addresses reserved for documentation (RFC 5737, RFC 3849): the route to them shows our own address; nothing is sent.
 PROBES = ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET6, "2001:db8::1"))
@@ -114,11 +113,17 @@ def invitation_lines(urls: Sequence[str], public: bool) -> list[str]:
 
 def qr_rows(text: str) -> list[str]:
     """Returns the QR code of a text as rows of 0 and 1, without a border."""
-    return ["".join(str(int(bool(module))) for module in row) for row in segno.make(text, micro=False).matrix]
+    return ["".join(str(int(bool(module))) for module in row) for row in _qr_code(text).matrix]
 
 
 def qr_lines(text: str) -> Sequence[str]:
     """Returns the QR code of a text as lines for a terminal."""
     screen = io.StringIO()
-    segno.make(text, micro=False).terminal(out=screen, compact=True, border=2)
+    _qr_code(text).terminal(out=screen, compact=True, border=2)
     return screen.getvalue().splitlines()
+
+
+def _qr_code(text: str) -> Any:
+    import segno  # takes a tenth of the start of the page, and most pages show no code
+
+    return segno.make(text, micro=False)

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.page_messages import MESSAGES
+from support.suite.soak import SOAK
 
 from hexapod_control.sim.world_settings import WORLDS
 from hexapod_control.web import protocol

@@ -16,7 +16,7 @@ from hexapod_control.evaluation.quality.walk_quality import planar_pose
 from hexapod_control.sim.world_settings import WorldSettings
 
 SLOW_SHARE, FAST_SHARE = 0.45, 0.85  # of the highest speed of the most stable gait, of the fastest one
-SWEEP_S = 20.0 if SOAK else 10.0  # from slow to fast
+SWEEP_S = 20.0 if SOAK else 15.0  # from slow to fast
 MAX_DEVIATION = 0.02  # of the distance from the commanded one
 
 

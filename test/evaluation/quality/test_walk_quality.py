@@ -78,8 +78,8 @@ def test_load_and_a_slippery_floor_do_not_change_where_the_robot_goes(settings, 
 
 
 def test_a_robot_whose_servos_cannot_carry_it_breaks_the_limits(phantomx):
-    case = flat_ground.WalkCase(Course("tripod", Twist(0.1, 0.0, 0.0), 1), flat_ground.OTHER_SERVO, "mg90s")
-    assert "saturation" in case.limits.broken_by(flat_ground.measure(*phantomx, case))
+    world = Simulation(*phantomx, WorldSettings(servo_model="mg90s"))
+    assert "saturation" in flat_ground.OTHER_SERVO.broken_by(walk(world, Course("tripod", Twist(0.1, 0.0, 0.0), 1)))
 
 
 def test_a_twist_the_robot_never_reaches_is_named(phantomx, monkeypatch):

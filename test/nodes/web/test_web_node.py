@@ -33,6 +33,7 @@ from support.phantomx import robot, standing_joints
 from support.real_time.programs import read_line
 from support.real_time.ros_bench import overrides, services_ready, subscribed, wait_for_stop
 from support.real_time.web.web_bench import Loop, Visitor
+from support.suite.soak import SOAK
 from visualization_msgs.msg import Marker, MarkerArray
 
 from hexapod_control.core.kinematics.se2 import Twist
