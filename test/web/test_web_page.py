@@ -135,7 +135,7 @@ def page(stage):
 
 @pytest.fixture
 def view_3d(page):
-    """Shows the 3D view, which without a GPU takes as much processor time as all the rest of the page."""
+    """Shows the 3D view, which without a GPU takes a third of the processor time of the page."""
     page.js(SHOW_3D(""))
     yield
     page.js(SHOW_3D("none"))

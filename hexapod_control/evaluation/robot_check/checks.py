@@ -17,7 +17,6 @@ from hexapod_control.core.workspace.robot_gaits import least_support
 from hexapod_control.core.workspace.strides.body_clearance import distance_from_body
 from hexapod_control.core.workspace.strides.leg_sag import sag
 from hexapod_control.core.workspace.twist_limits import MIN_COMMAND
-from hexapod_control.evaluation.performance.footholds.foothold_search import fastest_stride
 from hexapod_control.evaluation.robot_check.joint_torques import of_servos, standing_torques
 from hexapod_control.evaluation.robot_check.remark import Remark, Seriousness
 from hexapod_control.evaluation.robot_check.servo_power import power
@@ -200,7 +199,7 @@ def margins(subject: Subject) -> Iterator[Remark]:
 def footholds(subject: Subject) -> Iterator[Remark]:
     """Footholds, moved along the motion, that would make the robot faster."""
     own = max(subject.top_speed(gait, "forward") for gait in subject.capabilities.gaits)
-    found = fastest_stride(subject.robot, subject.capabilities.gaits.values(), Twist(1.0, 0.0, 0.0))
+    found = subject.fastest_stride
     if found.speed < MIN_GAIN * own:
         return
     moved = {

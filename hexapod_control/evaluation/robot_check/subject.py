@@ -12,6 +12,7 @@ from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.kinematics.whole_body import standing_joints
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.workspace.capabilities import Capabilities
+from hexapod_control.evaluation.performance.footholds.foothold_search import FoundStride, fastest_stride
 from hexapod_control.evaluation.robot_check.joint_torques import JointTorques, walking_torques
 from hexapod_control.evaluation.robot_check.steady_walk import PlannedCycle, steady_walk
 
@@ -47,6 +48,11 @@ class Subject:
     def top_speed(self, gait: str, axis: str) -> float:
         """Highest speed [m/s or rad/s] of a gait along an axis."""
         return math.dist(self.capabilities.fastest(AXES[axis], [gait]), ZERO)
+
+    @cached_property
+    def fastest_stride(self) -> FoundStride:
+        """The fastest walk forward with footholds that are moved along the motion."""
+        return fastest_stride(self.robot, self.capabilities.gaits.values(), AXES["forward"])
 
     @cached_property
     def walk(self) -> PlannedCycle:

@@ -175,7 +175,7 @@ def test_the_wire_budget_is_that_of_the_usual_bus_of_the_servos() -> None:
 
 
 def test_a_payload_is_carried_by_the_servos() -> None:
-    light, heavy = (subject("phantomx", payload).torques.held for payload in (0.0, 1.0))
+    light, heavy = (subject("phantomx", payload).torques.held for payload in (0.0, 0.5))
     assert (heavy > light).all()
 
 
