@@ -13,7 +13,7 @@ from hexapod_control.sim.world_settings import WorldSettings
 pytestmark = pytest.mark.physics
 
 FILES = {name: load(name) for name in ROBOTS}
-LONG = () if SOAK else ("dance", "sit_and_look_around", "stretch", "twist")  # rehearsed by test_motion_files.py
+LONG = () if SOAK else ("bow", "dance", "sit_and_look_around", "stretch", "twist")  # rehearsed by test_motion_files.py
 NAMES = [name for name in (*(posture.name for posture in figures.POSTURES), *known_motions()) if name not in LONG]
 
 
@@ -29,6 +29,6 @@ def test_soak_of_motions_every_one_keeps_its_limits_in_physics(name, robot):
 
 def test_servos_that_cannot_carry_the_robot_break_the_limits():
     file = FILES["phantomx"]
-    (motion,) = (motion for motion in figures.motions(file.robot) if motion.name == "push_ups")
+    (motion,) = (motion for motion in figures.motions(file.robot) if motion.name == "stand_up")
     found = figures.perform(file.robot, urdf(file), motion, settings=WorldSettings(servo_model="mg90s"))
     assert {"saturation", "tilt"} & set(found.broken(figures.MOTION)), figures.line(motion, found)
