@@ -23,7 +23,7 @@ from hexapod_control.core.steering.path_following import PursuitHeading, Waypoin
 ROUTE = """
 waypoints:
   - {x: 0.15, y: 0.05, yaw_deg: 20}
-  - {x: 0.05, y: 0.15, yaw_deg: -30, heading: free}
+  - {x: 0.05, y: 0.15, yaw_deg: -10, heading: free}
 tolerance: 0.04
 """
 
@@ -40,7 +40,7 @@ def file(tmp_path):
 
 def test_positions_headings_and_tolerances_are_read_from_a_waypoint_file(file):
     route = load_route(file(ROUTE))
-    assert route.waypoints[1] == Waypoint(0.05, 0.15, math.radians(-30), PursuitHeading.FREE)
+    assert route.waypoints[1] == Waypoint(0.05, 0.15, math.radians(-10), PursuitHeading.FREE)
     assert route.waypoints[0].heading is PursuitHeading.ALIGNED
     assert route.settings.tolerance == 0.04
 

@@ -26,7 +26,7 @@ from hexapod_control.evaluation.quality.odometry_drift import (
 
 pytestmark = pytest.mark.physics
 
-SEEDS = range(20) if SOAK else (5,)
+SEEDS = range(20) if SOAK else (9,)
 DRIVE_S = 60.0 if SOAK else 40.0
 LIMITS = {"flat": (0.01, 1.0), "blocks 1 cm": (0.03, 2.0), "friction 0.5": (0.03, 2.0)}  # of the way, [deg/m]
 ERRORS = ("legs", "legs_imu")  # modes whose covariance describes their errors
