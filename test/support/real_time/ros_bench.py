@@ -195,10 +195,15 @@ class Stream:
         self.bench, self.node = bench, node or bench.probe
         self.publisher = bench.publisher(kind or VELOCITY_TYPE, "cmd_vel", node=self.node)
         self._sender = self.publisher if kind else VelocityPublisher(bench, self.publisher)
-        self.command = command
-        self.timer = self.node.create_timer(1.0 / rate, lambda: self._sender.publish(self.command()))
+        self.command, self._stopped = command, False
+        self.timer = self.node.create_timer(1.0 / rate, self._send)
+
+    def _send(self):
+        if not self._stopped:  # the executor may still call a timer that expired before it was destroyed
+            self._sender.publish(self.command())
 
     def stop(self):
+        self._stopped = True
         self.node.destroy_timer(self.timer)
         self.node.destroy_publisher(self.publisher)
 
