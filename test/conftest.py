@@ -194,3 +194,22 @@ def armed(tmp_path):
     for bench in benches:
         bench.close()
         bench.assert_no_leap()  # holds after every fault
+
+
+@pytest.fixture(scope="module")
+def scripted(tmp_path_factory):
+    """A page in Chromium that shows a scripted robot, shared by the tests of a file."""
+    from support.real_time.web.scripted_robot import ScriptedRobot
+
+    made = ScriptedRobot(tmp_path_factory.mktemp("chromium"))
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def told(scripted):
+    """The scripted robot stands, and nothing is wrong. The page must report no error."""
+    scripted.tell()
+    scripted.shows("Standing", "good", "Sit")
+    yield scripted
+    assert scripted.page.errors == []

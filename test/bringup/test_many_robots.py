@@ -225,7 +225,7 @@ def test_requests_to_one_robot_do_not_reach_the_other(robots):
 @pytest.mark.heavy
 @pytest.mark.physics
 def test_odometry_is_calibrated_over_the_running_graph(robots, tmp_path, capsys):
-    """The measured distance and turn are 2 and 0.9 times those of odom: these factors are written to the file."""
+    """The factors in the file are the measured distance and turn over those of odom, a little more than asked for."""
     robots.until(lambda: not robots.operators[1].missing(), "robot b")
     robots.supervisors[0].stop()  # robot a is not needed any more: this is the last test of the file
     file = tmp_path / "mine.yaml"

@@ -7,7 +7,6 @@ from pathlib import Path
 import axe_core_python
 import pytest
 from support.real_time.web.page_checks import COVERED, HEADINGS, NAMELESS, OUTSIDE, PAGE_SIZE, SIZES, SMALL, UNFOCUSABLE
-from support.real_time.web.scripted_robot import ScriptedRobot
 
 SHOTS = os.environ.get("HEXAPOD_SHOTS", "")  # folder for screenshots, to look at them
 
@@ -25,21 +24,6 @@ pytestmark = [pytest.mark.browser, pytest.mark.heavy]
 
 
 @pytest.fixture(scope="module")
-def scripted(tmp_path_factory):
-    made = ScriptedRobot(tmp_path_factory.mktemp("chromium"))
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def robot(scripted):
-    scripted.tell()
-    scripted.shows("Standing", "good", "Sit")
-    yield scripted
-    assert scripted.page.errors == []
-
-
-@pytest.fixture(scope="module")
 def axe(scripted):
     source = Path(axe_core_python.__file__).with_name("axe.min.js").read_text()
     scripted.page.call("Runtime.evaluate", expression=source)
@@ -49,8 +33,8 @@ def axe(scripted):
 @pytest.mark.parametrize(
     ("width", "height", "scheme"), [(*size, ("light", "dark")[i % 2]) for i, size in enumerate(SIZES)]
 )
-def test_controls_are_large_in_place_and_never_covered(robot, tmp_path, width, height, scheme):
-    page = robot.page
+def test_controls_are_large_in_place_and_never_covered(told, tmp_path, width, height, scheme):
+    page = told.page
     page.resize(width, height, touch=width < 1100)
     page.scheme(scheme)
     for sheet in ("", "body", "health", "moves", "log"):
@@ -78,30 +62,30 @@ def test_controls_are_large_in_place_and_never_covered(robot, tmp_path, width, h
     page.scheme("light")
 
 
-def test_assistive_technology_finds_names_headings_and_the_state(robot):
-    page = robot.page
+def test_assistive_technology_finds_names_headings_and_the_state(told):
+    page = told.page
     assert page.js(NAMELESS) == []
     levels = page.js(HEADINGS)
     assert all(text for _, text in levels)
     assert levels[0][0] == 1
     assert all(after[0] - before[0] <= 1 for before, after in pairwise(levels))
-    assert robot.text("#spoken") == "Standing"
+    assert told.text("#spoken") == "Standing"
     assert page.js("document.querySelector('#spoken').getAttribute('aria-live')") == "polite"
     assert page.js("document.querySelectorAll('[role=tab]').length") == 0
 
 
-def test_everything_is_reached_by_the_keyboard_alone(robot):
-    page, seen = robot.page, set()
+def test_everything_is_reached_by_the_keyboard_alone(told):
+    page, seen = told.page, set()
     for _ in range(100):
         page.press("Tab", "Tab")
         seen.add(page.js("document.activeElement.id"))
     assert set(REACHED.split()) <= seen
     page.js("document.querySelector('#step').focus()")
     page.press("Enter", "Enter")
-    robot.until(lambda: robot.called == ["sit"], what="sitting down by the button")
+    told.until(lambda: told.called == ["sit"], what="sitting down by the button")
     page.js("document.activeElement.blur()")
     page.press("t")
-    robot.until(lambda: robot.called == ["sit", "stand"], what="standing up by a key")
+    told.until(lambda: told.called == ["sit", "stand"], what="standing up by a key")
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

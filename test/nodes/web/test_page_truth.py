@@ -7,7 +7,7 @@ from geometry_msgs.msg import Point as PointMessage
 from sensor_msgs.msg import CompressedImage
 from support.phantomx import robot
 from support.real_time.web.page_checks import png
-from support.real_time.web.scripted_robot import FINE, ScriptedRobot
+from support.real_time.web.scripted_robot import FINE
 from visualization_msgs.msg import Marker, MarkerArray
 
 from hexapod_control.core.kinematics.body_pose import BodyPose
@@ -19,21 +19,6 @@ pytestmark = [pytest.mark.browser, pytest.mark.heavy]
 
 LATCHED_VALUES = {"torque": "False", "emergency stop": "latched"}
 ESTOP = (2, "emergency stop: call estop with false, then reset_fault, then arm", LATCHED_VALUES)
-
-
-@pytest.fixture(scope="module")
-def scripted(tmp_path_factory):
-    made = ScriptedRobot(tmp_path_factory.mktemp("chromium"))
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def told(scripted):
-    scripted.tell()
-    scripted.shows("Standing", "good", "Sit")
-    yield scripted
-    assert scripted.page.errors == []
 
 
 def test_an_emergency_stop_on_a_bus_is_shown_and_released_although_the_simulator_reports_none(told):
