@@ -362,8 +362,7 @@ function frame(now) {
   if (!velocity.paused && connection.state === "open") gamepads.poll();
   recordings.draw(now);
   projections.draw(now);
-  charts.draw(now);
-  if ($("gait-diagram").offsetParent) diagram.draw(charts.pausedAt ?? now);
+  if (charts.draw(now)) diagram.draw(charts.pausedAt ?? now);
   scene?.draw(now);
 }
 

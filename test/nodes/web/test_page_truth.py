@@ -12,7 +12,7 @@ from visualization_msgs.msg import Marker, MarkerArray
 
 from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.names import joint_names
-from hexapod_control.nodes.web.camera_feed import MAX_IDLE_S
+from hexapod_control.nodes.web import camera_feed
 from hexapod_control.web.robot_condition import MAX_NODE_SILENCE_S
 
 pytestmark = [pytest.mark.browser, pytest.mark.heavy]
@@ -224,7 +224,18 @@ def test_the_ground_of_the_simulator_is_drawn_in_3d_and_in_the_views(told):
     told.until(lambda: told.page.js("hexapod.projections.terrain.flat"))
 
 
-def test_the_camera_is_shown_on_request_and_costs_nothing_otherwise(told):
+def test_the_views_of_a_robot_at_rest_are_not_drawn_again_until_it_moves(told):
+    frames, page = "hexapod.projections.frames", told.page
+    told.bench.spin(0.5)
+    before = page.js(frames)
+    told.bench.spin(0.7)
+    assert page.js(frames) == before
+    told.tell(height=0.08)
+    told.until(lambda: page.js(frames) > before, what="a frame")
+
+
+def test_the_camera_is_shown_on_request_and_costs_nothing_otherwise(told, monkeypatch):
+    monkeypatch.setattr(camera_feed, "MAX_IDLE_S", 0.5)
     assert told.page.js("document.querySelector('#camera-button').hidden")
     camera = told.bench.probe.create_publisher(CompressedImage, "image_raw/compressed", 1)
     told.until(lambda: not told.page.js("document.querySelector('#camera-button').hidden"), what="the button")
@@ -234,7 +245,7 @@ def test_the_camera_is_shown_on_request_and_costs_nothing_otherwise(told):
     size = "[document.querySelector('#camera').naturalWidth, document.querySelector('#camera').naturalHeight]"
     told.until(lambda: told.page.js(size) == [7, 3], what="an image")
     told.page.click("#camera-button")
-    told.until(lambda: camera.get_subscription_count() == 0, MAX_IDLE_S + 4.0, "the end of the subscription")
+    told.until(lambda: camera.get_subscription_count() == 0, what="the end of the subscription")
     told.bench.probe.destroy_timer(timer)
     told.bench.spin(0.1)  # a callback that is already queued needs the publisher
     told.bench.probe.destroy_publisher(camera)

@@ -69,7 +69,7 @@ WALKED = """(async () => {
 def measure(url: str, pid: int, progress: Callable[[str], None]) -> dict[str, object]:
     """Returns the figures of the page at `url` (with its token), which process `pid` serves without other clients.
 
-    The robot stands and takes a few steps. Raises BrowserError or TimeoutError.
+    The robot stands, turns and takes a few steps. Raises BrowserError or TimeoutError.
     """
     progress("the server with five spectators")
     spectators = asyncio.run(_spectators(url, pid))
@@ -100,7 +100,7 @@ def measure(url: str, pid: int, progress: Callable[[str], None]) -> dict[str, ob
 def _open(browser: Browser, url: str) -> BrowserPage:
     page = browser.page(url, 1280, 800)
     deadline = time.monotonic() + LOAD_TIMEOUT_S
-    while not page.js("(globalThis.hexapod?.projections.frames ?? 0) > 30"):
+    while not page.js("globalThis.hexapod?.projections.frames"):
         if time.monotonic() > deadline:
             raise TimeoutError(f"the page draws nothing: {page.errors}")
         time.sleep(0.1)
@@ -108,20 +108,20 @@ def _open(browser: Browser, url: str) -> BrowserPage:
 
 
 def _frames(page: BrowserPage, counter: str = "projections") -> float:
-    """Frames per second of the four views, or of another part of the page, while states arrive."""
+    """Frames per second of the four views, or another part of the page, of a turning robot: at rest none is drawn."""
     count = f"[hexapod.{counter}.frames, performance.now()]"
+    page.js("hexapod.velocity.set('bench', 0, 0, 0.3)")
     before = page.js(count)
     time.sleep(WINDOW_S)
     after = page.js(count)
+    page.js("hexapod.velocity.release('bench')")
     return float(1000.0 * (after[0] - before[0]) / (after[1] - before[1]))
 
 
 def _phone(page: BrowserPage) -> dict[str, object]:
     """Frames of the 3D view of a turning robot, and memory after minutes of walking; a history has three minutes."""
     page.resize(390, 844, touch=True)
-    page.js("hexapod.velocity.set('bench', 0, 0, 0.3)")
     frames = _frames(page, "scene")
-    page.js("hexapod.velocity.release('bench')")
     heap, walked = {}, 0
     for minutes in HEAP_MINUTES:
         page.js(WALKED % minutes)

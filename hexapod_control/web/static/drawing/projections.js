@@ -18,7 +18,8 @@ const PROJECTIONS = {
 };
 
 export class Projections {
-  updatedAt = NaN; // [ms]
+  receivedAt = NaN; // [ms] time of the last state
+  updatedAt = NaN; // [ms] time of the last one with another picture
   /** @type {Shape | null} */
   robot = null;
   reach = 1; // [m] that is drawn around the middle of the robot
@@ -26,6 +27,7 @@ export class Projections {
   before = null;
   /** @type {RobotState | null} */
   state = null;
+  shown = ""; // of the state, as far as it is drawn
   /** @type {DrawnPose} */
   pose = /** @type {any} */ (undefined); // until the first state: nothing is drawn before
   /** @type {Record<string, string>} */
@@ -76,9 +78,13 @@ export class Projections {
   update(state) {
     if (!this.robot || !state.joints) return;
     const now = performance.now();
-    const gap = this.updatedAt ? now - this.updatedAt : 0;
-    [this.updatedAt, this.before, this.state] = [now, gap < MAX_GAP ? this.state : null, state];
+    const gap = this.receivedAt ? now - this.receivedAt : 0;
+    this.receivedAt = now;
     this.period += 0.1 * (Math.min(gap, MAX_GAP) - this.period);
+    const { joints, body, mass, planted, margin, commanded, odom, truth } = state;
+    const shown = JSON.stringify([joints, body, mass, planted, margin, commanded, odom, truth]);
+    if (shown === this.shown) return; // at rest, nothing is drawn again
+    [this.shown, this.updatedAt, this.before, this.state] = [shown, now, gap < MAX_GAP ? this.state : null, state];
     this.pose = pose(this.robot, state);
     this.pose.legs.forEach((points, i) => {
       this.traces[i].push(points[3]);
@@ -94,6 +100,7 @@ export class Projections {
   restart(path) {
     this.path = path;
     this.before = this.state = null;
+    this.shown = "";
     for (const trace of this.traces) trace.length = 0;
     this.stale = true;
   }
@@ -105,7 +112,7 @@ export class Projections {
     this.stale = false;
     this.drawn = share;
     this.frames++;
-    if (share < 1 && this.robot && this.before && this.state) this.pose = pose(this.robot, interpolate(this.before, this.state, Math.max(0, share)));
+    if (this.robot && this.state) this.pose = pose(this.robot, interpolate(this.before ?? this.state, this.state, Math.max(0, share)));
     for (const [name, canvas] of Object.entries(this.canvases)) this.drawView(name, canvas);
   }
 

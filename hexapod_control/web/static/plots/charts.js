@@ -103,11 +103,15 @@ export class Charts {
     this.limits.splice(0, 2, ...(warn ? [{ name: "battery_warn", value: warn }, { name: "battery_sit", value: critical }] : []));
   }
 
-  /** @param {number} now */
+  /**
+   * Draws if a frame is due. Returns whether it was.
+   * @param {number} now
+   */
   draw(now) {
-    if (now - this.drawn < PERIOD || !this.root.offsetParent) return;
+    if (now - this.drawn < PERIOD || !this.root.offsetParent) return false;
     this.drawn = now;
     for (const strip of this.strips.values()) strip.draw(this.pausedAt ?? now, 1000 * this.span);
+    return true;
   }
 
   /** @param {boolean} paused */

@@ -61,9 +61,11 @@ export class GaitDiagram {
     const [width, height] = [canvas.clientWidth, canvas.clientHeight];
     if (!width || !height) return;
     const ratio = Math.min(devicePixelRatio || 1, 2);
-    [canvas.width, canvas.height] = [Math.round(width * ratio), Math.round(height * ratio)];
+    const size = [width, height].map((value) => Math.round(value * ratio));
+    if (canvas.width !== size[0] || canvas.height !== size[1]) [canvas.width, canvas.height] = size;
     const c = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
     c.setTransform(ratio, 0, 0, ratio, 0, 0);
+    c.clearRect(0, 0, width, height);
     c.font = "11px system-ui, sans-serif";
     c.textBaseline = "middle";
     const tall = height / this.legs.length;

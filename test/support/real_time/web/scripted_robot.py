@@ -11,10 +11,11 @@ from std_srvs.srv import SetBool, Trigger
 from support.page_messages import TOKEN
 from support.phantomx import robot, standing_joints
 from support.real_time.ros_bench import Bench, overrides, services_ready
-from support.real_time.web.page_checks import FEWER_FRAMES
+from support.real_time.web.page_checks import draw_less
 from visualization_msgs.msg import MarkerArray
 
 from hexapod_control.core.kinematics.body_pose import NEUTRAL
+from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.kinematics.whole_body import joints_at_offset
 from hexapod_control.evaluation.performance.page.chromium import Browser
 from hexapod_control.nodes.web.web import WebNode
@@ -29,6 +30,7 @@ FINE = {
     "mujoco_sim": (0, "ok", {"torque": "True", "emergency stop": "no", "world": "flat"}),
 }
 PERIOD_S = 0.1
+MOST = Twist(0.2, 0.1, 0.8)
 MAX_STEP = 0.25  # [rad] of a joint per period: faster ones are rejected
 
 
@@ -50,7 +52,7 @@ class ScriptedRobot:
         self.terrain = bench.publisher(MarkerArray, "terrain", LATCHED)
         self.joint_states = bench.publisher(JointState, "joint_states", matched=0)
         self.diagnostics = bench.publisher(DiagnosticArray, "/diagnostics", QoSProfile(depth=20))
-        bench.publisher(TwistMessage, "velocity_limits", LATCHED).publish(TwistMessage())
+        bench.publisher(TwistMessage, "velocity_limits", LATCHED).publish(messages.twist_message(MOST))
         self.velocities = bench.velocities()
         self.poses, self.motions = bench.listen(Pose, "body_pose"), bench.listen(String, "motion")
         self.called = []
@@ -96,7 +98,7 @@ class ScriptedRobot:
     def open(self, width, height, touch=False):
         """Another page on the robot, each in a browser context of its own."""
         page = self.browser.page(self.url, width, height, touch=touch)
-        page.js(FEWER_FRAMES)
+        draw_less(page)
         self.bench.until(lambda: page.js("globalThis.hexapod?.connection.state") == "open", 15.0, "an open page")
         return page
 
@@ -114,6 +116,18 @@ class ScriptedRobot:
             return self.text("#sentence-text", page), tones, self.text("#step", page)
 
         self.until(lambda: shown() == (sentence, tone, step), what=f"{sentence!r}, {tone}, {step}; is {shown()}")
+
+    @property
+    def velocity(self):
+        """The newest command; at rest before the first one."""
+        return messages.twist(self.velocities[-1]) if self.velocities else ZERO
+
+    def rest(self):
+        """Waits for a command of zero, and fails if another one follows."""
+        self.until(lambda: self.velocity == ZERO, what="a velocity of zero")
+        self.velocities.clear()
+        self.bench.spin(0.2)
+        assert self.velocity == ZERO
 
     def push_stick(self, page=None):
         """Pushes the left stick forward and releases it. Returns the hint that the page shows."""
