@@ -86,9 +86,12 @@ def from_text(path: Path, text: str, fault: type[FileError] = RobotFileError) ->
     return root
 
 
-@lru_cache(maxsize=16)  # parsing takes most of the time of loading a file, and some are read several times
+@lru_cache(maxsize=32)  # parsing takes most of the time of loading a file, and some are read several times
 def _parsed(text: str) -> Any:
-    return parse(text, parser())
+    try:
+        return parse(text, parser(comments=False))
+    except UnusableYamlError:
+        return parse(text, parser())  # some of its messages are clearer, since it looks further ahead
 
 
 def _entry(above: DocumentEntry, key: str, line: int, node: object, depth: int = 0) -> DocumentEntry:

@@ -1,6 +1,20 @@
 """Parameter files of ROS: their sections and the dotted names of their parameters."""
 
-from ruamel.yaml import YAML
+from functools import cache
+
+import yaml
+from support.paths import DATA
+
+
+def parsed(text):
+    """The document of a parameter file, by libyaml as in ROS: in a tenth of the time of ruamel.yaml."""
+    return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+
+
+@cache
+def nav2_facts():
+    """The table of what the nodes and plugins of Nav2 declare."""
+    return parsed((DATA / "nav2_parameters.yaml").read_text())
 
 
 def sections(text):
@@ -13,7 +27,7 @@ def sections(text):
             else:
                 yield from found(section)
 
-    return dict(found(YAML(typ="safe").load(text)))
+    return dict(found(parsed(text)))
 
 
 def flat(section, prefix=""):

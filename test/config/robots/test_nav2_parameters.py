@@ -4,18 +4,18 @@ test/data/nav2_parameters.yaml is the table of what the nodes and plugins of Jaz
 """
 
 import itertools
+import json
 import math
 from functools import cache
 
 import pytest
-from ruamel.yaml import YAML
 from support.drives import GAITS, ROBOTS
-from support.parameter_files import flat, listed, sections
-from support.paths import DATA
+from support.parameter_files import flat, listed, nav2_facts, parsed, sections
 
 from hexapod_control.bringup import nav2_graph
 from hexapod_control.cli.main import main
-from hexapod_control.config.robots.nav2_parameters import Nav2FileError, describe, fill
+from hexapod_control.config.robots import nav2_parameters
+from hexapod_control.config.robots.nav2_parameters import Nav2FileError, fill, values
 from hexapod_control.config.robots.robot_file import known_robots, load
 from hexapod_control.config.shipped_files import share
 from hexapod_control.core.kinematics.body_pose import NEUTRAL
@@ -24,11 +24,12 @@ from hexapod_control.core.kinematics.whole_body import joints_at_offset
 from hexapod_control.core.walking.walk_controller import WalkController
 from hexapod_control.core.workspace.capabilities import Capabilities
 
-FACTS = YAML(typ="safe").load(DATA / "nav2_parameters.yaml")
+FACTS = nav2_facts()
 NODES, PLUGINS = FACTS["nodes"], FACTS["plugins"]
 FILES = ("nav2", "slam_toolbox", "robot_localization")
 SHIPPED = share("config", "nav2.yaml")
 WALKS = list(itertools.product(ROBOTS, GAITS))
+CONTROLLER = "controller_server.ros__parameters"
 LAG = 0.4  # share of the full speed that a walk may lack at its start, before its feet reach their stride centers
 SETTLING_TIME_S = 4.0
 KINDS = {
@@ -116,7 +117,7 @@ def test_every_motion_model_is_omnidirectional():
 def test_the_progress_checker_allows_for_the_slowest_gait():
     checker = NAV2["controller_server"]["progress_checker"]
     assert (checker["required_movement_radius"], checker["movement_time_allowance"]) == (0.1, 15.0)
-    slowest = min(describe(load(robot).robot, gait).velocity.vy for robot, gait in WALKS)
+    slowest = min(describe(robot, gait).velocity.vy for robot, gait in WALKS)
     assert slowest * checker["movement_time_allowance"] > 2 * checker["required_movement_radius"]
 
 
@@ -147,8 +148,24 @@ def test_likely_values_are_in_their_ranges():
 # --- what comes from the robot file ---------------------------------------------------------------------------
 
 
+@cache
+def describe(robot, gait=""):
+    return nav2_parameters.describe(load(robot).robot, gait)
+
+
+@cache
+def values_of(robot, gait=""):
+    return values(describe(robot, gait), PATH["model_dt"] * PATH["time_steps"])
+
+
+def section_of(name, robot, gait=""):
+    """Those values whose keys start with this name."""
+    prefix, every = f"{name}.", values_of(robot, gait)
+    return {key.removeprefix(prefix): value for key, value in every.items() if key.startswith(prefix)}
+
+
 def corners(text):
-    return [tuple(point) for point in YAML(typ="safe").load(text)]
+    return [tuple(point) for point in json.loads(text)]
 
 
 def contains(polygon, point):
@@ -157,43 +174,35 @@ def contains(polygon, point):
     return all((bx - ax) * (point[1] - ay) - (by - ay) * (point[0] - ax) >= 0.0 for (ax, ay), (bx, by) in pairs)
 
 
-def filled(robot, gait=""):
-    return YAML(typ="safe").load(fill(SHIPPED.read_text(), describe(load(robot).robot, gait)))
-
-
 def test_the_shipped_file_is_generated_for_phantomx():
-    assert fill(SHIPPED.read_text(), describe(load("phantomx").robot)) == SHIPPED.read_text()
+    assert fill(SHIPPED.read_text(), describe("phantomx")) == SHIPPED.read_text()
 
 
 @pytest.mark.parametrize("robot", known_robots())
 def test_the_footprint_contains_every_stance_region(robot):
-    document = filled(robot)
     capabilities = Capabilities.of(load(robot).robot)
     stance = capabilities.stances.at(capabilities.robot.walk.height)
+    path = section_of(f"{CONTROLLER}.FollowPath", robot)
     for costmap in ("local_costmap", "global_costmap"):
-        parameters = document[costmap][costmap]["ros__parameters"]
+        parameters = section_of(f"{costmap}.{costmap}.ros__parameters", robot)
         polygon = corners(parameters["footprint"])
         for (x, y), radius in zip(stance.footholds, stance.radii, strict=True):
             for k in range(90):
                 angle = k * math.tau / 90
                 assert contains(polygon, (x + radius * math.cos(angle), y + radius * math.sin(angle)))
-        farthest = max(math.hypot(*corner) for corner in polygon) + parameters["footprint_padding"]
-        assert parameters["inflation_layer"]["inflation_radius"] > farthest
-        assert (
-            parameters.get("width", 99) / 2
-            > farthest + document["controller_server"]["ros__parameters"]["FollowPath"]["prune_distance"]
-        )
+        farthest = max(math.hypot(*corner) for corner in polygon) + NAV2[costmap]["footprint_padding"]
+        assert parameters["inflation_layer.inflation_radius"] > farthest
+        assert parameters.get("width", 99) / 2 > farthest + path["prune_distance"]
 
 
 @pytest.mark.parametrize(("robot", "gait"), WALKS)
 def test_limits_do_not_exceed_what_the_robot_can_do(robot, gait):
-    document = filled(robot, gait)
     capabilities = Capabilities.of(load(robot).robot)
     row = capabilities.gaits[gait]
     most = capabilities.envelope.maxima(row, capabilities.robot.walk.height, capabilities.region_share(row))
-    path = document["controller_server"]["ros__parameters"]["FollowPath"]
-    smoother = document["velocity_smoother"]["ros__parameters"]
-    spin = document["behavior_server"]["ros__parameters"]
+    path = section_of(f"{CONTROLLER}.FollowPath", robot, gait)
+    smoother = section_of("velocity_smoother.ros__parameters", robot, gait)
+    spin = section_of("behavior_server.ros__parameters", robot, gait)
     assert [path["vx_max"], path["vy_max"], path["wz_max"]] == smoother["max_velocity"]
     assert [-path["vx_min"], path["vy_max"], path["wz_max"]] == [-v for v in smoother["min_velocity"]]
     assert spin["max_rotational_vel"] == path["wz_max"]
@@ -204,14 +213,14 @@ def test_limits_do_not_exceed_what_the_robot_can_do(robot, gait):
 @pytest.mark.parametrize(("robot", "gait"), WALKS)
 def test_a_command_within_the_limits_is_followed(robot, gait):
     capabilities = Capabilities.of(load(robot).robot)
-    found = describe(capabilities.robot, gait)
+    limits = describe(robot, gait)
     footholds = capabilities.stances.at(capabilities.robot.walk.height).footholds
     for axis in range(3):
         walk, row = (
             WalkController(capabilities, footholds, NEUTRAL, capabilities.gaits[gait]),
             joints_at_offset(capabilities.robot, footholds, 0.0),
         )
-        top, rate, dt = found.velocity[axis], found.acceleration[axis], 0.02
+        top, rate, dt = limits.velocity[axis], limits.acceleration[axis], 0.02
         for tick in range(1, int((top / rate + SETTLING_TIME_S) / dt)):
             wanted = min(top, rate * tick * dt)
             walk.drive(Twist(*(wanted if k == axis else 0.0 for k in range(3))))
@@ -222,8 +231,7 @@ def test_a_command_within_the_limits_is_followed(robot, gait):
 
 def test_the_limits_are_those_of_the_gait():
     """That they follow the robot file: test_single_source.py."""
-    machine = load("phantomx").robot
-    assert describe(machine, "wave").velocity.vx < 0.5 * describe(machine).velocity.vx
+    assert describe("phantomx", "wave").velocity.vx < 0.5 * describe("phantomx").velocity.vx
 
 
 def test_the_command_writes_a_file_that_keeps_comments_and_own_values(tmp_path):
@@ -234,7 +242,8 @@ def test_the_command_writes_a_file_that_keeps_comments_and_own_values(tmp_path):
     assert [line.split("# ")[1:] for line in mine.read_text().splitlines() if "# " in line] == [
         line.split("# ")[1:] for line in out.read_text().splitlines() if "# " in line
     ]
-    assert YAML(typ="safe").load(out) == YAML(typ="safe").load(fill(mine.read_text(), describe(load("article").robot)))
+    before, after = (dict(flat(parsed(file.read_text()))) for file in (SHIPPED, out))
+    assert after == before | values_of("article") | {f"{CONTROLLER}.FollowPath.batch_size": 700}
 
 
 @pytest.mark.parametrize(
@@ -255,4 +264,4 @@ def test_bad_input_is_reported_in_one_line(words, sentence, capsys):
 @pytest.mark.parametrize("text", ["a: [", "", "controller_server: 3"])
 def test_a_file_that_is_not_a_nav2_file_is_refused(text):
     with pytest.raises(Nav2FileError):
-        fill(text, describe(load("phantomx").robot))
+        fill(text, describe("phantomx"))

@@ -7,8 +7,7 @@ import json
 from functools import cache
 
 import pytest
-from ruamel.yaml import YAML
-from support.parameter_files import flat, listed, sections
+from support.parameter_files import flat, listed, nav2_facts, sections
 from support.paths import DATA
 
 from hexapod_control.cli.main import main
@@ -17,7 +16,7 @@ from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.shipped_files import share
 from hexapod_control.ros.distribution import NAMES, NAV2_CHANGES
 
-FACTS = YAML(typ="safe").load(DATA / "nav2_parameters.yaml")
+FACTS = nav2_facts()
 NODES, PLUGINS = FACTS["nodes"], FACTS["plugins"]
 SHIPPED = share("config", "nav2.yaml")
 EVERY_PLUGIN = {"plugin", "type"}
@@ -25,9 +24,14 @@ NAV2_NODES = [name for name, facts in NODES.items() if facts["source"] == "navig
 
 
 @cache
+def phantomx():
+    return describe(load("phantomx").robot)
+
+
+@cache
 def written(distribution):
     changes = NAV2_CHANGES[distribution]
-    return fill(SHIPPED.read_text(), describe(load("phantomx").robot), changes.renamed, changes.added)
+    return fill(SHIPPED.read_text(), phantomx(), changes.renamed, changes.added)
 
 
 @cache
@@ -94,9 +98,9 @@ def test_a_key_is_left_out_only_if_the_release_does_not_declare_it(distribution)
     release = Release(distribution)
     for node, section in parameters("jazzy").items():
         own = parameters(distribution)[node]
-        known = release.known(node, own)
+        known, values = release.known(node, own), dict(flat(own))
         for name, value in flat(section):
-            assert dict(flat(own)).get(name) == (value if name in known else None), f"{node}.{name}"
+            assert values.get(name) == (value if name in known else None), f"{node}.{name}"
 
 
 @pytest.mark.parametrize(
@@ -131,7 +135,7 @@ def test_the_path_handler_of_lyrical_has_the_distance_of_the_robot():
 @pytest.mark.parametrize("distribution", NAMES)
 def test_a_file_of_the_distribution_is_filled_in_again_without_a_change(distribution):
     changes = NAV2_CHANGES[distribution]
-    again = fill(written(distribution), describe(load("phantomx").robot), changes.renamed, changes.added)
+    again = fill(written(distribution), phantomx(), changes.renamed, changes.added)
     assert again == written(distribution)
 
 
@@ -142,4 +146,4 @@ def test_the_command_writes_the_file_of_a_distribution(capsys):
 
 def test_a_file_without_a_controller_is_refused_for_every_distribution():
     with pytest.raises(Nav2FileError, match="start from a copy of"):
-        fill("controller_server: 3", describe(load("phantomx").robot), added=NAV2_CHANGES["lyrical"].added)
+        fill("controller_server: 3", phantomx(), added=NAV2_CHANGES["lyrical"].added)

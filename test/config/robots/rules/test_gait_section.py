@@ -1,5 +1,7 @@
 """Gaits of a robot file: the robot walks them; a bad one is refused with file, line, key, value, bound and remedy."""
 
+import re
+
 import pytest
 from support.drives import DIRECTIONS, drive, fitting, standing_planner
 from support.robots.other_robots import reordered
@@ -14,6 +16,7 @@ PHASES = (0.0, 0.667, 0.333, 0.5, 0.167, 0.833)  # of the gait that phantomx.yam
 TEXT = share("config", "robots", "phantomx.yaml").read_text()
 HEAD, COMMENT = TEXT.split("# gaits:")
 WITH_GAIT = f"{HEAD}gaits:" + COMMENT.replace("\n# ", "\n")
+FOOTHOLD = re.compile(r",\s*foothold: \[[^\]]*\]")
 BAD = {  # text of the file, what it is replaced by, the key, and the message
     "a leg is missing": (
         ", right_rear: 0.833",
@@ -81,11 +84,14 @@ def test_a_gait_of_the_file_is_listed_and_may_be_the_one_to_start_with(file):
         load(file)
 
 
-def test_every_leg_of_a_walk_lifts_off_at_its_phase_whatever_its_row(file):
+def test_on_chosen_footholds_every_leg_of_a_walk_lifts_off_at_its_phase_whatever_its_row(file):
+    text, count = FOOTHOLD.subn("", WITH_GAIT)
+    assert count == 6
+    file.write_text(text)
     order = (4, 0, 5, 2, 1, 3)
     planner, phases = standing_planner(reordered(load(file).robot, order), "amble"), [PHASES[old] for old in order]
-    before, seen = [True] * 6, []
-    for plan in drive(planner, fitting(planner, DIRECTIONS["arc"], 0.8, "amble"), 4.0):
+    before, seen, twist = [True] * 6, [], fitting(planner, DIRECTIONS["arc"], 0.8, "amble")
+    for plan in drive(planner, twist, 4.0):
         assert plan.margin > 0.0 and plan.unreached is None
         for leg, planted in enumerate(plan.planted):
             if before[leg] and not planted:
@@ -94,3 +100,4 @@ def test_every_leg_of_a_walk_lifts_off_at_its_phase_whatever_its_row(file):
                 seen.append(leg)
         before = list(plan.planted)
     assert set(seen) == set(range(6))
+    assert plan.twist.vx == pytest.approx(twist.vx) and twist.vx > 0.02

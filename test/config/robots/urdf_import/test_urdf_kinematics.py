@@ -1,6 +1,7 @@
 """The forward kinematics of an imported robot matches its URDF, whatever the structure of the URDF."""
 
 import math
+from functools import cache
 
 import mujoco
 import numpy as np
@@ -31,7 +32,7 @@ FOOTPRINT = (
 ROWS = {
     "plain": UrdfPeculiarity(),
     "axes down": UrdfPeculiarity(coxa_sign=-1, pitch_sign=-1),
-    "base link at a corner": UrdfPeculiarity(body=(0.2, 0.15, 0.03, 0.0)),
+    "base link at a corner, body along y": UrdfPeculiarity(body=(0.2, 0.15, 0.03, math.pi / 2)),
     "body along y": UrdfPeculiarity(body=(0.0, 0.0, 0.0, math.pi / 2)),
     "body backwards": UrdfPeculiarity(body=(0.01, -0.3, 0.1, math.pi)),
     "bent at zero": UrdfPeculiarity(zero=(0.6, -1.9)),
@@ -59,23 +60,29 @@ ROWS = {
 }  # fmt: skip
 
 
-def imported(tmp_path, row, **given):
-    """The imported robot, the robot of its file, and the mapping of its file."""
-    path = tmp_path / "robot.urdf"
-    path.write_text(urdf_text(row))
-    found = import_urdf(ImportRequest(path, **given))
-    (tmp_path / "robot.yaml").write_text(robot_text(found, import_notes(found)))
-    (tmp_path / "robot.joints.yaml").write_text(mapping_text(found))
-    robot = load(tmp_path / "robot.yaml").robot
-    return found, robot, load_mapping(str(tmp_path / "robot.joints.yaml"), robot)
+@pytest.fixture(scope="module")
+def imported(tmp_path_factory):
+    """Imports a row once: the imported robot, the robot of its file, and the mapping and the folder of its files."""
+
+    @cache
+    def result(name):
+        row, folder = ROWS[name], tmp_path_factory.mktemp("imported")
+        path = folder / "robot.urdf"
+        path.write_text(urdf_text(row))
+        frozen = {"*_tarsus_joint": -0.3} if len(row.parts) == 4 else {}
+        found = import_urdf(ImportRequest(path, frozen=frozen))
+        (folder / "robot.yaml").write_text(robot_text(found, import_notes(found)))
+        (folder / "robot.joints.yaml").write_text(mapping_text(found))
+        robot = load(folder / "robot.yaml").robot
+        return found, robot, load_mapping(str(folder / "robot.joints.yaml"), robot), folder
+
+    return result
 
 
 @pytest.mark.parametrize("name", ROWS)
-def test_forward_kinematics_matches_the_urdf(name, tmp_path):
-    row = ROWS[name]
-    frozen = {"*_tarsus_joint": -0.3} if len(row.parts) == 4 else {}
-    found, robot, mapping = imported(tmp_path, row, frozen=frozen)
-    model = mujoco.MjModel.from_xml_string(urdf_text(row))
+def test_forward_kinematics_matches_the_urdf(name, imported):
+    found, robot, mapping, _ = imported(name)
+    model = mujoco.MjModel.from_xml_string(urdf_text(ROWS[name]))
     data, random = mujoco.MjData(model), np.random.default_rng(1)
     base = found.frame.pose
     for _ in range(POSES):
@@ -102,15 +109,15 @@ def _tip(model, data, tip):
 
 
 @pytest.mark.parametrize("name", ["plain", "body along y", "body backwards", "axes down", "frames turned at random"])
-def test_legs_are_named_by_their_position(name, tmp_path):
-    _, robot, mapping = imported(tmp_path, ROWS[name])
+def test_legs_are_named_by_their_position(name, imported):
+    _, robot, mapping, _ = imported(name)
     assert robot.leg_names == ("left_front", "left_middle", "left_rear", "right_front", "right_middle", "right_rear")
     assert [name[:2] for name in mapping.names[::3]] == ["lf", "lm", "lr", "rf", "rm", "rr"]
     np.testing.assert_allclose([leg.hip[0] for leg in robot.legs][:3], [0.12, 0.0, -0.12], atol=0.011)
 
 
-def test_lengths_limits_servo_and_masses_are_read(tmp_path):
-    _, robot, _ = imported(tmp_path, ROWS["bent at zero"])
+def test_lengths_limits_servo_and_masses_are_read(imported):
+    _, robot, *_ = imported("bent at zero")
     leg = robot.legs[0]
     assert (leg.coxa.length, leg.femur.length, leg.tibia.length) == pytest.approx((0.052, 0.066, 0.133), abs=1e-7)
     limits = [(joint.lower, joint.upper) for joint in leg.joints]
@@ -119,17 +126,17 @@ def test_lengths_limits_servo_and_masses_are_read(tmp_path):
     assert robot.body.mass == pytest.approx(1.0) and leg.tibia.mass == pytest.approx(0.06)
 
 
-def test_inverse_kinematics_of_a_tilted_leg_undoes_its_forward_kinematics(tmp_path):
-    _, robot, _ = imported(tmp_path, ROWS["tilted coxa axes"])
+def test_inverse_kinematics_of_a_tilted_leg_undoes_its_forward_kinematics(imported):
+    _, robot, *_ = imported("tilted coxa axes")
     ours = np.random.default_rng(2).uniform((-0.8, -0.2, -2.2), (0.8, 1.0, -0.6), (6, 3))
     assert robot.legs[0].tilt == pytest.approx((0.05, -0.08))
     np.testing.assert_allclose(inverse(robot, forward(robot, ours), ours).joints, ours, atol=1e-9)
 
 
-def test_a_moved_base_link_comes_with_the_transform_that_places_the_urdf(tmp_path):
+def test_a_moved_base_link_comes_with_the_transform_that_places_the_urdf(imported):
     """The corner of the URDF seen from the middle of the hips: its place turned back by the quarter turn."""
-    found, _, _ = imported(tmp_path, UrdfPeculiarity(body=(0.2, 0.15, 0.03, math.pi / 2)))
+    found, *_, folder = imported("base link at a corner, body along y")
     words = transform_command(found).split()
     values = {name: float(words[words.index(f"--{name}") + 1]) for name in ("x", "y", "z", "yaw")}
     assert values == pytest.approx({"x": -0.15, "y": 0.2, "z": -0.03, "yaw": -math.pi / 2}, abs=1e-5)
-    assert transform_command(found) in (tmp_path / "robot.yaml").read_text()
+    assert transform_command(found) in (folder / "robot.yaml").read_text()
