@@ -181,12 +181,44 @@ def launched(bench, wire):
 @pytest.fixture
 def armed(tmp_path):
     """Makes emulated servos with a driver; they are armed and follow targets on a slow wave."""
-    from support.real_time.servo_bench import HIGH, ServoBench
+    from support.kits.recorded_servos import HIGH
+    from support.real_time.servo_bench import ServoBench
 
     benches = []
 
     def make(*args, **changes):
         benches.append(ServoBench(tmp_path, *args, start=HIGH, **changes))
+        benches[-1].arm()
+        return benches[-1]
+
+    yield make
+    for bench in benches:
+        bench.close()
+        bench.assert_no_leap()  # holds after every fault
+
+
+@pytest.fixture
+def simulated_time(monkeypatch):
+    """The time in which buses wait for replies, without real time."""
+    from support.kits.simulated_bench import SimulatedTime
+
+    from hexapod_control.servos.bus import pulse_board, transaction
+
+    made = SimulatedTime()
+    for module in (pulse_board, transaction):
+        monkeypatch.setattr(module, "time", made)
+    return made
+
+
+@pytest.fixture
+def simulated(simulated_time):
+    """As `armed`, in simulated time and without threads."""
+    from support.kits.simulated_bench import SimulatedBench
+
+    benches = []
+
+    def make(*args, **changes):
+        benches.append(SimulatedBench(simulated_time, *args, **changes))
         benches[-1].arm()
         return benches[-1]
 

@@ -133,5 +133,6 @@ class SnapshotBuilder:
         measured = None if unknown else group.readings.joint_angles()
         if measured is None:
             return None, None
-        speeds, ages = np.nan_to_num(as_rows(group.readings.speeds)), now - as_rows(group.readings.times)
-        return read_only(measured + speeds * np.where(ages < MAX_EXTRAPOLATION_S, ages, 0.0)), read_only(speeds)
+        speeds = as_rows([0.0 if math.isnan(speed) else speed for speed in group.readings.speeds])
+        ages = now - as_rows(group.readings.times)
+        return read_only(measured + speeds * np.where(ages < MAX_EXTRAPOLATION_S, ages, 0.0)), speeds

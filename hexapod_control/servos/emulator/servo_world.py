@@ -159,7 +159,8 @@ class LagWorld:
     def load(self, index: int) -> float:
         """Share of the full load, -1 to 1: full at a position error of 0.05 rad; plus `loads`."""
         error = self.target(index) - self.position(index) if self.torques[index] else 0.0
-        return float(np.clip(error / (0.05 * self.scale.per_rad) + self.loads[index], -1.0, 1.0))
+        load = error / (0.05 * self.scale.per_rad) + float(self.loads[index])
+        return min(max(load, -1.0), 1.0)
 
     def voltage(self, index: int) -> float:
         """Supply voltage [V]."""

@@ -49,7 +49,11 @@ class JointCalibration:
 
     def goal(self, angle: float) -> int:
         """Raw goal for an angle [rad], clamped to `low` and `high`."""
-        return min(max(round(self.raw(angle)), self.low), self.high)
+        return self.clamped(self.raw(angle))
+
+    def clamped(self, raw: float) -> int:
+        """The raw goal next to a raw position, from `low` to `high`."""
+        return min(max(round(raw), self.low), self.high)
 
     def angle(self, raw: float) -> float:
         """Angle [rad] of a raw position."""
@@ -83,8 +87,9 @@ class UnitConverter:
                 self.clamps[index] += 1
                 continue
             inside = min(max(angle, joint.lower - slacks[index]), joint.upper + slacks[index])
-            goal = joint.goal(inside)
-            self.clamps[index] += abs(inside - angle) > ROUNDING or abs(goal - joint.raw(inside)) > 0.5 + ROUNDING
+            raw = joint.raw(inside)
+            goal = joint.clamped(raw)
+            self.clamps[index] += abs(inside - angle) > ROUNDING or abs(goal - raw) > 0.5 + ROUNDING
             goals[joint.id] = goal
         return goals
 

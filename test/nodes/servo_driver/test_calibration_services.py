@@ -9,7 +9,7 @@ import pytest
 from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
 from support.phantomx import LEGS, narrow_file, standing_joints
-from support.real_time.calibration_bench import Command, Mounted, Person
+from support.real_time.calibration_bench import Mounted, Person, calibrate_here
 from support.real_time.ros_bench import overrides
 from support.real_time.wires import LATE, start
 
@@ -129,9 +129,10 @@ def person_for(mounted):
     return Person(mounted, measure=() if mounted.smart else ("scale",))
 
 
-@pytest.mark.process
 @pytest.mark.parametrize("protocol", ["feetech_st", "ssc32"])
-def test_answers_to_the_services_and_in_the_terminal_write_the_same_file(protocol, front_end, own, tmp_path):
+def test_answers_to_the_services_and_in_the_terminal_write_the_same_file(
+    protocol, front_end, own, tmp_path, monkeypatch
+):
     before = own.read_text()
     front = front_end(protocol, own)
     mounted, bench = front.mounted, front.bench
@@ -162,8 +163,7 @@ def test_answers_to_the_services_and_in_the_terminal_write_the_same_file(protoco
     try:
         other = narrow_file(tmp_path / "terminal.yaml")
         words = ["--robot", str(other), "--protocol", protocol, "--port", again.settings.port, "--steps", STEPS]
-        command = Command(person_for(again), *words)
-        assert command.run() == 0, command.text
+        assert calibrate_here(monkeypatch, person_for(again), *words) == 0
     finally:
         again.pty.close()
     assert own.read_text() == other.read_text()

@@ -1,7 +1,8 @@
 """The configuration of the servos is checked over a real port each time before their torque is switched on."""
 
 import pytest
-from support.real_time.servo_bench import FEMUR, ServoBench, reported
+from support.kits.recorded_servos import FEMUR, reported
+from support.real_time.servo_bench import ServoBench
 
 from hexapod_control.servos.driver.telemetry import TorqueState
 from hexapod_control.servos.protocols.feetech_st import FeetechMode, FeetechStRegister

@@ -4,8 +4,9 @@ import time
 
 import numpy as np
 import pytest
+from support.kits.recorded_servos import SMART, reported
 from support.phantomx import lying
-from support.real_time.servo_bench import SMART, ServoBench, reported
+from support.real_time.servo_bench import ServoBench
 
 from hexapod_control.servos.bus.bus_interface import BusError, PortGoneError
 from hexapod_control.servos.protocol_registry import PROTOCOLS
@@ -152,9 +153,7 @@ def test_every_protocol_arms_follows_and_disarms_without_a_jump(bench, protocol)
     bench = bench(protocol, start=lying() - 0.3)
     assert not bench.driver.armed
     bench.arm()
-    bench.until(lambda: bench.driver.snapshot.rate > 0, 3.0)
-    bench.during(1.0)
-    assert bench.driver.snapshot.rate > 10.0
+    bench.until(lambda: bench.driver.snapshot.rate > 10.0, 4.0, "the rate of a second")
     assert bench.driver.armed
     bench.until(lambda: not [each for each in bench.driver.snapshot.diagnoses if each.kind != "budget"], what="health")
     bench.until(lambda: np.abs(bench.world.angles() - bench.start).max() > 0.05, 3.0)

@@ -1,23 +1,14 @@
-"""Failures of the line, a servo or the port, over a pty: the reaction, its delay and its report.
+"""Failures of the line, a servo or the port, on an emulated line: the reaction, its delay and its report.
 
-All faults: no goal is farther from the previous one than the joint's speed allows (checked by the fixture `armed`), and
-every report contains what, where and what to do.
+All faults: no goal is farther from the previous one than the joint's speed allows (checked by the fixtures `armed` and
+`simulated`), and every report contains what, where and what to do.
 """
 
 import re
-import time
 
 import numpy as np
 import pytest
-from support.real_time.servo_bench import (
-    FAULT,
-    FEMUR,
-    HOLD,
-    LOST,
-    SLACK,
-    kinds,
-    reported,
-)
+from support.kits.recorded_servos import FAULT, FEMUR, HOLD, LOST, SLACK, kinds, reported
 
 from hexapod_control.servos.bus import ff_frames
 from hexapod_control.servos.bus.bus_interface import PortGoneError
@@ -57,12 +48,21 @@ def _error(measured, true):
     ],
     ids=lambda faults: next(iter(faults)),
 )
-def test_disturbed_replies_are_counted_and_neither_stop_the_loop_nor_move_a_joint_wrongly(armed, faults):
+def test_disturbed_replies_are_counted_and_neither_stop_the_loop_nor_move_a_joint_wrongly(simulated, faults):
+    bench = simulated()
+    assert_undisturbed(bench, bench.line.faults, faults)
+
+
+def test_replies_in_pieces_on_a_terminal_neither_stop_the_loop_nor_move_a_joint_wrongly(armed):
     bench = armed()
+    assert_undisturbed(bench, bench.pty.faults, {"split": True, "glue": True, "noise": b"\xff\xff\x01"})
+
+
+def assert_undisturbed(bench, line, faults):
     bench.during(0.5)
     before = bench.driver.snapshot.rate
     for name, value in faults.items():
-        setattr(bench.pty.faults, name, value)
+        setattr(line, name, value)
     bench.during(1.5)
     # The rate of one run: how fast the machine is does not matter, but other programs may delay some cycles.
     bench.until(lambda: bench.driver.snapshot.rate > 0.6 * before, SLACK, "most of the rate")
@@ -81,11 +81,11 @@ def test_disturbed_replies_are_counted_and_neither_stop_the_loop_nor_move_a_join
     assert bench.driver.armed
 
 
-def test_a_line_recovers_completely_after_a_minute_of_disturbances(armed):
-    bench = armed()
-    bench.pty.faults.flip = bench.pty.faults.drop = 0.2
+def test_a_line_recovers_completely_after_a_minute_of_disturbances(simulated):
+    bench = simulated()
+    bench.line.faults.flip = bench.line.faults.drop = 0.2
     bench.during(1.0)
-    bench.pty.faults.flip = bench.pty.faults.drop = 0.0
+    bench.line.faults.flip = bench.line.faults.drop = 0.0
     bench.until(lambda: not bench.driver.snapshot.diagnoses, PING_PERIOD_S + SLACK, "all troubles gone")
 
     def undisturbed():
@@ -98,9 +98,9 @@ def test_a_line_recovers_completely_after_a_minute_of_disturbances(armed):
 
 
 @kinds
-def test_noise_is_reported_goals_are_read_back_and_above_a_limit_the_robot_stops(armed, protocol):
-    bench = armed(protocol)
-    bench.pty.faults.flip = 0.04
+def test_noise_is_reported_goals_are_read_back_and_above_a_limit_the_robot_stops(simulated, protocol):
+    bench = simulated(protocol)
+    bench.line.faults.flip = 0.04
     bench.until(lambda: reported(bench, "% of the replies are corrupt: goals are read back, 0 were wrong"), 10.0)
     receive, servo = bench.device.receive, bench.settings.ids[4]
 
@@ -111,25 +111,25 @@ def test_noise_is_reported_goals_are_read_back_and_above_a_limit_the_robot_stops
             known = len(bench.world.received_goals)
             replies += receive(bytes((byte,)), now)
             if any(index == 4 for _, index, *_ in bench.world.received_goals[known:]):
-                write_goal(receive, protocol, servo)
+                write_goal(receive, protocol, servo, now)
         return replies
 
     bench.device.receive = disturbed
     bench.until(lambda: bench.driver.snapshot.counters.wrong_goals > 2, 10.0, "wrong goals")
     bench.device.receive = receive
-    bench.pty.faults.flip = 0.3
+    bench.line.faults.flip = 0.3
     bench.until(lambda: reported(bench, "% of the replies are corrupt, the robot stops: goals are"), 3.0, "stop")
     assert bench.driver.snapshot.planner_request is PlannerRequest.STOP
     assert bench.driver.armed
-    bench.pty.faults.flip = 0.0
+    bench.line.faults.flip = 0.0
     bench.until(lambda: bench.driver.snapshot.planner_request is PlannerRequest.NOTHING, 4.0, "walks again")
     bench.device.receive = receive
     bench.world.received_goals.clear()  # the disturbed goals leap
     bench.during(0.1)
 
 
-def write_goal(receive, protocol, servo):
-    """Writes the center into the goal register of a servo."""
+def write_goal(receive, protocol, servo, now):
+    """Writes the center into the goal register of a servo at a steady time [s]."""
     center = PROTOCOLS[protocol].scale.center
     if protocol == "dynamixel2":
         frame = dynamixel2_frames.write_request(
@@ -140,7 +140,7 @@ def write_goal(receive, protocol, servo):
     else:
         address, order = {"dynamixel1": (30, "little"), "feetech_sc": (42, "big")}.get(protocol, (42, "little"))
         frame = ff_frames.write_request(servo, address, center.to_bytes(2, order))
-    receive(frame, time.monotonic())
+    receive(frame, now)
 
 
 # --- late replies and a dead line -----------------------------------------------------------------------------
@@ -150,9 +150,18 @@ def write_goal(receive, protocol, servo):
     ("protocol", "fault"),
     [("feetech_st", "late"), ("feetech_st", "slow"), ("dynamixel1", "late"), ("dynamixel2", "late"), ("lx16a", "late")],
 )
-def test_late_replies_are_counted_and_reported_and_the_robot_stops_with_its_torque_on(armed, protocol, fault):
-    bench = armed(protocol)
-    setattr(bench.pty.faults, fault, 0.02)
+def test_late_replies_are_counted_and_reported_and_the_robot_stops_with_its_torque_on(simulated, protocol, fault):
+    bench = simulated(protocol)
+    assert_late(bench, bench.line.faults, fault)
+
+
+def test_replies_that_come_late_through_a_terminal_are_reported_and_the_robot_stops_with_its_torque_on(armed):
+    bench = armed()
+    assert_late(bench, bench.pty.faults, "late")
+
+
+def assert_late(bench, line, fault):
+    setattr(line, fault, 0.02)
     bench.until(lambda: reported(bench, "replies are ", " ms late: computer or adapter too slow: the robot stops"), 2.0)
     assert bench.driver.snapshot.planner_request is PlannerRequest.STOP
 
@@ -171,22 +180,22 @@ def test_late_replies_are_counted_and_reported_and_the_robot_stops_with_its_torq
     assert bench.driver.armed
     assert bench.world.torques.all()
     assert not bench.troubles("brown-out")
-    setattr(bench.pty.faults, fault, 0.0)
+    setattr(line, fault, 0.0)
     bench.until(lambda: bench.driver.snapshot.planner_request is PlannerRequest.NOTHING, 4.0, "walks again")
     bench.assert_no_leap()
 
 
 @kinds
-def test_a_dead_line_is_reported_at_once_and_the_torque_stays_on_if_it_returns(armed, protocol):
-    bench = armed(protocol)
+def test_a_dead_line_is_reported_at_once_and_the_torque_stays_on_if_it_returns(simulated, protocol):
+    bench = simulated(protocol)
     bench.during(0.3)
-    bench.pty.faults.mute = True
+    bench.line.faults.mute = True
     bench.until(lambda: bench.driver.snapshot.planner_request is PlannerRequest.STOP, HOLD + SLACK, "hold")
     bench.until(lambda: reported(bench, "all servos have been silent for 0.", "the robot holds"), SLACK, "report")
     goals = len(bench.world.received_goals)
     bench.during(0.6)
     assert len(bench.world.received_goals) == goals
-    bench.pty.faults.mute = False
+    bench.line.faults.mute = False
     bench.until(lambda: len(bench.world.received_goals) > goals + 18, 2.0, "goals")
     assert bench.driver.armed
     bench.until(lambda: not bench.troubles("silent"), 1.5, "all answer")
@@ -194,27 +203,27 @@ def test_a_dead_line_is_reported_at_once_and_the_torque_stays_on_if_it_returns(a
 
 
 @pytest.mark.parametrize("protocol", ["feetech_st", "dynamixel1", "lx16a"])
-def test_servos_that_were_silent_answer_again_on_a_line_on_which_all_replies_are_late(armed, protocol):
+def test_servos_that_were_silent_answer_again_on_a_line_on_which_all_replies_are_late(simulated, protocol):
     """Later than a cycle waits for them: each is used in a later cycle. No goal is sent before all have answered."""
-    bench = armed(protocol)
-    bench.pty.faults.mute = True
+    bench = simulated(protocol)
+    bench.line.faults.mute = True
     bench.until(lambda: bench.troubles("silent"), HOLD + SLACK, "silence")
     bench.during(0.3)
-    bench.pty.faults.mute, bench.pty.faults.late = False, 0.15
+    bench.line.faults.mute, bench.line.faults.late = False, 0.15
     bench.until(lambda: not bench.troubles("silent"), 9.0, "all answer")  # 18 servos, some in three reads of 0.15 s
     assert bench.driver.armed
     assert bench.world.torques.all()
     bench.until(lambda: bench.driver.snapshot.counters.lateness > 0.1, SLACK, "lateness")
-    bench.pty.faults.late = 0.0
+    bench.line.faults.late = 0.0
     bench.until(lambda: bench.driver.snapshot.planner_request is PlannerRequest.NOTHING, 6.0, "walks again")
     bench.assert_no_leap()
 
 
 @pytest.mark.parametrize(("protocol", "late"), [("dynamixel1", 0.04), ("lx16a", 0.03), ("feetech_st", 0.1)])
-def test_servos_are_armed_where_they_are_on_a_line_on_which_all_replies_are_late(armed, protocol, late):
-    bench = armed(protocol)
+def test_servos_are_armed_where_they_are_on_a_line_on_which_all_replies_are_late(simulated, protocol, late):
+    bench = simulated(protocol)
     assert bench.driver.disarm() == ""
-    bench.pty.faults.late = late
+    bench.line.faults.late = late
     bench.until(lambda: bench.driver.snapshot.counters.lateness > late, 4.0, "late replies")
     assert bench.driver.arm() == ""
     bench.until(bench.world.torques.all, SLACK, "torque on")
@@ -238,8 +247,8 @@ def test_an_arming_that_took_too_long_does_not_switch_the_torque_on_afterwards(a
 
 
 @kinds
-def test_a_servo_that_falls_silent_is_warned_of_named_and_the_planner_stopped(armed, protocol):
-    bench = armed(protocol)
+def test_a_servo_that_falls_silent_is_warned_of_named_and_the_planner_stopped(simulated, protocol):
+    bench = simulated(protocol)
     bench.world.unplug(4)
     bench.until(lambda: bench.troubles("silent"), UNNOTICED_S + SLACK, "warning")
     first = bench.driver.snapshot
@@ -256,33 +265,28 @@ def test_a_servo_that_falls_silent_is_warned_of_named_and_the_planner_stopped(ar
 
 
 @pytest.mark.parametrize("protocol", ["feetech_st", "dynamixel1", "dynamixel2"])
-def test_one_missing_servo_leaves_the_others_their_rate(armed, protocol):
-    """The best second with the servo against the best without it, in turn: a busy machine disturbs both alike."""
-    bench = armed(protocol)
+def test_one_missing_servo_leaves_the_others_their_rate(simulated, protocol):
+    bench = simulated(protocol)
 
     def counted():
         """Numbers of cycles and of replies in a second with one ping."""
-        begin, before = time.monotonic(), bench.driver.snapshot.counters.received
+        begin, before = bench.time.now, bench.driver.snapshot.counters.received
         bench.during(PING_PERIOD_S)
-        received, end = bench.driver.snapshot.counters.received - before, time.monotonic()
+        received, end = bench.driver.snapshot.counters.received - before, bench.time.now
         cycles = sum(index == 5 and begin < now < end for now, index, *_ in bench.world.received_goals)
-        return cycles / (end - begin), received / (end - begin)
+        return np.array((cycles, received)) / (end - begin)
 
-    of_18, of_17 = np.zeros(2), np.zeros(2)
-    for _ in range(MAX_ROUNDS):
-        of_18 = np.maximum(of_18, counted())
-        bench.world.unplug(4)
-        bench.until(lambda: bench.troubles("silent"), 2.0)
-        of_17 = np.maximum(of_17, counted())
-        bench.world.plug(4)
-        bench.until(lambda: not bench.troubles("silent"), 3.0)
-        if (of_17 / (1, 17) >= 0.95 * of_18 / (1, 18)).all():
-            return
-    raise AssertionError(f"cycles and answers in a second: {of_18} with 18 servos, {of_17} with 17")
+    of_18 = counted()
+    bench.world.unplug(4)
+    bench.until(lambda: bench.troubles("silent"), 2.0)
+    of_17 = counted()
+    assert (of_17 / (1, 17) >= 0.95 * of_18 / (1, 18)).all(), (of_17, of_18)
+    bench.world.plug(4)
+    bench.until(lambda: not bench.troubles("silent"), 3.0)
 
 
-def test_a_lost_servo_makes_the_robot_sit_with_that_policy(armed):
-    bench = armed(on_lost=OnLost.SIT)
+def test_a_lost_servo_makes_the_robot_sit_with_that_policy(simulated):
+    bench = simulated(on_lost=OnLost.SIT)
     bench.world.unplug(4)
     bench.until(lambda: bench.driver.snapshot.planner_request is PlannerRequest.SIT, LOST + SLACK)
     assert bench.driver.armed
@@ -291,8 +295,8 @@ def test_a_lost_servo_makes_the_robot_sit_with_that_policy(armed):
     assert "call reset_fault, then arm" in bench.driver.arm()
 
 
-def test_a_lost_servo_switches_the_torque_off_with_that_policy(armed):
-    bench = armed(on_lost=OnLost.OFF)
+def test_a_lost_servo_switches_the_torque_off_with_that_policy(simulated):
+    bench = simulated(on_lost=OnLost.OFF)
     bench.world.unplug(4)
     took = bench.until(lambda: not bench.world.torques.any(), LOST + SLACK)
     assert took > LOST - 0.1
@@ -303,8 +307,8 @@ def test_a_lost_servo_switches_the_torque_off_with_that_policy(armed):
 
 
 @kinds
-def test_a_servo_that_returns_at_another_angle_moves_back_without_a_jump(armed, protocol):
-    bench = armed(protocol)
+def test_a_servo_that_returns_at_another_angle_moves_back_without_a_jump(simulated, protocol):
+    bench = simulated(protocol)
     bench.publishing.clear()
     bench.world.unplug(4)
     bench.until(lambda: bench.troubles("silent"), UNNOTICED_S + SLACK)
@@ -318,8 +322,8 @@ def test_a_servo_that_returns_at_another_angle_moves_back_without_a_jump(armed, 
     bench.assert_no_leap()
 
 
-def test_a_probable_duplicate_id_is_reported(armed):
-    bench = armed()
+def test_a_probable_duplicate_id_is_reported(simulated):
+    bench = simulated()
     bench.world.duplicate_id(4)
     bench.until(lambda: reported(bench, f"{FEMUR} gives corrupt replies, probably two servos have this id"), 6.0)
     bench.assert_no_leap()

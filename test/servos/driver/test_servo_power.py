@@ -1,12 +1,12 @@
-"""Servos with too little power, too much heat or load, over a pty: the reaction, its delay and its report.
+"""Servos with too little power, too much heat or load, on an emulated line: the reaction, its delay and its report.
 
-All faults: no goal is farther from the previous one than the joint's speed allows (checked by the fixture `armed`), and
-every report contains what, where and what to do.
+All faults: no goal is farther from the previous one than the joint's speed allows (checked by the fixtures `armed` and
+`simulated`), and every report contains what, where and what to do.
 """
 
 import numpy as np
 import pytest
-from support.real_time.servo_bench import FAULT, FEMUR, HOLD, SLACK, kinds, reported
+from support.kits.recorded_servos import FAULT, FEMUR, HOLD, SLACK, kinds, reported
 
 from hexapod_control.servos.bus import ff_frames
 from hexapod_control.servos.bus.bus_interface import ServoFault
@@ -47,8 +47,8 @@ def test_a_brown_out_is_detected_and_the_servos_stay_off_until_armed_leg_by_leg(
 
 @pytest.mark.parametrize("outage", [0.4, 1.5])
 @kinds
-def test_after_a_short_brown_out_no_goal_switches_the_torque_on_again(armed, protocol, outage):
-    bench = armed(protocol)
+def test_after_a_short_brown_out_no_goal_switches_the_torque_on_again(simulated, protocol, outage):
+    bench = simulated(protocol)
     bench.world.power(4.0)
     bench.during(outage)
     switched = len(bench.world.switched)
@@ -62,8 +62,8 @@ def test_after_a_short_brown_out_no_goal_switches_the_torque_on_again(armed, pro
 
 
 @kinds
-def test_every_kind_of_servo_reports_temperature_and_voltage(armed, protocol):
-    bench = armed(protocol, battery=Battery(10.5, 9.9, 0.5))
+def test_every_kind_of_servo_reports_temperature_and_voltage(simulated, protocol):
+    bench = simulated(protocol, battery=Battery(10.5, 9.9, 0.5))
     bench.until(lambda: np.isfinite(np.ravel(bench.driver.snapshot.temperatures).astype(float)).all(), 10.0, "heat")
     bench.world.voltages[:] = 10.2
     bench.until(lambda: bench.troubles("battery"), 4.0, "warning")
@@ -72,8 +72,8 @@ def test_every_kind_of_servo_reports_temperature_and_voltage(armed, protocol):
     assert bench.driver.armed
 
 
-def test_a_low_battery_warns_sits_once_and_switches_off_and_never_climbs_back(armed):
-    bench = armed(battery=Battery(10.5, 9.9, 0.5))
+def test_a_low_battery_warns_sits_once_and_switches_off_and_never_climbs_back(simulated):
+    bench = simulated(battery=Battery(10.5, 9.9, 0.5))
     bench.world.voltages[:] = 10.2
     bench.until(lambda: bench.troubles("battery"), 2.5, "warning")
     bench.until(lambda: reported(bench, "the battery is at", "warning at 10.5 V, critical at 9.9 V"), 0.5, "report")
@@ -94,8 +94,8 @@ def test_a_low_battery_warns_sits_once_and_switches_off_and_never_climbs_back(ar
     assert bench.driver.arm() == ""
 
 
-def test_a_sag_of_less_than_half_a_second_is_ignored(armed):
-    bench = armed(battery=Battery(10.5, 9.9, 0.5))
+def test_a_sag_of_less_than_half_a_second_is_ignored(simulated):
+    bench = simulated(battery=Battery(10.5, 9.9, 0.5))
     bench.during(0.5)
     for _ in range(3):
         bench.world.voltages[:] = 8.5
@@ -109,8 +109,8 @@ def test_a_sag_of_less_than_half_a_second_is_ignored(armed):
 # --- heat and overload --------------------------------------------------------------------------------------
 
 
-def test_a_hot_servo_is_warned_of_slowed_and_at_its_limit_the_robot_sits_then_off(armed):
-    bench = armed(max_temperature=70.0)
+def test_a_hot_servo_is_warned_of_slowed_and_at_its_limit_the_robot_sits_then_off(simulated):
+    bench = simulated(max_temperature=70.0)
     bench.world.temperatures[4] = 62.0
     bench.until(lambda: bench.troubles("heat"), 1.5, "warning")
     bench.until(lambda: reported(bench, f"{FEMUR} is at 62 degC, limit 70: slower now"), 0.5, "report")
@@ -128,8 +128,8 @@ def test_a_hot_servo_is_warned_of_slowed_and_at_its_limit_the_robot_sits_then_of
 
 
 @pytest.mark.parametrize("protocol", ["feetech_st", "feetech_sc", "dynamixel1", "dynamixel2"])
-def test_an_overloaded_servo_is_reported_and_restarted_in_place_three_times_only(armed, protocol):
-    bench = armed(protocol)
+def test_an_overloaded_servo_is_reported_and_restarted_in_place_three_times_only(simulated, protocol):
+    bench = simulated(protocol)
     for count in range(3):
         bench.world.latch(4, ServoFault.OVERLOAD)
         bench.world.positions[4] -= 100
@@ -164,19 +164,19 @@ def written(protocol, frames_sent):
 
 
 @pytest.mark.parametrize("protocol", EEPROM)
-def test_the_driver_writes_to_no_eeprom_whatever_happens(armed, protocol):
-    bench = armed(protocol)
+def test_the_driver_writes_to_no_eeprom_whatever_happens(simulated, protocol):
+    bench = simulated(protocol)
     sent, goals = [], len(bench.world.received_goals)
-    bench.pty.listener = sent.append
+    bench.line.listener = sent.append
     bench.world.latch(4, ServoFault.OVERLOAD)
     bench.until(lambda: bench.world.torques[4] and not bench.world.faults[4], 3.0, "recovery")
     bench.world.unplug(7)
     bench.until(lambda: bench.troubles("silent 7"), 2.0)
     bench.world.plug(7)
     bench.until(lambda: bench.world.torques[7], PING_PERIOD_S + SLACK, "torque of the servo")
-    bench.pty.hang_up()
+    bench.line.hang_up()
     bench.until(lambda: not bench.driver.armed, FAULT + SLACK, "fault")
-    bench.pty.come_back()
+    bench.line.come_back()
     bench.until(lambda: bench.driver.snapshot.torque is TorqueState.OFF, MAX_BACK_OFF_S + 2.0, "reconnected")
     bench.arm()
     bench.until(lambda: len(bench.world.received_goals) - goals > 60 * 18, 5.0, "sixty frames of goals")
@@ -188,10 +188,10 @@ def test_the_driver_writes_to_no_eeprom_whatever_happens(armed, protocol):
     assert lock not in addresses
 
 
-def test_no_lx_servo_gets_a_command_that_changes_its_memory(armed):
-    bench = armed("lx16a")
+def test_no_lx_servo_gets_a_command_that_changes_its_memory(simulated):
+    bench = simulated("lx16a")
     sent = []
-    bench.pty.listener = sent.append
+    bench.line.listener = sent.append
     bench.during(1.0)
     bench.driver.press_estop()
     kind = lx16a.Lx16aCommand

@@ -1,7 +1,7 @@
-"""Stop requests, missing targets and failures of the driver, over a pty: the reaction, its delay and its report.
+"""Stop requests, missing targets, failures of the driver, on an emulated line: the reaction, its delay and its report.
 
-All faults: no goal is farther from the previous one than the joint's speed allows (checked by the fixture `armed`), and
-every report contains what, where and what to do.
+All faults: no goal is farther from the previous one than the joint's speed allows (checked by the fixtures `armed` and
+`simulated`), and every report contains what, where and what to do.
 """
 
 import threading
@@ -9,7 +9,7 @@ import time
 
 import numpy as np
 import pytest
-from support.real_time.servo_bench import FAULT, FEMUR, HIGH, SLACK, kinds, reported
+from support.kits.recorded_servos import FAULT, FEMUR, HIGH, SLACK, kinds, reported
 
 from hexapod_control.servos.bus.ff_bus import FFBus
 from hexapod_control.servos.driver.telemetry import TorqueState
@@ -85,8 +85,8 @@ def test_an_emergency_stop_does_not_wait_for_late_replies(armed, protocol):
 
 
 @kinds
-def test_unrequested_torque_is_switched_off_again_and_reported(armed, protocol):
-    bench = armed(protocol)
+def test_unrequested_torque_is_switched_off_again_and_reported(simulated, protocol):
+    bench = simulated(protocol)
     bench.driver.press_estop()
     bench.until(lambda: not bench.world.torques.any(), 0.2, "torque off")
     bench.during(0.1)  # torque-off is sent three times
@@ -123,8 +123,8 @@ def test_an_emergency_stop_while_the_torque_comes_on_stops_that(armed):
     assert not bench.world.torques.any()
 
 
-def test_targets_that_stop_are_held_within_a_fifth_of_a_second(armed):
-    bench = armed()
+def test_targets_that_stop_are_held_within_a_fifth_of_a_second(simulated):
+    bench = simulated()
     bench.during(1.2)
     bench.publishing.clear()
     bench.until(lambda: bench.driver.holding, FAULT + SLACK, "hold")
@@ -141,22 +141,21 @@ def test_targets_that_stop_are_held_within_a_fifth_of_a_second(armed):
     assert bench.driver.armed
 
 
-def test_missing_targets_switch_the_torque_off_if_configured(armed):
-    bench = armed(on_silence=OnSilence.OFF, silence_time=0.5)
+def test_missing_targets_switch_the_torque_off_if_configured(simulated):
+    bench = simulated(on_silence=OnSilence.OFF, silence_time=0.5)
     bench.during(1.2)
     bench.publishing.clear()
     bench.until(lambda: not bench.world.torques.any(), FAULT + 0.5 + SLACK)
     bench.until(lambda: reported(bench, "no joint_targets for 0.5 s: torque off; call arm"), 0.5, "report")
 
 
-def test_a_driver_that_is_started_again_reads_the_pose_and_ramps_from_there(armed):
-    bench = armed()
+def test_a_driver_that_is_started_again_reads_the_pose_and_ramps_from_there(simulated):
+    bench = simulated()
     bench.during(1.0)
     bench.driver.close(False)  # killed: the servos hold
     sent = len(bench.world.received_goals)
     bench.driver = bench.new_driver()
     bench.driver.connect()
-    bench.driver.start()
     bench.row = HIGH + 0.2
     assert bench.driver.arm() == ""
     bench.during(1.5)

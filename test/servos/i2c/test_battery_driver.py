@@ -1,8 +1,9 @@
 """The driver with a battery on an I2C sensor: warning, then sitting down."""
 
 import pytest
+from support.kits.recorded_servos import HIGH, SLACK, reported
 from support.phantomx import robot
-from support.real_time.servo_bench import HIGH, SLACK, ServoBench, reported
+from support.real_time.servo_bench import ServoBench
 
 from hexapod_control.servos.driver.driver import Driver
 from hexapod_control.servos.driver.telemetry import PlannerRequest

@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from support.kits.recorded_servos import HIGH, LOST, SLACK, reported
 from support.phantomx import robot
-from support.real_time.servo_bench import HIGH, LOST, SLACK, ServoBench, reconnected, reported
+from support.real_time.servo_bench import ServoBench, reconnected
 
 from hexapod_control.servos.bus.bus_interface import BusError
 from hexapod_control.servos.driver.bus_connection import MAX_BACK_OFF_S
@@ -49,7 +50,7 @@ def test_a_lost_board_stops_the_robot_is_named_and_its_servos_return_from_where_
     text = "the PCA9685 at 0x41 does not answer, the robot stops: check its power and its cable; on it: right_front"
     bench.until(lambda: reported(bench, text), SLACK, "report")
     assert not any("0x40" in each for each in bench.texts())
-    bench.during(SILENCE_LIMIT_S + SLACK)  # after which most servos of another bus would lose their torque
+    bench.during(SILENCE_LIMIT_S + 0.3)  # after which most servos of another bus would lose their torque
     assert bench.driver.armed
     assert bench.world.torques.all()  # the board has gone on with its last pulses
     wire.plug(0x41)

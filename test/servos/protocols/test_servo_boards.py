@@ -1,54 +1,48 @@
-"""Boards for hobby servos over a pty when they are late, or silent behind a port that is still there."""
+"""Boards for hobby servos when their replies are late, or they are silent behind a port that is still there."""
 
 import time
 
 import numpy as np
 import pytest
-from support.real_time.servo_bench import HIGH, SLACK, ServoBench, reported
+from support.kits.recorded_servos import HIGH, SLACK, reported
+from support.kits.simulated_bench import SimulatedLine
 
 from hexapod_control.servos.bus import pulse_board
 from hexapod_control.servos.bus.bus_interface import ServoQuantity
-from hexapod_control.servos.bus.serial_port import SerialPort
 from hexapod_control.servos.driver.bus_connection import MAX_BACK_OFF_S
 from hexapod_control.servos.driver.group.board_watch import MIN_SILENCE_S
 from hexapod_control.servos.driver.telemetry import PlannerRequest, TorqueState
 from hexapod_control.servos.emulator.device_registry import emulated_device
-from hexapod_control.servos.emulator.pseudo_terminal import PseudoTerminal
 from hexapod_control.servos.emulator.servo_world import LagWorld
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 
 BOARDS = ("ssc32", "maestro", "servo2040")
+boards = pytest.mark.parametrize("protocol", BOARDS)
 IDS = tuple(range(18))
 VERY_LATE = 0.2  # [s]
+RETRY_S = 0.001  # between readings that are tried again
 LATE_S = 0.06  # more than a request waits, less than a late reply is waited for
 
 
 @pytest.fixture(params=BOARDS)
-def board(request):
-    """A bus with an emulated board at the other end: (pty, bus), the servos on."""
+def board(request, simulated_time):
+    """A bus with an emulated board at the other end, in simulated time: (line, bus), the servos on."""
     row = PROTOCOLS[request.param]
-    with PseudoTerminal(emulated_device(request.param, LagWorld(row.scale), IDS), row.baud) as pty:
-        bus = row.open(SerialPort(pty.path, row.baud), IDS)
-        bus.identify()
-        bus.write_goals(dict.fromkeys(IDS, 1500), 0.0)
-        bus.torque(IDS, True)
-        yield pty, bus
-        bus.close()
+    line = SimulatedLine(emulated_device(request.param, LagWorld(row.scale), IDS), row.baud, simulated_time)
+    bus = row.open(line, IDS)
+    bus.identify()
+    bus.write_goals(dict.fromkeys(IDS, 1500), 0.0)
+    bus.torque(IDS, True)
+    return line, bus
 
 
-@pytest.fixture(params=BOARDS)
-def bench(request, tmp_path):
-    bench = ServoBench(tmp_path, request.param, start=HIGH)
-    yield bench
-    bench.close()
-
-
-def first_reading(read, seconds=2.0):
+def first_reading(read, clock, seconds=2.0):
     """The first reading that is not empty."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
+    end = clock.now + seconds
+    while clock.now < end:
         if answer := read():
             return answer
+        clock.wait(clock.now + RETRY_S)
     raise AssertionError(f"nothing was read within {seconds} s")
 
 
@@ -59,49 +53,50 @@ def pulses(bus):
 # --- late replies -------------------------------------------------------------------------------------------
 
 
-def test_a_late_reply_is_never_taken_for_the_next_one(board):
-    pty, bus = board
-    assert set(first_reading(lambda: pulses(bus)).values()) == {1500}
-    pty.faults.slow = LATE_S
+def test_a_late_reply_is_never_taken_for_the_next_one(board, simulated_time):
+    line, bus = board
+    assert set(first_reading(lambda: pulses(bus), simulated_time).values()) == {1500}
+    line.faults.slow = LATE_S
     assert pulses(bus) == {}
-    pty.faults.slow = 0.0
+    line.faults.slow = 0.0
     for pulse in (1600, 1700, 1800):  # the pulse under way is 1500
         bus.write_goals(dict.fromkeys(IDS, pulse), 0.0)
-        assert set(first_reading(lambda: pulses(bus)).values()) == {pulse}
+        assert set(first_reading(lambda: pulses(bus), simulated_time).values()) == {pulse}
 
 
-def test_an_old_reply_of_a_slow_board_is_never_accepted(board):
-    pty, bus = board
-    pty.faults.slow = LATE_S
+def test_an_old_reply_of_a_slow_board_is_never_accepted(board, simulated_time):
+    line, bus = board
+    line.faults.slow = LATE_S
     for pulse in range(1000, 2000, 50):
         bus.write_goals(dict.fromkeys(IDS, pulse), 0.0)
         assert set(pulses(bus).values()) <= {pulse}
-    pty.faults.slow = 0.0
-    assert set(first_reading(lambda: pulses(bus)).values()) == {pulse}
+    line.faults.slow = 0.0
+    assert set(first_reading(lambda: pulses(bus), simulated_time).values()) == {pulse}
 
 
-def test_after_a_missing_reply_the_bus_waits_until_it_cannot_arrive_any_more(board):
-    pty, bus = board
+def test_after_a_missing_reply_the_bus_waits_until_it_cannot_arrive_any_more(board, simulated_time):
+    line, bus = board
     received = []
-    pty.faults.mute = True
+    line.faults.mute = True
     assert bus.answers() is False
-    pty.listener = received.append
+    line.listener = received.append
     assert bus.answers() is None
     assert bus.supply() == (None, None)
     assert pulses(bus) == {}
     assert not received
-    pty.faults.mute = False
-    begun = time.monotonic()
-    assert first_reading(bus.answers) is True
-    assert time.monotonic() - begun < pulse_board.LATE_WINDOW_S + SLACK
+    line.faults.mute = False
+    begun = simulated_time.now
+    assert first_reading(bus.answers, simulated_time) is True
+    assert simulated_time.now - begun < pulse_board.LATE_WINDOW_S + SLACK
 
 
-def test_a_board_whose_replies_are_late_is_not_dead_and_an_emergency_stop_does_not_wait_for_them(bench):
-    bench.arm()
+@boards
+def test_a_board_whose_replies_are_late_is_not_dead_and_an_emergency_stop_does_not_wait_for_them(armed, protocol):
+    bench = armed(protocol)
     bench.pty.faults.late = VERY_LATE
     bench.until(lambda: reported(bench, "replies are ", " ms late: computer or adapter too slow: the robot stops"), 2.0)
     bench.until(lambda: bench.driver.snapshot.planner_request is PlannerRequest.STOP, 0.5, "stop")
-    bench.during(MIN_SILENCE_S + SLACK)
+    bench.during(MIN_SILENCE_S + 0.3)
     assert bench.driver.snapshot.counters.late > 3
     bench.until(lambda: abs(bench.driver.snapshot.counters.lateness - VERY_LATE) < 0.1, SLACK, "lateness")
     assert bench.driver.armed
@@ -118,20 +113,21 @@ def test_a_board_whose_replies_are_late_is_not_dead_and_an_emergency_stop_does_n
 # --- silent boards ------------------------------------------------------------------------------------------
 
 
-def test_a_board_that_hangs_behind_a_live_port_is_a_fault_and_comes_back_without_torque(bench):
-    bench.arm()
+@boards
+def test_a_board_that_hangs_behind_a_live_port_is_a_fault_and_comes_back_without_torque(simulated, protocol):
+    bench = simulated(protocol)
     bench.during(0.5)
     received = []
-    bench.pty.faults.mute = True
-    bench.pty.listener = received.append
+    bench.line.faults.mute = True
+    bench.line.listener = received.append
     took = bench.until(lambda: not bench.driver.armed, MIN_SILENCE_S + SLACK, "fault")
     assert took > MIN_SILENCE_S - 0.2  # not for a reply or two
     bench.until(lambda: bench.driver.snapshot.joints is None, 0.2, "pose unknown")
-    words = str(bench.link), "its board has been silent for", "check the board's power"
+    words = bench.settings.port, "its board has been silent for", "check the board's power"
     bench.until(lambda: reported(bench, *words), 0.5, "report")
     assert "not connected" in bench.driver.arm()
     bench.until(lambda: not bench.world.torques.any(), 0.5, "torque off: it receives, though it sends nothing")
-    bench.pty.faults.mute = False
+    bench.line.faults.mute = False
     bench.until(lambda: bench.driver.snapshot.torque is TorqueState.OFF, MAX_BACK_OFF_S + 8.0, "reconnected")
     bench.until(lambda: reported(bench, "is back, torque is off: call arm"), 0.5, "report")
     sent = len(bench.world.received_goals)
@@ -144,8 +140,9 @@ def test_a_board_that_hangs_behind_a_live_port_is_a_fault_and_comes_back_without
     bench.assert_no_leap()
 
 
-def test_an_emergency_stop_while_a_board_is_silent_is_not_held_up_by_looking_for_it(bench):
-    bench.arm()
+@boards
+def test_an_emergency_stop_while_a_board_is_silent_is_not_held_up_by_looking_for_it(armed, protocol):
+    bench = armed(protocol)
     bench.pty.faults.mute = True
     bench.until(lambda: not bench.driver.armed, MIN_SILENCE_S + SLACK, "fault")
     begun = time.monotonic()
@@ -158,9 +155,10 @@ def test_an_emergency_stop_while_a_board_is_silent_is_not_held_up_by_looking_for
     assert "latched" in bench.driver.arm()
 
 
-def test_a_board_that_misses_an_answer_now_and_then_goes_on(bench):
-    bench.arm()
-    bench.pty.faults.drop = 0.05
+@boards
+def test_a_board_that_misses_an_answer_now_and_then_goes_on(simulated, protocol):
+    bench = simulated(protocol)
+    bench.line.faults.drop = 0.05
     bench.during(3.0)
     assert bench.driver.armed
     assert not bench.troubles("port")

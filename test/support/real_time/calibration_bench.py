@@ -17,6 +17,8 @@ import numpy as np
 from support.phantomx import LEGS, standing_joints
 from support.real_time.programs import PROGRAM
 
+from hexapod_control.cli.main import main
+from hexapod_control.cli.servos.terminal_dialog import TerminalDialog
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.core.names import JOINTS
 from hexapod_control.servos.calibration.calibration_state import REST_POSE
@@ -153,6 +155,17 @@ class Person:
 
 
 LIMIT = 25.0  # [s] for a whole calibration
+PACE = ("--pace", "50")
+
+
+def calibrate_here(monkeypatch, person, *arguments):
+    """`hexapod calibrate` in this process, answered by a person. Returns its exit code."""
+
+    def ask(dialog, question, meanwhile=None):
+        return person.ask(question.rpartition("\n")[2], meanwhile)
+
+    monkeypatch.setattr(TerminalDialog, "ask", ask)
+    return main(["calibrate", *PACE, *arguments])
 
 
 class Command:
@@ -161,7 +174,7 @@ class Command:
     def __init__(self, person, *arguments):
         self.person = person
         self.process = subprocess.Popen(
-            [sys.executable, "-c", PROGRAM, "calibrate", "--pace", "50", *arguments],
+            [sys.executable, "-c", PROGRAM, "calibrate", *PACE, *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

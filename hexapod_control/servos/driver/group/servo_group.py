@@ -90,6 +90,7 @@ class ServoGroup:
         self.warnings: tuple[str, ...] = ()  # of the last preflight
         self.models = bus.models if isinstance(bus, KnowsModels) else None
         self._bus, self._clock, self._protocol = bus, clock, settings.protocol
+        self._jumping = bus if isinstance(bus, JumpsToGoal) else None
         self._converter = UnitConverter(settings.joints)
         self.board_watch = BoardWatch(bus, settings, servo_clock)
         self.board_loss = BoardLoss(bus, self.ids, self.presence, self.readings)
@@ -111,7 +112,7 @@ class ServoGroup:
     @property
     def moves_evenly(self) -> bool:
         """Whether all servos are read every cycle and move evenly between goals, as needed to estimate forces."""
-        jumps = isinstance(self._bus, JumpsToGoal) and self._bus.jumps_to_goal
+        jumps = self._jumping is not None and self._jumping.jumps_to_goal
         return self.budget.reads == len(self.ids) and not jumps
 
     @property

@@ -68,8 +68,7 @@ class ServoReadings:
 
     def goals_in_place(self, indices: Sequence[int]) -> dict[int, int]:
         """Raw goals by servo id that hold these servos at their last positions."""
-        joints = self._joints
-        return {joints[i].id: min(max(round(self.positions[i]), joints[i].low), joints[i].high) for i in indices}
+        return {self._joints[i].id: self._joints[i].clamped(self.positions[i]) for i in indices}
 
 
 def as_rows(values: Sequence[float]) -> Array:

@@ -33,11 +33,11 @@ class HeatMonitor:
 
     def update(self, group: ServoGroup, now: float) -> None:
         """Evaluates the readings at a steady time [s]."""
-        reporting = _reporting(group)
-        if all(map(math.isnan, group.readings.temperatures)) and not reporting:
+        reporting, known = _reporting(group), _known(group)
+        if not known and not reporting:
             return
         before = self.ladder.severity
-        value = self._limit if reporting else float(np.nanmax(group.readings.temperatures))
+        value = self._limit if reporting else max(known)
         if self.ladder.update(value, now) >= Severity.SIT > before:
             self._hottest = reporting[0] if reporting else int(np.nanargmax(group.readings.temperatures))
             name = group.describe([self._hottest])
@@ -46,8 +46,7 @@ class HeatMonitor:
 
     def reset(self, group: ServoGroup | None) -> str:
         """Clears a past fault. Returns one that persists, or an empty text."""
-        known = [t for t in group.readings.temperatures if not math.isnan(t)] if group else []
-        if not self.ladder.reset(max(known, default=-math.inf)):
+        if not self.ladder.reset(max(_known(group) if group else (), default=-math.inf)):
             return f"{self.text(group) if group else self.fault}: let it cool"
         return ""
 
@@ -73,6 +72,11 @@ class HeatMonitor:
             return f"{self.fault}, is at {temperatures[self._hottest]:.0f} degC now"
         index = int(np.nanargmax(temperatures))
         return f"{group.describe([index])} is at {temperatures[index]:.0f} degC, limit {self._limit:.0f}"
+
+
+def _known(group: ServoGroup) -> list[float]:
+    """The temperatures [degC] that were read."""
+    return [degrees for degrees in group.readings.temperatures if not math.isnan(degrees)]
 
 
 def _reporting(group: ServoGroup) -> list[int]:
