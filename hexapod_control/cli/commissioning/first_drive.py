@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from std_srvs.srv import SetBool, Trigger
 
-from hexapod_control.bringup import node_graph
+from hexapod_control.bringup import node_graph, shared_process
 from hexapod_control.bringup.process_supervisor import NodeExitError, Supervisor, stop_requests
 from hexapod_control.clients.bounded_wait import POSTURE_S, BoundedWait, EndRequested, RobotError, wait_until
 from hexapod_control.clients.connection_options import ConnectionOptions
@@ -79,10 +79,11 @@ def drive(
     """
     motion = MOTIONS[name]
     show = output or (lambda line: print(line, file=sys.stderr, flush=True))
+    nodes = shared_process.merged(node_graph.specs("bringup", _arguments(file, settings)))
     try:
         with (
             stop_requests() as stop,
-            Supervisor(node_graph.specs("bringup", _arguments(file, settings)), show) as supervisor,
+            Supervisor((nodes,), show) as supervisor,
             FirstClient(ConnectionOptions("", stamped_by_default())) as robot,
         ):
 

@@ -100,7 +100,7 @@ def test_the_nodes_start_and_the_robot_makes_a_step_and_sits(path, wire):
 @pytest.mark.process
 def test_stop_while_the_robot_stands_up_switches_the_torque_off_at_once(path, wire):
     file = load(path)
-    pressed = []
+    pressed, lines = [], []
 
     def check():
         if wire.world.torques.all():
@@ -108,5 +108,6 @@ def test_stop_while_the_robot_stands_up_switches_the_torque_off_at_once(path, wi
             raise TorqueStop
 
     with pytest.raises(TorqueStop):
-        drive(file, servo_settings(file, "feetech_st", wire.pty.path), "walk", lambda line: None, check)
+        drive(file, servo_settings(file, "feetech_st", wire.pty.path), "walk", lines.append, check)
     assert not wire.world.torques.any() and time.monotonic() - pressed[0] < LATE_S
+    assert any("emergency stop: torque is off" in line for line in lines)  # before the nodes were ended
