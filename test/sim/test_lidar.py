@@ -20,7 +20,7 @@ from hexapod_control.sim.world_settings import LidarSettings, WorldSettings
 pytestmark = pytest.mark.physics
 
 WORLD = WorldSettings(world="obstacles", seed=3)
-SEED_WITH_OBSTACLE_ON_THE_WAY = 37  # short, and the straight line to the first goals meets an obstacle
+SEED_WITH_OBSTACLE_ON_THE_WAY = 5  # the straight line to the first goal meets an obstacle
 EXACT = LidarSettings(scan_noise=0.0)
 
 
@@ -148,12 +148,11 @@ def test_goals_of_a_patrol_have_room_for_the_robot(phantomx):
         assert distance_to_obstacles(lockstep.simulation, goal.x, goal.y) >= pursuit.settings.radius
 
 
-def test_random_goals_are_reached_without_a_collision(phantomx):
+def test_a_goal_behind_an_obstacle_is_reached_without_a_collision(phantomx):
     """A slice of `python -m hexapod_control.evaluation.quality.patrols`."""
-    lockstep, pursuit = prepare_patrol(*phantomx, count=2, seed=SEED_WITH_OBSTACLE_ON_THE_WAY)
+    lockstep, pursuit = prepare_patrol(*phantomx, count=1, seed=SEED_WITH_OBSTACLE_ON_THE_WAY)
     done = patrol(lockstep, pursuit, seed=SEED_WITH_OBSTACLE_ON_THE_WAY)
-    assert len(done.arrivals) == 2
-    for arrival in done.arrivals:
-        assert arrival.position <= 0.1
-        assert math.degrees(arrival.heading) <= 10.0
+    (arrival,) = done.arrivals
+    assert arrival.position <= 0.1
+    assert math.degrees(arrival.heading) <= 10.0
     assert done.collisions == 0

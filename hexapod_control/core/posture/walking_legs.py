@@ -29,7 +29,7 @@ from hexapod_control.core.statics.load_drift import load_drift
 from hexapod_control.core.statics.static_stability import center_of_mass, support_edges
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.robot_gaits import gaits, neutral_center
-from hexapod_control.core.workspace.stance_regions import nominal_stance
+from hexapod_control.core.workspace.stance_regions import max_radii, nominal_stance, radius_about
 from hexapod_control.core.workspace.stride_stability import MIN_STRIDE_MARGIN, stride_margin, swaying_stride_margin
 
 MIN_MARGIN = 0.01  # [m] static margin of strides on fewer legs
@@ -152,7 +152,7 @@ def _arranged_for_support(robot: Robot, turns: Sequence[int]) -> tuple[Robot, Po
 
     `turns` is the direction in which each leg turns towards a gap.
     """
-    nominal, center = nominal_stance(robot).radii, neutral_center(robot)
+    least, center = [MIN_REGION * radius for radius in nominal_stance(robot).radii], neutral_center(robot)
     steps = [SHIFT_STEP * k for k in range(-SHIFT_STEPS, SHIFT_STEPS + 1)]
     # Before the first step the feet are at their old footholds, which must support the body, too.
     edges = _edges_without_a_leg(robot)
@@ -164,9 +164,18 @@ def _arranged_for_support(robot: Robot, turns: Sequence[int]) -> tuple[Robot, Po
         choices += [(-_margin(edges, center, shift), math.hypot(*shift), shift, turned) for shift in shifts]
     for _, _, shift, turned in sorted(choices, key=lambda choice: choice[:2]):
         shifted = _shifted(turned, shift)
-        if all(r >= MIN_REGION * r0 for r, r0 in zip(nominal_stance(shifted).radii, nominal, strict=True)):
+        if _keeps_regions(shifted, least):
             return shifted, shift
     return robot, (0.0, 0.0)
+
+
+def _keeps_regions(robot: Robot, least: Sequence[float]) -> bool:
+    """True if the stance region of every leg has its least radius [m]."""
+    height = robot.walk.height
+    return all(
+        radius_about(leg, robot, leg.foothold, height, largest) >= radius
+        for leg, largest, radius in zip(robot.legs, max_radii(robot), least, strict=True)
+    )
 
 
 def _edges_without_a_leg(robot: Robot) -> list[Vector]:

@@ -26,14 +26,6 @@ def _run(player: MotionPlayer, seconds: float) -> None:
         player.step(TICK_S)
 
 
-def _stand_up(player: MotionPlayer) -> None:
-    player.planner.set_measured_joints(player.planner.view.lying_joints)
-    player.planner.stand()
-    for _ in range(round(MAX_TRANSITION_S / TICK_S)):
-        if player.step(TICK_S).state is RobotState.STANDING:
-            return
-
-
 def _lie(player: MotionPlayer) -> None:
     player.planner.set_measured_joints(player.planner.view.lying_joints)
     _run(player, TICK_S)
@@ -45,9 +37,19 @@ def _rising(player: MotionPlayer) -> None:
     _run(player, HALFWAY_S)
 
 
-def _standing_then(command: Callable[[MotionPlayer], str]) -> Callable[[MotionPlayer], None]:
+def _standing(unknown: Planner) -> Planner:
+    """Returns a copy of a planner whose robot has stood up."""
+    player = MotionPlayer(unknown.copy())
+    _lie(player)
+    player.planner.stand()
+    for _ in range(round(MAX_TRANSITION_S / TICK_S)):
+        if player.step(TICK_S).state is RobotState.STANDING:
+            break
+    return player.planner
+
+
+def _after(command: Callable[[MotionPlayer], str]) -> Callable[[MotionPlayer], None]:
     def prepare(player: MotionPlayer) -> None:
-        _stand_up(player)
         command(player)
         _run(player, HALFWAY_S)
 
@@ -103,15 +105,18 @@ def _lift(player: MotionPlayer) -> str:
     return player.planner.guide_foot_over_ground(player.planner.robot.leg_names[0], (x, y, LIFT_M))
 
 
-SITUATIONS: Mapping[str, Callable[[MotionPlayer], None]] = {
+# How to bring about each situation, from an unknown pose and from standing.
+AT_FIRST: Mapping[str, Callable[[MotionPlayer], None]] = {
     "unknown": lambda player: None,
     "sitting": _lie,
     "rising": _rising,
-    "standing": _stand_up,
-    "walking": _standing_then(_twist),
-    "moving (a guided leg)": _standing_then(_lift),
-    "moving (a motion)": _standing_then(_play(FeetStep({"all": (0.0, 0.0, 0.01)}, 3.0))),
-    "sinking": _standing_then(_posture(Planner.sit)),
+}
+ON_ITS_FEET: Mapping[str, Callable[[MotionPlayer], None]] = {
+    "standing": lambda player: None,
+    "walking": _after(_twist),
+    "moving (a guided leg)": _after(_lift),
+    "moving (a motion)": _after(_play(FeetStep({"all": (0.0, 0.0, 0.01)}, 3.0))),
+    "sinking": _after(_posture(Planner.sit)),
 }
 COMMANDS: Mapping[str, Callable[[MotionPlayer], str]] = {
     "`stand`": _posture(Planner.stand),
@@ -130,8 +135,15 @@ REPEATED = ("`cmd_vel`",)  # published periodically by the source that drives
 
 def transitions(robot: Robot) -> Iterator[tuple[str, str, str]]:
     """Yields (state, command, states of gait_state that follow)."""
-    planner = Planner(robot)
-    for situation, prepare in SITUATIONS.items():
+    unknown = Planner(robot)
+    yield from _transitions(unknown, AT_FIRST)
+    yield from _transitions(_standing(unknown), ON_ITS_FEET)
+
+
+def _transitions(
+    planner: Planner, situations: Mapping[str, Callable[[MotionPlayer], None]]
+) -> Iterator[tuple[str, str, str]]:
+    for situation, prepare in situations.items():
         player = MotionPlayer(planner.copy())
         prepare(player)
         if player.planner.state.value != situation.split(" ")[0]:

@@ -65,7 +65,7 @@ class Laws:
         self.least_margin = min(self.least_margin, plan.margin)
 
 
-@pytest.mark.parametrize(("name", "leg"), cases(ROBOTS, ("left_front", "right_middle", "left_rear")))
+@pytest.mark.parametrize(("name", "leg"), cases(ROBOTS, ("left_front", "left_middle", "left_rear")))
 def test_a_walking_robot_folds_any_leg_continues_and_restores_it_without_tipping_or_a_jump(name, leg):
     planner = standing_planner(name)
     row, usual, gait = planner.robot.leg_names.index(leg), planner.view.maxima(), planner.view.active_gait
@@ -119,8 +119,8 @@ def test_on_five_legs_the_feet_stay_planted_in_the_world_and_support_the_robot_a
 def test_without_two_opposite_legs_the_robot_crawls_and_then_restores_them_one_after_the_other(name, pair):
     planner = standing_planner(name)
     laws = Laws(planner)
-    for lost in (True, False):
-        for leg in pair:
+    for lost, legs in ((True, pair), (False, pair[::-1])):
+        for leg in legs:
             assert planner.change_leg(leg, lost=lost) == ""
             for plan in ticks_of_change(planner):
                 laws.check(plan)
@@ -153,17 +153,18 @@ def test_a_lost_leg_takes_no_other_commands_and_gaits_are_those_of_the_other_leg
     assert planner.view.active_gait == "fastest"
 
 
-@pytest.mark.parametrize("name", ROBOTS)
-def test_a_lying_robot_folds_a_leg_stands_up_without_it_and_lies_down_again(name):
+@pytest.mark.parametrize(("name", "leg"), [("article", "right_front"), ("phantomx", "left_middle")])
+def test_a_lying_robot_folds_a_leg_stands_up_without_it_and_lies_down_again(name, leg):
     planner = standing_planner(name)
+    row = planner.robot.leg_names.index(leg)
     planner.sit()
     while planner.state is not RobotState.SITTING:
         planner.step(DT)
     laws = Laws(planner)
-    assert planner.change_leg("right_middle", lost=True) == ""
+    assert planner.change_leg(leg, lost=True) == ""
     for plan in ticks_of_change(planner):
         laws.check(plan)
-    folded = plan.joint_angles[4]
+    folded = plan.joint_angles[row]
     for request, state in ((planner.stand, RobotState.STANDING), (planner.sit, RobotState.SITTING)):
         assert request() == ""
         for _ in range(MAX_TICKS):
@@ -171,21 +172,21 @@ def test_a_lying_robot_folds_a_leg_stands_up_without_it_and_lies_down_again(name
             laws.check(plan)
             if planner.state is state:
                 break
-        assert planner.state is state and (plan.joint_angles[4] == folded).all()
-    assert planner.change_leg("right_middle", lost=False) == "" and planner.view.lost_legs == ()
+        assert planner.state is state and (plan.joint_angles[row] == folded).all()
+    assert planner.change_leg(leg, lost=False) == "" and planner.view.lost_legs == ()
 
 
 def test_torque_off_keeps_legs_lost_and_holds_them_where_they_are_found():
-    planner = on_five("phantomx", "left_rear")
+    planner = on_five("phantomx", "left_middle")
     joints = planner.view.joint_angles.copy()
     planner.forget_pose()
-    joints[2] += 0.1
+    joints[1] += 0.1
     planner.set_measured_joints(joints)
     planner.stand()
     for _ in range(100):
         plan = planner.step(DT)
-    assert planner.view.lost_legs == ("left_rear",)
-    assert (plan.joint_angles[2] == joints[2]).all() and plan.state is RobotState.STANDING
+    assert planner.view.lost_legs == ("left_middle",)
+    assert (plan.joint_angles[1] == joints[1]).all() and plan.state is RobotState.STANDING
 
 
 def test_a_lost_leg_found_elsewhere_stays_there_when_another_one_is_lost_and_returns_from_there():
@@ -203,7 +204,7 @@ def test_a_lost_leg_found_elsewhere_stays_there_when_another_one_is_lost_and_ret
         laws.check(plan)
     assert planner.view.lost_legs == ("left_middle", "right_middle")
     assert (plan.joint_angles[1] == joints[1]).all()
-    for leg in planner.view.lost_legs:
+    for leg in ("right_middle", "left_middle"):
         assert planner.change_leg(leg, lost=False) == ""
         for plan in ticks_of_change(planner):
             laws.check(plan)
@@ -211,14 +212,14 @@ def test_a_lost_leg_found_elsewhere_stays_there_when_another_one_is_lost_and_ret
 
 
 def test_a_measured_pose_without_the_joints_of_a_lost_leg_is_used():
-    planner = on_five("phantomx", "left_rear")
+    planner = on_five("phantomx", "left_middle")
     joints = planner.view.joint_angles.copy()
-    folded = joints[2].copy()
+    folded = joints[1].copy()
     planner.forget_pose()
-    joints[2] = math.nan
+    joints[1] = math.nan
     planner.set_measured_joints(joints)
     assert planner.state is not RobotState.UNKNOWN
-    assert (planner.view.joint_angles[2] == folded).all()
+    assert (planner.view.joint_angles[1] == folded).all()
 
 
 def test_a_stop_abandons_a_change_before_the_leg_has_moved_and_a_later_zero_command_counts():
@@ -305,7 +306,7 @@ def test_renaming_and_permuting_the_legs_changes_nothing_of_the_walk_on_five_leg
     whole = robot("phantomx")
     order = (4, 2, 0, 5, 3, 1)
     other = replace(whole, legs=tuple(replace(whole.legs[row], name=f"leg{row}") for row in order))
-    lost = 3
+    lost = 0
     found = WalkingLegs.without(other, frozenset({order.index(lost)})).capabilities
     expected = WalkingLegs.without(whole, frozenset({lost})).capabilities
     assert found.robot.walk.gait == expected.robot.walk.gait

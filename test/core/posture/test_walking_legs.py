@@ -15,7 +15,7 @@ from hexapod_control.core.workspace.stance_regions import DIRECTIONS, nominal_st
 from hexapod_control.core.workspace.stride_stability import MIN_STRIDE_MARGIN, margin_at
 
 STRIDE_SHARES = [1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3]
-CASES = [("phantomx", 0), ("article", 1, 4)]
+CASES = [("phantomx", 0), ("article", 2, 3)]
 
 
 @cache

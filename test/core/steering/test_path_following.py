@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from support.suite.soak import SOAK
 
 from hexapod_control.core.kinematics.se2 import ZERO, Pose, Twist, exp, wrap
 from hexapod_control.core.steering.obstacle_avoidance import (
@@ -67,7 +68,7 @@ def at(pose, goal, tolerances):
 
 
 @given(poses, waypoints)
-@settings(max_examples=60)
+@settings(max_examples=60 if SOAK else 30)
 @example(ORIGIN, Waypoint(0.0, 0.0, math.pi))
 @example(ORIGIN, Waypoint(-2.0, 0.0, 0.0, PursuitHeading.FREE))
 def test_from_any_pose_every_waypoint_is_reached_within_the_tolerances_and_the_limits(pose, goal):

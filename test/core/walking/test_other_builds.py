@@ -12,7 +12,8 @@ from hexapod_control.core.planner.tick_plan import RobotState
 from hexapod_control.core.workspace.capabilities import Capabilities
 
 FILES = {path.stem: path for path in sorted((DATA / "robots").glob("*.yaml"))}
-CHECKED = some(FILES, "rows_12", "wide_6")  # two that blocked themselves before
+# Two that blocked themselves before take turns outside the soak.
+STRAIGHT, CHANGED = some(FILES, "wide_6"), some(FILES, "rows_12")
 AXES = (Twist(1.0, 0.0, 0.0), Twist(0.0, 1.0, 0.0), Twist(0.0, 0.0, 1.0))
 # To reach a top speed, or to stand on all feet after legs have blocked each other.
 SETTLING_TIME_S = 8.0 if SOAK else 4.0
@@ -40,7 +41,7 @@ def drive_plans(planner, command):
     return plans
 
 
-@pytest.mark.parametrize("name", CHECKED)
+@pytest.mark.parametrize("name", STRAIGHT)
 def test_soak_of_builds_that_reach_their_top_speed_along_each_axis_without_legs_that_block_each_other(name):
     planner, tops = planner_and_tops(name)
     for top in tops:
@@ -51,7 +52,7 @@ def test_soak_of_builds_that_reach_their_top_speed_along_each_axis_without_legs_
         assert drive_plans(planner, ZERO)[-1].state is RobotState.STANDING
 
 
-@pytest.mark.parametrize("name", CHECKED)
+@pytest.mark.parametrize("name", CHANGED)
 def test_soak_of_changes_between_top_speeds_in_which_legs_never_touch_and_that_end_walking_or_on_all_feet(name):
     planner, tops = planner_and_tops(name)
     for top in tops:

@@ -32,17 +32,18 @@ class Store:
 
 
 def test_capabilities_are_read_from_the_store_or_else_computed_and_written_to_it():
-    empty, full = Store(), Store(CAPABILITIES)
+    machine, usual = four_legs(), Capabilities.of(four_legs())
+    empty, full = Store(), Store(usual)
     try:
         Capabilities.use_store(empty)
-        found = Capabilities.of(replace(MACHINE, name="one", walk=replace(MACHINE.walk, gait=AUTO)))
+        found = Capabilities.of(replace(machine, name="one", walk=replace(machine.walk, gait=AUTO)))
         Capabilities.use_store(full)
-        again = Capabilities.of(replace(MACHINE, name="other"))
+        again = Capabilities.of(replace(machine, name="other"))
     finally:
         saved_capabilities.enable()
     assert found.robot.name == "one" and empty.written == [found]
-    assert again is CAPABILITIES and full.written == []
-    assert found.margins == CAPABILITIES.margins and found.gaits == CAPABILITIES.gaits and not found.drift
+    assert again is usual and full.written == []
+    assert found.margins == usual.margins and found.gaits == usual.gaits and not found.drift
     assert found.selection().name == AUTO
 
 

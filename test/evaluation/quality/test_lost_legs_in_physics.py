@@ -20,8 +20,8 @@ DEVIATION_ON_FOUR = 0.15
 MAX_TILT = {5: 3.0, 4: 5.0}  # [deg] by legs that walk
 CYCLES, CYCLE_TICKS = 2 if SOAK else 1, 600
 LEGS = load("phantomx").robot.leg_names
-DISTINCT_LEGS = ("left_front", "right_middle", "left_rear")  # the others are mirror images of these
-PAIRS = (("left_middle", "right_middle"), ("left_front", "right_rear"), ("left_rear", "right_front"))
+DISTINCT_LEGS = ("left_front", "left_rear", "left_middle")  # the others are mirror images of these
+PAIRS = (("left_middle", "right_middle"), ("left_rear", "right_front"), ("left_front", "right_rear"))
 DISTINCT_PAIRS = PAIRS[:2]
 
 

@@ -25,9 +25,8 @@ pytestmark = pytest.mark.physics
 
 OWN = [case for case in flat_ground.CASES if not case.servo]
 OTHERS = [case for case in flat_ground.CASES if case.servo]
-# The stiffest and the softest of the other servos walk in one direction each.
-SLICE = [OTHERS[0], OTHERS[-1]]
-SHORT = [replace(case, course=replace(case.course, cycles=2)) for case in (*OWN, *SLICE)]
+# The servos of the robot file are about the stiffest of all, ax12; the softest ones walk in one direction.
+SHORT = [replace(case, course=replace(case.course, cycles=1)) for case in (*OWN, OTHERS[-1])]
 CASES = flat_ground.CASES if SOAK else SHORT
 
 

@@ -29,7 +29,7 @@ from hexapod_control.evaluation.robot_check.joint_torques import standing_torque
 from hexapod_control.evaluation.robot_check.remark import Seriousness
 from hexapod_control.evaluation.robot_check.servo_power import IDLE_W, power, servo_power
 from hexapod_control.evaluation.robot_check.steady_walk import TICK_S
-from hexapod_control.evaluation.robot_check.subject import AXES, USUAL_BATTERY_WH, Subject
+from hexapod_control.evaluation.robot_check.subject import AXES, USUAL_BATTERY_WH, WALK_SPEED_SHARE, Subject
 from hexapod_control.evaluation.robot_check.wire_budget import wire
 from hexapod_control.sim.simulation import Simulation
 from hexapod_control.sim.start_poses import sitting_pose
@@ -94,13 +94,6 @@ def measured(robot: str) -> Measured:
         run.tick()
     found.top_speed = float(np.linalg.norm((world.data.xpos[world.world.base] - start)[:2])) / (ticks * TICK_S)
     return found
-
-
-def test_the_walk_of_a_robot_that_chooses_its_gait_by_speed_is_in_the_fastest():
-    file = load("phantomx")
-    robot = replace(file.robot, walk=replace(file.robot.walk, gait=AUTO))
-    found, usual = Subject(replace(file, robot=robot), 0.0).walk, subject("phantomx").walk
-    assert (found.gait, found.twist) == (usual.gait, usual.twist) == ("tripod", usual.twist)
 
 
 @pytest.mark.physics
@@ -192,7 +185,7 @@ def test_a_servo_takes_at_least_its_mechanical_power_and_at_rest_only_that_of_it
     assert (servo_power(robot, 1.1 * torque, 0.0 * torque) > servo_power(robot, torque, 0.0 * torque)).all()
 
 
-@pytest.mark.parametrize("robot", ROBOTS)
+@pytest.mark.parametrize("robot", some(ROBOTS, "phantomx"))
 def test_power_grows_with_the_load_and_the_time_on_a_battery_is_inverse_to_it(robot: str) -> None:
     light, heavy, large = of_power(robot), of_power(robot, 0.5), of_power(robot, battery=2.0 * USUAL_BATTERY_WH)
     for what in ("standing", "walking"):
@@ -203,26 +196,51 @@ def test_power_grows_with_the_load_and_the_time_on_a_battery_is_inverse_to_it(ro
     assert light["standing_w"] < light["walking_w"]
 
 
-def changed_robot_file(folder: Path, old: str, new: str) -> Subject:
-    """Phantomx with a text of its file replaced by another one."""
+def changed_robot_file(folder: Path, changes: dict[str, str]) -> Subject:
+    """Phantomx with texts of its file replaced by others."""
     text = share("config", "robots", "phantomx.yaml").read_text(encoding="utf-8")
-    assert text.count(old) == 1
+    for old, new in changes.items():
+        assert text.count(old) == 1
+        text = text.replace(old, new)
     path = folder / "changed.yaml"
-    path.write_text(text.replace(old, new), encoding="utf-8")
+    path.write_text(text, encoding="utf-8")
     return Subject(load(path), 0.0)
 
 
-def test_the_joint_that_limits_the_speed_is_found_in_the_leg_with_the_slow_servos(tmp_path: Path) -> None:
-    slow = changed_robot_file(tmp_path, "left_middle: {hip", "left_middle: {servo: {no_load_speed: 2.6}, hip")
-    fastest = np.abs(slow.walk.velocity).max(axis=0)
+@pytest.fixture(scope="module")
+def wide(tmp_path_factory: pytest.TempPathFactory) -> Subject:
+    """Phantomx with a body around its hips, slower servos in one leg, and a gait chosen by speed."""
+    changes = {
+        "size: [0.24, 0.12, 0.05]": "size: [0.30, 0.30, 0.05]",
+        "left_middle: {hip": "left_middle: {servo: {no_load_speed: 2.6}, hip",
+        "gait: tripod": f"gait: {AUTO}",
+    }
+    return changed_robot_file(tmp_path_factory.mktemp("wide"), changes)
+
+
+@pytest.fixture(scope="module")
+def weak(tmp_path_factory: pytest.TempPathFactory) -> Subject:
+    """Phantomx on servos that are slow and soft."""
+    changes = {"no_load_speed: 6.18": "no_load_speed: 1.5", "stiffness: 20.0": "stiffness: 4.0"}
+    return changed_robot_file(tmp_path_factory.mktemp("weak"), changes)
+
+
+def test_the_walk_of_a_robot_that_chooses_its_gait_by_speed_is_in_the_fastest(wide: Subject) -> None:
+    assert wide.robot.walk.gait == AUTO
+    speeds = {gait: wide.top_speed(gait, "forward") for gait in wide.capabilities.gaits}
+    assert wide.walk.gait == max(speeds, key=lambda gait: speeds[gait]) == "tripod"
+    assert wide.walk.twist == AXES["forward"].scaled(WALK_SPEED_SHARE * speeds["tripod"])
+
+
+def test_the_joint_that_limits_the_speed_is_found_in_the_leg_with_the_slow_servos(wide: Subject) -> None:
+    fastest = np.abs(wide.walk.velocity).max(axis=0)
     assert fastest[1].argmax() == 1
-    tripod, *_ = CHECKS["speed"](slow)
+    tripod, *_ = CHECKS["speed"](wide)
     assert tripod.figures["limit"] == "the speed of the femur servos"
 
 
-def test_legs_inside_the_box_of_the_body_are_named_and_walk_in_physics_without_touching_it(tmp_path: Path) -> None:
+def test_legs_inside_the_box_of_the_body_are_named_and_walk_in_physics_without_touching_it(wide: Subject) -> None:
     assert not list(CHECKS["body"](subject("phantomx")))
-    wide = changed_robot_file(tmp_path, "size: [0.24, 0.12, 0.05]", "size: [0.30, 0.30, 0.05]")
     overlaps = list(CHECKS["body"](wide))
     gaps = {remark.figures["leg"]: remark.figures["gap_m"] for remark in overlaps}
     assert gaps.keys() == {*wide.robot.leg_names}
@@ -235,18 +253,17 @@ def test_legs_inside_the_box_of_the_body_are_named_and_walk_in_physics_without_t
     assert not walk(world, Course("tripod", Twist(0.06, 0.0, 0.0), 1)).unwanted_contacts
 
 
-def test_the_sag_is_inverse_to_the_stiffness_and_the_suggested_lift_is_enough(tmp_path: Path) -> None:
+def test_the_sag_is_inverse_to_the_stiffness_and_the_suggested_lift_is_enough(weak: Subject) -> None:
     (usual,) = CHECKS["sagging"](subject("phantomx"))
     assert (usual.seriousness, usual.change) == (Seriousness.FIGURE, "")
-    (soft,) = CHECKS["sagging"](changed_robot_file(tmp_path, "stiffness: 20.0", "stiffness: 4.0"))
+    (soft,) = CHECKS["sagging"](weak)
     assert soft.figures["sag_m"] == pytest.approx(5.0 * usual.figures["sag_m"], rel=0.01)
     lift = re.match(r"walk.lift_height of ([\d.]+) m", soft.change)[1]
     assert float(lift) * SAG_SHARE == pytest.approx(soft.figures["sag_m"], abs=1e-4)
 
 
-def test_servos_that_are_too_slow_for_the_swing_are_a_problem(tmp_path: Path) -> None:
-    stuck = changed_robot_file(tmp_path, "no_load_speed: 6.18", "no_load_speed: 1.5")
-    for remark in CHECKS["speed"](stuck):
+def test_servos_that_are_too_slow_for_the_swing_are_a_problem(weak: Subject) -> None:
+    for remark in CHECKS["speed"](weak):
         assert (remark.seriousness, remark.change) == (
             Seriousness.PROBLEM,
             "faster servos, or a longer walk.swing_time",

@@ -49,7 +49,7 @@ def test_the_chosen_gait_reaches_every_speed_that_any_gait_reaches(name):
     capabilities = Capabilities.of(robot(name))
     choice, conditions = chosen_by(capabilities)
     rng = random.Random(7)
-    for _ in range(300):
+    for _ in range(300 if SOAK else 100):
         far = Twist(*(rng.uniform(-1.0, 1.0) * v for v in (1.0, 1.0, 5.0)))
         goal = capabilities.fastest(far, ["tripod"]).scaled(rng.random())
         choice.follow(rng.choice((DT, 2.0)), goal, *conditions, walking=rng.random() < 0.8)

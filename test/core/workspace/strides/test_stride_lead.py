@@ -1,7 +1,6 @@
 """Gaps between legs seen from above, and how far a leg may be ahead of its neighbours on the way to new centers."""
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,7 +9,6 @@ from hypothesis import strategies as st
 from support.drives import DT, robot, standing_planner
 from support.paths import DATA
 
-from hexapod_control.config.robots.rules.foothold_choice import with_footholds
 from hexapod_control.core.kinematics.leg_clearance import LegNeighbours
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.workspace.capabilities import Capabilities
@@ -22,11 +20,9 @@ PHASES = 12
 places = st.complex_numbers(max_magnitude=1.0, allow_nan=False)
 
 
-def close_octopod():
-    """An octopod whose hips are so close that a leg ahead of the others would meet the next one."""
-    machine = robot("octopod")
-    legs = tuple(replace(leg, hip=(0.8 * leg.hip[0], leg.hip[1], leg.hip[2])) for leg in machine.legs)
-    return with_footholds(replace(machine, name="close_octopod", legs=legs), range(8))
+def build(name):
+    """A robot of test/data/robots."""
+    return robot(str(DATA / "robots" / f"{name}.yaml"))
 
 
 @given(st.lists(places, min_size=4, max_size=4))
@@ -76,7 +72,7 @@ def test_legs_that_never_meet_move_their_centers_at_once(name):
 
 
 def test_close_legs_move_their_centers_in_step_with_their_neighbours():
-    machine = close_octopod()
+    machine = build("wide_6")  # a leg ahead of the others would meet the next one
     capabilities = Capabilities.of(machine)
     strides, gait = capabilities.strides, capabilities.strides.gait
     assert 0.0 < strides.max_lead < math.inf
@@ -102,4 +98,4 @@ def test_close_legs_move_their_centers_in_step_with_their_neighbours():
 
 
 def test_legs_with_knees_far_outside_of_their_feet_are_no_lines_from_above_and_move_their_centers_at_once():
-    assert Capabilities.of(robot(str(DATA / "robots" / "rows_6.yaml"))).strides.max_lead == math.inf
+    assert Capabilities.of(build("rows_6")).strides.max_lead == math.inf

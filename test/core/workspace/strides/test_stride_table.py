@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.drives import ROBOTS, robot
 from support.paths import DATA
+from support.suite.soak import some
 
 from hexapod_control.config.robots.robot_file import known_robots
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose, Placement
@@ -25,6 +26,7 @@ from hexapod_control.core.workspace.strides.stride_regions import (
 )
 from hexapod_control.core.workspace.strides.stride_table import StrideTable
 
+BUILDS = [str(path) for path in sorted((DATA / "robots").glob("*.yaml"))]
 FLIGHT_REACH_SHARE, OFFSET_SHARES = 1.18, (1.0, 0.8, 0.6, 0.4, 0.2)
 BENDS, HEADINGS = (-1.0, -0.5, 0.0, 0.5, 1.0), 32
 
@@ -166,7 +168,7 @@ def test_every_region_is_in_reach_of_its_leg_in_the_neutral_pose(name):
     assert len(stance.radii) == len(strides.regions)
 
 
-@pytest.mark.parametrize("name", [*known_robots(), str(DATA / "robots" / "round_7.yaml")])
+@pytest.mark.parametrize("name", some([*known_robots(), *BUILDS], *known_robots()))
 def test_the_neutral_pose_leaves_room_for_all_strides_and_so_for_the_top_speeds(name):
     strides = capabilities(name).strides
     assert strides.fits(NEUTRAL, 2.0, robot(name).walk.lift_height)
