@@ -1,5 +1,6 @@
 """Invalid commands and clocks on real DDS: non-finite fields, extreme values, wrong order, a stepped clock."""
 
+import itertools
 import math
 import subprocess
 import sys
@@ -30,36 +31,43 @@ def broken(field, value):
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
-@pytest.mark.parametrize("field", FIELDS)
-def test_a_field_that_is_not_finite_is_refused_by_name_at_rest(bench, field, value):
+def test_a_field_that_is_not_finite_is_refused_by_name_at_rest(bench, value):
     node = bench.planner()
     publisher = bench.velocity_publisher()
-    publisher.publish(broken(field, value))
-    bench.until(lambda: f"cmd_vel: {field} is {value}: refused; send finite numbers" in node.velocity.last_refusal)
-    assert node.velocity.filter.twist.is_zero
-    publisher.publish(twist(0.05))  # and continues undisturbed
-    bench.until(lambda: node.output.last.twist.vx > 0.0)
+    for field in FIELDS:
+        publisher.publish(broken(field, value))
+        text = f"cmd_vel: {field} is {value}: refused; send finite numbers"
+        bench.until(lambda text=text: text in node.velocity.last_refusal)
+        assert node.velocity.filter.twist.is_zero
+        publisher.publish(twist(0.05))  # and continues undisturbed
+        bench.until(lambda: node.output.last.twist.vx > 0.0)
+        publisher.publish(twist())
+        bench.until(lambda: node.output.last.twist.is_zero)
 
 
-@pytest.mark.parametrize("field", FIELDS)
-def test_a_field_that_is_nan_while_walking_is_a_stop(bench, field):
+def test_a_field_that_is_nan_while_walking_is_a_stop(bench):
     node = bench.planner()
     stream = walking(bench, node)
-    stream.command = lambda: broken(field, math.nan)
-    wait_for_stop(bench, node)
-    assert f"{field} is nan: refused" in node.velocity.last_refusal
+    for field in FIELDS:
+        stream.command = twist  # zero: after a stop for another reason, the planner waits for it
+        bench.until(lambda: node.velocity.filter.twist.is_zero and not node.velocity.filter.blocked)
+        stream.command = lambda: twist(0.08)
+        bench.until(lambda: node.output.last.twist.vx > 0.07)
+        stream.command = lambda field=field: broken(field, math.nan)
+        wait_for_stop(bench, node)
+        assert f"{field} is nan: refused" in node.velocity.last_refusal
 
 
-@pytest.mark.parametrize("value", [1e308, -1e308, 5e-324])
-@pytest.mark.parametrize("field", ["linear.x", "linear.y", "angular.z"])
-def test_extreme_finite_commands_stay_within_every_limit(bench, field, value):
+def test_extreme_finite_commands_stay_within_every_limit(bench):
     node, _, _ = bench.planner(), bench.add(InverseKinematicsNode()), bench.driver(standing_joints())
     targets = bench.listen(JointState, "joint_targets")
-    Stream(bench, lambda: broken(field, value))
-    bench.until(lambda: len(targets) > 40, 30.0)
+    stream, most = Stream(bench, lambda: twist()), node.planner.view.maxima()
+    for field, value in itertools.product(("linear.x", "linear.y", "angular.z"), (1e308, -1e308, 5e-324)):
+        stream.command = lambda field=field, value=value: broken(field, value)
+        count = len(targets)
+        bench.until(lambda count=count: len(targets) > count + 40, 30.0)
+        assert all(abs(done) <= able * 1.001 for done, able in zip(node.output.last.twist, most, strict=True))
     assert_sound(targets)
-    most = node.planner.view.maxima()
-    assert all(abs(done) <= able * 1.001 for done, able in zip(node.output.last.twist, most, strict=True))
     assert node.velocity.last_refusal == ""
 
 
@@ -87,8 +95,8 @@ publisher = node.create_publisher(Twist, "cmd_vel", 1)
 while not publisher.get_subscription_count():
     rclpy.spin_once(node, timeout_sec=0.01)
 message = Twist()
-for count in range(20001):
-    message.linear.x = 1e-6 * count
+for count in range(5001):
+    message.linear.x = 4e-6 * count
     publisher.publish(message)
 publisher.wait_for_all_acked(rclpy.duration.Duration(seconds=5.0))
 print("sent", flush=True)
@@ -101,7 +109,7 @@ def test_only_the_newest_command_of_a_flood_is_used(bench):
     node = bench.planner(enable_stamped_cmd_vel=False)
     process = subprocess.Popen([sys.executable, "-c", COUNTING], start_new_session=True)
     try:
-        last = pytest.approx(0.02, abs=1e-9)  # of twenty thousand
+        last = pytest.approx(0.02, abs=1e-9)  # of five thousand
         bench.until(lambda: node.velocity.filter.twist.vx == last, 30.0, "the last one")
     finally:
         process.kill()

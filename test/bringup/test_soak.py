@@ -1,7 +1,8 @@
 """A robot under random input on all topics, services and parameters, with nodes killed at random.
 
 Afterwards it walks on command; no callback failed, no memory leaked, no joint target jumped. Once on emulated
-servos in real time, once in physics on simulated time.
+servos in real time, once in physics on simulated time. In the slice, all nodes of the simulation run in one process,
+and none of them is killed.
 """
 
 import itertools
@@ -16,6 +17,7 @@ import pytest
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import Pose
 from nav_msgs.msg import Odometry
+from rcl_interfaces.srv import SetParameters
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
@@ -36,20 +38,24 @@ from hexapod_control.ros.qos import LATCHED
 
 pytestmark = [pytest.mark.process, pytest.mark.timeout(3600)]
 
-REAL_S, SIMULATED_S = (600.0, 3600.0) if SOAK else (9.0, 12.0)
+REAL_S, SIMULATED_S = (600.0, 3600.0) if SOAK else (math.inf, math.inf)
+INPUTS = math.inf if SOAK else 200
 SIMULATION_SPEED = 4.0  # of simulated time; a slow machine makes less of it
 INPUT_PERIOD_S = 0.01
 LONG_TEXT_PERIOD_S = 0.02
 RETRY_PERIOD_S = 0.5  # between two calls of a service that does not respond
 RECOVERY_PERIOD_S = 10.0 if SOAK else 4.0  # of steady time between two attempts of an operator to get the robot walking
 KILL_PERIOD_S = 20.0 if SOAK else 1.0  # a node that crashes three times within a minute ends the graph
-CALM_S = 10.0 if SOAK else 6.0  # of the robot's time at the end without crashes; restarted nodes are discovered in it
-WARM_UP_S = 20.0 if SOAK else 6.0  # from the start of a process, after which its memory must not grow
+CALM_S = 10.0  # of the robot's time at the end without crashes; restarted nodes are discovered in it
+WARM_UP_S = 20.0 if SOAK else 2.0  # from the start of a process, after which its memory must not grow
 MAX_GROWTH = 5e6  # [bytes] of the resident memory of a node
 # In the slice these still compute tables for lost legs and rehearse, or load a ground for the first time.
-GROWING = () if SOAK else ("gait_planner", "mujoco_sim")
+GROWING = () if SOAK else ("gait_planner", "one_process")
 KILLED = ("inverse_kinematics", "odometry", "gait_planner", "odometry")  # the planner restarts with the first
-KILLS = math.inf if SOAK else 2
+KILLS = math.inf if SOAK else 1
+ONE_PROCESS = not SOAK  # for the simulation
+PLANNING = ("inverse_kinematics", "odometry", "gait_planner")
+ROBOT, SIMULATION = ("servo_driver", *PLANNING, "web"), ("mujoco_sim", *PLANNING)  # names of the nodes
 WORDS = (*joint_names(LEGS), *LEGS, *gaits(robot()), *known_motions())
 DEFECT = re.compile(r"report (it|this)|Traceback")
 DRIVER_PERIOD_S, JITTER_S = 0.02, 0.03  # of the driver; of driver and emulator in different processes
@@ -105,8 +111,10 @@ class Memory:
 class SoakedGraph:
     """A running graph, its random input, and the operator who recovers the robot afterwards."""
 
-    def __init__(self, bench, process, log, left_out=()):
+    def __init__(self, bench, process, log, nodes, left_out=()):
         self.bench, self.process, self.log, self.memory = bench, process, log, Memory()
+        self._simulated = "mujoco_sim" in nodes
+        self._kills = 0 if self._simulated and ONE_PROCESS else KILLS
         self._clients, self._responses = {}, {}  # by name of the service
         self._recovered = time.monotonic()  # steady time of the last attempt to stand
         self.crashes = []  # steady time and name of killed nodes
@@ -116,7 +124,7 @@ class SoakedGraph:
         self._reports = {}  # last diagnostics by node
         bench.probe.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, QoSProfile(depth=10))
         self._operator = RandomOperator(bench, 14, WORDS, left_out)
-        self._operator.read_parameters(*(f"/{name}" for name in self.nodes()))
+        self._operator.read_parameters(*(f"/{name}" for name in nodes))
         if SOAK:
             self._operator.send_long_texts(LONG_TEXT_PERIOD_S)
 
@@ -134,39 +142,39 @@ class SoakedGraph:
         """[s] of the robot: simulated or real."""
         return messages.nanoseconds(self._odometry[0].header.stamp) * 1e-9
 
-    def nodes(self):
-        """Process ids by name of the node."""
+    def pids(self):
+        """Process ids by name of the node, or of the program that runs all of them."""
         pid, found = self.process.pid, {}
         for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
             words = Path(f"/proc/{child}/cmdline").read_bytes().decode().split("\0")
-            found |= {word.rpartition(".")[2]: int(child) for word in words if word.startswith("hexapod_control.nodes")}
+            found |= {word.rpartition(".")[2]: int(child) for word in words if word.startswith("hexapod_control.")}
         return found
 
     def endure(self, seconds):
-        """Sends random input for a time [s] of the robot's clock."""
+        """Sends random input for a time [s] of the robot's clock, but at most INPUTS."""
         start, now = self.time, self.bench.spin(INPUT_PERIOD_S)
-        recovery, kill, killed = now, now + KILL_PERIOD_S, itertools.cycle(KILLED)
-        while self.time - start < seconds:
+        recovery, kill, killed, inputs = now, now + KILL_PERIOD_S, itertools.cycle(KILLED), itertools.count()
+        while self.time - start < seconds and next(inputs) < INPUTS:
             assert self.process.poll() is None, self.log.read_text()[-2000:]
             self._operator.act()
             now = self.bench.spin(INPUT_PERIOD_S)
             if now > recovery:
                 recovery += RECOVERY_PERIOD_S
                 self.recover()
-                self.memory.look(self.nodes(), now)
-            if now > kill and self.time - start < seconds - CALM_S and len(self.crashes) < KILLS:
+                self.memory.look(self.pids(), now)
+            if now > kill and self.time - start < seconds - CALM_S and len(self.crashes) < self._kills:
                 kill += KILL_PERIOD_S
                 name = next(killed)
-                os.kill(self.nodes()[name], signal.SIGKILL)
+                os.kill(self.pids()[name], signal.SIGKILL)
                 self.crashes.append((now, name))
-        self._operator.restore_parameters()
+        self._restore_parameters()
 
     def recover(self):
         """Recovers like an operator: no pause, no calibration, no E-STOP, no fault, torque on, up.
 
         Without emulated foot loads, a robot counts as lifted and has to sit before it stands.
         """
-        if "mujoco_sim" in self.nodes():
+        if self._simulated:
             self._request(SetBool, "mujoco_sim/set_pause")
         else:
             self._request(Trigger, "servo_driver/calibration/cancel")
@@ -176,7 +184,13 @@ class SoakedGraph:
         if "no foot bears load" in self._responses["stand"]:
             self._request(Trigger, "sit")
 
-    def _request(self, kind, service):
+    def _restore_parameters(self):
+        """Sets all parameters to their initial values, one by one: read-only ones are refused."""
+        for node, parameters in self._operator.initial.items():
+            for parameter in parameters:
+                self._request(SetParameters, f"{node}/set_parameters", SetParameters.Request(parameters=[parameter]))
+
+    def _request(self, kind, service, request=None):
         """Calls a service again and again until it responds: a killed node stays discovered for seconds."""
         if service not in self._clients:  # a client for each call would remain in the memory of the node
             self._clients[service] = self.bench.probe.create_client(kind, service)
@@ -184,12 +198,12 @@ class SoakedGraph:
 
         def responded():
             if not calls or time.monotonic() > calls[-1][0] + RETRY_PERIOD_S:
-                calls.append((time.monotonic(), client.call_async(kind.Request())))
+                calls.append((time.monotonic(), client.call_async(request or kind.Request())))
             return any(future.done() for _, future in calls)
 
         self.bench.until(responded, START, f"response of {service}")
         response = next(future.result() for _, future in calls if future.done())
-        self._responses[service] = response.message if response else ""
+        self._responses[service] = getattr(response, "message", "")
 
     def stands(self):
         """Whether the robot stands; if not, requests it at intervals, as an operator would."""
@@ -202,7 +216,7 @@ class SoakedGraph:
     def walks(self):
         """Fails unless the robot stands up and then walks at the commanded velocity."""
         self.recover()
-        if "mujoco_sim" in self.nodes():
+        if self._simulated:
             self._request(Trigger, "mujoco_sim/reset_world")  # a push may have turned the robot over
         self._until(self.stands, 2 * RISING, "standing")
         self.bench.publisher(String, "gait").publish(String(data="tripod"))
@@ -210,7 +224,7 @@ class SoakedGraph:
         self._return_legs()
         stream = Stream(self.bench, lambda: twist(0.06))
         self._until(lambda: self._odometry[0].twist.twist.linear.x > 0.05, RISING, "walking as commanded")
-        self.memory.look(self.nodes(), time.monotonic())
+        self.memory.look(self.pids(), time.monotonic())
         stream.stop()
 
     def _until(self, condition, seconds, what):
@@ -242,9 +256,9 @@ def test_a_robot_on_emulated_servos_walks_after_random_input_on_everything(bench
     robot_file.write_bytes(resolve("phantomx").read_bytes())  # a calibration may be saved
     bus = wire()
     with log.open("w") as output:
-        process = bus.bringup(output, robot=robot_file, web="true", web_port="0")
+        process = bus.bringup(output, robot=robot_file, web="true", web_port="0", sit_on_exit=str(SOAK).lower())
     try:
-        graph = SoakedGraph(bench, process, log)
+        graph = SoakedGraph(bench, process, log, ROBOT)
         graph.endure(REAL_S)
         graph.walks()
     finally:
@@ -258,11 +272,10 @@ def test_a_robot_on_emulated_servos_walks_after_random_input_on_everything(bench
 def test_a_simulated_robot_walks_after_random_input_on_everything(bench, tmp_path):
     log, targets = tmp_path / "log.txt", []
     with log.open("w") as output:
-        process = graph_process(
-            "sim", {"sim_speed_factor": SIMULATION_SPEED}, {"use_sim_time": "true", "web": "false"}, output
-        )
+        given = {"use_sim_time": "true", "web": "false", "one_process": str(ONE_PROCESS).lower()}
+        process = graph_process("sim", {"sim_speed_factor": SIMULATION_SPEED}, given, output)
     try:
-        graph = SoakedGraph(bench, process, log, left_out=("/joint_targets",))  # these are checked
+        graph = SoakedGraph(bench, process, log, SIMULATION, left_out=("/joint_targets",))  # these are checked
         bench.probe.create_subscription(
             JointState,
             "joint_targets",

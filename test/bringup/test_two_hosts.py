@@ -39,7 +39,6 @@ class Scene:
         self.cable.__enter__()
         self.run(self.cable.robot, "robot", str(PROGRAMS), "robot")
         self.run(self.cable.robot, "witness", str(PROGRAMS), "witness", str(self.files["truth"]))
-        self.until(lambda: self.state == "sitting", "the robot")
 
     def run(self, host, name, *arguments, keys=subprocess.DEVNULL):
         with self.files[name].open("w") as out:
@@ -102,11 +101,14 @@ class Scene:
         """Waits for a condition; returns when it came true [s of the steady time]."""
         deadline = time.monotonic() + seconds
         while not condition():
-            texts = {name: path.read_text()[-800:] for name, path in self.files.items() if path.exists()}
-            assert time.monotonic() < deadline, f"waited in vain for {what}: {texts}"
-            assert all(process.poll() is None for process in self.processes), texts
+            assert time.monotonic() < deadline, f"waited in vain for {what}: {self.texts()}"
+            assert all(process.poll() is None for process in self.processes), self.texts()
             time.sleep(0.01)
         return time.monotonic()
+
+    def texts(self):
+        """The end of each file."""
+        return {name: path.read_text()[-800:] for name, path in self.files.items() if path.exists()}
 
     def stands_after(self, request):
         """Whether it stands; if it still sits, requests it once a second: services are discovered after topics."""

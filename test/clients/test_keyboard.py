@@ -68,7 +68,8 @@ def test_keys_drive_and_pose_the_robot_and_the_status_line_shows_speed_state_and
 
 
 @pytest.mark.process
-def test_an_idle_keyboard_stops_publishing_so_that_other_sources_can_drive(bench, window):
+def test_an_idle_keyboard_stops_publishing_until_it_drives_again_and_ends_on_sigterm(bench, window):
+    """Meanwhile other sources can drive."""
     window, _, received = driving(bench, window)
     window.type("k")
     bench.until(lambda: messages.twist(received[-1]) == ZERO, LIMIT)
@@ -79,13 +80,19 @@ def test_an_idle_keyboard_stops_publishing_so_that_other_sources_can_drive(bench
         return len(received) == count
 
     bench.until(silent, LIMIT)
+    window.type("i")
+    bench.until(lambda: received[-1].linear.x > 0.0, LIMIT, "a velocity again")
+    assert_ends_on(signal.SIGTERM, bench, window, received)
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_while_driving_ends_it_with_a_zero_velocity_code_zero_and_a_restored_terminal(bench, window, number):
-    """The system sends SIGHUP in the next two tests."""
+def test_ctrl_c_while_driving_ends_it_with_a_zero_velocity_code_zero_and_a_restored_terminal(bench, window):
+    """SIGTERM has the same effect, see the test before; the system sends SIGHUP in the next two."""
     window, _, received = driving(bench, window)
+    assert_ends_on(signal.SIGINT, bench, window, received)
+
+
+def assert_ends_on(number, bench, window, received):
     assert window.settings != window.before
     window.process.send_signal(number)
     bench.until(lambda: window.process.poll() is not None, LIMIT, "the end")

@@ -25,28 +25,46 @@ from hexapod_control.ros.qos import LATCHED
 from hexapod_control.ros.row_messages import FootLayout, JointLayout
 
 FLOOD = """
-import rclpy, sys
+import rclpy, select, sys
 from geometry_msgs.msg import Twist
 rclpy.init()
 node = rclpy.create_node("teleop")
-publisher = node.create_publisher(Twist, sys.argv[2], 1)
-message = Twist()
+publishers = {topic: node.create_publisher(Twist, topic, 1) for topic in sys.argv[1:]}
+topic, message = sys.argv[1], Twist()
 message.linear.x = 0.05
-period = float(sys.argv[1])
-import time
 while True:
-    publisher.publish(message)
-    if period:
-        time.sleep(period)
+    publishers[topic].publish(message)
+    if select.select([sys.stdin], [], [], 0.0)[0]:
+        topic = sys.stdin.readline().strip()
 """
 
 
-def teleop(period, topic="cmd_vel"):
-    return subprocess.Popen([sys.executable, "-c", FLOOD, str(period), topic], start_new_session=True)
+class Flood:
+    """A process that publishes velocities on one of two topics without a pause."""
+
+    def __init__(self, bench, *topics):
+        self.bench, self.topics = bench, topics
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", FLOOD, *topics], start_new_session=True, stdin=subprocess.PIPE, text=True
+        )
+        self.targets = bench.listen(MultiDOFJointState, "foot_targets")
+
+    def tick_period(self, topic, arrives):
+        """The 95th percentile of the time between ticks [s] while a topic is flooded."""
+        print(topic, file=self.process.stdin, flush=True)
+        self.bench.until(arrives, 60.0, f"flood of {topic}")
+        self.targets.clear()
+        self.bench.until(lambda: len(self.targets) > 40, 60.0, "40 ticks")
+        times = [messages.nanoseconds(message.header.stamp) * 1e-9 for message in self.targets]
+        return np.percentile(np.diff(times), 95)
+
+    def end(self):
+        self.process.kill()
+        self.process.communicate(timeout=10.0)
 
 
 @pytest.mark.heavy
-def test_a_flood_of_commands_does_not_starve_the_loop(bench):
+def test_a_flood_of_commands_does_not_starve_the_loop_and_is_a_stop_once_its_sender_is_killed(bench):
     """A flood costs CPU time whatever is done with it, so the control run floods a topic that the planner ignores.
 
     The bound protects the control rate: ticks under a flood of commands come at least half as often as under a flood
@@ -54,40 +72,18 @@ def test_a_flood_of_commands_does_not_starve_the_loop(bench):
     that waits for the queue of commands passes none.
     """
     node = bench.planner(enable_stamped_cmd_vel=False)
-    targets = bench.listen(MultiDOFJointState, "foot_targets")
-    bench.listen(TwistMessage, "elsewhere")
-
-    def tick_period(topic, started=lambda: True):
-        """The 95th percentile of the time between ticks [s] while a process floods a topic."""
-        process = teleop(0.0, topic)
-        try:
-            bench.until(lambda: bench.probe.count_publishers(topic), 60.0, f"discovery of {topic}")
-            bench.until(started, 20.0, f"flood of {topic}")
-            targets.clear()
-            bench.until(lambda: len(targets) > 60, 60.0, "60 ticks")
-        finally:
-            process.kill()
-            process.wait(10.0)
-        times = [messages.nanoseconds(message.header.stamp) * 1e-9 for message in targets]
-        return np.percentile(np.diff(times), 95)
+    elsewhere = bench.listen(TwistMessage, "elsewhere")
+    flood = Flood(bench, "elsewhere", "cmd_vel")
 
     def slowdown():
-        undisturbed = tick_period("elsewhere")
-        return tick_period("cmd_vel", lambda: node.output.last.twist.vx > 0.04) / undisturbed
+        elsewhere.clear()
+        undisturbed = flood.tick_period("elsewhere", lambda: elsewhere)
+        return flood.tick_period("cmd_vel", lambda: node.output.last.twist.vx > 0.04) / undisturbed
 
-    assert any(slowdown() <= 2.0 for _ in range(3))
-    wait_for_stop(bench, node)
-
-
-@pytest.mark.process
-def test_a_killed_teleop_is_a_stop(bench):
-    node = bench.planner(enable_stamped_cmd_vel=False)
-    process = teleop(0.05)
     try:
-        bench.until(lambda: node.output.last.twist.vx > 0.04, 10.0)
+        assert any(slowdown() <= 2.0 for _ in range(3))
     finally:
-        process.kill()
-        process.wait(10.0)
+        flood.end()
     wait_for_stop(bench, node)
     assert "while walking: stopping; is its sender running?" in node.last_report("cmd_vel timeout")
 
@@ -111,6 +107,21 @@ class Planner:
         stream = Stream(self.bench, lambda: twist(0.08))
         self.bench.until(lambda: self.executed and self.executed[-1].linear.x > 0.07, 10.0)
         return stream
+
+    def assert_ends_on_its_feet(self, *signals):
+        """Ends a planner whose robot walks: the feet are set down, and a last zero is published."""
+        for number in signals:
+            self.process.send_signal(number)
+        self.bench.until(lambda: self.process.poll() is not None, 4.0, "end of the planner")
+        self.bench.until(lambda: self.executed[-1].linear.x == 0.0, 1.0, "a last zero")
+        assert self.process.returncode == 0
+        layout = FootLayout(robot())
+        self.bench.until(lambda: not layout.feet(self.feet[-1]).velocities.any(), 1.0, "a last row at rest")
+        last = layout.feet(self.feet[-1])
+        assert (last.forces > 0.0).all()
+        assert np.ptp(last.positions[:, 2]) < 1e-3
+        assert_sound(self.targets)
+        assert "Traceback" not in "".join(self.end())
 
     def end(self):
         if self.process.poll() is None:
@@ -143,22 +154,9 @@ def test_a_signal_while_a_node_starts_ends_it_without_a_message():
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_while_walking_puts_the_feet_down_and_ends_with_a_zero_and_exit_code_0(bench, chain, number):
+def test_a_signal_while_walking_puts_the_feet_down_and_ends_with_a_zero_and_exit_code_0(chain):
     chain.walk()
-    chain.process.send_signal(number)
-    if number == signal.SIGINT:
-        chain.process.send_signal(number)  # launch sends two
-    bench.until(lambda: chain.process.poll() is not None, 4.0, "end of the planner")
-    bench.until(lambda: chain.executed[-1].linear.x == 0.0, 1.0, "a last zero")
-    assert chain.process.returncode == 0
-    layout = FootLayout(robot())
-    bench.until(lambda: not layout.feet(chain.feet[-1]).velocities.any(), 1.0, "a last row at rest")
-    last = layout.feet(chain.feet[-1])
-    assert (last.forces > 0.0).all()
-    assert np.ptp(last.positions[:, 2]) < 1e-3
-    assert_sound(chain.targets)
-    assert "Traceback" not in "".join(chain.end())
+    chain.assert_ends_on_its_feet(signal.SIGINT, signal.SIGINT)  # launch sends two
 
 
 @pytest.mark.process
@@ -181,6 +179,7 @@ def test_with_sit_on_exit_a_walking_robot_lies_down_before_the_planner_ends(benc
 
 @pytest.mark.process
 def test_the_robot_holds_while_the_planner_is_late_or_killed_until_it_is_back(bench, chain):
+    """In the end SIGTERM, as from systemd, puts the feet down as Ctrl-C does."""
     reports = bench.listen(DiagnosticArray, "/diagnostics", QoSProfile(depth=50))
     stream = chain.walk()
     chain.process.send_signal(signal.SIGSTOP)
@@ -203,4 +202,4 @@ def test_the_robot_holds_while_the_planner_is_late_or_killed_until_it_is_back(be
     assert np.abs(first - last).max() < 0.12
     stream.command = lambda: twist(0.08)
     bench.until(lambda: chain.executed and chain.executed[-1].linear.x > 0.07, 10.0)
-    assert_sound(chain.targets)
+    chain.assert_ends_on_its_feet(signal.SIGTERM)

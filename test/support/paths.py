@@ -1,6 +1,7 @@
 """Where the tests find the repository and their data; sources are read and parsed once for all checks of the code."""
 
 import ast
+import gc
 from functools import cache
 from pathlib import Path
 
@@ -18,7 +19,9 @@ def source_text(path: Path) -> str:
 
 @cache
 def syntax_tree(path: Path) -> ast.Module:
-    return ast.parse(source_text(path))
+    tree = ast.parse(source_text(path))
+    gc.freeze()  # it lives until the end: looking for garbage among half a million nodes takes as long as parsing them
+    return tree
 
 
 @cache

@@ -12,9 +12,7 @@ from hexapod_control.cli.input_error import InputError
 from hexapod_control.clients.motion_progress import MotionProgress, ProgressBar
 from hexapod_control.config.errors import DONE, FAILED, INVALID_INPUT
 from hexapod_control.config.motions.motion_library import known_motions, load_motion, request
-from hexapod_control.config.robots import saved_capabilities
 from hexapod_control.config.robots.robot_file import load
-from hexapod_control.core.motions.motion_rehearsal import MotionRehearsal
 from hexapod_control.core.motions.motion_steps import MotionError
 from hexapod_control.core.robot import Robot
 
@@ -59,6 +57,9 @@ def _list(robot: Robot) -> int:
 
 
 def _check(text: str, robot: Robot) -> int:
+    from hexapod_control.config.robots import saved_capabilities
+    from hexapod_control.core.motions.motion_rehearsal import MotionRehearsal
+
     motion = load_motion(text, robot)
     saved_capabilities.enable()
     try:

@@ -1,24 +1,20 @@
-"""`hexapod status` and `hexapod recover` as processes, with nodes on real DDS."""
+"""`hexapod status` and `hexapod recover` in a process of their own, with nodes on real DDS."""
 
 import json
 import subprocess
+import sys
 
-from support.real_time.programs import HEXAPOD
 from support.real_time.ros_bench import overrides
 
 from hexapod_control.cli.drive.status import lines
 from hexapod_control.nodes.odometry.odometry import OdometryNode
 
-
-def program(bench, *words):
-    """Runs a program to its end while the nodes keep spinning."""
-    process = subprocess.Popen([*HEXAPOD, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    try:
-        bench.until(lambda: process.poll() is not None, 30.0, f"the end of hexapod {words[0]}")
-        return process.returncode, *process.communicate()
-    finally:
-        process.kill()
-        process.wait()
+PROGRAM = """
+import sys
+from hexapod_control.cli.main import main
+assert main(["status", "--json"]) == 0
+sys.exit(main(["recover"]))
+"""
 
 
 def test_the_table_shows_every_node_and_below_it_what_is_known_of_the_health():
@@ -38,9 +34,17 @@ def test_the_table_shows_every_node_and_below_it_what_is_known_of_the_health():
 def test_the_status_of_a_running_robot_is_printed_and_a_robot_that_has_not_fallen_does_not_recover(bench):
     bench.planner()
     bench.add(OdometryNode(parameter_overrides=overrides()))
-    code, out, _ = program(bench, "status", "--json")
+    process = subprocess.Popen(
+        [sys.executable, "-c", PROGRAM], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        bench.until(lambda: process.poll() is not None, 60.0, "the end of both commands")
+        out, errors = process.communicate()
+    finally:
+        process.kill()
+        process.wait()
     nodes = json.loads(out)
-    assert code == 0 and nodes["/gait_planner"]["values"]["state"] == "standing"
+    assert nodes["/gait_planner"]["values"]["state"] == "standing"
     assert nodes["/odometry"]["values"]["lowest voltage [V]"] == "unknown"
-    code, _, errors = program(bench, "recover")
-    assert code == 1 and errors == "hexapod: recover: the robot has not fallen: nothing to recover from\n"
+    assert errors == "hexapod: recover: the robot has not fallen: nothing to recover from\n"
+    assert process.returncode == 1

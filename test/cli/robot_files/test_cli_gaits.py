@@ -2,7 +2,6 @@
 
 import pytest
 from matplotlib.image import imread
-from support.robots.other_robots import around, robot_file
 
 from hexapod_control.cli.main import main
 from hexapod_control.config.robots.robot_file import load
@@ -10,11 +9,10 @@ from hexapod_control.core.workspace.capabilities import Capabilities
 
 
 def test_every_gait_has_a_line_with_its_speeds_and_a_column_in_the_picture(tmp_path, capsys):
-    path, picture = tmp_path / "robot.yaml", tmp_path / "gaits.png"
-    path.write_text(robot_file(around(7), "wave"))
-    assert main(["gaits", "--robot", str(path), "--plot", str(picture)]) == 0
+    picture = tmp_path / "gaits.png"
+    assert main(["gaits", "--robot", "octopod", "--plot", str(picture)]) == 0
     head, *rows, auto, last = capsys.readouterr().out.splitlines()
-    capabilities = Capabilities.of(load(path).robot)
+    capabilities = Capabilities.of(load("octopod").robot)
     assert head.startswith("gait,duty factor,") and last == str(picture)
     assert auto == "auto: " + ", ".join(gait.name for gait in capabilities.selection("auto").gaits)
     assert [row.split(",")[0] for row in rows] == list(capabilities.gaits)

@@ -56,8 +56,9 @@ def test_the_first_row_is_the_neutral_stance_and_the_walk_ramps_away_from_it(tmp
     assert np.abs(joints[-1] - joints[0]).max() > 0.05
 
 
-@pytest.mark.parametrize("robot", ROBOTS)
-@pytest.mark.parametrize("gait", ["tripod", "ripple", "tetrapod", "wave"])
+@pytest.mark.parametrize(
+    ("robot", "gait"), [("phantomx", "tripod"), ("article", "ripple"), ("phantomx", "tetrapod"), ("article", "wave")]
+)
 def test_limits_of_angle_and_speed_are_kept_even_for_commands_that_are_too_fast(tmp_path, robot, gait):
     arguments = ["--robot", robot, "--gait", gait, "--twist", -1, 0.5, 2, "--seconds", 4, "--rate", 50]
     _, time, joints = walk(tmp_path, *arguments)
@@ -70,11 +71,18 @@ def test_limits_of_angle_and_speed_are_kept_even_for_commands_that_are_too_fast(
             assert speed.max() <= 0.7 * joint.no_load_speed + 1e-9
 
 
-@pytest.mark.parametrize("robot", ROBOTS)
-@pytest.mark.parametrize("twist", [(0.08, 0.0, 0.0), (0.0, 0.05, 0.0), (0.0, 0.0, 0.4), (0.06, 0.02, 0.3)])
+@pytest.mark.parametrize(
+    ("robot", "twist"),
+    [
+        ("phantomx", (0.08, 0.0, 0.0)),
+        ("article", (0.0, 0.05, 0.0)),
+        ("article", (0.0, 0.0, 0.4)),
+        ("phantomx", (0.06, 0.02, 0.3)),
+    ],
+)
 def test_planted_feet_are_fixed_in_the_world(tmp_path, robot, twist):
     """By forward kinematics alone: between two rows the standing feet move as one rigid body."""
-    _, _, joints = walk(tmp_path, "--robot", robot, "--gait", "wave", "--twist", *twist, "--seconds", 6, "--rate", 50)
+    _, _, joints = walk(tmp_path, "--robot", robot, "--gait", "wave", "--twist", *twist, "--seconds", 4, "--rate", 50)
     description = load(robot).robot
     seen = [support(description, row) for row in joints]
     worst = max(fit(before, after).residual for before, after in pairwise(seen))
@@ -91,7 +99,7 @@ def support(robot, joints):
 
 
 def test_the_walk_follows_the_twist(tmp_path):
-    _, time, joints = walk(tmp_path, "--gait", "wave", "--twist", 0.02, 0, 0.1, "--seconds", 8)
+    _, time, joints = walk(tmp_path, "--gait", "wave", "--twist", 0.02, 0, 0.1, "--seconds", 5)
     robot = load("phantomx").robot
     seen = [support(robot, row) for row in joints]
     steps = [fit(a, b).motion for a, b in pairwise(seen)][-100:]

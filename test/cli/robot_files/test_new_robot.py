@@ -1,7 +1,6 @@
 """`hexapod new` as a program: in a terminal from the first question to the robot file, and with answers from a file."""
 
 import io
-import subprocess
 import sys
 
 import pytest
@@ -48,7 +47,6 @@ def test_answers_in_a_terminal_survive_quit_and_become_a_robot_file(tmp_path):
     assert "from above" in (tmp_path / "mine.svg").read_text()
 
 
-@pytest.mark.process
 def test_answers_through_standard_input_replace_a_file_only_after_a_yes(tmp_path, monkeypatch, capsys):
     def refusal(lines):
         monkeypatch.setattr(sys, "stdin", io.StringIO(lines))
@@ -60,9 +58,10 @@ def test_answers_through_standard_input_replace_a_file_only_after_a_yes(tmp_path
     robot_file.write_text("mine")
     assert "--force" in refusal("no\n")
     assert "question 3, hip left_front: " in refusal("yes\n\n\n0 0 45\n")
-    command = [*HEXAPOD, "new", "mine.yaml", "--force"]
-    done = subprocess.run(command, input="\n" * 12, capture_output=True, text=True, timeout=300, check=False)
-    assert done.returncode == 0 and "wrong" not in done.stdout and "Next, " in done.stdout, done.stderr
+    monkeypatch.setattr(sys, "stdin", io.StringIO("\n" * 12))
+    assert main(["new", "mine.yaml", "--force"]) == 0
+    printed = capsys.readouterr().out
+    assert "wrong" not in printed and "Next, " in printed
     assert len(load(robot_file).robot.legs) == 6
 
 

@@ -1,17 +1,15 @@
-"""`hexapod sim` as a user runs it: the drive, Ctrl-C, a node that dies, the keyboard; no process is left over."""
+"""`hexapod sim` as a user runs it: the drive, Ctrl-C, a servo bus, the keyboard; no process is left over."""
 
 import os
 import pty
 import re
-import select
 import signal
-import subprocess
-import sys
 import termios
-import time
 
+import numpy as np
 import pytest
-from support.real_time.programs import PROGRAM
+from support.phantomx import robot as phantomx
+from support.real_time.programs import MAX_WAIT_S, processes
 
 from hexapod_control.cli.main import main
 from hexapod_control.cli.sim import scripted_drive
@@ -21,75 +19,7 @@ from hexapod_control.core.kinematics.se2 import Pose, Twist, exp
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.robot_gaits import gaits
 
-MAX_WAIT_S = 90.0  # for anything
 TOGETHER = ("--demo", "--no-web", "--one-process")  # one process needs half of the processor time of four
-
-
-def processes():
-    """Process id and name of every node of this package that runs under this test's own ROS domain."""
-    domain = f"ROS_DOMAIN_ID={os.environ['ROS_DOMAIN_ID']}".encode()
-    found = {}
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{pid}/cmdline", "rb") as command, open(f"/proc/{pid}/environ", "rb") as environment:
-                name = re.search(rb"hexapod_control\.(?:nodes\.\w+|cli\.robot)\.(\w+)", command.read())
-                if name and domain in environment.read().split(b"\0"):
-                    found[name[1].decode()] = int(pid)
-        except (FileNotFoundError, ProcessLookupError, PermissionError):
-            continue
-    return found
-
-
-class Command:
-    """`hexapod sim` as a process; its output is read while it runs."""
-
-    def __init__(self, *arguments, keys=subprocess.DEVNULL):
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", PROGRAM, "sim", *arguments],
-            stdin=keys,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-        os.set_blocking(self.process.stdout.fileno(), False)
-        self.text = ""
-
-    def wait_for(self, condition, what):
-        deadline = time.monotonic() + MAX_WAIT_S
-        while not condition():
-            assert time.monotonic() < deadline, f"waited in vain for {what}; seen: {self.text}"
-            assert self.process.poll() is None, f"ended with {self.process.returncode}: {self.text}"
-            self._read(0.1)
-
-    def _read(self, seconds):
-        if select.select([self.process.stdout], [], [], seconds)[0]:
-            self.text += (self.process.stdout.read() or b"").decode(errors="replace")
-
-    def end(self):
-        deadline = time.monotonic() + MAX_WAIT_S
-        while self.process.poll() is None:
-            assert time.monotonic() < deadline, f"does not end; seen: {self.text}"
-            self._read(0.1)
-        self._read(0.1)
-        return self.process.returncode
-
-
-@pytest.fixture
-def start():
-    commands = []
-
-    def begin(*arguments, **options):
-        commands.append(Command(*arguments, **options))
-        return commands[-1]
-
-    yield begin
-    for command in commands:
-        if command.process.poll() is None:
-            command.process.kill()
-        command.process.wait(MAX_WAIT_S)
-        command.process.stdout.close()
-    for pid in processes().values():
-        os.kill(pid, signal.SIGKILL)
 
 
 def ratios(text):
@@ -104,7 +34,7 @@ def ratios(text):
 def test_the_demonstration_follows_its_commands_and_leaves_no_process(start, tmp_path):
     """Twice as fast as real time. The world waits for its controller, but not for the operator, who can be late."""
     film = tmp_path / "run.png"
-    command = start("--demo", "--no-web", "--segment", "1.4", "--speed", "2", "--record", str(film))
+    command = start(*TOGETHER, "--segment", "1.4", "--speed", "2", "--record", str(film))
     assert command.end() == 0, command.text
     table = ratios(command.text)
     assert list(table) == ["forward", "arc", "strafe", "turn on the spot"]
@@ -118,11 +48,21 @@ def test_the_demonstration_follows_its_commands_and_leaves_no_process(start, tmp
 
 @pytest.mark.heavy
 @pytest.mark.physics
-def test_a_signal_during_the_drive_stops_the_robot_with_exit_code_zero(start, bench):
-    command = start(*TOGETHER, "--segment", "60")
+def test_over_an_emulated_bus_servo_loads_show_feet_on_the_ground_and_after_a_signal_the_robot_sits(start, bench):
+    from nav_msgs.msg import Odometry
+    from sensor_msgs.msg import MultiDOFJointState
+
+    from hexapod_control.ros.row_messages import FootLayout
+
     states = gait_states(bench)
-    bench.until(lambda: states and states[-1].data == "walking", MAX_WAIT_S, "walking")
-    assert set(processes()) == {"one_process"}
+    truth = bench.listen(Odometry, "simulator/floating_base_state")
+    feet = bench.listen(MultiDOFJointState, "foot_states")
+    command = start(*TOGETHER, "--bus", "feetech_st", "--segment", "60")
+    bench.until(lambda: truth and truth[-1].pose.pose.position.x > 0.05, MAX_WAIT_S, "a robot that walks")
+    bench.until(lambda: feet, MAX_WAIT_S, "loads of its feet")
+    forces = np.array([FootLayout(phantomx()).forces(message) for message in feet])
+    assert (forces > 0.0).any(axis=1).all()
+    assert (set(processes()), states[-1].data) == ({"one_process"}, "walking")
     walked = len(states)
     command.process.send_signal(signal.SIGTERM)
     bench.until(lambda: "sitting" in names(states[walked:]), MAX_WAIT_S, "sitting")
@@ -138,19 +78,6 @@ def test_a_signal_while_the_nodes_start_ends_them(start):
     command.wait_for(processes, "the first node")
     command.process.send_signal(signal.SIGTERM)
     assert command.end() == 0, command.text
-    assert not processes()
-
-
-@pytest.mark.heavy
-@pytest.mark.physics
-def test_a_killed_simulator_is_named_and_all_processes_end_with_code_one(start, bench):
-    command = start(*TOGETHER, "--segment", "60")
-    states = gait_states(bench)
-    bench.until(lambda: "rising" in names(states), MAX_WAIT_S, "rising")
-    os.kill(processes()["one_process"], signal.SIGKILL)
-    assert command.end() == 1
-    assert "sim_process died with exit code -9 (SIGKILL)" in command.text
-    assert "Traceback" not in command.text
     assert not processes()
 
 

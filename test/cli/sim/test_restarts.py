@@ -1,92 +1,93 @@
 """Nodes of a walking robot are killed: the robot walks on, or holds and walks again on command.
 
-All nodes of one graph, one after the other: a graph of processes costs more to start than to run. The simulator is the
-last one, as it ends the graph.
+All nodes of one `hexapod sim`, one after the other: a graph of processes costs more to start than to run. The simulator
+is the last one, as it ends the command.
 """
 
 import math
 import os
 import signal
-import time
 
 import pytest
+from nav_msgs.msg import Odometry
+from std_msgs.msg import String
+from support.real_time.programs import MAX_WAIT_S, processes
 
-from hexapod_control.bringup import node_graph
-from hexapod_control.bringup.process_supervisor import NodeExitError, Supervisor
-from hexapod_control.clients.connection_options import ConnectionOptions
-from hexapod_control.clients.robot_client import SimulationClient
-from hexapod_control.core.kinematics.se2 import Twist
-from hexapod_control.ros.distribution import stamped_by_default
+from hexapod_control.ros import messages
+from hexapod_control.ros.qos import LATCHED
 
 pytestmark = [pytest.mark.heavy, pytest.mark.physics]
 
-MAX_WAIT_S = 60.0  # for anything
-FORWARD = Twist(0.12, 0.0, 0.0)
 FALLEN_M = 0.07  # of base_link; a lower robot has sunk
+NODES = {"mujoco_sim", "gait_planner", "inverse_kinematics", "odometry"}
+STARTS_AGAIN = "died with exit code -9 (SIGKILL): it starts again"
 
 
 class WalkingRobot:
-    """A graph in processes of its own, and an operator who drives all the time."""
+    """What is seen of a robot that a command drives ahead all the time."""
 
-    def __init__(self, supervisor, operator, lines):
-        self.supervisor, self.operator, self.lines = supervisor, operator, lines
-        self.until(lambda: not operator.missing(), "the nodes")
-        operator.request("stand")
-        self.until(lambda: operator.state == "standing" and operator.maxima.vx > 0.0, "standing")
-        operator.twist = FORWARD
-        self.walk(0.1)
+    def __init__(self, bench):
+        self.bench = bench
+        self.states = bench.listen(String, "gait_state", LATCHED)
+        self.truth = bench.listen(Odometry, "simulator/floating_base_state")
+        self.odometry = bench.listen(Odometry, "odom")
+        self.until(lambda: self.walks() and self.odometry and place(self.truth[-1])[0] > 0.05, "walking")
 
     def until(self, condition, what):
-        deadline = time.monotonic() + MAX_WAIT_S
-        while not condition():
-            assert time.monotonic() < deadline, f"waited in vain for {what}: {self.lines[-8:]}"
-            self.supervisor.check()
-            self.operator.spin(0.02)
+        self.bench.until(condition, MAX_WAIT_S, what)
+
+    def walks(self):
+        return self.states and self.states[-1].data == "walking"
 
     def walk(self, distance):
         """Waits until the robot has walked so far [m] from here."""
-        start = self.operator.truth.last.pose
-        self.until(lambda: math.dist(start[:2], self.operator.truth.last.pose[:2]) > distance, f"{distance} m of way")
+        start = place(self.truth[-1])
+        self.until(lambda: math.dist(start, place(self.truth[-1])) > distance, f"{distance} m of way")
 
-    def kill(self, name):
-        """Kills a node and waits until it runs again."""
-        before = self.supervisor.pids[name]
-        os.kill(before, signal.SIGKILL)
-        self.until(lambda: self.supervisor.pids[name] != before, f"{name} again")
-        assert [line for line in self.lines if f"{name} died with exit code -9 (SIGKILL): it starts again" in line]
-
-    def drift(self):
-        """Distance [m] between odometry and truth."""
-        return math.dist(self.operator.odometry.last.pose[:2], self.operator.truth.last.pose[:2])
+    def truth_at(self, message):
+        """The true place [m] of the robot at the time of a message, or soon after it."""
+        then = stamp(message)
+        return place(next((each for each in self.truth if stamp(each) >= then), self.truth[-1]))
 
 
-def test_nodes_that_are_killed_under_a_walking_robot_come_back(tmp_path, monkeypatch):
+def place(message):
+    position = message.pose.pose.position
+    return position.x, position.y
+
+
+def stamp(message):
+    return messages.nanoseconds(message.header.stamp)
+
+
+def test_nodes_that_are_killed_under_a_walking_robot_come_back(start, bench, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
-    lines = []
-    specs = node_graph.specs("sim", {"web": False})
-    with (
-        Supervisor(specs, lines.append) as supervisor,
-        SimulationClient(ConnectionOptions("", stamped_by_default())) as operator,
-    ):
-        robot = WalkingRobot(supervisor, operator, lines)
-        seen = operator.truth.last.pose
-        robot.kill("odometry")
-        count = len(operator.odometry)
-        robot.until(lambda: len(operator.odometry) > count and operator.state == "walking", "odometry")
-        assert operator.odometry.last.pose.x > 0.5 * seen.x  # not from the origin again
-        unseen = math.dist(seen[:2], operator.truth.last.pose[:2])  # way without odometry, within the covariance
-        assert robot.drift() < unseen + 0.05
-        low, planner = len(operator.truth), supervisor.pids["gait_planner"]
-        robot.kill("inverse_kinematics")
-        robot.walk(0.05)
-        assert supervisor.pids["gait_planner"] != planner
-        heights = [sample.height for sample in operator.truth.between(0.0, math.inf)[low:]]
-        assert min(heights) > FALLEN_M
-        assert any(tmp_path.iterdir())
-        pids = list(supervisor.pids.values())
-        os.kill(supervisor.pids["mujoco_sim"], signal.SIGKILL)
-        with pytest.raises(NodeExitError, match=r"mujoco_sim died with exit code -9 \(SIGKILL\)"):
-            robot.until(lambda: False, "the end of the graph")
-    assert not [pid for pid in pids if os.path.exists(f"/proc/{pid}")]
+    command = start("--demo", "--no-web", "--segment", "60")
+    robot, pids = WalkingRobot(bench), processes()
+    assert set(pids) == NODES
+    assert any(tmp_path.iterdir())
+    os.kill(pids["odometry"], signal.SIGKILL)
+    seen = place(robot.truth[-1])
+    robot.walk(0.02)
+    assert robot.walks()  # without odometry
+    count, low = len(robot.odometry), len(robot.truth)
+    os.kill(pids["inverse_kinematics"], signal.SIGKILL)
+    robot.until(lambda: processes().get("inverse_kinematics", 0) not in (0, pids["inverse_kinematics"]), "it again")
+    robot.walk(0.02)
+    robot.until(lambda: robot.walks() and len(robot.odometry) > count, "walking with odometry")
+    again = processes()
+    assert set(again) == NODES
+    assert {name for name in NODES if again[name] == pids[name]} == {"mujoco_sim"}
+    assert min(message.pose.pose.position.z for message in robot.truth[low:]) > FALLEN_M
+    back = robot.odometry[count]
+    assert back.pose.pose.position.x > 0.5 * seen[0]  # not from the origin again
+    unseen = math.dist(seen, robot.truth_at(back))  # way without odometry, within the covariance
+    last = robot.odometry[-1]
+    assert math.dist(place(last), robot.truth_at(last)) < unseen + 0.05
+    os.kill(again["mujoco_sim"], signal.SIGKILL)
+    assert command.end() == 1
+    assert "mujoco_sim died with exit code -9 (SIGKILL): the robot holds" in command.text
+    assert all(f"{name} {STARTS_AGAIN}" in command.text for name in ("odometry", "inverse_kinematics"))
+    assert "odom continues from its last pose" in command.text
+    assert "Traceback" not in command.text
+    assert not processes()
     assert not any(tmp_path.iterdir())
-    assert [line for line in lines if "odom continues from its last pose" in line]

@@ -11,13 +11,13 @@ from rcl_interfaces.msg import Log
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
+from support.phantomx import standing_joints
 from support.real_time.programs import HEXAPOD
 from support.real_time.ros_bench import assert_sound
 
-from hexapod_control.bringup import node_graph
-from hexapod_control.cli.robot.one_process import nodes
+from hexapod_control.nodes.announcements.graph_presence import GraphPresence
+from hexapod_control.nodes.inverse_kinematics.inverse_kinematics import InverseKinematicsNode
 from hexapod_control.ros.qos import LATCHED
-from hexapod_control.ros.transport.handover import Handover
 
 pytestmark = [pytest.mark.heavy, pytest.mark.physics]  # of the second robot
 
@@ -31,16 +31,15 @@ REFUSAL = re.compile(
 @pytest.fixture
 def robot(bench):
     """The names of the nodes of a robot with loopback servos that stands, in this process."""
-    states = bench.listen(String, "gait_state", LATCHED)
-    specs = node_graph.specs("bringup", {"stand_on_start": True})
-    names = {bench.add(node).get_name() for node in nodes(specs, Handover())}
-    bench.until(lambda: states and states[-1].data == "standing", MAX_WAIT_S, "standing")
-    return names
+    nodes = [bench.driver(standing_joints()), bench.add(InverseKinematicsNode()), bench.planner()]
+    for node in nodes:
+        GraphPresence(node)
+    return {node.get_name() for node in nodes}
 
 
 def test_a_second_robot_in_the_same_domain_and_namespace_refuses_to_drive_and_leaves_the_first_alone(bench, robot):
     states, log = bench.listen(String, "gait_state", LATCHED), bench.listen(Log, "/rosout", QoSProfile(depth=100))
-    bench.until(lambda: states)
+    bench.until(lambda: states and states[-1].data == "standing", what="standing")
     rows, seen = bench.listen(JointState, "joint_targets", QoSProfile(depth=50)), len(states)
     command, began = [*HEXAPOD, "sim", "--demo", "--no-web", "--one-process"], time.monotonic()
     second = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=-1, stderr=subprocess.STDOUT, text=True)

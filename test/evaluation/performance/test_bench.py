@@ -143,7 +143,7 @@ def test_the_physics_section_has_a_row_per_case(monkeypatch, capsys):
 def test_the_graph_is_compared_with_bare_relays_of_the_same_messages(monkeypatch):
     from hexapod_control.evaluation.performance.graph import graph_load
 
-    for name, value in (("LATENCY_WINDOW_S", 1.2), ("CPU_WINDOW_S", 1.0), ("SETTLE_S", 0.2)):
+    for name, value in (("LATENCY_WINDOW_S", 0.8), ("CPU_WINDOW_S", 0.4), ("SETTLE_S", 0.1)):
         monkeypatch.setattr(graph_load, name, value)
     progress = []
     found = graph_load.measure(load("phantomx"), progress.append, turns=1)

@@ -10,7 +10,6 @@ from hexapod_control.servos.protocol_registry import PROTOCOLS
 
 LIMITS = {  # [ms] bytes out and in at 10 bits each, and 1 ms for every turnaround
     "ssc32 115200": 19.0 + 1,
-    "maestro 115200": 9.6 + 1,
     "feetech_sc 1000000": 4.2 + 18,
     "dynamixel2 57600": 70.5 + 1,
     "dynamixel2 1000000": 4.1 + 1,

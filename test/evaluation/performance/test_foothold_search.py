@@ -34,6 +34,8 @@ from hexapod_control.evaluation.performance.footholds.leg_speeds import max_spee
 def coarse(monkeypatch):
     monkeypatch.setattr(leg_speeds, "CELLS_PER_LEG", 8)
     monkeypatch.setattr(foothold_search, "CELLS_PER_LEG", 8)
+    monkeypatch.setattr(foothold_search, "POPULATION", 256)
+    monkeypatch.setattr(foothold_search, "PARENTS", 32)
     monkeypatch.setattr(foothold_search, "REFINEMENTS", 1)
     monkeypatch.setattr(foothold_search, "SWING_TIME_SCALES", (0.9, 1.1))
 

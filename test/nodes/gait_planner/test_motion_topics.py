@@ -40,7 +40,7 @@ def still(node):
 def test_a_shipped_motion_is_rehearsed_and_then_reaches_the_servos_from_start_to_end(bench, tmp_path):
     bench.driver(standing_joints())
     bench.add(InverseKinematicsNode())
-    motions = Motions(bench, tmp_path)
+    motions = Motions(bench, tmp_path, control_rate=50.0)
     rows = bench.listen(JointState, "joint_targets")
     bench.until(lambda: rows)
     motions.play("wave")
@@ -132,7 +132,7 @@ def test_one_next_motion_waits_and_a_newer_one_replaces_it(bench, motions):
 
 def test_an_empty_name_ends_a_loop_with_its_cycle(bench, motions):
     motions.play(motions.write("breathe", BREATH, loops=0))
-    motions.until("breathe pose 90")
+    motions.until("breathe pose 9")
     bench.until(lambda: motions.motion_states[-1].data.startswith("breathe pose 1"), what="second pass")
     motions.play("")
     motions.until("breathe done 100")
@@ -218,7 +218,7 @@ def test_a_velocity_takes_over_from_a_motion_and_a_zero_does_not(bench, motions)
     motions.until("breathe pose")
     timer = bench.probe.create_timer(0.05, lambda: velocity.publish(twist()))
     motions.motion_states.clear()
-    motions.until("breathe pose 80")
+    motions.until("breathe pose 9")
     bench.until(lambda: motions.motion_states[-1].data.startswith("breathe pose 1"), what="the next pass")
     bench.probe.destroy_timer(timer)
     stream = Stream(bench, lambda: twist(0.06))
@@ -239,7 +239,7 @@ def test_a_velocity_that_runs_out_does_not_disturb_a_motion(bench, tmp_path):
     velocity.filter.offer(Twist(0.05, 0.0, 0.0), (0.0, 0.0, 0.0), None, 0.0, time.monotonic() - 11.0)  # too old
     bench.until(lambda: motions.node.last_report("cmd_vel timeout"))
     rows = bench.listen(MultiDOFJointState, "foot_targets")
-    bench.until(lambda: len(rows) > 75)
+    bench.until(lambda: len(rows) > 37)
     leg = FootLayout(robot()).names.index("left_front_foot")
     assert rows[-1].wrench[leg].force.z == 0.0, "the leg is still in the air"
     motions.until("lift done 100", 10.0)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from support.phantomx import LIMITS, robot, standing_joints
@@ -31,7 +31,6 @@ def seeded(joints):
     return made, np.clip(joints, LIMITS[..., 0], LIMITS[..., 1])
 
 
-@settings(max_examples=100, deadline=None)
 @given(ROWS, ROWS, ROWS, STAMPS)
 def test_any_joint_targets_are_approached_within_limits_and_speed(start, joints, velocities, stamp):
     made, last = seeded(start)
@@ -41,7 +40,6 @@ def test_any_joint_targets_are_approached_within_limits_and_speed(start, joints,
         last = targets.joints
 
 
-@settings(max_examples=100, deadline=None)
 @given(ROWS, ROWS, STAMPS)
 def test_any_foot_targets_are_approached_within_limits_and_speed(change, velocities, stamp):
     made, last = seeded(standing_joints())

@@ -1,17 +1,14 @@
 """The simulated robot behind a servo bus: bytes on one side, physics on the other."""
 
 import os
-import signal
-import subprocess
 
 import numpy as np
 import pytest
 from nav_msgs.msg import Odometry as OdometryMessage
 from rclpy.parameter import Parameter
-from sensor_msgs.msg import JointState, MultiDOFJointState
+from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool
 from std_srvs.srv import SetBool, Trigger
-from support.real_time.programs import HEXAPOD
 from support.real_time.ros_bench import overrides
 
 from hexapod_control.bringup import node_graph
@@ -22,7 +19,6 @@ from hexapod_control.nodes.mujoco_sim.mujoco_sim import MujocoSimNode
 from hexapod_control.nodes.servo_driver.servo_driver import ServoDriverNode
 from hexapod_control.ros.parameters import ParameterError
 from hexapod_control.ros.qos import LATCHED
-from hexapod_control.ros.row_messages import FootLayout
 from hexapod_control.servos.emulator.physics_world import PhysicsWorld
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.servo_section import servo_settings
@@ -133,21 +129,3 @@ def test_a_bus_that_cannot_be_made_is_refused(bench, wire):
 def test_an_invalid_bus_is_refused_as_bad_input(words, message, capsys):
     assert main(["sim", *words]) == 2
     assert message in capsys.readouterr().err
-
-
-@pytest.mark.heavy
-def test_the_command_walks_over_an_emulated_bus_and_the_loads_of_the_servos_show_feet_on_the_ground(bench):
-    truth = bench.listen(OdometryMessage, "simulator/floating_base_state")
-    feet = bench.listen(MultiDOFJointState, "foot_states")
-    words = ["sim", "--demo", "--no-web", "--bus", "feetech_st", "--segment", "60"]
-    command = subprocess.Popen([*HEXAPOD, *words], stdout=-1, stderr=subprocess.STDOUT, text=True)
-    try:
-        bench.until(lambda: truth and feet and truth[-1].pose.pose.position.x > 0.1, 80.0, "a robot that walks")
-        command.send_signal(signal.SIGTERM)
-        text, _ = command.communicate(timeout=40.0)
-    finally:
-        command.kill()
-    assert command.returncode == 0, text
-    assert "Traceback" not in text
-    forces = np.array([FootLayout(FILE.robot).forces(message) for message in feet])
-    assert (forces > 0.0).any(axis=1).all()

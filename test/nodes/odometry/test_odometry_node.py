@@ -84,7 +84,7 @@ class Drive:
         return Pose(pose.position.x, pose.position.y, messages.roll_pitch_yaw(pose.orientation)[2])
 
 
-@pytest.mark.parametrize(("mode", "gait"), [("legs", "wave"), ("legs", "tetrapod"), ("commanded", "ripple")])
+@pytest.mark.parametrize(("mode", "gait"), [("legs", "wave"), ("commanded", "ripple")])
 def test_odometry_follows_a_drive_with_turns(bench, mode, gait):
     drive = Drive(bench, gait, mode=mode)
     for twist in (Twist(0.03, 0.0, 0.0), Twist(0.02, 0.01, 0.15), Twist(0.0, -0.03, 0.0), Twist(0.0, 0.0, 0.0)):
@@ -97,9 +97,9 @@ def test_odometry_follows_a_drive_with_turns(bench, mode, gait):
 
 def test_a_tripod_that_changes_feet_within_a_sample_loses_no_distance(bench):
     drive = Drive(bench, "tripod")
-    drive.drive(Twist(0.08, 0.0, 0.3), 300)
-    assert math.dist(drive.estimate[:2], drive.pose[:2]) < ROLLING_SHARE * 0.08 * 300 * STEP
-    assert abs(wrap(drive.estimate.yaw - drive.pose.yaw)) < ROLLING_SHARE * 0.3 * 300 * STEP
+    drive.drive(Twist(0.08, 0.0, 0.3), 150)
+    assert math.dist(drive.estimate[:2], drive.pose[:2]) < ROLLING_SHARE * 0.08 * 150 * STEP
+    assert abs(wrap(drive.estimate.yaw - drive.pose.yaw)) < ROLLING_SHARE * 0.3 * 150 * STEP
 
 
 def test_samples_that_were_queued_while_the_node_was_busy_are_all_used(bench):
@@ -121,7 +121,7 @@ def test_samples_that_were_queued_while_the_node_was_busy_are_all_used(bench):
 
 def test_the_velocity_is_that_of_base_footprint_in_its_own_frame(bench):
     drive = Drive(bench)
-    drive.drive(Twist(0.02, 0.01, 0.1), 150)
+    drive.drive(Twist(0.02, 0.01, 0.1), 75)
     message = drive.odom[-1]
     assert (message.header.frame_id, message.child_frame_id) == ("odom", "base_footprint")
     velocity = message.twist.twist

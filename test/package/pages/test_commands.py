@@ -40,7 +40,8 @@ NOT_CHECKED = {  # beginnings of commands
 def executed() -> dict[Path, list[list[str]]]:
     """Commands that neither wait nor need a running robot or a device, each on the first page that has it.
 
-    The reader's copy of phantomx counts as phantomx, and commands that go on as another one does are one of them.
+    The reader's copy of phantomx counts as phantomx. A command is one of another that goes on as it does, and of one on
+    another page that has all of its words.
     """
     found: dict[str, tuple[Path, list[str]]] = {}
     for page in PAGES:
@@ -48,7 +49,12 @@ def executed() -> dict[Path, list[list[str]]]:
             line = " ".join(words)
             if re.match("hexapod (check|gaits|walk|urdf|nav2-params|play --(list|check)) ?", line):
                 found.setdefault(line.replace("./my_robot.yaml", "phantomx"), (page, words))
-    longest = [found[line] for line in found if not any(other.startswith(f"{line} ") for other in found)]
+
+    def contains(other: str, line: str) -> bool:
+        on_other_pages = found[other][0] != found[line][0] and {*line.split()} < {*other.split()}
+        return on_other_pages or other.startswith(f"{line} ")
+
+    longest = [found[line] for line in found if not any(contains(other, line) for other in found)]
     pages = dict.fromkeys(page for page, _ in longest)
     return {page: [words for on, words in longest if on == page] for page in pages}
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import dataclasses
 import json
 import os
 import socket
@@ -102,7 +103,9 @@ def robot() -> int:
     from hexapod_control.bringup.shared_process import merged
 
     given = {"enable_stamped_cmd_vel": "false", "web_lan": "true", "web_port": "0"}
-    return run((merged(node_graph.specs("sim", given)),))
+    world, *others = node_graph.specs("sim", given)
+    world = dataclasses.replace(world, parameters={**world.parameters, "rate": 50.0})  # [Hz] the lowest
+    return run((merged((world, *others)),))
 
 
 def witness(path: str) -> int:

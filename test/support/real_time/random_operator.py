@@ -32,7 +32,7 @@ class RandomOperator:
         self._left_out = (*LEFT_OUT, *left_out)
 
     def read_parameters(self, *nodes: str) -> None:
-        """Stores the parameters of these nodes for `restore_parameters`."""
+        """Stores the parameters of these nodes in `initial`."""
         for node in nodes:
             names = self._bench.call(ListParameters, f"{node}/list_parameters").result.names
             values = self._bench.call(
@@ -41,13 +41,6 @@ class RandomOperator:
             self.initial[node] = [
                 ParameterMessage(name=name, value=value) for name, value in zip(names, values, strict=True)
             ]
-
-    def restore_parameters(self) -> None:
-        """Sets all parameters to their initial values, one by one: read-only ones are refused."""
-        for node, parameters in self.initial.items():
-            for parameter in parameters:
-                request = SetParameters.Request(parameters=[parameter])
-                self._bench.call(SetParameters, f"{node}/set_parameters", request)
 
     def act(self) -> None:
         """Sends one random message, request or parameter."""

@@ -38,7 +38,7 @@ class Rig:
         self.bench.until(lambda: len(self.states) >= goal, seconds=10.0)
 
     def stand(self):
-        for _ in range(75):
+        for _ in range(50):
             self.send(standing_joints())
             self.wait(1)
 

@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 from std_msgs.msg import Bool, String
 from std_srvs.srv import Trigger
+from support.kits.recorded_servos import Recorded
 from support.phantomx import lying, robot, standing_joints
 from support.real_time.ros_bench import Stream, overrides, twist
-from support.real_time.servo_bench import Recorded
 
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.core.kinematics.leg_kinematics import forward
@@ -25,6 +25,7 @@ from hexapod_control.servos.emulator.pseudo_terminal import PseudoTerminal
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.servo_section import servo_settings
 
+sys.setswitchinterval(0.0005)  # [s] emulator, nodes and test are threads of one process here
 START, RISING, ENDING = 90.0, 30.0, 40.0  # [s] allowed for a whole graph on a loaded machine
 LATE = 0.2  # [s] allowed for replies: emulator and test share a process
 
@@ -61,7 +62,8 @@ from hexapod_control.bringup import node_graph, shared_process
 from hexapod_control.bringup.process_supervisor import run
 graph, more, *words = sys.argv[1:]
 given = dict(word.split("=", 1) for word in words)
-hardware, *others = node_graph.specs(graph, given)
+without = given.pop("without", "")
+hardware, *others = (spec for spec in node_graph.specs(graph, given) if spec.executable != without)
 hardware = dataclasses.replace(hardware, parameters={**hardware.parameters, **json.loads(more)})
 specs = (hardware, *others)
 sys.exit(run((shared_process.merged(specs),) if given.get("one_process") == "true" else specs))
@@ -69,7 +71,10 @@ sys.exit(run((shared_process.merged(specs),) if given.get("one_process") == "tru
 
 
 def graph_process(graph, hardware, arguments, output=subprocess.PIPE):
-    """A graph under its supervisor, in a process of its own; `hardware` are more parameters of its hardware node."""
+    """A graph under its supervisor, in a process of its own; `hardware` are more parameters of its hardware node.
+
+    `arguments` are launch arguments, and `without`, a node that is not started.
+    """
     words = [f"{name}={value}" for name, value in arguments.items()]
     return spawned([sys.executable, "-c", GRAPH, graph, json.dumps(hardware), *words], output)
 

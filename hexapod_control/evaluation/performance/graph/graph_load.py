@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 from statistics import median, quantiles
 
 import numpy as np
-from std_srvs.srv import Trigger
 
 from hexapod_control.bringup import node_graph
 from hexapod_control.config.robots.robot_file import RobotFile
@@ -98,6 +97,7 @@ def _cpu(robot_file: RobotFile, progress: ProgressReport, turns: int) -> dict[st
     """CPU time of the simulation graph while the robot walks at 50 Hz, without programs of an operator."""
     robot = robot_file.robot
     given = {"robot": str(robot_file.path), "namespace": REAL, "enable_stamped_cmd_vel": "false"}
+    given["stand_on_start"] = "true"
     real = tuple(spec for spec in node_graph.specs("sim", given) if spec.executable in COUNTERPARTS)
     bare = tuple(relay(role, BARE) for role in COUNTERPARTS.values())
     used: dict[str, list[float]] = {role: [] for pair in COUNTERPARTS.items() for role in pair}
@@ -113,8 +113,6 @@ def _cpu(robot_file: RobotFile, progress: ProgressReport, turns: int) -> dict[st
         relays.pause()
         progress("graph: waiting for the simulated robot to walk")
         side = sides[REAL]
-        receiver.spin(READY_S, side, lambda: side.state == "sitting")
-        receiver.call(Trigger, f"{REAL}/stand", READY_S)
         receiver.spin(READY_S, side, lambda: side.state == "standing")
         side.twist = FORWARD
         if not receiver.spin(READY_S, side, lambda: side.state == "walking"):

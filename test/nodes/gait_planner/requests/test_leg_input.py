@@ -28,9 +28,9 @@ def test_a_leg_is_folded_while_walking_and_comes_back_by_the_command_and_the_lim
     lose.publish(messages.text("left_front"))
     bench.until(lambda: node.planner.view.changing_legs, MAX_WAIT_S, "a change of legs")
     assert lost[-1].data == ""
-    lose.publish(messages.text("left_middle"))  # waits for the end of the change
     bench.until(lambda: lost[-1].data == "left_front", MAX_WAIT_S, "folding the leg")
     bench.until(lambda: 0.0 < limits[-1].linear.x < 0.8 * usual and "tripod" not in gaits[-1].data)
+    lose.publish(messages.text("left_middle"))
     bench.until(lambda: "do not support the robot" in refused[-1].data, MAX_WAIT_S)
     assert not node.output.last.planted[0]
     back = subprocess.Popen([*HEXAPOD, "leg", "back", "left_front"], stdout=subprocess.PIPE, text=True)
