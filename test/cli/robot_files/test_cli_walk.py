@@ -99,7 +99,7 @@ def support(robot, joints):
 
 
 def test_the_walk_follows_the_twist(tmp_path):
-    _, time, joints = walk(tmp_path, "--gait", "wave", "--twist", 0.02, 0, 0.1, "--seconds", 5)
+    _, time, joints = walk(tmp_path, "--gait", "wave", "--twist", 0.02, 0, 0.1, "--seconds", 8)
     robot = load("phantomx").robot
     seen = [support(robot, row) for row in joints]
     steps = [fit(a, b).motion for a, b in pairwise(seen)][-100:]
