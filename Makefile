@@ -21,8 +21,8 @@ SHELL := /bin/bash
 PYTHON ?= python3
 WORKERS ?= 2
 # Tests that wait take a fifth of a core each, heavy ones half of one; test/conftest.py has ROS domains for six workers.
-WAITERS ?= 5
-STARTERS ?= 4
+WAITERS ?= 4
+STARTERS ?= 3
 ARGS ?=
 REQUIRE_ALL ?=
 export REQUIRE_ALL

@@ -96,7 +96,7 @@ def pytest_collection_modifyitems(items):
     """
     for item in items:
         starts_processes = item.get_closest_marker("process") or item.get_closest_marker("heavy")
-        if starts_processes or REAL_TIME_FIXTURES & set(item.fixturenames) or in_real_time(item):
+        if starts_processes or REAL_TIME_FIXTURES & set(item.fixturenames) or in_real_time(item.module):
             item.add_marker("waits")
         if item.get_closest_marker("waits") and not may_wait(item.path):
             raise pytest.UsageError(f"{item.nodeid} waits, but nothing in its file matches MAY_WAIT in {__file__}")
@@ -112,8 +112,10 @@ def pytest_collection_finish():
     gc.freeze()  # what was collected lives until the end
 
 
-def in_real_time(item):
-    imported = vars(item.module).values()
+@functools.cache
+def in_real_time(module):
+    """Whether a module of tests imports from support.real_time."""
+    imported = vars(module).values()
     origins = {each.__name__ if inspect.ismodule(each) else getattr(each, "__module__", None) for each in imported}
     return any((origin or "").startswith(REAL_TIME) for origin in origins)
 
