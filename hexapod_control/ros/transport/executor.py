@@ -25,6 +25,9 @@ CHECK_PERIOD_S = 0.05  # between two measurements of the queue
 NO_QUEUE_S = 0.005  # maximum wait of a marker while the queue is short
 MAX_QUEUED_EVENTS = 150  # far more than accumulate while a process has no CPU for a moment
 FLOOD_PER_S = 1000.0  # events that mean a flooded topic; the nodes of a robot receive a few hundred
+WAITS_S = (0.1, 0.01, 0.001, 0.0)
+"""Timeouts of SingleThreadedExecutor. Called with the same timeout again, it continues with the next ready callback; with
+another one it begins again with the subscriptions, so that a flooded topic would keep services from being called."""
 
 
 class Spinner:
@@ -67,10 +70,12 @@ class Spinner:
 
     def spin_once(self, timeout_sec: float) -> None:
         """Runs one callback; waits for one at most `timeout_sec` [s]."""
+        if not self._events:
+            self._executor.spin_once(timeout_sec=next((wait for wait in WAITS_S if wait <= timeout_sec), 0.0))
+            return
         began = time.monotonic()
         self._executor.spin_once(timeout_sec=timeout_sec)
-        if self._events:
-            self._check_queue(began)
+        self._check_queue(began)
 
     def shutdown(self, timeout_sec: float) -> None:
         """Shuts the executor down; waits at most `timeout_sec` [s] for running callbacks."""
