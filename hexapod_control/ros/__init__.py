@@ -1,1 +1,7 @@
 """The ROS layer of the package: guarded nodes, parameters, messages, QoS and executor."""
+
+import sys
+
+# With the first message, rosidl_generator_py would load the generator of message classes and its parser, which take a
+# tenth of the start of a node. Only builds need them; the package does without a generator that cannot be imported.
+sys.modules.setdefault("rosidl_generator_py.generate_py_impl", None)  # type: ignore[arg-type]

@@ -26,7 +26,7 @@ NO_QUEUE_S = 0.005  # maximum wait of a marker while the queue is short
 MAX_QUEUED_EVENTS = 150  # far more than accumulate while a process has no CPU for a moment
 FLOOD_PER_S = 1000.0  # events that mean a flooded topic; the nodes of a robot receive a few hundred
 WAITS_S = (0.1, 0.01, 0.001, 0.0)
-"""Timeouts of SingleThreadedExecutor. Called with the same timeout again, it continues with the next ready callback; with
+"""Timeouts of SingleThreadedExecutor. Called with the same timeout again, it goes on with the next ready callback; with
 another one it begins again with the subscriptions, so that a flooded topic would keep services from being called."""
 
 
