@@ -128,11 +128,10 @@ class _MotionObserver:
         up = simulation.data.xmat[simulation.world.base].reshape(3, 3)[2]
         self.tilt = max(self.tilt, _angle(up, (0.0, 0.0, 1.0)))
         planner = self._run.planner
-        if planner.view.walk is not None and self._plan is not None:
+        if self._plan is not None and planner.view.walk is not None:
             self.tilt_error = max(self.tilt_error, _angle(up, self._plan.pose.rotation()[2]))
-        lies = planner.state in LYING or planner.view.whole_body_move_active
-        for pair in simulation.unwanted_contacts():
-            if not (lies and set(pair) == BELLY):
+        for pair in dict.fromkeys(simulation.unwanted_contacts()):
+            if set(pair) != BELLY or not (planner.state in LYING or planner.view.whole_body_move_active):
                 self.contacts[pair] = None
 
     def figures(self, rehearsed: float, time: float) -> MotionFigures:

@@ -11,12 +11,14 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.body_pose import quaternion_angles
 from hexapod_control.core.kinematics.se2 import Pose, Twist, log
+from hexapod_control.sim.mujoco_model import Indices
 from hexapod_control.sim.simulation import MIN_CONTACT_FORCE_N, Simulation
 
 
@@ -53,22 +55,27 @@ class WalkQuality:
         return max(self.ratios, key=lambda ratio: abs(ratio - 1.0), default=1.0)
 
 
+class _Slip(NamedTuple):
+    """How feet touched the ground, and what else touched."""
+
+    slid: Array  # [m] per foot, along the ground under load
+    contact: Array  # per foot, number of physics steps in contact
+    unwanted: Counter[tuple[str, str]]
+
+
 class QualityRecorder:
-    """Collects samples of a simulation; `sample` after every physics step, `mark` at every cycle boundary."""
+    """Collects samples of a simulation; `sample` after every physics step, `mark` at every cycle boundary.
+
+    A sample is copied, and everything is computed from all samples at once: step by step, that takes longer than the
+    physics.
+    """
 
     def __init__(self, simulation: Simulation) -> None:
-        count = len(simulation.robot.legs)
+        self._simulation = simulation
         self._start = simulation.time
-        self.slid = np.zeros(count)  # [m] per foot, along the ground under load
-        self._path = np.zeros(count)
-        self._contact = np.zeros(count)
-        self._body: list[tuple[float, float, float, float, float]] = []
         self._marks = [(simulation.time, planar_pose(simulation))]
-        self._feet: Array | None = None
-        self._speed = 0.0
-        self._saturated = 0.0
-        self._square_torque = 0.0
-        self._unwanted: Counter[tuple[str, str]] = Counter()
+        self._states: list[tuple[Array, Array, float, Array, Array, int]] = []  # one for each step
+        self._touches: list[tuple[Indices, Array, Array, Array, Array]] = []
 
     def mark(self, simulation: Simulation) -> None:
         """Ends a gait cycle and begins the next."""
@@ -77,72 +84,68 @@ class QualityRecorder:
     def sample(self, simulation: Simulation) -> None:
         """Samples the state after one physics step."""
         data, world = simulation.data, simulation.world
-        rotation = data.xmat[world.base].reshape(3, 3)
-        self._add_feet(simulation, rotation)
-        self._add_contacts(simulation)
-        velocity = data.qvel[:3] @ rotation
-        roll = math.atan2(rotation[2, 1], rotation[2, 2])
-        pitch = -math.asin(max(-1.0, min(1.0, rotation[2, 0])))
-        self._body.append((velocity[0], velocity[1], roll, pitch, data.qpos[2]))
-        self._speed = max(self._speed, float(np.abs(data.qvel[world.velocity]).max()))
-        torque = data.actuator_force[world.actuator]
-        self._saturated += np.count_nonzero(simulation.saturated) / torque.size
-        self._square_torque += float(np.add.reduce(torque * torque, axis=None)) / torque.size
-
-    def _add_feet(self, simulation: Simulation, rotation: Array) -> None:
-        data, world = simulation.data, simulation.world
-        feet = ((data.xpos[world.feet] - data.xpos[world.base]) @ rotation)[:, :2]
-        if self._feet is not None:
-            step = feet - self._feet
-            self._path += np.sqrt((step * step).sum(axis=1))
-        self._feet = feet
-
-    def _add_contacts(self, simulation: Simulation) -> None:
-        data, model, world = simulation.data, simulation.model, simulation.world
+        feet = data.xpos[world.feet] - data.xpos[world.base]
+        torque, saturated = data.actuator_force.copy(), int(np.count_nonzero(simulation.saturated))
+        rotation = data.xmat[world.base].copy()
+        self._states.append((rotation, data.qvel.copy(), float(data.qpos[2]), feet, torque, saturated))
         contact = data.contact
-        if not len(contact.dist):
-            return
-        feet = world.geom_foot[contact.geom].max(axis=1)
-        usual = (feet >= 0) & world.geom_ground[contact.geom].any(axis=1)
-        if not usual.all():
-            self._unwanted.update(set(simulation.unwanted_contacts()))
         force = np.where(contact.efc_address >= 0, data.efc_force[contact.efc_address], 0.0)
+        arm = contact.pos - data.subtree_com[world.base]
+        self._touches.append((contact.geom.copy(), arm, contact.frame[:, :3].copy(), force, data.cvel[world.feet]))
+
+    @property
+    def slid(self) -> Array:
+        """How far each foot slid along the ground under load [m]."""
+        return self._slip().slid
+
+    def _slip(self) -> _Slip:
+        model, world = self._simulation.model, self._simulation.world
+        count = len(world.feet)
+        step = np.repeat(np.arange(len(self._touches)), [len(touch[3]) for touch in self._touches])
+        geoms, arm, normal, force = (np.concatenate(part) for part in list(zip(*self._touches, strict=True))[:4])
+        feet = world.geom_foot[geoms].max(axis=1)
+        usual = (feet >= 0) & world.geom_ground[geoms].any(axis=1)
+        unwanted = np.unique(np.column_stack((step, model.geom_bodyid[geoms]))[~usual], axis=0)
+        names = ((model.body(a).name, model.body(b).name) for _, a, b in unwanted)
         loaded = usual & (force > MIN_CONTACT_FORCE_N)
-        feet, force = feet[loaded], force[loaded]
-        body = world.feet[feet]
-        arm = contact.pos[loaded] - data.subtree_com[model.body_rootid[body]]
-        motion = data.cvel[body]
-        velocity = motion[:, 3:] + _cross(motion[:, :3], arm)
-        normal = contact.frame[loaded, :3]
+        step, feet, arm, normal, force = step[loaded], feet[loaded], arm[loaded], normal[loaded], force[loaded]
+        motion = np.array([touch[4] for touch in self._touches])[step, feet]
+        velocity = motion[:, 3:] + np.cross(motion[:, :3], arm)
         along = velocity - (velocity * normal).sum(axis=1, keepdims=True) * normal
         speed = np.sqrt((along * along).sum(axis=1))
-        load = np.bincount(feet, force, minlength=len(self.slid))
-        rate = np.bincount(feet, force * speed, minlength=len(self.slid))
+        size = len(self._touches) * count
+        load = np.bincount(step * count + feet, force, minlength=size).reshape(-1, count)
+        rate = np.bincount(step * count + feet, force * speed, minlength=size).reshape(-1, count)
         standing = load > 0.0
-        self.slid[standing] += rate[standing] / load[standing] * model.opt.timestep
-        self._contact += standing
+        slid = np.divide(rate, load, out=np.zeros(load.shape), where=standing) * model.opt.timestep
+        return _Slip(slid.sum(axis=0), standing.sum(axis=0), Counter(names))
 
     def finish(self, commanded: Twist, unreachable: int = 0) -> WalkQuality:
         """Returns the figures between the first and the last mark."""
-        body = np.array(self._body)
-        count = len(body)
-        path = float(self._path.mean())
-        roll, pitch = np.degrees(np.sqrt((body[:, 2:4] ** 2).mean(axis=0)))
+        world, count = self._simulation.world, len(self._states)
+        rotation, speed, height, feet, force, saturated = map(np.array, zip(*self._states, strict=True))
+        rotation, torque = rotation.reshape(-1, 3, 3), force[:, world.actuator]
+        velocity = (speed[:, None, :3] @ rotation)[:, 0, :2]
+        roll = np.arctan2(rotation[:, 2, 1], rotation[:, 2, 2])
+        pitch = np.arcsin(np.clip(rotation[:, 2, 0], -1.0, 1.0))
+        steps = np.diff((feet @ rotation)[..., :2], axis=0)
+        path = float(np.sqrt((steps * steps).sum(axis=2)).sum(axis=0).mean())
+        slip = self._slip()
         return WalkQuality(
             commanded=commanded,
             achieved=self._achieved(),
             time=self._marks[-1][0] - self._start,
-            slip=float(self.slid.mean()) / path if path else 0.0,
-            worst_slip=float(self.slid.max()) / path if path else 0.0,
-            roll=float(roll),
-            pitch=float(pitch),
-            height_variation=float(np.ptp(body[:, 4])),
-            ripple=math.sqrt(float(body[:, :2].var(axis=0).sum())),
-            peak_joint_speed=self._speed,
-            saturation=self._saturated / count,
-            torque=math.sqrt(self._square_torque / count),
-            duty=tuple((self._contact / count).tolist()),
-            unwanted_contacts=dict(self._unwanted),
+            slip=float(slip.slid.mean()) / path if path else 0.0,
+            worst_slip=float(slip.slid.max()) / path if path else 0.0,
+            roll=math.degrees(math.sqrt((roll**2).mean())),
+            pitch=math.degrees(math.sqrt((pitch**2).mean())),
+            height_variation=float(np.ptp(height)),
+            ripple=math.sqrt(float(velocity.var(axis=0).sum())),
+            peak_joint_speed=float(np.abs(speed[:, world.velocity]).max()),
+            saturation=float(saturated.sum()) / torque.size,
+            torque=math.sqrt((torque**2).mean()),
+            duty=tuple((slip.contact / count).tolist()),
+            unwanted_contacts=dict(slip.unwanted),
             unreachable=unreachable,
         )
 
@@ -152,11 +155,6 @@ class QualityRecorder:
         for (begin, start), (end, stop) in zip(self._marks, self._marks[1:], strict=False):
             total += np.array(log(start.inverse() @ stop, end - begin)) * (end - begin)
         return Twist(*(total / (self._marks[-1][0] - self._marks[0][0])).tolist())
-
-
-def _cross(a: Array, b: Array) -> Array:
-    """Cross products of rows (n, 3); numpy's own takes several times as long for a few rows."""
-    return a[:, (1, 2, 0)] * b[:, (2, 0, 1)] - a[:, (2, 0, 1)] * b[:, (1, 2, 0)]
 
 
 def planar_pose(simulation: Simulation) -> Pose:
