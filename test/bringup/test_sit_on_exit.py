@@ -67,10 +67,10 @@ def test_without_sit_on_exit_the_feet_come_down_and_the_torque_is_switched_off(l
 
 
 def test_a_driver_signalled_alone_makes_the_robot_sit_down_first(launched):
-    robot_ = launched(standing_joints(), without="odometry")
+    robot_ = launched(standing_joints(), without="odometry", planning="shared")
     robot_.stand()
     driver = robot_.nodes()[0]
-    assert b"servo_driver" in Path(f"/proc/{driver}/cmdline").read_bytes()
+    assert b"nodes.servo_driver" in Path(f"/proc/{driver}/cmdline").read_bytes()
     angles, text = robot_.end(signal.SIGTERM, driver)
     assert robot_.process.returncode == 1 and "servo_driver died with exit code 0" in text
     assert_sat_down(robot_, angles, text)

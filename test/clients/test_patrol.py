@@ -2,7 +2,6 @@
 
 import math
 import re
-from dataclasses import replace
 
 import pytest
 
@@ -110,7 +109,7 @@ def test_the_picture_is_drawn_with_and_without_ground_truth(tmp_path):
 @pytest.mark.heavy
 @pytest.mark.physics
 def test_two_goals_in_the_obstacle_world_are_reached_with_the_real_graph(file, tmp_path, monkeypatch, capsys):
-    """On the simulation's time, twice as fast, which waits for its controller: a busy machine changes no result."""
+    """On the simulation's time, which waits for its controller: a busy machine changes no result."""
     from hexapod_control.clients.patrol import patrol_run
 
     monkeypatch.setattr(patrol_run, "POSTURE_S", RISING)  # a busy machine takes longer to stand it up
@@ -118,9 +117,7 @@ def test_two_goals_in_the_obstacle_world_are_reached_with_the_real_graph(file, t
     given = {"world": "obstacles", "stand_on_start": True, "web": False, "use_sim_time": True}
     arguments = ["patrol", "--waypoints", str(file(ROUTE)), "--sim-time", "--out", str(picture)]
     lines = []
-    simulator, *others = node_graph.specs("sim", given)
-    simulator = replace(simulator, parameters={**simulator.parameters, "sim_speed_factor": 2.0})
-    with Supervisor((merged((simulator, *others)),), lines.append):
+    with Supervisor((merged(node_graph.specs("sim", given)),), lines.append):
         code = main(arguments)
     out, err = capsys.readouterr()
     assert code == 0, (out, err, lines)

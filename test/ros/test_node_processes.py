@@ -71,7 +71,7 @@ def test_a_flood_of_commands_does_not_starve_the_loop_and_is_a_stop_once_its_sen
     of the same size elsewhere. Other load on the machine can hit either run, so one of three pairs has to pass; a loop
     that waits for the queue of commands passes none.
     """
-    node = bench.planner(enable_stamped_cmd_vel=False)
+    node = bench.planner(enable_stamped_cmd_vel=False, control_rate=50.0)
     elsewhere = bench.listen(TwistMessage, "elsewhere")
     flood = Flood(bench, "elsewhere", "cmd_vel")
 

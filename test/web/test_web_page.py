@@ -1,5 +1,6 @@
 """The page in a real Chromium drives the simulated robot over the real graph; ground truth is compared."""
 
+import dataclasses
 import math
 
 import pytest
@@ -10,7 +11,7 @@ from std_msgs.msg import String
 from std_srvs.srv import Trigger
 from support.phantomx import robot
 from support.real_time.ros_bench import Bench
-from support.real_time.web.page_checks import draw_less
+from support.real_time.web.page_checks import PAUSE_S, STATE_RATE, draw_less
 
 from hexapod_control.bringup import node_graph
 from hexapod_control.bringup.process_supervisor import Supervisor
@@ -22,6 +23,7 @@ from hexapod_control.ros import messages
 pytestmark = [pytest.mark.browser, pytest.mark.heavy, pytest.mark.physics]
 
 HEIGHT = robot().walk.height
+RATES = {"mujoco_sim": 50.0, "web": STATE_RATE}  # [Hz] the world is simulated at the lowest rate
 SPY = """for (const name of ["drawLeg", "drawTraces", "drawSupport", "drawMass", "drawTurn"]) {
   const draw = hexapod.projections[name];
   globalThis.drawn = {};
@@ -48,6 +50,12 @@ SAID = [f"document.querySelector('{part}').textContent" for part in ("#sentence"
 SHOW_3D = "document.querySelector('#space-canvas').style.display = '{}'; 0".format
 
 
+def at_low_rate(spec):
+    """The spec of a node with the rate of RATES."""
+    rate = {"rate": RATES[spec.executable]} if spec.executable in RATES else {}
+    return dataclasses.replace(spec, parameters={**spec.parameters, **rate})
+
+
 class Stage:
     """The graph, the browser and the ground truth."""
 
@@ -56,7 +64,7 @@ class Stage:
         self.bench = Bench()
         self.truth, self.joints = [], []
         # One process needs less than half of the processor time of five. The robot stands up while Chromium starts.
-        specs = node_graph.specs("sim", {"web_port": 0, "stand_on_start": True})
+        specs = [at_low_rate(spec) for spec in node_graph.specs("sim", {"web_port": 0, "stand_on_start": True})]
         self.supervisor = Supervisor((merged(specs),), self.lines.append)
         self.supervisor.__enter__()
         self.bench.probe.create_subscription(
@@ -79,9 +87,9 @@ class Stage:
         self.bench.close()
 
     def until(self, condition, seconds=8.0, what=""):
-        """As Bench.until; a failure shows the output of the nodes and of the page."""
+        """As Bench.until, but looks less often; a failure shows the output of the nodes and of the page."""
         try:
-            return self.bench.until(condition, seconds, what)
+            return self.bench.until(condition, seconds, what, PAUSE_S)
         except AssertionError:
             print(*self.lines, *map(self.page.js, SAID), sep="\n")
             raise
@@ -94,8 +102,8 @@ class Stage:
 
     @property
     def speed(self):
-        """Speed of the body over the last quarter of a second [m/s], [rad/s]."""
-        new, old = self.truth[-1], self.truth[-13]
+        """Speed of the body over the last quarter of a second [m/s], [rad/s]; the truth comes at half of the rate."""
+        new, old = self.truth[-1], self.truth[-7]
         seconds = (messages.nanoseconds(new.header.stamp) - messages.nanoseconds(old.header.stamp)) * 1e-9
         move = [getattr(new.pose.pose.position, k) - getattr(old.pose.pose.position, k) for k in "xy"]
         turn = [messages.roll_pitch_yaw(m.pose.pose.orientation)[2] for m in (old, new)]

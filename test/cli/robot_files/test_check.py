@@ -45,7 +45,7 @@ def test_a_sound_robot_passes_with_its_figures_and_the_report_is_one_page_with_a
 
 
 def test_a_payload_that_no_servo_carries_is_a_problem(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["check", "phantomx", "--payload", "3"]) == 1
+    assert main(["check", "quadruped", "--payload", "3"]) == 1
     head, worst, *_ = capsys.readouterr().out.splitlines()
     assert head.endswith("all values are plausible")
     assert worst.startswith("problem  ") and "Change: servos of " in worst

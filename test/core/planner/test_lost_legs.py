@@ -153,7 +153,7 @@ def test_a_lost_leg_takes_no_other_commands_and_gaits_are_those_of_the_other_leg
     assert planner.view.active_gait == "fastest"
 
 
-@pytest.mark.parametrize(("name", "leg"), [("article", "right_front"), ("phantomx", "left_middle")])
+@pytest.mark.parametrize(("name", "leg"), [("article", "left_rear"), ("phantomx", "left_middle")])
 def test_a_lying_robot_folds_a_leg_stands_up_without_it_and_lies_down_again(name, leg):
     planner = standing_planner(name)
     row = planner.robot.leg_names.index(leg)

@@ -1,7 +1,6 @@
 """Odometry from joints: exact where the joints are exact, robust where feet change within a sample."""
 
 import math
-from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -16,6 +15,7 @@ from support.drives import (
     robot,
     standing_planner,
 )
+from support.robots.other_robots import on_point_feet
 from support.suite.soak import SOAK, cases
 
 from hexapod_control.core.kinematics.body_pose import BodyPose
@@ -48,14 +48,14 @@ def walk_with_odometry(machine, gait, direction):
         lean = abs(math.pi / 2 + joints[:, 1] + joints[:, 2])
         spun += machine.foot_radius * np.average(lean * abs(joints[:, 0] - before[:, 0]), weights=plan.planted)
         odometry.update(joints, plan.support.tolist(), DT)
-    assert odometry.attitude.z == pytest.approx(machine.walk.height, abs=1e-5)
+    assert odometry.attitude.z == pytest.approx(machine.walk.height + machine.walk.preload, abs=1e-5)
     return truth, odometry.pose, math.hypot(truth.x, truth.y) + 0.3 * abs(truth.yaw) + 0.05, spun
 
 
 @pytest.mark.parametrize(("walk", "direction"), cases(list(product(ROBOTS if SOAK else ROBOTS[1:], GAITS)), DIRECTIONS))
 def test_odometry_from_planned_joints_with_point_feet_is_the_commanded_pose(walk, direction):
     name, gait = walk
-    truth, estimate, distance, _ = walk_with_odometry(replace(robot(name), foot_radius=0.0), gait, direction)
+    truth, estimate, distance, _ = walk_with_odometry(on_point_feet(name), gait, direction)
     assert math.dist(estimate[:2], truth[:2]) < 0.002 * distance
     assert abs(wrap(estimate.yaw - truth.yaw)) < 0.0036  # after a third of a turn
 

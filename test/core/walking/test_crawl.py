@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from support.drives import DIRECTIONS, DT, drive, fitting, random_drive, standing_planner, walk_state
-from support.robots.other_robots import around, four_legs, in_rows, reordered
+from support.drives import DIRECTIONS, DT, drive, fitting, random_drive, robot, standing_planner, walk_state
+from support.robots.other_robots import around, in_rows, reordered
 from support.suite.soak import cases
 
 from hexapod_control.core.gait.gait_clock import GaitClock
@@ -28,7 +28,7 @@ SUFFICIENT_MARGIN, SUFFICIENT_SHARE = 0.025, 0.1  # [m, -]
 SWAY_STEP, SWAY_STEPS = 0.005, 16  # [m, -]
 
 MIN_MARGIN = 0.005  # [m]
-MACHINES = {"phantomx": four_legs(), "diamond": around(4, 0.0)}
+MACHINES = {"quadruped": robot("quadruped"), "diamond": around(4, 0.0)}
 machines = pytest.mark.parametrize("machine", MACHINES.values(), ids=MACHINES)
 
 
@@ -84,7 +84,7 @@ def test_the_body_rests_over_one_side_while_legs_of_the_other_swing_and_is_cente
 
 
 def test_a_halt_with_a_foot_in_the_air_keeps_the_body_over_the_others_until_it_is_down():
-    planner = standing_planner(MACHINES["phantomx"])
+    planner = standing_planner(MACHINES["quadruped"])
     twist = fitting(planner, DIRECTIONS["backwards"], 1.0, "crawl")
     flights = 0
     for plan in drive(planner, twist, 12.0):
@@ -101,13 +101,13 @@ def test_a_halt_with_a_foot_in_the_air_keeps_the_body_over_the_others_until_it_i
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_under_random_joystick_input_the_static_margin_stays_positive(seed):
-    planner = standing_planner(MACHINES["phantomx"])
+    planner = standing_planner(MACHINES["quadruped"])
     for _dt, plan in random_drive(planner, seed, 800, poses=False, gaits=False):
         assert plan.margin > 0.0 and sum(plan.planted) >= 3 and plan.unreached is None
 
 
 def test_the_body_sways_from_side_to_side_in_two_swing_times_and_back_once_all_feet_stand():
-    capabilities = Capabilities.of(MACHINES["phantomx"])
+    capabilities = Capabilities.of(MACHINES["quadruped"])
     gait, feasibility = capabilities.gaits["crawl"], PoseFeasibility(capabilities)
     sway, steps = BodySway(feasibility), 20
     motion = FootMotion([Foot(*leg.foothold) for leg in capabilities.robot.legs], GaitClock(gait), 0.03)

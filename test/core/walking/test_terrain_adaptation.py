@@ -431,7 +431,7 @@ def test_touching_has_hysteresis_between_its_two_thresholds():
 def walked_over(name):
     """Figures of a walk over a ground of rough_ground, approached faster."""
     robot_file, ground = load("phantomx"), GROUNDS[name]
-    high_stepper = rough_ground.with_swing(robot_file.robot, ground.lift)
+    high_stepper = rough_ground.with_swing(robot_file.robot, rough_ground.HIGH_LIFT_M)
     run = rough_ground.standing_on(high_stepper, urdf(robot_file), ground)
     run.planner.command(Twist(APPROACH_SPEED, 0.0, 0.0))
     while planar_pose(run.simulation).x < NEAR_FIELD:

@@ -20,6 +20,7 @@ from support.drives import (
     standing_planner,
     walk_state,
 )
+from support.robots.other_robots import PRELOAD_M, on_point_feet
 from support.suite.soak import SOAK, cases
 
 from hexapod_control.core.gait.gait_table import AUTO, Gait
@@ -361,9 +362,8 @@ def test_every_ball_center_is_one_radius_above_the_ground_while_its_foot_stands(
 
 def test_a_touch_down_preload_presses_planted_feet_below_the_ground_and_keeps_the_lift():
     """Article A4: the foot may press slightly below ground level in stance; default 0."""
-    plain = robot("phantomx")
-    assert plain.walk.preload == 0.0
-    pressed = replace(plain, walk=replace(plain.walk, preload=0.004))
+    assert robot("phantomx").walk.preload == 0.0
+    pressed = on_point_feet("phantomx")
     planner = Planner(pressed)
     planner.set_measured_joints(
         np.array(joints_at_offset(pressed, planner.capabilities.stances.at(pressed.walk.height).footholds, 0.0))
@@ -375,7 +375,7 @@ def test_a_touch_down_preload_presses_planted_feet_below_the_ground_and_keeps_th
         for center, down in zip(plan.feet, plan.planted, strict=True):
             z = placement.to_footprint(*center)[2] - pressed.foot_radius
             heights.append(z)
-            assert not down or z == pytest.approx(-0.004, abs=1e-9)
+            assert not down or z == pytest.approx(-PRELOAD_M, abs=1e-9)
     assert max(heights) == pytest.approx(pressed.walk.lift_height, abs=5e-4)
 
 

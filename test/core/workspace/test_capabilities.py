@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 from support.drives import robot
-from support.robots.other_robots import four_legs
 
 from hexapod_control.config.robots import saved_capabilities
 from hexapod_control.core.gait.gait_table import AUTO, GaitSelection
@@ -32,7 +31,8 @@ class Store:
 
 
 def test_capabilities_are_read_from_the_store_or_else_computed_and_written_to_it():
-    machine, usual = four_legs(), Capabilities.of(four_legs())
+    machine = robot("quadruped")
+    usual = Capabilities.of(machine)
     empty, full = Store(), Store(usual)
     try:
         Capabilities.use_store(empty)
@@ -86,7 +86,7 @@ def test_a_gait_with_sway_has_the_greatest_region_share_that_fits_at_both_ends_o
 
 
 def test_without_sway_a_gait_has_all_of_the_regions_and_with_too_much_the_least_share():
-    crawling = Capabilities.of(four_legs())
+    crawling = Capabilities.of(robot("quadruped"))
     crawl = crawling.gaits["crawl"]
     assert crawling.region_share(crawl) < REGION_SHARES[0]
     far = replace(crawl, sway=(0.0, 1.0))

@@ -4,7 +4,6 @@ import math
 
 import pytest
 from support.drives import DIRECTIONS
-from support.robots.other_robots import four_legs, robot_file
 
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.robots.urdf import urdf
@@ -20,11 +19,9 @@ DURATION_S = 8.0  # more than two cycles
 
 
 @pytest.mark.physics
-def test_a_crawling_robot_tilts_little_and_keeps_its_margin(tmp_path):
+def test_a_crawling_robot_tilts_little_and_keeps_its_margin():
     """Backwards, where the strides leave the smallest margin."""
-    path = tmp_path / "four.yaml"
-    path.write_text(robot_file(four_legs(), "crawl"))
-    file = load(path)
+    file = load("quadruped")
     simulation, planner = Simulation(file.robot, urdf(file), WorldSettings()), Planner(file.robot)
     simulation.reset(sitting_pose(file.robot))
     run = Lockstep(simulation, planner)

@@ -50,7 +50,8 @@ def drive(bench, node, command, condition, seconds=4.0):
 
 
 def test_the_chain_stands_up_walks_and_sits_down_with_every_joint_target_in_its_limits(bench):
-    planner, kinematics, _ = bench.planner(False), bench.add(InverseKinematicsNode()), bench.add(ServoDriverNode())
+    planner, kinematics = bench.planner(False, control_rate=50.0), bench.add(InverseKinematicsNode())
+    bench.add(ServoDriverNode())
     targets = bench.listen(JointState, "joint_targets")
     bench.until(lambda: planner.planner.state.value == "sitting")
     assert bench.call(Trigger, "stand").success
@@ -312,7 +313,7 @@ def test_markers_show_feet_polygon_and_footholds(bench):
 
 
 def test_diagnostics_show_rate_source_and_last_refusal(bench):
-    node = bench.planner()
+    node = bench.planner(control_rate=50.0)
     received = bench.listen(DiagnosticArray, "/diagnostics")
     bench.velocity_publisher().publish(twist(math.nan))
 

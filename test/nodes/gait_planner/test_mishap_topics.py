@@ -27,7 +27,7 @@ class Sensors:
         self.roll, self.force = 0.0, 3.0
         self._imu = bench.publisher(Imu, "imu/data")
         self._feet, self._layout = bench.publisher(MultiDOFJointState, "foot_states"), FootStates(robot())
-        self._shiver = itertools.cycle((0.0, 1e-4))
+        self._shiver = itertools.cycle((0.0, 1e-4, 2e-4))
         bench.probe.create_timer(PERIOD_S, self._publish)
 
     def _publish(self):

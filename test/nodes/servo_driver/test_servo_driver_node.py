@@ -9,7 +9,8 @@ import time
 import numpy as np
 import pytest
 from diagnostic_msgs.msg import DiagnosticArray
-from sensor_msgs.msg import BatteryState, JointState
+from rclpy.qos import QoSProfile
+from sensor_msgs.msg import BatteryState, JointState, MultiDOFJointState
 from std_msgs.msg import Bool, String
 from std_srvs.srv import SetBool, Trigger
 from support.phantomx import robot, standing_joints
@@ -148,11 +149,15 @@ def test_a_silent_servo_stops_the_walk_and_is_named_and_its_leg_is_folded_and_re
     WalkingLegs.without(robot(), frozenset({robot().leg_names.index("left_middle")}))
     wire = wire(start=standing_joints())
     driver, _, planner = chain(bench, wire)
+    ticks = bench.listen(MultiDOFJointState, "foot_targets", QoSProfile(depth=50))
     vx = 0.08
     stream = Stream(bench, lambda: twist(vx))
     bench.until(lambda: planner.output.last.twist.vx > 0.07)
     wire.world.unplug(4)
-    bench.until(lambda: planner.output.last.twist.is_zero, 0.5 + 0.6 + 0.5 + 0.5, "stop")
+    begin = len(ticks)
+    bench.until(lambda: planner.output.last.twist.is_zero, 10.0, "stop")
+    # In ticks: a busy computer delays them as it does the driver, which excludes such pauses from the silence.
+    assert len(ticks) - begin <= (0.5 + 0.6 + 0.5 + 0.5) * planner.settings.control_rate
     bench.until(lambda: all(planner.output.last.planted), 1.5)
     bench.until(
         lambda: any("left_middle_femur_joint (id 5) has been silent" in text for text in driver.recent_reports()), 1.0

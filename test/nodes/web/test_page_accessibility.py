@@ -7,7 +7,18 @@ from pathlib import Path
 
 import axe_core_python
 import pytest
-from support.real_time.web.page_checks import COVERED, HEADINGS, NAMELESS, OUTSIDE, PAGE_SIZE, SIZES, SMALL, UNFOCUSABLE
+from support.real_time.web.page_checks import (
+    COVERED,
+    DRAW_AGAIN,
+    HEADINGS,
+    NAMELESS,
+    OUTSIDE,
+    PAGE_SIZE,
+    SIZES,
+    SMALL,
+    STOP_DRAWING,
+    UNFOCUSABLE,
+)
 
 from hexapod_control.core.kinematics.se2 import ZERO
 from hexapod_control.ros import messages
@@ -37,13 +48,24 @@ pytestmark = [pytest.mark.browser, pytest.mark.heavy]
 def axe(scripted):
     source = Path(axe_core_python.__file__).with_name("axe.min.js").read_text()
     scripted.page.call("Runtime.evaluate", expression=source)
-    scripted.page.js("requestAnimationFrame = () => 0; 0")  # stops drawing: axe checks no pictures
+    scripted.page.js(STOP_DRAWING)  # axe checks no pictures
+
+
+@pytest.fixture
+def still(told):
+    """No picture is drawn: places and sizes of controls do not depend on what pictures show. They do on screenshots."""
+    if SHOTS:
+        yield
+        return
+    told.page.js(STOP_DRAWING)
+    yield
+    told.page.js(DRAW_AGAIN)
 
 
 @pytest.mark.parametrize(
     ("width", "height", "scheme"), [(*size, ("light", "dark")[i % 2]) for i, size in enumerate(SIZES)]
 )
-def test_controls_are_large_in_place_and_never_covered(told, width, height, scheme):
+def test_controls_are_large_in_place_and_never_covered(told, still, width, height, scheme):
     page = told.page
     page.resize(width, height, touch=width < 1100)
     page.scheme(scheme)

@@ -252,14 +252,10 @@ def test_the_camera_is_shown_on_request_and_costs_nothing_otherwise(told, monkey
 
 
 def test_the_page_is_complete_in_german(told):
-    told.page.js("localStorage.setItem('language', 'de')")
-    told.page.call("Page.reload")
-    told.until(lambda: told.page.js("globalThis.hexapod?.robot.now?.say") == "standing", 15.0)
-    told.shows("Steht", "good", "Hinsetzen")
-    assert told.page.js("document.documentElement.lang") == "de"
-    told.page.js("localStorage.removeItem('language')")
-    told.page.call("Page.reload")
-    told.until(lambda: told.page.js("globalThis.hexapod?.robot.now?.say") == "standing", 15.0)
+    page = told.open(1280, 720, before="localStorage.setItem('language', 'de')")
+    told.shows("Steht", "good", "Hinsetzen", page)
+    assert page.js("document.documentElement.lang") == "de"
+    page.close()
 
 
 def test_a_recording_is_listed_fetched_and_replayed_while_the_live_state_stays(told):

@@ -41,7 +41,7 @@ def executed() -> dict[Path, list[list[str]]]:
     """Commands that neither wait nor need a running robot or a device, each on the first page that has it.
 
     The reader's copy of phantomx counts as phantomx. A command is one of another that goes on as it does, and of one on
-    another page that has all of its words.
+    another page that has all of its words. The checks on a page are one with the options of all.
     """
     found: dict[str, tuple[Path, list[str]]] = {}
     for page in PAGES:
@@ -56,7 +56,14 @@ def executed() -> dict[Path, list[list[str]]]:
 
     longest = [found[line] for line in found if not any(contains(other, line) for other in found)]
     pages = dict.fromkeys(page for page, _ in longest)
-    return {page: [words for on, words in longest if on == page] for page in pages}
+    return {page: with_one_check([words for on, words in longest if on == page]) for page in pages}
+
+
+def with_one_check(lines: list[list[str]]) -> list[list[str]]:
+    """The same commands, but only the first `hexapod check`, with the options of all: none excludes another."""
+    checks = [words for words in lines if words[1] == "check"]
+    options = [option for words in checks for option in words[3:]]
+    return [[*words[:3], *options] for words in checks[:1]] + [words for words in lines if words not in checks]
 
 
 @pytest.mark.parametrize(("page", "run"), executed().items(), ids=lambda value: getattr(value, "name", ""))

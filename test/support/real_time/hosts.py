@@ -16,8 +16,6 @@ import sys
 import time
 from pathlib import Path
 
-import aiohttp
-
 from hexapod_control.ros.transport.loopback import profile_variable
 
 SUBNET = "10.77.0"
@@ -128,6 +126,8 @@ def witness(path: str) -> int:
 
 async def page(url: str) -> int:
     """A client that stands the robot up, drives it forward at 20 Hz, and reconnects when it is disconnected."""
+    import aiohttp  # not needed by the other programs, and slow to import
+
     address, _, token = url.partition("/#")
     key = ""
     while True:
@@ -139,6 +139,8 @@ async def page(url: str) -> int:
 
 async def visit(address: str, hello: dict[str, str]) -> str:
     """One connection, until it is closed or silent. Returns the key for the next one."""
+    import aiohttp
+
     key, received_at = hello["key"], time.monotonic()
     async with aiohttp.ClientSession() as session:
         async with asyncio.timeout(SILENT):

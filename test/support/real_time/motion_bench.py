@@ -13,14 +13,11 @@ NOD = "  - pose: {pitch_deg: 4, duration: 0.6}\n  - pose: {duration: 0.6}\n"
 
 
 class Motions:
-    """Plays motions on a planner and records motion_state and gait_state.
-
-    The planner has half of its usual control rate, as requests are handled in the same way at any rate.
-    """
+    """Plays motions on a planner and records motion_state and gait_state."""
 
     def __init__(self, bench, folder, **parameters):
         self.bench, self.folder = bench, folder
-        self.node = bench.planner(**{"control_rate": 25.0} | parameters)
+        self.node = bench.planner(**parameters)
         self.topic = bench.publisher(String, "motion")
         self.motion_states = bench.listen(String, "motion_state", ALL)
         self.gait_states = bench.listen(String, "gait_state", ALL)

@@ -14,12 +14,12 @@ HEXAPOD = [sys.executable, "-c", PROGRAM]
 MAX_WAIT_S = 90.0  # for anything that a simulation does
 
 
-def until(condition, what, seconds=5.0):
-    """Waits until a condition holds; fails with `what` after so many seconds."""
-    deadline, pause = time.monotonic() + seconds, threading.Event()
+def until(condition, what, seconds=5.0, pause=0.005):
+    """Waits until a condition holds, asked every `pause` [s]; fails with `what` after so many seconds."""
+    deadline, never = time.monotonic() + seconds, threading.Event()
     while not condition():
         assert time.monotonic() < deadline, f"{what} not within {seconds} s"
-        pause.wait(0.005)
+        never.wait(pause)
 
 
 def read_line(process, seconds=20.0):

@@ -27,6 +27,7 @@ from hexapod_control.ros.row_messages import JointLayout
 from hexapod_control.ros.transport.executor import Spinner
 
 STEP = 0.02  # [s]
+CONTROL_RATE = 25.0  # [Hz] half of the usual one, as most requests are handled in the same way at any rate
 
 
 def overrides(**values: Any) -> list[Parameter]:
@@ -61,14 +62,18 @@ class Bench:
         self.executor.shutdown(timeout_sec=1.0)
         rclpy.try_shutdown()
 
-    def until(self, condition: Callable[[], Any], seconds: float = 5.0, what: str = "") -> float:
-        """Spins until the condition holds; fails after so many seconds. Returns how long it took [s]."""
+    def until(self, condition: Callable[[], Any], seconds: float = 5.0, what: str = "", pause: float = 0.0) -> float:
+        """Spins until the condition holds, asked every `pause` [s] or more often if 0; fails after so many seconds.
+
+        Returns how long it took [s].
+        """
         start = asked = time.monotonic()
         while not condition():
             now = time.monotonic()
             assert now - start < seconds, f"{what or 'condition'} not within {seconds} s"
             self.executor.spin_once(timeout_sec=0.01)
-            again = now + max(now - asked, min(0.05, 10 * (now - asked)))  # a slow condition must not starve the nodes
+            # A slow condition must not starve the nodes.
+            again = now + max(pause, now - asked, min(0.05, 10 * (now - asked)))
             while (left := again - time.monotonic()) > 0.0:
                 self.executor.spin_once(timeout_sec=left)
             asked = time.monotonic()
@@ -128,11 +133,14 @@ class Bench:
         self._clock.publish(Clock(clock=messages.time(round(self.time * 1e9))))
 
     def driver(self, joints: np.ndarray, **parameters: Any) -> ServoDriverNode:
-        """A servo_driver that finds the robot with these joint angles (n, 3) [rad]."""
+        """A servo_driver that finds the robot with these joint angles (n, 3) [rad], by default at CONTROL_RATE."""
+        parameters = {"control_rate": CONTROL_RATE} | parameters
         return self.add(ServoDriverNode(start=joints, parameter_overrides=overrides(**parameters)))
 
     def planner(self, on_its_feet: bool = True, **parameters: Any) -> GaitPlannerNode:
-        """A gait_planner whose robot stands, or whose pose is not known yet."""
+        """A gait_planner, in real time at CONTROL_RATE; its robot stands, or its pose is not known yet."""
+        if not parameters.get("use_sim_time"):
+            parameters = {"control_rate": CONTROL_RATE} | parameters
         node = self.add(GaitPlannerNode(parameter_overrides=overrides(**parameters)))
         if on_its_feet:
             node.planner.set_measured_joints(standing_joints())

@@ -62,10 +62,10 @@ from hexapod_control.bringup import node_graph, shared_process
 from hexapod_control.bringup.process_supervisor import run
 graph, more, *words = sys.argv[1:]
 given = dict(word.split("=", 1) for word in words)
-without = given.pop("without", "")
+without, planning = given.pop("without", ""), given.pop("planning", "")
 hardware, *others = (spec for spec in node_graph.specs(graph, given) if spec.executable != without)
 hardware = dataclasses.replace(hardware, parameters={**hardware.parameters, **json.loads(more)})
-specs = (hardware, *others)
+specs = (hardware, shared_process.merged(others)) if planning == "shared" else (hardware, *others)
 sys.exit(run((shared_process.merged(specs),) if given.get("one_process") == "true" else specs))
 """
 
@@ -73,7 +73,8 @@ sys.exit(run((shared_process.merged(specs),) if given.get("one_process") == "tru
 def graph_process(graph, hardware, arguments, output=subprocess.PIPE):
     """A graph under its supervisor, in a process of its own; `hardware` are more parameters of its hardware node.
 
-    `arguments` are launch arguments, and `without`, a node that is not started.
+    `arguments` are launch arguments, `without`, a node that is not started, and `planning="shared"`, one process for
+    all nodes but the hardware node.
     """
     words = [f"{name}={value}" for name, value in arguments.items()]
     return spawned([sys.executable, "-c", GRAPH, graph, json.dumps(hardware), *words], output)

@@ -6,12 +6,13 @@ from dataclasses import replace
 
 from support.drives import robot
 
-from hexapod_control.config.shipped_files import share
 from hexapod_control.core.robot import Leg, Robot
 
 REACH_M = 0.15  # from a hip to its foothold, straight out
 BETWEEN_HIPS = 0.14  # [m] between neighbours
 BETWEEN_ROWS = 0.12  # [m] between the hips on the left and on the right
+AHEAD_M = 0.10  # of the center of mass of a body that is heavy in front
+PRELOAD_M = 0.004  # by which feet press into the ground
 
 
 def around(count: int, first: float = 0.5) -> Robot:
@@ -30,11 +31,14 @@ def in_rows(left: int, right: int) -> Robot:
     return _robot(places)
 
 
-def four_legs() -> Robot:
-    """Phantomx without its middle legs."""
-    machine = robot("phantomx")
-    legs = tuple(leg for leg in machine.legs if "middle" not in leg.name)
-    return replace(machine, legs=legs, walk=replace(machine.walk, gait="crawl"))
+def on_point_feet(name: str) -> Robot:
+    """A robot of the package on point feet that press into the ground, with a body that is heavy in front.
+
+    One robot for tests of each of these: what a robot can do takes a second to compute.
+    """
+    machine = robot(name)
+    body = replace(machine.body, center_of_mass=(AHEAD_M, 0.0, 0.0))
+    return replace(machine, body=body, foot_radius=0.0, walk=replace(machine.walk, preload=PRELOAD_M))
 
 
 def reordered(machine: Robot, order: Iterable[int]) -> Robot:
@@ -80,14 +84,3 @@ def _robot(places: Sequence[tuple[float, float, float]]) -> Robot:
     return replace(
         machine, name="other", legs=tuple(legs), walk=replace(machine.walk, gait="crawl" if len(legs) == 4 else "wave")
     )
-
-
-def robot_file(machine: Robot, gait: str) -> str:
-    """The text of a robot file: phantomx with these legs and this gait."""
-    head, rest = share("config", "robots", "phantomx.yaml").read_text().split("\nlegs:\n")
-    legs = [
-        f"  {leg.name}: {{hip: {list(leg.hip)}, yaw_deg: {math.degrees(leg.hip_yaw)}, foothold: {list(leg.foothold)}}}"
-        for leg in machine.legs
-    ]
-    walk = rest[rest.index("\nwalk:") :].replace("gait: tripod", f"gait: {gait}")
-    return "\n".join((head, "legs:", *legs, walk))

@@ -16,6 +16,7 @@ from hexapod_control.servos.settings.servo_section import servo_settings
 
 pytestmark = [pytest.mark.heavy, pytest.mark.browser]
 
+PAUSE_S = 0.02  # between two looks at the page: each one is work for three processes
 OPEN = ["stand", "supply", "joints", "pose"]
 QUESTION = """(() => {
   const text = (selector) => document.querySelector(selector).textContent;
@@ -63,7 +64,7 @@ class Evening:
             found[:] = self.page.js(QUESTION) or []
             return found and (found[0] == 0 or found[0] > after)
 
-        until(asked, f"a question after {after}; {self.page.errors}", 10.0)
+        until(asked, f"a question after {after}; {self.page.errors}", 10.0, PAUSE_S)
         return found
 
     def answer(self, text):

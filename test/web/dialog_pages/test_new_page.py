@@ -1,5 +1,6 @@
 """`hexapod new --page` in a real Chromium: from the first question to the robot file, and foreign requests."""
 
+import contextlib
 import json
 import os
 import signal
@@ -9,10 +10,11 @@ import urllib.request
 
 import pytest
 from support.real_time.programs import HEXAPOD, read_line, until
+from support.real_time.web.page_checks import PAUSE_S
 
 from hexapod_control.config.robots.draft.questions.answers_file import read_answers
 from hexapod_control.config.robots.robot_file import load
-from hexapod_control.evaluation.performance.page.chromium import Browser
+from hexapod_control.evaluation.performance.page.chromium import Browser, BrowserError
 from hexapod_control.web.dialog_pages.request_server import MAX_REQUEST_BYTES
 
 pytestmark = [pytest.mark.heavy, pytest.mark.browser, pytest.mark.process]
@@ -47,7 +49,11 @@ class Desk:
         return self.process.communicate(timeout=10.0)[0], self.process.returncode
 
     def until(self, condition, seconds=30.0):
-        until(lambda: self.page.js(condition), f"{condition}; {self.page.errors}", seconds)
+        def holds():
+            with contextlib.suppress(BrowserError):  # while the page is loaded again
+                return self.page.js(condition)
+
+        until(holds, f"{condition}; {self.page.errors}", seconds, PAUSE_S)
 
     def type(self, number, text):
         self.page.js(f"{{ const part = document.querySelector('#part-{number}'); part.focus(); part.select(); }}")

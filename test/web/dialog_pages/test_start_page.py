@@ -6,6 +6,7 @@ import subprocess
 
 import pytest
 from support.real_time.programs import HEXAPOD, read_line, until
+from support.real_time.web.page_checks import PAUSE_S
 
 from hexapod_control.config.robots.robot_file import known_robots, resolve
 from hexapod_control.evaluation.performance.page.chromium import Browser, BrowserError
@@ -39,7 +40,7 @@ class Desk:
             with contextlib.suppress(BrowserError):  # while another page is loaded
                 return self.page.js(condition)
 
-        until(holds, f"{condition}; {self.page.errors}", seconds)
+        until(holds, f"{condition}; {self.page.errors}", seconds, PAUSE_S)
 
     def send(self, path):
         """A file that is chosen for upload."""

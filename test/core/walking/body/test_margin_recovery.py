@@ -6,7 +6,8 @@ from functools import cache
 from typing import NamedTuple
 
 import pytest
-from support.drives import DT, drive, robot, standing_planner, walk_state
+from support.drives import DT, drive, standing_planner, walk_state
+from support.robots.other_robots import on_point_feet
 
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.planner.planner import Planner
@@ -20,14 +21,9 @@ SETTLED_TIME_S, GAIT_CHANGE_INTERVAL_S = 2.0, 3.0
 RELEASE_MARGIN, RELEASE_RATE = 0.005, 0.25  # [m, -]
 
 
-AHEAD_M = 0.10
-
-
 def front_heavy() -> Planner:
-    """A standing phantomx whose body has its center of mass AHEAD_M in front of its middle."""
-    machine = robot("phantomx")
-    body = dataclasses.replace(machine.body, center_of_mass=(AHEAD_M, 0.0, 0.0))
-    planner = Planner(dataclasses.replace(machine, body=body))
+    """A standing phantomx whose body has its center of mass far in front of its middle."""
+    planner = Planner(on_point_feet("phantomx"))
     planner.set_measured_joints(planner.view.lying_joints)
     assert planner.stand() == ""
     while planner.state.value != "standing":

@@ -1,6 +1,7 @@
 """Gaps between legs seen from above, and how far a leg may be ahead of its neighbours on the way to new centers."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,8 +15,10 @@ from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.robot_gaits import gaits
 from hexapod_control.core.workspace.strides.steady_cycle import SteadyCycle, line_distances
+from hexapod_control.core.workspace.strides.stride_lead import max_lead
+from hexapod_control.core.workspace.strides.stride_regions import HEADINGS, LegStrides, PolarOffset
 
-HEADINGS = [Twist(1.0, 0.0, 0.0), Twist(0.0, 1.0, 0.0), Twist(math.sqrt(0.5), math.sqrt(0.5), 0.0)]
+AXES = [Twist(1.0, 0.0, 0.0), Twist(0.0, 1.0, 0.0), Twist(math.sqrt(0.5), math.sqrt(0.5), 0.0)]
 PHASES = 12
 places = st.complex_numbers(max_magnitude=1.0, allow_nan=False)
 
@@ -36,7 +39,7 @@ def test_the_distance_of_two_lines_is_the_least_of_their_points_and_zero_if_they
 
 
 @pytest.mark.parametrize("name", ["phantomx", "octopod", "inline"])
-@pytest.mark.parametrize("axis", HEADINGS)
+@pytest.mark.parametrize("axis", AXES)
 def test_gaps_from_above_are_those_of_the_lines_between_femur_axis_and_foot_less_their_radii(name, axis):
     machine = robot(name)
     gait = min(gaits(machine).values(), key=lambda each: each.stance)
@@ -61,7 +64,7 @@ def test_gaps_from_above_are_not_wider_than_those_of_the_joint_angles(name):
     machine, rng = robot(name), np.random.default_rng(1)
     gait = min(gaits(machine).values(), key=lambda each: each.stance)
     neutral = np.array([complex(*leg.foothold) for leg in machine.legs])
-    cycle = SteadyCycle(machine, gait, HEADINGS[0])
+    cycle = SteadyCycle(machine, gait, AXES[0])
     for centers in neutral + 0.01 * (rng.normal(size=(4, len(neutral))) + 1j * rng.normal(size=(4, len(neutral)))):
         assert cycle.horizontal_gaps(0.03, centers[None])[0] <= cycle.limits(0.03, centers, 1.0).gap + 0.002
 
@@ -76,7 +79,7 @@ def test_close_legs_move_their_centers_in_step_with_their_neighbours():
     capabilities = Capabilities.of(machine)
     strides, gait = capabilities.strides, capabilities.strides.gait
     assert 0.0 < strides.max_lead < math.inf
-    top = capabilities.fastest(HEADINGS[0], [gait.name])
+    top = capabilities.fastest(AXES[0], [gait.name])
     stance, pairs = capabilities.stances.at(machine.walk.height), LegNeighbours.of(machine).pairs
     goal = [region.displacement for region in strides.regions(stance, top, 1.0)]
     planner = standing_planner(machine, gait.name)
@@ -98,4 +101,9 @@ def test_close_legs_move_their_centers_in_step_with_their_neighbours():
 
 
 def test_legs_with_knees_far_outside_of_their_feet_are_no_lines_from_above_and_move_their_centers_at_once():
-    assert Capabilities.of(build("rows_6")).strides.max_lead == math.inf
+    machine = build("rows_6")
+    gait = min(gaits(machine).values(), key=lambda each: each.stance)
+    turned = [LegStrides((PolarOffset(0.0, 0.2 * (-1) ** row),) * HEADINGS, (0.04,) * HEADINGS) for row in range(6)]
+    assert max_lead(machine, gait, turned) == math.inf
+    low = replace(machine, walk=replace(machine.walk, height=0.06))  # its knees are inside of its feet
+    assert max_lead(low, gait, turned) < 1.0

@@ -22,10 +22,19 @@ UNFOCUSABLE = """[...document.querySelectorAll('*')].filter((e) => e.scrollHeigh
   ['auto', 'scroll'].includes(getComputedStyle(e).overflowY) && e.tabIndex < 0 &&
   ![...e.querySelectorAll('button, input, select, [tabindex="0"]')].some((f) => f.offsetParent)).map((e) => e.id)"""
 
+PAUSE_S = 0.05  # between two looks at a page: each one is work for three processes
+STATE_RATE = 10.0  # [Hz] of the states that a page gets where smooth pictures are not the subject
+
 FEWER_FRAMES = """{
   const soon = requestAnimationFrame;
   globalThis.requestAnimationFrame = (draw) => setTimeout(() => soon(draw), 200);
 }"""
+
+STOP_DRAWING = """globalThis.waiting = [];
+globalThis.usual = requestAnimationFrame;
+globalThis.requestAnimationFrame = (draw) => waiting.push(draw);"""
+DRAW_AGAIN = """globalThis.requestAnimationFrame = usual;
+for (const draw of waiting.splice(0)) requestAnimationFrame(draw);"""
 
 
 def draw_less(page):

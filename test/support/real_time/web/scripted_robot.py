@@ -11,7 +11,7 @@ from std_srvs.srv import SetBool, Trigger
 from support.page_messages import TOKEN
 from support.phantomx import robot, standing_joints
 from support.real_time.ros_bench import Bench, overrides, services_ready
-from support.real_time.web.page_checks import draw_less
+from support.real_time.web.page_checks import PAUSE_S, STATE_RATE, draw_less
 from visualization_msgs.msg import MarkerArray
 
 from hexapod_control.core.kinematics.body_pose import NEUTRAL
@@ -44,7 +44,7 @@ class ScriptedRobot:
 
     def __init__(self, folder):
         self.bench = bench = Bench()
-        self.node = bench.add(WebNode(parameter_overrides=overrides(port=0, token=TOKEN)))
+        self.node = bench.add(WebNode(parameter_overrides=overrides(port=0, token=TOKEN, rate=STATE_RATE)))
         latched = {"gait_state": String, "gaits": String, "gait_selected": String, "motions": String}
         self.latched = {topic: bench.publisher(kind, topic, LATCHED) for topic, kind in latched.items()}
         self.armed = bench.publisher(Bool, "armed", LATCHED)
@@ -95,15 +95,19 @@ class ScriptedRobot:
         self.nodes = {name: each for name, each in {**FINE, **nodes}.items() if each is not None}
         self.called.clear()
 
-    def open(self, width, height, touch=False):
-        """Another page on the robot, each in a browser context of its own."""
-        page = self.browser.page(self.url, width, height, touch=touch)
+    def open(self, width, height, touch=False, before=""):
+        """Another page on the robot, in a browser context of its own; `before` is JavaScript that it runs first."""
+        page = self.browser.page("about:blank", width, height, touch=touch)
         draw_less(page)
+        if before:
+            page.call("Page.addScriptToEvaluateOnNewDocument", source=before)
+        page.call("Page.navigate", url=self.url)
         self.bench.until(lambda: page.js("globalThis.hexapod?.connection.state") == "open", 15.0, "an open page")
         return page
 
     def until(self, condition, seconds=8.0, what=""):
-        return self.bench.until(condition, seconds, what)
+        """As Bench.until, but looks less often."""
+        return self.bench.until(condition, seconds, what, PAUSE_S)
 
     def text(self, selector, page=None):
         return (page or self.page).js(f"document.querySelector('{selector}').textContent")
