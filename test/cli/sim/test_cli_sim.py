@@ -32,9 +32,8 @@ def ratios(text):
 @pytest.mark.physics
 @pytest.mark.gl
 def test_the_demonstration_follows_its_commands_and_leaves_no_process(start, tmp_path):
-    """Twice as fast as real time. The world waits for its controller, but not for the operator, who can be late."""
     film = tmp_path / "run.png"
-    command = start(*TOGETHER, "--segment", "1.4", "--speed", "2", "--record", str(film))
+    command = start(*TOGETHER, "--segment", "1.4", "--record", str(film))
     assert command.end() == 0, command.text
     table = ratios(command.text)
     assert list(table) == ["forward", "arc", "strafe", "turn on the spot"]
@@ -88,7 +87,7 @@ def test_with_a_terminal_the_keys_drive_and_after_ctrl_c_the_robot_sits_and_the_
     master, slave = pty.openpty()
     before = termios.tcgetattr(slave)
     try:
-        command = start("--one-process", keys=slave)
+        command = start("--one-process", "--speed", "2", keys=slave)
         command.wait_for(lambda: "sitting: press t to stand up" in command.text, "the status line")
         assert re.search(r"In the browser: +http://\S+\r?\n", command.text)
         os.write(master, b"t")

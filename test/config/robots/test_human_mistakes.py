@@ -223,6 +223,16 @@ def test_soak_of_human_mistakes_which_are_all_refused_or_reported_at_their_keys(
     assert not missed, f"{len(missed)} of {count}:\n" + "\n".join(missed)
 
 
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_swapped_middle_legs_are_reported_and_not_their_mirror_images(tmp_path: Path, side: str) -> None:
+    data = copy.deepcopy(explicit("octopod"))
+    front, rear = f"legs.{side}_middle_front", f"legs.{side}_middle_rear"
+    swap(front, rear)(data)
+    path = tmp_path / "robot.yaml"
+    path.write_text(json.dumps(data))
+    assert reported_keys(path)[0] in (f"{front}.hip", f"{rear}.hip")
+
+
 @pytest.mark.parametrize("robot", known_robots())
 def test_no_shipped_robot_is_implausible(robot: str) -> None:
     assert list(map(str, implausible(load(robot)))) == []

@@ -40,9 +40,9 @@ def order(case: CheckedRobot) -> Iterator[Finding]:
     """Legs named front, middle and rear in a different order along the body."""
     for side in SIDES:
         places = [(_place(leg), leg) for leg in case.robot.legs if side in leg.name.split("_")]
-        named = [(place, leg) for place, leg in places if place is not None]
-        for (before, one), (after, other) in ((a, b) for a in named for b in named):
-            if before < after and one.hip[0] < other.hip[0]:
+        for (place, one), (other_place, other) in ((a, b) for a in places for b in places):
+            common = min(len(place), len(other_place))
+            if place[:common] < other_place[:common] and one.hip[0] < other.hip[0]:
                 what = f"is behind {other.name}, whose hip is at x = {other.hip[0]:.3g} m"
                 hint = "are the two legs swapped, or is a sign wrong?"
                 wrong = _odd(case.robot, one, other)
@@ -50,8 +50,9 @@ def order(case: CheckedRobot) -> Iterator[Finding]:
                 yield Finding("hip", f"is {listed(wrong.hip)}", text, hint, wrong.name)
 
 
-def _place(leg: Leg) -> int | None:
-    return next((ALONG[word] for word in leg.name.split("_") if word in ALONG), None)
+def _place(leg: Leg) -> tuple[int, ...]:
+    """Place along the body by the words of the name, such as (MIDDLE, FRONT)."""
+    return tuple(ALONG[word] for word in leg.name.split("_") if word in ALONG)
 
 
 def _odd(robot: Robot, one: Leg, other: Leg) -> Leg:
