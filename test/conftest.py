@@ -180,23 +180,28 @@ def launched(bench, wire):
         each.process.communicate(timeout=10.0)
 
 
-@pytest.fixture
-def armed(tmp_path):
-    """Makes emulated servos with a driver; they are armed and follow targets on a slow wave."""
-    from support.kits.recorded_servos import HIGH
-    from support.real_time.servo_bench import ServoBench
-
+def armed_benches(begin):
+    """Yields a function that makes armed benches; closes them, and checks that no servo leapt, after every fault."""
     benches = []
 
     def make(*args, **changes):
-        benches.append(ServoBench(tmp_path, *args, start=HIGH, **changes))
+        benches.append(begin(*args, **changes))
         benches[-1].arm()
         return benches[-1]
 
     yield make
     for bench in benches:
         bench.close()
-        bench.assert_no_leap()  # holds after every fault
+        bench.assert_no_leap()
+
+
+@pytest.fixture
+def armed(tmp_path):
+    """Makes emulated servos with a driver; they are armed and follow targets on a slow wave."""
+    from support.kits.recorded_servos import HIGH
+    from support.real_time.servo_bench import ServoBench
+
+    yield from armed_benches(functools.partial(ServoBench, tmp_path, start=HIGH))
 
 
 @pytest.fixture
@@ -217,17 +222,7 @@ def simulated(simulated_time):
     """As `armed`, in simulated time and without threads."""
     from support.kits.simulated_bench import SimulatedBench
 
-    benches = []
-
-    def make(*args, **changes):
-        benches.append(SimulatedBench(simulated_time, *args, **changes))
-        benches[-1].arm()
-        return benches[-1]
-
-    yield make
-    for bench in benches:
-        bench.close()
-        bench.assert_no_leap()  # holds after every fault
+    yield from armed_benches(functools.partial(SimulatedBench, simulated_time))
 
 
 @pytest.fixture(scope="module")
