@@ -1,4 +1,4 @@
-"""The rules that keep the code base readable: small folders, files, classes and functions, and names that occur once.
+"""The rules that keep the code base readable: short files and functions, folders with a purpose, names that occur once.
 
 Each rule fails with the list of places that break it. Complexity is checked by ruff (C901) and the direction of imports
 by import-linter, both in `make style`.
@@ -14,8 +14,8 @@ from support.paths import source_text as text
 from support.paths import syntax_nodes as nodes
 from support.paths import syntax_tree as tree
 
-MAX_ENTRIES, MAX_TEST_ENTRIES = 12, 16  # in a folder; in test/ itself
-MAX_FILE_LINES, MAX_CLASS_LINES, MAX_FUNCTION_LINES = 300, 250, 40
+MAX_ENTRIES = 20  # in a folder
+MAX_FILE_LINES, MAX_FUNCTION_LINES = 600, 60
 MAX_METHODS = 25
 TEST_ONLY = ("support", "data", "package")  # folders of test/ that belong to no folder of the package
 IGNORED_ENTRIES = {"__init__.py", "__pycache__"}
@@ -63,12 +63,11 @@ def repeated(paths_by_name):
     return [f"{each}: {', '.join(sorted(paths))}" for each, paths in paths_by_name.items() if len(paths) > 1]
 
 
-@pytest.mark.parametrize(("root", "most"), [(PACKAGE, MAX_ENTRIES), (TEST, MAX_TEST_ENTRIES)], ids=["package", "test"])
-def test_folders_have_few_entries(root, most):
+@pytest.mark.parametrize("root", [PACKAGE, TEST], ids=["package", "test"])
+def test_folders_have_few_entries(root):
     counts = {folder: sum(e.name not in IGNORED_ENTRIES for e in folder.iterdir()) for folder in folders(root)}
-    bounds = {folder: most if folder == root else MAX_ENTRIES for folder in counts}
-    full = [f"{name(folder)}: {count} entries" for folder, count in counts.items() if count > bounds[folder]]
-    check(f"folders with more than {MAX_ENTRIES} entries ({most} in {name(root)} itself)", full)
+    full = [f"{name(folder)}: {count} entries" for folder, count in counts.items() if count > MAX_ENTRIES]
+    check(f"folders with more than {MAX_ENTRIES} entries", full)
 
 
 def test_the_folders_of_the_tests_are_those_of_the_package():
@@ -94,10 +93,6 @@ def test_files_are_short():
 
 def test_functions_are_short():
     check(f"functions of more than {MAX_FUNCTION_LINES} lines", longer_than(MAX_FUNCTION_LINES, FUNCTIONS))
-
-
-def test_classes_are_short():
-    check(f"classes of more than {MAX_CLASS_LINES} lines", longer_than(MAX_CLASS_LINES, ast.ClassDef))
 
 
 def test_classes_have_few_methods():
