@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 
 from hexapod_control.bags import bag_file
-from hexapod_control.bags.bag_file import BagChannel, BagError
+from hexapod_control.bags.bag_file import BagChannel
 from hexapod_control.bags.ring_buffer import RingBuffer
 
 
@@ -34,18 +34,16 @@ class BagSaver:
         """True while a bag is being written."""
         return self._thread is not None
 
-    def save(self, ring: RingBuffer, channels: Collection[BagChannel], folder: Path, reason: str) -> tuple[bool, str]:
-        """Starts writing the buffer to a bag. Returns (True if it has started, message for the user)."""
+    def save(self, ring: RingBuffer, channels: Collection[BagChannel], path: Path, reason: str) -> tuple[bool, str]:
+        """Starts writing the buffer to a new bag. Returns (True if it has started, message for the user)."""
         if self.busy:
             return False, "a bag is being written: save again when it is complete"
         ring.expire(time.monotonic_ns())
         messages = ring.snapshot()
         if not messages:
-            return self._refuse(f"no message has arrived below {self._namespace} yet: nothing to write")
-        try:
-            path = new_path(folder, ring.size)
-        except BagError as error:
-            return self._refuse(str(error))
+            text = f"no message has arrived below {self._namespace} yet: nothing to write"
+            self._finished(False, text)
+            return False, text
         topics, offset = tuple(channels), time.time_ns() - time.monotonic_ns()
         text = f"{path}: {ring.seconds:.0f} s with {len(messages)} messages ({reason})"
 
@@ -59,10 +57,6 @@ class BagSaver:
         self._thread = threading.Thread(target=work, daemon=True)
         self._thread.start()
         return True, text
-
-    def _refuse(self, text: str) -> tuple[bool, str]:
-        self._finished(False, text)
-        return False, text
 
     def poll(self) -> None:
         """Reports a bag that is complete; call it regularly."""

@@ -15,17 +15,21 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from types import FrameType, TracebackType
 
 from hexapod_control.bringup import restart_plan
 from hexapod_control.bringup.command_line import command_line
 from hexapod_control.bringup.node_graph import PACKAGE, NodeSpec
-from hexapod_control.config.errors import DONE, END_SIGNALS, FAILED, INVALID_INPUT
+from hexapod_control.config.errors import BACKGROUND_SIGNALS, DONE, END_SIGNALS, FAILED, INVALID_INPUT
 from hexapod_control.ros.monitoring.graph_identity import VARIABLE, new_graph, remove_state
+from hexapod_control.ros.writer_thread import WriterThread
 
 STOP_TIMEOUT_S = 8.0  # after SIGINT; the gait planner first sets the feet down
 TERMINATE_TIMEOUT_S = 1.0  # after SIGTERM, before SIGKILL
 POLL_PERIOD_S = 0.02
+QUEUE_DEPTH = 1000  # lines of the nodes that are not shown yet
+LAST_LINES_S = 1.0  # time limit for the last ones
 PR_SET_PDEATHSIG = 1
 _PRCTL = getattr(ctypes.CDLL(None), "prctl", None)
 
@@ -80,6 +84,8 @@ def stop_requests() -> Iterator[StopSignal]:
         stop.set()
 
     previous = {number: signal.signal(number, request) for number in END_SIGNALS}
+    for number in (signal.SIGTSTP, *BACKGROUND_SIGNALS):  # a stopped program restarts no node
+        previous[number] = signal.signal(number, signal.SIG_IGN)
     try:
         yield stop
     finally:
@@ -109,8 +115,9 @@ def _to_stderr(line: str) -> None:
 class Supervisor:
     """Runs the nodes of a graph. A context manager that starts the nodes on entry and stops them on exit.
 
-    `output` is called from other threads with every line of every node, prefixed by the node's name. Enter the context
-    and call `check` in the main thread: the nodes end with the thread that started them.
+    `output` is called from another thread with every line of every node, prefixed by the node's name; while it does not
+    return, lines are dropped. Enter the context and call `check` in the main thread: the nodes end with the thread that
+    started them.
     """
 
     def __init__(
@@ -122,6 +129,7 @@ class Supervisor:
     ) -> None:
         self._specs = tuple(specs)
         self._output = output
+        self._writer = WriterThread("output", QUEUE_DEPTH, self._note_dropped)
         self._command = command
         self._stop_timeout = stop_timeout
         self._processes: dict[str, subprocess.Popen[str]] = {}
@@ -171,7 +179,13 @@ class Supervisor:
         assert process.stdout is not None
         with process.stdout as lines:
             for line in lines:
-                self._output(f"[{name}] {line.rstrip()}")
+                self._show(f"[{name}] {line.rstrip()}")
+
+    def _show(self, line: str) -> None:
+        self._writer.put(partial(self._output, line))
+
+    def _note_dropped(self, count: int) -> None:
+        self._output(f"hexapod: {count} lines are missing here, as nothing read this output")
 
     @property
     def graph(self) -> str:
@@ -204,7 +218,7 @@ class Supervisor:
         rule, delay = restart_plan.rule(name), self._plan.delay(name, code, now)
         if rule is None or delay is None:
             raise NodeExitError(name, code, self._plan.crashes(name))
-        self._output(f"hexapod: {restart_plan.report(name, code, delay)}")
+        self._show(f"hexapod: {restart_plan.report(name, code, delay)}")
         self._due[name] = now + delay
         for companion in self._processes.keys() & set(rule.companions):
             self._processes[companion].kill()
@@ -222,6 +236,7 @@ class Supervisor:
                 del running[name]
         for reader in self._readers:
             reader.join(timeout=1.0)
+        self._writer.wait(LAST_LINES_S)
         remove_state(self._graph)
 
     def _end(self, processes: Sequence[subprocess.Popen[str]]) -> None:

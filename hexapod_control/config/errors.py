@@ -10,6 +10,7 @@ from hexapod_control.core.names import shortened
 
 DONE, FAILED, INVALID_INPUT = 0, 1, 2  # exit codes; after invalid input nothing was started
 END_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # Ctrl-C, kill, a lost terminal
+BACKGROUND_SIGNALS = (signal.SIGTTIN, signal.SIGTTOU)  # of a terminal, to a program in the background that uses it
 MAX_KEY_LENGTH, MAX_PART_LENGTH = 120, 600  # characters of a message
 
 

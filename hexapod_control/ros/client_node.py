@@ -5,12 +5,11 @@ from __future__ import annotations
 from types import TracebackType
 from typing import Any, Self
 
-import rclpy
 from rclpy.context import Context
 from rclpy.node import Node
-from rclpy.signals import SignalHandlerOptions
 
 from hexapod_control.config import ros_names
+from hexapod_control.ros.initialization import initialize
 from hexapod_control.ros.transport.executor import Spinner
 
 
@@ -22,7 +21,7 @@ class ClientNode:
         namespace = ros_names.namespace(namespace)
         ros_names.check_domain()
         self._context = Context()
-        rclpy.init(context=self._context, args=[], signal_handler_options=SignalHandlerOptions.NO)
+        initialize([], self._context)
         self._node = Node(name, context=self._context, namespace=namespace, use_global_arguments=False, **options)
         self._executor = Spinner(self._context)
         self._executor.add_node(self._node)

@@ -1,28 +1,41 @@
 """Runs a node, or several, as a process: start, spin, orderly stop on SIGINT, SIGTERM or SIGHUP, exit code.
 
 The signal handling of rclpy is switched off: it shuts the context down at once, before a last zero velocity could be
-published. Exit codes: 0 ended on request, 1 failed while running, 2 invalid input (one line on stderr).
+published. Ctrl-Z does not stop the process, nor does a terminal that it uses in the background: a robot may be
+standing. Exit codes: 0 ended on request, 1 failed while running, 2 invalid input (one line on stderr).
 """
 
 from __future__ import annotations
 
+import contextlib
 import gc
+import os
 import signal
 import sys
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
 from types import FrameType
 
-import rclpy
 from rclpy.exceptions import ParameterException
 from rclpy.executors import ExternalShutdownException
-from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import try_shutdown
 
-from hexapod_control.config.errors import DONE, END_SIGNALS, FAILED, INVALID_INPUT, ArgumentError, FileError
-from hexapod_control.config.ros_names import check_arguments
-from hexapod_control.ros.guarded_node import GuardedNode
+from hexapod_control.config.errors import (
+    BACKGROUND_SIGNALS,
+    DONE,
+    END_SIGNALS,
+    FAILED,
+    INVALID_INPUT,
+    ArgumentError,
+    FileError,
+)
+from hexapod_control.config.ros_names import RosNameError, check_arguments
+from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
+from hexapod_control.ros.initialization import initialize
 from hexapod_control.ros.parameters import ParameterError
+from hexapod_control.ros.process_output import ProcessOutput
 from hexapod_control.ros.transport.executor import Spinner
 
 MAX_STOP_TIME_S = 7.5  # from the signal to the end; a walking robot needs half of it to sit down
@@ -43,6 +56,9 @@ class StopRequest:
         self.requested = False
         for number in END_SIGNALS:
             signal.signal(number, self._on_signal)
+        for number in BACKGROUND_SIGNALS:
+            signal.signal(number, signal.SIG_IGN)
+        signal.signal(signal.SIGTSTP, _keep_running)
         # The supervisor starts the process with SIGINT blocked.
         signal.pthread_sigmask(signal.SIG_UNBLOCK, END_SIGNALS)
 
@@ -55,6 +71,12 @@ class StopRequest:
         self.requested = StopRequest.received = True
 
 
+def _keep_running(number: int, frame: FrameType | None) -> None:
+    """Handles Ctrl-Z. Writes without Python's streams, which the interrupted code may be using."""
+    with contextlib.suppress(OSError):
+        os.write(sys.stderr.fileno(), b"Ctrl-Z does not stop a program that moves a robot: end it with Ctrl-C\n")
+
+
 def run(make: Callable[[], GuardedNode], args: Sequence[str] | None = None) -> int:
     """Creates a node with `make` and runs it until it is asked to end. Returns the exit code."""
     return run_together(lambda: [make()], args)
@@ -63,10 +85,17 @@ def run(make: Callable[[], GuardedNode], args: Sequence[str] | None = None) -> i
 def run_together(make: Callable[[], list[GuardedNode]], args: Sequence[str] | None = None) -> int:
     """Creates nodes with `make`, in the order in which they have to end, and runs them. Returns the exit code."""
     request = StopRequest()
+    with ProcessOutput(Path(sys.argv[0]).stem) as output:
+        return _run(make, sys.argv[1:] if args is None else args, request, output)
+
+
+def _run(
+    make: Callable[[], list[GuardedNode]], args: Sequence[str], request: StopRequest, output: ProcessOutput
+) -> int:
     try:
-        check_arguments(sys.argv[1:] if args is None else args)
-        rclpy.init(args=list(args) if args is not None else None, signal_handler_options=SignalHandlerOptions.NO)
-    except Exception as error:  # rclpy raises different types for different invalid arguments
+        check_arguments(args)
+        initialize(args)
+    except RosNameError as error:
         return _refuse(error)
     try:
         if request.requested:
@@ -79,6 +108,7 @@ def run_together(make: Callable[[], list[GuardedNode]], args: Sequence[str] | No
     except (ArgumentError, FileError, ParameterError, FileNotFoundError, ParameterException) as error:
         return _refuse(error)
     code = FAILED
+    nodes[0].duties.append(partial(_report_dropped, nodes[0], output))
     loop = _NodeLoop(nodes, request)
     gc.collect()
     gc.freeze()  # start-up objects need not be collected: shorter pauses
@@ -91,6 +121,13 @@ def run_together(make: Callable[[], list[GuardedNode]], args: Sequence[str] | No
         loop.close()
         try_shutdown()
     return code
+
+
+def _report_dropped(node: GuardedNode, output: ProcessOutput) -> None:
+    """Shows on /diagnostics that lines of the log were lost."""
+    if output.take_dropped():
+        text = "nothing reads the output of this process, lines are dropped: press Ctrl-Q, or read the pipe"
+        node.report("output", ReportLevel.WARNING, text)
 
 
 def _refuse(error: Exception) -> int:

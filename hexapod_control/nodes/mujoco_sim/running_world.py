@@ -52,7 +52,7 @@ class RunningWorld:
         self._pace, self._lead = RealTimePacer(settings.sim_speed_factor, self.last_targets_at), ControllerLead()
         self.bus: SimulatedBus | None = None
         follower = TargetFollower(self.robot, sitting, Interpolation(world.between_targets), CATCH_UP_S)
-        self.torque = SimulatedTorque(follower, lambda: self.simulation)
+        self.torque = SimulatedTorque(follower, lambda: self.simulation, self.lock)
         self.driver: TargetFollower | SimulatedBus = follower
         if settings.bus:
             sys.setswitchinterval(SWITCH_INTERVAL_S)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Protocol
 
 from hexapod_control.core.kinematics.arrays import Array
@@ -25,11 +26,18 @@ class SimulatedServos(Protocol):
 
 
 class SimulatedTorque:
-    """Torque and emergency stop of a simulated robot, which starts with the torque on."""
+    """Torque and emergency stop of a simulated robot, which starts with the torque on. Any thread may call."""
 
-    def __init__(self, follower: TargetFollower, servos: Callable[[], SimulatedServos]) -> None:
-        """`servos` returns the present simulation: a reset of the world replaces it."""
-        self._follower, self._servos = follower, servos
+    def __init__(
+        self,
+        follower: TargetFollower,
+        servos: Callable[[], SimulatedServos],
+        lock: AbstractContextManager[object],
+    ) -> None:
+        """`servos` returns the present simulation: a reset of the world replaces it. `lock` is that of the world."""
+        self._follower = follower
+        self._servos = servos
+        self._lock = lock
         self._estop = EmergencyStop()
         self._armed = True
 
@@ -60,15 +68,17 @@ class SimulatedTorque:
         """Switches the torque on at the present joint angles. Returns why it is not on, or an empty text."""
         if self._estop.latched:
             return ESTOP_LATCHED
-        if not self._armed:
-            servos = self._servos()
-            self._follower.start(servos.joints)
-            self._armed = True
-            servos.engage()
+        with self._lock:
+            if not self._armed:
+                servos = self._servos()
+                self._follower.start(servos.joints)
+                self._armed = True
+                servos.engage()
         return ""
 
     def disarm(self) -> str:
         """Switches the torque off. Returns an empty text, as it cannot fail."""
-        self._armed = False
-        self._servos().release()
+        with self._lock:
+            self._armed = False
+            self._servos().release()
         return ""

@@ -179,8 +179,9 @@ class OdometryNode(GuardedNode):
         self._usage.keep()
 
     def publish_final_state(self) -> None:
-        """Saves the usage counters before the process ends."""
-        self._usage.keep(at_once=True)
+        """Saves usage counters and pose before the process ends."""
+        self._usage.close()
+        self._memory.close()
 
     def _reset(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         self._odometry.reset()

@@ -9,6 +9,7 @@ import contextlib
 import json
 import os
 import time
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,8 +18,10 @@ import numpy as np
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.se2 import Pose
 from hexapod_control.ros.monitoring.graph_identity import started_graph, state_folder
+from hexapod_control.ros.writer_thread import WriterThread
 
 PERIOD_S = 0.1  # between two writes
+MAX_WRITE_TIME_S = 0.5  # time limit for the last one
 LENGTH = 512  # characters in the file; the text is padded with spaces
 UNSEEN_SPEED = (0.3, 0.3, 1.0)  # [m/s, m/s, rad/s] assumed speed of the robot while the node was not running
 
@@ -39,6 +42,7 @@ class PoseMemory:
         graph = started_graph()
         self._path = Path(state_folder(graph), f"{node_name.strip('/').replace('/', '-')}.json") if graph else None
         self._written = 0.0  # [s] steady time
+        self._writer = WriterThread("pose", 1)
 
     def recall(self) -> RememberedPose | None:
         """Returns the pose that was stored before a crash; None at the first start."""
@@ -54,14 +58,22 @@ class PoseMemory:
         return RememberedPose(pose, covariance + np.diag((np.array(UNSEEN_SPEED) * age) ** 2), age)
 
     def keep(self, pose: Pose, covariance: Array) -> None:
-        """Stores a pose, at most every PERIOD_S; a file that cannot be written is ignored."""
+        """Stores a pose, at most every PERIOD_S, in another thread; a file that cannot be written is ignored."""
         now = time.monotonic()
         if self._path is None or now - self._written < PERIOD_S:
             return
         self._written = now
         text = json.dumps({"pose": list(pose), "covariance": np.ravel(covariance).tolist(), "time": now})
-        with contextlib.suppress(OSError):
-            self._path.parent.mkdir(mode=0o700, exist_ok=True)
-            # One write of the same length over the last one, so that a crash leaves no half-written file.
-            with open(os.open(self._path, os.O_WRONLY | os.O_CREAT, 0o600), "w", encoding="ascii") as file:
-                file.write(text.ljust(LENGTH))
+        self._writer.put(partial(_write, self._path, text.ljust(LENGTH)))
+
+    def close(self) -> None:
+        """Completes the file."""
+        self._writer.wait(MAX_WRITE_TIME_S)
+
+
+def _write(path: Path, text: str) -> None:
+    """Makes one write of the same length over the last one, so that a crash leaves no half-written file."""
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(mode=0o700, exist_ok=True)
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), "w", encoding="ascii") as file:
+            file.write(text)

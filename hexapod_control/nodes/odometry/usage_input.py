@@ -54,11 +54,21 @@ class UsageInput:
         power = self._power if time.monotonic() - self._measured_at <= MAX_AGE_S else None
         self._meter.step(now - before[0], sample.joints, moved, power, sample.torques)
 
-    def keep(self, *, at_once: bool = False) -> None:
-        """Saves the counters when it is time, or `at_once`."""
-        failure = self._memory.keep(self._meter.usage, at_once=at_once) if self._memory else ""
-        if failure:
-            self._node.report("usage", ReportLevel.WARNING, failure)
+    def keep(self) -> None:
+        """Saves the counters when it is time."""
+        if self._memory is not None:
+            self._memory.keep(self._meter.usage)
+            self._report_failure(self._memory)
+
+    def close(self) -> None:
+        """Saves the counters a last time."""
+        if self._memory is not None:
+            self._memory.close(self._meter.usage)
+            self._report_failure(self._memory)
+
+    def _report_failure(self, memory: UsageMemory) -> None:
+        if memory.failure:
+            self._node.report("usage", ReportLevel.WARNING, memory.failure)
 
     def status(self) -> Mapping[str, object]:
         """Values for /diagnostics."""

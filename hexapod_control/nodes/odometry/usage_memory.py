@@ -8,13 +8,16 @@ import math
 import os
 import re
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from hexapod_control.config.file_replacement import replace_file
 from hexapod_control.core.sensing.usage import Usage
+from hexapod_control.ros.writer_thread import WriterThread
 
 PERIOD_S = 60.0  # between two writes, as flash memory wears out
+MAX_WRITE_TIME_S = 1.0  # time limit for the last one
 NUMBERS = ("on_time", "walking_time", "distance", "energy", "energy_distance")
 
 
@@ -30,7 +33,9 @@ class UsageMemory:
         """`name` identifies the robot on this computer."""
         word = re.sub(r"[^\w-]+", "-", name.strip("/"))
         self.path = usage_folder() / f"usage_{word}.json"
+        self.failure = ""  # why the last write failed
         self._written = time.monotonic()
+        self._writer = WriterThread("usage", 1)
 
     def recall(self) -> Usage:
         """Returns the counters in the file; all zero if the file is missing or cannot be used."""
@@ -39,18 +44,31 @@ class UsageMemory:
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return Usage()
 
-    def keep(self, usage: Usage, *, at_once: bool = False) -> str:
-        """Writes the counters, at most every PERIOD_S unless `at_once`. Returns why this failed, or an empty text."""
+    def keep(self, usage: Usage) -> None:
+        """Writes the counters at most every PERIOD_S, in another thread."""
         now = time.monotonic()
-        if not at_once and now - self._written < PERIOD_S:
-            return ""
-        self._written = now
+        if now - self._written >= PERIOD_S:
+            self._written = now
+            self._writer.put(partial(self._write, usage))
+
+    def close(self, usage: Usage) -> None:
+        """Writes the counters a last time."""
+        self._writer.put(partial(self._write, usage))
+        self.wait()
+
+    def wait(self) -> None:
+        """Waits until the counters are written."""
+        self._writer.wait(MAX_WRITE_TIME_S)
+
+    def _write(self, usage: Usage) -> None:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             replace_file(self.path, json.dumps(dataclasses.asdict(usage)))
         except OSError as error:
-            return f"{self.path}: hours and distance are not kept: {error.strerror or error}; make it writable"
-        return ""
+            reason = error.strerror or error
+            self.failure = f"{self.path}: hours and distance are not kept: {reason}; make it writable"
+        else:
+            self.failure = ""
 
 
 def _usage(values: dict[str, Any]) -> Usage:

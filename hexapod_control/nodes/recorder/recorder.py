@@ -16,8 +16,8 @@ from rclpy.serialization import deserialize_message
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
-from hexapod_control.bags.bag_file import BagChannel
-from hexapod_control.bags.bag_saver import BagSaver
+from hexapod_control.bags.bag_file import BagChannel, BagError
+from hexapod_control.bags.bag_saver import BagSaver, new_path
 from hexapod_control.bags.ring_buffer import RecordedMessage, RingBuffer
 from hexapod_control.core.planner.tick_plan import RobotState
 from hexapod_control.nodes.recorder.topic_taps import TopicTaps
@@ -115,7 +115,12 @@ class RecorderNode(GuardedNode):
 
     def save(self, reason: str) -> tuple[bool, str]:
         """Starts writing the buffer to a bag. Returns whether it has started, and a message for the user."""
-        return self._saver.save(self.ring, self.channels.values(), self.settings.out, reason)
+        try:
+            path = new_path(self.settings.out, self.ring.size)
+        except BagError as error:
+            self._finish(False, str(error))
+            return False, str(error)
+        return self._saver.save(self.ring, self.channels.values(), path, reason)
 
     def _finish(self, good: bool, text: str) -> None:
         self.failed_last = not good

@@ -1,7 +1,11 @@
-"""Services estop, arm, disarm, reset_fault and topic `armed`, for both nodes that switch torque."""
+"""Services estop, arm, disarm, reset_fault and topic `armed`, for both nodes that switch torque.
+
+`estop` is served in a thread of its own: nothing that another callback of the process waits for delays it.
+"""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Protocol
 
 from std_msgs.msg import Bool
@@ -13,7 +17,7 @@ from hexapod_control.servos.driver.torque_switch import HOW_TO_ARM
 
 
 class TorqueControl(Protocol):
-    """Hardware whose torque can be switched: the driver of real servos, or a simulated robot."""
+    """Hardware whose torque can be switched: the driver of real servos, or a simulated robot. Any thread may call."""
 
     @property
     def latched(self) -> bool:
@@ -54,12 +58,13 @@ class TorqueServices:
 
     def __init__(self, node: GuardedNode, torque: TorqueControl) -> None:
         self._node, self._torque = node, torque
-        node.create_service(SetBool, "estop", self._estop)
+        node.create_urgent_service(SetBool, "estop", self._estop)
         node.create_service(Trigger, "arm", self._arm)
         node.create_service(Trigger, "disarm", self._disarm)
         node.create_service(Trigger, "reset_fault", self._reset_fault)
 
     def _estop(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
+        """Called in its own thread."""
         if not request.data:
             self._torque.release_estop()
             response.message = "released; call reset_fault, then arm" if self._torque.latched else "was not pressed"
@@ -71,7 +76,8 @@ class TorqueServices:
             response.message = f"latched, but torque-off could not be sent: {failure}; cut the servos' power"
         else:
             response.message = f"torque is off and stays off: {HOW_TO_ARM}"
-        self._node.report("torque", ReportLevel.ERROR, f"emergency stop: {response.message}")
+        text = f"emergency stop: {response.message}"
+        self._node.run_in_executor(partial(self._node.report, "torque", ReportLevel.ERROR, text))
         return response
 
     def _reset_fault(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:

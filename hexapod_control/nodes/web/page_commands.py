@@ -5,6 +5,7 @@ The dead-man of the velocity is checked here, in steady time, so that it works e
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
@@ -63,9 +64,10 @@ SERVICE_OWNERS = {
 
 
 class PendingCall(NamedTuple):
-    """A service call without a response yet; `Any`: requests have no common base."""
+    """A service call without a response yet; `Any`: clients and requests have no common base."""
 
     name: str
+    client: Any
     request: Any
     future: Future
     page: int
@@ -94,6 +96,7 @@ class PageCommands:
         node.create_subscription(String, "leg_refused", self.on_leg_refused, EVENTS)
         self._push = create(Wrench, f"{SIMULATOR}/push", COMMAND)
         self._clients = {name: node.create_client(_service_type(name), name) for name in SERVICE_OWNERS}
+        self._estop = node.create_urgent_client(SetBool, "estop")
         self._waiting: list[PendingCall] = []
         self._timer = node.create_timer(PERIOD_S, self._repeat, clock=node.steady)
         self._timer.cancel()  # runs while a page drives
@@ -191,9 +194,8 @@ class PageCommands:
     # --- services -------------------------------------------------------------------------------------------------
 
     def _request(self, page: int, name: str) -> None:
-        if name == "estop":
+        if name == "estop":  # the torque is off already, by `press_estop`
             self._call(page, "stop", Trigger.Request())
-            self._call(page, "estop", SetBool.Request(data=True))
         elif name == "rearm":
             arm = self._call_later(page, "arm", None)
             reset = self._call_later(page, "reset_fault", arm)
@@ -202,6 +204,16 @@ class PageCommands:
             self._call(page, f"{SIMULATOR}/reset_world", Trigger.Request())
         else:
             self._call(page, name, Trigger.Request())
+
+    def press_estop(self, page: int) -> None:
+        """Calls estop. Any thread may call this: the server does so at once, whatever the executor is waiting for."""
+        if not self._estop.service_is_ready():
+            self._answer(page, "estop", False, f"{SERVICE_OWNERS['estop']} is not running")
+            return
+        future = self._estop.call_async(SetBool.Request(data=True))
+        waiting = PendingCall("estop", self._estop, None, future, page, time.monotonic())
+        self._waiting.append(waiting)
+        future.add_done_callback(lambda future: self._take_response(waiting, None))
 
     def _call_later(self, page: int, name: str, then: Callable[[], None] | None) -> Callable[[], None]:
         return lambda: self._call(page, name, Trigger.Request(), then)
@@ -222,18 +234,18 @@ class PageCommands:
             self._answer(page, name, False, f"{SERVICE_OWNERS[name]} is not running")
             return
         future = client.call_async(request)
-        waiting = PendingCall(name, request, future, page, now)
+        waiting = PendingCall(name, client, request, future, page, now)
         self._waiting.append(waiting)
+        take = self._node.guarded_event(lambda: self._take_response(waiting, then))
+        future.add_done_callback(take)
 
-        def done(future: Future) -> None:
-            if waiting in self._waiting:
-                self._waiting.remove(waiting)
-            ok, text = _outcome(future.result())
-            self._answer(page, name, ok, text)
-            if ok and then is not None:
-                then()
-
-        future.add_done_callback(lambda future: self._node.guarded_event(lambda: done(future))(None))
+    def _take_response(self, waiting: PendingCall, then: Callable[[], None] | None) -> None:
+        with contextlib.suppress(ValueError):  # it was overdue
+            self._waiting.remove(waiting)
+        ok, text = _outcome(waiting.future.result())
+        self._answer(waiting.page, waiting.name, ok, text)
+        if ok and then is not None:
+            then()
 
     def _answer(self, page: int, name: str, ok: bool, text: str) -> None:
         self._reply(page, "answer", {"what": name.split("/")[-1], "ok": ok, "text": text})
@@ -242,8 +254,9 @@ class PageCommands:
         """Ends calls whose response is overdue; call it regularly."""
         now = time.monotonic()
         for waiting in [waiting for waiting in self._waiting if now - waiting.since > MAX_RESPONSE_TIME_S]:
-            self._waiting.remove(waiting)
-            self._clients[waiting.name].remove_pending_request(waiting.future)
+            with contextlib.suppress(ValueError):  # the response has just arrived, in another thread
+                self._waiting.remove(waiting)
+            waiting.client.remove_pending_request(waiting.future)
             self._answer(waiting.page, waiting.name, False, f"{SERVICE_OWNERS[waiting.name]} does not respond")
 
 

@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any
@@ -31,7 +32,7 @@ from hexapod_control.ros.node_process import run
 from hexapod_control.ros.parameters import ParameterError, declare
 from hexapod_control.web import page_address
 from hexapod_control.web.page_state import shape
-from hexapod_control.web.protocol import WORLDS, QueryMessage, RecordingMessage
+from hexapod_control.web.protocol import WORLDS, QueryMessage, RecordingMessage, RequestMessage
 from hexapod_control.web.server import PageServer
 from hexapod_control.web.sessions.access_control import HostPolicy, TokenAuthority, is_loopback
 from hexapod_control.web.sessions.client_sessions import ClientSessions, Forward
@@ -119,6 +120,8 @@ class WebNode(GuardedNode):
         return {"shape": self._shape, "worlds": WORLDS}
 
     def _queue_command(self, command: Forward) -> None:
+        if isinstance(command.body, RequestMessage) and command.body.what == "estop":
+            self.commands.press_estop(command.client)
         self._inbox.put(command)
         self.run_in_executor(self._run_commands)
 
@@ -201,11 +204,13 @@ class WebNode(GuardedNode):
             self._send_events([self._log.add(time.time(), "web", level, f"log_{cause}", {"by": by})])
 
     def _reply(self, client: int, kind: str, fields: Mapping[str, Any]) -> None:
-        """Sends a reply to a page; a refusal is logged for all of them."""
+        """Sends a reply to a page; a refusal is logged for all of them. Any thread may call this."""
         self.server.send(client, kind, fields)
         if not fields.get("ok", True):
-            text = f"{fields['what']}: {fields['text']}"
-            self._send_events([self._log.add(time.time(), "web", ReportLevel.WARNING, text)])
+            self.run_in_executor(partial(self._log_refusal, f"{fields['what']}: {fields['text']}"))
+
+    def _log_refusal(self, text: str) -> None:
+        self._send_events([self._log.add(time.time(), "web", ReportLevel.WARNING, text)])
 
     def _refused(self, motion: str, reason: str) -> None:
         self._reply(0, "answer", {"what": motion, "ok": False, "text": reason})

@@ -149,7 +149,9 @@ def test_messages_are_kept_and_topics_looked_for_four_times_a_second(make, tmp_p
     assert len(recording.node.ring) == 31
     assert recording.node.status() == {"seconds": 30.0, "topics": 1, "bytes": recording.node.ring.size}
     assert recording.node.save("by key") == (True, "saving: by key")
-    assert recording.saver.saved == [(["channel a"], tmp_path, "by key")] and recording.saver.namespace == "/r/"
+    assert [(names, path.parent, why) for names, path, why in recording.saver.saved] == [
+        (["channel a"], tmp_path, "by key")
+    ] and recording.saver.namespace == "/r/"
     assert RecorderSettings().max_bytes == 256 * 2**20 and RecorderSettings().out == Path()
 
 

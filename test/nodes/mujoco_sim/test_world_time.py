@@ -1,5 +1,6 @@
 """Time, pauses, resets and torque of the world of mujoco_sim, at times that the test sets."""
 
+from contextlib import nullcontext
 from types import SimpleNamespace
 
 import numpy as np
@@ -194,7 +195,7 @@ class Servos:
 
 def test_the_torque_goes_on_where_the_robot_is_unless_it_is_on_or_an_emergency_stop_is_latched():
     servos = Servos()
-    torque = SimulatedTorque(servos, lambda: servos)
+    torque = SimulatedTorque(servos, lambda: servos, nullcontext())
     assert torque.armed and torque.arm() == "" and servos.asked == []
     assert torque.disarm() == "" and not torque.armed and servos.asked == [("release",)]
     assert torque.arm() == "" and torque.armed

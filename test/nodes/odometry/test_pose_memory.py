@@ -39,6 +39,7 @@ def test_a_restarted_node_finds_its_pose_with_a_covariance_for_where_the_robot_m
     memory = PoseMemory(NAME)
     assert memory.recall() is None
     memory.keep(POSE, COVARIANCE)
+    memory.close()
     kept = json.loads(next(tmp_path.rglob("one-odometry.json")).read_text())
     changed(tmp_path, time=kept["time"] - 2.0)
     found = PoseMemory(NAME).recall()
@@ -50,7 +51,9 @@ def test_a_restarted_node_finds_its_pose_with_a_covariance_for_where_the_robot_m
 
 
 def test_odom_continues_from_the_last_pose_after_a_crash(bench):
-    PoseMemory("/odometry").keep(POSE, COVARIANCE)
+    memory = PoseMemory("/odometry")
+    memory.keep(POSE, COVARIANCE)
+    memory.close()
     node = bench.add(OdometryNode())
     assert re.match(r"restarted: odom continues from its last pose, \d\.\d s old", node.last_report("restart"))
     odom, joints = bench.listen(Odometry, "odom"), bench.publisher(JointState, "joint_states")
@@ -70,17 +73,21 @@ def test_poses_are_written_ten_times_a_second_at_most_over_the_last_one(monkeypa
     memory, kept = PoseMemory(NAME), []
     for clock[0] in (100.0, 100.09, 100.11, 100.2, 100.22):
         memory.keep(Pose(clock[0], 0.0, 0.0), COVARIANCE)
+        memory.close()
         kept.append(memory.recall().pose.x)
     assert kept == [100.0, 100.0, 100.11, 100.11, 100.22]
     (file,) = tmp_path.rglob("*.json")
     size, clock[0] = file.stat().st_size, 1000.0
     memory.keep(Pose(1.0 / 3.0, -2.0 / 3.0, 1e-17 / 3.0), np.full((3, 3), -1e-17 / 3.0))
+    memory.close()
     assert memory.recall().pose.x == 1.0 / 3.0 and file.stat().st_size == size
 
 
 @pytest.mark.parametrize("fields", [{"pose": [1.0]}, {"covariance": [1.0]}, {"time": "now"}, {"pose": None}])
 def test_a_file_that_cannot_be_used_is_no_pose(tmp_path, fields):
-    PoseMemory(NAME).keep(POSE, COVARIANCE)
+    memory = PoseMemory(NAME)
+    memory.keep(POSE, COVARIANCE)
+    memory.close()
     changed(tmp_path, **fields)
     assert PoseMemory(NAME).recall() is None
 
@@ -88,11 +95,13 @@ def test_a_file_that_cannot_be_used_is_no_pose(tmp_path, fields):
 def test_without_a_graph_and_after_its_end_nothing_is_kept(monkeypatch, tmp_path):
     memory = PoseMemory(NAME)
     memory.keep(POSE, COVARIANCE)
+    memory.close()
     remove_state(started_graph())
     assert memory.recall() is None
     monkeypatch.delenv(VARIABLE)
     alone = PoseMemory(NAME)
     alone.keep(POSE, COVARIANCE)
+    alone.close()
     assert alone.recall() is None and not list(tmp_path.iterdir())
 
 
@@ -100,4 +109,5 @@ def test_a_folder_that_cannot_be_written_is_no_fault(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "missing" / "folder"))
     memory = PoseMemory(NAME)
     memory.keep(POSE, COVARIANCE)
+    memory.close()
     assert memory.recall() is None

@@ -33,8 +33,10 @@ def folder(monkeypatch, tmp_path):
 def test_counts_are_kept_seldom_and_at_the_end_and_found_again(folder):
     memory = UsageMemory("/one/my robot")
     assert memory.recall() == Usage() and PERIOD_S == 60.0
-    assert memory.keep(USAGE) == "" and not folder.exists()
-    assert memory.keep(USAGE, at_once=True) == ""
+    memory.keep(USAGE)
+    assert not folder.exists()
+    memory.close(USAGE)
+    assert memory.failure == ""
     assert [path.name for path in folder.iterdir()] == ["usage_one-my-robot.json"]
     assert UsageMemory("/one/my robot").recall() == USAGE
     assert UsageMemory("/two/my robot").recall() == Usage()
@@ -45,7 +47,8 @@ def test_counts_are_written_at_most_once_a_minute(monkeypatch):
     monkeypatch.setattr(usage_memory, "time", SimpleNamespace(monotonic=lambda: clock[0]))
     memory, written = UsageMemory("robot"), []
     for clock[0] in (159.9, 160.0, 160.1, 219.9, 220.0, 220.1):
-        assert memory.keep(USAGE) == ""
+        memory.keep(USAGE)
+        memory.wait()
         written.append(memory.path.exists())
         memory.path.unlink(missing_ok=True)
     assert written == [False, True, False, False, True, False]
@@ -54,7 +57,7 @@ def test_counts_are_written_at_most_once_a_minute(monkeypatch):
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"distance": 1}'])
 def test_a_file_that_cannot_be_used_starts_from_zero(folder, text):
     memory = UsageMemory("robot")
-    memory.keep(USAGE, at_once=True)
+    memory.close(USAGE)
     memory.path.write_text(text)
     assert memory.recall() == Usage()
 
@@ -62,15 +65,16 @@ def test_a_file_that_cannot_be_used_starts_from_zero(folder, text):
 @pytest.mark.parametrize("change", [{"distance": -1.0}, {"energy": float("nan")}, {"cycles": ["x"]}])
 def test_impossible_counts_are_ignored(change):
     memory = UsageMemory("robot")
-    memory.keep(USAGE, at_once=True)
+    memory.close(USAGE)
     memory.path.write_text(json.dumps(json.loads(memory.path.read_text()) | change))
     assert memory.recall() == Usage()
 
 
 def test_a_folder_that_cannot_be_written_is_named_with_the_remedy(folder):
     folder.write_text("a file where the folder should be")
-    failure = UsageMemory("robot").keep(USAGE, at_once=True)
-    assert failure.startswith(f"{folder}/usage_robot.json: hours and distance are not kept: ")
+    memory = UsageMemory("robot")
+    memory.close(USAGE)
+    assert memory.failure.startswith(f"{folder}/usage_robot.json: hours and distance are not kept: ")
 
 
 @pytest.mark.parametrize("current", [-2.0, math.nan], ids=["power of the battery", "work of the servos"])
@@ -99,7 +103,7 @@ def test_time_distance_and_energy_are_counted_from_samples_poses_and_power(bench
 
 def test_the_node_goes_on_with_the_counts_of_the_file_and_keeps_them_at_its_end(bench, folder):
     memory = UsageMemory("/phantomx")
-    memory.keep(Usage(7200.0, 3600.0, 12.0, 0.0, 0.0, 11.0, (1.0,) * 18), at_once=True)
+    memory.close(Usage(7200.0, 3600.0, 12.0, 0.0, 0.0, 11.0, (1.0,) * 18))
     node = bench.add(OdometryNode(parameter_overrides=overrides(keep_usage=True)))
     assert node.status()["distance [m]"] == "12.0"
     battery = bench.publisher(BatteryState, "battery_state")

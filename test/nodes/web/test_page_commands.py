@@ -239,9 +239,20 @@ def test_a_response_ends_the_wait_for_it(page):
 
 
 def test_an_emergency_stop_also_stops_the_walk(page):
+    page.commands.press_estop(PAGE)
     page.does(RequestMessage("estop"))
     ((request, _),) = page.calls("estop")
     assert request.data is True and len(page.calls("stop")) == 1
+
+
+def test_every_press_of_the_emergency_stop_calls_it_again_and_one_without_a_response_is_answered(page):
+    page.commands.press_estop(PAGE)
+    page.commands.press_estop(OTHER)
+    assert len(page.calls("estop")) == 2
+    reply(page.calls("estop")[1])
+    page.time.now += MAX_RESPONSE_TIME_S + 1.0
+    page.commands.watch()
+    assert [(to, fields["ok"]) for to, _, fields in page.answers] == [(OTHER, True), (PAGE, False)]
 
 
 def test_rearming_releases_resets_and_arms_one_after_the_other_while_all_goes_well(page):

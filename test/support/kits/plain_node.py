@@ -131,9 +131,14 @@ class PlainNode:
     def create_service(self, kind, name, callback):
         self.services[name] = callback
 
+    create_urgent_service = create_service
+
     def create_client(self, kind, name):
         self.service_clients[name] = PlainClient()
         return self.service_clients[name]
+
+    def create_urgent_client(self, kind, name):
+        return self.service_clients.setdefault(name, PlainClient())
 
     def create_timer(self, period, callback, clock=None):
         assert clock == self.steady
@@ -151,6 +156,9 @@ class PlainNode:
 
     def run_in_executor(self, callback):
         callback()
+
+    def run_outside(self, work, then):
+        then(work())
 
     def guarded_event(self, callback):
         return lambda event: callback()

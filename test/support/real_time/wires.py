@@ -96,7 +96,7 @@ class Launched:
     """The graph of a real robot on emulated servos."""
 
     def __init__(self, bench, wire, output=subprocess.PIPE, **arguments):
-        self.bench, self.world = bench, wire.world
+        self.bench, self.wire, self.world = bench, wire, wire.world
         self.states, self.holds = bench.listen(String, "gait_state", LATCHED), bench.listen(Bool, "armed", LATCHED)
         self.process = wire.bringup(output, **arguments)
         bench.until(

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
 
 from hexapod_control.bags.bag_file import BagError
 from hexapod_control.bags.bag_saver import BagSaver, new_path
@@ -19,16 +22,27 @@ LARGE_KINDS = tuple(f"sensor_msgs/msg/{name}" for name in ("Image", "CompressedI
 MIN_BYTES = 1_000_000  # free disk space that a recording needs at least
 
 
+class BagPlace(NamedTuple):
+    """Where a new bag is written; without a path, why it is refused."""
+
+    path: Path | None
+    free_bytes: int
+    refusal: str
+
+
 class LiveRecorder:
     """Subscribes to all topics of a robot and writes bags on request; call `discover` and `poll` regularly."""
 
     def __init__(self, node: GuardedNode, folder: RecordingFolder, tell: Callable[[bool, str], None]) -> None:
         """`tell(good, text)` is called with the result of every recording."""
-        self._folder, self._tell = folder, tell
+        self._node = node
+        self._folder = folder
+        self._tell = tell
         self._ring = RingBuffer(BUFFER_S, MAX_BYTES)
         self._taps = TopicTaps(node, self._take, self._ring.latch, LARGE_KINDS)
         self._saver = BagSaver(self._taps.namespace, tell)
         self._long: LongRecording | None = None
+        self._closed = False
 
     def _take(self, message: RecordedMessage) -> None:
         self._ring.add(message)
@@ -49,18 +63,24 @@ class LiveRecorder:
 
     def start(self) -> None:
         """Starts a bag, unless one is being recorded."""
-        if self._long is not None:
-            return
-        reason = self._folder.full
+        if self._long is None:
+            self._node.run_outside(partial(self._place, MIN_BYTES), self._begin)
+
+    def _place(self, size: int) -> BagPlace:
+        """The place of a new bag of at least `size` [B]. Reads the disk."""
+        if self._folder.full:
+            return BagPlace(None, 0, self._folder.full)
         try:
-            if reason:
-                raise BagError(reason)
-            path = new_path(self._folder.path, MIN_BYTES)
+            return BagPlace(new_path(self._folder.path, size), self._folder.free_bytes, "")
         except BagError as error:
-            self._tell(False, str(error))
-            return
-        latched = self._ring.latched(time.monotonic_ns())
-        self._long = LongRecording(path, self._taps.channels, latched, self._folder.free_bytes)
+            return BagPlace(None, 0, str(error))
+
+    def _begin(self, place: BagPlace) -> None:
+        if place.path is None:
+            self._tell(False, place.refusal)
+        elif self._long is None and not self._closed:
+            latched = self._ring.latched(time.monotonic_ns())
+            self._long = LongRecording(place.path, self._taps.channels, latched, place.free_bytes)
 
     def stop(self) -> None:
         """Completes the bag."""
@@ -69,11 +89,13 @@ class LiveRecorder:
 
     def keep(self) -> None:
         """Writes the last minute to a bag."""
-        reason = self._folder.full
-        if reason:
-            self._tell(False, reason)
+        self._node.run_outside(partial(self._place, self._ring.size), self._save)
+
+    def _save(self, place: BagPlace) -> None:
+        if place.path is None:
+            self._tell(False, place.refusal)
             return
-        good, text = self._saver.save(self._ring, self._taps.channels.values(), self._folder.path, "the last minute")
+        good, text = self._saver.save(self._ring, self._taps.channels.values(), place.path, "the last minute")
         if not good and self._saver.busy:
             self._tell(False, text)
 
@@ -95,5 +117,6 @@ class LiveRecorder:
 
     def close(self) -> None:
         """Ends all subscriptions and lets the present bag be completed."""
+        self._closed = True
         self.stop()
         self._taps.close()

@@ -9,14 +9,16 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from hexapod_control.config.missing_modules import missing_module
 from hexapod_control.core.names import quoted
-from hexapod_control.nodes.web.recordings.recording_folder import RecordingFolder
+from hexapod_control.nodes.web.recordings.recording_folder import Recording, RecordingFolder
 from hexapod_control.ros.guarded_node import GuardedNode
 from hexapod_control.web.protocol import RecordingMessage
 from hexapod_control.web.sessions.downloads import Download, Downloads
@@ -68,8 +70,10 @@ class PageRecorder:
 
     def send_list(self, page: int) -> None:
         """Sends the list of recordings to a page, or to all of them (0)."""
-        found = [asdict(recording) for recording in self._folder.recordings()]
-        self._send(page, "recordings", {"list": found, "missing": self._missing})
+        self._node.run_outside(self._folder.recordings, partial(self._send_found, page))
+
+    def _send_found(self, page: int, recordings: Sequence[Recording]) -> None:
+        self._send(page, "recordings", {"list": [asdict(each) for each in recordings], "missing": self._missing})
 
     # --- recording ------------------------------------------------------------------------------------------------
 
@@ -133,17 +137,17 @@ class PageRecorder:
     # --- files ----------------------------------------------------------------------------------------------------
 
     def _delete(self, page: int, name: str) -> None:
-        reason = self._folder.delete(name)
-        if reason:
-            self._refuse(page, reason)
+        self._node.run_outside(partial(self._folder.delete, name), partial(self._deleted, page))
+
+    def _deleted(self, page: int, refusal: str) -> None:
+        if refusal:
+            self._refuse(page, refusal)
         self.send_list(0)
 
     def _offer(self, page: int, name: str) -> None:
-        file = self._folder.find(name)
-        if file is None:
-            self._refuse(page, f"{quoted(name)} is not a recording")
-        else:
-            self._announce(page, "bag", name, Download(f"{name}.mcap", MCAP, path=file))
+        self._find(
+            page, name, lambda file: self._announce(page, "bag", name, Download(f"{name}.mcap", MCAP, path=file))
+        )
 
     def _offer_table(self, page: int, name: str) -> None:
         self._offer_export(page, name, "csv", CSV)
@@ -153,12 +157,23 @@ class PageRecorder:
 
     def _offer_export(self, page: int, name: str, export: str, media_type: str) -> None:
         """Offers a download that another process converts from the bag, so that the robot is not disturbed."""
-        file = self._folder.find(name)
-        if file is None:
-            self._refuse(page, f"{quoted(name)} is not a recording")
-            return
-        command = (sys.executable, "-m", f"{PACKAGE}.recording_export", export, str(file), *self._robot)
-        self._announce(page, export, name, Download(f"{name}.{export}", media_type, command=command))
+
+        def offer(file: Path) -> None:
+            command = (sys.executable, "-m", f"{PACKAGE}.recording_export", export, str(file), *self._robot)
+            self._announce(page, export, name, Download(f"{name}.{export}", media_type, command=command))
+
+        self._find(page, name, offer)
+
+    def _find(self, page: int, name: str, use: Callable[[Path], None]) -> None:
+        """Passes the bag of this name on, or refuses the request."""
+
+        def found(file: Path | None) -> None:
+            if file is None:
+                self._refuse(page, f"{quoted(name)} is not a recording")
+            else:
+                use(file)
+
+        self._node.run_outside(partial(self._folder.find, name), found)
 
     def _announce(self, page: int, kind: str, name: str, download: Download) -> None:
         address = self._downloads.offer(download, time.monotonic())

@@ -38,14 +38,23 @@ class Page:
         self.state = bench.probe.create_publisher(String, STATE, LATCHED)
         self.images = bench.probe.create_publisher(CompressedImage, "/r/image_raw/compressed", 10)
         self.state.publish(String(data="standing"))
-        node = bench.add(GuardedNode("web", namespace="/r"))
-        self.recorder = PageRecorder(node, self.folder, self.downloads, ROBOT, self._send)
+        self.node = bench.add(GuardedNode("web", namespace="/r"))
+        self.recorder = PageRecorder(self.node, self.folder, self.downloads, ROBOT, self._send)
 
     def _send(self, *message):
         self.sent.append(message)
 
     def ask(self, act, name=""):
+        """Requests something and waits for the work on files that follows."""
         self.recorder.execute(PAGE, RecordingMessage(act, name))
+        self.settle()
+
+    def settle(self):
+        """Waits for the work on files that is under way, and for the work that its result starts."""
+        for _ in range(2):
+            done = []
+            self.node.run_outside(lambda: None, done.append)
+            self.bench.until(lambda: done)  # noqa: B023 - called at once
 
     def got(self, kind):
         """The messages of a kind, each with the page to which it was sent."""
@@ -155,6 +164,7 @@ def test_when_the_recordings_are_at_their_limit_nothing_more_is_recorded(bench, 
     page = Page(bench, tmp_path, limit=0)
     page.open()
     for act in ("start", "keep"):
+        page.settle()
         page.sent.clear()
         page.ask(act)
         ((to, answer),) = page.got("answer")
@@ -198,6 +208,7 @@ def test_recordings_are_offered_as_a_bag_a_table_and_a_replay_of_this_robot(benc
         page.ask(act, "b")
         assert page.refused() == "'b' is not a recording"
     page.recorder.send_list(5)
+    page.settle()
     listed = {"list": [{"name": "a", "size": 7, "seconds": None}], "missing": ""}
     assert page.got("recordings") == [(5, listed)]
 

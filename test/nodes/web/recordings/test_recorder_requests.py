@@ -184,8 +184,8 @@ class Saver:
     def __init__(self, namespace, tell):
         self.namespace, self.tell, self.saved, self.polls = namespace, tell, [], 0
 
-    def save(self, ring, channels, folder, reason):
-        self.saved.append((list(channels), folder, reason))
+    def save(self, ring, channels, path, reason):
+        self.saved.append((list(channels), path, reason))
         return self.answer
 
     def poll(self):
@@ -203,10 +203,11 @@ class Memory:
         monkeypatch.setattr(live_recorder, "LongRecording", lambda *what: self.bags.append(Bag(*what)) or self.bags[-1])
         monkeypatch.setattr(live_recorder, "new_path", self._path)
         self.folder = SimpleNamespace(path=folder, free_bytes=5000, full="")
-        self.recorder = LiveRecorder("the node", self.folder, lambda *what: self.told.append(what))
+        self.node = PlainNode(moment=self.time)
+        self.recorder = LiveRecorder(self.node, self.folder, lambda *what: self.told.append(what))
 
     def _taps(self, node, take, latch, skipped):
-        assert (node, skipped) == ("the node", LARGE_KINDS)
+        assert (node, skipped) == (self.node, LARGE_KINDS)
         self.take, self.latch, self.asked = take, latch, []
         return SimpleNamespace(
             namespace="/r/",
@@ -221,7 +222,7 @@ class Memory:
         return self.saver
 
     def _path(self, folder, size):
-        assert size == MIN_BYTES
+        assert size in (MIN_BYTES, 0)  # of a new bag, and of the empty buffer
         if self.unusable:
             raise self.unusable
         return folder / "new"
@@ -299,7 +300,7 @@ def test_nothing_is_started_in_a_folder_that_is_full_or_cannot_be_used(memory):
 def test_the_last_minute_is_saved_and_a_second_request_meanwhile_refused(memory, tmp_path, answer, busy, told):
     memory.saver.answer, memory.saver.busy = answer, busy
     memory.recorder.keep()
-    assert memory.saver.saved == [(["channel a"], tmp_path, "the last minute")] and memory.told == told
+    assert memory.saver.saved == [(["channel a"], tmp_path / "new", "the last minute")] and memory.told == told
     assert memory.recorder.busy is busy
 
 

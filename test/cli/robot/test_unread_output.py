@@ -1,0 +1,94 @@
+"""A robot whose output nothing reads goes on, and an emergency stop reaches the wire at once.
+
+A write blocks for ever in a terminal in which somebody has pressed Ctrl-S, and on a pipe to a program that has stopped.
+"""
+
+import fcntl
+import os
+import time
+
+import pytest
+from geometry_msgs.msg import Pose, Quaternion
+from std_msgs.msg import String
+from std_srvs.srv import SetBool
+from support.phantomx import standing_joints
+from support.real_time.programs import HEXAPOD
+from support.real_time.terminal_window import Window
+from support.real_time.wires import ENDING, START, spawned
+
+from hexapod_control.ros.qos import LATCHED
+
+pytestmark = pytest.mark.heavy
+
+REFUSED = Pose(orientation=Quaternion(w=0.0))  # a rotation without a length: refused with a warning
+WARNING_S = 1.0  # of requests that are refused with a warning
+STOP_S, LOADED_S = 0.1, 0.4  # [s] from the call until the torque is off; allowed for a loaded machine in addition
+
+
+@pytest.fixture
+def full_pipe():
+    """The writing end of a pipe of 4 kB that is full and is not read."""
+    read_end, write_end = os.pipe()
+    fcntl.fcntl(write_end, fcntl.F_SETPIPE_SZ, 4096)
+    os.write(write_end, bytes(4096))
+    yield write_end
+    os.close(read_end)
+    os.close(write_end)
+
+
+def words(wire):
+    """The command for one process on emulated servos."""
+    port = wire.parameters["port"]
+    return [*HEXAPOD, "robot", "phantomx", "servo_protocol:=feetech_st", f"servo_port:={port}"]
+
+
+def wait_until_standing(bench):
+    states = bench.listen(String, "gait_state", LATCHED)
+    bench.until(lambda: states and states[-1].data == "standing", START, "standing")
+
+
+def warn_and_stop(bench, wire, process):
+    """Makes the robot warn, then stops it in an emergency and ends it."""
+    poses = bench.publisher(Pose, "body_pose")
+    end = time.monotonic() + WARNING_S
+    while time.monotonic() < end:
+        poses.publish(REFUSED)
+        bench.spin(0.1)
+    assert process.poll() is None and wire.world.torques.all()
+    assert bench.call(SetBool, "estop", SetBool.Request(data=False)).success  # the service is discovered
+    pressed = time.monotonic()
+    assert bench.call(SetBool, "estop", SetBool.Request(data=True)).success
+    bench.until(lambda: not wire.world.torques.any(), what="torque off")
+    assert time.monotonic() - pressed < STOP_S + LOADED_S
+    process.terminate()
+    bench.until(lambda: process.poll() is not None, ENDING, "the end")
+    assert process.returncode == 0
+
+
+@pytest.mark.parametrize("key", ["\x13", "\x1a"], ids=["Ctrl-S", "Ctrl-Z"])
+def test_a_terminal_that_is_stopped_stops_neither_the_robot_nor_an_emergency_stop(bench, wire, key):
+    wire = wire(start=standing_joints())
+    window = Window(words(wire), screen=True)
+    try:
+        wait_until_standing(bench)
+        window.type(key)
+        warn_and_stop(bench, wire, window.process)
+    finally:
+        window.close()
+
+
+def test_a_full_pipe_stops_neither_the_robot_nor_an_emergency_stop(bench, wire, full_pipe):
+    wire = wire(start=standing_joints())
+    process = spawned(words(wire), full_pipe)
+    try:
+        wait_until_standing(bench)
+        warn_and_stop(bench, wire, process)
+    finally:
+        process.kill()
+        process.wait(10.0)
+
+
+def test_a_full_pipe_behind_separate_processes_stops_neither_the_robot_nor_an_emergency_stop(launched, full_pipe):
+    robot = launched(standing_joints(), output=full_pipe)
+    wait_until_standing(robot.bench)
+    warn_and_stop(robot.bench, robot.wire, robot.process)
