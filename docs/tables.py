@@ -234,7 +234,7 @@ def interfaces() -> tuple[Mapping[str, Interface], Mapping[str, Interface]]:
                     found = at(topics, subscription.topic_name, subscription.msg_type)
                     found.readers.append(name)
                     found.subscribed.add(_profile(subscription.qos_profile))
-            for service in node.services:
+            for service in (*node.services, *node.threads.urgent_services):
                 if not service.srv_type.__module__.startswith(("rcl_interfaces", "type_description")):
                     at(services, node.resolve_service_name(service.srv_name), service.srv_type).sources.append(name)
     finally:

@@ -21,6 +21,7 @@ MAX_NAME_LENGTH = 200  # characters of a topic or a node
 MAX_DOMAIN = 232  # larger domains have no valid ports
 DOMAIN = "ROS_DOMAIN_ID"
 MIDDLEWARE = "RMW_IMPLEMENTATION"
+KEYSTORE = "ROS_SECURITY_KEYSTORE"
 INSTALLED_MIDDLEWARE = "share/ament_index/resource_index/rmw_typesupport"  # below a prefix
 TOKEN = r"[A-Za-z_][A-Za-z0-9_]*"
 RULE = "letters, digits and _, no digit first"
@@ -63,6 +64,22 @@ def check_middleware(environment: Mapping[str, str] = os.environ) -> None:
     if chosen and installed and chosen not in installed:
         known = " or ".join(sorted(installed))
         raise RosNameError(f"{MIDDLEWARE} is {quoted(chosen)}, which is not installed: unset it, or set it to {known}")
+
+
+def security_enabled(environment: Mapping[str, str]) -> bool:
+    """Whether the environment asks for SROS2: encrypted topics, with a key for every program."""
+    return environment.get("ROS_SECURITY_ENABLE", "") == "true"
+
+
+def check_security(environment: Mapping[str, str] = os.environ) -> None:
+    """Raises RosNameError if the environment asks for security and names no keystore."""
+    if not security_enabled(environment):
+        return
+    keystore = environment.get(KEYSTORE, "")
+    if not (keystore and Path(keystore, "enclaves").is_dir()):
+        what = f"{KEYSTORE} is {quoted(keystore)}, which is no keystore" if keystore else f"{KEYSTORE} is not set"
+        remedy = "make one with `ros2 security create_keystore`, or unset ROS_SECURITY_ENABLE"
+        raise RosNameError(f"ROS_SECURITY_ENABLE is true, but {what}: {remedy}")
 
 
 def require_middleware() -> None:

@@ -9,7 +9,7 @@ from rclpy.context import Context
 from rclpy.node import Node
 
 from hexapod_control.config import ros_names
-from hexapod_control.ros.initialization import initialize
+from hexapod_control.ros.initialization import initialize, start_errors
 from hexapod_control.ros.transport.executor import Spinner
 
 
@@ -22,7 +22,8 @@ class ClientNode:
         ros_names.check_domain()
         self._context = Context()
         initialize([], self._context)
-        self._node = Node(name, context=self._context, namespace=namespace, use_global_arguments=False, **options)
+        with start_errors():
+            self._node = Node(name, context=self._context, namespace=namespace, use_global_arguments=False, **options)
         self._executor = Spinner(self._context)
         self._executor.add_node(self._node)
 

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from functools import cached_property, partial
-from typing import Any, TypeVar
+from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.clock import Clock
@@ -21,23 +21,18 @@ from hexapod_control.ros import messages
 from hexapod_control.ros.monitoring.clock_monitor import ClockMonitor
 from hexapod_control.ros.monitoring.qos_monitor import QosMonitor
 from hexapod_control.ros.monitoring.reports import THROTTLE_S, ReportingNode, ReportLevel, SentReport
+from hexapod_control.ros.node_threads import NodeThreads
 from hexapod_control.ros.parameters import CHANGES, accept_dumps
 from hexapod_control.ros.qos import EVENTS
 from hexapod_control.ros.row_messages import MessageError
-from hexapod_control.ros.threaded_node import ThreadedNode
 from hexapod_control.ros.transport.handover import Handover, LocalSubscription
 from hexapod_control.ros.transport.topic_publisher import TopicPublisher
-from hexapod_control.ros.writer_thread import WriterThread
 
 __all__ = ["THROTTLE_S", "GuardedNode", "ReportLevel", "SentReport"]
 
 CLOCK = "/clock"
 HOUSEKEEPING_PERIOD_S = 0.5
-MAX_WAITING_JOBS = 100  # of the thread for files
 DISCOVERY_TIME_S = 2.0  # for the discovery of other nodes; what is missing later is reported
-
-
-Result = TypeVar("Result")
 
 
 class GuardedNode(ReportingNode):
@@ -62,6 +57,8 @@ class GuardedNode(ReportingNode):
             time.monotonic(), lambda text: self.report("clock", ReportLevel.ERROR, text), self.clock_stopped
         )
         super().__init__(name, **options)
+        self.threads = NodeThreads(self, self.run_in_executor, self.failed)
+        self.closing.callback(self.threads.close)
         self.steady = Clock(clock_type=ClockType.STEADY_TIME)
         self.started = time.monotonic()
         self.received: Counter[str] = Counter()  # received messages by topic, including refused ones
@@ -214,58 +211,11 @@ class GuardedNode(ReportingNode):
 
         return super().create_service(srv_type, srv_name, guarded, **options)
 
-    def create_urgent_service(self, srv_type: Any, srv_name: str, callback: Any) -> None:
-        """Creates a service in a thread of its own, so that nothing that this process waits for delays it.
-
-        It is also served while the node is deactivated. After an exception the response is `success: false`.
-        """
-
-        def guarded(request: Any, response: Any) -> Any:
-            try:
-                return callback(request, response)
-            except Exception as error:
-                self.run_in_executor(partial(self.failed, srv_name, error))
-                response.success, response.message = False, f"{srv_name} failed: {error}"
-                return response
-
-        self._threaded_node.create_service(srv_type, self.resolve_service_name(srv_name), guarded)
-
-    def create_urgent_client(self, srv_type: Any, srv_name: str) -> Any:
-        """Creates a client whose responses are handled in the thread of urgent services. Any thread may call it."""
-        return self._threaded_node.create_client(srv_type, self.resolve_service_name(srv_name))
-
-    @cached_property
-    def _threaded_node(self) -> ThreadedNode:
-        node = ThreadedNode(self, "estop")
-        self.closing.callback(node.close)
-        node.start()
-        return node
-
     def run_in_executor(self, callback: Callable[[], None]) -> None:
         """Runs a guarded callback in the executor that spins this node, if there is one. Thread-safe."""
         executor = self.executor  # read once: another thread may clear it
         if executor is not None:
             executor.create_task(self.guarded_event(callback), None)
-
-    def run_outside(self, work: Callable[[], Result], then: Callable[[Result], None]) -> None:
-        """Runs `work` in a thread for files, which may block, and then `then` with its result in the executor.
-
-        Exceptions of `work` are reported as those of a callback.
-        """
-
-        def job() -> None:
-            try:
-                result = work()
-            except Exception as error:
-                self.run_in_executor(partial(self.failed, _name(work), error))
-            else:
-                self.run_in_executor(lambda: then(result))
-
-        self._files.put(job)
-
-    @cached_property
-    def _files(self) -> WriterThread:
-        return WriterThread("files", MAX_WAITING_JOBS)
 
     def guarded_event(self, callback: Callable[[], None]) -> Callable[[Any], None]:
         """Returns a guarded callback for a middleware event or a future, whose argument is ignored."""

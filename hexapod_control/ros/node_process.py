@@ -33,7 +33,7 @@ from hexapod_control.config.errors import (
 )
 from hexapod_control.config.ros_names import RosNameError, check_arguments
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
-from hexapod_control.ros.initialization import initialize
+from hexapod_control.ros.initialization import initialize, start_errors
 from hexapod_control.ros.parameters import ParameterError
 from hexapod_control.ros.process_output import ProcessOutput
 from hexapod_control.ros.transport.executor import Spinner
@@ -100,12 +100,20 @@ def _run(
     try:
         if request.requested:
             raise EndedEarly
-        nodes = make()
+        with start_errors():
+            nodes = make()
     except EndedEarly:
         request.finish()
         try_shutdown()
         return DONE
-    except (ArgumentError, FileError, ParameterError, FileNotFoundError, ParameterException) as error:
+    except (
+        ArgumentError,
+        FileError,
+        ParameterError,
+        RosNameError,
+        FileNotFoundError,
+        ParameterException,
+    ) as error:
         return _refuse(error)
     code = FAILED
     nodes[0].duties.append(partial(_report_dropped, nodes[0], output))

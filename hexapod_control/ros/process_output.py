@@ -139,9 +139,7 @@ class _Stream:
                     select.select([], [self._target], [])
 
     def _note_dropped(self, count: int) -> None:
-        self._write(
-            f"({count} lines are missing here: nothing read this output, and the robot did not wait)\n".encode()
-        )
+        self._write(f"({count} lines are missing here, as nothing read this output)\n".encode())
 
 
 class LogFile:

@@ -58,7 +58,7 @@ class TorqueServices:
 
     def __init__(self, node: GuardedNode, torque: TorqueControl) -> None:
         self._node, self._torque = node, torque
-        node.create_urgent_service(SetBool, "estop", self._estop)
+        node.threads.create_urgent_service(SetBool, "estop", self._estop)
         node.create_service(Trigger, "arm", self._arm)
         node.create_service(Trigger, "disarm", self._disarm)
         node.create_service(Trigger, "reset_fault", self._reset_fault)

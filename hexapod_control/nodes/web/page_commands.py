@@ -96,7 +96,7 @@ class PageCommands:
         node.create_subscription(String, "leg_refused", self.on_leg_refused, EVENTS)
         self._push = create(Wrench, f"{SIMULATOR}/push", COMMAND)
         self._clients = {name: node.create_client(_service_type(name), name) for name in SERVICE_OWNERS}
-        self._estop = node.create_urgent_client(SetBool, "estop")
+        self._estop = node.threads.create_urgent_client(SetBool, "estop")
         self._waiting: list[PendingCall] = []
         self._timer = node.create_timer(PERIOD_S, self._repeat, clock=node.steady)
         self._timer.cancel()  # runs while a page drives

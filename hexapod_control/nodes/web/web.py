@@ -207,10 +207,9 @@ class WebNode(GuardedNode):
         """Sends a reply to a page; a refusal is logged for all of them. Any thread may call this."""
         self.server.send(client, kind, fields)
         if not fields.get("ok", True):
-            self.run_in_executor(partial(self._log_refusal, f"{fields['what']}: {fields['text']}"))
-
-    def _log_refusal(self, text: str) -> None:
-        self._send_events([self._log.add(time.time(), "web", ReportLevel.WARNING, text)])
+            text = f"{fields['what']}: {fields['text']}"
+            event = partial(self._log.add, time.time(), "web", ReportLevel.WARNING, text)
+            self.run_in_executor(lambda: self._send_events([event()]))
 
     def _refused(self, motion: str, reason: str) -> None:
         self._reply(0, "answer", {"what": motion, "ok": False, "text": reason})

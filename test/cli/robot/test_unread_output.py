@@ -5,6 +5,7 @@ A write blocks for ever in a terminal in which somebody has pressed Ctrl-S, and 
 
 import fcntl
 import os
+import sys
 import time
 
 import pytest
@@ -23,6 +24,17 @@ pytestmark = pytest.mark.heavy
 REFUSED = Pose(orientation=Quaternion(w=0.0))  # a rotation without a length: refused with a warning
 WARNING_S = 1.0  # of requests that are refused with a warning
 STOP_S, LOADED_S = 0.1, 0.4  # [s] from the call until the torque is off; allowed for a loaded machine in addition
+
+
+# A shell with job control: Ctrl-Z would stop its job, which the system does not do to a session without a shell.
+SHELL = """
+import os, signal, subprocess, sys
+signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+job = subprocess.Popen(sys.argv[1:], process_group=0)
+os.tcsetpgrp(0, job.pid)
+signal.signal(signal.SIGTERM, lambda *_: job.terminate())
+sys.exit(job.wait())
+"""
 
 
 @pytest.fixture
@@ -68,7 +80,7 @@ def warn_and_stop(bench, wire, process):
 @pytest.mark.parametrize("key", ["\x13", "\x1a"], ids=["Ctrl-S", "Ctrl-Z"])
 def test_a_terminal_that_is_stopped_stops_neither_the_robot_nor_an_emergency_stop(bench, wire, key):
     wire = wire(start=standing_joints())
-    window = Window(words(wire), screen=True)
+    window = Window([sys.executable, "-c", SHELL, *words(wire)], screen=True)
     try:
         wait_until_standing(bench)
         window.type(key)

@@ -92,6 +92,7 @@ class PlainNode:
         self.clock_monitor = SimpleNamespace(cause=lambda question, now: question)
         self.duties, self.all_subscriptions, self.deactivated, self.namespace = [], [], [], ""
         self.closing, self.subscribers_of = ExitStack(), {}
+        self.threads = self  # work of other threads is done at once
 
     # --- for the test ---------------------------------------------------------------------------------------------
 

@@ -64,7 +64,7 @@ class LiveRecorder:
     def start(self) -> None:
         """Starts a bag, unless one is being recorded."""
         if self._long is None:
-            self._node.run_outside(partial(self._place, MIN_BYTES), self._begin)
+            self._node.threads.run_outside(partial(self._place, MIN_BYTES), self._begin)
 
     def _place(self, size: int) -> BagPlace:
         """The place of a new bag of at least `size` [B]. Reads the disk."""
@@ -89,7 +89,7 @@ class LiveRecorder:
 
     def keep(self) -> None:
         """Writes the last minute to a bag."""
-        self._node.run_outside(partial(self._place, self._ring.size), self._save)
+        self._node.threads.run_outside(partial(self._place, self._ring.size), self._save)
 
     def _save(self, place: BagPlace) -> None:
         if place.path is None:

@@ -70,7 +70,7 @@ class PageRecorder:
 
     def send_list(self, page: int) -> None:
         """Sends the list of recordings to a page, or to all of them (0)."""
-        self._node.run_outside(self._folder.recordings, partial(self._send_found, page))
+        self._node.threads.run_outside(self._folder.recordings, partial(self._send_found, page))
 
     def _send_found(self, page: int, recordings: Sequence[Recording]) -> None:
         self._send(page, "recordings", {"list": [asdict(each) for each in recordings], "missing": self._missing})
@@ -137,7 +137,7 @@ class PageRecorder:
     # --- files ----------------------------------------------------------------------------------------------------
 
     def _delete(self, page: int, name: str) -> None:
-        self._node.run_outside(partial(self._folder.delete, name), partial(self._deleted, page))
+        self._node.threads.run_outside(partial(self._folder.delete, name), partial(self._deleted, page))
 
     def _deleted(self, page: int, refusal: str) -> None:
         if refusal:
@@ -173,7 +173,7 @@ class PageRecorder:
             else:
                 use(file)
 
-        self._node.run_outside(partial(self._folder.find, name), found)
+        self._node.threads.run_outside(partial(self._folder.find, name), found)
 
     def _announce(self, page: int, kind: str, name: str, download: Download) -> None:
         address = self._downloads.offer(download, time.monotonic())

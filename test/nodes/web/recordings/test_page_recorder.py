@@ -53,7 +53,7 @@ class Page:
         """Waits for the work on files that is under way, and for the work that its result starts."""
         for _ in range(2):
             done = []
-            self.node.run_outside(lambda: None, done.append)
+            self.node.threads.run_outside(lambda: None, done.append)
             self.bench.until(lambda: done)  # noqa: B023 - called at once
 
     def got(self, kind):
