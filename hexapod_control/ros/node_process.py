@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import math
 import os
 import signal
 import sys
@@ -38,6 +39,7 @@ from hexapod_control.ros.parameters import ParameterError
 from hexapod_control.ros.process_output import ProcessOutput
 from hexapod_control.ros.transport.executor import Spinner
 
+KEEPS_RUNNING = "Ctrl-Z does not stop a program that moves a robot: end it with Ctrl-C"
 MAX_STOP_TIME_S = 7.5  # from the signal to the end; a walking robot needs half of it to sit down
 POLL_PERIOD_S = 0.1  # a signal is handled at least this often, even if no callback runs
 MAX_SPIN_FAILURES = 20  # consecutive exceptions of the executor itself
@@ -74,7 +76,7 @@ class StopRequest:
 def _keep_running(number: int, frame: FrameType | None) -> None:
     """Handles Ctrl-Z. Writes without Python's streams, which the interrupted code may be using."""
     with contextlib.suppress(OSError):
-        os.write(sys.stderr.fileno(), b"Ctrl-Z does not stop a program that moves a robot: end it with Ctrl-C\n")
+        os.write(2, f"{KEEPS_RUNNING}\n".encode())
 
 
 def run(make: Callable[[], GuardedNode], args: Sequence[str] | None = None) -> int:
@@ -116,7 +118,7 @@ def _run(
     ) as error:
         return _refuse(error)
     code = FAILED
-    nodes[0].duties.append(partial(_report_dropped, nodes[0], output))
+    nodes[0].duties.append(partial(_report_output, nodes[0], output))
     loop = _NodeLoop(nodes, request)
     gc.collect()
     gc.freeze()  # start-up objects need not be collected: shorter pauses
@@ -131,11 +133,13 @@ def _run(
     return code
 
 
-def _report_dropped(node: GuardedNode, output: ProcessOutput) -> None:
-    """Shows on /diagnostics that lines of the log were lost."""
+def _report_output(node: GuardedNode, output: ProcessOutput) -> None:
+    """Shows on /diagnostics that lines of the log are lost, or where its file is."""
     if output.take_dropped():
         text = "nothing reads the output of this process, lines are dropped: press Ctrl-Q, or read the pipe"
         node.report("output", ReportLevel.WARNING, text)
+    if output.log_trouble:
+        node.report("log file", ReportLevel.WARNING, output.log_trouble, every=math.inf)
 
 
 def _refuse(error: Exception) -> int:

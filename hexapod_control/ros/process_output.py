@@ -19,7 +19,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import TextIO
@@ -41,7 +41,7 @@ class ProcessOutput:
     def __init__(self, program: str) -> None:
         """`program` names the log file."""
         errors = _Stream(2)
-        self._file = errors.log = LogFile(program, errors.put)
+        self._file = errors.log = LogFile(program)
         self._streams = (_Stream(1), errors)
         self._reader = threading.Thread(target=self._read, name="output", daemon=True)
         self._reported = 0  # of the dropped lines
@@ -51,6 +51,11 @@ class ProcessOutput:
         total = sum(stream.writer.dropped for stream in self._streams)
         new, self._reported = total - self._reported, total
         return new
+
+    @property
+    def log_trouble(self) -> str:
+        """Why the log file is not where it should be, as a sentence; empty if it is."""
+        return self._file.trouble
 
     def __enter__(self) -> ProcessOutput:
         for stream in self._streams:
@@ -145,10 +150,9 @@ class _Stream:
 class LogFile:
     """The log file of this process, in the folder that ROS uses, or a temporary one if that cannot be written."""
 
-    def __init__(self, program: str, tell: Callable[[bytes], None]) -> None:
-        """`tell` shows a line to the user."""
+    def __init__(self, program: str) -> None:
         self.path: Path | None = None
-        self._tell = tell
+        self.trouble = ""  # why it is not where it should be
         self.writer = WriterThread("log file", QUEUE_DEPTH)
         self._name = f"{program}_{os.getpid()}_{time.time_ns() // 1_000_000}.log"
         self._descriptor = -1
@@ -174,10 +178,8 @@ class LogFile:
                 self._descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
                 break
         if self.path != first / self._name or self._descriptor < 0:
-            place = f"is in {self.path.parent}" if self._descriptor >= 0 and self.path else "is not written"
-            self._tell(
-                f"the log {place}, as {first} cannot be written: set ROS_LOG_DIR to a folder of yours\n".encode()
-            )
+            place = f"is in {self.path.parent}" if self._descriptor >= 0 and self.path else "is not kept"
+            self.trouble = f"the log {place}, as {first} cannot be written: set ROS_LOG_DIR to a folder of yours"
 
 
 def log_folders() -> Iterator[Path]:

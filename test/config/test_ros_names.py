@@ -25,6 +25,7 @@ from hexapod_control.config.ros_names import (
     check_arguments,
     check_domain,
     check_middleware,
+    check_security,
     namespace,
     topic,
 )
@@ -178,3 +179,26 @@ def test_programs_end_with_exit_code_2_and_one_sentence(tmp_path, program, domai
     assert (ended.returncode, ended.stderr.count("\n")) == (2, 1), ended.stderr
     assert message in ended.stderr
     assert took < LONGEST_S
+
+
+@pytest.mark.parametrize("keystore", ["", "/nowhere", "{tmp_path}"])
+def test_security_without_a_keystore_is_refused_with_the_remedy(tmp_path, keystore):
+    secure = {"ROS_SECURITY_ENABLE": "true", "ROS_SECURITY_KEYSTORE": keystore.format(tmp_path=tmp_path)}
+    with pytest.raises(RosNameError, match=r"ROS_SECURITY_ENABLE is true, but ROS_SECURITY_KEYSTORE is .*create_keyst"):
+        check_security(secure)
+    (tmp_path / "enclaves").mkdir()
+    check_security(secure | {"ROS_SECURITY_KEYSTORE": str(tmp_path)})
+    check_security({"ROS_SECURITY_ENABLE": "false"})
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("command", [NODE, [*HEXAPOD, "status"]], ids=["node", "command"])
+def test_an_error_of_ros_at_the_start_is_one_sentence_and_a_home_that_cannot_be_written_is_none(command, tmp_path):
+    (tmp_path / "enclaves").mkdir()
+    secure = {"ROS_SECURITY_ENABLE": "true", "ROS_SECURITY_STRATEGY": "Enforce", "ROS_SECURITY_KEYSTORE": str(tmp_path)}
+    env = {**os.environ, **secure, "HOME": "/proc/nowhere"}
+    found = subprocess.run(command, env=env, capture_output=True, text=True, timeout=30.0, check=False)
+    *_, last = found.stderr.splitlines()
+    assert found.returncode == 2 and "Traceback" not in found.stderr
+    assert last.removeprefix("hexapod: ").startswith("ROS does not start: ")
+    assert last.endswith(": check the keystore, or unset ROS_SECURITY_ENABLE")

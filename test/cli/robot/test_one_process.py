@@ -3,8 +3,10 @@
 import time
 
 import pytest
+from diagnostic_msgs.msg import DiagnosticArray
 from sensor_msgs.msg import JointState, MultiDOFJointState
 from support.real_time.ros_bench import Bench, Stream, twist
+from support.real_time.web.web_bench import Loop, Visitor
 
 from hexapod_control.bringup import node_graph
 from hexapod_control.bringup.shared_process import ending_order, merged, one_process_reason, parts
@@ -13,6 +15,7 @@ from hexapod_control.ros.transport.handover import Handover
 
 NAMES = {"servo_driver", "inverse_kinematics", "odometry", "gait_planner"}
 GIVEN = {"robot": "phantomx", "stand_on_start": "true"}
+WITH_PAGE = {**GIVEN, "web": "true", "web_port": "0"}
 
 
 class CheckedHandover(Handover):
@@ -34,7 +37,7 @@ class CheckedHandover(Handover):
 def robot():
     """The bench, the handover and the nodes by name of a robot with loopback servos that walks."""
     bench, handover = Bench(), CheckedHandover()
-    made = {node.get_name(): bench.add(node) for node in nodes(node_graph.specs("bringup", GIVEN), handover)}
+    made = {node.get_name(): bench.add(node) for node in nodes(node_graph.specs("bringup", WITH_PAGE), handover)}
     planner = made["gait_planner"]
     bench.until(lambda: planner.planner.state.value == "standing", 30.0, "standing")
     stream = Stream(bench, lambda: twist(0.08))
@@ -46,9 +49,9 @@ def robot():
 
 def test_the_nodes_of_a_walking_robot_never_change_a_message_that_was_handed_to_them(robot):
     bench, handover, made = robot
-    assert set(made) == NAMES
+    assert set(made) == NAMES | {"web"}
     bench.spin(1.0)
-    assert handover.delivered == {JointState, MultiDOFJointState}
+    assert handover.delivered == {JointState, MultiDOFJointState, DiagnosticArray}
     assert not handover.changed
 
 
@@ -75,6 +78,20 @@ def test_a_fault_in_one_node_sets_the_feet_down_and_names_the_node(robot):
     bench.until(lambda: fault in odometry.last_report("failed <lambda>"))
     bench.until(lambda: planner.output.last.twist.is_zero and all(planner.output.last.planted), 5.0, "feet down")
     odometry.destroy_timer(timer)
+
+
+def test_an_emergency_stop_on_the_page_and_its_answer_need_no_executor(robot):
+    """It is the last test with this robot, whose torque stays off."""
+    bench, _, made = robot
+    web, driver, loop = made["web"], made["servo_driver"].driver, Loop()
+    page = Visitor(loop, web.server.port, token=web.invitations()[0].rpartition("#")[2])
+    bench.until(lambda: page.received("welcome"))
+    assert driver.armed
+    page.send("request", what="estop")  # from here on, no callback runs in this thread
+    page.wait(lambda: driver.latched and not driver.armed)
+    page.wait(lambda: [(each["what"], each["ok"]) for each in page.received("answer")] == [("estop", True)])
+    page.close()
+    loop.close()
 
 
 def test_the_arguments_of_one_process_describe_all_its_nodes():

@@ -59,8 +59,8 @@ def wait_until_standing(bench):
     bench.until(lambda: states and states[-1].data == "standing", START, "standing")
 
 
-def warn_and_stop(bench, wire, process):
-    """Makes the robot warn, then stops it in an emergency and ends it."""
+def warn_and_stop(bench, wire, process, diagnosed=""):
+    """Makes the robot warn, then stops it in an emergency and ends it; `diagnosed` is to be on /diagnostics."""
     poses = bench.publisher(Pose, "body_pose")
     end = time.monotonic() + WARNING_S
     while time.monotonic() < end:
@@ -77,14 +77,20 @@ def warn_and_stop(bench, wire, process):
     assert process.returncode == 0
 
 
-@pytest.mark.parametrize("key", ["\x13", "\x1a"], ids=["Ctrl-S", "Ctrl-Z"])
-def test_a_terminal_that_is_stopped_stops_neither_the_robot_nor_an_emergency_stop(bench, wire, key):
+@pytest.mark.parametrize(
+    ("key", "shown"),
+    [("\x13", ""), ("\x1a", "Ctrl-Z does not stop a program that moves a robot: end it with Ctrl-C")],
+    ids=["Ctrl-S", "Ctrl-Z"],
+)
+def test_a_terminal_that_is_stopped_stops_neither_the_robot_nor_an_emergency_stop(bench, wire, key, shown):
     wire = wire(start=standing_joints())
     window = Window([sys.executable, "-c", SHELL, *words(wire)], screen=True)
     try:
         wait_until_standing(bench)
         window.type(key)
         warn_and_stop(bench, wire, window.process)
+        window.type("\x11")  # Ctrl-Q
+        window.until(lambda: shown in window.text, shown)
     finally:
         window.close()
 
