@@ -1,7 +1,7 @@
 """The entry point of every node. The name of the program, or with `python -m` its first argument, selects the node.
 
-SIGINT is blocked while the modules of the node are imported, which takes a second: node_process.py then handles it.
-Otherwise Ctrl-C in that second would end the node with a traceback.
+While the modules of the node are imported, which takes a second, a signal to end does so at once: nothing runs yet.
+scripts/node.sh starts Python with SIGINT blocked, as it could not handle it before.
 """
 
 from __future__ import annotations
@@ -10,14 +10,22 @@ import os
 import signal
 import sys
 from importlib import import_module
+from types import FrameType
 
 
 def main() -> int:
     """Runs the node. Returns its exit code."""
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    end_signals = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    for number in end_signals:
+        signal.signal(number, _end)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, end_signals)
     from hexapod_control.bringup.command_line import module_of
 
     return int(import_module(module_of(os.path.basename(sys.argv[0]))).main())
+
+
+def _end(number: int, frame: FrameType | None) -> None:
+    os._exit(0)
 
 
 if __name__ == "__main__":
