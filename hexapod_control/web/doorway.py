@@ -30,7 +30,7 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 def _own_fault(record: logging.LogRecord) -> bool:
-    """Returns False for invalid requests, which get status 400, and for clients that are gone: nobody can repair them."""
+    """Returns False for invalid requests, which get status 400, and for clients that are gone."""
     return not (record.exc_info and isinstance(record.exc_info[1], (HttpProcessingError, ConnectionError)))
 
 

@@ -30,7 +30,7 @@ from hexapod_control.ros.row_messages import FootLayout, JointLayout
 
 STAMP = messages.time(7_000_000_000)
 DRAWN = ("joint_states", "foot_targets", "foot_states", "odom", "simulator/floating_base_state", "cmd_vel")
-DRAWN += ("stability_margin",)
+DRAWN += ("stability_margin", "joint_targets")
 ZEROS = np.zeros((6, 3))
 
 
@@ -250,6 +250,7 @@ def test_torque_is_off_at_once_and_an_emergency_stop_known_before_the_driver_rep
     healthy.feed.note_estop("Ada")
     assert healthy.says == ("estop_by", {"by": "Ada", "age": 0})
     healthy.time.now += ESTOP_REPORT_S - 0.1
+    healthy.diagnose(*NODES)
     healthy.stand()
     assert healthy.says == ("estop_by", {"by": "Ada", "age": 2}) and ESTOP_REPORT_S == 2.0
     healthy.time.now += 0.2

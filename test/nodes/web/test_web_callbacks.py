@@ -40,7 +40,7 @@ class Part:
 class Server:
     """Stands in for the server: records what is sent, and calls back as its thread would."""
 
-    error, port, downloads = None, 8771, "the downloads"
+    error, port, downloads, displaced = None, 8771, "the downloads", 0
 
     def __init__(self, notes, sessions, policy, forward, watch, state, rate):
         self.notes, self.policy, self.forward, self.watch, self.state, self.rate = (

@@ -1,4 +1,4 @@
-"""Attacks a port of this machine: `page_attack.py PORT`. Clients without a token that come back as soon as they are closed.
+"""Attacks a port of this machine: `page_attack.py PORT`. Clients without a token come back as soon as they are closed.
 
 A program of its own, so that it competes with the server as a stranger would.
 """
@@ -50,12 +50,9 @@ async def _attack(port):
     unfinished = [b"", start, b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"]
     kinds = [(upgrade, False), (upgrade + MASKED_GARBAGE, False), (upgrade, True)]
     attackers = [(unfinished[i % 3], False) for i in range(HALF_OPEN)] + [kinds[i % 3] for i in range(SOCKETS)]
-    for i, (sent, leaves) in enumerate(attackers):
-        address = f"127.0.0.{1 + i % 3}"  # one of them that of the owner
-        asyncio.ensure_future(_come_back(port, address, sent, leaves))
-    await asyncio.sleep(0.5)
-    print(READY, flush=True)
-    await asyncio.Event().wait()
+    asyncio.get_running_loop().call_later(0.5, lambda: print(READY, flush=True))
+    addresses = [f"127.0.0.{1 + i % 3}" for i in range(len(attackers))]  # one of them that of the owner
+    await asyncio.gather(*(_come_back(port, at, *each) for at, each in zip(addresses, attackers, strict=True)))
 
 
 @contextmanager
