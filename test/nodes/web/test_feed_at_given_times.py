@@ -304,6 +304,19 @@ def test_errors_and_silence_are_shown(healthy):
     assert healthy.says[0] == "stale"
 
 
+def test_a_node_is_silent_only_if_neither_its_status_nor_its_stream_arrives(healthy):
+    healthy.time.now += 1.9
+    healthy.stand()
+    healthy.hear("joint_targets", JointLayout(robot()).message(standing_joints(), None, STAMP))
+    assert healthy.says == ("stale", {"node": "gait_planner", "age": 2}) and healthy.feed.hung == "gait_planner"
+    healthy.loads("foot_targets", [True] * 6)
+    assert healthy.says == ("standing", {}) and healthy.feed.hung == ""
+    healthy.time.now += 1.9
+    healthy.stand()
+    healthy.diagnose("gait_planner")
+    assert healthy.says == ("stale", {"node": "inverse_kinematics", "age": 2})
+
+
 # --- the camera -----------------------------------------------------------------------------------------------
 
 
