@@ -357,6 +357,7 @@ def test_connections_without_a_hello_take_no_page_the_place_but_too_many_pages_d
         page.client()
     actions = page.send(page.sessions.connect("192.0.2.1", page.now), "hello", token=TOKEN)
     assert codes(actions) == [503]
+    assert actions[0].fields["text"] == "24 pages are open already: close one of them"
     assert [action.code for action in actions if isinstance(action, Disconnect)] == [4429]  # the page tries again
 
 

@@ -9,21 +9,36 @@ from pathlib import Path
 
 from hexapod_control.nodes.announcements import local_announcement
 from hexapod_control.ros.monitoring.graph_identity import started_graph
+from hexapod_control.web.robot_condition import RESTARTABLE_NODES
 
 
-def process_of(node: str) -> int | None:
-    """The process id of a node by its full name; None unless the program that started this process restarts it."""
-    namespace = node.rpartition("/")[0]
-    for found in local_announcement.running(namespace) if started_graph() else ():
-        if (found.node, found.graph) == (node, started_graph()) and _is_sibling(found.process):
-            return found.process
-    return None
+class HungProcesses:
+    """The processes of the nodes beside this one."""
 
+    def __init__(self, namespace: str) -> None:
+        """`namespace` is that of this node."""
+        self._namespace = namespace.rstrip("/")
 
-def end(process: int) -> None:
-    """Ends a process at once: a stopped one takes no other signal."""
-    with suppress(ProcessLookupError):
-        os.kill(process, signal.SIGKILL)
+    def can_restart(self, node: str) -> bool:
+        """True if the program that started this process would start a node again, given by its short name."""
+        return self._process(node) is not None
+
+    def restart(self, node: str) -> str:
+        """Ends the process of a silent node, empty if there is none. Returns why not; empty if it was ended."""
+        process = self._process(node)
+        if process is None:
+            return f"{node} cannot be restarted from here" if node else "no node is silent any more"
+        with suppress(ProcessLookupError):
+            os.kill(process, signal.SIGKILL)  # a stopped process takes no other signal
+        return ""
+
+    def _process(self, node: str) -> int | None:
+        if node not in RESTARTABLE_NODES or not started_graph():
+            return None
+        name = f"{self._namespace}/{node}"
+        found = (each for each in local_announcement.running(self._namespace) if each.node == name)
+        mine = (each.process for each in found if each.graph == started_graph())
+        return next(filter(_is_sibling, mine), None)
 
 
 def _is_sibling(process: int) -> bool:

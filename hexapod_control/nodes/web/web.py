@@ -22,7 +22,7 @@ from hexapod_control.nodes.odometry.usage_memory import usage_folder
 from hexapod_control.nodes.web.camera_feed import CameraFeed
 from hexapod_control.nodes.web.command_queue import CommandQueue
 from hexapod_control.nodes.web.event_log import EventLog, LogEvent
-from hexapod_control.nodes.web.hung_process import end, process_of
+from hexapod_control.nodes.web.hung_process import HungProcesses
 from hexapod_control.nodes.web.page_commands import PageCommands
 from hexapod_control.nodes.web.recordings.page_recorder import PageRecorder
 from hexapod_control.nodes.web.recordings.recording_folder import RecordingFolder
@@ -34,7 +34,6 @@ from hexapod_control.ros.parameters import ParameterError, declare
 from hexapod_control.web import page_address
 from hexapod_control.web.page_state import shape
 from hexapod_control.web.protocol import RESTART, WORLDS, QueryMessage, RecordingMessage, RequestMessage
-from hexapod_control.web.robot_condition import RESTARTABLE_NODES
 from hexapod_control.web.server import PageServer
 from hexapod_control.web.sessions.access_control import HostPolicy, TokenAuthority, is_loopback
 from hexapod_control.web.sessions.client_sessions import ClientSessions, Forward
@@ -71,8 +70,9 @@ class WebNode(GuardedNode):
             self.sessions, policy, self._queue_command, self._count_clients, self._state, settings.rate
         )
         mapping = load_mapping(settings.joint_mapping, robot_file.robot)
+        self._processes = HungProcesses(self.get_namespace())
         self.feed = RobotFeed(
-            self, robot_file.robot, settings.enable_stamped_cmd_vel, self._refused, mapping, self._can_restart
+            self, robot_file.robot, settings.enable_stamped_cmd_vel, self._refused, mapping, self._processes.can_restart
         )
         self._camera = CameraFeed(self, self.server.send)
         folder = RecordingFolder(_recordings_path(settings.recordings), round(1e6 * settings.recordings_limit))
@@ -155,7 +155,12 @@ class WebNode(GuardedNode):
             elif isinstance(command.body, RecordingMessage):
                 self._recorder.execute(command.client, command.body)
             elif command.body == RequestMessage(RESTART):
-                self._restart(command.client)
+                node = self.feed.hung
+                refusal = self._processes.restart(node)
+                self._reply(command.client, "answer", {"what": RESTART, "ok": not refusal, "text": refusal})
+                if not refusal:
+                    event = self._log.add(time.time(), "web", ReportLevel.WARNING, "log_restart", {"node": node})
+                    self._send_events([event])
             else:
                 self.commands.execute(command)
         self.feed.watch(wanted=self._client_count > 0)
@@ -170,23 +175,6 @@ class WebNode(GuardedNode):
             self._send_terrain(0)
             self._recorder.watch(self._client_count)
             self._recorder.send_list(0)
-
-    def _process_of(self, node: str) -> int | None:
-        return process_of(f"{self.get_namespace().rstrip('/')}/{node}") if node in RESTARTABLE_NODES else None
-
-    def _can_restart(self, node: str) -> bool:
-        return self._process_of(node) is not None
-
-    def _restart(self, client: int) -> None:
-        """Ends the node of the control chain that is silent, so that it is started again."""
-        node = self.feed.hung
-        process = self._process_of(node)
-        if process is None:
-            text = f"{node} cannot be restarted from here" if node else "no node is silent any more"
-            self._reply(client, "answer", {"what": RESTART, "ok": False, "text": text})
-            return
-        end(process)
-        self._send_events([self._log.add(time.time(), "web", ReportLevel.WARNING, "log_restart", {"node": node})])
 
     def _answer(self, client: int, query: QueryMessage) -> None:
         if query.what == "camera":
@@ -234,15 +222,11 @@ class WebNode(GuardedNode):
         self._reply(0, "answer", {"what": motion, "ok": False, "text": reason})
 
     def every_second(self) -> None:
-        """Ends service calls whose response is overdue."""
+        """Ends service calls whose response is overdue, and reports that others try to occupy the page."""
         self.commands.watch()
         self._camera.watch()
         self._recorder.watch(self._client_count)
         self._report_port()
-        self._report_strangers()
-
-    def _report_strangers(self) -> None:
-        """Reports that others try to occupy the page; once in a while, as they come back at once."""
         new, self._displaced = self.server.displaced - self._displaced, self.server.displaced
         if new:
             text = f"{self._displaced} connections without a valid token were closed to keep the page open; {REMEDY}"
