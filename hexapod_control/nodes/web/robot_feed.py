@@ -255,7 +255,8 @@ class RobotFeed:
         hardware = [node for node in HARDWARE_NODES if node in ages]
         if len(hardware) == 1:
             streams[hardware[0]] = self._joints.age
-        return {node: min(age, streams.get(node, math.inf)) for node, age in ages.items()}
+        live = {node: age for node, age in streams.items() if age <= MAX_SILENCE_S}
+        return {node: min(age, live.get(node, math.inf)) for node, age in ages.items()}
 
     def status(self) -> dict[str, Any]:
         """The fields of a `status` message."""

@@ -314,7 +314,7 @@ def test_a_node_is_silent_only_if_neither_its_status_nor_its_stream_arrives(heal
     healthy.time.now += 1.9
     healthy.stand()
     healthy.diagnose("gait_planner")
-    assert healthy.says == ("stale", {"node": "inverse_kinematics", "age": 2})
+    assert healthy.says == ("stale", {"node": "inverse_kinematics", "age": 4})
 
 
 # --- the camera -----------------------------------------------------------------------------------------------
