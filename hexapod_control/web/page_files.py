@@ -6,7 +6,7 @@ import asyncio
 import gzip
 import mimetypes
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -94,8 +94,11 @@ class PageFiles:
 class DownloadFiles:
     """Handles requests for downloads, which are offered for a short time."""
 
-    def __init__(self, policy: HostPolicy, downloads: Downloads) -> None:
-        self._policy, self._downloads = policy, downloads
+    def __init__(
+        self, policy: HostPolicy, downloads: Downloads, admit: Callable[[asyncio.Transport | None], None]
+    ) -> None:
+        """`admit` is called with the connection of every valid ticket."""
+        self._policy, self._downloads, self._admit = policy, downloads, admit
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
         """Sends the download of the requested ticket, or a refusal."""
@@ -106,6 +109,7 @@ class DownloadFiles:
         download = self._downloads.find(request.match_info["ticket"], time.monotonic())
         if download is None:
             return refuse(RefusedMessageError(404, "this address is not valid any more: press the button again"))
+        self._admit(request.transport)
         attachment = f'attachment; filename="{download.name}"'
         headers = {**HEADERS, "Content-Disposition": attachment, "Content-Type": download.kind}
         if download.path is not None:

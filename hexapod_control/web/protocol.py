@@ -17,7 +17,8 @@ from hexapod_control.core.robot import LIFT_RANGE
 VERSION = 2
 MAX_MESSAGE_BYTES = 4096
 MAX_INTEGER = 2**53  # larger ones are not exact in JavaScript
-REQUESTS = ("stand", "sit", "stop", "estop", "rearm", "reset_world", "cancel_motion", "arm")
+RESTART = "restart"  # of the node that is silent
+REQUESTS = ("stand", "sit", "stop", "estop", "rearm", "reset_world", "cancel_motion", "arm", RESTART)
 ALWAYS_ALLOWED = ("stop", "estop")  # for every admitted client
 QUERIES = ("urdf", "invite", "terrain", "camera")
 WORLDS = ("flat", "slope", "blocks", "bumps", "obstacles")  # of the simulator

@@ -1,4 +1,4 @@
-"""The condition of the robot for the page: a message, its colour, and the button for the next step.
+"""The condition of the robot for the page: a message, its colour, the next step, and which controls have no effect.
 
 A message is a key of the table of texts (static/texts) with its values, so that it exists in every language. The
 colour is green only if torque, planner, body height and all nodes agree; it is grey while one of them is unknown.
@@ -15,10 +15,12 @@ from typing import Any
 from hexapod_control.core.planner.tick_plan import ON_FEET, UPRIGHT, RobotState
 
 MAX_NODE_SILENCE_S = 3.0  # without diagnostics of a node, after which its values count as stale
+MAX_CHAIN_SILENCE_S = 1.8  # of a node that moves joints; it publishes its status once per second
 MIN_STANDING_SHARE = 0.6  # of the height in the robot file; a robot found on its feet below it is not standing
 MIN_SPEED, MIN_TURN = 0.005, 0.05  # [m/s], [rad/s] from which a velocity counts as walking or turning
 NEEDED_NODES = ("gait_planner", "inverse_kinematics")
 HARDWARE_NODES = ("servo_driver", "mujoco_sim")
+RESTARTABLE_NODES = (*NEEDED_NODES, "servo_driver")  # without a simulator the world is lost
 OTHER_NODES = ("odometry", "imu_driver")  # the robot still walks without them
 DRIVABLE = ON_FEET | {RobotState.CARRIED.value}  # a velocity is enough to continue once the robot is set down
 ERROR = 2  # level of a diagnostic status
@@ -41,7 +43,14 @@ class Step(Enum):
     SIT = "sit"
     ARM = "arm"
     RELEASE = "rearm"
+    RESTART = "restart"
+    ESTOP = "estop"
     NONE = ""
+
+
+# Kinds of controls, in the order in which they are locked: what the robot needs for one, it needs for all before it.
+CONTROLS = ("drive", "torque", "robot")
+NO_MOTION = ("why_estop", "why_torque_off", "why_unknown", "why_fault")  # reasons that also prevent motions
 
 
 TONES = {
@@ -82,25 +91,34 @@ class RobotFacts:
     speed: float = 0.0  # [m/s] measured
     commanded: tuple[float, float, float] = (0.0, 0.0, 0.0)  # [m/s], [m/s], [rad/s]
     motion: str = ""
-    node_ages: Mapping[str, float] = field(default_factory=dict)  # [s] since the newest status of each node
+    node_ages: Mapping[str, float] = field(default_factory=dict)  # [s] since each node was heard
+    restartable: bool = False  # the silent node can be restarted from the page
     errors: Mapping[str, str] = field(default_factory=dict)  # by node
     stop: PressedStop | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """Message, colour and next step that the page shows."""
+    """Message, colour and next step that the page shows, and the controls that have no effect."""
 
     say: str  # key of the message
     tone: Tone
     step: Step
     why: str = ""  # key of the reason why the robot cannot be driven now
-    values: Mapping[str, Any] = field(default_factory=dict)
+    values: Mapping[str, Any] = field(default_factory=dict)  # of both texts
+    silent: bool = False  # nothing reaches the robot, or nobody knows
+
+    @property
+    def locked(self) -> tuple[str, ...]:
+        """The CONTROLS that have no effect now, for the reason `why`."""
+        if self.silent:
+            return CONTROLS
+        return CONTROLS[: 2 if self.why in NO_MOTION else 1] if self.why else ()
 
     def fields(self) -> dict[str, Any]:
         """As JSON fields."""
         shown = {"say": self.say, "tone": self.tone.value, "step": self.step.value, "why": self.why}
-        return {**shown, "values": dict(self.values)}
+        return {**shown, "locked": list(self.locked), "values": dict(self.values)}
 
 
 def condition(facts: RobotFacts) -> Condition:
@@ -124,29 +142,47 @@ def _stale(facts: RobotFacts) -> Condition | None:
     found = _stale_message(facts)
     if found is None:
         return None
+    say, values = found
     torque = _without_torque(facts)
-    return Condition(found[0], Tone.UNKNOWN, torque.step if torque else Step.NONE, reason(facts), found[1])
+    if torque is not None:
+        return Condition(say, Tone.UNKNOWN, torque.step, torque.why, values, silent=True)
+    if say == "stale" and facts.restartable:
+        return Condition(say, Tone.UNKNOWN, Step.RESTART, "why_hung", values, silent=True)
+    if say == "stale":
+        return Condition(say, Tone.UNKNOWN, _last_step(facts), "why_silent", values, silent=True)
+    return Condition(say, Tone.UNKNOWN, _last_step(facts), say, values, silent=True)
+
+
+def _last_step(facts: RobotFacts) -> Step:
+    """What is left to do for a robot that does not answer: while its torque is on, to switch it off."""
+    return Step.ESTOP if facts.torque else Step.NONE
 
 
 def _stale_message(facts: RobotFacts) -> tuple[str, dict[str, Any]] | None:
     """Message key and values for missing or old data; None if there are none."""
     if facts.torque is None and not facts.node_ages and not facts.state:
         return "nothing", {}
-    silent = _silent(facts, (*NEEDED_NODES, *HARDWARE_NODES))
+    silent = _silent(facts, (*NEEDED_NODES, *HARDWARE_NODES), MAX_CHAIN_SILENCE_S)
     if silent:
         return "stale", silent
     missing = [node for node in NEEDED_NODES if node not in facts.node_ages]
     if missing:
         return "missing", {"node": missing[0]}
-    if facts.joints_age > MAX_NODE_SILENCE_S and facts.torque is not False:
+    if facts.joints_age > MAX_CHAIN_SILENCE_S and facts.torque is not False:
         return ("silent", {"age": round(facts.joints_age)}) if math.isfinite(facts.joints_age) else ("no_joints", {})
     return None
 
 
-def _silent(facts: RobotFacts, nodes: tuple[str, ...]) -> dict[str, Any] | None:
-    """The first of these nodes that has been silent for too long, as values of a sentence."""
+def hung_node(facts: RobotFacts) -> str:
+    """The node of the control chain that is silent; empty if there is none."""
+    silent = _silent(facts, (*NEEDED_NODES, *HARDWARE_NODES), MAX_CHAIN_SILENCE_S)
+    return silent["node"] if silent else ""
+
+
+def _silent(facts: RobotFacts, nodes: tuple[str, ...], limit: float) -> dict[str, Any] | None:
+    """The first of these nodes that has been silent for longer than `limit` [s], as values of a sentence."""
     ages = {node: facts.node_ages.get(node, 0.0) for node in nodes}
-    return next(({"node": node, "age": round(age)} for node, age in ages.items() if age > MAX_NODE_SILENCE_S), None)
+    return next(({"node": node, "age": round(age)} for node, age in ages.items() if age > limit), None)
 
 
 def _without_torque(facts: RobotFacts) -> Condition | None:
@@ -169,7 +205,7 @@ def _faulty(facts: RobotFacts) -> Condition | None:
 
 def _impaired(facts: RobotFacts) -> Condition | None:
     """The condition for a silent node without which the robot still walks; None if there is none."""
-    silent = _silent(facts, OTHER_NODES)
+    silent = _silent(facts, OTHER_NODES, MAX_NODE_SILENCE_S)
     return replace(_known(facts), say="stale", tone=Tone.WARN, values=silent) if silent else None
 
 

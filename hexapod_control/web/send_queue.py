@@ -21,7 +21,7 @@ class SendQueue:
     """Sends messages to one client; `run` is a task that lasts as long as the connection."""
 
     def __init__(self, socket: web.WebSocketResponse, transport: asyncio.Transport | None) -> None:
-        self._socket, self._transport = socket, transport
+        self._socket, self.transport = socket, transport
         self._sending = math.inf  # [s] steady time at which the present message was started
         self._state: str | None = None
         self._messages: deque[str] = deque()
@@ -84,5 +84,5 @@ class SendQueue:
 
     def abort(self) -> None:
         """Ends the connection at once."""
-        if self._transport is not None:
-            self._transport.abort()
+        if self.transport is not None:
+            self.transport.abort()

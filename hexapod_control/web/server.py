@@ -8,18 +8,15 @@ does not delay others.
 from __future__ import annotations
 
 import asyncio
-import logging
 import threading
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from aiohttp import WSCloseCode, WSMsgType, web
-from aiohttp.http import HttpProcessingError
 
 from hexapod_control.web import protocol
-from hexapod_control.web.first_request import MAX_REQUEST_TIME_S, FirstRequestTimer
-from hexapod_control.web.open_port import MAX_CLOSE_TIME_S, open_port
+from hexapod_control.web.doorway import MAX_CLOSE_TIME_S, Doorway
 from hexapod_control.web.page_files import DownloadFiles, PageFiles, pages, refuse
 from hexapod_control.web.protocol import RefusedMessageError
 from hexapod_control.web.send_queue import SendQueue
@@ -31,16 +28,6 @@ StateSource = Callable[[], Mapping[str, Any] | None]
 HEARTBEAT_S = 2.0  # ping after this silence of a client; disconnect if there is no reply within half of it
 TICK_S = 0.2
 MAX_START_TIME_S = 5.0  # time limit for the socket to open
-MAX_BODY_TIME_S = 1.0  # time limit for a request body, which the page never sends
-
-
-def _not_malformed(record: logging.LogRecord) -> bool:
-    """Returns False for invalid HTTP requests: they get status 400, and a traceback would be misleading."""
-    return not (record.exc_info and isinstance(record.exc_info[1], HttpProcessingError))
-
-
-LOGGER = logging.getLogger(__name__)
-LOGGER.addFilter(_not_malformed)
 
 
 def _no_state() -> None:
@@ -66,9 +53,14 @@ class PageServer:
         self._has_clients = asyncio.Event()
         self._state, self._period = state, 1.0 / rate
         self._sessions, self._policy, self._forward, self._watch = sessions, policy, forward, watch
-        self._files = PageFiles(policy, pages())
         self.downloads = Downloads()
+        app = web.Application(client_max_size=protocol.MAX_MESSAGE_BYTES)
+        self._door = Doorway(app)
+        app.router.add_get("/socket", self._socket)
+        app.router.add_get(ROUTE, DownloadFiles(policy, self.downloads, self._door.admit).answer)
+        app.router.add_get("/{path:.*}", PageFiles(policy, pages()).answer)
         self._queues: dict[int, SendQueue] = {}
+        self._count = 0  # admitted clients
         self._sequence = 0
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._run, name="web", daemon=True)
@@ -91,6 +83,11 @@ class PageServer:
             raise OSError("the web server did not start")
         if self._error is not None:
             raise self._error
+
+    @property
+    def displaced(self) -> int:
+        """Connections without a valid token that were closed to keep room."""
+        return self._door.displaced
 
     def close(self) -> None:
         """Closes all connections and the socket, and waits for the thread."""
@@ -132,28 +129,15 @@ class PageServer:
 
     async def _serve(self) -> None:
         self._ended = asyncio.Event()
-        timer = FirstRequestTimer(MAX_REQUEST_TIME_S)
-        app = web.Application(client_max_size=protocol.MAX_MESSAGE_BYTES, middlewares=[timer.note])
-        app.router.add_get("/socket", self._socket)
-        app.router.add_get(ROUTE, DownloadFiles(self._policy, self.downloads).answer)
-        app.router.add_get("/{path:.*}", self._files.answer)
-        runner = web.AppRunner(
-            app,
-            access_log=None,
-            logger=LOGGER,
-            keepalive_timeout=MAX_REQUEST_TIME_S,
-            lingering_time=MAX_BODY_TIME_S,
-        )
-        await runner.setup()
         try:
-            self.port = await open_port(runner, *self._address)
+            self.port = await self._door.open(*self._address)
             self._opened.set()
             stream = asyncio.ensure_future(self._send_states())
             while not self._ended.is_set():
                 self._act(self._sessions.tick(time.monotonic()))
                 for queue in list(self._queues.values()):
                     queue.abort_if_stalled(time.monotonic())
-                timer.close_overdue(runner.server.connections if runner.server else (), time.monotonic())
+                self._door.check()
                 try:
                     await asyncio.wait_for(self._ended.wait(), TICK_S)
                 except TimeoutError:
@@ -162,14 +146,14 @@ class PageServer:
                 await queue.close(WSCloseCode.GOING_AWAY, "the server on the robot ends")
             stream.cancel()
         finally:
-            await runner.cleanup()
+            await self._door.close()
 
     async def _socket(self, request: web.Request) -> web.StreamResponse:
         try:
             self._policy.check_origin(request.headers)
-            number = self._sessions.connect(request.remote or "", time.monotonic())
         except RefusedMessageError as refusal:
             return refuse(refusal)
+        number = self._sessions.connect(request.remote or "", time.monotonic())
         socket = web.WebSocketResponse(heartbeat=HEARTBEAT_S, max_msg_size=protocol.MAX_MESSAGE_BYTES, compress=False)
         queue = self._queues[number] = SendQueue(socket, request.transport)
         sender: asyncio.Task[None] | None = None
@@ -221,6 +205,7 @@ class PageServer:
             if number == message.client or (message.client == 0 and client is not None and client.admitted):
                 queue.put_message(text)
         if message.kind == "welcome":
+            self._door.admit(self._queues[message.client].transport)
             self._update_client_count()
 
     def _send_state(self, state: str) -> None:
@@ -231,6 +216,9 @@ class PageServer:
 
     def _update_client_count(self) -> None:
         count = sum(client.admitted for client in self._sessions.clients.values())
+        if count == self._count:
+            return
+        self._count = count
         if count:
             self._has_clients.set()
         else:

@@ -11,8 +11,10 @@ from support.paths import ROOT
 
 from hexapod_control.core.planner.tick_plan import ON_FEET, UPRIGHT, RobotState
 from hexapod_control.web.robot_condition import (
+    CONTROLS,
     DRIVABLE,
     HARDWARE_NODES,
+    MAX_CHAIN_SILENCE_S,
     MAX_NODE_SILENCE_S,
     NEEDED_NODES,
     OTHER_NODES,
@@ -22,6 +24,7 @@ from hexapod_control.web.robot_condition import (
     Step,
     Tone,
     condition,
+    hung_node,
 )
 
 HEALTHY = dict.fromkeys((*NEEDED_NODES, "servo_driver"), 0.5)
@@ -58,10 +61,12 @@ def test_a_robot_that_stands_is_green_and_its_next_step_is_to_sit():
         ({"found": True, "state": "rising"}, ("found", Tone.WARN, Step.STAND)),
         ({"errors": {"servo_driver": "a servo is silent"}}, ("error", Tone.BAD, Step.SIT)),
         ({"errors": {"mujoco_sim": "a fall"}, "found": True, "state": "rising"}, ("error", Tone.BAD, Step.STAND)),
-        ({"joints_age": 5.0}, ("silent", Tone.UNKNOWN, Step.NONE)),
-        ({"joints_age": float("inf")}, ("no_joints", Tone.UNKNOWN, Step.NONE)),
+        ({"joints_age": 5.0}, ("silent", Tone.UNKNOWN, Step.ESTOP)),
+        ({"joints_age": float("inf")}, ("no_joints", Tone.UNKNOWN, Step.ESTOP)),
+        ({"joints_age": float("inf"), "torque": None}, ("no_joints", Tone.UNKNOWN, Step.NONE)),
         ({"node_ages": {}, "torque": None, "state": ""}, ("nothing", Tone.UNKNOWN, Step.NONE)),
-        ({"node_ages": {"gait_planner": 0.0}}, ("missing", Tone.UNKNOWN, Step.NONE)),
+        ({"node_ages": {"gait_planner": 0.0}}, ("missing", Tone.UNKNOWN, Step.ESTOP)),
+        ({"node_ages": {"gait_planner": 0.0}, "torque": None}, ("missing", Tone.UNKNOWN, Step.NONE)),
     ],
 )
 def test_the_message_and_the_next_step_match_the_facts(facts, expected):
@@ -70,8 +75,38 @@ def test_the_message_and_the_next_step_match_the_facts(facts, expected):
 
 @pytest.mark.parametrize("node", [*NEEDED_NODES, *HARDWARE_NODES])
 def test_a_hung_node_is_named_with_the_age_of_its_last_status_and_nothing_is_green(node):
-    found = condition(replace(STANDING, node_ages={**HEALTHY, node: MAX_NODE_SILENCE_S + 1.0}))
-    assert (found.say, found.tone, found.values) == ("stale", Tone.UNKNOWN, {"node": node, "age": 4})
+    found = condition(replace(STANDING, node_ages={**HEALTHY, node: MAX_CHAIN_SILENCE_S + 0.1}))
+    assert (found.say, found.tone, found.values) == ("stale", Tone.UNKNOWN, {"node": node, "age": 2})
+
+
+@pytest.mark.parametrize(
+    ("restartable", "step", "why"), [(True, Step.RESTART, "why_hung"), (False, Step.ESTOP, "why_silent")]
+)
+def test_while_a_node_is_silent_every_control_is_locked_with_a_reason_and_there_is_a_next_step(restartable, step, why):
+    ages = {**HEALTHY, "gait_planner": 9.0}
+    found = condition(replace(STANDING, node_ages=ages, restartable=restartable))
+    assert (found.step, found.why, found.locked) == (step, why, CONTROLS)
+    assert condition(STANDING).locked == ()
+
+
+@pytest.mark.parametrize(
+    ("facts", "locked"),
+    [
+        ({"state": "sitting"}, ("drive",)),
+        ({"torque": False}, ("drive", "torque")),
+        ({"latched": True}, ("drive", "torque")),
+        ({"joints_age": 9.0}, CONTROLS),
+    ],
+)
+def test_the_locked_controls_are_those_that_have_no_effect(facts, locked):
+    assert condition(replace(STANDING, **facts)).locked == locked
+
+
+def test_no_condition_locks_a_control_without_a_reason_or_leaves_one_live_that_reaches_nobody():
+    for facts in all_facts():
+        found = condition(facts)
+        assert bool(found.locked) == bool(found.why), facts
+        assert not hung_node(facts) or found.locked == CONTROLS, facts
 
 
 @pytest.mark.parametrize("node", OTHER_NODES)
@@ -108,6 +143,7 @@ def test_green_needs_torque_height_and_all_nodes():
         fine = torque is not False and not (latched or found or silent or error) and state in ON_FEET
         assert (condition(facts).tone is Tone.GOOD) == fine, facts
         drivable = torque is not False and not latched and state in DRIVABLE and not (found and state in ON_FEET)
+        drivable = drivable and not (silent and torque is not False)
         assert (condition(facts).why == "") == drivable, facts
 
 
@@ -125,7 +161,7 @@ def test_every_language_has_the_same_texts_with_the_same_values():
     assert [key for key in english if places(english[key]) != places(german[key])] == []
 
 
-def test_every_condition_has_a_text():
+def all_facts():
     facts = [
         replace(STANDING, state=state, torque=torque, latched=latched, node_ages=ages, errors=errors, stop=stop)
         for state in ("", *STATES)
@@ -141,10 +177,14 @@ def test_every_condition_has_a_text():
         replace(STANDING, state="walking", speed=0.1),
         replace(STANDING, state="walking", commanded=(0.0, 0.0, 0.5)),
     ]
-    facts += [replace(STANDING, motion="wave")]
+    hung = replace(STANDING, node_ages={**HEALTHY, "servo_driver": 9.0}, restartable=True)
+    return [*facts, hung, replace(STANDING, motion="wave")]
+
+
+def test_every_condition_has_a_text():
     english = texts("en")
-    for found in map(condition, facts):
-        assert places(english[found.say]) <= found.values.keys(), found
+    for found in map(condition, all_facts()):
+        assert places(english[found.say]) | places(english.get(found.why, "")) <= found.values.keys(), found
         assert not found.why or found.why in english, found
         assert not found.step.value or f"step_{found.step.value}" in english
 

@@ -31,8 +31,10 @@ from hexapod_control.web.sessions.access_control import (
     is_loopback,
 )
 from hexapod_control.web.sessions.client_sessions import (
+    CROWD_TIME_S,
     DEAD_MAN_S,
     HELLO_TIME_S,
+    MAX_CLIENTS,
     MAX_DROPPED,
     MAX_IDLE_S,
     MAX_RATE,
@@ -337,6 +339,26 @@ def test_a_client_without_a_hello_is_disconnected(page):
     number = page.sessions.connect("192.0.2.1", page.now)
     assert page.sessions.tick(page.now + HELLO_TIME_S - 0.1) == []
     assert [action.client for action in page.sessions.tick(page.now + HELLO_TIME_S + 0.1)] == [number]
+
+
+def test_two_connections_of_an_address_may_wait_for_long_before_their_hello_and_the_older_ones_give_way(page):
+    crowd = [page.sessions.connect("192.0.2.1", page.now) for _ in range(4)]
+    other = page.sessions.connect("192.0.2.2", page.now)
+    assert page.sessions.tick(page.now + CROWD_TIME_S - 0.1) == []
+    late = page.sessions.tick(page.now + CROWD_TIME_S + 0.1)
+    assert {action.client for action in late} == set(crowd[:2])
+    assert other not in {action.client for action in late}
+
+
+def test_connections_without_a_hello_take_no_page_the_place_but_too_many_pages_do(page):
+    for _ in range(3 * MAX_CLIENTS):
+        page.sessions.connect("192.0.2.1", page.now)
+    for _ in range(MAX_CLIENTS):
+        page.client()
+    actions = page.send(page.sessions.connect("192.0.2.1", page.now), "hello", token=TOKEN)
+    assert codes(actions) == [503]
+    assert actions[0].fields["text"] == "24 pages are open already: close one of them"
+    assert [action.code for action in actions if isinstance(action, Disconnect)] == [4429]  # the page tries again
 
 
 def test_a_velocity_expires_after_the_dead_man_time(page):

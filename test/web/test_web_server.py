@@ -12,10 +12,11 @@ from pathlib import Path
 import aiohttp
 import pytest
 from support.page_messages import TOKEN
+from support.real_time.web.page_attack import attack
 from support.real_time.web.web_bench import Loop, Visitor, stalled_socket
 
-from hexapod_control.web import page_address, send_queue, server
-from hexapod_control.web.open_port import PORTS_TRIED
+from hexapod_control.web import doorway, page_address, send_queue
+from hexapod_control.web.doorway import MAX_STRANGERS, PORTS_TRIED
 from hexapod_control.web.page_files import STATIC
 from hexapod_control.web.protocol import MAX_MESSAGE_BYTES, DriveMessage
 from hexapod_control.web.server import PageServer
@@ -240,8 +241,8 @@ def test_a_malformed_request_is_answered_with_a_code_and_no_traceback(site, capl
     "start", [b"", b"GET / HT", b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n", b"GET /" + HOST + b"GET "]
 )
 def test_a_half_open_request_is_closed_in_time_even_if_bytes_trickle_in(monkeypatch, caplog, start):
-    assert server.MAX_REQUEST_TIME_S == 5.0
-    monkeypatch.setattr(server, "MAX_REQUEST_TIME_S", 0.5)
+    assert doorway.MAX_REQUEST_TIME_S == 5.0
+    monkeypatch.setattr(doorway, "MAX_REQUEST_TIME_S", 0.5)
     site = Site()
     try:
         with socket.create_connection(("127.0.0.1", site.port), timeout=0.1) as raw:
@@ -256,6 +257,28 @@ def test_a_half_open_request_is_closed_in_time_even_if_bytes_trickle_in(monkeypa
         assert caplog.records == []
     finally:
         site.close()
+
+
+@pytest.mark.waits
+def test_a_valid_token_gets_in_and_an_open_page_stops_the_robot_beside_attackers_that_come_back(site, caplog):
+    page = site.visit()
+    page.wait(lambda: page.received("welcome"))
+    files = Path("/proc/self/fd")
+    before = len(list(files.iterdir()))
+    with attack(site.port):
+        for count in range(1, 6):
+            start = time.monotonic()
+            owner = site.visit()
+            owner.wait(lambda owner=owner: owner.received("welcome"), seconds=1.0)
+            assert time.monotonic() - start < 1.0
+            page.send("request", what="estop")
+            page.wait(lambda count=count: len(page.received("stopped")) == count, seconds=0.5)
+            owner.close()
+            assert len(list(files.iterdir())) - before <= 2 * MAX_STRANGERS + 20
+        with site.get("/main.js") as file:
+            assert file.status == 200
+    assert site.people >= 1 and page.code is None
+    assert caplog.records == []
 
 
 def test_a_code_for_a_phone_has_the_address_in_it():

@@ -104,11 +104,6 @@ def errors(nodes: Mapping[str, NodeStatus]) -> dict[str, str]:
     }
 
 
-def ages(nodes: Mapping[str, NodeStatus]) -> dict[str, float]:
-    """Seconds since the newest status of each node, by its short name."""
-    return {short_name(name): status.age for name, status in nodes.items()}
-
-
 def _all(nodes: Mapping[str, Mapping[str, str]], key: str) -> list[str]:
     """The values of a key in the order of the nodes that report it."""
     return [values[key] for values in nodes.values() if key in values]

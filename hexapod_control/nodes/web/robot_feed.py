@@ -26,7 +26,15 @@ from hexapod_control.core.motions.motion_state import END_PHASES, REFUSED, Motio
 from hexapod_control.core.names import joint_names
 from hexapod_control.core.robot import Robot
 from hexapod_control.nodes.joint_state_input import JointStateInput
-from hexapod_control.nodes.web.diagnostics_summary import NodeStatus, RecentStatuses, ages, errors, short_name, summary
+from hexapod_control.nodes.web.diagnostics_summary import (
+    NEVER_FORGOTTEN,
+    PLANNER,
+    NodeStatus,
+    RecentStatuses,
+    errors,
+    short_name,
+    summary,
+)
 from hexapod_control.nodes.web.newest_message import NewestMessage
 from hexapod_control.nodes.web.terrain_boxes import boxes
 from hexapod_control.ros import messages
@@ -34,13 +42,14 @@ from hexapod_control.ros.guarded_node import GuardedNode
 from hexapod_control.ros.qos import LATCHED
 from hexapod_control.ros.row_messages import FootLayout
 from hexapod_control.web.page_state import DrawnState, drawing
-from hexapod_control.web.robot_condition import PressedStop, RobotFacts, condition
+from hexapod_control.web.robot_condition import HARDWARE_NODES, PressedStop, RobotFacts, condition, hung_node
 
 MAX_AGE_S = 0.3  # of messages with feet, velocities and poses
 MAX_SILENCE_S = 1.0  # time without joint_states after which the robot counts as disconnected
 MAX_BATTERY_AGE_S = 5.0
 DIAGNOSTICS_DEPTH = 20
 LATCHED_TEXTS = ("gait_state", "gait_active", "gait_selected", "gaits", "lost_legs", "motions", "command_source")
+KINEMATICS = "inverse_kinematics"
 ESTOP_REPORT_S = 2.0  # from an E-STOP of a page until the hardware node reports it
 
 
@@ -54,14 +63,18 @@ class RobotFeed:
         stamped: bool,
         refused: Callable[[str, str], None],
         mapping: JointMapping | None = None,
+        restartable: Callable[[str], bool] = lambda node: False,
     ) -> None:
-        """`refused(motion, reason)` is called when a motion cannot be played."""
+        """`refused(motion, reason)` is called when a motion cannot be played.
+
+        `restartable(node)` says whether a silent node, given by its short name, can be restarted.
+        """
         self._robot = robot
         measured, targets, states = JointStateInput(node, robot, mapping), FootLayout(robot), FootLayout(robot)
         self._drawn, self._node = DrawnState(), node
         self.limits: Twist = ZERO
         self._texts = dict.fromkeys(LATCHED_TEXTS, "")
-        self._refused = refused
+        self._refused, self._restartable = refused, restartable
         self._motion: dict[str, Any] | None = None
         self._pose: list[float] | None = None
         self._diagnostics = RecentStatuses()
@@ -71,10 +84,13 @@ class RobotFeed:
         self.statuses: dict[str, NodeStatus] = {}  # of all nodes, by their short name
         self._summary = summary({}, self._joint_names)
         self._estop: tuple[str, float] | None = None  # who has pressed it, and when [s]
+        self._hung = "", False  # the silent node, and whether it can be restarted
+        self._heard: dict[str, float] = {}  # [s] steady times of the newest status of the nodes of the robot
         self.terrain: list[list[float]] = []
         self.on_terrain: Callable[[], None] = lambda: None
         self._joints = NewestMessage(node, JointState, "joint_states", lambda message: measured.accept(message).joints)
         self._targets = NewestMessage(node, MultiDOFJointState, "foot_targets", targets.forces)
+        self._converted = NewestMessage(node, JointState, "joint_targets", lambda message: None)  # only its age
         self._states = NewestMessage(node, MultiDOFJointState, "foot_states", states.forces)
         self._odometry = NewestMessage(node, Odometry, "odom", _planar)
         self._truth = NewestMessage(node, Odometry, "simulator/floating_base_state", _planar)
@@ -90,7 +106,7 @@ class RobotFeed:
 
     def watch(self, *, wanted: bool) -> None:
         """Subscribes to the topics that only drawings need, while a page is open."""
-        measured = (self._joints, self._targets, self._states, self._odometry, self._truth)
+        measured = (self._joints, self._targets, self._converted, self._states, self._odometry, self._truth)
         for each in (*measured, self._command, self._margin):
             each.watch(wanted=wanted)
 
@@ -142,6 +158,8 @@ class RobotFeed:
         for status in message.status:
             values = {pair.key: pair.value for pair in status.values}
             self._diagnostics.take(status.name, NodeStatus(status.level[0], status.message, values), now)
+            if short_name(status.name) in NEVER_FORGOTTEN:
+                self._heard[short_name(status.name)] = now
 
     def note_estop(self, by: str) -> None:
         """Records which page has pressed E-STOP."""
@@ -191,9 +209,14 @@ class RobotFeed:
         motion = ""
         if self._motion is not None and self._motion["phase"] not in END_PHASES:
             motion = self._motion["name"]
+        hung = self.hung
+        if hung != self._hung[0]:
+            self._hung = hung, bool(hung) and self._restartable(hung)
         return replace(
             facts,
             state=self._texts["gait_state"],
+            node_ages=self._node_ages(),
+            restartable=self._hung[1],
             torque=torque,
             latched=latched,
             height=None if drawn.joints is None else drawn.height,
@@ -215,10 +238,25 @@ class RobotFeed:
             torque=values["torque"],
             latched=values["estop"],
             found=values["found"],
-            node_ages=ages(nodes),
             errors=errors(nodes),
         )
         self.statuses = {short_name(name): status for name, status in nodes.items()}
+
+    @property
+    def hung(self) -> str:
+        """The node of the control chain that is silent now; empty if there is none."""
+        return hung_node(RobotFacts(node_ages=self._node_ages()))
+
+    def _node_ages(self) -> dict[str, float]:
+        """Seconds since each node of the robot was heard: by its status, or by what it sends in every tick."""
+        now = time.monotonic()
+        ages = {node: now - at for node in NEVER_FORGOTTEN if (at := self._heard.get(node)) is not None}
+        streams = {PLANNER: self._targets.age, KINEMATICS: self._converted.age}
+        hardware = [node for node in HARDWARE_NODES if node in ages]
+        if len(hardware) == 1:
+            streams[hardware[0]] = self._joints.age
+        live = {node: age for node, age in streams.items() if age <= MAX_SILENCE_S}
+        return {node: min(age, live.get(node, math.inf)) for node, age in ages.items()}
 
     def status(self) -> dict[str, Any]:
         """The fields of a `status` message."""

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from queue import Empty, SimpleQueue
+from queue import SimpleQueue
 from typing import Any
 
 from hexapod_control.config.robots.robot_file import load
@@ -21,7 +21,9 @@ from hexapod_control.config.robots.urdf import urdf
 from hexapod_control.config.robots.urdf_import.joint_mapping import load_mapping
 from hexapod_control.nodes.odometry.usage_memory import usage_folder
 from hexapod_control.nodes.web.camera_feed import CameraFeed
+from hexapod_control.nodes.web.command_queue import CommandQueue
 from hexapod_control.nodes.web.event_log import EventLog, LogEvent
+from hexapod_control.nodes.web.hung_process import HungProcesses
 from hexapod_control.nodes.web.page_commands import PageCommands
 from hexapod_control.nodes.web.recordings.page_recorder import PageRecorder
 from hexapod_control.nodes.web.recordings.recording_folder import RecordingFolder
@@ -32,12 +34,14 @@ from hexapod_control.ros.node_process import run
 from hexapod_control.ros.parameters import ParameterError, declare
 from hexapod_control.web import page_address
 from hexapod_control.web.page_state import shape
-from hexapod_control.web.protocol import WORLDS, QueryMessage, RecordingMessage, RequestMessage
+from hexapod_control.web.protocol import RESTART, WORLDS, QueryMessage, RecordingMessage, RequestMessage
 from hexapod_control.web.server import PageServer
 from hexapod_control.web.sessions.access_control import HostPolicy, TokenAuthority, is_loopback
 from hexapod_control.web.sessions.client_sessions import ClientSessions, Forward
 
 STOP_LEVELS = {"stop": 0, "estop": 2, "link": 1, "silence": 1}  # cause of a stop, with its level in the log
+STRANGERS_PERIOD_S = 60.0  # between two log lines about them
+REMEDY = "find out who opens them, or restrict the page by the parameter bind"
 STATUS_PERIOD_S = 0.5  # between two messages of slowly changing values
 
 
@@ -55,8 +59,9 @@ class WebNode(GuardedNode):
         self.public = not is_loopback(self._bind)
         self._tokens = _token_authority(settings, self.public)
         self._client_count = 0  # admitted clients
+        self._displaced = 0  # connections without a valid token
         self._new_client = False
-        self._inbox: SimpleQueue[Forward] = SimpleQueue()
+        self._inbox = CommandQueue()
         hosts = [*page_address.names(self._bind), *(host.strip() for host in settings.allowed_hosts.split(","))]
         self.sessions = ClientSessions(self._admit, self._greet, self._queue_stop)
         self._stops: SimpleQueue[tuple[str, str]] = SimpleQueue()  # cause of a stop, and the client
@@ -66,7 +71,10 @@ class WebNode(GuardedNode):
             self.sessions, policy, self._queue_command, self._count_clients, self._state, settings.rate
         )
         mapping = load_mapping(settings.joint_mapping, robot_file.robot)
-        self.feed = RobotFeed(self, robot_file.robot, settings.enable_stamped_cmd_vel, self._refused, mapping)
+        self._processes = HungProcesses(self.get_namespace())
+        self.feed = RobotFeed(
+            self, robot_file.robot, settings.enable_stamped_cmd_vel, self._refused, mapping, self._processes.can_restart
+        )
         self._camera = CameraFeed(self, self.server.send)
         folder = RecordingFolder(_recordings_path(settings.recordings), round(1e6 * settings.recordings_limit))
         files = settings.robot, settings.joint_mapping
@@ -144,15 +152,18 @@ class WebNode(GuardedNode):
     # --- in the executor ----------------------------------------------------------------------------------------
 
     def _run_commands(self) -> None:
-        while True:
-            try:
-                command = self._inbox.get_nowait()
-            except Empty:
-                break
+        while (command := self._inbox.take()) is not None:
             if isinstance(command.body, QueryMessage):
                 self._answer(command.client, command.body)
             elif isinstance(command.body, RecordingMessage):
                 self._recorder.execute(command.client, command.body)
+            elif command.body == RequestMessage(RESTART):
+                node = self.feed.hung
+                refusal = self._processes.restart(node)
+                self._reply(command.client, "answer", {"what": RESTART, "ok": not refusal, "text": refusal})
+                if not refusal:
+                    event = self._log.add(time.time(), "web", ReportLevel.WARNING, "log_restart", {"node": node})
+                    self._send_events([event])
             else:
                 self.commands.execute(command)
         self.feed.watch(wanted=self._client_count > 0)
@@ -215,11 +226,15 @@ class WebNode(GuardedNode):
         self._reply(0, "answer", {"what": motion, "ok": False, "text": reason})
 
     def every_second(self) -> None:
-        """Ends service calls whose response is overdue."""
+        """Ends service calls whose response is overdue, and reports that others try to occupy the page."""
         self.commands.watch()
         self._camera.watch()
         self._recorder.watch(self._client_count)
         self._report_port()
+        new, self._displaced = self.server.displaced - self._displaced, self.server.displaced
+        if new:
+            text = f"{self._displaced} connections without a valid token were closed to keep the page open; {REMEDY}"
+            self.report("strangers", ReportLevel.WARNING, text, every=STRANGERS_PERIOD_S)
 
     def status(self) -> Mapping[str, object]:
         """Values for /diagnostics."""

@@ -14,8 +14,7 @@ from typing import Any
 from aiohttp import web
 
 from hexapod_control.web import page_address
-from hexapod_control.web.first_request import MAX_REQUEST_TIME_S, FirstRequestTimer
-from hexapod_control.web.open_port import MAX_CLOSE_TIME_S, open_port
+from hexapod_control.web.doorway import MAX_CLOSE_TIME_S, Doorway
 from hexapod_control.web.page_files import HEADERS, PageFiles, refuse, with_shared
 from hexapod_control.web.protocol import RefusedMessageError
 from hexapod_control.web.sessions.access_control import HostPolicy, TokenAuthority
@@ -39,35 +38,33 @@ class RequestServer:
 
         With `lan` the page is open to the network, and each invitation admits one person. `max_bytes` limits a request.
         """
-        self._answer, self._page, self._lan, self._max_bytes = answer, page, lan, max_bytes
+        self._answer, self._lan = answer, lan
         self._bind = page_address.ALL_ADDRESSES if lan else page_address.LOOPBACK
         self._policy = HostPolicy(page_address.names(self._bind), literal=lan)
         self._tokens = TokenAuthority(once=lan)
         self._port = 0
+        app = web.Application(client_max_size=max_bytes)
+        self._door = Doorway(app)
+        app.router.add_post("/request", self._reply)
+        files = with_shared(PAGES / "common", PAGES / page)
+        app.router.add_get("/{path:.*}", PageFiles(self._policy, files).answer)
         self._replies: set[asyncio.Task[object]] = set()  # that wait for a change
         self._ends = False  # refuse requests: a page asks again at once, and the end would wait for these replies
 
     async def serve(self, port: int, hint: str, opened: Callable[[], None] = lambda: None) -> None:
         """Opens the port, or the next free one, and prints the address and a hint. Raises OSError."""
-        timer = FirstRequestTimer(MAX_REQUEST_TIME_S)
-        app = web.Application(client_max_size=self._max_bytes, middlewares=[timer.note])
-        app.router.add_post("/request", self._reply)
-        files = with_shared(PAGES / "common", PAGES / self._page)
-        app.router.add_get("/{path:.*}", PageFiles(self._policy, files).answer)
-        runner = web.AppRunner(app, access_log=None, keepalive_timeout=MAX_REQUEST_TIME_S)
-        await runner.setup()
         try:
-            self._port = await open_port(runner, self._bind, port)
+            self._port = await self._door.open(self._bind, port)
             self._invite(hint)
             opened()
             while True:
-                timer.close_overdue(runner.server.connections if runner.server else (), time.monotonic())
+                self._door.check()
                 await asyncio.sleep(WATCH_PERIOD_S)
         finally:
             self._ends = True
             for reply in self._replies:
                 reply.cancel()  # cleanup would wait for them
-            await runner.cleanup()
+            await self._door.close()
 
     @contextmanager
     def in_background(self, port: int, hint: str) -> Iterator[None]:
@@ -107,6 +104,7 @@ class RequestServer:
             self._policy.check_origin(request.headers)
             word = request.headers.get("Authorization", "").removeprefix(SCHEME)
             key = self._tokens.admit(word, word, request.remote or "", time.monotonic())
+            self._door.admit(request.transport)
             if key != word and self._lan:
                 self._invite()  # the last invitation is used up
             reply = await self._shown(await _read(request))

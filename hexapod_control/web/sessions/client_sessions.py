@@ -6,6 +6,7 @@ only for a client that has a valid token, is the driver, and holds the dead-man 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -25,12 +26,14 @@ from hexapod_control.web.sessions.page_client import LONG_AGO, MAX_RATE, PageCli
 
 DEAD_MAN_S = 0.5  # validity of a velocity
 HELLO_TIME_S = 3.0  # time limit for the first message
+MAX_STRANGERS = 2  # connections of one address that may wait for their first message longer than CROWD_TIME_S
+CROWD_TIME_S = 0.5
 MAX_IDLE_S = 10.0  # without a command; then the driver loses control to a client that requests it
 REFUSAL_PERIOD_S = 0.5  # shortest time between two refusals sent to one client
 MAX_DROPPED = 600  # dropped messages of a client; then its connection is closed
 MAX_INVALID = 50  # invalid messages of a client; then its connection is closed
-MAX_CLIENTS = 24  # connections at a time
-POLICY, UNAUTHORISED, TIMEOUT, UPGRADE = 4400, 4401, 4408, 4426  # close codes
+MAX_CLIENTS = 24  # pages with a valid token at a time
+POLICY, UNAUTHORISED, TIMEOUT, UPGRADE, FULL = 4400, 4401, 4408, 4426, 4429  # close codes
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +97,7 @@ class ClientSessions:
     # --- connections -----------------------------------------------------------------------------------
 
     def connect(self, address: str, now: float) -> int:
-        """Returns the number of a new connection. Raises RefusedMessageError if there are too many."""
-        if len(self.clients) >= MAX_CLIENTS:
-            raise RefusedMessageError(503, f"{MAX_CLIENTS} pages are open already")
+        """Returns the number of a new connection."""
         self._count += 1
         self.clients[self._count] = PageClient(self._count, address, now, refilled=now)
         return self._count
@@ -117,14 +118,24 @@ class ClientSessions:
 
     def tick(self, now: float) -> list[Action]:
         """Closes connections without a hello and takes control away from an idle driver; call it regularly."""
-        late = [c for c in self.clients.values() if not c.admitted and now - c.since > HELLO_TIME_S]
-        actions: list[Action] = [Disconnect(c.number, TIMEOUT, "no hello in time") for c in late]
+        actions: list[Action] = [Disconnect(c.number, TIMEOUT, "no hello in time") for c in self._late(now)]
         if LONG_AGO < self._moving_until < now:
             self._moving_until = LONG_AGO
             self._note_stop("silence", self.driver_name)
         if self.waiting and now - self._last_command > MAX_IDLE_S:
             actions += [*self._pass_control(now), self._control_state()]
         return actions
+
+    def _late(self, now: float) -> list[PageClient]:
+        """The connections whose hello is overdue, the sooner the more of one address wait for theirs."""
+        late, waiting = [], Counter[str]()
+        for client in reversed(self.clients.values()):  # the newest first
+            if not client.admitted:
+                crowded = waiting[client.address] >= MAX_STRANGERS
+                waiting[client.address] += 1
+                if now - client.since > (CROWD_TIME_S if crowded else HELLO_TIME_S):
+                    late.append(client)
+        return late
 
     # --- messages ---------------------------------------------------------------------------------------------
 
@@ -154,6 +165,8 @@ class ClientSessions:
     def _hello(self, client: PageClient, hello: HelloMessage, now: float) -> list[Action]:
         if client.admitted:
             raise RefusedMessageError(400, "hello was sent already")
+        if sum(each.admitted for each in self.clients.values()) >= MAX_CLIENTS:
+            raise RefusedMessageError(503, f"{MAX_CLIENTS} pages are open already: close one of them")
         key = self._admit(hello.token, hello.key, client.address, now)
         client.admitted, client.name = True, hello.name.strip() or f"visitor {client.number}"
         welcome = {**self._greet(), "you": client.number, "key": key}
@@ -274,7 +287,7 @@ class ClientSessions:
 
     def _refused(self, client: PageClient, refusal: RefusedMessageError, now: float) -> list[Action]:
         if not client.admitted:
-            code = UPGRADE if refusal.code == 426 else UNAUTHORISED
+            code = {426: UPGRADE, 503: FULL}.get(refusal.code, UNAUTHORISED)
             refused = Send(client.number, "refused", {"code": refusal.code, "text": refusal.text})
             return [refused, Disconnect(client.number, code, refusal.text)]
         if refusal.code in (400, 413, 426):

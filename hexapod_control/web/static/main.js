@@ -41,7 +41,7 @@ let scene = null;
 let notice = ""; // why the robot stopped while this page was not connected
 
 const request = (/** @type {string} */ what) => connection.send("request", { what });
-const header = new Header(document, { stand: () => request("stand"), sit: () => request("sit"), arm: () => confirmTorque("arm"), rearm: () => confirmTorque("rearm"), "": () => {} });
+const header = new Header(document, { stand: () => request("stand"), sit: () => request("sit"), arm: () => confirmTorque("arm"), rearm: () => confirmTorque("rearm"), restart: () => request("restart"), estop: () => actions.estop(), "": () => {} });
 const sheets = new Sheets(document, () => {
   projections.stale = true;
   if (logPanel?.open) logPanel.read();
@@ -101,13 +101,13 @@ const nextSpeed = (/** @type {number} */ step) => {
   const nearest = SPEEDS.reduce((best, each, i) => (Math.abs(each - velocity.speed) < Math.abs(SPEEDS[best] - velocity.speed) ? i : best), 0);
   setSpeed(SPEEDS[Math.max(0, Math.min(SPEEDS.length - 1, nearest + step))]);
 };
-const setSpeed = (/** @type {number} */ share) => allowed("seat") && connection.send("speed", { share });
+const setSpeed = (/** @type {number} */ share) => allowed("robot") && connection.send("speed", { share });
 /** @type {Record<string, (value?: any) => void>} */
 const actions = {
   stop: () => stopWith("stop", "STOP"),
   estop: () => stopWith("estop", "E-STOP"),
-  t: () => allowed("seat") && request("stand"),
-  g: () => allowed("seat") && request("sit"),
+  t: () => allowed("robot") && request("stand"),
+  g: () => allowed("robot") && request("sit"),
   standOrSit: () => (UPRIGHT.includes(robot.state ?? "") ? actions.g() : actions.t()),
   q: () => nextSpeed(1),
   z: () => nextSpeed(-1),
@@ -119,7 +119,7 @@ const actions = {
   "?": () => $("help-box").showModal(),
   gait(index) {
     const name = robot.status?.gaits[index];
-    if (name && allowed("seat")) connection.send("gait", { name });
+    if (name && allowed("robot")) connection.send("gait", { name });
   },
   nextGait(step) {
     const gaits = robot.status?.gaits ?? [];

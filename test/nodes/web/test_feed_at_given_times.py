@@ -30,7 +30,7 @@ from hexapod_control.ros.row_messages import FootLayout, JointLayout
 
 STAMP = messages.time(7_000_000_000)
 DRAWN = ("joint_states", "foot_targets", "foot_states", "odom", "simulator/floating_base_state", "cmd_vel")
-DRAWN += ("stability_margin",)
+DRAWN += ("stability_margin", "joint_targets")
 ZEROS = np.zeros((6, 3))
 
 
@@ -250,6 +250,7 @@ def test_torque_is_off_at_once_and_an_emergency_stop_known_before_the_driver_rep
     healthy.feed.note_estop("Ada")
     assert healthy.says == ("estop_by", {"by": "Ada", "age": 0})
     healthy.time.now += ESTOP_REPORT_S - 0.1
+    healthy.diagnose(*NODES)
     healthy.stand()
     assert healthy.says == ("estop_by", {"by": "Ada", "age": 2}) and ESTOP_REPORT_S == 2.0
     healthy.time.now += 0.2
@@ -301,6 +302,19 @@ def test_errors_and_silence_are_shown(healthy):
     assert healthy.says == ("silent", {"age": 4})
     healthy.time.now += 4.0
     assert healthy.says[0] == "stale"
+
+
+def test_a_node_is_silent_only_if_neither_its_status_nor_its_stream_arrives(healthy):
+    healthy.time.now += 1.9
+    healthy.stand()
+    healthy.hear("joint_targets", JointLayout(robot()).message(standing_joints(), None, STAMP))
+    assert healthy.says == ("stale", {"node": "gait_planner", "age": 2}) and healthy.feed.hung == "gait_planner"
+    healthy.loads("foot_targets", [True] * 6)
+    assert healthy.says == ("standing", {}) and healthy.feed.hung == ""
+    healthy.time.now += 1.9
+    healthy.stand()
+    healthy.diagnose("gait_planner")
+    assert healthy.says == ("stale", {"node": "inverse_kinematics", "age": 4})
 
 
 # --- the camera -----------------------------------------------------------------------------------------------

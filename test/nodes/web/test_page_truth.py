@@ -76,16 +76,23 @@ def test_a_stick_without_effect_shows_the_reason(told, state, sentence, step, wh
     assert told.velocities == []
 
 
-def test_a_hung_node_stays_in_the_list_with_its_age_and_nothing_is_green(told):
+def test_a_hung_node_is_named_every_control_is_locked_with_the_reason_and_the_next_step_is_e_stop(told):
     told.tell(inverse_kinematics=None)
-    silence = MAX_NODE_SILENCE_S + 3.0
-    told.until(lambda: "inverse_kinematics has not answered" in told.text("#sentence-text"), silence, "a stale node")
+    told.until(lambda: "inverse_kinematics has not answered" in told.text("#sentence-text"), 3.0, "a stale node")
     assert told.page.js("document.querySelector('#sentence').dataset.tone") == "unknown"
+    live = "[...document.querySelectorAll('[data-needs]:not([aria-disabled])')].map((e) => e.id || e.textContent)"
+    assert told.page.js(live) == []
+    why = "inverse_kinematics does not answer: press E-STOP, then start the robot's program again."
+    assert told.push_stick() == why
+    told.page.press("t")
+    assert told.text("#hint") == why and told.called == [] and told.velocities == []
     told.page.click("#step")
-    assert told.text("#hint").startswith("inverse_kinematics has not answered for ")
-    assert "inverse_kinematicsno answer for" in told.text("#diagnostics")
+    told.until(lambda: told.called == ["stop", "estop True"])
+    silence = MAX_NODE_SILENCE_S + 3.0
+    told.until(lambda: "inverse_kinematicsno answer for" in told.text("#diagnostics"), silence, "its row in the list")
     told.tell()
     told.shows("Standing", "good", "Sit")
+    assert told.page.js(live)
     told.page.click("#log-button")
     assert "inverse_kinematics does not answer" in told.text("#log-list")
     told.page.click("#log-button")

@@ -40,7 +40,7 @@ class Part:
 class Server:
     """Stands in for the server: records what is sent, and calls back as its thread would."""
 
-    error, port, downloads = None, 8771, "the downloads"
+    error, port, downloads, displaced = None, 8771, "the downloads", 0
 
     def __init__(self, notes, sessions, policy, forward, watch, state, rate):
         self.notes, self.policy, self.forward, self.watch, self.state, self.rate = (
@@ -295,6 +295,16 @@ def test_overdue_calls_images_and_recordings_are_ended_every_second(page):
     page.node.every_second()
     assert page.noted() == [("PageCommands.watch",), ("CameraFeed.watch",), ("PageRecorder.watch", 2)]
     assert page.node.status() == {"pages": 2, "driver": "none", "port": 8771}
+
+
+def test_displaced_strangers_are_counted_in_one_line_per_minute(page):
+    page.node.every_second()
+    assert not page.report("strangers")
+    for count in (300, 900):
+        page.server.displaced = count
+        page.node.every_second()
+    level, text = page.report("strangers")
+    assert level == 1 and text.startswith("900 connections without a valid token were closed to keep the page open; ")
 
 
 def test_a_failure_halts_and_the_end_sends_a_zero_closes_the_page_and_completes_recordings(page):

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { hottest, present, short, supply } from "../../../hexapod_control/web/static/panels/presentation.js";
 
-const STANDING = { say: "standing", tone: "good", step: "sit", why: "", values: {} };
+const STANDING = { say: "standing", tone: "good", step: "sit", why: "", locked: [], values: {} };
 const KNOWN = { link: "open", lostFor: 0, now: STANDING, me: 1, driver: 1, driverName: "me", replayed: false };
-const STALE = { say: "stale", tone: "unknown", step: "", why: "", values: { node: "inverse_kinematics", age: 4 } };
+const STALE = { say: "stale", tone: "unknown", step: "estop", why: "why_silent", locked: ["drive", "torque", "robot"], values: { node: "inverse_kinematics", age: 4 } };
 
 test("a standing robot can be driven", () => {
   const { text, step, stepWhy, driveWhy, torqueWhy } = present(KNOWN);
@@ -12,7 +12,15 @@ test("a standing robot can be driven", () => {
 });
 
 test("the button names the node for which it waits", () => {
-  assert.deepEqual(present({ ...KNOWN, now: STALE }).stepWhy, ["stale", STALE.values]);
+  const waiting = { ...STALE, say: "missing", step: "", why: "missing" };
+  assert.deepEqual(present({ ...KNOWN, now: waiting }).stepWhy, ["missing", STALE.values]);
+});
+
+test("while a node is silent every control says so, and E-STOP is the next step even while another person drives", () => {
+  const { stepWhy, driveWhy, torqueWhy, robotWhy, seatWhy } = present({ ...KNOWN, now: STALE });
+  const why = ["why_silent", STALE.values];
+  assert.deepEqual([stepWhy, driveWhy, torqueWhy, robotWhy, seatWhy], [null, why, why, why, null]);
+  assert.equal(present({ ...KNOWN, now: STALE, driver: 2 }).stepWhy, null);
 });
 
 test("during a replay the robot is not driven, but its next step stays", () => {

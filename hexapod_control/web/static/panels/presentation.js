@@ -1,12 +1,13 @@
 // What the page says about the robot: one sentence, the next step, and why a control has no effect. Pure functions.
 
-const NO_MOTION = ["why_estop", "why_torque_off", "why_unknown", "why_fault"]; // reasons that also prevent motions
-
 /**
  * @typedef {[string, Record<string, any>]} Say key of a text with its values
- * @typedef {{say: string, tone: string, step: string, why: string, values: Record<string, any>}} Condition as robot_condition.py sends it
- * @typedef {{text: Say, tone: string, step: string, stepWhy: Say | null, driveWhy: Say | null, torqueWhy: Say | null, seatWhy: Say | null}} Presentation
+ * @typedef {{say: string, tone: string, step: string, why: string, locked: string[], values: Record<string, any>}} Condition as robot_condition.py sends it
+ * @typedef {{text: Say, tone: string, step: string, stepWhy: Say | null, driveWhy: Say | null, torqueWhy: Say | null, robotWhy: Say | null, seatWhy: Say | null}} Presentation
  */
+
+/** @type {Condition} */
+const NOTHING = { say: "nothing", tone: "unknown", step: "", why: "why_unknown", locked: ["drive", "torque", "robot"], values: {} }; // before the first state
 
 /**
  * Combines the state that the robot reports (`now`), the connection and who drives.
@@ -17,20 +18,24 @@ export function present({ link, lostFor, now, me, driver, driverName, replayed }
   if (link !== "open") {
     /** @type {Say} */
     const why = ["why_offline", {}];
-    return { text: [`link_${link}`, { age: Math.round(lostFor) }], tone: link === "connecting" ? "unknown" : "bad", step: "", stepWhy: why, driveWhy: why, torqueWhy: why, seatWhy: why };
+    return { text: [`link_${link}`, { age: Math.round(lostFor) }], tone: link === "connecting" ? "unknown" : "bad", step: "", stepWhy: why, driveWhy: why, torqueWhy: why, robotWhy: why, seatWhy: why };
   }
-  if (!now) return { text: ["nothing", {}], tone: "unknown", step: "", stepWhy: ["why_no_step", {}], driveWhy: ["why_unknown", {}], torqueWhy: ["why_unknown", {}], seatWhy: null };
+  if (!now) now = NOTHING;
+  const { locked, why, values } = now;
   /** @type {Say | null} */
   const other = driver && driver !== me ? ["why_driver", { name: driverName }] : null;
   /** @type {Say | null} */
   const replay = replayed ? ["why_replay", {}] : null;
+  /** @type {(control: string) => Say | null} */
+  const lock = (control) => (locked.includes(control) ? [why, values] : null);
   return {
     text: [now.say, now.values],
     tone: now.tone,
     step: now.step,
-    stepWhy: now.step ? other : [now.say, now.values],
-    driveWhy: replay ?? other ?? (now.why ? [now.why, {}] : null),
-    torqueWhy: replay ?? other ?? (NO_MOTION.includes(now.why) ? [now.why, {}] : null),
+    stepWhy: now.step === "estop" ? null : now.step ? other : [now.say, values],
+    driveWhy: replay ?? other ?? lock("drive"),
+    torqueWhy: replay ?? other ?? lock("torque"),
+    robotWhy: other ?? lock("robot"),
     seatWhy: other,
   };
 }
