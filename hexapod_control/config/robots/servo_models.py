@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-
 NEW_FIRMWARE = " (2.0)"  # ends the name of an MX servo whose firmware is for protocol 2, not 1
 
 

@@ -75,13 +75,14 @@ def test_models_with_other_registers_are_refused_unless_forced(protocol, number)
                 bus.identify()
 
 
-LISTED = [
+NUMBERED = [
     *((model.name, model.protocol, number.to_bytes(2, "little")) for number, model in ROBOTIS.items()),
     *((model.name, model.protocol, bytes(pair)) for pair, model in FEETECH.items()),
 ]
+CONTROLLED = [row for row in NUMBERED if row[1]]
 
 
-@pytest.mark.parametrize(("name", "protocol", "number"), [row for row in LISTED if row[1]], ids=lambda value: str(value))
+@pytest.mark.parametrize(("name", "protocol", "number"), CONTROLLED, ids=[name for name, _, _ in CONTROLLED])
 def test_every_model_is_accepted_by_the_protocol_that_its_row_names_and_by_the_servo_table(name, protocol, number):
     bus, port = opened(protocol, protocol)
     at = 3 if protocol.startswith("feetech") else 0

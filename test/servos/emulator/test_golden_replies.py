@@ -2,13 +2,15 @@
 
 import pytest
 from support.kits.emulated_servo import Servo, lx
+from support.kits.memory_wire import AT_ONCE, MemoryPort
 
 from hexapod_control.servos.bus import ff_frames
-from hexapod_control.servos.bus.bus_interface import ServoFault
+from hexapod_control.servos.bus.bus_interface import ServoFault, ServoQuantity
 from hexapod_control.servos.bus.pulse_board import SCALE
 from hexapod_control.servos.emulator.devices.ssc32_device import Ssc32Device
 from hexapod_control.servos.emulator.pseudo_terminal import PseudoTerminal
 from hexapod_control.servos.emulator.servo_world import LagWorld
+from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.protocols import dynamixel2_frames
 from hexapod_control.servos.protocols.lx16a import Lx16aCommand
 
@@ -127,8 +129,10 @@ def test_goals_beyond_the_limits_of_an_x_servo_are_refused():
     servo = Servo("dynamixel2")
     assert servo.write(36, 2, 400) == servo.write(44, 4, 100) == 0
     for register, size, limit in ((100, 2, 400), (104, 4, 100)):
-        for sign in (1, -1):
-            assert (servo.write(register, size, sign * limit), servo.write(register, size, sign * (limit + 1))) == (0, 6)
+        for goal in (limit, -limit):
+            assert servo.write(register, size, goal) == 0
+        for goal in (limit + 1, -limit - 1):
+            assert servo.write(register, size, goal) == 6
     servo.write(11, 1, 4)
     assert (servo.write(116, 4, 1_048_575), servo.write(116, 4, -1_048_576)) == (0, 4)
     assert [servo.write(11, 1, mode) for mode in (0, 1, 2, 5, 16, 17)] == [4, 0, 4, 4, 0, 4]
@@ -189,7 +193,8 @@ def test_a_homing_offset_of_more_than_a_quarter_turn_is_ignored_in_position_mode
 @pytest.mark.parametrize(("protocol", "limit", "maximum"), [("dynamixel1", 34, 14), ("feetech_st", 48, 16)])
 def test_the_torque_limit_of_a_servo_is_its_maximum_torque_after_power_on(protocol, limit, maximum):
     servo = Servo(protocol)
-    servo.write(55, 1, 0) if protocol == "feetech_st" else None
+    if protocol == "feetech_st":
+        servo.write(55, 1, 0)  # unlocks the EEPROM
     servo.write(maximum, 2, 600)
     assert servo.read(limit, 2) > 600
     servo.power_cycle()
@@ -256,3 +261,42 @@ def test_frames_with_a_wrong_checksum_are_reported_by_servos_and_only_counted_by
         assert decoder.feed(damaged) == [] and decoder.bad == 1
         decoder.reports_damage = True
         assert decoder.feed(damaged) == [ff_frames.FFPacket(7, ff_frames.DAMAGED, b"")]
+
+
+class DamagingPort(MemoryPort):
+    """Damages the last byte of the next `damages` requests."""
+
+    def __init__(self, device, damages):
+        super().__init__(device, 1_000_000)
+        self.damages, self.sent = damages, []
+
+    def write(self, data):
+        self.sent.append(data)
+        damaged = self.damages > 0
+        self.damages -= damaged
+        super().write(data[:-1] + bytes((data[-1] ^ damaged,)))
+
+
+@pytest.mark.usefixtures("memory_time")
+@pytest.mark.parametrize("protocol", ["dynamixel1", "dynamixel2"])
+def test_a_write_that_reaches_a_servo_damaged_is_sent_again_and_a_read_is_not_taken_for_data(protocol):
+    servo = Servo(protocol, 2)
+    port = DamagingPort(servo.device, 0)
+    bus = PROTOCOLS[protocol].open(port, (1, 2), wait=AT_ONCE)
+    limit = 31 if servo.two else 11  # maximum temperature
+    for damages, written in ((1, True), (2, True), (3, False)):
+        port.damages = damages
+        bus.write_registers(1, limit, bytes((60 + damages,)))
+        assert (servo.read(limit, 1) == 60 + damages) == written
+    port.damages = 1
+    assert bus.registers(1, limit, 1) is None and bus.counters.bad > 0
+    port.damages = 1
+    assert bus.read([2], ServoQuantity.POSITION).keys() <= {2}
+    assert bus.read([1, 2], ServoQuantity.POSITION).keys() == {1, 2}
+    port.damages = 1
+    servo.world.latch(0, ServoFault.OVERLOAD)
+    bus.recover(1)
+    assert servo.world.fault(0) is ServoFault.NONE
+    port.damages = 1
+    bus.set_id(2, 9)
+    assert bus.ping(9) is not None

@@ -12,6 +12,7 @@ from hexapod_control.servos.emulator.control_tables.ax_table import AX_TABLE
 from hexapod_control.servos.emulator.control_tables.feetech_tables import SC_TABLE, ST_TABLE
 from hexapod_control.servos.emulator.control_tables.lx16a_table import LX_SETTINGS
 from hexapod_control.servos.emulator.control_tables.x_table import X_TABLE
+from hexapod_control.servos.preflight.check_tables import CHECKS
 from hexapod_control.servos.protocols import dynamixel1, dynamixel2_frames, feetech_st
 from hexapod_control.servos.protocols.dynamixel1 import Dynamixel1Register
 from hexapod_control.servos.protocols.dynamixel2_frames import Dynamixel2Instruction, Dynamixel2Mode, Dynamixel2Register
@@ -156,6 +157,26 @@ def test_every_register_of_an_emulated_servo_matches_the_manual(table, size, eep
     copied = {(AX_TABLE, 34): 14, (ST_TABLE, 48): 16, (X_TABLE, 100): 36}
     assert all(register.copies == copied.get((table, register.address)) for register in table.registers)
     assert [r.values for r in table.registers if r.values] == ([(1, 3, 4, 16)] if table is X_TABLE else [])
+
+
+# Registers of a protocol that its driver and its checks use, and the control table of the servos with that protocol.
+USED = {
+    "dynamixel1": (Dynamixel1Register, AX_TABLE),
+    "dynamixel2": (Dynamixel2Register, X_TABLE),
+    "feetech_st": (FeetechStRegister, ST_TABLE),
+    "feetech_sc": (FeetechScRegister, SC_TABLE),
+}
+
+
+@pytest.mark.parametrize("protocol", USED)
+def test_every_register_that_is_used_or_checked_is_one_of_the_control_table(protocol):
+    registers, table = USED[protocol]
+    sizes = {each.address: each.size for each in table.registers}
+    assert {int(register) for register in registers} <= sizes.keys()
+    for check in CHECKS[protocol]:
+        register = check.register
+        assert register.size == sizes[register.address], register.name
+        assert register.size == 1 or register.byteorder == table.byteorder, register.name
 
 
 # Command to write : command to read : parameters of a new servo : bytes of each number [least,maximum].

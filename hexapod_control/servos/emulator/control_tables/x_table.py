@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from hexapod_control.servos.emulator.control_tables.control_table import ControlRegister, ControlTable, status
 
 FIRMWARE = 46
 LARGE = 2**31 - 1
-INDIRECT = ((168, 224, 28), (578, 634, 28))  # address of the first indirect address and of its data byte, and their number
+INDIRECT = ((168, 224, 28), (578, 634, 28))  # addresses of the first indirect address and of its data byte, and count
 LAST = 661  # address
 
 X_TABLE = ControlTable(
@@ -69,3 +71,21 @@ X_TABLE = ControlTable(
     eeprom=64,
     byteorder="little",
 )
+
+
+def direct_addresses(memory: bytes | bytearray, address: int, length: int) -> list[int]:
+    """The address of each of `length` bytes from an address on; of an indirect one, the address behind it."""
+    addresses = list(range(address, address + length))
+    for at, data, count in INDIRECT:
+        for indirect in range(max(address, data), min(address + length, data + count)):
+            addresses[indirect - address] = X_TABLE.number(memory, at + 2 * (indirect - data), 2)
+    return addresses
+
+
+def direct_writes(memory: bytes | bytearray, address: int, data: bytes) -> Iterator[tuple[int, bytes]]:
+    """The writes to neighbouring registers, as address and bytes, that a write with indirect addresses makes."""
+    addresses, begin = direct_addresses(memory, address, len(data)), 0
+    for end in range(1, len(data) + 1):
+        if end == len(data) or addresses[end] != addresses[end - 1] + 1:
+            yield addresses[begin], data[begin:end]
+            begin = end

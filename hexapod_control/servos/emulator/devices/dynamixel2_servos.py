@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 
-from hexapod_control.servos.emulator.control_tables.x_table import INDIRECT, X_TABLE
+from hexapod_control.servos.emulator.control_tables.x_table import X_TABLE, direct_addresses, direct_writes
 from hexapod_control.servos.emulator.devices.servo_memory import ServoMemories, error_bits, moving, spin
 from hexapod_control.servos.emulator.servo_world import ServoWorld
 from hexapod_control.servos.protocols import dynamixel2_frames as codec
@@ -25,6 +25,7 @@ KEPT = {
     KEEP_ID: range(Dynamixel2Register.ID, Dynamixel2Register.ID + 1),
     KEEP_ID_AND_BAUD: range(Dynamixel2Register.ID, Dynamixel2Register.BAUD + 1),
 }
+TICKS = 32768  # [ms] after which the clock starts again
 STORE, RESTORE = 1, 2  # of a backup
 NO_ID = 255  # second id from the factory
 GOALS = (Dynamixel2Register.GOAL_PWM, Dynamixel2Register.GOAL_VELOCITY, Dynamixel2Register.GOAL)
@@ -40,8 +41,8 @@ class XServos:
         self.all = ServoMemories(world, ids, X_TABLE, Dynamixel2Register.ID, Dynamixel2Register.RETURN_DELAY)
         self._cleared = [0] * len(ids)  # [steps] by which turns that do not count have changed positions
         self._power_cycles = [0] * len(ids)
-        self._backups: dict[int, bytes] = {}  # index -> EEPROM
-        self._now = self._heard_at = 0.0  # [s]
+        self.backups: dict[int, bytes] = {}  # index -> EEPROM
+        self.now = self._heard_at = 0.0  # [s] steady time; of the last instruction
 
     @property
     def memories(self) -> list[bytearray]:
@@ -58,7 +59,7 @@ class XServos:
     def _mode(self, index: int) -> int:
         return self.memories[index][Dynamixel2Register.OPERATING_MODE]
 
-    def _shift(self, index: int) -> int:
+    def shift(self, index: int) -> int:
         """Present position minus that of the world [steps]."""
         if self.world.power_cycles(index) != self._power_cycles[index]:
             self._power_cycles[index] = self.world.power_cycles(index)
@@ -68,8 +69,9 @@ class XServos:
             offset = 0
         return offset + self._cleared[index]
 
-    def _position(self, index: int) -> int:
-        return round(self.world.position(index)) + self._shift(index)
+    def position(self, index: int) -> int:
+        """Present position [steps]."""
+        return round(self.world.position(index)) + self.shift(index)
 
     def _forget_turns(self, index: int) -> None:
         """The encoder knows the position within one turn only."""
@@ -79,7 +81,7 @@ class XServos:
 
     def watch(self, now: float) -> None:
         """Stops the servos with torque whose watchdog has struck by a steady time [s], each at its moment."""
-        self._now = now
+        self.now = now
         for index, memory in enumerate(self.memories):
             units = memory[Dynamixel2Register.BUS_WATCHDOG]
             struck_at = self._heard_at + units * WATCHDOG_S
@@ -99,13 +101,12 @@ class XServos:
         """The error code for a write; OK if the servo accepts it."""
         if not X_TABLE.defines(address, len(data)):
             return NO_ACCESS
-        errors = (self._refusal(index, *run) for run in self._runs(index, address, data))
+        errors = (self._refusal(index, *run) for run in direct_writes(self.memories[index], address, data))
         return next((error for error in errors if error != OK), OK)
 
     def _refusal(self, index: int, address: int, data: bytes) -> int:
-        memory = self.memories[index]
         span = X_TABLE.span(address, len(data))
-        if span.read_only or (span.stored and memory[Dynamixel2Register.TORQUE]):
+        if span.read_only or (span.stored and self.world.has_torque(index)):
             return NO_ACCESS
         if span.cut:
             return BAD_LENGTH
@@ -137,7 +138,7 @@ class XServos:
         """Writes registers and executes them; returns the error code."""
         error = self.refusal(index, address, data)
         if error == OK:
-            for run in self._runs(index, address, data):
+            for run in direct_writes(self.memories[index], address, data):
                 self._write(index, *run)
         return error
 
@@ -150,23 +151,6 @@ class XServos:
         if Dynamixel2Register.TORQUE in written:
             self._switch(index)
         self._drive(index, written)
-
-    def _runs(self, index: int, address: int, data: bytes) -> Iterator[tuple[int, bytes]]:
-        """The registers that a write reaches, with indirect ones replaced, as addresses and bytes."""
-        targets = self._targets(index, address, len(data))
-        begin = 0
-        for i in range(1, len(targets) + 1):
-            if i == len(targets) or targets[i] != targets[i - 1] + 1:
-                yield targets[begin], data[begin:i]
-                begin = i
-
-    def _targets(self, index: int, address: int, length: int) -> Sequence[int]:
-        """The addresses behind `length` bytes from an address on."""
-        targets = list(range(address, address + length))
-        for at, data, count in INDIRECT:
-            for target in range(max(address, data), min(address + length, data + count)):
-                targets[target - address] = self._number(index, at + 2 * (target - data), 2)
-        return targets
 
     def _change_mode(self, index: int) -> None:
         memory = self.memories[index]
@@ -182,7 +166,7 @@ class XServos:
         if on and not world.has_torque(index):
             if self._mode(index) == Dynamixel2Mode.POSITION:
                 self._forget_turns(index)
-            X_TABLE.put(memory, Dynamixel2Register.GOAL, 4, self._position(index))
+            X_TABLE.put(memory, Dynamixel2Register.GOAL, 4, self.position(index))
             world.goal(index, world.position(index), 0.0)
         world.torque(index, on)
         memory[Dynamixel2Register.TORQUE] = world.has_torque(index)
@@ -197,7 +181,7 @@ class XServos:
             if Dynamixel2Register.GOAL_PWM in written:
                 spin(self.world, index, PWM_SPEED * self._number(index, Dynamixel2Register.GOAL_PWM, 2) / FULL_PWM)
         elif Dynamixel2Register.GOAL in written:
-            raw = self._number(index, Dynamixel2Register.GOAL) - self._shift(index)
+            raw = self._number(index, Dynamixel2Register.GOAL) - self.shift(index)
             self.world.goal(index, raw, self._duration(index, raw))
 
     def _duration(self, index: int, raw: int) -> float:
@@ -229,7 +213,7 @@ class XServos:
         """Reduces the position of a servo that stands still to one turn. Returns the error code."""
         if moving(self.world, index):
             return RESULT_FAIL
-        position = self._position(index)
+        position = self.position(index)
         change = position % TURN - position
         self._cleared[index] += change
         goal = self._number(index, Dynamixel2Register.GOAL) + change
@@ -238,40 +222,39 @@ class XServos:
 
     def back_up(self, index: int, order: int) -> int:
         """Stores the EEPROM, or restores it and reboots; not under torque. Returns the error code."""
-        if self.world.has_torque(index) or (order == RESTORE and index not in self._backups):
+        if self.world.has_torque(index) or (order == RESTORE and index not in self.backups):
             return RESULT_FAIL
         if order == STORE:
-            self._backups[index] = bytes(self.memories[index][: X_TABLE.eeprom])
+            self.backups[index] = bytes(self.memories[index][: X_TABLE.eeprom])
             return OK
-        self.all.write(index, 0, self._backups[index], persists=True)
+        self.all.write(index, 0, self.backups[index], persists=True)
         return self.reboot(index)
 
     # --- reads --------------------------------------------------------------------------------------
 
     def registers(self, index: int, address: int, length: int) -> bytes:
         """Registers, updated from the world."""
-        self._refresh(index)
         memory = self.memories[index]
-        return bytes(memory[target] for target in self._targets(index, address, length))
+        addresses = direct_addresses(memory, address, length)
+        first, last = min(addresses, default=0), max(addresses, default=0)
+        for register, size, value in SHOWN:
+            if first < register + size and register <= last:
+                X_TABLE.put(memory, register, size, round(value(self, index)))
+        return bytes(map(memory.__getitem__, addresses))
 
-    def _refresh(self, index: int) -> None:
-        world, memory = self.world, self.memories[index]
-        memory[Dynamixel2Register.TORQUE] = world.has_torque(index)
-        memory[Dynamixel2Register.HARDWARE_ERROR] = error_bits(world.fault(index), codec.FAULT_BITS)
-        memory[Dynamixel2Register.MOVING] = moving(world, index)
-        memory[Dynamixel2Register.BACKUP_READY] = index in self._backups
-        velocity = world.speed(index) / codec.STEPS_PER_SECOND
-        load = world.load(index)
-        values = (
-            (Dynamixel2Register.TICK, 2, self._now * 1000.0 % 32768),
-            (Dynamixel2Register.PWM, 2, load * FULL_PWM),
-            (Dynamixel2Register.LOAD, 2, load * codec.FULL_LOAD),
-            (Dynamixel2Register.VELOCITY, 4, velocity),
-            (Dynamixel2Register.POSITION, 4, self._position(index)),
-            (Dynamixel2Register.TRAJECTORY_VELOCITY, 4, velocity),
-            (Dynamixel2Register.TRAJECTORY_POSITION, 4, world.target(index) + self._shift(index)),
-            (Dynamixel2Register.VOLTAGE, 2, world.voltage(index) / codec.VOLT),
-            (Dynamixel2Register.TEMPERATURE, 1, world.temperature(index)),
-        )
-        for register, size, value in values:
-            X_TABLE.put(memory, register, size, round(value))
+
+SHOWN: tuple[tuple[int, int, Callable[[XServos, int], float]], ...] = (  # register, size, value
+    (Dynamixel2Register.TORQUE, 1, lambda servos, i: servos.world.has_torque(i)),
+    (Dynamixel2Register.HARDWARE_ERROR, 1, lambda servos, i: error_bits(servos.world.fault(i), codec.FAULT_BITS)),
+    (Dynamixel2Register.TICK, 2, lambda servos, i: servos.now * 1000.0 % TICKS),
+    (Dynamixel2Register.MOVING, 1, lambda servos, i: moving(servos.world, i)),
+    (Dynamixel2Register.PWM, 2, lambda servos, i: servos.world.load(i) * FULL_PWM),
+    (Dynamixel2Register.LOAD, 2, lambda servos, i: servos.world.load(i) * codec.FULL_LOAD),
+    (Dynamixel2Register.VELOCITY, 4, lambda servos, i: servos.world.speed(i) / codec.STEPS_PER_SECOND),
+    (Dynamixel2Register.POSITION, 4, XServos.position),
+    (Dynamixel2Register.TRAJECTORY_VELOCITY, 4, lambda servos, i: servos.world.speed(i) / codec.STEPS_PER_SECOND),
+    (Dynamixel2Register.TRAJECTORY_POSITION, 4, lambda servos, i: servos.world.target(i) + servos.shift(i)),
+    (Dynamixel2Register.VOLTAGE, 2, lambda servos, i: servos.world.voltage(i) / codec.VOLT),
+    (Dynamixel2Register.TEMPERATURE, 1, lambda servos, i: servos.world.temperature(i)),
+    (Dynamixel2Register.BACKUP_READY, 1, lambda servos, i: i in servos.backups),
+)

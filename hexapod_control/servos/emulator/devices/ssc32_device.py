@@ -80,23 +80,37 @@ class Ssc32Device:
             case Ssc32Offset(offsets):
                 for channel, offset in offsets:
                     self._offsets[channel] = offset
-            case Ssc32Register() | Ssc32Query("RDFLT") if self._version:
-                return self._register(command)
+            case Ssc32Register(number, value) if self._version:
+                if value is None:
+                    return f"{self._registers[number]}\r".encode()
+                self._registers[number] = value
             case Ssc32Stop(channel):
                 if halted := self.pulse(channel, now):
                     self._ramps[channel] = PulseRamp(end=halted)
                     self._channels.drive(channel, halted)
-            case Ssc32Query("QP", channels):
-                return bytes(self.pulse(channel, now) // 10 for channel in channels)
-            case Ssc32Query("V", inputs):
-                return bytes(self._analog(item) for item in inputs)
-            case Ssc32Query("VER"):
-                return f"{self._version}\r".encode() if self._version else b""
-            case Ssc32Query("INPUT", inputs):
-                return LOW_INPUT * len(inputs) if self._version else b""
+            case Ssc32Query():
+                return self._answer(command, now)
             case _:
-                return b"+" if any(ramp.moving(now) for ramp in self._ramps) else b"."
+                pass  # a register of a board without any
         return b""
+
+    def _answer(self, query: Ssc32Query, now: float) -> bytes:
+        match query.kind:
+            case "QP":
+                return bytes(self.pulse(channel, now) // 10 for channel in query.items)
+            case "V":
+                return bytes(self._analog(item) for item in query.items)
+            case "Q":
+                return b"+" if any(ramp.moving(now) for ramp in self._ramps) else b"."
+            case _ if not self._version:
+                return b""
+            case "VER":
+                return f"{self._version}\r".encode()
+            case "RDFLT":
+                self._registers = _factory_registers()
+                return b"OK\r"
+            case _:
+                return LOW_INPUT * len(query.items)
 
     def _move(self, command: Ssc32Move, now: float) -> None:
         for channel, pulse, speed in command.goals:
@@ -112,15 +126,6 @@ class Ssc32Device:
                 duration = 0.0
             self._ramps[channel] = PulseRamp(begin, pulse, now, duration)
             self._channels.drive(channel, pulse, duration)
-
-    def _register(self, command: Ssc32Register | Ssc32Query) -> bytes:
-        if isinstance(command, Ssc32Query):
-            self._registers = _factory_registers()
-            return b"OK\r"
-        if command.value is None:
-            return f"{self._registers[command.number]}\r".encode()
-        self._registers[command.number] = command.value
-        return b""
 
     def _off(self, channel: int) -> None:
         self._ramps[channel] = PulseRamp()
@@ -230,7 +235,8 @@ def _command(text: str) -> Ssc32Command | None:
     if _LEVEL.fullmatch(text):
         return Ssc32Off(_numbers(text))
     if found := _BYTE.fullmatch(text):
-        return Ssc32Off(tuple(range(BANK * int(found[1]), BANK * int(found[1]) + BANK))) if int(found[2]) < 256 else None
+        start = BANK * int(found[1])
+        return Ssc32Off(tuple(range(start, start + BANK))) if int(found[2]) < 256 else None
     if _OFFSET.fullmatch(text):
         return _offset(text)
     if found := _REGISTER.fullmatch(text):
