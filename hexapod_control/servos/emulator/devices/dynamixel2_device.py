@@ -167,7 +167,7 @@ class Dynamixel2Device:
         return error
 
     def _act(self, index: int) -> int:
-        if index not in self._waiting:
+        if not self.memories[index][Dynamixel2Register.REGISTERED]:
             return BAD_INSTRUCTION
         self.memories[index][Dynamixel2Register.REGISTERED] = 0
         return self._servos.write(index, *self._waiting.pop(index))

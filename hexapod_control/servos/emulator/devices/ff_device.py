@@ -122,7 +122,7 @@ class FFDevice:
         return refusal or 0
 
     def _act(self, index: int) -> int:
-        if index not in self._waiting:
+        if not self.memories[index][self._kind.registered_address]:
             return self._kind.instruction_error
         self.memories[index][self._kind.registered_address] = 0
         return self._write(index, *self._waiting.pop(index))

@@ -221,6 +221,9 @@ def test_a_registered_write_is_executed_once_and_a_refused_one_is_not_registered
     assert servo.error(act) == nothing and servo.world.target(0) == 610
     assert servo.error(request(servo, REG_WRITE, address(servo, TORQUE[protocol]) + b"\x00")) == 0
     assert servo.error(act) == 0 and not servo.world.has_torque(0)
+    assert servo.error(request(servo, REG_WRITE, address(servo, goal) + (620).to_bytes(size, "little"))) == 0
+    servo.power_cycle()
+    assert servo.error(act) == nothing and servo.world.target(0) != 620
 
 
 # --- what the registers show -------------------------------------------------------------------------
