@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal, Protocol, runtime_checkable
 
-from hexapod_control.config.robots.servo_models import FEETECH, FEETECH_SERIES, ROBOTIS, KnownModel
+from hexapod_control.config.robots.known_models import FEETECH, FEETECH_SERIES, ROBOTIS, KnownModel
 from hexapod_control.servos.bus.bus_interface import BusError
 
 HEAD = (0, 6)  # address and length of the registers that identify a servo with `FF FF` frames

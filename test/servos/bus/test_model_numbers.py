@@ -4,7 +4,7 @@ import pytest
 import yaml
 from support.kits.memory_wire import MemoryPort
 
-from hexapod_control.config.robots.servo_models import FEETECH_SERIES, controlling_protocol
+from hexapod_control.config.robots.known_models import FEETECH_SERIES, controlling_protocol
 from hexapod_control.config.robots.servo_table import versions
 from hexapod_control.config.shipped_files import share
 from hexapod_control.servos.bus.bus_interface import BusError
