@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from hexapod_control.config.robots.known_models import controlling_protocol
 from hexapod_control.config.shipped_files import share
 from hexapod_control.core.names import MAX_QUOTED
 
@@ -33,7 +34,7 @@ class CatalogServo:
 
     model: str
     maker: str
-    protocol: str  # a servo bus, or pwm
+    protocol: str  # a servo bus, pwm, or one without a driver
     voltage: tuple[float, float]  # [V] permitted
     figures: tuple[ServoFigures, ...]  # by rising voltage
     turn: float  # [deg] range of the output shaft
@@ -51,7 +52,7 @@ class CatalogServo:
         return cls(
             model=row["model"],
             maker=row["maker"],
-            protocol=row["protocol"],
+            protocol=row.get("protocol") or controlling_protocol(row["model"]),
             voltage=(lowest, highest),
             figures=tuple(ServoFigures(**figures) for figures in row["figures"]),
             turn=mechanics["range_deg"],

@@ -8,7 +8,7 @@ from typing import Literal, Protocol
 
 from hexapod_control.servos.bus import ff_frames
 from hexapod_control.servos.bus.bus_interface import RELAX_REPEATS, BusTiming, RawScale, ServoQuantity, ServoReading
-from hexapod_control.servos.bus.id_addressing import SmartServoBus
+from hexapod_control.servos.bus.id_addressing import TRIES, SmartServoBus
 from hexapod_control.servos.bus.model_numbers import HEAD, ModelCheck, ff_model
 from hexapod_control.servos.bus.serial_port import Port
 from hexapod_control.servos.bus.transaction import ReplyTiming
@@ -34,6 +34,7 @@ class FFDialect(Protocol):
     protocol: str  # key in protocol_registry.PROTOCOLS
     addresses: FFAddresses
     sync_read: bool
+    checksum_error: int  # bit of the error byte after a request that arrived damaged; 0: the servo is silent
 
     def block(self, quantities: ServoQuantity) -> tuple[int, int]:
         """Address and length [bytes] of the registers that hold these quantities."""
@@ -206,8 +207,14 @@ class FFBus(SmartServoBus):
         self._travel.forget([servo])
 
     def _send_and_confirm(self, servo: int, frame: bytes) -> None:
-        """Sends a write to one servo and waits for its status, so that no other frame collides with it."""
-        self._ask_blocking(servo, frame, 0)
+        """Sends a write to one servo and waits for its status, so that no other frame collides with it.
+
+        It is sent again if the servo reports that it arrived damaged.
+        """
+        for _ in range(TRIES):
+            answer = self._ask_blocking(servo, frame, 0)
+            if answer is None or not answer.code & self.dialect.checksum_error:
+                return
 
     def _registers(self, ids: Sequence[int], address: int, length: int) -> dict[int, ff_frames.FFPacket]:
         """The same registers of several servos, in one transaction if the servos support it.

@@ -19,6 +19,7 @@ BROADCAST = 0xFE
 LAST_ID = 0xFD
 OVERHEAD = 6  # bytes of a frame without its data
 MAX_LENGTH = 0xFF
+DAMAGED = -1  # code of a frame whose checksum is wrong, for servos, which report it
 
 
 class FFInstruction(IntEnum):
@@ -109,10 +110,12 @@ class PacketDecoder(ABC):
 
     header: bytes  # at the start of every frame
     head: int  # number of first bytes that show its length
+    id_at: int = 2  # index of the id
 
     def __init__(self) -> None:
         self._buffer = b""
         self.bad = 0  # frames with a wrong checksum or content
+        self.reports_damage = False  # yields a packet DAMAGED for every such frame
 
     @abstractmethod
     def _frame_size(self, head: bytes) -> int:
@@ -139,6 +142,8 @@ class PacketDecoder(ABC):
             packet = self._decode(stream[at : at + size]) if size else None
             if packet is None:
                 self.bad += size > 0
+                if size and self.reports_damage:
+                    packets.append(FFPacket(first[self.id_at], DAMAGED, b""))
                 start = at + 1
             else:
                 packets.append(packet)

@@ -13,6 +13,7 @@ RATED_VOLTAGES: Mapping[str, float] = {  # prefix of the model -> [V]; the first
     "X": 12.0,
     "2X": 12.0,
     "AX": 12.0,
+    "MX": 12.0,
     "STS3215": 12.0,
     "STS3250": 12.0,
     "SCS0009": 6.0,

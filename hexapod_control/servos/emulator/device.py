@@ -31,12 +31,23 @@ class UsbDevice(Protocol):
     ignores_baud: bool
 
 
+@runtime_checkable
+class BaudDevice(Protocol):
+    """A device with a register for the baud of its line."""
+
+    baud: int
+
+
 class FrameStream:
-    """Decodes the bytes that servos receive; an unfinished frame is dropped after a pause on the line."""
+    """Decodes the bytes that servos receive; an unfinished frame is dropped after a pause on the line.
+
+    A frame with a wrong checksum is a packet DAMAGED.
+    """
 
     def __init__(self, decoder: PacketDecoder) -> None:
         """Starts at time 0 [s] without an unfinished frame."""
         self._decoder = decoder
+        decoder.reports_damage = True
         self._received_at = 0.0  # [s] time of the last bytes
 
     def feed(self, data: bytes, now: float) -> list[FFPacket]:

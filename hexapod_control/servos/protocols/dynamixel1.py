@@ -29,6 +29,7 @@ FAULT_BITS: FaultBits = {
     5: ServoFault.OVERLOAD,
     6: ServoFault.OTHER,  # unknown instruction
 }
+CHECKSUM_ERROR = 1 << 4
 SIGN = 10  # set = clockwise, that is towards smaller positions
 FULL_LOAD = 1023
 VOLT = 0.1  # [V]
@@ -95,6 +96,7 @@ class Dynamixel1:
     protocol = "dynamixel1"
     addresses = FFAddresses(Dynamixel1Register.ID, Dynamixel1Register.TORQUE, Dynamixel1Register.GOAL)
     sync_read = False
+    checksum_error = CHECKSUM_ERROR
 
     def block(self, quantities: ServoQuantity) -> tuple[int, int]:
         """The block with all quantities: six more bytes are much faster than another turnaround."""

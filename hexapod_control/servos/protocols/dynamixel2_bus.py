@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from hexapod_control.servos.bus.bus_interface import RELAX_REPEATS, BusTiming, ServoQuantity, ServoReading
-from hexapod_control.servos.bus.id_addressing import SmartServoBus, decode_faults
+from hexapod_control.servos.bus.id_addressing import TRIES, SmartServoBus, decode_faults
 from hexapod_control.servos.bus.model_numbers import ModelCheck, robotis_model
 from hexapod_control.servos.bus.serial_port import Port
 from hexapod_control.servos.bus.transaction import ReplyTiming
@@ -77,7 +77,7 @@ class Dynamixel2Bus(SmartServoBus):
 
     def write_registers(self, servo: int, address: int, data: bytes) -> None:
         """Writes registers of a servo, also in its EEPROM; the torque should be off."""
-        self._ask_blocking(servo, codec.write_request(servo, address, data), 0)
+        self._confirm(servo, codec.write_request(servo, address, data))
 
     def write_goals(self, goals: Mapping[int, int], duration: float) -> None:
         """Sends goals in one frame, preceded by the duration if the profiles are time-based and it has changed."""
@@ -153,7 +153,7 @@ class Dynamixel2Bus(SmartServoBus):
 
     def recover(self, servo: int) -> None:
         """Reboots a servo, which clears a latched fault; its torque is off and its profile reset afterwards."""
-        self._ask_blocking(servo, codec.build(servo, codec.Dynamixel2Instruction.REBOOT), 0)
+        self._confirm(servo, codec.build(servo, codec.Dynamixel2Instruction.REBOOT))
         self._duration = -1
 
     def _sync(self, address: int, length: int, ids: Sequence[int]) -> RegisterRows:
@@ -179,6 +179,13 @@ class Dynamixel2Bus(SmartServoBus):
         decoder = codec.Dynamixel2Decoder(ids, length + 1)
         answers = self.exchange.ask(frame, ids, length + codec.OVERHEAD, decoder)
         return {servo: packet.data for servo, packet in answers.items()}
+
+    def _confirm(self, servo: int, frame: bytes) -> None:
+        """Sends a request to one servo and waits for its status; again if the servo reports that it arrived damaged."""
+        for _ in range(TRIES):
+            row = self._ask_blocking(servo, frame, 0)
+            if row is None or row[0] & ~codec.ALERT != codec.CRC_ERROR:
+                return
 
     def _ask_blocking(self, servo: int, frame: bytes, length: int) -> bytes | None:
         decoder = codec.Dynamixel2Decoder([servo], length + 1)

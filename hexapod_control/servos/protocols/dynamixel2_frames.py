@@ -22,6 +22,7 @@ BROADCAST = 0xFE
 LAST_ID = 0xFC
 OVERHEAD = 11  # bytes of a status without its data
 MAX_FRAME_BYTES = 1024  # bytes that LEN may count
+CRC_ERROR = 3  # in the error byte: the request arrived damaged
 ALERT = 0x80  # in the error byte: HARDWARE_ERROR is set
 VOLT = 0.1  # [V]
 FULL_LOAD = 1000  # per mille
@@ -47,6 +48,7 @@ class Dynamixel2Instruction(IntEnum):
     FACTORY_RESET = 0x06
     REBOOT = 0x08
     CLEAR = 0x10
+    BACKUP = 0x20
     STATUS = 0x55
     SYNC_READ = 0x82
     SYNC_WRITE = 0x83
@@ -76,11 +78,13 @@ class Dynamixel2Register(IntEnum):
     RETURN_DELAY = 9  # 2 us
     DRIVE_MODE = 10  # bit 0 reverse, bit 2 time-based profile †
     OPERATING_MODE = 11
+    SECOND_ID = 12
     HOMING_OFFSET = 20  # 4 bytes
     MAX_TEMPERATURE = 31  # degC
     MAX_VOLTAGE = 32  # 2 bytes, 0.1 V
     MIN_VOLTAGE = 34  # 2 bytes, 0.1 V
     PWM_LIMIT = 36  # 2 bytes, 0.113 %
+    VELOCITY_LIMIT = 44  # 4 bytes, 0.229 rpm
     HIGH_LIMIT = 48  # 4 bytes
     LOW_LIMIT = 52  # 4 bytes
     SHUTDOWN = 63
@@ -88,17 +92,23 @@ class Dynamixel2Register(IntEnum):
     STATUS_LEVEL = 68
     REGISTERED = 69  # a REG_WRITE waits
     HARDWARE_ERROR = 70  # latched until a reboot
+    BUS_WATCHDOG = 98  # 20 ms; -1 after it has struck
     GOAL_PWM = 100  # 2 bytes
     GOAL_VELOCITY = 104  # 4 bytes
     PROFILE_ACCELERATION = 108  # 4 bytes
     PROFILE_VELOCITY = 112  # 4 bytes
     GOAL = 116  # 4 bytes
+    TICK = 120  # 2 bytes, ms
     MOVING = 122
+    PWM = 124  # 2 bytes, 0.113 %
     LOAD = 126  # 2 bytes, 0.1 %
     VELOCITY = 128  # 4 bytes, 0.229 rpm †
     POSITION = 132  # 4 bytes
+    TRAJECTORY_VELOCITY = 136  # 4 bytes
+    TRAJECTORY_POSITION = 140  # 4 bytes
     VOLTAGE = 144  # 2 bytes, 0.1 V
     TEMPERATURE = 146  # degC
+    BACKUP_READY = 147
 
 
 def _crc_table() -> tuple[int, ...]:
@@ -194,7 +204,7 @@ def goal_row(goal: int) -> bytes:
 class Dynamixel2Decoder(PacketDecoder):
     """Finds frames of protocol 2; the data of a status begin with the error byte."""
 
-    header, head = HEADER, 8
+    header, head, id_at = HEADER, 8, 4
 
     def __init__(self, ids: Iterable[int] | None = None, size: int | None = None) -> None:
         """Accepts only statuses of these ids with `size` bytes after the instruction (None: any frame)."""

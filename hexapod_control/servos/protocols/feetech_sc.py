@@ -67,6 +67,7 @@ class FeetechSc:
         FeetechScRegister.ID, FeetechScRegister.TORQUE, FeetechScRegister.GOAL, FeetechScRegister.LOCK
     )
     sync_read = False
+    checksum_error = 0
 
     def __init__(self, degrees: float = DEGREES) -> None:
         """Servos whose 1024 steps are this range [deg]."""

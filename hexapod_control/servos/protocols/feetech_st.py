@@ -32,6 +32,7 @@ LOAD_SIGN = 10
 OFFSET_SIGN = 11
 FULL_LOAD = 1000  # per mille
 VOLT = 0.1  # [V]
+AMPERE = 0.0065  # [A] †
 SPEEDS = SpeedRegister(unit=1.0, fastest=32767, unknown=300)
 
 
@@ -69,7 +70,7 @@ class FeetechStRegister(IntEnum):
     REGISTERED = 64  # a REG_WRITE waits
     STATUS = 65
     MOVING = 66
-    CURRENT = 69  # 2 bytes, 6.5 mA †
+    CURRENT = 69  # 2 bytes, 6.5 mA †, sign bit 15
 
 
 class FeetechMode(IntEnum):
@@ -143,6 +144,7 @@ class FeetechSt:
         FeetechStRegister.MAX_VOLTAGE,
     )
     sync_read = True
+    checksum_error = 0
 
     def __init__(self, acceleration: int | None = None) -> None:
         """With an acceleration (register value, 0 to 254) every frame of goals sets it."""

@@ -47,7 +47,7 @@ WANTED = {
     "HS-645MG",
     "DRS-0101",
 }
-WITHOUT_DRIVER = {"pwm", "herkulex"}
+WITHOUT_DRIVER = {"pwm", "herkulex", "xl320"}
 
 
 @pytest.mark.parametrize("servo", servo_table(), ids=lambda servo: f"{servo.model} {servo.voltage[1]:g} V")

@@ -1,8 +1,12 @@
 """The models of servos are known by number, and a bus of another protocol refuses them before any write."""
 
 import pytest
+import yaml
 from support.kits.memory_wire import MemoryPort
 
+from hexapod_control.config.robots.known_models import FEETECH_SERIES, controlling_protocol
+from hexapod_control.config.robots.servo_table import versions
+from hexapod_control.config.shipped_files import share
 from hexapod_control.servos.bus.bus_interface import BusError
 from hexapod_control.servos.bus.ff_frames import FFDecoder, FFInstruction
 from hexapod_control.servos.bus.model_numbers import (
@@ -16,7 +20,7 @@ from hexapod_control.servos.bus.model_numbers import (
 from hexapod_control.servos.bus.rated_voltage import rated_voltage
 from hexapod_control.servos.emulator.device_registry import emulated_device
 from hexapod_control.servos.emulator.servo_world import LagWorld
-from hexapod_control.servos.protocol_registry import PROTOCOLS
+from hexapod_control.servos.protocol_registry import PROTOCOLS, refused
 from hexapod_control.servos.protocols import maestro
 
 IDS = (1, 9, 12)
@@ -71,6 +75,34 @@ def test_models_with_other_registers_are_refused_unless_forced(protocol, number)
                 bus.identify()
 
 
+NUMBERED = [
+    *((model.name, model.protocol, number.to_bytes(2, "little")) for number, model in ROBOTIS.items()),
+    *((model.name, model.protocol, bytes(pair)) for pair, model in FEETECH.items()),
+]
+CONTROLLED = [row for row in NUMBERED if row[1]]
+
+
+@pytest.mark.parametrize(("name", "protocol", "number"), CONTROLLED, ids=[name for name, _, _ in CONTROLLED])
+def test_every_model_is_accepted_by_the_protocol_that_its_row_names_and_by_the_servo_table(name, protocol, number):
+    bus, port = opened(protocol, protocol)
+    at = 3 if protocol.startswith("feetech") else 0
+    for memory in port.device.memories:
+        memory[at : at + 2] = number
+    assert bus.identify() == dict.fromkeys(IDS, name)
+    model = name.removesuffix(" (2.0)")
+    assert controlling_protocol(model) == protocol and {row.protocol for row in versions(model)} <= {protocol}
+
+
+def test_the_servo_table_names_a_protocol_only_for_models_without_a_number():
+    rows = yaml.safe_load(share("config", "servos.yaml").read_text())
+    assert [row["model"] for row in rows if ("protocol" in row) == bool(controlling_protocol(row["model"]))] == []
+    for row in (row for row in rows if "protocol" in row):
+        protocol = row["protocol"]
+        assert protocol in PROTOCOLS or protocol == "pwm" or refused(protocol), row["model"]
+        series = dict(FEETECH_SERIES.values()).get(row["model"].rstrip("0123456789"), protocol)
+        assert protocol == series and protocol not in ("dynamixel1", "dynamixel2")
+
+
 @pytest.mark.parametrize("protocol", [*FF, "dynamixel2", "lx16a"])
 def test_frames_for_servos_are_not_sent_to_a_maestro_which_would_move_hobby_servos(protocol):
     bus, port = opened(protocol, "maestro")
@@ -118,7 +150,8 @@ def test_model_numbers_are_those_of_the_makers_tables():
     found = " ".join(f"{number}={model.name.replace(' ', '')}" for number, model in sorted(ROBOTIS.items()))
     assert found == " ".join(ROBOTIS_NUMBERS.split())
     known = {number: model.protocol for number, model in ROBOTIS.items() if model.protocol}
-    assert known == {12: "dynamixel1", 18: "dynamixel1"} | {n: "dynamixel2" for n in ROBOTIS if n >= 1000}
+    second = {30, 311, 321} | {number for number in ROBOTIS if number >= 1000}
+    assert known == {12: "dynamixel1", 18: "dynamixel1"} | dict.fromkeys(second, "dynamixel2")
     found = " ".join(f"{a}.{b}={model.name}" for (a, b), model in sorted(FEETECH.items()))
     assert found == FEETECH_NUMBERS
 
@@ -129,7 +162,7 @@ def test_model_numbers_are_those_of_the_makers_tables():
         (["XL330-M077", "XL330-M288", "XC330-M181", "XC330-M288"], 5.0),
         (["XH430-V350", "XH430-V210", "XH540-V150", "XH540-V270"], 24.0),
         (["XL430-W250", "XM430-W350", "XC330-T288", "XH430-W210", "XW540-T260", "2XL430-W250", "2XC430-W250"], 12.0),
-        (["AX-12A", "AX-18A", "STS3215", "STS3250"], 12.0),
+        (["AX-12A", "AX-18A", "MX-28 (2.0)", "STS3215", "STS3250"], 12.0),
         (["SCS0009"], 6.0),
         (["LX-16A or similar"], 7.4),
         (["STS3095", "SM8512BL", "hobby servo on an SSC-32", "model 9", ""], None),

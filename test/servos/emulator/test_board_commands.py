@@ -46,7 +46,8 @@ def test_the_maestro_takes_mini_ssc_targets(value, pulse):
     world = LagWorld(SCALE)
     device = MaestroDevice(world)
     device.receive(bytes((0xFF, 3, value, 0xFF, 99, value)), 0.0)
-    assert world.target(3) == pytest.approx(pulse, abs=0.5)
+    assert world.target(3) == pulse
+    assert sent(device, b"\x90\x03") == round(4 * pulse).to_bytes(2, "little")
     assert list(world.torques) == [channel == 3 for channel in range(18)]
     assert sent(device, maestro.query_errors()) == b"\x00\x00"
 

@@ -83,11 +83,12 @@ def test_an_ax_servo_with_both_limits_0_turns_without_end():
     assert servo.world.position(0) < 0
 
 
-def test_a_factory_reset_of_protocol_1_keeps_the_id():
+def test_a_factory_reset_of_protocol_1_makes_the_id_1():
     servo = Servo("dynamixel1")
     servo.write(14, 2, 100)
-    servo.ask(ff_frames.build(1, 0x06))
-    assert servo.read(14, 2) == 1023
+    servo.write(3, 1, 9)
+    assert servo.ask(ff_frames.build(9, 0x06)) == [bytes.fromhex("FF FF 09 02 00 F4")]
+    assert (servo.read(14, 2), servo.read(5, 1)) == (1023, 250)
 
 
 @pytest.mark.parametrize(
@@ -124,7 +125,8 @@ def test_x_errors_are_those_of_the_manual():
     servo.write(64, 1, 1)
     assert servo.write(48, 4, 4095) == 7  # EEPROM under torque
     assert servo.ask(dynamixel2_frames.build(1, 0x77))[0][8] == 2
-    assert servo.ask(dynamixel2_frames.read_request(1, 1000, 100))[0][8] == 4  # beyond the last register
+    for nothing in (14, 71, 252, 1000):  # between registers, and beyond the last one
+        assert servo.error(dynamixel2_frames.read_request(1, nothing, 2)) == servo.write(nothing, 1, 0) == 7
 
 
 def test_an_x_offset_shifts_position_and_goal():
@@ -148,10 +150,10 @@ def test_an_x_servo_in_velocity_mode_ignores_goals_and_turns_without_end():
     assert servo.read(132, 4) < -4096
 
 
-def test_turns_are_cleared_in_extended_position_mode_without_torque():
+def test_only_the_order_of_the_manual_clears_turns():
     servo = Servo("dynamixel2")
     clear = dynamixel2_frames.build(1, X.CLEAR, b"\x01DXL\x22")
-    assert servo.ask(clear)[0][8] == 1
+    assert servo.ask(clear)[0][8] == 0 and servo.read(132, 4) == 2048
     servo.write(11, 1, 4)
     servo.world.positions[0] = 5000
     for refused in (
@@ -390,11 +392,11 @@ def test_an_x_servo_moves_with_the_velocity_of_its_profile_and_at_0_as_fast_as_i
 
 def test_frames_of_protocol_2_that_fit_no_register_are_refused():
     servo = Servo("dynamixel2")
-    assert servo.write(146, 2, 0) == 4  # beyond the last register
+    assert servo.write(661, 2, 0) == 7  # beyond the last register
     assert servo.ask(dynamixel2_frames.build(1, X.FACTORY_RESET, b"\x07"))[0][8] == 4
     assert servo.ask(dynamixel2_frames.build(1, X.STATUS, b"\x00")) == []  # the status of another servo
     assert len(servo.ask(dynamixel2_frames.sync_read_request(145, 2, [1]))) == 1
-    assert servo.ask(dynamixel2_frames.sync_read_request(146, 2, [1])) == []
+    assert servo.error(dynamixel2_frames.sync_read_request(661, 2, [1])) == 7
     assert Servo("feetech_st").ask(ff_frames.build(0xFE, 0x82, b"\x38\x02")) == []
 
 

@@ -73,7 +73,6 @@ def test_the_dynamixel_sdk_controls_x_servos():
     assert errors == [7, 7, 6, 4] and sdk.write2ByteTxRx(port, 1, 116, 0) == (0, 5)
     assert sdk.regWriteTxRx(port, 2, 116, 4, [8, 7, 0, 0]) == DONE and sdk.action(port, 0xFE) == 0
     assert port.world.target(1) == 1800
-    assert sdk.clearMultiTurn(port, 3) == (0, 1) and sdk.write1ByteTxRx(port, 3, 11, 4) == DONE
     assert sdk.clearMultiTurn(port, 3) == sdk.reboot(port, 3) == sdk.factoryReset(port, 3, 2) == DONE
 
 

@@ -12,6 +12,7 @@ from hexapod_control.servos.emulator.control_tables.ax_table import AX_TABLE
 from hexapod_control.servos.emulator.control_tables.feetech_tables import SC_TABLE, ST_TABLE
 from hexapod_control.servos.emulator.control_tables.lx16a_table import LX_SETTINGS
 from hexapod_control.servos.emulator.control_tables.x_table import X_TABLE
+from hexapod_control.servos.preflight.check_tables import CHECKS
 from hexapod_control.servos.protocols import dynamixel1, dynamixel2_frames, feetech_st
 from hexapod_control.servos.protocols.dynamixel1 import Dynamixel1Register
 from hexapod_control.servos.protocols.dynamixel2_frames import Dynamixel2Instruction, Dynamixel2Mode, Dynamixel2Register
@@ -27,17 +28,19 @@ MANUALS = {
         POSITION=36 PRESENT_SPEED=38 LOAD=40 VOLTAGE=42 TEMPERATURE=43 REGISTERED=44 MOVING=46 LOCK=47
     """,
     Dynamixel2Instruction: """
-        PING=1 READ=2 WRITE=3 REG_WRITE=4 ACTION=5 FACTORY_RESET=6 REBOOT=8 CLEAR=16 STATUS=85 SYNC_READ=130
+        PING=1 READ=2 WRITE=3 REG_WRITE=4 ACTION=5 FACTORY_RESET=6 REBOOT=8 CLEAR=16 BACKUP=32 STATUS=85 SYNC_READ=130
         SYNC_WRITE=131 FAST_SYNC_READ=138 BULK_READ=146 BULK_WRITE=147 FAST_BULK_READ=154
     """,
     Dynamixel2Mode: """
         CURRENT=0 VELOCITY=1 POSITION=3 EXTENDED_POSITION=4 CURRENT_POSITION=5 PWM=16
     """,
     Dynamixel2Register: """
-        MODEL=0 ID=7 BAUD=8 RETURN_DELAY=9 DRIVE_MODE=10 OPERATING_MODE=11 HOMING_OFFSET=20 MAX_TEMPERATURE=31
-        MAX_VOLTAGE=32 MIN_VOLTAGE=34 PWM_LIMIT=36 HIGH_LIMIT=48 LOW_LIMIT=52 SHUTDOWN=63 TORQUE=64
-        STATUS_LEVEL=68 REGISTERED=69 HARDWARE_ERROR=70 GOAL_PWM=100 GOAL_VELOCITY=104 PROFILE_ACCELERATION=108
-        PROFILE_VELOCITY=112 GOAL=116 MOVING=122 LOAD=126 VELOCITY=128 POSITION=132 VOLTAGE=144 TEMPERATURE=146
+        MODEL=0 ID=7 BAUD=8 RETURN_DELAY=9 DRIVE_MODE=10 OPERATING_MODE=11 SECOND_ID=12 HOMING_OFFSET=20
+        MAX_TEMPERATURE=31 MAX_VOLTAGE=32 MIN_VOLTAGE=34 PWM_LIMIT=36 VELOCITY_LIMIT=44 HIGH_LIMIT=48 LOW_LIMIT=52
+        SHUTDOWN=63 TORQUE=64 STATUS_LEVEL=68 REGISTERED=69 HARDWARE_ERROR=70 BUS_WATCHDOG=98 GOAL_PWM=100
+        GOAL_VELOCITY=104 PROFILE_ACCELERATION=108 PROFILE_VELOCITY=112 GOAL=116 TICK=120 MOVING=122 PWM=124 LOAD=126
+        VELOCITY=128 POSITION=132 TRAJECTORY_VELOCITY=136 TRAJECTORY_POSITION=140 VOLTAGE=144 TEMPERATURE=146
+        BACKUP_READY=147
     """,
     FFInstruction: """
         PING=1 READ=2 WRITE=3 REG_WRITE=4 ACTION=5 SYNC_READ=130 SYNC_WRITE=131
@@ -81,27 +84,34 @@ CONTROL_TABLES = [
         24,
         "little",
         """
-        0:2r=12 2:1r=24 3:1=1[0,253] 4:1=1[0,254] 5:1=0[0,254] 6:2=0[0,1023] 8:2=1023[0,1023] 11:1=70[0,99]
+        0:2r=12 2:1r=24 3:1=1[0,253] 4:1=1[0,254] 5:1=250[0,254] 6:2=0[0,1023] 8:2=1023[0,1023] 11:1=70[0,99]
         12:1=60[50,160] 13:1=140[50,160] 14:2=1023[0,1023] 16:1=2[0,2] 17:1=36[0,127] 18:1=36[0,127]
         24:1=0[0,1] 25:1=0[0,1] 26:1=1[0,255] 27:1=1[0,255] 28:1=32[0,255] 29:1=32[0,255] 30:2=512[0,1023]
         32:2=0[0,2047] 34:2=1023[0,1023] 36:2r=0 38:2r=0 40:2r=0 42:1r=0 43:1r=0 44:1r=0 46:1r=0 47:1=0[0,1]
-        48:2=32[0,1023]
+        48:2=32[32,1023]
     """,
     ),
     (
         X_TABLE,
-        147,
+        662,
         64,
         "little",
         """
-        0:2r=1060 2:4r=0 6:1r=46 7:1=1[0,252] 8:1=1[0,7] 9:1=0[0,254] 10:1=0[0,13] 11:1=3[0,16] 12:1=255[0,255]
-        13:1=2[1,22] 20:4=0[-1044479,1044479] 24:4=10[0,1023] 31:1=72[0,100] 32:2=140[60,140] 34:2=60[60,140]
-        36:2=885[0,885] 44:4=265[0,2047] 48:4=4095[0,4095] 52:4=0[0,4095] 60:1=0[0,3] 63:1=52[0,63] 64:1=0[0,1]
+        0:2r=1060 2:4r=0 6:1r=46 7:1=1[0,252] 8:1=1[0,7] 9:1=250[0,254] 10:1=0[0,13] 11:1=3[0,16] 12:1=255[0,255]
+        13:1=2[1,2] 20:4=0[-1044479,1044479] 24:4=10[0,1023] 31:1=72[0,100] 32:2=140[60,140] 34:2=60[60,140]
+        36:2=885[0,885] 44:4=265[0,1023] 48:4=4095[0,4095] 52:4=0[0,4095] 60:1=0[0,3] 63:1=52[0,63] 64:1=0[0,1]
         65:1=0[0,1] 68:1=2[0,2] 69:1r=0 70:1r=0 76:2=1000[0,16383] 78:2=100[0,16383] 80:2=4000[0,16383]
-        82:2=0[0,16383] 84:2=640[0,16383] 88:2=0[0,16383] 90:2=0[0,16383] 98:1=0[-1,127] 100:2=0[-885,885]
-        104:4=0[-2047,2047] 108:4=0[0,32767] 112:4=0[0,32767] 116:4=2048[-2147483647,2147483647] 120:2r=0
-        122:1r=0 123:1r=0 124:2r=0 126:2r=0 128:4r=0 132:4r=0 136:4r=0 140:4r=0 144:2r=0 146:1r=0
-    """,
+        82:2=0[0,16383] 84:2=640[0,16383] 88:2=0[0,16383] 90:2=0[0,16383] 98:1=0[0,127] 100:2=885
+        104:4=0 108:4=0[0,32767] 112:4=0[0,32767] 116:4=2048[-2147483647,2147483647] 120:2r=0
+        122:1r=0 123:1r=0 124:2r=0 126:2r=0 128:4r=0 132:4r=0 136:4r=0 140:4r=0 144:2r=0 146:1r=0 147:1r=0
+    """
+        + " ".join(f"{168 + 2 * i}:2={224 + i}[64,661]" for i in range(28))
+        + " "
+        + " ".join(f"{224 + i}:1=0" for i in range(28))
+        + " "
+        + " ".join(f"{578 + 2 * i}:2={634 + i}[64,661]" for i in range(28))
+        + " "
+        + " ".join(f"{634 + i}:1=0" for i in range(28)),
     ),
     (
         ST_TABLE,
@@ -109,8 +119,8 @@ CONTROL_TABLES = [
         40,
         "little",
         """
-        0:1r=3 1:1r=10 3:2r=777 5:1=1[0,253] 6:1=0[0,7] 7:1=0[0,254] 8:1=1[0,1] 9:2=0[0,4095] 11:2=4095[0,4095]
-        13:1=70[0,100] 14:1=140[0,254] 15:1=40[0,254] 16:2=1000[0,1000] 18:1=0 19:1=44 20:1=47 21:1=32 22:1=32
+        0:1r=3 1:1r=10 3:2r=777 5:1=1[0,253] 6:1=0[0,7] 7:1=250[0,254] 8:1=1[0,1] 9:2=0[0,4095] 11:2=4095[0,4095]
+        13:1=70[0,100] 14:1=140[0,254] 15:1=40[0,254] 16:2=1000[0,1000] 18:1=12 19:1=44 20:1=47 21:1=32 22:1=32
         23:1=0 24:2=16[0,1000] 26:1=1 27:1=1 28:2=500[0,511] 30:1=1[1,100] 31:2=0[0,4095] 33:1=0[0,3]
         34:1=20[0,100] 35:1=200[0,254] 36:1=80[0,100] 37:1=10 38:1=200 39:1=10 40:1=0[0,128] 41:1=0[0,254]
         42:2=0 44:2=0 46:2=0 48:2=1000[0,1000] 55:1=1[0,1] 56:2r=0 58:2r=0 60:2r=0 62:1r=0 63:1r=0 64:1r=0
@@ -141,8 +151,32 @@ def shown(register):
 def test_every_register_of_an_emulated_servo_matches_the_manual(table, size, eeprom, order, manual):
     assert (table.size, table.eeprom, table.byteorder) == (size, eeprom, order)
     assert " ".join(map(shown, sorted(table.registers))) == " ".join(manual.split())
+    goals = {100, 104} if table is X_TABLE else set()  # between two limits of either sign
     for register in table.registers:
-        assert register.signed == (register.low < 0)
+        assert register.signed == (register.low < 0 or register.address in goals or register.address == 98)
+    copied = {(AX_TABLE, 34): 14, (ST_TABLE, 48): 16, (X_TABLE, 100): 36}
+    assert all(register.copies == copied.get((table, register.address)) for register in table.registers)
+    assert [r.values for r in table.registers if r.values] == ([(1, 3, 4, 16)] if table is X_TABLE else [])
+
+
+# Registers of a protocol that its driver and its checks use, and the control table of the servos with that protocol.
+USED = {
+    "dynamixel1": (Dynamixel1Register, AX_TABLE),
+    "dynamixel2": (Dynamixel2Register, X_TABLE),
+    "feetech_st": (FeetechStRegister, ST_TABLE),
+    "feetech_sc": (FeetechScRegister, SC_TABLE),
+}
+
+
+@pytest.mark.parametrize("protocol", USED)
+def test_every_register_that_is_used_or_checked_is_one_of_the_control_table(protocol):
+    registers, table = USED[protocol]
+    sizes = {each.address: each.size for each in table.registers}
+    assert {int(register) for register in registers} <= sizes.keys()
+    for check in CHECKS[protocol]:
+        register = check.register
+        assert register.size == sizes[register.address], register.name
+        assert register.size == 1 or register.byteorder == table.byteorder, register.name
 
 
 # Command to write : command to read : parameters of a new servo : bytes of each number [least,maximum].

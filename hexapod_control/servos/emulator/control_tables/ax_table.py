@@ -10,7 +10,7 @@ AX_TABLE = ControlTable(
         status(2, 1, 24),  # firmware
         ControlRegister(3, 1, 1, 0, 253),  # id
         ControlRegister(4, 1, 1, 0, 254),  # baud
-        ControlRegister(5, 1, 0, 0, 254),  # return delay; 250 from the factory
+        ControlRegister(5, 1, 250, 0, 254),  # return delay
         ControlRegister(6, 2, 0, 0, 1023),  # clockwise limit
         ControlRegister(8, 2, 1023, 0, 1023),  # counter-clockwise limit
         ControlRegister(11, 1, 70, 0, 99),  # maximum temperature
@@ -28,7 +28,7 @@ AX_TABLE = ControlTable(
         ControlRegister(29, 1, 32, 0, 255),
         ControlRegister(30, 2, 512, 0, 1023),  # goal
         ControlRegister(32, 2, 0, 0, 2047),  # speed; bit 10 is the direction in wheel mode
-        ControlRegister(34, 2, 1023, 0, 1023),  # torque limit
+        ControlRegister(34, 2, 1023, 0, 1023, copies=14),  # torque limit
         status(36, 2),  # position
         status(38, 2),  # speed
         status(40, 2),  # load
@@ -37,7 +37,7 @@ AX_TABLE = ControlTable(
         status(44),  # a REG_WRITE waits
         status(46),  # moving
         ControlRegister(47, 1, 0, 0, 1),  # lock of the EEPROM
-        ControlRegister(48, 2, 32, 0, 1023),  # punch
+        ControlRegister(48, 2, 32, 32, 1023),  # punch
     ),
     size=50,
     eeprom=24,

@@ -8,7 +8,10 @@ from typing import Literal, NamedTuple
 
 
 class ControlRegister(NamedTuple):
-    """One register. Without `high` every value is valid; `writable` is False for status registers."""
+    """One register. Without `high` every value is valid; `writable` is False for status registers.
+
+    With `values`, only these are valid. At power-on a register has its default, or the value of the one at `copies`.
+    """
 
     address: int
     size: int = 1  # bytes
@@ -17,6 +20,12 @@ class ControlRegister(NamedTuple):
     high: int | None = None
     writable: bool = True
     signed: bool = False
+    values: tuple[int, ...] = ()
+    copies: int | None = None  # address
+
+    def permits(self, value: int) -> bool:
+        """Whether a value is within the limits."""
+        return self.low <= value <= (self.high or 0) and (not self.values or value in self.values)
 
 
 def status(address: int, size: int = 1, default: int = 0) -> ControlRegister:
@@ -32,6 +41,7 @@ class RegisterSpan:
     read_only: bool  # at least one byte cannot be written
     cut: bool  # the write begins or ends inside a register
     stored: bool  # at least one byte is in the EEPROM
+    empty: bool  # no register has any of the bytes
 
 
 class ControlTable:
@@ -51,6 +61,21 @@ class ControlTable:
         for register in self.registers:
             self.put(memory, register.address, register.size, register.default)
         return memory
+
+    def powered_on(self, stored: bytes | bytearray) -> bytearray:
+        """The memory at power-on, with the `stored` EEPROM."""
+        memory = self.defaults()
+        memory[: self.eeprom] = stored[: self.eeprom]
+        for register in self.registers:
+            if register.copies is not None:
+                source = memory[register.copies : register.copies + register.size]
+                memory[register.address : register.address + register.size] = source
+        return memory
+
+    def defines(self, address: int, size: int) -> bool:
+        """Whether `size` bytes from an address on exist and contain a register."""
+        touched = self.span(address, size)
+        return address + size <= self.size and not touched.empty
 
     def number(self, memory: bytes | bytearray, address: int, size: int, *, signed: bool = False) -> int:
         """The number in a register."""
@@ -77,12 +102,13 @@ class ControlTable:
             read_only=writable < end - start,
             cut=any(r.address < start or r.address + r.size > end for r in touched),
             stored=start < self.eeprom,
+            empty=not touched,
         )
 
     def beyond_limits(self, span: RegisterSpan, address: int, data: bytes) -> bool:
         """Whether a write to this span has a value outside the limits of its register."""
         for register in span.limited:
             value = self.number(data, register.address - address, register.size, signed=register.signed)
-            if not register.low <= value <= (register.high or 0):
+            if not register.permits(value):
                 return True
         return False

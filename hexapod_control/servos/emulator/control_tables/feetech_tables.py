@@ -9,13 +9,11 @@ _BOTH = (
     status(1, 1, 10),
     ControlRegister(5, 1, 1, 0, 253),  # id
     ControlRegister(6, 1, 0, 0, 7),  # baud
-    ControlRegister(7, 1, 0, 0, 254),  # return delay
     ControlRegister(8, 1, 1, 0, 1),  # response level
     ControlRegister(13, 1, 70, 0, 100),  # maximum temperature
     ControlRegister(14, 1, 140, 0, 254),  # maximum voltage
     ControlRegister(15, 1, 40, 0, 254),  # minimum voltage
     ControlRegister(16, 2, 1000, 0, 1000),  # maximum torque
-    ControlRegister(18),
     ControlRegister(19, 1, 44),  # faults that switch off
     ControlRegister(20, 1, 47),  # faults that light the LED
     ControlRegister(21, 1, 32),  # gains: P, D, I
@@ -41,8 +39,10 @@ ST_TABLE = ControlTable(
     (
         *_BOTH,
         status(3, 2, 777),  # model
+        ControlRegister(7, 1, 250, 0, 254),  # return delay
         ControlRegister(9, 2, 0, 0, 4095),  # minimum position
         ControlRegister(11, 2, 4095, 0, 4095),  # maximum position
+        ControlRegister(18, 1, 12),  # phase
         ControlRegister(28, 2, 500, 0, 511),  # protection current
         ControlRegister(30, 1, 1, 1, 100),  # resolution
         ControlRegister(31, 2, 0, 0, 4095),  # offset, sign bit 11
@@ -56,7 +56,7 @@ ST_TABLE = ControlTable(
         ControlRegister(40, 1, 0, 0, 128),  # torque; 128: the present position becomes the middle
         ControlRegister(41, 1, 0, 0, 254),  # acceleration
         ControlRegister(42, 2, 0),  # goal
-        ControlRegister(48, 2, 1000, 0, 1000),  # torque limit
+        ControlRegister(48, 2, 1000, 0, 1000, copies=16),  # torque limit
         ControlRegister(55, 1, 1, 0, 1),  # lock of the EEPROM
     ),
     size=128,
@@ -68,6 +68,8 @@ SC_TABLE = ControlTable(
     (
         *_BOTH,
         status(3, 2, 0x0504),  # model
+        ControlRegister(7, 1, 0, 0, 254),  # return delay
+        ControlRegister(18),  # phase
         ControlRegister(9, 2, 0, 0, 1023),  # minimum position
         ControlRegister(11, 2, 1023, 0, 1023),  # maximum position
         ControlRegister(40, 1, 0, 0, 1),  # torque

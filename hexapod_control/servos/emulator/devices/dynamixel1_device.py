@@ -29,9 +29,12 @@ class AxServos:
     delay_address: int = Dynamixel1Register.RETURN_DELAY
     level_address: int = Dynamixel1Register.STATUS_LEVEL
     registered_address: int = Dynamixel1Register.REGISTERED
-    quiet_level = 1
+    read_level, write_level = 1, 2
     fault_bits = codec.FAULT_BITS
     instruction_error = INSTRUCTION_ERROR
+    checksum_error = codec.CHECKSUM_ERROR
+    read_error = RANGE_ERROR
+    reset_keeps_id = False
     sync_read = False
 
     def refresh(self, world: ServoWorld, index: int, memory: bytearray) -> None:

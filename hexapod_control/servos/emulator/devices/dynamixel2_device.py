@@ -6,16 +6,25 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from hexapod_control.servos.bus.bus_interface import ServoFault
-from hexapod_control.servos.bus.ff_frames import FFPacket
-from hexapod_control.servos.emulator.control_tables.x_table import FIRMWARE
+from hexapod_control.servos.bus.ff_frames import DAMAGED, FFPacket
+from hexapod_control.servos.emulator.control_tables.x_table import FIRMWARE, X_TABLE
 from hexapod_control.servos.emulator.device import DelayedReply, FrameStream, at_once, bytes_on_line
-from hexapod_control.servos.emulator.devices.dynamixel2_servos import BAD_INSTRUCTION, BAD_RANGE, OK, SIZE, XServos
+from hexapod_control.servos.emulator.devices.dynamixel2_servos import (
+    BAD_CRC,
+    BAD_INSTRUCTION,
+    KEEP_NOTHING,
+    NO_ACCESS,
+    OK,
+    RESTORE,
+    STORE,
+    XServos,
+)
 from hexapod_control.servos.emulator.devices.servo_memory import DELAY_UNIT, word
 from hexapod_control.servos.emulator.servo_world import ServoWorld
 from hexapod_control.servos.protocols import dynamixel2_frames as codec
 from hexapod_control.servos.protocols.dynamixel2_frames import BROADCAST, Dynamixel2Instruction, Dynamixel2Register
 
-FULL_STATUS = 2
+READ_STATUS, FULL_STATUS = 1, 2  # status return levels from which reads, and all instructions, are answered
 WRITES = (Dynamixel2Instruction.SYNC_WRITE, Dynamixel2Instruction.BULK_WRITE)
 READS = (
     Dynamixel2Instruction.SYNC_READ,
@@ -25,6 +34,7 @@ READS = (
 )
 FAST = (Dynamixel2Instruction.FAST_SYNC_READ, Dynamixel2Instruction.FAST_BULK_READ)
 CLEAR_TURNS = b"\x01DXL\x22"
+BACKUPS = {bytes((order,)) + b"CTRL": order for order in (STORE, RESTORE)}
 
 
 class RegisterRange(NamedTuple):
@@ -78,8 +88,12 @@ class Dynamixel2Device:
 
     def receive(self, data: bytes, now: float) -> list[DelayedReply]:
         """Executes every complete frame."""
+        self._servos.watch(now)
         self.world.step(now)
-        return [reply for packet in self._stream.feed(data, now) for reply in self._execute(packet)]
+        packets = self._stream.feed(data, now)
+        if packets:
+            self._servos.heard(now)
+        return [reply for packet in packets for reply in self._execute(packet)]
 
     def _execute(self, packet: FFPacket) -> list[DelayedReply]:
         code, data = packet.code, packet.data
@@ -97,14 +111,27 @@ class Dynamixel2Device:
             return pinged if packet.id == BROADCAST else at_once(pinged)
         alone = reached if packet.id != BROADCAST else []
         if code == Dynamixel2Instruction.READ and len(data) == 4:
-            return at_once([self._read(i, word(data, 0), word(data, 2)) for i in alone])
+            return at_once([reply for i in alone for reply in self._read(i, word(data, 0), word(data, 2))])
+        if packet.id == BROADCAST and code == Dynamixel2Instruction.FACTORY_RESET and data == bytes((KEEP_NOTHING,)):
+            return []  # all servos would have one id
         answers = [(i, self._apply_instruction(code, i, data)) for i in reached]
+        for i in self._servos.with_second_id(packet.id):
+            if i not in reached:
+                self._apply_shared(code, i, data)
         confirmed = [
             self._status(i, error, servo=packet.id)  # a servo that gets another id replies with the old one
             for i, error in answers
-            if i in alone and self.memories[i][Dynamixel2Register.STATUS_LEVEL] == FULL_STATUS
+            if i in alone and self._level(i) >= FULL_STATUS
         ]
         return at_once(confirmed)
+
+    def _level(self, index: int) -> int:
+        return self.memories[index][Dynamixel2Register.STATUS_LEVEL]
+
+    def _apply_shared(self, instruction: int, index: int, data: bytes) -> None:
+        """Executes an instruction to a second id, through which the EEPROM cannot be written."""
+        if instruction == Dynamixel2Instruction.ACTION or (len(data) > 2 and word(data, 0) >= X_TABLE.eeprom):
+            self._apply_instruction(instruction, index, data)
 
     def rename(self, index: int, servo: int) -> None:
         """Gives a servo another id."""
@@ -128,7 +155,9 @@ class Dynamixel2Device:
             return self._servos.factory_reset(index, data[0])
         if instruction == Dynamixel2Instruction.CLEAR and data == CLEAR_TURNS:
             return self._servos.clear_turns(index)
-        return BAD_INSTRUCTION
+        if instruction == Dynamixel2Instruction.BACKUP and data in BACKUPS:
+            return self._servos.back_up(index, BACKUPS[data])
+        return BAD_CRC if instruction == DAMAGED else BAD_INSTRUCTION
 
     def _stage(self, index: int, address: int, data: bytes) -> int:
         error = self._servos.refusal(index, address, data)
@@ -138,8 +167,8 @@ class Dynamixel2Device:
         return error
 
     def _act(self, index: int) -> int:
-        if index not in self._waiting:
-            return OK
+        if not self.memories[index][Dynamixel2Register.REGISTERED]:
+            return BAD_INSTRUCTION
         self.memories[index][Dynamixel2Register.REGISTERED] = 0
         return self._servos.write(index, *self._waiting.pop(index))
 
@@ -152,11 +181,9 @@ class Dynamixel2Device:
         rows = list(_ranges(instruction, data))
         if instruction in FAST:
             return self._fast_read(rows)
-        if any(row.address + row.length > SIZE for row in rows):
-            return []
         named = [(row, self._servos.all.with_id(row.servo)) for row in rows]
-        answers = [at_once([self._read(i, row.address, row.length) for i in indices]) for row, indices in named]
-        return [reply for each in answers for reply in each]
+        answers = [[each for i in indices for each in self._read(i, row.address, row.length)] for row, indices in named]
+        return [reply for each in answers for reply in at_once(each)]
 
     def _fast_read(self, rows: Sequence[RegisterRange]) -> list[DelayedReply]:
         """The one status to which all servos contribute; it ends at the first missing servo."""
@@ -165,7 +192,7 @@ class Dynamixel2Device:
         delay = None
         for row in rows:
             named = self._servos.all.with_id(row.servo)
-            if not named or row.address + row.length > SIZE:
+            if not named or not X_TABLE.defines(row.address, row.length):
                 break
             index = named[0]
             if delay is None:
@@ -175,10 +202,12 @@ class Dynamixel2Device:
             status += codec.crc(bytes(status)).to_bytes(2, "little")
         return [] if delay is None else [(delay, bytes(status))]
 
-    def _read(self, index: int, address: int, length: int) -> DelayedReply:
-        if address + length > SIZE:
-            return self._status(index, BAD_RANGE)
-        return self._status(index, OK, self._servos.registers(index, address, length))
+    def _read(self, index: int, address: int, length: int) -> list[DelayedReply]:
+        if self._level(index) < READ_STATUS:
+            return []
+        if not X_TABLE.defines(address, length):
+            return [self._status(index, NO_ACCESS)]
+        return [self._status(index, OK, self._servos.registers(index, address, length))]
 
     def _error(self, index: int, error: int = OK) -> int:
         return error | (codec.ALERT if self.world.fault(index) is not ServoFault.NONE else 0)

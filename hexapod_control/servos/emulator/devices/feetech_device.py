@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
@@ -11,7 +12,7 @@ from hexapod_control.servos.emulator.control_tables.control_table import Control
 from hexapod_control.servos.emulator.control_tables.feetech_tables import SC_TABLE, ST_TABLE
 from hexapod_control.servos.emulator.devices.ff_device import FFDevice
 from hexapod_control.servos.emulator.devices.servo_memory import error_bits, moving, spin
-from hexapod_control.servos.emulator.servo_world import ServoWorld
+from hexapod_control.servos.emulator.servo_world import ServoWorld, supply_current
 from hexapod_control.servos.protocols import feetech_sc, feetech_st
 from hexapod_control.servos.protocols.feetech_sc import FeetechScRegister
 from hexapod_control.servos.protocols.feetech_st import FeetechMode, FeetechStRegister
@@ -32,9 +33,10 @@ class FeetechServos(ABC):
     delay_address: int = FeetechStRegister.RETURN_DELAY
     level_address: int = FeetechStRegister.RESPONSE_LEVEL
     registered_address: int = FeetechStRegister.REGISTERED
-    quiet_level = 0
+    read_level, write_level = 0, 1
     fault_bits = feetech_st.FAULT_BITS
-    instruction_error = 0
+    instruction_error = checksum_error = read_error = 0
+    reset_keeps_id = True
 
     @abstractmethod
     def position_register(self, world: ServoWorld, index: int, memory: bytearray) -> int:
@@ -64,6 +66,9 @@ class FeetechServos(ABC):
         volts, degrees = round(world.voltage(index) / feetech_st.VOLT), round(world.temperature(index))
         block += bytes((volts & 0xFF, degrees & 0xFF))
         memory[FeetechStRegister.POSITION : FeetechStRegister.POSITION + len(block)] = block
+        amperes = math.copysign(supply_current([load / feetech_st.FULL_LOAD]), load) if world.has_torque(index) else 0.0
+        current = sign_magnitude(round(amperes / feetech_st.AMPERE), feetech_st.SIGN)
+        self.table.put(memory, FeetechStRegister.CURRENT, 2, current)
         memory[FeetechStRegister.STATUS] = error_bits(world.fault(index), feetech_st.FAULT_BITS)
         memory[FeetechStRegister.MOVING] = moving(world, index)
         memory[FeetechStRegister.TORQUE] = world.has_torque(index)

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from hexapod_control.servos.bus import ff_frames
 from hexapod_control.servos.bus.bus_interface import ServoFault
-from hexapod_control.servos.bus.ff_frames import FFDecoder, FFInstruction, FFPacket
+from hexapod_control.servos.bus.ff_frames import DAMAGED, FFDecoder, FFInstruction, FFPacket
 from hexapod_control.servos.bus.id_addressing import FaultBits
 from hexapod_control.servos.emulator.control_tables.control_table import ControlTable
 from hexapod_control.servos.emulator.device import DelayedReply, FrameStream, at_once, bytes_on_line
@@ -25,9 +25,13 @@ class FFServoKind(Protocol):
     delay_address: int
     level_address: int  # of the status return level
     registered_address: int  # of the register that shows a waiting REG_WRITE
-    quiet_level: int  # value of the level register for replies to reads only
+    read_level: int  # least value of the level register for replies to reads
+    write_level: int  # the same for replies to all other instructions; a ping is always answered
     fault_bits: FaultBits  # of the error byte
     instruction_error: int  # error byte after an unknown instruction; 0: no reply
+    checksum_error: int  # after a frame with a wrong checksum; 0: no reply
+    read_error: int  # after a read beyond the last register; 0: the reply ends with that register
+    reset_keeps_id: bool
     sync_read: bool  # one frame can read several servos
 
     def refresh(self, world: ServoWorld, index: int, memory: bytearray) -> None:
@@ -49,7 +53,7 @@ class FFDevice:
     def __init__(self, world: ServoWorld, ids: Sequence[int], kind: FFServoKind) -> None:
         """Servo `ids[i]` is number i of the world."""
         self.world, self._kind = world, kind
-        self._servos = ServoMemories(world, ids, kind.table, kind.id_address)
+        self._servos = ServoMemories(world, ids, kind.table, kind.id_address, kind.delay_address)
         self._waiting: dict[int, tuple[int, bytes]] = {}  # index -> address and data of a REG_WRITE
         self._stream = FrameStream(FFDecoder())
 
@@ -76,15 +80,22 @@ class FFDevice:
             return answers if packet.id == ff_frames.BROADCAST else at_once(answers)
         alone = reached if packet.id != ff_frames.BROADCAST else []
         if packet.code == FFInstruction.READ and len(data) == 2:
-            return at_once([self._status(i, self._registers(i, data[0], data[1])) for i in alone])
+            return at_once([self._read(i, data[0], data[1]) for i in alone if self._replies(i, self._kind.read_level)])
         errors = self._apply_instruction(packet.code, reached, data)
-        quiet = self._kind.quiet_level
         confirmed = [
             self._status(i, error=error, servo=packet.id)  # a servo that gets another id replies with the old one
             for i, error in errors.items()
-            if i in alone and self.memories[i][self._kind.level_address] > quiet
+            if i in alone and self._replies(i, self._kind.write_level)
         ]
         return at_once(confirmed)
+
+    def _replies(self, index: int, level: int) -> bool:
+        return self.memories[index][self._kind.level_address] >= level
+
+    def _read(self, index: int, address: int, length: int) -> DelayedReply:
+        if address + length > self._kind.table.size and self._kind.read_error:
+            return self._status(index, error=self._kind.read_error)
+        return self._status(index, self._registers(index, address, length))
 
     def rename(self, index: int, servo: int) -> None:
         """Gives a servo another id."""
@@ -100,7 +111,7 @@ class FFDevice:
             return {index: self._act(index) for index in reached}
         if instruction == RESET and not data:
             return {index: self._reset(index) for index in reached}
-        unknown = self._kind.instruction_error
+        unknown = self._kind.checksum_error if instruction == DAMAGED else self._kind.instruction_error
         return dict.fromkeys(reached, unknown) if unknown else {}
 
     def _stage(self, index: int, address: int, data: bytes) -> int:
@@ -111,14 +122,15 @@ class FFDevice:
         return refusal or 0
 
     def _act(self, index: int) -> int:
-        if index not in self._waiting:
+        if not self.memories[index][self._kind.registered_address]:
             return self._kind.instruction_error
         self.memories[index][self._kind.registered_address] = 0
         return self._write(index, *self._waiting.pop(index))
 
     def _reset(self, index: int) -> int:
         self.world.torque(index, False)
-        self._servos.reset(index, range(self._kind.id_address, self._kind.id_address + 1))
+        start = self._kind.id_address
+        self._servos.reset(index, range(start, start + self._kind.reset_keeps_id))
         return 0
 
     def _sync_write(self, data: bytes) -> None:

@@ -78,16 +78,22 @@ class Lx16aDevice:
         elif packet.code == Lx16aCommand.STOP and not data:
             self.world.goal(index, self.world.position(index), 0.0)
         elif packet.code == Lx16aCommand.TORQUE_WRITE and len(data) == 1:
-            if not data[0] and self.world.fault(index):
-                self.world.reboot(index)  # torque off ends the protection
-            self.world.torque(index, bool(data[0]))
+            self._switch(index, bool(data[0]))
         elif packet.code == Lx16aCommand.ID_WRITE and len(data) == 1 and data[0] <= codec.LAST_ID:
             self.ids[index] = data[0]
         elif packet.code == Lx16aCommand.OFFSET_SAVE and not data:
             self._stored_offsets[index] = self._settings[index][Lx16aCommand.OFFSET]
 
+    def _switch(self, index: int, on: bool) -> None:
+        """Torque on holds the present position, or turns in motor mode."""
+        if not on and self.world.fault(index):
+            self.world.reboot(index)  # torque off ends the protection
+        if on and not self.world.has_torque(index) and not self._is_motor(index):
+            self.world.goal(index, self.world.position(index), 0.0)
+        self.world.torque(index, on)
+
     def _move(self, index: int, command: int, data: bytes) -> None:
-        """Goals are clamped to the angle limits; a move ends the motor mode."""
+        """Goals are clamped to the angle limits."""
         self._moves[index, command] = data
         low, high = self._numbers(index, Lx16aCommand.LIMITS_WRITE)
         goal = min(max(int.from_bytes(data[:2], "little"), low), high)
@@ -98,8 +104,10 @@ class Lx16aDevice:
             self._waiting[index] = goal, duration
 
     def _go(self, index: int, goal: int, duration: float) -> None:
-        if self._numbers(index, Lx16aCommand.MODE_WRITE)[0] != MOTOR:
+        """A move switches the torque on; in motor mode it is ignored."""
+        if not self._is_motor(index):
             self.world.goal(index, goal - self._offset(index), duration)
+            self.world.torque(index, True)
 
     def _set(self, index: int, command: int, data: bytes) -> None:
         if not LX_SETTINGS[command].accepts(data):
@@ -108,6 +116,9 @@ class Lx16aDevice:
         mode, speed = self._numbers(index, Lx16aCommand.MODE_WRITE)
         if command == Lx16aCommand.MODE_WRITE:
             spin(self.world, index, MOTOR_SPEED * speed / FULL_SPEED if mode == MOTOR else 0.0)
+
+    def _is_motor(self, index: int) -> bool:
+        return self._numbers(index, Lx16aCommand.MODE_WRITE)[0] == MOTOR
 
     def _numbers(self, index: int, command: int) -> list[int]:
         return LX_SETTINGS[command].numbers(self._settings[index][command])

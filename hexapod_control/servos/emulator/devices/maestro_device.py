@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from hexapod_control.servos.bus.pulse_board import clamp
+from hexapod_control.servos.bus.pulse_board import SCALE
 from hexapod_control.servos.emulator.device import DelayedReply
 from hexapod_control.servos.emulator.devices.pulse_channels import PulseChannels, PulseRamp, in_turn
 from hexapod_control.servos.emulator.servo_world import ServoWorld
@@ -128,7 +128,7 @@ class MaestroDevice:
             self._ramps[channel] = PulseRamp()
             self._channels.release(channel)
             return
-        pulse, begin = clamp(quarter_us / 4), self.pulse(channel, now)
+        pulse, begin = min(max(quarter_us / 4, SCALE.low), SCALE.high), self.pulse(channel, now)
         duration = self._duration(channel, abs(pulse - begin)) if begin else 0.0
         self._ramps[channel] = PulseRamp(begin, pulse, now, duration)
         self._channels.drive(channel, pulse, duration)

@@ -16,12 +16,17 @@ SPIN_TIME_S = 1000.0  # of rotation in wheel mode without a new command
 class ServoMemories:
     """The registers of all servos of a bus. The EEPROM keeps its values without power, all else is reset."""
 
-    def __init__(self, world: ServoWorld, ids: Sequence[int], table: ControlTable, id_address: int) -> None:
-        """Servo `ids[i]` is number i of the world."""
+    def __init__(
+        self, world: ServoWorld, ids: Sequence[int], table: ControlTable, id_address: int, delay_address: int
+    ) -> None:
+        """Servo `ids[i]` is number i of the world.
+
+        Its owner has set its id, and its return delay to 0, as docs/servos.md says.
+        """
         self.memories = [table.defaults() for _ in ids]
         self._world, self._table, self._id_address = world, table, id_address
         for servo, memory in zip(ids, self.memories, strict=True):
-            memory[id_address] = servo
+            memory[id_address], memory[delay_address] = servo, 0
         self._stored = [bytes(memory[: table.eeprom]) for memory in self.memories]
         self._power_cycles = [world.power_cycles(i) for i in range(len(ids))]
         self._index_by_id()
@@ -44,9 +49,7 @@ class ServoMemories:
             return False
         if self._world.power_cycles(index) != self._power_cycles[index]:
             self._power_cycles[index] = self._world.power_cycles(index)
-            memory = self._table.defaults()
-            memory[: self._table.eeprom] = self._stored[index]
-            self._replace(index, memory)
+            self._replace(index, self._table.powered_on(self._stored[index]))
         return True
 
     def _replace(self, index: int, memory: bytearray) -> None:
@@ -71,9 +74,7 @@ class ServoMemories:
 
     def restart(self, index: int) -> None:
         """Resets the volatile registers, as at power-on."""
-        memory = self._table.defaults()
-        memory[: self._table.eeprom] = self.memories[index][: self._table.eeprom]
-        self._replace(index, memory)
+        self._replace(index, self._table.powered_on(self.memories[index]))
 
 
 def word(data: bytes | bytearray, at: int) -> int:

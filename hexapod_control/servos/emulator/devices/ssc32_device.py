@@ -15,6 +15,11 @@ from hexapod_control.servos.protocols.ssc32 import ESC, LAST_CHANNEL, MAX_MOVE_M
 
 VERSION = "SSC32-1.04XE"
 LOW_INPUT = b"0"  # digital input at ground
+MAX_OFFSET = 100  # [us] of a channel
+BANK = 8  # channels of a byte output
+TX_DELAY, TX_PACING, BAUD_TENTH, FIRST_PULSE, REGISTERS = 1, 2, 4, 64, 256  # numbers of registers
+MIN_VALUE, MAX_VALUE = -32768, 65535  # of a register
+FACTORY_BAUD = 9600
 REPLY_DELAY_S = 0.0005  # [s] before a reply; 50 us to 5 ms in the manual
 
 
@@ -39,10 +44,21 @@ class Ssc32Device:
         self.world = world
         self._channels = PulseChannels(world, ids)
         self._ramps = [PulseRamp()] * count
+        self._offsets = [0] * count  # [us]
+        self._registers = _factory_registers()
         self._decoder = Ssc32LineDecoder(count - 1)
         self._version = version
         self._battery, self._divider = ord(battery) - ord("A"), divider
         self._read: set[int] = set()  # analog inputs that were read before
+
+    @property
+    def baud(self) -> int:
+        """Of the line."""
+        return 10 * self._registers[BAUD_TENTH]
+
+    @baud.setter
+    def baud(self, baud: int) -> None:
+        self._registers[BAUD_TENTH] = baud // 10
 
     def receive(self, data: bytes, now: float) -> list[DelayedReply]:
         """Executes every complete line."""
@@ -61,27 +77,47 @@ class Ssc32Device:
             case Ssc32Off(channels):
                 for channel in channels:
                     self._off(channel)
+            case Ssc32Offset(offsets):
+                for channel, offset in offsets:
+                    self._offsets[channel] = offset
+            case Ssc32Register(number, value) if self._version:
+                if value is None:
+                    return f"{self._registers[number]}\r".encode()
+                self._registers[number] = value
             case Ssc32Stop(channel):
                 if halted := self.pulse(channel, now):
                     self._ramps[channel] = PulseRamp(end=halted)
                     self._channels.drive(channel, halted)
-            case Ssc32Query("QP", channels):
-                return bytes(self.pulse(channel, now) // 10 for channel in channels)
-            case Ssc32Query("V", inputs):
-                return bytes(self._analog(item) for item in inputs)
-            case Ssc32Query("VER"):
-                return f"{self._version}\r".encode() if self._version else b""
-            case Ssc32Query("INPUT", inputs):
-                return LOW_INPUT * len(inputs) if self._version else b""
+            case Ssc32Query():
+                return self._answer(command, now)
             case _:
-                return b"+" if any(ramp.moving(now) for ramp in self._ramps) else b"."
+                pass  # a register of a board without any
         return b""
+
+    def _answer(self, query: Ssc32Query, now: float) -> bytes:
+        match query.kind:
+            case "QP":
+                return bytes(self.pulse(channel, now) // 10 for channel in query.items)
+            case "V":
+                return bytes(self._analog(item) for item in query.items)
+            case "Q":
+                return b"+" if any(ramp.moving(now) for ramp in self._ramps) else b"."
+            case _ if not self._version:
+                return b""
+            case "VER":
+                return f"{self._version}\r".encode()
+            case "RDFLT":
+                self._registers = _factory_registers()
+                return b"OK\r"
+            case _:
+                return LOW_INPUT * len(query.items)
 
     def _move(self, command: Ssc32Move, now: float) -> None:
         for channel, pulse, speed in command.goals:
             if not pulse:
                 self._off(channel)
                 continue
+            pulse = clamp(pulse + self._offsets[channel])
             begin = self._ramps[channel].at(now)
             duration = command.time / 1000.0
             if speed:
@@ -104,6 +140,14 @@ class Ssc32Device:
         return min(max(round(count), 0), 255) if math.isfinite(count) else 0
 
 
+def _factory_registers() -> list[int]:
+    """The registers of a new SSC-32U: replies after 600 us, 70 us between their bytes, pulses of 1500 us."""
+    registers = [0] * REGISTERS
+    registers[TX_DELAY], registers[TX_PACING], registers[BAUD_TENTH] = 600, 70, FACTORY_BAUD // 10
+    registers[FIRST_PULSE : FIRST_PULSE + LAST_CHANNEL + 1] = [1500] * (LAST_CHANNEL + 1)
+    return registers
+
+
 MAX_LINE_BYTES = 460  # of a valid line: all channels with their own S
 
 
@@ -117,7 +161,7 @@ class Ssc32Move:
 
 @dataclass(frozen=True, slots=True)
 class Ssc32Off:
-    """Channels that get no pulse."""
+    """Channels that get no pulse, but a constant level."""
 
     channels: tuple[int, ...]
 
@@ -130,19 +174,37 @@ class Ssc32Stop:
 
 
 @dataclass(frozen=True, slots=True)
+class Ssc32Offset:
+    """Offsets [us] of the pulses of channels, until power-off."""
+
+    offsets: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Ssc32Register:
+    """A register to write, or to read if there is no value."""
+
+    number: int
+    value: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Ssc32Query:
-    """A request: `Q`, `VER`, `QP` (items are channels), `V` or `INPUT` (items are inputs, 0 is A)."""
+    """A request: `Q`, `VER`, `RDFLT`, `QP` (items are channels), `V` or `INPUT` (items are inputs, 0 is A)."""
 
     kind: str
     items: tuple[int, ...] = ()
 
 
-Ssc32Command = Ssc32Move | Ssc32Off | Ssc32Stop | Ssc32Query
+Ssc32Command = Ssc32Move | Ssc32Off | Ssc32Offset | Ssc32Register | Ssc32Stop | Ssc32Query
 
 _NUMBER = r"(\d{1,5})"
 _GOAL = re.compile(rf"#{_NUMBER}P{_NUMBER}(?:S{_NUMBER})?")
 _MOVE = re.compile(r"((?:#\d+P\d+(?:S\d+)?)+)(?:T(\d{1,5}))?")
-_OFF = re.compile(r"(?:#\d{1,5}L)+")
+_LEVEL = re.compile(r"(?:#\d{1,5}[LH])+")
+_BYTE = re.compile(r"#([0-3]):(\d{1,3})")  # levels of eight channels
+_OFFSET = re.compile(r"(?:#\d{1,5}PO-?\d{1,3})+")
+_REGISTER = re.compile(r"R(\d{1,3})(?:=(-?\d{1,5}))?")
 _QP = re.compile(r"(?:QP\d{1,5})+")
 _ANALOG = re.compile(r"(?:V[A-H])+")
 _DIGITAL = re.compile(r"(?:[A-F]L?)+")  # with L: whether it was low since the last request
@@ -158,6 +220,8 @@ def parse(line: bytes, last: int = LAST_CHANNEL) -> Ssc32Command | None:
             channels: tuple[int, ...] = tuple(goal[0] for goal in goals)
         case Ssc32Off(channels) | Ssc32Query("QP", channels):
             pass
+        case Ssc32Offset(offsets):
+            channels = tuple(channel for channel, _ in offsets)
         case Ssc32Stop(channel):
             channels = (channel,)
         case _:
@@ -168,8 +232,15 @@ def parse(line: bytes, last: int = LAST_CHANNEL) -> Ssc32Command | None:
 def _command(text: str) -> Ssc32Command | None:
     if found := _MOVE.fullmatch(text):
         return _moved(found[1], found[2] or "0")
-    if _OFF.fullmatch(text):
+    if _LEVEL.fullmatch(text):
         return Ssc32Off(_numbers(text))
+    if found := _BYTE.fullmatch(text):
+        start = BANK * int(found[1])
+        return Ssc32Off(tuple(range(start, start + BANK))) if int(found[2]) < 256 else None
+    if _OFFSET.fullmatch(text):
+        return _offset(text)
+    if found := _REGISTER.fullmatch(text):
+        return _register(int(found[1]), found[2])
     if _QP.fullmatch(text):
         return Ssc32Query("QP", _numbers(text))
     if _ANALOG.fullmatch(text):
@@ -178,11 +249,22 @@ def _command(text: str) -> Ssc32Command | None:
         return Ssc32Stop(int(found[1]))
     if _DIGITAL.fullmatch(text):
         return Ssc32Query("INPUT", tuple(ord(letter) - ord("A") for letter in text.replace("L", "")))
-    return Ssc32Query(text) if text in ("Q", "VER") else None
+    return Ssc32Query(text) if text in ("Q", "VER", "RDFLT") else None
 
 
 def _numbers(text: str) -> tuple[int, ...]:
     return tuple(int(number) for number in re.findall(r"\d+", text))
+
+
+def _offset(text: str) -> Ssc32Offset | None:
+    found = [(int(channel), int(offset)) for channel, offset in re.findall(r"#(\d+)PO(-?\d+)", text)]
+    return Ssc32Offset(tuple(found)) if all(abs(offset) <= MAX_OFFSET for _, offset in found) else None
+
+
+def _register(number: int, value: str | None) -> Ssc32Register | None:
+    if number >= REGISTERS or (value and not MIN_VALUE <= int(value) <= MAX_VALUE):
+        return None
+    return Ssc32Register(number, int(value) if value else None)
 
 
 def _moved(goals: str, time: str) -> Ssc32Move | None:

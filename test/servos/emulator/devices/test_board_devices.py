@@ -191,10 +191,10 @@ def test_a_maestro_executes_commands_for_its_last_channel_and_none_beyond():
 
 def test_the_pulses_of_a_maestro_are_quarters_of_a_microsecond_within_its_bounds():
     device = MaestroDevice(LagWorld(SCALE))
-    for quarters, pulse in ((6001, 1500), (1000, 500), (16000, 2500), (0, 0)):
+    for quarters, pulse in ((6001, 1500.25), (1000, 500), (16000, 2500), (0, 0)):
         device.receive(bytes((0x84, 3, quarters & 0x7F, quarters >> 7)), 0.0)
         assert device.pulse(3, 0.0) == pulse
-        assert sent(device, maestro.query_position(3)) == (4 * pulse).to_bytes(2, "little")
+        assert sent(device, maestro.query_position(3)) == round(4 * pulse).to_bytes(2, "little")
 
 
 def test_targets_of_a_maestro_go_to_neighbouring_channels_from_the_first_one_on():

@@ -32,19 +32,22 @@ def request(servo, code, data=b"", to=1):
 
 
 @pytest.mark.parametrize(
-    ("protocol", "register", "confirming"),
-    [("dynamixel1", 16, {2}), ("dynamixel2", 68, {2}), ("feetech_st", 8, {1}), ("feetech_sc", 8, {1})],
+    ("protocol", "register", "read_from", "write_from"),
+    [("dynamixel1", 16, 1, 2), ("dynamixel2", 68, 1, 2), ("feetech_st", 8, 0, 1), ("feetech_sc", 8, 0, 1)],
 )
-def test_writes_are_confirmed_only_at_the_highest_status_level_and_reads_are_always_answered(
-    protocol, register, confirming
+def test_the_status_level_decides_whether_reads_and_writes_are_answered_and_a_ping_always_is(
+    protocol, register, read_from, write_from
 ):
-    for level in range(max(confirming) + 1):
+    for level in range(write_from + 1):
         servo = Servo(protocol)
         servo.ask(servo.frames.write_request(1, register, bytes((level,))))
-        assert len(servo.ask(servo.frames.write_request(1, TORQUE[protocol], b"\x01"))) == (level in confirming)
+        confirmed = level >= write_from
+        assert len(servo.ask(servo.frames.write_request(1, TORQUE[protocol], b"\x01"))) == confirmed
         assert servo.world.has_torque(0)
-        assert servo.read(register, 1) == level
+        assert len(servo.ask(servo.frames.read_request(1, register, 1))) == (level >= read_from)
         assert len(servo.ask(request(servo, PING))) == 1
+        damaged = len(servo.ask(b"".join((request(servo, PING)[:-1], b"\x00"))))
+        assert damaged == (confirmed and protocol.startswith("dynamixel"))
 
 
 @series
@@ -138,7 +141,7 @@ def test_a_status_that_several_x_servos_make_together_ends_at_the_first_missing_
     assert cut == whole[: 8 + 8]
     servo.world.unplug(0)
     assert servo.ask(ask) == []
-    assert Servo("dynamixel2").ask(dynamixel2_frames.fast_sync_read_request(144, 4, [1])) == []
+    assert Servo("dynamixel2").ask(dynamixel2_frames.fast_sync_read_request(660, 4, [1])) == []
 
 
 @series
@@ -169,22 +172,23 @@ def test_colliding_replies_begin_alike_and_are_never_valid(reply):
 # --- ids, resets and registered writes ---------------------------------------------------------------
 
 
+# A reset of protocol 1 makes the id 1, that of Feetech servos keeps it, and that of protocol 2 is told to keep it.
 @series
-def test_an_id_is_kept_without_power_and_by_a_reset_which_takes_the_torque(protocol):
+def test_an_id_is_kept_without_power_and_a_reset_restores_the_factory_values_without_torque(protocol):
     servo = Servo(protocol, 2)
     servo.device.rename(0, 7)
     servo.power_cycle()
     delay = 9 if servo.two else 5 if protocol == "dynamixel1" else 7
-    baud, default = delay - 1, 0 if protocol.startswith("feetech") else 1
-    for each in (7, 2):
+    baud, default, factory = delay - 1, int(not protocol.startswith("feetech")), 0 if protocol == "feetech_sc" else 250
+    for each, after in ((7, 1),) if protocol == "dynamixel1" else ((7, 7), (2, 2)):
         servo.write(delay, 1, 50, each)
         servo.write(baud, 1, 3, each)
         servo.write(TORQUE[protocol], 1, 1, each)
         assert servo.error(request(servo, RESET, b"\x01" if servo.two else b"", each)) == 0
-        assert (servo.read(delay, 1, each), servo.read(baud, 1, each)) == (0, default)
-    assert not servo.world.torques.any()
-    servo.power_cycle()
-    assert [servo.read(delay, 1, each) for each in (7, 2)] == [0, 0]
+        assert (servo.read(delay, 1, after) & 0xFF, servo.read(baud, 1, after)) == (factory, default)
+        assert not servo.world.torques.any()
+        servo.power_cycle()
+        assert servo.read(delay, 1, after) & 0xFF == factory
 
 
 @series
@@ -198,7 +202,7 @@ def test_a_reply_to_a_write_of_an_id_has_the_old_one(protocol):
 
 @pytest.mark.parametrize(
     ("protocol", "flag", "refused", "error", "nothing"),
-    [("dynamixel1", 44, 700, 0x02, 0x40), ("dynamixel2", 69, 3000, 6, 0), ("feetech_st", 64, None, None, 0)],
+    [("dynamixel1", 44, 700, 0x02, 0x40), ("dynamixel2", 69, 3000, 6, 2), ("feetech_st", 64, None, None, 0)],
 )
 def test_a_registered_write_is_executed_once_and_a_refused_one_is_not_registered(
     protocol, flag, refused, error, nothing
@@ -217,6 +221,9 @@ def test_a_registered_write_is_executed_once_and_a_refused_one_is_not_registered
     assert servo.error(act) == nothing and servo.world.target(0) == 610
     assert servo.error(request(servo, REG_WRITE, address(servo, TORQUE[protocol]) + b"\x00")) == 0
     assert servo.error(act) == 0 and not servo.world.has_torque(0)
+    assert servo.error(request(servo, REG_WRITE, address(servo, goal) + (620).to_bytes(size, "little"))) == 0
+    servo.power_cycle()
+    assert servo.error(act) == nothing and servo.world.target(0) != 620
 
 
 # --- what the registers show -------------------------------------------------------------------------
@@ -437,7 +444,7 @@ def test_a_rotation_without_a_new_command_ends_after_a_thousand_seconds():
 # --- Dynamixel X -------------------------------------------------------------------------------------
 
 
-def test_a_reboot_of_an_x_servo_takes_torque_and_faults_and_forgets_cleared_turns():
+def test_a_reboot_of_an_x_servo_takes_torque_faults_and_all_turns():
     servo = Servo("dynamixel2", 2)
     servo.write(11, 1, 4, 2)
     servo.world.positions[:] = 5000
@@ -445,15 +452,48 @@ def test_a_reboot_of_an_x_servo_takes_torque_and_faults_and_forgets_cleared_turn
     assert servo.error(clear) == 0 and servo.read(132, 4, 2) == 904
     assert servo.read(132, 4, 1) == 5000
     servo.write(64, 1, 1, 2)
-    assert servo.error(clear) == 1  # under torque
     servo.write(116, 4, 1000, 2)
     assert servo.world.target(1) == 5096
     servo.world.latch(1, ServoFault.OVERLOAD)
     assert servo.error(request(servo, X.REBOOT, to=2)) == 0
     assert (servo.world.fault(1), servo.world.has_torque(1)) == (ServoFault.NONE, False)
-    assert servo.read(132, 4, 2) == 5000
-    servo.world.positions[1] = -100
+    assert servo.read(132, 4, 2) == 904
+    servo.world.positions[1] = -100 - 4096
     assert servo.error(clear) == 0 and servo.read(132, 4, 2) == 3996
+
+
+@pytest.mark.parametrize("forgets", ["power", "reboot", "mode", "torque"])
+def test_an_x_servo_knows_its_position_within_one_turn_after_a_start_and_in_position_mode(forgets):
+    servo = Servo("dynamixel2")
+    servo.write(11, 1, 4)
+    servo.world.positions[0] = 2 * 4096 + 100
+    assert servo.read(132, 4) == 8292
+    if forgets == "power":
+        servo.power_cycle()
+    elif forgets == "reboot":
+        servo.ask(request(servo, X.REBOOT))
+    else:
+        servo.write(11, 1, 3)
+        servo.world.positions[0] += 4096 * (forgets == "torque")
+        servo.write(64, 1, forgets == "torque")
+    assert servo.read(132, 4) == 100
+    servo.write(64, 1, 1)
+    servo.write(116, 4, 150)
+    servo.run(1.0)
+    assert servo.read(132, 4) == 150 and servo.world.position(0) % 4096 == pytest.approx(150, abs=0.01)
+
+
+def test_turns_are_cleared_while_an_x_servo_stands_still_also_under_torque_and_its_goal_with_them():
+    servo = Servo("dynamixel2")
+    servo.write(11, 1, 4)
+    servo.write(64, 1, 1)
+    servo.write(116, 4, 9000)
+    clear = request(servo, X.CLEAR, b"\x01DXL\x22")
+    servo.run(0.3)
+    assert servo.error(clear) == 1  # moves
+    servo.run(3.0)
+    assert servo.error(clear) == 0 and servo.read(132, 4) == servo.read(116, 4) == 808
+    assert servo.world.target(0) == 9000
 
 
 @pytest.mark.parametrize(("mode", "moves"), [(0, True), (1, False), (3, True), (4, True), (5, True), (16, False)])
