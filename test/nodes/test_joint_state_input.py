@@ -42,8 +42,9 @@ def test_planner_kinematics_and_page_use_no_foreign_joint_states(bench):
     odom = bench.publisher(Odometry, "odom")
     for _ in range(3):
         joints.publish(layout.message(np.full((6, 3), 100.0), None, messages.time(0)))
-        odom.publish(Odometry(pose=PoseWithCovariance(pose=Pose(orientation=Quaternion(w=0.0)))))
         bench.until(lambda: refusal(planner) and refusal(kinematics))
+        joints.publish(layout.message(np.full((6, 3), 100.0), None, messages.time(0)))  # the page reads only new ones
+        odom.publish(Odometry(pose=PoseWithCovariance(pose=Pose(orientation=Quaternion(w=0.0)))))
         bench.until(lambda: feed.state() and refusal(page) and refusal(page, "odom"))
     for node in (planner, kinematics, page):
         assert "left_front_coxa_joint is 100 rad, far outside its limits -1.31 to 1.31 rad" in refusal(node)
