@@ -18,6 +18,7 @@ from ruamel.yaml.scalarstring import DoubleQuotedScalarString, SingleQuotedScala
 
 from hexapod_control.config.document import DocumentEntry
 from hexapod_control.core.names import MAX_QUOTED, shortened
+from hexapod_control.core.negligible import without_negligible
 
 MAX_SPELLED_INTEGER = 10**18  # Python refuses to print integers of thousands of digits
 YamlValue = float | str | tuple[float, ...]
@@ -203,7 +204,7 @@ def _number(entry: DocumentEntry, row: NumberRow, item: object, index: str) -> f
         raise entry.error(what, bound(row), row.hint if abs(item) < math.inf else "")
     if row.whole and item != int(item):
         raise entry.error(what, bound(row), "remove the fraction")
-    return float(item)
+    return without_negligible(float(item))
 
 
 def _list_hint(row: NumberRow) -> str:

@@ -30,6 +30,7 @@ Vector = tuple[float, float, float]
 Matrix = tuple[Vector, Vector, Vector]
 """Rotation matrix, row by row."""
 
+FRICTION_SHARE = 0.02  # dry friction of a servo, as a share of its stall torque
 LIFT_RANGE = (0.1, 1.0)  # commanded heights of a swing, as shares of `WalkDefaults.lift_height`
 
 

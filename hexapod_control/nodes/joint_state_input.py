@@ -1,7 +1,9 @@
-"""Input of joint_states for all nodes: measured joints are checked by name, range and speed."""
+"""Input of joint_states for all nodes: measured joints are checked by publisher, name, range and speed."""
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -14,10 +16,56 @@ from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.sensing.joint_plausibility import JointPlausibility
 from hexapod_control.ros import messages
-from hexapod_control.ros.guarded_node import GuardedNode
+from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
+from hexapod_control.ros.monitoring.endpoints import node_name
 from hexapod_control.ros.row_messages import JointLayout, MessageError
+from hexapod_control.ros.transport.senders import LOCAL
+from hexapod_control.web.robot_condition import HARDWARE_NODES
 
 TOPIC = "joint_states"
+DISCOVERY_PERIOD_S = 0.5  # after which the publishers are looked up again, if not all messages are from the driver
+NEW_PUBLISHER_S = 0.02  # the same for the message of a publisher that is not known yet
+DRIVER_SILENCE_S = 0.5  # without a message of a driver, after which another one replaces it
+
+
+class DriverPriority:
+    """Whose joint_states are used: while a driver of this robot publishes them, only its own."""
+
+    def __init__(self, node: GuardedNode) -> None:
+        namespace = node.get_namespace().rstrip("/")
+        self._node, self._driver_names = node, {f"{namespace}/{name}" for name in HARDWARE_NODES}
+        self._publishers: dict[bytes, str] = {}  # node by GID, as discovered
+        self._discovered_at = -math.inf  # [s] steady time
+        self._identified = False  # whether a sender was found among the publishers: not all middlewares allow it
+        self._used, self._used_at = LOCAL, -math.inf  # the newest message of a driver: its GID and steady time [s]
+        self.refused = 0  # messages
+
+    def admits(self, sender: bytes) -> bool:
+        """Whether a message of this publisher is used; reports the publisher if it is not."""
+        now = time.monotonic()
+        if self._is_of_driver(sender, now):
+            if sender != self._used and now - self._used_at < DRIVER_SILENCE_S:
+                return False  # a second robot, which GraphPresence reports
+            self._used, self._used_at = sender, now
+            return True
+        if not self._identified or self._driver_names.isdisjoint(self._publishers.values()):
+            return True
+        self.refused += 1
+        name = self._publishers.get(sender, "an unknown node")
+        text = f"{TOPIC} of {name} are not used, {self.refused} so far: the driver of the robot publishes them; stop "
+        self._node.report(f"foreign {TOPIC}", ReportLevel.WARNING, f"{text}that node, or what it publishes there")
+        return False
+
+    def _is_of_driver(self, sender: bytes, now: float) -> bool:
+        if sender == LOCAL or (sender == self._used and sender in self._publishers):
+            return True
+        age = now - self._discovered_at
+        if age > DISCOVERY_PERIOD_S or (age > NEW_PUBLISHER_S and sender not in self._publishers):
+            found = self._node.get_publishers_info_by_topic(self._node.resolve_topic_name(TOPIC))
+            self._publishers = {bytes(info.endpoint_gid): node_name(info) for info in found}
+            self._discovered_at = now
+        self._identified |= sender in self._publishers
+        return self._publishers.get(sender) in self._driver_names
 
 
 class MeasuredSample(NamedTuple):
@@ -38,6 +86,7 @@ class JointStateInput:
         """Does not subscribe yet. `torques`: also read the torques."""
         self._torques = torques
         self._node, self._layout, self._plausibility = node, JointLayout(robot, mapping), JointPlausibility(robot)
+        self.priority = DriverPriority(node)
         self.rejected = 0  # messages
 
     def subscribe(self, use: Callable[[MeasuredSample], None], qos: QoSProfile, **options: Any) -> None:
@@ -46,7 +95,7 @@ class JointStateInput:
         def on_joint_states(message: JointState) -> None:
             use(self.accept(message))
 
-        self._node.create_subscription(JointState, TOPIC, on_joint_states, qos, **options)
+        self._node.create_subscription(JointState, TOPIC, on_joint_states, qos, admit=self.priority.admits, **options)
 
     def restart(self) -> None:
         """Forgets the samples so far: the next one need not continue them."""

@@ -26,6 +26,7 @@ from hexapod_control.ros.parameters import CHANGES, accept_dumps
 from hexapod_control.ros.qos import EVENTS
 from hexapod_control.ros.row_messages import MessageError
 from hexapod_control.ros.transport.handover import Handover, LocalSubscription
+from hexapod_control.ros.transport.senders import LOCAL
 from hexapod_control.ros.transport.topic_publisher import TopicPublisher
 
 __all__ = ["THROTTLE_S", "GuardedNode", "ReportLevel", "SentReport"]
@@ -130,21 +131,23 @@ class GuardedNode(ReportingNode):
         """As in rclpy, guarded. A message that is too large, or whose callback raises MessageError, is refused.
 
         Subscriptions are raw: a message that is too large is refused before it is decoded. While `needed` (a function
-        without arguments) returns False, messages are dropped. `decode` replaces the usual decoder.
+        without arguments) returns False, messages are dropped. `decode` replaces the usual decoder. `admit` gets the
+        GID of a message's publisher, LOCAL within the process; messages for which it returns False are dropped.
         """
         name = _name(callback)
         if topic == CLOCK:
             callback = self.clock_monitor.wrap_callback(callback, time.monotonic)
         options.setdefault("event_callbacks", self._qos.of_subscription(topic))
         decode = options.pop("decode", None) or _decoder(msg_type, raw=bool(options.get("raw")))
-        needed = options.pop("needed", None)
+        needed, admit = options.pop("needed", None), options.pop("admit", None)
 
-        def take(content: Any, convert: Callable[[Any], Any] | None = None) -> None:
+        def take(content: Any, convert: Callable[[Any], Any] | None = None, sender: bytes | None = LOCAL) -> None:
             self.received[topic] += 1
             if self.refusal or (needed is not None and not needed()):
                 return
             try:
-                callback(content if convert is None else convert(content))
+                if admit is None or sender is None or admit(sender):
+                    callback(content if convert is None else convert(content))
             except MessageError as error:
                 self.refused(topic, error)
             except Exception as error:
@@ -152,11 +155,13 @@ class GuardedNode(ReportingNode):
 
         local = LocalSubscription(msg_type, take, raw=bool(options.get("raw")))
 
-        def receive(data: bytes) -> None:
+        def receive(data: bytes, sender: bytes | None = None) -> None:
             if not local.returned(data):
-                take(data, decode)
+                take(data, decode, sender)
 
-        if self._handover is not None:  # most messages do not come through the middleware
+        if admit is not None:
+            options["with_sender"] = True
+        elif self._handover is not None:  # most messages do not come through the middleware
             options["polled"] = False
         subscription = super().create_subscription(msg_type, topic, receive, *args, **{**options, "raw": True})
         if self._handover is not None:

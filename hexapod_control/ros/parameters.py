@@ -1,9 +1,10 @@
 """Declares the fields of settings dataclasses as ROS parameters.
 
 A default is defined once, on its field. The metadata of the field are unit, bounds (`lower`, `upper`), description and,
-where needed, `name` (the ROS name), `live` (may be changed while the node runs) and `from_robot` (NaN: the limit of the
-robot is used). A field whose default is another such dataclass is a group: `name.field`. Every value is checked when it
-is declared and on every change; a refused change leaves the old value.
+where needed, `name` (the ROS name), `live` (may be changed while the node runs), `least` (the smallest magnitude apart
+from 0) and `from_robot` (NaN: the limit of the robot is used). A field whose default is another such dataclass is a
+group: `name.field`. Every value is checked when it is declared and on every change; a refused change leaves the old
+value.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from rclpy.parameter import Parameter as RosParameter
 from rclpy.parameter import get_parameter_value, parameter_value_to_python
 
 from hexapod_control.core.names import shortened
+from hexapod_control.core.negligible import without_negligible
 
 Settings = TypeVar("Settings")
 LIVE: Mapping[str, Any] = {"live": True}
@@ -79,6 +81,11 @@ class Parameter:
         if self.bounds and not self._inside(setting):
             also = ", or .nan for what the robot can do" if self.metadata.get("from_robot") else ""
             raise ParameterError(f"{self.name} must be in {self.bounds}{also}, is {setting}")
+        if kind is float:
+            setting = without_negligible(setting)  # type: ignore[arg-type]
+            if 0.0 < abs(setting) < self.metadata.get("least", 0.0):
+                unit, least = self.metadata["unit"], self.metadata["least"]
+                raise ParameterError(f"{self.name} must be 0 or at least {least:g} {unit}, is {setting:g}")
         return setting
 
     def _inside(self, setting: Any) -> bool:

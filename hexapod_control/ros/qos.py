@@ -10,7 +10,8 @@ COMMAND = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE)
 LATCHED = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 """State that a subscriber needs even if it starts later: the last message is delivered to it."""
 EVENTS = QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE)
-"""Events, none of which should be lost: button presses, announcements, calibration answers, diagnostics."""
+"""Events, none of which should be lost: button presses, announcements, calibration answers, diagnostics. Also measured
+joints, so that foreign ones do not replace the robot's own in the queue."""
 SAMPLES = QoSProfile(depth=100, reliability=ReliabilityPolicy.RELIABLE)
 """For subscribers that need every sample of a topic: odometry, two seconds of joint and foot states; /tf."""
 SCANS = QoSProfile(depth=5, reliability=ReliabilityPolicy.RELIABLE)

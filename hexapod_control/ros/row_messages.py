@@ -1,7 +1,8 @@
 """Converts all joints or all feet of a robot between arrays and messages.
 
-This is the only module that maps names in a message to rows of an array. Unknown, missing and duplicated names are
-refused. The rows of arrays are in the order of the robot file.
+This is the only module that maps names in a message to rows of an array. Missing and duplicated names are refused;
+names that the robot does not have, such as those of a gripper, are ignored. The rows of arrays are in the order of the
+robot file.
 """
 
 from __future__ import annotations
@@ -38,12 +39,10 @@ class HasXyz(Protocol):
 class _NamedRows:
     """Maps the names in a message to array rows; a list of names is checked once and cached."""
 
-    def __init__(self, kind: str, names: Sequence[str], ignored: Sequence[str] = ()) -> None:
-        """Names in `ignored` are accepted in a message and skipped."""
+    def __init__(self, kind: str, names: Sequence[str]) -> None:
         self.kind = kind
         self.names = list(names)
         self._row = {name: row for row, name in enumerate(self.names)}
-        self._ignored = frozenset(ignored)
         self._seen: list[str] = self.names
         self._order: list[int] | None = None
 
@@ -57,18 +56,34 @@ class _NamedRows:
 
     def _match(self, names: list[str]) -> list[int]:
         position: dict[str, int] = {}
+        unknown: list[str] = []
         for index, name in enumerate(names):
-            if name in self._ignored:
-                continue
             if name not in self._row:
-                raise MessageError(f"{self.kind} {quoted(name)} is unknown; this robot has {', '.join(self.names)}")
-            if name in position:
+                unknown.append(name)
+            elif name in position:
                 raise MessageError(f"{self.kind} {quoted(name)} is duplicated; send every {self.kind} once")
-            position[name] = index
+            else:
+                position[name] = index
         missing = [name for name in self.names if name not in position]
         if missing:
-            raise MessageError(f"{self.kind} {', '.join(missing)} missing; send all {len(self.names)} in one message")
+            text = f"{', '.join(missing)} missing; send all {len(self.names)} in one message"
+            if unknown:
+                text = f"{quoted(unknown[0])} is unknown; this robot has {', '.join(self.names)}: {text}"
+            raise MessageError(f"{self.kind} {text}")
         return [position[name] for name in self.names]
+
+    def ordered(self, names: list[str], values: Sequence[float], quantity: str, width: int = 1) -> Array:
+        """Returns the values (n * width) of all rows, of which a message has `width` per name. Raises MessageError."""
+        order = self.order(names)
+        if len(values) != width * len(names):
+            raise MessageError(
+                f"{len(names)} names but {len(values) // width} of {quantity}; send one {quantity} per {self.kind}"
+            )
+        rows = np.array(values, dtype=np.float64)
+        if order is not None:
+            rows = rows.reshape(-1, width)[order].ravel()
+        _check_finite(self.kind, quantity, self.names, rows.tolist(), width)
+        return rows
 
 
 def _check_finite(kind: str, quantity: str, names: Sequence[str], values: Sequence[float], width: int = 1) -> None:
@@ -90,7 +105,7 @@ class JointLayout:
     def __init__(self, robot: Robot, mapping: JointMapping | None = None) -> None:
         fixed = {} if mapping is None else mapping.fixed
         names = joint_names(robot.leg_names) if mapping is None else mapping.names
-        self._rows = _NamedRows("joint", names, tuple(fixed))
+        self._rows = _NamedRows("joint", names)
         self._mapping, self._fixed = mapping, list(fixed.values())
         self._message = JointState(name=[*names, *fixed])
 
@@ -119,13 +134,7 @@ class JointLayout:
         return torques if self._mapping is None else self._mapping.signs * torques
 
     def _values(self, message: JointState, values: Sequence[float], quantity: str) -> Array:
-        names: list[str] = message.name
-        order = self._rows.order(names)
-        if len(values) != len(names):
-            raise MessageError(f"{len(names)} names but {len(values)} of {quantity}; send one {quantity} per joint")
-        _check_finite("joint", quantity, names, values)
-        row = np.array(values, dtype=np.float64)
-        return (row if order is None else row[order]).reshape(-1, 3)
+        return self._rows.ordered(message.name, values, quantity).reshape(-1, 3)
 
     def message(self, joints: Array, velocities: Array | None, stamp: Time, efforts: Array | None = None) -> JointState:
         """Returns the message of angles (n, 3) [rad], velocities [rad/s] and torques [N m]; the next call reuses it."""
@@ -204,17 +213,8 @@ class FootLayout:
         return self._array(message, [wrench.force.z for wrench in message.wrench], "force", 1)
 
     def _array(self, message: MultiDOFJointState, values: list[float], quantity: str, width: int) -> Array:
-        names: list[str] = message.joint_names
-        order = self._rows.order(names)
-        if len(values) != width * len(names):
-            raise MessageError(
-                f"{len(names)} names but {len(values) // width} of {quantity}; send one {quantity} per foot"
-            )
-        _check_finite("foot", quantity, names, values, width)
-        rows = np.array(values)
-        if width > 1:
-            rows = rows.reshape(-1, width)
-        return rows if order is None else rows[order]
+        rows = self._rows.ordered(message.joint_names, values, quantity, width)
+        return rows.reshape(-1, width) if width > 1 else rows
 
     def message(self, feet: Array, velocities: Array, forces: Array, stamp: Time) -> MultiDOFJointState:
         """Returns the message of positions (n, 3) [m], velocities [m/s], forces (n,) [N]; the next call reuses it."""

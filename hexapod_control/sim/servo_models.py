@@ -12,8 +12,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-from hexapod_control.core.robot import Joint, Leg, Robot
-from hexapod_control.core.sensing.foot_force_estimator import FRICTION_SHARE, MOTOR_TIME_CONSTANT_S
+from hexapod_control.core.robot import FRICTION_SHARE, Joint, Leg, Robot
+from hexapod_control.core.sensing.foot_force_estimator import MOTOR_TIME_CONSTANT_S
 
 RPM = math.tau / 60.0
 POSITION_UNIT_RAD = math.tau / 4096.0  # position unit of a 12 bit servo

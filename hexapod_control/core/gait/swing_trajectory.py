@@ -16,6 +16,7 @@ from hexapod_control.core.kinematics.arrays import Array
 
 PEAK_TRAVEL_SPEED = 1.875  # maximum of d smooth_travel / du, at u = 1/2
 PEAK_LIFT_SPEED = math.pi  # maximum of d lift / du for a height of 1, at u = 1/4
+LEAD_TOP = 0.7  # progress at which a foot leads its aim most
 AIM_FROZEN = 0.8  # progress from which the aim is fixed in the world, so that it does not jump before touch-down
 
 Progress = TypeVar("Progress", float, Array)
@@ -44,6 +45,10 @@ class SwingTiming(NamedTuple):
             return smooth_travel(u)
         return smooth_travel(max(0.0, u - self.travel_start) / (self.travel_end - self.travel_start))
 
+    def lead_share(self, u: float) -> float:
+        """Share of the lead at progress u, see `lead`."""
+        return lead(max(0.0, u - self.travel_start) / (self.travel_end - self.travel_start))
+
     def lift_progress(self, u: float) -> float:
         """Progress at which the smooth swing has the height that this one has at progress u."""
         if self is SMOOTH:
@@ -57,6 +62,13 @@ SMOOTH = SwingTiming()
 def smooth_travel(u: float) -> float:
     """Share (0 to 1) of a travel from rest to rest at progress u: s(u) = u^3 (10 - 15 u + 6 u^2), 1 for u >= 1."""
     return 1.0 if u >= 1.0 else u * u * u * _factor(u)
+
+
+def lead(u: float) -> float:
+    """Share (0 to 1) of the lead over the aim at progress u: it rises until LEAD_TOP and is gone at u = 1."""
+    if u >= 1.0:
+        return 0.0
+    return smooth_travel(u / LEAD_TOP) if u < LEAD_TOP else 1.0 - smooth_travel((u - LEAD_TOP) / (1.0 - LEAD_TOP))
 
 
 def lift(u: float, height: float) -> float:

@@ -30,6 +30,8 @@ LegJoints = tuple[float, float, float]
 BENT_LEG: LegJoints = (0.0, 0.5, -1.5)  # [rad] knee up: used in place of previous joints where there are none
 
 ON_AXIS = 1e-9  # [m] a target this close to the coxa axis has no direction
+LIMIT_TOLERANCE = 1e-6  # [rad] beyond a joint limit that counts as within: rounding, largest near a stretched leg
+REACH_TOLERANCE = 1e-9  # [m] beyond the reach of a leg that counts as within: rounding
 
 
 class UnreachableReason(Enum):
@@ -91,7 +93,8 @@ def leg_inverse(leg: Leg, foot: Vector, previous: LegJoints) -> LegSolution:
     """Joints that bring the ball center to `foot` [m, hip frame], knee up.
 
     `previous` [rad] sets the coxa angle for a target without direction. A target out of reach is moved to the reach
-    limit, an angle beyond a joint limit is clamped; `reason` says which.
+    limit, an angle beyond a joint limit is clamped; `reason` says which, unless it is rounding: so the foot of any pose
+    within the limits is in reach.
     """
     return LegSolution(*solve_leg(leg, hip_to_base(leg, foot), previous))
 
@@ -109,6 +112,8 @@ def solve_leg(leg: Leg, foot: Vector, previous: LegJoints) -> LegResult:
         return joints, reason, excess
     clamped = clamp(leg, joints)
     beyond = max(abs(q - c) for q, c in zip(joints, clamped, strict=True))
+    if beyond <= LIMIT_TOLERANCE:
+        return clamped, reason, excess
     return clamped, reason or UnreachableReason.JOINT_LIMIT, excess or beyond
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from hexapod_control.core.kinematics.arrays import Array, read_only
 from hexapod_control.core.kinematics.body_pose import NEUTRAL
-from hexapod_control.core.kinematics.leg_kinematics import forward
+from hexapod_control.core.kinematics.leg_kinematics import clamp, forward
 from hexapod_control.core.kinematics.se2 import ZERO
 from hexapod_control.core.kinematics.whole_body import WholeBodyPose
 from hexapod_control.core.planner.planner_state import PlannerContext
@@ -87,11 +87,15 @@ def plan_at_rest(context: PlannerContext, state: RobotState) -> TickPlan:
 
 
 def for_whole_robot(plan: TickPlan, legs: WalkingLegs) -> TickPlan:
-    """Returns the plan for all legs, from that of the walking legs: lost legs hold their folded pose."""
+    """Returns the plan for all legs, from that of the walking legs: lost legs hold their folded pose.
+
+    A lost leg may have been found beyond its limits; its targets are within them.
+    """
     if legs.complete:
         return plan
     folded = read_only(legs.folded)
-    centers, still = forward(legs.whole, folded), read_only(np.zeros_like(folded))
+    held = read_only(list(map(clamp, legs.whole.legs, legs.folded)))
+    centers, still = forward(legs.whole, held), read_only(np.zeros_like(folded))
 
     def with_lost(values: Array, of_lost: Array) -> Array:
         completed = of_lost.copy()
@@ -106,7 +110,7 @@ def for_whole_robot(plan: TickPlan, legs: WalkingLegs) -> TickPlan:
         feet=None if plan.feet is None else with_lost(plan.feet, centers),
         feet_velocity=with_lost(plan.feet_velocity, still),
         support=with_lost(plan.support, still[:, 0]),
-        joint_motion=None if plan.joint_motion is None else with_lost(plan.joint_motion, folded),
+        joint_motion=None if plan.joint_motion is None else with_lost(plan.joint_motion, held),
         joint_velocity=with_lost(plan.joint_velocity, still),
         joint_angles=None if plan.joint_angles is None else with_lost(plan.joint_angles, folded),
         contacts=with_lost(plan.contacts, centers[:, :2]),

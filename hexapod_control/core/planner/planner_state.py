@@ -7,7 +7,7 @@ from enum import Enum
 from typing import NamedTuple, Protocol, Self, TypeVar
 
 from hexapod_control.core.gait.gait_table import AUTO
-from hexapod_control.core.kinematics.leg_kinematics import LegJoints
+from hexapod_control.core.kinematics.leg_kinematics import LegJoints, clamp
 from hexapod_control.core.kinematics.whole_body import WholeBodyPose
 from hexapod_control.core.planner.requests import Request
 from hexapod_control.core.planner.tick_limiter import TickLimiter
@@ -81,10 +81,10 @@ class PlannerContext:
         self.joints, self.plan = legs.of_whole(joints), None
 
     def restart_from(self, joints: tuple[LegJoints, ...]) -> None:
-        """Restarts from measured joint angles (n, 3) [rad] of the whole robot; empty: unknown."""
+        """Restarts from measured joint angles (n, 3) [rad] of the whole robot, within the limits; empty: unknown."""
         if joints:
             self.legs = self.legs.holding(joints)
-        self.joints, self.plan = self.legs.of_whole(joints) if joints else (), None
+        self.joints, self.plan = tuple(map(clamp, self.robot.legs, self.legs.of_whole(joints))) if joints else (), None
         self.limiter.reset()
 
     def change_pace(self, goal: float, dt: float) -> float:

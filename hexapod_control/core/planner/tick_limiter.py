@@ -31,6 +31,7 @@ SLOWED_SHARE = 0.97  # of the possible share, below which a tick counts as slowe
 SHARE_RECOVERY_RATE = 10.0  # [1/s] at which the share returns to 1
 CLOSING_TOLERANCE_M = 1e-9  # for rounding
 BLOCKED_SHARE = 0.05  # share below which a motion slowed by a neighbouring leg counts as blocked
+HELD_SPEED = 1e-3  # [rad/s] of a joint, below which it does not move
 MIN_LEG_GAP_M = 0.003  # [m] between neighbouring legs
 GAP_TOLERANCE_M = 0.0005  # below MIN_LEG_GAP_M, within which legs still keep their gap
 MAX_BLOCKED_TIME_S = 0.5  # after which legs that block each other count as deadlocked
@@ -73,11 +74,13 @@ class TickLimiter:
         self.share = 1.0  # of its time step by which the last tick advanced
         self.deadlock: LegClearance | None = None  # for one tick: two legs that have blocked each other for too long
         self._blocked_time = 0.0  # [s] for which legs have blocked each other, at most since the last deadlock
+        self.held_time = 0.0  # [s] for which nothing has moved although a motion was to advance
         self.slowed = False  # whether the last tick was slowed by a joint, a foot or a neighbouring leg
 
     def reset(self) -> None:
         """Discards the last tick, after the joints were moved otherwise."""
         self.share, self._last, self._speeds, self.gap, self._blocked_time = 1.0, None, [], None, 0.0
+        self.held_time = 0.0
 
     def advance(
         self, motion: AnyMotion, joints: Sequence[LegJoints], dt: float, pace: float
@@ -97,6 +100,8 @@ class TickLimiter:
         self.deadlock = self.blocked if self._blocked_time > MAX_BLOCKED_TIME_S else None
         if self.deadlock is not None:
             self._blocked_time = 0.0
+        held = best.share < BLOCKED_SHARE * pace and max(map(abs, best.speeds)) < HELD_SPEED
+        self.held_time = self.held_time + dt if held else 0.0
         self.gap = best.gap
         self.slowed = best.share < SLOWED_SHARE * min(pace, self.share + SHARE_RECOVERY_RATE * dt)
         self.share, self._last, self._speeds = best.share, best.pose, best.speeds

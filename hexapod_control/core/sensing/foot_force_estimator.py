@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hexapod_control.core.kinematics.arrays import Array
-from hexapod_control.core.robot import Joint, Robot
+from hexapod_control.core.robot import FRICTION_SHARE, Joint, Robot
 from hexapod_control.core.statics.static_stability import GRAVITY, MIN_SUPPORTING_FEET
 
 ESTIMATED_CONTACT_SHARE = 0.5  # of an even share of the weight: a foot with more load touches the ground ...
@@ -31,7 +31,6 @@ FLIGHT_SPEED = 0.12  # [m/s] vertical, relative to the body: a faster foot is in
 STANDING_SPEED = 0.05  # [m/s] ... if MIN_SUPPORTING_FEET are slower than this
 MAX_SAMPLE_INTERVAL_S = 0.05  # between two samples; longer intervals give no acceleration
 MOTOR_TIME_CONSTANT_S = 0.02  # mechanical time constant of small motors: 10 to 30 ms
-FRICTION_SHARE = 0.02  # dry friction as a share of the stall torque
 FRICTION_SPEED = 0.1  # [rad/s] at which dry friction has almost its full value
 GUESS_UNCERTAINTY = 1.0  # relative standard deviation of the initial guess
 LEARNED_SAMPLES = 60.0  # samples of rising feet, before forces are valid: about one step of each

@@ -5,6 +5,8 @@ deflects when it takes its share of the load, and springs back when it lifts off
 change of the supporting legs (about 2 mm for a robot of 2 kg on 15 deg). That distance follows from slope and
 stiffness, and is added to the twist. The compliance of a foot is J K^-1 J^T, with its Jacobian J and the stiffness K of
 the joints.
+
+The dry friction of a servo also keeps its joint behind a moving target, by friction / stiffness, whatever the speed.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.leg_kinematics import LegJoints, hip_to_base, leg_forward
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.kinematics.whole_body import standing_joints
-from hexapod_control.core.robot import Leg, Robot
+from hexapod_control.core.robot import FRICTION_SHARE, Leg, Robot
 from hexapod_control.core.statics.static_stability import GRAVITY
 
 ANGLE_STEP = 1e-5  # [rad] of the central differences
@@ -51,6 +53,19 @@ def mean_compliance(robot: Robot) -> float:
     # Only the horizontal part is inverted: legs share the horizontal load, and the height of the feet is free.
     stiffness = [np.linalg.inv(compliance(leg, angles)[:2, :2]) for leg, angles in zip(robot.legs, joints, strict=True)]
     return 2.0 / float(np.trace(np.mean(stiffness, axis=0)))
+
+
+@lru_cache(maxsize=8)
+def friction_lag(robot: Robot) -> float:
+    """Returns the distance [m] by which friction keeps a foot behind its target, at most; mean of legs and directions.
+
+    When a motion changes its direction, the foot stays until its target has moved by twice this distance.
+    """
+    lags = []
+    for leg, angles in zip(robot.legs, standing_joints(robot), strict=True):
+        deflections = [FRICTION_SHARE * joint.stall_torque / joint.stiffness for joint in leg.joints]
+        lags.append(np.abs(foot_jacobian(leg, angles)[:2]) @ deflections)
+    return float(np.mean(lags))
 
 
 def slip_compensation(robot: Robot, gait: Gait, swing_time: float, slope: tuple[float, float]) -> Twist:

@@ -38,6 +38,7 @@ class Swing:
     base: float = 0.0  # [m] height of the foot at lift-off, which fades to zero during the swing
     timing: SwingTiming = SMOOTH
     aim: Point = (0.0, 0.0)  # [m] planned touch-down point, fixed in the world
+    lead: Point = (0.0, 0.0)  # [m] by which the foot passes its aim before it returns to it
     travel_rate: float = 1.0  # share (0 to 1) of the nominal rate of the horizontal travel
     lag: float = 0.0  # progress by which the horizontal travel lags, the integral of 1 - travel_rate
 

@@ -21,7 +21,7 @@ from hexapod_control.core.kinematics.leg_kinematics import LegJoints
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.kinematics.whole_body import WholeBodyPose, whole_body_pose
 from hexapod_control.core.robot import Point, Robot
-from hexapod_control.core.statics.leg_compliance import compensated_twist
+from hexapod_control.core.statics.leg_compliance import compensated_twist, friction_lag
 from hexapod_control.core.walking.body.body_control import BodyControl
 from hexapod_control.core.walking.body.body_levelling import LEVEL, Tilt
 from hexapod_control.core.walking.body.margin_recovery import MarginRecovery
@@ -43,6 +43,7 @@ from hexapod_control.core.workspace.stance_regions import reaches
 from hexapod_control.core.workspace.strides.stride_regions import Strides
 
 RAISED_LIFTS = (1.5, 1.25)  # factors on the lift height of a lagging leg; the first one in reach is used
+SLACK_LAGS = 2.4  # slack of a foot in friction lags: two, and the play of gears
 WAITING_SHARE = 0.3  # share of the speed while a lift-off waits
 
 
@@ -55,6 +56,7 @@ class WalkController:
         """Starts standing on contact points [m, base_footprint] in a pose."""
         self._capabilities = capabilities
         self._motion = FootMotion([Foot(x, y) for x, y in contacts], GaitClock(gait), 0.0)
+        self._motion.slack = SLACK_LAGS * friction_lag(capabilities.robot)
         self._body = BodyControl(capabilities, pose)
         self._speed = SpeedControl(capabilities)
         self._gaits = GaitChangeScheduler(capabilities, gait)

@@ -52,13 +52,13 @@ def zero_small_axes(twist: Twist, thresholds: Twist) -> Twist:
 
 
 def clamp_to_limits(twist: Twist, limits: TwistLimits) -> Twist:
-    """The twist, scaled as a whole until every axis is within its velocity limits."""
+    """The twist, scaled as a whole until every axis is within its velocity limits; then axes below MIN_TWIST are 0."""
     factor = 1.0
     for value, axis in zip(twist, limits.axes, strict=True):
         bound = axis.max_velocity if value > 0.0 or math.isnan(axis.min_velocity) else -axis.min_velocity
         if abs(value) > bound:  # False where there is no bound
             factor = min(factor, bound / abs(value))
-    return twist if factor == 1.0 else twist.scaled(factor)
+    return twist if factor == 1.0 else zero_small_axes(twist.scaled(factor), MIN_TWIST)
 
 
 def derate_limits(limits: TwistLimits, maxima: Twist, share: float) -> TwistLimits:

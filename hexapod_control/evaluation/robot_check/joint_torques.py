@@ -16,8 +16,8 @@ import numpy as np
 
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.leg_kinematics import LegJoints, hip_to_base, leg_forward
-from hexapod_control.core.robot import Leg, Robot
-from hexapod_control.core.sensing.foot_force_estimator import FRICTION_SHARE, MOTOR_TIME_CONSTANT_S
+from hexapod_control.core.robot import FRICTION_SHARE, Leg, Robot
+from hexapod_control.core.sensing.foot_force_estimator import MOTOR_TIME_CONSTANT_S
 from hexapod_control.core.statics.leg_compliance import foot_jacobian
 from hexapod_control.core.statics.static_stability import GRAVITY, center_of_mass
 from hexapod_control.evaluation.robot_check.steady_walk import TICK_S, PlannedCycle

@@ -29,6 +29,7 @@ from hexapod_control.nodes.gait_planner.requests.leg_input import LegInput
 from hexapod_control.nodes.gait_planner.requests.mishap_reports import MishapReports
 from hexapod_control.nodes.gait_planner.requests.pose_gait_foot_input import PoseGaitFootInput
 from hexapod_control.nodes.gait_planner.requests.posture_services import PostureServices, answer
+from hexapod_control.nodes.gait_planner.requests.request_watch import RequestWatch
 from hexapod_control.nodes.gait_planner.sensor_input import SensorInput
 from hexapod_control.nodes.gait_planner.settings import PlannerSettings
 from hexapod_control.nodes.gait_planner.speed_derating import SpeedDerating
@@ -37,7 +38,7 @@ from hexapod_control.nodes.joint_state_input import JointStateInput, MeasuredSam
 from hexapod_control.ros.guarded_node import DISCOVERY_TIME_S, GuardedNode, ReportLevel
 from hexapod_control.ros.node_process import run
 from hexapod_control.ros.parameters import ParameterError, declare
-from hexapod_control.ros.qos import COMMAND, LATCHED_HISTORY
+from hexapod_control.ros.qos import EVENTS, LATCHED_HISTORY
 from hexapod_control.servos.driver.setpoints.target_watchdog import TARGET_TIMEOUT_S
 
 MAX_TICK_PERIODS = 2.0  # maximum time step of a tick, in periods; missed ticks are not made up for
@@ -83,9 +84,10 @@ class GaitPlannerNode(GuardedNode):
         self.velocity = VelocityInput(self, self.commands, self.planner, stamped, timeout)
         self.source = CommandSourceDisplay(self, self.velocity)
         self.derating = SpeedDerating(self, self.planner)
-        self._measured.subscribe(self.on_measured_joints, COMMAND, polled=True)
+        self._measured.subscribe(self.on_measured_joints, EVENTS, polled=True)
         self.create_subscription(Bool, "armed", self.on_armed, LATCHED_HISTORY)  # a short torque-off counts too
-        self.posture = PostureServices(self, self.commands, self.velocity.filter.block)
+        self.requests = RequestWatch(self, self.planner, self.output)
+        self.posture = PostureServices(self, self.commands, self.velocity.filter.block, self.requests.begin)
         frame = f"{settings.tf_frame_prefix}base_link"
         self.body = PoseGaitFootInput(self, self.commands, self.planner.robot, frame)
         self.legs = LegInput(self, self.commands, self.planner)
@@ -113,6 +115,7 @@ class GaitPlannerNode(GuardedNode):
         self.motions.watch()
         self.legs.watch()
         self.output.publish(plan, stamp, self.motions.state)
+        self.requests.watch()
         least, most = (share * self._period for share in REHEARSAL_SHARES)
         self.motions.rehearse(max(least, most - max(0.0, dt - self._period)))  # shorter after a late tick
 
@@ -127,6 +130,7 @@ class GaitPlannerNode(GuardedNode):
 
     def on_measured_joints(self, sample: MeasuredSample) -> None:
         """Uses measured joints: as the pose until the robot stands, then for comparison with the planned joints."""
+        self.requests.joints = sample.joints
         if self.settings.stuck_detection:
             self.planner.sensors.joints.take(sample.joints.ravel().tolist())
         if self._torque_off or self.planner.state not in (RobotState.UNKNOWN, RobotState.SITTING):
@@ -161,6 +165,7 @@ class GaitPlannerNode(GuardedNode):
     def on_stop(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         """Stops the robot; cmd_vel is accepted again after a zero command or a pause."""
         self.safe_stop("stop")
+        self.requests.begin("stop")
         return answer(response, "", "stopping; feet in the air are set down")
 
     def _changed(self, settings: PlannerSettings) -> None:

@@ -9,18 +9,20 @@ from dataclasses import dataclass
 from hexapod_control.core.robot import LIFT_RANGE
 from hexapod_control.core.sensing.sensor_inputs import Adaptation, MishapDetection
 from hexapod_control.core.walking.walk_settings import TEMPO_RANGE
-from hexapod_control.core.workspace.twist_limits import AxisLimits, TwistLimits
+from hexapod_control.core.workspace.twist_limits import MIN_COMMAND, AxisLimits, TwistLimits
 from hexapod_control.ros.distribution import stamped_by_default
 from hexapod_control.ros.parameters import FROM_ROBOT, LIVE, RobotSettings, choice, number
+
+VELOCITY = {**FROM_ROBOT, "least": max(MIN_COMMAND)}  # metadata of the limit of a velocity: a smaller one is not walked
 
 
 @dataclass(frozen=True, slots=True)
 class LinearAxis:
     """Limits of a linear axis."""
 
-    max_velocity: float = number(math.nan, "m/s", 0.0, 10.0, "maximum speed forward or left", **FROM_ROBOT)
+    max_velocity: float = number(math.nan, "m/s", 0.0, 10.0, "maximum speed forward or left", **VELOCITY)
     min_velocity: float = number(
-        math.nan, "m/s", -10.0, 0.0, "maximum speed in the opposite direction, negative", **FROM_ROBOT
+        math.nan, "m/s", -10.0, 0.0, "maximum speed in the opposite direction, negative", **VELOCITY
     )
     max_acceleration: float = number(math.nan, "m/s^2", 0.01, 100.0, "maximum increase of the speed", **FROM_ROBOT)
     max_deceleration: float = number(math.nan, "m/s^2", 0.01, 100.0, "maximum decrease of the speed", **FROM_ROBOT)
@@ -30,8 +32,8 @@ class LinearAxis:
 class AngularAxis:
     """Limits of the rotation."""
 
-    max_velocity: float = number(math.nan, "rad/s", 0.0, 20.0, "maximum rate counter-clockwise", **FROM_ROBOT)
-    min_velocity: float = number(math.nan, "rad/s", -20.0, 0.0, "maximum rate clockwise, negative", **FROM_ROBOT)
+    max_velocity: float = number(math.nan, "rad/s", 0.0, 20.0, "maximum rate counter-clockwise", **VELOCITY)
+    min_velocity: float = number(math.nan, "rad/s", -20.0, 0.0, "maximum rate clockwise, negative", **VELOCITY)
     max_acceleration: float = number(math.nan, "rad/s^2", 0.01, 200.0, "maximum increase of the rate", **FROM_ROBOT)
     max_deceleration: float = number(math.nan, "rad/s^2", 0.01, 200.0, "maximum decrease of the rate", **FROM_ROBOT)
 

@@ -24,7 +24,7 @@ from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import DISCOVERY_TIME_S, GuardedNode, ReportLevel
 from hexapod_control.ros.node_process import run
 from hexapod_control.ros.parameters import RobotSettings, declare
-from hexapod_control.ros.qos import COMMAND
+from hexapod_control.ros.qos import COMMAND, EVENTS
 from hexapod_control.ros.row_messages import FootLayout, JointLayout
 from hexapod_control.servos.driver.setpoints.target_watchdog import TARGET_TIMEOUT_S
 
@@ -59,7 +59,7 @@ class InverseKinematicsNode(GuardedNode):
         self.create_subscription(MultiDOFJointState, "foot_targets", self.on_foot_targets, COMMAND)
         self.create_subscription(JointState, "joint_motion", self.on_joint_motion, COMMAND)
         self._input = JointStateInput(self, robot, mapping)
-        self._input.subscribe(self.on_measured_joints, COMMAND, needed=self._needs_measured_joints, polled=True)
+        self._input.subscribe(self.on_measured_joints, EVENTS, needed=self._needs_measured_joints, polled=True)
         self.create_timer(WATCH_PERIOD_S, self.watch, clock=self.steady)
 
     def on_measured_joints(self, sample: MeasuredSample) -> None:

@@ -13,14 +13,13 @@ from typing import NamedTuple
 import numpy as np
 
 from hexapod_control.core.kinematics.arrays import Array
-from hexapod_control.core.kinematics.leg_kinematics import UnreachableReason, inverse, joint_velocities
+from hexapod_control.core.kinematics.leg_kinematics import LIMIT_TOLERANCE, UnreachableReason, inverse, joint_velocities
 from hexapod_control.core.names import JOINTS, joint_name
 from hexapod_control.core.robot import Robot
 
 MIN_PERIOD_S, MAX_PERIOD_S = 0.005, 0.1  # to which the time between two targets is clamped
 NOMINAL_PERIOD_S = 0.02  # assumed between two targets whose stamps do not increase
 MAX_COORDINATE = 100.0  # [m, m/s] of a foot; larger ones, which no leg reaches, could overflow
-LIMIT_TOLERANCE = 1e-9  # [rad] beyond a joint limit: rounding errors
 
 
 class FilteredTargets(NamedTuple):

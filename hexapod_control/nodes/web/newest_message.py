@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from rclpy.qos import QoSProfile
 from rclpy.subscription import Subscription
 
 from hexapod_control.ros import messages
@@ -21,11 +22,20 @@ class NewestMessage:
     `Any`: message classes have no common base.
     """
 
-    def __init__(self, node: GuardedNode, kind: Any, topic: str, convert: Callable[[Any], Any]) -> None:
-        """Call `watch` to subscribe.
+    def __init__(
+        self,
+        node: GuardedNode,
+        kind: Any,
+        topic: str,
+        convert: Callable[[Any], Any],
+        qos: QoSProfile = DISPLAY,
+        **options: Any,
+    ) -> None:
+        """Call `watch` to subscribe; `options` of the subscription: see GuardedNode.
 
         `convert` is called once per message that is read; it raises MessageError for one that cannot be used.
         """
+        self._qos, self._options = qos, options
         self._node, self._kind, self._topic, self._convert = node, kind, topic, convert
         self._subscription: Subscription | None = None
         self._decode = messages.decoder(kind)
@@ -37,7 +47,9 @@ class NewestMessage:
     def watch(self, *, wanted: bool) -> None:
         """Subscribes while the messages are wanted."""
         if wanted and self._subscription is None:
-            self._subscription = self._node.create_subscription(self._kind, self._topic, self._take, DISPLAY, raw=True)
+            self._subscription = self._node.create_subscription(
+                self._kind, self._topic, self._take, self._qos, raw=True, **self._options
+            )
         elif not wanted and self._subscription is not None:
             self._node.destroy_subscription(self._subscription)
             self._subscription = self._bytes = self._value = None

@@ -25,7 +25,7 @@ from hexapod_control.core.kinematics.se2 import ZERO, Pose, Twist
 from hexapod_control.core.motions.motion_state import END_PHASES, REFUSED, MotionState
 from hexapod_control.core.names import joint_names
 from hexapod_control.core.robot import Robot
-from hexapod_control.nodes.joint_state_input import JointStateInput
+from hexapod_control.nodes.joint_state_input import TOPIC, JointStateInput
 from hexapod_control.nodes.web.diagnostics_summary import (
     NEVER_FORGOTTEN,
     PLANNER,
@@ -39,7 +39,7 @@ from hexapod_control.nodes.web.newest_message import NewestMessage
 from hexapod_control.nodes.web.terrain_boxes import boxes
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode
-from hexapod_control.ros.qos import LATCHED
+from hexapod_control.ros.qos import LATCHED, SENSOR
 from hexapod_control.ros.row_messages import FootLayout
 from hexapod_control.web.page_state import DrawnState, drawing
 from hexapod_control.web.robot_condition import HARDWARE_NODES, PressedStop, RobotFacts, condition, hung_node
@@ -88,7 +88,14 @@ class RobotFeed:
         self._heard: dict[str, float] = {}  # [s] steady times of the newest status of the nodes of the robot
         self.terrain: list[list[float]] = []
         self.on_terrain: Callable[[], None] = lambda: None
-        self._joints = NewestMessage(node, JointState, "joint_states", lambda message: measured.accept(message).joints)
+        self._joints = NewestMessage(
+            node,
+            JointState,
+            TOPIC,
+            lambda message: measured.accept(message).joints,
+            SENSOR,
+            admit=measured.priority.admits,
+        )
         self._targets = NewestMessage(node, MultiDOFJointState, "foot_targets", targets.forces)
         self._converted = NewestMessage(node, JointState, "joint_targets", lambda message: None)  # only its age
         self._states = NewestMessage(node, MultiDOFJointState, "foot_states", states.forces)

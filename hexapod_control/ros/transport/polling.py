@@ -1,17 +1,23 @@
 """Polled subscriptions: messages are queued until their node takes them, instead of waking its process one by one.
 
 A node that uses a topic only at certain times, as in a tick, polls it then. The depth of the queue is that of the QoS.
+Messages whose sender matters are polled, too, as the executor of rclpy does not tell it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from typing import Any
 
+from rclpy.clock import Clock
+from rclpy.clock_type import ClockType
 from rclpy.node import Node
 
 from hexapod_control.ros.transport.encoding import ENCAPSULATION, STAMP, START
+from hexapod_control.ros.transport.senders import SenderTaker, sender_taker
 
+POLL_PERIOD_S = 0.01  # of subscriptions with senders that their node does not poll
 MAX_LEAD_NS = 500_000_000  # of a stamp before the present time; later stamps are wrong
 
 
@@ -20,8 +26,10 @@ class PollingNode(Node):
 
     def __init__(self, name: str, **options: Any) -> None:
         """`options` are those of rclpy's Node."""
-        self._polled: dict[Any, Callable[[bytes], None]] = {}  # by subscription
-        self._early: dict[Any, bytes] = {}  # taken messages with a later stamp, by subscription
+        self._polled: dict[Any, Callable[..., None]] = {}  # by subscription
+        self._timers_of: dict[Any, Any] = {}  # by polled subscription that its node does not poll
+        self._with_sender: set[Any] = set()
+        self._early: dict[Any, tuple[Any, ...]] = {}  # arguments for messages with a later stamp, by subscription
         super().__init__(name, **options)
 
     @property
@@ -35,18 +43,47 @@ class PollingNode(Node):
         return super().subscriptions
 
     def create_subscription(
-        self, msg_type: Any, topic: str, callback: Any, *args: Any, polled: bool = False, **options: Any
+        self,
+        msg_type: Any,
+        topic: str,
+        callback: Any,
+        *args: Any,
+        polled: bool = False,
+        with_sender: bool = False,
+        **options: Any,
     ) -> Any:
-        """As in rclpy; `polled`: the callback is called by `take_polled`."""
+        """As in rclpy; `polled`: the callback is called by `take_polled`.
+
+        `with_sender`: the callback of a raw subscription also gets the GID of the publisher, where it can be known.
+        """
         subscription = super().create_subscription(msg_type, topic, callback, *args, **options)
-        if polled:
+        with_sender = with_sender and self._taker is not None
+        if polled or with_sender:
             self._polled[subscription] = callback
+        if with_sender:
+            self._with_sender.add(subscription)
+        if with_sender and not polled:
+            clock = Clock(clock_type=ClockType.STEADY_TIME)
+
+            def poll() -> None:
+                while taken := self._next(subscription):
+                    callback(*taken)
+
+            self._timers_of[subscription] = self.create_timer(POLL_PERIOD_S, poll, clock=clock)
         return subscription
+
+    @cached_property
+    def _taker(self) -> SenderTaker | None:
+        return sender_taker()
 
     def destroy_subscription(self, subscription: Any) -> bool:
         """As in rclpy."""
         self._polled.pop(subscription, None)
         self._early.pop(subscription, None)
+        self._with_sender.discard(subscription)
+        timer = self._timers_of.pop(subscription, None)
+        if timer is not None:
+            self.destroy_timer(timer)
         return bool(super().destroy_subscription(subscription))
 
     def take_polled(self, until: int = 0) -> None:
@@ -56,19 +93,23 @@ class PollingNode(Node):
         A message whose stamp is far ahead does not wait, as it would block all later ones.
         """
         for subscription, callback in list(self._polled.items()):
-            while (data := self._next(subscription)) is not None:
-                if until and until < _stamp(data) <= until + MAX_LEAD_NS:
-                    self._early[subscription] = data
+            if subscription in self._timers_of:
+                continue
+            while taken := self._next(subscription):
+                if until and until < _stamp(taken[0]) <= until + MAX_LEAD_NS:
+                    self._early[subscription] = taken
                     break
-                callback(data)
+                callback(*taken)
 
-    def _next(self, subscription: Any) -> Any:
-        """The next message; None if there is none."""
+    def _next(self, subscription: Any) -> tuple[Any, ...]:
+        """The next message, and its sender if the callback gets it; empty if there is none."""
         if subscription in self._early:
             return self._early.pop(subscription)
+        if subscription in self._with_sender and self._taker is not None:
+            return self._taker.take(subscription) or ()
         with subscription.handle:
             taken = subscription.handle.take_message(subscription.msg_type, subscription.raw)
-        return None if taken is None else taken[0]
+        return () if taken is None else taken[:1]
 
 
 def _stamp(data: bytes) -> int:

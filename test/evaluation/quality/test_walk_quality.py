@@ -74,6 +74,19 @@ def test_every_robot_of_the_package_walks_at_70_percent_of_its_top_speed(name):
     assert found.unreachable == 0
 
 
+SLOWEST = (Twist(0.005, 0.0, 0.0), Twist(0.0, 0.005, 0.0), Twist(0.0, 0.0, 0.02))  # of which robots have to walk 95 %
+SLOW_WALKS = list(itertools.product(known_robots(), SLOWEST))
+
+
+@pytest.mark.parametrize("case", some(SLOW_WALKS, *itertools.product(["phantomx"], SLOWEST), ("article", SLOWEST[1])))
+def test_slow_commands_as_near_a_goal_are_walked_at_their_speed_in_spite_of_friction(case):
+    name, twist = case
+    robot_file = load(name)
+    simulation = Simulation(robot_file.robot, urdf(robot_file), WorldSettings())
+    found = walk(simulation, Course(robot_file.robot.walk.gait, twist, 3))
+    assert 0.95 < found.ratio < 1.15
+
+
 @pytest.mark.parametrize(("settings", "slip"), [({"payload": 1.0}, 0.01), ({"friction": 0.5}, 0.03)])
 def test_load_and_a_slippery_floor_do_not_change_where_the_robot_goes(settings, slip, phantomx):
     found = walk(Simulation(*phantomx, WorldSettings(**settings)), Course("tripod", Twist(0.1, 0.0, 0.0), 2))

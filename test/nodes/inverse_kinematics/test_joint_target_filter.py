@@ -2,13 +2,18 @@
 
 import numpy as np
 import pytest
+from builtin_interfaces.msg import Time
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from support.drives import robot as shipped
 from support.phantomx import LIMITS, robot, standing_joints
 
+from hexapod_control.config.shipped_files import shipped_names
 from hexapod_control.core.kinematics.leg_kinematics import forward
+from hexapod_control.core.kinematics.whole_body import standing_joints as standing
 from hexapod_control.nodes.inverse_kinematics.joint_target_filter import MAX_PERIOD_S, JointTargetFilter
+from hexapod_control.ros.row_messages import FootLayout
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 ROWS = arrays(np.float64, (6, 3), elements=st.one_of(FINITE, st.floats(-2.0, 2.0)))
@@ -117,3 +122,25 @@ def test_feet_out_of_reach_hold_the_last_targets_and_the_farthest_is_named():
     assert found.deviation.endswith(" mm: the last targets are held")
     again = made.feet(FEET, STILL, 1.02)
     assert np.allclose(again.joints, STANDING, atol=1e-6) and not again.deviation
+
+
+@pytest.mark.parametrize("name", shipped_names("robots"))
+def test_the_feet_of_any_pose_up_to_and_next_to_all_limits_are_accepted(name):
+    """Knee up, with the foot in front of the coxa axis, as the planner plans poses: converted as in the topic."""
+    machine, rng, layout = shipped(name), np.random.default_rng(1), FootLayout(shipped(name))
+    limits = np.array([[(joint.lower, joint.upper) for joint in leg.joints] for leg in machine.legs])
+    lower, upper = limits[..., 0], limits[..., 1]
+    lengths = np.array([(leg.coxa.length, leg.femur.length, leg.tibia.length) for leg in machine.legs]).T
+    for _ in range(200):
+        inside = np.minimum(10.0 ** rng.uniform(-17.0, -3.0, lower.shape), 0.5 * (upper - lower))
+        choices = [lower, upper, lower + inside, upper - inside, rng.uniform(lower, upper)]
+        joints = np.choose(rng.integers(len(choices), size=lower.shape), choices)
+        _, femur, tibia = joints.T
+        in_front = lengths[0] + lengths[1] * np.cos(femur) + lengths[2] * np.cos(femur + tibia) > 0.0
+        planned = np.where((in_front & (tibia <= 0.0))[:, None], joints, standing(machine))
+        made = JointTargetFilter(machine)
+        made.seed(planned)
+        message = layout.message(forward(machine, planned), np.zeros(planned.shape), np.zeros(len(planned)), Time())
+        feet = layout.feet(message)
+        targets = made.feet(feet.positions, feet.velocities, 1.0)
+        assert targets.deviation == "" and np.abs(targets.joints - planned).max() < 1e-6

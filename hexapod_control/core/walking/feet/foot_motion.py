@@ -32,11 +32,12 @@ MAX_LIFT_OFF_DELAY = 0.15  # [cycles] for which a lift-off may wait for other fe
 class FootMotion:
     """The feet of one robot and the gait clock; `step` advances them by one tick."""
 
-    __slots__ = ("clock", "feet", "lift_height", "lift_share", "raised", "running", "terrain", "twist_is_zero")
+    __slots__ = ("clock", "feet", "lift_height", "lift_share", "raised", "running", "slack", "terrain", "twist_is_zero")
     lift_height: float  # [m]
     lift_share: float  # (0 to 1) of the lift height, at the present speed
     raised: tuple[int, float] | None  # row of a leg that lifts higher than the others, and its lift [m]
     running: bool  # whether the gait clock runs
+    slack: float  # [m] see `BodyTick`
     twist_is_zero: bool  # whether commanded and executed twist are zero: feet at their neutral footholds need not step
 
     def __init__(self, feet: Sequence[Foot], clock: GaitClock, lift_height: float) -> None:
@@ -47,6 +48,7 @@ class FootMotion:
         self.lift_share = 1.0
         self.raised = None
         self.running = False
+        self.slack = 0.0
         self.twist_is_zero = True
         self.terrain: TerrainAdaptation | None = None  # None: flat ground
 
@@ -87,7 +89,7 @@ class FootMotion:
 
     def step(self, dt: float, twist: Twist, swing_time: float, strides: Strides) -> None:
         """Advances all feet by one tick of the body's motion; times in [s]."""
-        tick = BodyTick(dt, twist, swing_time, exp(twist, -dt))
+        tick = BodyTick(dt, twist, swing_time, exp(twist, -dt), self.slack)
         lifted = self._lift_offs(dt, swing_time) if self.running else {}
         back, terrain = tick.back, self.terrain
         cosine, sine = math.cos(back.yaw), math.sin(back.yaw)
