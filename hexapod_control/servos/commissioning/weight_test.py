@@ -11,6 +11,7 @@ from hexapod_control.core.kinematics.whole_body import joints_at_offset
 from hexapod_control.core.posture import stand_up
 from hexapod_control.core.robot import Robot
 from hexapod_control.servos.bus.bus_interface import Bus, ServoQuantity, ServoReading
+from hexapod_control.servos.calibration.joint_moves import pose_goals
 from hexapod_control.servos.calibration.servo_jogger import ServoJogger
 from hexapod_control.servos.commissioning.stages import StageError
 from hexapod_control.servos.settings.joint_calibration import JointCalibration
@@ -110,22 +111,27 @@ def _readings(bus: Bus, joints: Sequence[JointCalibration]) -> dict[int, ServoRe
 
 def _goals(robot: Robot, joints: Sequence[JointCalibration], offset: float) -> dict[int, float]:
     """Raw goals by servo id of the pose with the body `offset` [m] above its height."""
-    angles = np.ravel(np.array(joints_at_offset(robot, robot.footholds, offset))).tolist()
-    return {j.id: min(max(j.raw(angle), float(j.low)), float(j.high)) for j, angle in zip(joints, angles, strict=True)}
+    return pose_goals(joints, _angles(robot, offset))[0]
+
+
+def _angles(robot: Robot, offset: float) -> list[float]:
+    """Joint angles [rad], in row order, of the pose with the body `offset` [m] above its height."""
+    angles: list[float] = np.ravel(np.array(joints_at_offset(robot, robot.footholds, offset))).tolist()
+    return angles
 
 
 def _lying_offset(robot: Robot) -> float:
     return stand_up.lying_offset(robot, robot.footholds)
 
 
-def lying(robot: Robot, joints: Sequence[JointCalibration]) -> dict[int, float]:
-    """Raw goals by servo id of the lying pose."""
-    return _goals(robot, joints, _lying_offset(robot))
+def lying(robot: Robot) -> list[float]:
+    """Joint angles [rad], in row order, of the lying pose."""
+    return _angles(robot, _lying_offset(robot))
 
 
-def standing(robot: Robot, joints: Sequence[JointCalibration]) -> dict[int, float]:
-    """Raw goals by servo id of the standing pose."""
-    return _goals(robot, joints, 0.0)
+def standing(robot: Robot) -> list[float]:
+    """Joint angles [rad], in row order, of the standing pose."""
+    return _angles(robot, 0.0)
 
 
 def _name(joint: JointCalibration) -> str:
