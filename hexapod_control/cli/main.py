@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 
 from hexapod_control.bringup.launch_arguments import GraphError
 from hexapod_control.cli.bounded_options import OneLineParser
-from hexapod_control.cli.input_error import InputError
+from hexapod_control.cli.input_error import CommandFailedError, InputError
 from hexapod_control.config.errors import DONE, FAILED, INTERRUPTED, INVALID_INPUT, ArgumentError, FileError
 from hexapod_control.config.missing_modules import missing_module
 from hexapod_control.config.ros_names import RosNameError
@@ -157,6 +157,8 @@ def main(words: Sequence[str] | None = None) -> int:
         return _report(f"--{error}", INVALID_INPUT)
     except (GraphError, InputError, RosNameError) as error:
         return _report(str(error), INVALID_INPUT)
+    except CommandFailedError as error:
+        return _report(str(error), FAILED)
     except ModuleNotFoundError as error:
         reason = missing_module(error)
         if reason is None:

@@ -130,6 +130,8 @@ def _carry_out(robot: FirstClient, graph: str, wait: BoundedWait, motion: FirstM
         speed = motion.share * robot.maxima.vx
         robot.twist = Twist(speed, 0.0, 0.0)
         wait.spin(motion.seconds + motion.cycles * cycle)
+        if speed and robot.state != "walking":
+            raise RobotError(f"the robot did not walk (gait_state: {robot.state}): does something else stop it?")
     finally:
         robot.twist = ZERO
         robot.send()
