@@ -69,7 +69,10 @@ class RecoveryClient(ClientNode):
         super().__init__("recovery", namespace)
         self._client = self._node.create_client(Trigger, "recover")
         self._states: list[str] = []  # gait_state since the request
-        self._node.create_subscription(String, "gait_state", lambda message: self._states.append(message.data), LATCHED)
+        self._node.create_subscription(String, "gait_state", self._on_state, LATCHED)
+
+    def _on_state(self, message: String) -> None:
+        self._states.append(message.data)
 
     def recover(self) -> str:
         """Makes the robot stand up and waits until it stands. Returns what it did.
@@ -87,8 +90,8 @@ class RecoveryClient(ClientNode):
         state = self._states[-1] if self._states else "unknown"
         if state != STANDING:
             raise RobotError(
-                f"it began to recover and does not stand (gait_state: {state}): look at its legs, help it onto its belly, "
-                "then try again"
+                f"it began to recover and does not stand (gait_state: {state}): look at its legs, help it onto its "
+                "belly, then try again"
             )
         return "the robot stands again"
 

@@ -80,7 +80,8 @@ def _write(args: argparse.Namespace, path: Path, factors: dict[str, float]) -> i
         factor = factors.get(row.key, 1.0)
         if not row.lower <= factor <= row.upper:
             raise CommandFailedError(
-                f"{row.key}: the factor would be {factor:.3f}, must be in [{row.lower}, {row.upper}], so that nothing was written: measure again"
+                f"{row.key}: the factor would be {factor:.3f}, must be in [{row.lower}, {row.upper}]: "
+                "nothing was written, measure again"
             )
     robot_file = load(path)
     present = dict(zip(UNITS, odometry_scale(robot_file.path), strict=True))

@@ -57,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
     except (Abandoned, Interrupted) as end:
         hint = f"; the answers so far are in {progress.path} and offered next time" if progress.path.exists() else ""
         with contextlib.suppress(OSError):  # the terminal may be gone
-            print(f"\nnothing was saved{hint}", flush=True)
+            print(f"\nnothing was saved{hint}; torque is off", flush=True)
         return end.exit_code if isinstance(end, Interrupted) else FAILED
     return DONE
 

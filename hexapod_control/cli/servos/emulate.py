@@ -123,7 +123,7 @@ def _serve(emulation: Emulation, delayed: list[FaultCommand], stop: StopSignal) 
 
     Returns the number of delayed faults that could not be injected.
     """
-    start, listening, failed = time.monotonic(), sys.stdin is not None, 0
+    start, listening, failed = time.monotonic(), True, 0
     while not stop.is_set():
         while delayed and time.monotonic() - start >= delayed[0].after:
             failed += not _act(emulation, delayed.pop(0))

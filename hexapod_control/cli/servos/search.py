@@ -9,7 +9,6 @@ from pathlib import Path
 
 from hexapod_control.cli.input_error import InputError
 from hexapod_control.cli.servos import bus_access
-from hexapod_control.cli.servos.interruption import interruptions
 from hexapod_control.cli.servos.servo_action import ServoAction
 from hexapod_control.cli.servos.terminal_dialog import TerminalDialog
 from hexapod_control.config.errors import DONE, FAILED
@@ -197,7 +196,7 @@ def identify(action: ServoAction) -> int:
     _show(file.robot)
     state.say(identify_joints.INTRODUCTION)
     try:
-        with interruptions(), bus_access.at_work():
+        with bus_access.at_work():
             identify_joints.identify(state, action.args.id)
     except Abandoned:
         print("\nnothing was saved; torque is off", flush=True)

@@ -17,12 +17,12 @@ from hexapod_control.cli.servos.interruption import Interrupted, interruptions
 from hexapod_control.cli.servos.servo_action import ServoAction
 from hexapod_control.cli.servos.telemetry_table import TelemetryScreen, telemetry_table
 from hexapod_control.cli.servos.terminal_dialog import TerminalDialog
-from hexapod_control.config.errors import DONE, FAILED
+from hexapod_control.config.errors import DONE
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.core.names import JOINTS, joint_name
 from hexapod_control.servos.bus.bus_interface import ReportsTorque
 from hexapod_control.servos.calibration.dialog import Abandoned, question, yes
-from hexapod_control.servos.calibration.joint_moves import is_far, move_text, pose_goals
+from hexapod_control.servos.calibration.joint_moves import is_far, move_text
 from hexapod_control.servos.calibration.move_check import move_failure, torque_missing
 from hexapod_control.servos.calibration.servo_jogger import ServoJogger
 from hexapod_control.servos.settings.joint_calibration import JointCalibration
@@ -87,7 +87,16 @@ def run(args: argparse.Namespace) -> int:
         return search.sweep_port(args, file)
     settings = bus_access.bus_settings(args, file)
     with stop_requests() as stop, bus_access.open_bus(settings, force_model=args.force_model) as bus:
-        return ACTIONS[args.action](ServoAction(args, bus, settings, file, stop))
+        action = ServoAction(args, bus, settings, file, stop)
+        if args.action not in ASKING:
+            return ACTIONS[args.action](action)
+        try:
+            with interruptions():  # also while a question is open
+                return ACTIONS[args.action](action)
+        except Interrupted as end:
+            with contextlib.suppress(OSError):  # the terminal may be gone
+                print(f"\n{ASKING[args.action]}", file=sys.stderr, flush=True)
+            return end.exit_code
 
 
 def _ping(action: ServoAction) -> int:
@@ -148,10 +157,7 @@ def _move(action: ServoAction) -> int:
     lower, upper = math.degrees(joint.lower), math.degrees(joint.upper)
     if not lower <= args.degrees <= upper:
         raise InputError(f"DEGREES: must be in [{lower:g}, {upper:g}], the joint's limits, is {args.degrees:g}")
-    angle = math.radians(args.degrees)
-    goals, out_of_reach = pose_goals([joint], [angle])
-    if out_of_reach:
-        print(f"hexapod: {out_of_reach[0]}", file=sys.stderr)
+    goal = joint.goal(math.radians(args.degrees))  # never clamped: a robot file whose joint cannot go there is refused
     bus_access.check_models(bus, bus.identify())
     repair.check_before_torque(bus, settings.protocol, joint)
     jogger = bus_access.servo_jogger(bus, settings, file, args.pace)
@@ -162,9 +168,9 @@ def _move(action: ServoAction) -> int:
             if action.stop.is_set():
                 raise Interrupted(signal.SIGINT)
             begin = jogger.positions([joint.id])[joint.id]
-            if not _agreed(joint, begin, goals[joint.id], args, bus.scale.unit):
+            if not _agreed(joint, begin, goal, args, bus.scale.unit):
                 raise CommandFailedError("nothing has moved: the move was not confirmed")
-            failure = _move_to(jogger, joint, goals[joint.id], joint.angle(begin))
+            failure = _move_to(jogger, joint, goal, joint.angle(begin))
             if failure:
                 raise CommandFailedError(f"{failure}; torque-off is sent")
             if not args.hold:
@@ -178,10 +184,10 @@ def _move(action: ServoAction) -> int:
         with contextlib.suppress(OSError):  # the terminal may be gone
             print("stopped, torque is off", file=sys.stderr)
         return error.exit_code
-    return FAILED if out_of_reach else DONE
+    return DONE
 
 
-def _agreed(joint: JointCalibration, begin: float, goal: float, args: argparse.Namespace, unit: str) -> bool:
+def _agreed(joint: JointCalibration, begin: float, goal: int, args: argparse.Namespace, unit: str) -> bool:
     """Asks before a far move [raw], if somebody is there to answer."""
     if args.yes or not sys.stdin.isatty() or not is_far(goal - begin, joint.units_per_rad, unit):
         return True
@@ -192,7 +198,7 @@ def _agreed(joint: JointCalibration, begin: float, goal: float, args: argparse.N
     return yes(answer, False)
 
 
-def _move_to(jogger: ServoJogger, joint: JointCalibration, goal: float, begin: float) -> str:
+def _move_to(jogger: ServoJogger, joint: JointCalibration, goal: int, begin: float) -> str:
     """Moves a joint from an angle [rad] to a goal [raw] and prints its angle. Returns why it is not there."""
     jogger.go({joint.id: goal})
     jogger.settle()
@@ -213,4 +219,9 @@ ACTIONS = {
     "move": _move,
     "off": _off,
     "repair": _repair,
+}
+ASKING = {  # actions with questions, and what is left after a signal
+    "set-id": "ended: the ids that were reported so far are stored in the servos",
+    "identify": "ended: nothing was saved, torque is off",
+    "repair": "ended: the registers that were reported as restored stay so; run the same command again",
 }

@@ -15,8 +15,8 @@ GENERAL_HELP = "To any question: back (b) returns to the question before, quit (
 JOG_UNITS = (10, 50)  # [us or ticks] for + and -, for ++ and --
 JOG_NUMBER = re.compile(r"([+-]?)\s*([0-9]{1,9})")  # ASCII: int() also takes 1_000 and digits of other scripts
 JOG_HELP = (
-    f"Jog with + and - ({JOG_UNITS[0]} units), ++ and -- ({JOG_UNITS[1]}), or a number like +7 or -7 (by 7 units) or 1520 "
-    "(to 1520); Enter accepts."
+    f"Jog with + and - ({JOG_UNITS[0]} units), ++ and -- ({JOG_UNITS[1]}), or a number like +7 or -7 (by 7 units) "
+    "or 1520 (to 1520); Enter accepts."
 )
 NAMED_ANGLES = {(0, 0): "straight out", (1, 0): "level", (2, -90): "straight down"}  # column, degrees
 

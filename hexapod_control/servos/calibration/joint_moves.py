@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from hexapod_control.servos.settings.joint_calibration import ROUNDING, JointCalibration
 
-FAR_ANGLE = math.radians(10.0)  # a longer move is confirmed first
-FAR_US = 100.0  # the same for servos with pulses
+FAR_ANGLE = math.radians(10.0)  # [rad] a longer move is confirmed first
+FAR_US = 100.0  # the same for servos with pulses, whose scale may not be measured yet
 PULSE_UNIT = "us"
 RANGE = "its servo turns from"  # why a goal is clamped
 LIMITS = "its limits in the calibration are"
@@ -16,8 +16,7 @@ LIMITS = "its limits in the calibration are"
 
 def is_far(distance: float, units_per_rad: float, unit: str) -> bool:
     """Whether a move over a distance [raw] needs the operator's consent."""
-    far = FAR_ANGLE * units_per_rad
-    return abs(distance) > (min(far, FAR_US) if unit == PULSE_UNIT else far) + ROUNDING
+    return abs(distance) > (FAR_US if unit == PULSE_UNIT else FAR_ANGLE * units_per_rad) + ROUNDING
 
 
 def move_text(joint: JointCalibration, begin: float, end: float, unit: str) -> str:

@@ -14,14 +14,10 @@ MIN_ERROR = math.radians(1.0)  # [rad] that every servo may be off
 OFF_FAULTS = ServoFault.OVERLOAD | ServoFault.HEAT  # with which servos switch themselves off
 
 
-def tolerance(way: float) -> float:
-    """Permitted error [rad] at the end of a way [rad]: a joint that has not moved fails also after a short one."""
-    return min(MAX_ERROR, max(MIN_ERROR, 0.5 * abs(way)))
-
-
-def move_failure(bus: Bus, joint: JointCalibration, angle: float, begin: float) -> str:
+def move_failure(bus: Bus, joint: JointCalibration, angle: float, begin: float, max_error: float = MAX_ERROR) -> str:
     """Why a joint with torque is not at an angle [rad] after its move from `begin` [rad]; empty if it is there.
 
+    The permitted error is `max_error` [rad], and less after a short way, so that a joint that has not moved is found.
     Always empty for servos that report no positions.
     """
     if not bus.can_read & ServoQuantity.POSITION:
@@ -35,9 +31,11 @@ def move_failure(bus: Bus, joint: JointCalibration, angle: float, begin: float) 
         faults = " and ".join(str(each.name).lower() for each in ServoFault if each in reading.fault)
         return f"{name} reports {faults}, {place}: free the joint, check the supply, switch it off and on, repeat"
     if joint.id in torque_missing(bus, [joint.id], True):
-        return f"{name} has switched itself off or refuses its torque, {place}: free the joint, switch the power off and on"
-    if abs(where - angle) > tolerance(angle - begin):
-        return f"{name} did not get there, {place}: is it blocked, its horn loose, its supply too weak or its torque limited?"
+        remedy = "free the joint, switch the power off and on"
+        return f"{name} has switched itself off or refuses its torque, {place}: {remedy}"
+    if abs(where - angle) > min(max_error, max(MIN_ERROR, 0.5 * abs(angle - begin))):
+        remedy = "is it blocked, its horn loose, its supply too weak or its torque limited?"
+        return f"{name} did not get there, {place}: {remedy}"
     return ""
 
 

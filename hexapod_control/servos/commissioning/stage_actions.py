@@ -15,7 +15,6 @@ from hexapod_control.config.robots.servo_table import permitted, version_for, ve
 from hexapod_control.servos.bus.bus_interface import BusError
 from hexapod_control.servos.calibration import dialog as words
 from hexapod_control.servos.calibration.assign_ids import USUAL_IDS, HasServoIds, IdAssignment
-from hexapod_control.servos.calibration.joint_moves import pose_goals
 from hexapod_control.servos.calibration.progress_file import ProgressFile
 from hexapod_control.servos.calibration.servo_jogger import ServoJogger
 from hexapod_control.servos.calibration.session import CalibrationSession, check_ranges
@@ -159,8 +158,7 @@ class StageActions:
         """Moves all legs to the standing pose in the air."""
         settings, robot = self._settings(), self._load().robot
         with self._hardware.open(settings) as bus:
-            angles = standing(robot)
-            goals = self._told_goals(settings, angles)
+            goals = standing(robot, settings.joints)
             jogger = ServoJogger(bus, goals, self._pace, self._sleep)
             if not jogger.reports_position:
                 self._dialog.say("These servos report no positions: they jump into the pose. Hands off the legs.")
@@ -168,26 +166,16 @@ class StageActions:
             try:
                 jogger.go(goals)
                 jogger.settle()
-                self._check_positions(settings, angles, jogger.positions(settings.ids))
+                self._check_positions(settings, goals, jogger.positions(settings.ids))
                 self._confirm_pose(settings, robot.leg_names)
             finally:
                 jogger.relax()
         return "all legs reach the standing pose"
 
-    def _told_goals(self, settings: ServoSettings, angles: Sequence[float]) -> dict[int, float]:
-        """Raw goals by servo id of joint angles [rad]; tells which joints cannot go there."""
-        goals, out_of_reach = pose_goals(settings.joints, angles)
-        for text in out_of_reach:
-            self._dialog.say(text)
-        return goals
-
     def _check_positions(
-        self, settings: ServoSettings, angles: Sequence[float], positions: Mapping[int, float]
+        self, settings: ServoSettings, goals: Mapping[int, float], positions: Mapping[int, float]
     ) -> None:
-        errors = {
-            joint.short_name: abs(joint.angle(positions[joint.id]) - angle)
-            for joint, angle in zip(settings.joints, angles, strict=True)
-        }
+        errors = {j.short_name: abs(j.angle(positions[j.id]) - j.angle(goals[j.id])) for j in settings.joints}
         worst = max(errors, key=lambda name: errors[name])
         if errors[worst] > MAX_POSITION_ERROR:
             raise StageError(
@@ -215,8 +203,7 @@ class StageActions:
         settings, robot = self._settings(), self._load().robot
         watch = LoadWatch(settings.joints, self._progress.voltage)
         with self._hardware.open(settings) as bus:
-            self._told_goals(settings, standing(robot))
-            jogger = ServoJogger(bus, self._told_goals(settings, lying(robot)), self._pace, self._sleep)
+            jogger = ServoJogger(bus, lying(robot, settings.joints), self._pace, self._sleep)
             result = rise(bus, jogger, robot, settings.joints, watch).result
         if not watch.lowest:
             self._ask_lowest()
