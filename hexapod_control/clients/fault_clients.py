@@ -17,7 +17,7 @@ TOPICS = {"lost": "lose_leg", "back": "return_leg"}  # by request
 ANSWER_S = 5.0  # for the robot to answer
 RECOVERY_S = 60.0  # for the robot to fold its legs and to stand up
 STANDING = RobotState.STANDING.value
-FALLEN = (RobotState.FALLEN.value, RobotState.FAULT.value)  # values of gait_state before a recovery
+NOT_UPRIGHT = tuple(s.value for s in (RobotState.FALLEN, RobotState.CARRIED, RobotState.FAULT))  # before a recovery
 CHANGE_S = 20.0  # for the robot to come to rest and to fold or unfold a leg
 
 
@@ -97,8 +97,8 @@ class RecoveryClient(ClientNode):
 
     def _ended(self) -> bool:
         """Whether the robot stands, or has given up since it began to rise."""
-        begun = next((k for k, state in enumerate(self._states) if state not in FALLEN), len(self._states))
-        return any(state in (STANDING, *FALLEN) for state in self._states[begun:])
+        begun = next((k for k, state in enumerate(self._states) if state not in NOT_UPRIGHT), len(self._states))
+        return any(state in (STANDING, *NOT_UPRIGHT) for state in self._states[begun:])
 
 
 class DiagnosticsListener(ClientNode):

@@ -10,6 +10,7 @@ import pytest
 from support.real_time.programs import HEXAPOD, until
 
 from hexapod_control.cli.main import main
+from hexapod_control.cli.servos.telemetry_table import TelemetryScreen
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.servos.bus.bus_interface import ServoQuantity
 from hexapod_control.servos.emulator import fault_injection
@@ -101,6 +102,26 @@ def test_torque_that_is_not_off_is_reported_and_so_are_servos_that_do_not_answer
     assert "left_front_coxa (id 1) still has torque" in error and "switch the power of the servos off" in error
 
 
+def test_a_table_without_an_answer_at_its_end_fails(wire, capsys, monkeypatch):
+    emulation = wire("feetech_st")
+    show = TelemetryScreen.show
+    monkeypatch.setattr(
+        TelemetryScreen, "show", lambda screen, lines: show(screen, lines) or emulation.world.power(5.0)
+    )
+    assert servos(emulation, "feetech_st", "watch", "--count", "2") == 1
+    assert "no servo answered in the end: check their power and cables" in capsys.readouterr().err
+
+
+def test_an_id_that_the_servo_does_not_take_fails(wire, capsys):
+    emulation = wire("feetech_st")
+    emulation.world.unplug(*range(1, 18))
+    emulation.pty.device.rename = lambda index, servo: None
+    receive = emulation.pty.device.receive
+    emulation.pty.device.receive = lambda data, now: [] if b"\x05\x28" in data else receive(data, now)
+    assert servos(emulation, "feetech_st", "set-id", "1", "40") == 1
+    assert "the servo with id 1 did not accept id 40" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("degrees", ["nan", "1e308", "", "12,5", "12 deg", "20us", "+20"])
 def test_an_angle_that_is_not_clear_moves_nothing(degrees, wire, capsys):
     emulation = wire("feetech_st")
@@ -138,4 +159,36 @@ def test_in_a_terminal_a_far_move_is_confirmed_first(answer, code, wire):
     until(lambda: (read(), process.poll())[1] is not None, "the end", 20.0)
     os.close(screen)
     assert process.returncode == code, text
+    until(lambda: not emulation.world.torques.any(), "torque off")
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(
+    ("words", "number", "sentence"),
+    [
+        (["identify", "5"], signal.SIGTERM, "ended: nothing was saved, torque is off"),
+        (["set-id"], signal.SIGHUP, "ended: the ids that were reported so far are stored in the servos"),
+    ],
+)
+def test_a_signal_at_a_question_ends_it_with_one_sentence(words, number, sentence, wire):
+    emulation = wire("feetech_st")
+    emulation.world.unplug(*(index for index in range(18) if index != 4))
+    command = [*HEXAPOD, "servos", "--protocol", "feetech_st", "--port", emulation.pty.path, "--pace", "20", *words]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    os.set_blocking(process.stdout.fileno(), False)
+    text = b""
+
+    def asked():
+        nonlocal text
+        text += process.stdout.read() or b""
+        return text.endswith((b"first? [left_middle femur +] ", b"Enter afterwards "))
+
+    try:
+        until(asked, "the question", 20.0)
+        process.send_signal(number)
+        _, errors = process.communicate(timeout=10.0)
+    finally:
+        process.kill()
+    assert process.returncode == 128 + number
+    assert errors.decode().strip() == sentence
     until(lambda: not emulation.world.torques.any(), "torque off")
