@@ -54,6 +54,7 @@ class StopSignal:
 
     def __init__(self) -> None:
         self._requested = False
+        self.number: int = signal.SIGINT  # of the signal that has set it last
 
     def set(self) -> None:
         """Sets the flag; safe in a signal handler."""
@@ -81,6 +82,7 @@ def stop_requests() -> Iterator[StopSignal]:
     stop = StopSignal()
 
     def request(number: int, frame: FrameType | None) -> None:
+        stop.number = number
         stop.set()
 
     previous = {number: signal.signal(number, request) for number in END_SIGNALS}

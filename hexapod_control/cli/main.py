@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 import sys
 import threading
@@ -14,7 +15,7 @@ from xml.etree import ElementTree
 
 from hexapod_control.bringup.launch_arguments import GraphError
 from hexapod_control.cli.bounded_options import OneLineParser
-from hexapod_control.cli.input_error import InputError
+from hexapod_control.cli.input_error import CommandFailedError, InputError
 from hexapod_control.config.errors import DONE, FAILED, INTERRUPTED, INVALID_INPUT, ArgumentError, FileError
 from hexapod_control.config.missing_modules import missing_module
 from hexapod_control.config.ros_names import RosNameError
@@ -142,14 +143,14 @@ def parser(chosen: str | None) -> argparse.ArgumentParser:
 def main(words: Sequence[str] | None = None) -> int:
     """Runs a subcommand. Returns one of EXIT_CODES, or 128 + the number of a signal."""
     words = sys.argv[1:] if words is None else list(words)
+    replace_closed_streams()
     chosen = next((word for word in words if not word.startswith("-")), None)
     try:
         complete(chosen)
         arguments = parser(chosen).parse_args(words)
         with notice(COMPUTED.get(arguments.command, "")):
             code = int(arguments.run(arguments))
-        discard_unwritable_output()
-        return code
+        return code or discard_unwritable_output()
     except FileError as error:
         print(error, file=sys.stderr)  # file:line: key: value, bound, remedy
         return INVALID_INPUT
@@ -157,6 +158,8 @@ def main(words: Sequence[str] | None = None) -> int:
         return _report(f"--{error}", INVALID_INPUT)
     except (GraphError, InputError, RosNameError) as error:
         return _report(str(error), INVALID_INPUT)
+    except CommandFailedError as error:
+        return _report(str(error), FAILED)
     except ModuleNotFoundError as error:
         reason = missing_module(error)
         if reason is None:
@@ -171,15 +174,29 @@ def main(words: Sequence[str] | None = None) -> int:
         return _report(str(error), FAILED)
 
 
-def discard_unwritable_output() -> None:
-    """Drops output that a closed terminal cannot take, for which Python would exit with code 120."""
+def replace_closed_streams() -> None:
+    """Opens the null device for each standard stream that was closed by the caller: it is at its end, and empty."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - until the program ends
+
+
+def discard_unwritable_output() -> int:
+    """Drops output that cannot be written, for which Python would exit with code 120.
+
+    Returns FAILED if output is lost for another reason than a closed terminal, such as a full disk.
+    """
+    code = DONE
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
         except BrokenPipeError:
             raise
-        except OSError:
+        except OSError as error:
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+            if error.errno != errno.EIO:
+                code = _report(f"the output is not complete: {error}", FAILED)
+    return code
 
 
 def package_version() -> str:

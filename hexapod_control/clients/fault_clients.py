@@ -9,11 +9,15 @@ from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
 from hexapod_control.clients.bounded_wait import DISCOVERY_S, RobotError, wait_until
+from hexapod_control.core.planner.tick_plan import RobotState
 from hexapod_control.ros.client_node import ClientNode
 from hexapod_control.ros.qos import COMMAND, EVENTS, LATCHED
 
 TOPICS = {"lost": "lose_leg", "back": "return_leg"}  # by request
 ANSWER_S = 5.0  # for the robot to answer
+RECOVERY_S = 60.0  # for the robot to fold its legs and to stand up
+STANDING = RobotState.STANDING.value
+NOT_UPRIGHT = tuple(s.value for s in (RobotState.FALLEN, RobotState.CARRIED, RobotState.FAULT))  # before a recovery
 CHANGE_S = 20.0  # for the robot to come to rest and to fold or unfold a leg
 
 
@@ -64,9 +68,17 @@ class RecoveryClient(ClientNode):
     def __init__(self, namespace: str) -> None:
         super().__init__("recovery", namespace)
         self._client = self._node.create_client(Trigger, "recover")
+        self._states: list[str] = []  # gait_state since the request
+        self._node.create_subscription(String, "gait_state", self._on_state, LATCHED)
+
+    def _on_state(self, message: String) -> None:
+        self._states.append(message.data)
 
     def recover(self) -> str:
-        """Returns the robot's answer. Raises RobotError if it refuses or does not answer."""
+        """Makes the robot stand up and waits until it stands. Returns what it did.
+
+        Raises RobotError if it refuses, does not answer or does not stand in the end.
+        """
         if not wait_until(lambda: bool(self._client.service_is_ready()), DISCOVERY_S, self._spin_once):
             raise RobotError("no robot offers the service recover: is one running? e.g. hexapod sim")
         answer = self._client.call_async(Trigger.Request())
@@ -74,7 +86,19 @@ class RecoveryClient(ClientNode):
             raise RobotError(f"the robot did not answer within {ANSWER_S:g} s")
         if not answer.result().success:
             raise RobotError(answer.result().message)
-        return str(answer.result().message)
+        wait_until(self._ended, RECOVERY_S, self._spin_once)
+        state = self._states[-1] if self._states else "unknown"
+        if state != STANDING:
+            raise RobotError(
+                f"it began to recover and does not stand (gait_state: {state}): look at its legs, help it onto its "
+                "belly, then try again"
+            )
+        return "the robot stands again"
+
+    def _ended(self) -> bool:
+        """Whether the robot stands, or has given up since it began to rise."""
+        begun = next((k for k, state in enumerate(self._states) if state not in NOT_UPRIGHT), len(self._states))
+        return any(state in (STANDING, *NOT_UPRIGHT) for state in self._states[begun:])
 
 
 class DiagnosticsListener(ClientNode):

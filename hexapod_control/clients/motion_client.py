@@ -15,6 +15,7 @@ from hexapod_control.ros.client_node import ClientNode
 from hexapod_control.ros.qos import COMMAND, LATCHED_HISTORY
 
 DELIVERY_S = 0.5  # time for a request to arrive
+CYCLE_S = 120.0  # longest cycle of a motion that is waited for
 
 
 class MotionClient(ClientNode):
@@ -61,6 +62,18 @@ class MotionClient(ClientNode):
         self._motion.wait_for_all_acked(Duration(seconds=DELIVERY_S))
 
     def cancel(self, seconds: float) -> bool:
-        """Ends the motion now. Returns True if the robot responds within `seconds` [s]."""
+        """Ends the motion now. Returns True if the robot confirms it within `seconds` [s]."""
         response = self._cancel.call_async(Trigger.Request())
-        return wait_until(response.done, seconds, self.spin)
+        return wait_until(response.done, seconds, self.spin) and bool(response.result().success)
+
+    @property
+    def playing(self) -> str:
+        """Name of the motion that plays; empty if there is none."""
+        state = self._last
+        return state.name if state is not None and state.has_motion and not state.ended else ""
+
+    def finish_cycle(self) -> bool:
+        """Ends the current motion after its cycle, and waits for that end, at most CYCLE_S. Returns True if it came."""
+        name = self.playing
+        self.request("")
+        return wait_until(lambda: self.playing != name, CYCLE_S, self.spin) if name else True

@@ -51,9 +51,10 @@ class MotionProgress:
         if self._left <= 0.0:
             self.over, self.failure = True, f"the robot did not begin {self.name}"
 
-    def give_up(self) -> None:
-        """Marks the motion as cancelled by the user."""
-        self.over, self.failure = True, f"{self.name} was cancelled"
+    def give_up(self, confirmed: bool) -> None:
+        """Marks the motion as cancelled by the user, and whether the robot has confirmed it."""
+        unknown = f"{self.name} was cancelled, but the robot does not confirm it: call stop, or use the E-STOP"
+        self.over, self.failure = True, f"{self.name} was cancelled" if confirmed else unknown
 
     @property
     def line(self) -> str:

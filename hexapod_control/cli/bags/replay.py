@@ -8,7 +8,7 @@ from pathlib import Path
 
 from hexapod_control.bringup import node_graph
 from hexapod_control.cli.bounded_options import add_robot, number, whole_number
-from hexapod_control.cli.input_error import InputError
+from hexapod_control.cli.input_error import CommandFailedError, InputError
 from hexapod_control.config import ros_names
 from hexapod_control.config.errors import DONE
 from hexapod_control.config.shipped_files import use_venv_prefix
@@ -71,10 +71,8 @@ def _compare(args: argparse.Namespace) -> int:
 
 
 def _play(args: argparse.Namespace) -> int:
-    from contextlib import nullcontext
-
     from hexapod_control.bags.bag_file import open_bag
-    from hexapod_control.bringup.process_supervisor import Supervisor, stop_requests
+    from hexapod_control.bringup.process_supervisor import NodeExitError, Supervisor, stop_requests
     from hexapod_control.clients.bounded_wait import wait_until
     from hexapod_control.nodes.recorder.bag_player import BagPlayer
 
@@ -83,9 +81,16 @@ def _play(args: argparse.Namespace) -> int:
     with open_bag(args.bag) as bag, stop_requests() as stop:
         specs = _page(args, bag.namespace) if args.page else ()
         with (
-            Supervisor(specs, lambda line: print(line, flush=True)) if specs else nullcontext(),
+            Supervisor(specs, lambda line: print(line, flush=True)) as page,
             BagPlayer(bag, args.namespace, yes[args.commands], yes[args.clock]) as player,
         ):
+
+            def check() -> None:
+                try:
+                    page.check()
+                except NodeExitError as error:
+                    raise CommandFailedError(str(error)) from None
+
             player.spin()
             for topic in player.skipped:
                 print(f"hexapod: {topic} is not played: its package is not installed", file=sys.stderr)
@@ -93,11 +98,15 @@ def _play(args: argparse.Namespace) -> int:
                 wait_until(lambda: player.has_subscribers() or stop.is_set(), PAGE_START_S, player.spin)
             while not stop.is_set():
                 count = player.play(args.speed, stop.is_set)
+                check()
                 print(f"{args.bag}: {count} messages, {bag.seconds:.1f} s", flush=True)
+                if not count and not stop.is_set():
+                    raise CommandFailedError(f"{args.bag}: nothing was played, no topic of it can be published here")
                 if not args.loop:
                     break
             while specs and not stop.is_set():
                 player.spin(0.1)
+                check()
     return DONE
 
 

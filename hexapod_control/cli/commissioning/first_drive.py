@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,7 +10,8 @@ from dataclasses import dataclass
 from std_srvs.srv import SetBool, Trigger
 
 from hexapod_control.bringup import node_graph, shared_process
-from hexapod_control.bringup.process_supervisor import NodeExitError, Supervisor, stop_requests
+from hexapod_control.bringup.process_supervisor import NodeExitError, StopSignal, Supervisor, stop_requests
+from hexapod_control.cli.servos.interruption import Interrupted
 from hexapod_control.clients.bounded_wait import POSTURE_S, BoundedWait, EndRequested, RobotError, wait_until
 from hexapod_control.clients.connection_options import ConnectionOptions
 from hexapod_control.clients.robot_client import RobotClient
@@ -78,6 +80,7 @@ def drive(
     `check` is called regularly and raises TorqueStop if the operator wants the torque off.
     """
     motion = MOTIONS[name]
+    stop = StopSignal()  # replaced once signals are handled
     show = output or (lambda line: print(line, file=sys.stderr, flush=True))
     nodes = shared_process.merged(node_graph.specs("bringup", _arguments(file, settings)))
     try:
@@ -100,6 +103,8 @@ def drive(
     except (RobotError, NodeExitError) as error:
         raise StageError(str(error)) from None
     except EndRequested:
+        if stop.number != signal.SIGINT:
+            raise Interrupted(stop.number) from None  # nobody may be there to answer the next question
         raise StageError("interrupted: the robot sits and its torque is off") from None
     return f"{motion.result} at {speed:.2f} m/s" if speed else motion.result
 
@@ -130,6 +135,8 @@ def _carry_out(robot: FirstClient, graph: str, wait: BoundedWait, motion: FirstM
         speed = motion.share * robot.maxima.vx
         robot.twist = Twist(speed, 0.0, 0.0)
         wait.spin(motion.seconds + motion.cycles * cycle)
+        if speed and robot.state != "walking":
+            raise RobotError(f"the robot did not walk (gait_state: {robot.state}): does something else stop it?")
     finally:
         robot.twist = ZERO
         robot.send()

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 from hexapod_control.bringup.installation.boot_files import PI_MODELS
 from hexapod_control.bringup.installation.change_record import RECORD, apply, undo
@@ -56,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
             return _undo(root)
         user = args.user or os.environ.get("SUDO_USER") or pwd.getpwuid(os.getuid()).pw_name
         facts = gather(root, user, args.robot, args.workspace or _own_workspace(root), args.pi, args.port)
-        findings = {step: step.find(facts) for step in STEPS}
+        findings, failures = {step: step.find(facts) for step in STEPS}, 0
         _print_table(findings)
         changes = [step for step, finding in findings.items() if finding.state is StepState.WRONG]
         refusal = unsupported(root)
@@ -67,15 +68,16 @@ def run(args: argparse.Namespace) -> int:
                 _show(step, findings[step])
         elif changes:
             _need_root(root)
-            changed = [step for step in changes if _change(step, facts, args.yes)]
-            _print_next([step for step in STEPS if step in changed])
+            results = {step: _change(step, facts, args.yes) for step in changes}
+            failures = sum(result.failed for result in results.values())
+            _print_next([step for step in STEPS if step in results and results[step].right])
     except KeyboardInterrupt:
         print(
             "\ninterrupted: changes so far stay; run the same command again to continue, or with --undo to revert them"
         )
         return INTERRUPTED
     all_fine = all(step.find(facts).state in FINE for step in STEPS)
-    return DONE if all_fine and not refusal else FAILED
+    return DONE if all_fine and not refusal and not failures else FAILED
 
 
 def _own_workspace(root: SystemRoot) -> str:
@@ -97,17 +99,24 @@ def _show(step: SetupStep, finding: StepFinding) -> None:
         print(f"  $ {' '.join(command)}")
 
 
-def _change(step: SetupStep, facts: SetupFacts, yes: bool) -> bool:
-    """Shows a change and makes it after confirmation. Returns True if the step is right afterwards."""
+class StepChange(NamedTuple):
+    """The result of a change: whether its step is right now, and how many of its commands failed."""
+
+    right: bool = False
+    failed: int = 0
+
+
+def _change(step: SetupStep, facts: SetupFacts, yes: bool) -> StepChange:
+    """Shows a change and makes it after confirmation."""
     finding = step.find(facts)
     _show(step, finding)
     if not (yes or _agreed()):
-        return False
+        return StepChange()
     apply(facts.root, finding.edits)
-    _run(facts.root, finding.commands)
+    failed = _run(facts.root, finding.commands)
     now = step.find(facts)
     print(f"  {now.state.value}: {now.reason}")
-    return now.state is not StepState.WRONG
+    return StepChange(now.state is not StepState.WRONG, failed)
 
 
 def _agreed() -> bool:
@@ -119,14 +128,18 @@ def _agreed() -> bool:
     return answer in ("y", "yes")
 
 
-def _run(root: SystemRoot, commands: tuple[tuple[str, ...], ...]) -> None:
+def _run(root: SystemRoot, commands: tuple[tuple[str, ...], ...]) -> int:
+    """Runs commands on the running system. Returns how many failed."""
+    failed = 0
     for command in commands if root.is_running else ():
         try:
             code = subprocess.run(command, check=False).returncode
         except FileNotFoundError:
             code = 127
         if code:
+            failed += 1
             print(f"  {' '.join(command)} failed with exit code {code}: restart the computer instead")
+    return failed
 
 
 def _print_next(changed: list[SetupStep]) -> None:

@@ -6,12 +6,14 @@ import argparse
 import dataclasses
 import importlib
 import os
+import sys
 from pathlib import Path
 
 from hexapod_control.bringup.process_supervisor import end_with_parent, stop_requests
 from hexapod_control.cli.bounded_options import add_robot, output_file, whole_number
 from hexapod_control.cli.input_error import InputError
 from hexapod_control.clients import connection_options
+from hexapod_control.config.errors import FAILED
 from hexapod_control.config.robots import saved_capabilities
 from hexapod_control.config.robots.nav2_parameters import describe
 from hexapod_control.config.robots.robot_file import load
@@ -57,4 +59,7 @@ def run(args: argparse.Namespace) -> int:
 
         draw(result, args.out)
         print(args.out, flush=True)
+    elif args.out:
+        print(f"hexapod: {args.out} was not written: there was no odometry", file=sys.stderr)
+        code = FAILED
     return code

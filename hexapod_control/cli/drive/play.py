@@ -77,7 +77,10 @@ def _stop(namespace: str) -> int:
     with MotionClient(namespace) as client:
         if not client.wait_for_robot():
             return _fail("no robot subscribes to the topic motion: is one running? e.g. hexapod sim")
-        client.request("")
+        name = client.playing
+        if not client.finish_cycle():
+            return _fail(f"{name} still plays: call cancel_motion, or stop, which end it at once")
+    print(f"{name}: ended" if name else "no motion was playing")
     return DONE
 
 
@@ -98,8 +101,8 @@ def _play(text: str, namespace: str) -> int:
             progress.pass_time(POLL_S)
             bar.show(progress)
         if not progress.over:
-            client.cancel(SERVICE_TIMEOUT_S)
-            progress.give_up()
+            confirmed = client.cancel(SERVICE_TIMEOUT_S)
+            progress.give_up(confirmed)
         bar.show(progress)
     if progress.failure:
         return _fail(progress.failure)

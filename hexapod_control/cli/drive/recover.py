@@ -14,7 +14,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Calls the service `recover`. Returns 0; 1 if no robot answers or it refuses."""
+    """Calls the service `recover`. Returns 0 once the robot stands; 1 if it refuses or does not stand up."""
     from hexapod_control.clients.bounded_wait import RobotError
     from hexapod_control.clients.fault_clients import RecoveryClient
 

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from hexapod_control.cli.bounded_options import number
-from hexapod_control.cli.input_error import InputError
+from hexapod_control.cli.input_error import CommandFailedError, InputError
 from hexapod_control.clients import connection_options
 from hexapod_control.config.errors import DONE, FAILED
 from hexapod_control.config.robots.robot_file import load
@@ -79,8 +79,9 @@ def _write(args: argparse.Namespace, path: Path, factors: dict[str, float]) -> i
     for row in ODOMETRY_SCALE:
         factor = factors.get(row.key, 1.0)
         if not row.lower <= factor <= row.upper:
-            raise InputError(
-                f"{row.key}: the factor would be {factor:.3f}, must be in [{row.lower}, {row.upper}]; measured wrongly?"
+            raise CommandFailedError(
+                f"{row.key}: the factor would be {factor:.3f}, must be in [{row.lower}, {row.upper}]: "
+                "nothing was written, measure again"
             )
     robot_file = load(path)
     present = dict(zip(UNITS, odometry_scale(robot_file.path), strict=True))

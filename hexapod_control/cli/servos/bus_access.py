@@ -13,7 +13,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from hexapod_control.cli.bounded_options import HasArguments, number, whole_number
-from hexapod_control.cli.input_error import InputError
+from hexapod_control.cli.input_error import CommandFailedError, InputError
 from hexapod_control.config.robots.robot_file import RobotFile, plausibility_warning
 from hexapod_control.core.posture.stand_up import lying_joints
 from hexapod_control.servos.bus.bus_interface import Bus, BusError, PortGoneError
@@ -122,6 +122,15 @@ def open_bus(settings: ServoSettings, *, force_model: bool) -> Iterator[Bus]:
         raise InputError(with_findings(error, settings)) from None
     finally:
         bus.close()
+
+
+@contextlib.contextmanager
+def at_work() -> Iterator[None]:
+    """A fault of the servos in the block is a failure of the command, exit code 1, and no bad input."""
+    try:
+        yield
+    except BusError as error:
+        raise CommandFailedError(str(error)) from None
 
 
 def show_progress(text: str) -> None:

@@ -49,13 +49,15 @@ def run(args: argparse.Namespace) -> int:
     progress = ProgressFile(path, settings)
     try:
         with interruptions(), bus_access.open_bus(settings, force_model=args.force_model) as bus:
-            CalibrationSession(bus, _scanned(bus, settings), settings, file, TerminalDialog(), args.pace, progress).run(
-                steps
+            session = CalibrationSession(
+                bus, _scanned(bus, settings), settings, file, TerminalDialog(), args.pace, progress
             )
+            with bus_access.at_work():
+                session.run(steps)
     except (Abandoned, Interrupted) as end:
         hint = f"; the answers so far are in {progress.path} and offered next time" if progress.path.exists() else ""
         with contextlib.suppress(OSError):  # the terminal may be gone
-            print(f"\nnothing was saved{hint}", flush=True)
+            print(f"\nnothing was saved{hint}; torque is off", flush=True)
         return end.exit_code if isinstance(end, Interrupted) else FAILED
     return DONE
 

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hexapod_control.bringup.process_supervisor import StopSignal, stop_requests
-from hexapod_control.cli.input_error import InputError
+from hexapod_control.cli.input_error import CommandFailedError, InputError
 from hexapod_control.cli.servos.bus_access import baud
 from hexapod_control.config.errors import DONE
 from hexapod_control.config.robots.robot_file import load
@@ -70,9 +70,11 @@ def run(args: argparse.Namespace) -> int:
             delayed = _begin(emulation, commands)
             with sensor_bus(io_settings(file), sensors) if sensors else contextlib.nullcontext():
                 _print(_start_text(args.robot, settings.protocol, settings.baud, link))
-                _serve(emulation, delayed, stop)
+                failed = _serve(emulation, delayed, stop)
         finally:
             emulation.pty.close()
+    if failed:
+        raise CommandFailedError(f"{failed} of the faults of --fault could not be injected, for the reasons above")
     return DONE
 
 
@@ -116,16 +118,20 @@ def _start_text(robot: str, protocol: str, baud: int, link: Path) -> str:
     )
 
 
-def _serve(emulation: Emulation, delayed: list[FaultCommand], stop: StopSignal) -> None:
-    """Runs until the program is asked to end; injects faults when they are due or typed on standard input."""
-    start, listening = time.monotonic(), sys.stdin is not None
+def _serve(emulation: Emulation, delayed: list[FaultCommand], stop: StopSignal) -> int:
+    """Runs until the program is asked to end; injects faults when they are due or typed on standard input.
+
+    Returns the number of delayed faults that could not be injected.
+    """
+    start, listening, failed = time.monotonic(), True, 0
     while not stop.is_set():
         while delayed and time.monotonic() - start >= delayed[0].after:
-            _act(emulation, delayed.pop(0))
+            failed += not _act(emulation, delayed.pop(0))
         if not listening:
             stop.wait(POLL_PERIOD_S)
         elif select.select([sys.stdin], [], [], POLL_PERIOD_S)[0]:
             listening = _listen(emulation)
+    return failed
 
 
 def _listen(emulation: Emulation) -> bool:
@@ -140,13 +146,15 @@ def _listen(emulation: Emulation) -> bool:
     return bool(data)
 
 
-def _act(emulation: Emulation, command: FaultCommand) -> None:
+def _act(emulation: Emulation, command: FaultCommand) -> bool:
+    """Injects a fault and says so. Returns False, and says why, if that is not possible."""
     try:
         command.act(emulation)
     except ValueError as error:
         _print(f"{command.name}: {error}")
-    else:
-        _print(f"{command.name}{f'={command.value}' if command.value else ''}")
+        return False
+    _print(f"{command.name}{f'={command.value}' if command.value else ''}")
+    return True
 
 
 def _print(text: str) -> None:

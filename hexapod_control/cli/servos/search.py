@@ -9,7 +9,6 @@ from pathlib import Path
 
 from hexapod_control.cli.input_error import InputError
 from hexapod_control.cli.servos import bus_access
-from hexapod_control.cli.servos.interruption import interruptions
 from hexapod_control.cli.servos.servo_action import ServoAction
 from hexapod_control.cli.servos.terminal_dialog import TerminalDialog
 from hexapod_control.config.errors import DONE, FAILED
@@ -22,7 +21,7 @@ from hexapod_control.servos.bus.id_addressing import duplicate_ids
 from hexapod_control.servos.bus.serial_port import SerialPort
 from hexapod_control.servos.calibration.assign_ids import USUAL_IDS, IdAssignment
 from hexapod_control.servos.calibration.calibration_state import CalibrationState
-from hexapod_control.servos.calibration.dialog import Abandoned
+from hexapod_control.servos.calibration.dialog import Abandoned, Back
 from hexapod_control.servos.calibration.steps import identify_joints
 from hexapod_control.servos.line_search.line_sweep import sweep
 from hexapod_control.servos.protocol_registry import PROTOCOLS, refused, scale
@@ -164,7 +163,8 @@ def set_id(action: ServoAction) -> int:
         ids = ", ".join(map(str, sorted(models)))
         raise InputError(f"set-id: connect only the servo with id {old}, these answer: {ids}")
     bus_access.check_models(action.bus, models)
-    bus.set_id(old, new)
+    with bus_access.at_work():
+        bus.set_id(old, new)
     print(f"{models[old]}: id changed from {old} to {new} and stored in the servo")
     return DONE
 
@@ -196,9 +196,10 @@ def identify(action: ServoAction) -> int:
     _show(file.robot)
     state.say(identify_joints.INTRODUCTION)
     try:
-        with interruptions():
+        with bus_access.at_work():
             identify_joints.identify(state, action.args.id)
     except Abandoned:
+        print("\nnothing was saved; torque is off", flush=True)
         return FAILED
     finally:
         jogger.relax()
@@ -209,7 +210,12 @@ def identify(action: ServoAction) -> int:
     for joint in changed:
         print(f"{joint.short_name}: servo {joint.id}, direction {joint.direction:+d}")
     path = own_file(action.args.robot)
-    if not state.agrees(f"save into {path}?", True):
+    try:
+        agreed = state.agrees(f"save into {path}?", True)
+    except (Abandoned, Back):
+        agreed = False
+    if not agreed:
+        print("\nnothing was saved")
         return FAILED
     return _save(file, dataclasses.replace(settings, joints=tuple(state.joints)))
 

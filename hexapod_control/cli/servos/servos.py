@@ -11,19 +11,26 @@ import time
 
 from hexapod_control.bringup.process_supervisor import stop_requests
 from hexapod_control.cli.bounded_options import add_everywhere, number, whole_number
-from hexapod_control.cli.input_error import InputError
+from hexapod_control.cli.input_error import CommandFailedError, InputError
 from hexapod_control.cli.servos import bus_access, models, repair, search
 from hexapod_control.cli.servos.interruption import Interrupted, interruptions
 from hexapod_control.cli.servos.servo_action import ServoAction
 from hexapod_control.cli.servos.telemetry_table import TelemetryScreen, telemetry_table
+from hexapod_control.cli.servos.terminal_dialog import TerminalDialog
 from hexapod_control.config.errors import DONE
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.core.names import JOINTS, joint_name
+from hexapod_control.servos.bus.bus_interface import ReportsTorque
+from hexapod_control.servos.calibration.dialog import Abandoned, question, yes
+from hexapod_control.servos.calibration.joint_moves import is_far, move_text
+from hexapod_control.servos.calibration.move_check import move_failure, torque_missing
 from hexapod_control.servos.calibration.servo_jogger import ServoJogger
 from hexapod_control.servos.settings.joint_calibration import JointCalibration
 
 REFRESH_PERIOD_S = 0.2
 MAX_TABLES = 1_000_000  # of `watch`
+SENT_OFF = "torque is off, as far as can be known: these servos report nothing"
+STILL_ON = "still has torque: repeat with hexapod servos off, or switch the power of the servos off"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -50,7 +57,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     move = add("move", "move one joint slowly to an angle, then switch its torque off")
     move.add_argument("leg", metavar="LEG")
     move.add_argument("joint", choices=JOINTS)
-    move.add_argument("degrees", type=number(-360.0, 360.0, "deg"))
+    move.add_argument("degrees", type=_absolute_angle, help="angle of the joint [deg]; -20 is an angle, no distance")
+    move.add_argument("--yes", action="store_true", help="move far without asking")
     move.add_argument("--hold", action="store_true", help="leave the torque on")
     restore = add("repair", "show registers that do not fit the robot, and restore them")
     restore.add_argument("--yes", action="store_true", help="restore them without asking")
@@ -63,8 +71,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _absolute_angle(text: str) -> float:
+    """The type of DEGREES. A plus looks like a distance."""
+    if text.lstrip().startswith("+"):
+        raise argparse.ArgumentTypeError(f"is the angle of the joint, not a distance: write it without +, is {text!r}")
+    return number(-360.0, 360.0, "deg")(text)
+
+
 def run(args: argparse.Namespace) -> int:
-    """Runs the subcommand. Returns 0 done, 1 servos are missing, 2 bad input, 128 + number of a signal."""
+    """Runs the subcommand. Returns 0 done, 1 failed or servos are missing, 2 bad input, 128 + number of a signal."""
     if args.action == "models":
         return models.show()
     file = load(args.robot)
@@ -72,7 +87,16 @@ def run(args: argparse.Namespace) -> int:
         return search.sweep_port(args, file)
     settings = bus_access.bus_settings(args, file)
     with stop_requests() as stop, bus_access.open_bus(settings, force_model=args.force_model) as bus:
-        return ACTIONS[args.action](ServoAction(args, bus, settings, file, stop))
+        action = ServoAction(args, bus, settings, file, stop)
+        if args.action not in ASKING:
+            return ACTIONS[args.action](action)
+        try:
+            with interruptions():  # also while a question is open
+                return ACTIONS[args.action](action)
+        except Interrupted as end:
+            with contextlib.suppress(OSError):  # the terminal may be gone
+                print(f"\n{ASKING[args.action]}", file=sys.stderr, flush=True)
+            return end.exit_code
 
 
 def _ping(action: ServoAction) -> int:
@@ -92,12 +116,15 @@ def _ping(action: ServoAction) -> int:
 
 def _watch(action: ServoAction) -> int:
     action.bus.identify()
-    screen = TelemetryScreen()
+    screen, answering = TelemetryScreen(), 1
     while not action.stop.is_set():
-        screen.show(telemetry_table(action.bus, action.settings))
+        lines, answering = telemetry_table(action.bus, action.settings)
+        screen.show(lines)
         if action.args.count and screen.shown >= action.args.count:
             break
         action.stop.wait(REFRESH_PERIOD_S)
+    if action.bus.can_read and not answering:
+        raise CommandFailedError("no servo answered in the end: check their power and cables")
     return DONE
 
 
@@ -105,7 +132,14 @@ def _off(action: ServoAction) -> int:
     if not action.args.force_model:
         action.bus.identify()  # torque-off in a wrong protocol writes into other registers
     action.bus.relax()
-    print("torque is off")
+    wrong, names = torque_missing(action.bus, action.settings.ids, False), action.names
+    if wrong:
+        holding = [f"{names[i]} (id {i})" for i, state in wrong.items() if state]
+        silent = [f"{names[i]} (id {i})" for i, state in wrong.items() if state is None]
+        texts = [f"{', '.join(holding)} still has torque"] if holding else []
+        texts += [f"{', '.join(silent)} does not answer, so that its torque is unknown"] if silent else []
+        raise CommandFailedError(f"{'; '.join(texts)}: repeat the command, or switch the power of the servos off")
+    print("torque is off" if isinstance(action.bus, ReportsTorque) else SENT_OFF)
     return DONE
 
 
@@ -123,19 +157,26 @@ def _move(action: ServoAction) -> int:
     lower, upper = math.degrees(joint.lower), math.degrees(joint.upper)
     if not lower <= args.degrees <= upper:
         raise InputError(f"DEGREES: must be in [{lower:g}, {upper:g}], the joint's limits, is {args.degrees:g}")
+    goal = joint.goal(math.radians(args.degrees))  # never clamped: a robot file whose joint cannot go there is refused
     bus_access.check_models(bus, bus.identify())
     repair.check_before_torque(bus, settings.protocol, joint)
     jogger = bus_access.servo_jogger(bus, settings, file, args.pace)
     if not jogger.reports_position:
         print("these servos report no positions: the robot is assumed to lie on its belly", file=sys.stderr)
-    goal = joint.goal(math.radians(args.degrees))
     try:
-        with interruptions():
+        with interruptions(), bus_access.at_work():
             if action.stop.is_set():
                 raise Interrupted(signal.SIGINT)
-            _move_to(jogger, joint, goal)
+            begin = jogger.positions([joint.id])[joint.id]
+            if not _agreed(joint, begin, goal, args, bus.scale.unit):
+                raise CommandFailedError("nothing has moved: the move was not confirmed")
+            failure = _move_to(jogger, joint, goal, joint.angle(begin))
+            if failure:
+                raise CommandFailedError(f"{failure}; torque-off is sent")
             if not args.hold:
                 jogger.release(settings.ids)
+                if torque_missing(bus, [joint.id], False):
+                    raise CommandFailedError(f"{joint.short_name} (id {joint.id}) {STILL_ON}")
     except BaseException as error:
         jogger.relax()  # torque off, wherever the joint is
         if not isinstance(error, Interrupted):
@@ -146,13 +187,27 @@ def _move(action: ServoAction) -> int:
     return DONE
 
 
-def _move_to(jogger: ServoJogger, joint: JointCalibration, goal: int) -> None:
-    """Moves a joint to a goal [raw] and prints its angle."""
+def _agreed(joint: JointCalibration, begin: float, goal: int, args: argparse.Namespace, unit: str) -> bool:
+    """Asks before a far move [raw], if somebody is there to answer."""
+    if args.yes or not sys.stdin.isatty() or not is_far(goal - begin, joint.units_per_rad, unit):
+        return True
+    try:
+        answer = TerminalDialog().ask(question(move_text(joint, begin, goal, unit) + "?", False))
+    except Abandoned:
+        return False
+    return yes(answer, False)
+
+
+def _move_to(jogger: ServoJogger, joint: JointCalibration, goal: int, begin: float) -> str:
+    """Moves a joint from an angle [rad] to a goal [raw] and prints its angle. Returns why it is not there."""
     jogger.go({joint.id: goal})
     jogger.settle()
-    raw = jogger.positions([joint.id])[joint.id]
-    verb = "is at" if jogger.reports_position else "was sent to"
-    print(f"{joint.joint} (id {joint.id}) {verb} {math.degrees(joint.angle(raw)):.1f} deg")
+    failure = move_failure(jogger.bus, joint, joint.angle(goal), begin)
+    if not failure:
+        raw = jogger.positions([joint.id])[joint.id]
+        verb = "is at" if jogger.reports_position else "was sent to"
+        print(f"{joint.joint} (id {joint.id}) {verb} {math.degrees(joint.angle(raw)):.1f} deg")
+    return failure
 
 
 ACTIONS = {
@@ -164,4 +219,9 @@ ACTIONS = {
     "move": _move,
     "off": _off,
     "repair": _repair,
+}
+ASKING = {  # actions with questions, and what is left after a signal
+    "set-id": "ended: the ids that were reported so far are stored in the servos",
+    "identify": "ended: nothing was saved, torque is off",
+    "repair": "ended: the registers that were reported as restored stay so; run the same command again",
 }

@@ -27,8 +27,8 @@ class TelemetryScreen:
         self.shown += 1
 
 
-def telemetry_table(bus: Bus, settings: ServoSettings) -> list[str]:
-    """Reads all servos once. Returns the table of their readings, one string per line."""
+def telemetry_table(bus: Bus, settings: ServoSettings) -> tuple[list[str], int]:
+    """Reads all servos once. Returns the table of their readings, one string per line, and how many have answered."""
     answers = bus.read(settings.ids, bus.can_read or ServoQuantity.POSITION)
     head = f"{'joint':22s} {'id':>3s} {'raw':>6s} {'deg':>7s} {'load':>5s} {'V':>5s} {'degC':>4s}  faults"
     volts, amperes = bus.supply()
@@ -39,7 +39,7 @@ def telemetry_table(bus: Bus, settings: ServoSettings) -> list[str]:
         foot.append(f"board {volts:.1f} V" + (f" {amperes:.2f} A" if amperes is not None else ""))
     if not bus.can_read & ServoQuantity.POSITION:
         foot.append("raw is the last goal: these servos report no position")
-    return [head, *rows, ", ".join(foot)]
+    return [head, *rows, ", ".join(foot)], len(answers)
 
 
 def _row(joint: JointCalibration, reading: ServoReading | None) -> str:

@@ -79,11 +79,11 @@ class SimulationRun:
             try:
                 self._drive(session, terminal)
             except EndRequested:
-                _leave(session)
+                code = _leave(session)
             except RobotError as failure:
                 _report(failure)
-                code = FAILED
                 _leave(session)
+                code = FAILED
         return code, session
 
     def specs(self, recording: Path) -> tuple[node_graph.NodeSpec, ...]:
@@ -186,11 +186,13 @@ def _prefix(namespace: str) -> str:
     return f"{namespace.strip('/')}/" if namespace.strip("/") else ""
 
 
-def _leave(session: SimulationSession) -> None:
-    """Sits down before the nodes stop; a second request to end skips this."""
+def _leave(session: SimulationSession) -> int:
+    """Sits down before the nodes stop; a second request to end skips this. Returns FAILED if the robot did not sit."""
     try:
         session.rest()
     except EndRequested:
         pass
     except RobotError as failure:
         _report(failure)
+        return FAILED
+    return DONE

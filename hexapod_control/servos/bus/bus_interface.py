@@ -11,7 +11,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Flag, auto
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 RELAX_REPEATS = 3  # times that `Bus.relax` sends torque-off
 
@@ -145,3 +145,11 @@ class Bus(Protocol):
 
     def close(self) -> None:
         """Closes the port; torque stays as it is."""
+
+
+@runtime_checkable
+class ReportsTorque(Protocol):
+    """A bus whose servos report whether their torque is on."""
+
+    def torques(self, ids: Sequence[int]) -> dict[int, bool]:
+        """Whether the torque of these servos is on; silent servos are missing from the result."""

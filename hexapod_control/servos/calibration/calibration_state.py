@@ -9,6 +9,7 @@ from typing import TypeVar
 from hexapod_control.core.names import JOINTS
 from hexapod_control.core.robot import Robot
 from hexapod_control.servos.calibration import dialog as words
+from hexapod_control.servos.calibration import joint_moves
 from hexapod_control.servos.calibration.dialog import Back, Dialog
 from hexapod_control.servos.calibration.servo_jogger import ServoJogger, reach
 from hexapod_control.servos.settings.joint_calibration import JointCalibration
@@ -91,19 +92,47 @@ class CalibrationState:
         self.say(pose)
         return {row: self.jog(row, words.describe_angle(row % 3, angles[row])) for row in rows}
 
-    def jog(self, row: int, target: str) -> float:
-        """Lets the operator jog a servo to a described target. Returns its raw position there."""
+    def jog(self, row: int, target: str, ends: tuple[int, int] | None = None) -> float:
+        """Lets the operator jog a servo to a described target. Returns its raw position there.
+
+        `ends` are the raw positions between which it may go; None for the range of the servo.
+        """
         servo = self.joints[row].id
         while True:
             position = self.jogger.positions([servo])[servo]
             answer = self.ask(f"  {self.label(row)} to {target} ({position:.0f} {self.scale.unit}): ")
             if not answer:
                 return position
-            step = words.jog(answer)
-            if step is None:
-                self.say(f"  {words.JOG_HELP}")
+            wish = words.jog(answer, position)
+            if wish is None:
+                self.say(f"  {words.no_jog(answer, self.scale.unit)}")
             else:
-                self.jogger.go({servo: position + step})
+                self._move(row, position, wish, ends)
+
+    def _move(self, row: int, position: float, wish: float, ends: tuple[int, int] | None) -> None:
+        """Moves a servo from its raw position to another one; asks before a far move, and says what is out of reach."""
+        joint, unit = self.joints[row], self.scale.unit
+        why = joint_moves.LIMITS if ends else joint_moves.RANGE
+        reachable = ends or (self.scale.low, self.scale.high)
+        if text := joint_moves.clamp_text(joint, wish, reachable, why):
+            self.say(f"  {text}")
+        goal = joint_moves.clamped(wish, reachable)
+        if joint_moves.is_far(goal - position, self.scale.per_rad, unit) and not self.agrees(
+            f"  {joint_moves.move_text(joint, position, goal, unit)}?", False
+        ):
+            self.say("  nothing has moved")
+            return
+        self.energise()
+        self.jogger.go({joint.id: goal})
+
+    def energise(self) -> None:
+        """Switches the torque of servos that report no positions on, with the operator's consent: all of them move."""
+        if self.jogger.reports_position or self.jogger.holds:
+            return
+        place = "the middle" if self.jogger.assumes_middle else "where they are on a robot that lies on its belly"
+        self.say(f"These servos report no positions: before the first one turns, all move to {place}, leg by leg.")
+        self.ask("Hands off the legs, feet free. Enter moves them ")
+        self.jogger.hold(self.jogger.bus.ids)
 
     def label(self, row: int) -> str:
         """Name of the joint of a row, for messages."""

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from typing import Protocol
+
+from hexapod_control.core.names import quoted
 
 BACK, QUIT, HELP = "b", "q", "?"  # answers to any question
 COMMANDS = {"b": BACK, "back": BACK, "q": QUIT, "quit": QUIT, "exit": QUIT, "?": HELP, "help": HELP}
 GENERAL_HELP = "To any question: back (b) returns to the question before, quit (q) keeps the answers for another time."
 JOG_UNITS = (10, 50)  # [us or ticks] for + and -, for ++ and --
-JOG_HELP = f"Jog with + and - ({JOG_UNITS[0]} units), ++ and -- ({JOG_UNITS[1]}), or a number like +7; Enter accepts."
+JOG_NUMBER = re.compile(r"([+-]?)\s*([0-9]{1,9})")  # ASCII: int() also takes 1_000 and digits of other scripts
+JOG_HELP = (
+    f"Jog with + and - ({JOG_UNITS[0]} units), ++ and -- ({JOG_UNITS[1]}), or a number like +7 or -7 (by 7 units) "
+    "or 1520 (to 1520); Enter accepts."
+)
 NAMED_ANGLES = {(0, 0): "straight out", (1, 0): "level", (2, -90): "straight down"}  # column, degrees
 
 
@@ -53,14 +60,23 @@ def ask(dialog: Dialog, text: str, help_text: str = "", meanwhile: Callable[[], 
         dialog.say(f"{help_text}\n{GENERAL_HELP}".strip())
 
 
-def jog(answer: str) -> int | None:
-    """The jog distance [raw] in an answer; None if it is not a jog."""
-    if answer in ("+", "-", "++", "--"):
-        return JOG_UNITS[len(answer) - 1] * (1 if answer[0] == "+" else -1)
-    try:
-        return int(answer)
-    except ValueError:
+def jog(answer: str, position: float = 0.0) -> float | None:
+    """The position [raw] to which an answer jogs a servo from `position`; None if it is not a jog.
+
+    A number with a sign is a distance, one without a sign the new position.
+    """
+    typed = answer.replace("\u2212", "-")  # the minus of the page and of some keyboards
+    if typed in ("+", "-", "++", "--"):
+        return position + JOG_UNITS[len(typed) - 1] * (1 if typed[0] == "+" else -1)
+    number = JOG_NUMBER.fullmatch(typed)
+    if number is None:
         return None
+    return position + int(number[1] + number[2]) if number[1] else float(number[2])
+
+
+def no_jog(answer: str, unit: str) -> str:
+    """Why an answer moves nothing; `unit` is that of the servo."""
+    return f"{quoted(answer)} is not a whole number of {unit}, without its unit: nothing moves. {JOG_HELP}"
 
 
 def command(answer: str) -> str:

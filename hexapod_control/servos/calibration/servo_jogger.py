@@ -32,6 +32,16 @@ class ServoJogger:
         self.reports_position = ServoQuantity.POSITION in bus.can_read
         self._goals: dict[int, float] = {}  # last goals of servos with torque
 
+    @property
+    def holds(self) -> bool:
+        """Whether servos have torque."""
+        return bool(self._goals)
+
+    @property
+    def assumes_middle(self) -> bool:
+        """Whether all servos without position feedback are assumed in the middle of their range."""
+        return set(self._assumed.values()) == {float(self.bus.scale.center)}
+
     def positions(self, ids: Sequence[int]) -> dict[int, float]:
         """Positions by servo id; the last goals where servos report none. Raises BusError that names silent servos."""
         if not self.reports_position:

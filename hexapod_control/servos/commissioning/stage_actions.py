@@ -162,6 +162,7 @@ class StageActions:
             jogger = ServoJogger(bus, goals, self._pace, self._sleep)
             if not jogger.reports_position:
                 self._dialog.say("These servos report no positions: they jump into the pose. Hands off the legs.")
+                self._ask("Enter moves them ")
             try:
                 jogger.go(goals)
                 jogger.settle()

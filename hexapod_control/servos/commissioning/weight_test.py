@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -11,6 +12,7 @@ from hexapod_control.core.kinematics.whole_body import joints_at_offset
 from hexapod_control.core.posture import stand_up
 from hexapod_control.core.robot import Robot
 from hexapod_control.servos.bus.bus_interface import Bus, ServoQuantity, ServoReading
+from hexapod_control.servos.calibration.move_check import move_failure
 from hexapod_control.servos.calibration.servo_jogger import ServoJogger
 from hexapod_control.servos.commissioning.stages import StageError
 from hexapod_control.servos.settings.joint_calibration import JointCalibration
@@ -19,6 +21,7 @@ STEPS = 24  # from lying to standing
 MIN_SHARE = 0.85  # of the voltage without load
 MAX_LOAD = 0.9  # of the full torque of a servo
 MAX_TEMPERATURE = 65.0  # [degC]
+MAX_SAG = math.radians(10.0)  # [rad] of a joint under the weight of the robot
 TRIES = 3  # of a reading
 WATCHED = ServoQuantity.VOLTAGE | ServoQuantity.LOAD | ServoQuantity.TEMPERATURE
 
@@ -86,6 +89,9 @@ def rise(
             reached += 1
             if refused := watch.refusal(_readings(bus, joints), bus.supply()[0]):
                 break
+        if not refused:
+            jogger.settle()
+            refused = _not_standing(bus, joints, poses[0], poses[-1])
         for pose in reversed(poses[: max(reached - 1, 0)]):
             jogger.go(pose)
         jogger.settle()
@@ -94,6 +100,14 @@ def rise(
     if refused:
         raise StageError(refused)
     return watch
+
+
+def _not_standing(
+    bus: Bus, joints: Sequence[JointCalibration], begin: Mapping[int, float], end: Mapping[int, float]
+) -> str:
+    """Why the robot has not come from one pose [raw] to another; empty if it has, or its servos report nothing."""
+    failures = (move_failure(bus, j, j.angle(end[j.id]), j.angle(begin[j.id]), MAX_SAG) for j in joints)
+    return next(filter(None, failures), "")
 
 
 def _readings(bus: Bus, joints: Sequence[JointCalibration]) -> dict[int, ServoReading]:

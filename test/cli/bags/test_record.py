@@ -24,6 +24,7 @@ from support.real_time.programs import PROGRAM
 
 from hexapod_control.bags import bag_file
 from hexapod_control.bags.bag_file import BagError
+from hexapod_control.cli.main import main
 from hexapod_control.nodes.recorder import bag_player, recorder
 from hexapod_control.nodes.recorder.bag_player import BagPlayer
 from hexapod_control.nodes.recorder.recorder import RecorderNode, RecorderSettings
@@ -375,6 +376,12 @@ def test_a_last_bag_that_cannot_be_written_is_reported_and_ends_with_code_one(be
     assert code == 1 and "no bag can be written there" in out and "Traceback" not in out
 
 
+def test_a_bag_of_which_nothing_can_be_played_fails(bag, monkeypatch, capsys):
+    monkeypatch.setattr(bag_player, "message_class", lambda kind: None)
+    assert main(["replay", str(bag.path), "--speed", "20"]) == 1
+    assert "nothing was played" in capsys.readouterr().err
+
+
 @pytest.mark.process
 def test_replay_shows_the_bag_on_the_page(bench, bag, tmp_path):
     received = bench.listen(JointState, "/r/joint_states", 50)
@@ -408,15 +415,11 @@ def test_replay_shows_the_bag_on_the_page(bench, bag, tmp_path):
     ],
 )
 def test_bad_input_ends_with_code_two_and_one_line(capsys, arguments, message):
-    from hexapod_control.cli.main import main
-
     assert main(arguments) == 2
     assert capsys.readouterr().err == f"hexapod: {message}\n"
 
 
 def test_without_the_extra_the_message_names_the_command_that_installs_it(monkeypatch, capsys):
-    from hexapod_control.cli.main import main
-
     monkeypatch.setitem(sys.modules, "rosbags", None)
     assert main(["record"]) == 1
     assert capsys.readouterr().err == "hexapod: rosbags is missing: pip install rosbags matplotlib\n"

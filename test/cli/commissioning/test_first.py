@@ -5,6 +5,7 @@ import sys
 import time
 
 import pytest
+from support.phantomx import narrow_file
 
 from hexapod_control.cli.commissioning.first_drive import drive
 from hexapod_control.cli.main import main
@@ -14,6 +15,7 @@ from hexapod_control.servos.commissioning.commissioning_progress_file import Com
 from hexapod_control.servos.emulator.robot_emulator import emulate
 from hexapod_control.servos.settings.servo_section import servo_settings
 
+STEP_US = 5.0  # of the pulses of a PCA9685
 LATE_S = 5.0  # in which the torque is off and all nodes have ended, also on a busy machine
 
 
@@ -60,6 +62,33 @@ def test_commissioning_that_ends_at_any_stage_continues_there(path, wire, typed,
     assert done["bus"].startswith("18 servos answer (STS3215), feetech_st at 1000000 baud")
     assert typed(["quit"], *words) == 1
     assert "== 5/12  Which servo is which joint" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("answers", "place"),
+    [(["1520", ""], 1520), (["+20", ""], 1520), (["3020", "", ""], 1500), (["3020", "y", ""], 2500)],
+)
+def test_a_position_typed_in_the_calibration_of_hobby_servos_is_where_the_servo_goes(
+    path, typed, capsys, answers, place
+):
+    narrow_file(path)
+    file, link = load(path), path.with_name("bus")
+    emulation = emulate(file.robot, servo_settings(file, "pca9685", str(link)), link)
+    moved, goal = [], emulation.world.goal
+    emulation.world.goal = lambda index, raw, duration: (moved.append((index, raw)), goal(index, raw, duration))
+    try:
+        words = [str(path), "--protocol", "pca9685", "--port", emulation.pty.path, "--pace", "50"]
+        lines = ["", "", "", "", "", *answers, "quit"]  # begins, then four joints are there
+        assert typed(lines, *words, "--stage", "calibration") == 1
+    finally:
+        emulation.pty.close()
+    output = capsys.readouterr().out
+    assert "left_middle_femur to level (1500 us): " in output and f"left_middle_femur to level ({place} us): " in output
+    far = "move left_middle_femur from 1500 to 2500 us, by 90 deg? [y/N] " in output
+    assert far == ("left_middle_femur cannot go to 3020: 2500 is used instead" in output) == (answers[0] == "3020")
+    assert all(abs(raw - 1500.0) < STEP_US for index, raw in moved if index != 4)
+    assert max((raw for index, raw in moved if index == 4), default=1500.0) == pytest.approx(place, abs=STEP_US)
+    assert not emulation.world.torques.any()
 
 
 @pytest.mark.parametrize(

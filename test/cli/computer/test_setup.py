@@ -120,6 +120,19 @@ def test_undo_restores_every_file_byte_for_byte(tmp_path, robot, options, capsys
     assert files_of(folder) == before
 
 
+def test_a_command_of_the_system_that_fails_is_a_failure(image, monkeypatch, capsys):
+    """The image stands for the running system, on which the commands are run; none of them exists here."""
+    monkeypatch.setattr(SystemRoot, "is_running", True)
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    monkeypatch.setattr("subprocess.run", failing_run)
+    assert setup(image, "--yes") == 1
+    assert "failed with exit code 127: restart the computer instead" in capsys.readouterr().out
+
+
+def failing_run(*words, **options):
+    raise FileNotFoundError(words)
+
+
 def test_a_dry_run_shows_the_lines_and_changes_nothing(image, capsys):
     before = files_of(image)
     assert setup(image, "--dry-run") == 1

@@ -2,14 +2,17 @@
 
 import itertools
 import math
+import subprocess
 
 import numpy as np
+import pytest
 from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import Imu, MultiDOFJointState
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 from support.phantomx import robot
+from support.real_time.programs import HEXAPOD
 from support.real_time.ros_bench import Stream, twist
 
 from hexapod_control.ros import messages
@@ -18,6 +21,7 @@ from hexapod_control.ros.row_messages import FootStates
 
 PERIOD_S = 0.02
 ERROR = bytes([2])
+START_S = 30.0  # of a command on a busy machine
 
 
 class Sensors:
@@ -66,6 +70,28 @@ def test_a_fall_and_a_lift_are_published_and_reported_and_end_only_as_they_shoul
     assert bench.call(Trigger, "recover").success
     bench.until(lambda: states[-1].data == "standing", 15.0)
     drive.stop()
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(("roll_deg", "code"), [(0.0, 0), (60.0, 1)])
+def test_the_command_recover_ends_when_the_robot_stands_and_fails_if_it_stays_tilted(bench, roll_deg, code):
+    bench.planner()
+    sensors, states = Sensors(bench), bench.listen(String, "gait_state", LATCHED)
+    bench.until(lambda: states and states[-1].data == "standing")
+    sensors.roll = math.radians(60.0)
+    bench.until(lambda: states[-1].data == "fallen")
+    sensors.roll = math.radians(roll_deg)
+    bench.spin(0.3)
+    process = subprocess.Popen([*HEXAPOD, "recover"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    try:
+        bench.until(lambda: process.poll() is not None, START_S, "the end of hexapod recover")
+        told = process.stdout.read()
+    finally:
+        process.kill()
+        process.wait()
+    assert process.returncode == code, [s.data for s in states]
+    assert ("the robot stands again" if code == 0 else "does not stand (gait_state: ") in told
+    assert (states[-1].data == "standing") == (code == 0)
 
 
 def test_without_detection_the_planner_does_not_listen_to_the_sensors(bench):

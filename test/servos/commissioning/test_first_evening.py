@@ -492,6 +492,7 @@ def test_hobby_servos_get_the_pose_on_the_belly_first_and_the_voltage_is_asked(p
         ("power=8", r"the supply falls from 11.1 to 8.0 V under load"),
         ("unplug=5", r"left_middle_femur \(id 5\) does not answer under load"),
         ("heat=6", r"left_middle_tibia is hotter than 65 degC"),
+        ("overload=5", r"left_middle_femur \(id 5\) reports overload, it is at .*: free the joint, check the supply"),
     ],
 )
 def test_an_implausible_reading_takes_the_weight_off_and_is_named(fault, reason):

@@ -28,6 +28,7 @@ def check(state: CalibrationState) -> None:
     if state.jogger.reports_position:
         state.jogger.relax()
     state.say(INTRODUCTION[state.jogger.reports_position])
+    state.energise()
     act = _by_hand if state.jogger.reports_position else _by_eye
     state.each(range(len(state.joints)), lambda row: act(state, row))
 

@@ -24,8 +24,7 @@ Enter accepts the answer in brackets, r repeats, s skips a servo, b goes back, ?
 def wiggle(state: CalibrationState, ids: Sequence[int]) -> None:
     """Asks for every servo which joint it turns and in which direction. Raises BusError if a joint has no servo."""
     state.say(INTRODUCTION)
-    if not state.jogger.reports_position:
-        state.say("These servos report no positions: before the first one turns, all move to the middle, leg by leg.")
+    state.energise()
     finished = ids[: state.first]
     taken = {joint.id: row for row, joint in enumerate(state.joints) if joint.id in finished}  # servo -> row
 
@@ -47,6 +46,7 @@ def wiggle(state: CalibrationState, ids: Sequence[int]) -> None:
 
 def identify(state: CalibrationState, servo: int) -> None:
     """Asks which joint a servo turns; the joint that had this servo gets the servo of the other one in exchange."""
+    state.energise()
     row, direction = _joint(state, servo, {})
     if row is None:
         return

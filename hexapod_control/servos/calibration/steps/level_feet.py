@@ -11,6 +11,7 @@ from hexapod_control.core.kinematics.leg_kinematics import forward
 from hexapod_control.core.kinematics.whole_body import standing_joints
 from hexapod_control.servos.calibration.calibration_state import CalibrationState
 from hexapod_control.servos.calibration.dialog import JOG_HELP
+from hexapod_control.servos.calibration.joint_moves import pose_goals
 from hexapod_control.servos.calibration.steps import foot_plane
 
 Residuals = Mapping[str, float]
@@ -43,15 +44,20 @@ def _by_paper(state: CalibrationState, show: Callable[[Residuals], None]) -> Non
     robot = state.robot
     standing = np.array(standing_joints(robot))  # (n, 3) [rad]
     state.say("\nAre all feet in one plane? The robot will move to its standing pose: keep a hand on it.")
-    state.ask("Enter starts the move ")
+    state.energise()
     angles = np.ravel(standing).tolist()
-    state.jogger.go({j.id: min(max(j.raw(q), j.low), j.high) for j, q in zip(state.joints, angles, strict=True)})
+    goals, out_of_reach = pose_goals(state.joints, angles)
+    for text in out_of_reach:
+        state.say(f"  {text}")
+    state.ask("Enter starts the move ")
+    state.jogger.go(goals)
     state.say(f"The robot stands. Each foot must just hold a sheet of paper. {JOG_HELP}")
     added = np.zeros(len(robot.legs))
 
     def hold(leg: int) -> None:
         index = 3 * leg + foot_plane.FEMUR
-        raw = state.jog(index, "where its foot holds the paper")
+        joint = state.joints[index]
+        raw = state.jog(index, "where its foot holds the paper", (joint.low, joint.high))
         added[leg] = angles[index] - state.joints[index].angle(raw)
 
     state.each(range(len(robot.legs)), hold)

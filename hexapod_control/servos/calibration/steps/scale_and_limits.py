@@ -139,5 +139,7 @@ def _jogged_ends(state: CalibrationState, row: int) -> list[float]:
     """Raw positions of both ends, to which the operator jogs the servo."""
     begin = state.jogger.positions([state.joints[row].id])[state.joints[row].id]
     ends = [state.jog(row, f"its {end} end") for end in ("one", "other")]
-    state.jogger.go({state.joints[row].id: begin})
+    if ends[-1] != begin:
+        state.say(f"  {state.label(row)} goes back to {begin:.0f} {state.scale.unit}")
+        state.jogger.go({state.joints[row].id: begin})
     return ends

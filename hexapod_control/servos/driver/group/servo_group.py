@@ -13,7 +13,14 @@ from statistics import median
 from typing import Protocol, runtime_checkable
 
 from hexapod_control.core.kinematics.arrays import Array
-from hexapod_control.servos.bus.bus_interface import Bus, BusCounters, ServoFault, ServoQuantity, ServoReading
+from hexapod_control.servos.bus.bus_interface import (
+    Bus,
+    BusCounters,
+    ReportsTorque,
+    ServoFault,
+    ServoQuantity,
+    ServoReading,
+)
 from hexapod_control.servos.bus.bus_timing import BusBudget, budget
 from hexapod_control.servos.bus.model_numbers import KnowsModels
 from hexapod_control.servos.bus.rated_voltage import ReportsVoltageLimit, rated_voltage
@@ -43,14 +50,6 @@ class ClearsOverload(Protocol):
 
     def recover(self, servo: int) -> None:
         """Clears a latched overload; the torque of the servo is off afterwards."""
-
-
-@runtime_checkable
-class ReportsTorque(Protocol):
-    """A bus whose servos report whether their torque is on."""
-
-    def torques(self, ids: Sequence[int]) -> dict[int, bool]:
-        """Whether the torque of these servos is on; silent servos are missing from the result."""
 
 
 @runtime_checkable

@@ -1,0 +1,63 @@
+"""Checks with the servos themselves whether a move or a change of torque has happened."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+
+from hexapod_control.servos.bus.bus_interface import Bus, ReportsTorque, ServoFault, ServoQuantity, ServoReading
+from hexapod_control.servos.settings.joint_calibration import JointCalibration
+
+TRIES = 4  # of a reading
+MAX_ERROR = math.radians(3.0)  # [rad] of a joint that carries nothing but its leg
+MIN_ERROR = math.radians(1.0)  # [rad] that every servo may be off
+OFF_FAULTS = ServoFault.OVERLOAD | ServoFault.HEAT  # with which servos switch themselves off
+
+
+def move_failure(bus: Bus, joint: JointCalibration, angle: float, begin: float, max_error: float = MAX_ERROR) -> str:
+    """Why a joint with torque is not at an angle [rad] after its move from `begin` [rad]; empty if it is there.
+
+    The permitted error is `max_error` [rad], and less after a short way, so that a joint that has not moved is found.
+    Always empty for servos that report no positions.
+    """
+    if not bus.can_read & ServoQuantity.POSITION:
+        return ""
+    name, reading = f"{joint.short_name} (id {joint.id})", _reading(bus, joint.id)
+    if reading is None or reading.position is None:
+        return f"{name} no longer answers, where it is is unknown: check its cable and power, then repeat the command"
+    where = joint.angle(reading.position)
+    place = f"it is at {math.degrees(where):.1f} in place of {math.degrees(angle):.1f} deg"
+    if reading.fault & OFF_FAULTS:
+        faults = " and ".join(str(each.name).lower() for each in ServoFault if each in reading.fault)
+        return f"{name} reports {faults}, {place}: free the joint, check the supply, switch it off and on, repeat"
+    if joint.id in torque_missing(bus, [joint.id], True):
+        remedy = "free the joint, switch the power off and on"
+        return f"{name} has switched itself off or refuses its torque, {place}: {remedy}"
+    if abs(where - angle) > min(max_error, max(MIN_ERROR, 0.5 * abs(angle - begin))):
+        remedy = "is it blocked, its horn loose, its supply too weak or its torque limited?"
+        return f"{name} did not get there, {place}: {remedy}"
+    return ""
+
+
+def torque_missing(bus: Bus, servos: Sequence[int], wanted: bool) -> Mapping[int, bool | None]:
+    """The servos whose torque is not as `wanted`, None for those that do not answer; empty if no servo reports it."""
+    if not isinstance(bus, ReportsTorque):
+        return {}
+    found: dict[int, bool] = {}
+    for _ in range(TRIES):
+        found |= bus.torques(_without(servos, found))
+        if len(found) == len(servos):
+            break
+    return {servo: found.get(servo) for servo in servos if found.get(servo) is not wanted}
+
+
+def _reading(bus: Bus, servo: int) -> ServoReading | None:
+    for _ in range(TRIES):
+        answers = bus.read([servo], bus.can_read & (ServoQuantity.POSITION | ServoQuantity.FAULT))
+        if servo in answers:
+            return answers[servo]
+    return None
+
+
+def _without(servos: Sequence[int], known: Iterable[int]) -> list[int]:
+    return [servo for servo in servos if servo not in set(known)]
