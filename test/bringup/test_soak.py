@@ -1,4 +1,4 @@
-"""A robot under random input on all topics, services and parameters, with nodes killed at random.
+"""A robot under random input on all topics, services and parameters, with nodes killed at random and outside faults.
 
 Afterwards it walks on command; no callback failed, no memory leaked, no joint target jumped. Once on emulated
 servos in real time, once in physics on simulated time. In the slice, all nodes of a robot run in one process, and
@@ -23,6 +23,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
 from support.phantomx import LEGS, robot
+from support.real_time.outside_faults import OutsideFaults, PausableLog
 from support.real_time.random_operator import RandomOperator
 from support.real_time.ros_bench import Stream, assert_sound, twist
 from support.real_time.wires import RISING, START, graph_process
@@ -113,6 +114,7 @@ class SoakedGraph:
 
     def __init__(self, bench, process, log, nodes, left_out=()):
         self.bench, self.process, self.log, self.memory = bench, process, log, Memory()
+        self.faults = None  # OutsideFaults, if any
         self._simulated = "mujoco_sim" in nodes
         self._clients, self._responses = {}, {}  # by name of the service
         self._recovered = time.monotonic()  # steady time of the last attempt to stand
@@ -156,6 +158,8 @@ class SoakedGraph:
         while self.time - start < seconds and next(inputs) < INPUTS:
             assert self.process.poll() is None, self.log.read_text()[-2000:]
             self._operator.act()
+            if self.faults is not None:
+                self.faults.step()
             now = self.bench.spin(INPUT_PERIOD_S)
             if now > recovery:
                 recovery += RECOVERY_PERIOD_S
@@ -166,6 +170,8 @@ class SoakedGraph:
                 name = next(killed)
                 os.kill(self.pids()[name], signal.SIGKILL)
                 self.crashes.append((now, name))
+        if self.faults is not None:
+            self.faults.end()
         self._restore_parameters()
 
     def recover(self):
@@ -252,17 +258,19 @@ class SoakedGraph:
 def test_a_robot_on_emulated_servos_walks_after_random_input_on_everything(bench, wire, tmp_path):
     robot_file, log = tmp_path / "robot.yaml", tmp_path / "log.txt"
     robot_file.write_bytes(resolve("phantomx").read_bytes())  # a calibration may be saved
-    bus = wire()
-    with log.open("w") as output:
-        given = {"web": "true", "web_port": "0", "sit_on_exit": str(SOAK).lower(), "one_process": ONE_PROCESS}
-        process = bus.bringup(output, robot=robot_file, **given)
+    bus, output = wire(), PausableLog(log)
+    given = {"web": "true", "web_port": "0", "sit_on_exit": str(SOAK).lower(), "one_process": ONE_PROCESS}
+    process = bus.bringup(output.end, robot=robot_file, **given)
     try:
         graph = SoakedGraph(bench, process, log, ROBOT)
+        if SOAK:
+            graph.faults = OutsideFaults(bench, 15, output, bus, graph.pids, joint_names(LEGS))
         graph.endure(REAL_S)
         graph.walks()
     finally:
         process.send_signal(signal.SIGINT)
         process.wait(START)
+        output.close()
         print(end_of(log))  # shown after a failure
     graph.assert_sound()
     bus.world.assert_no_leap(DRIVER_PERIOD_S, JITTER_S)
