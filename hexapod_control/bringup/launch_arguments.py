@@ -139,10 +139,12 @@ def argument_values(graph: str, known: Iterable[Argument], given: Mapping[str, o
 
 
 def _check_names(values: Mapping[str, ParameterValue]) -> None:
-    """Refuses a namespace, topic, parameter file or domain id that ROS cannot use."""
+    """Refuses a namespace, topic, frame, parameter file or domain id that ROS cannot use."""
     try:
         ros_names.namespace(str(values.get("namespace", "")))
         ros_names.topic(str(values.get("cmd_vel", "cmd_vel")))
+        ros_names.frame_prefix(str(values.get("tf_frame_prefix", "")))
+        ros_names.frame(str(values.get("fixed_frame", "odom")))
         params_file = ("--params-file", str(values["params_file"])) if "params_file" in values else ()
         ros_names.check_arguments(params_file)
     except ros_names.RosNameError as error:

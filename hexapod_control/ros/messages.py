@@ -35,6 +35,7 @@ MAX_FORCE_N = 10_000.0
 MAX_RATE, MAX_ACCELERATION = 200.0, 2000.0  # [rad/s], [m/s^2] that an IMU can measure
 MAX_NORM_ERROR = 0.01  # of the norm of a quaternion from 1
 MAX_MESSAGE_BYTES = 200_000  # the largest useful one is a motion file
+MAX_REQUEST_ITEMS = 1000  # of a service: more than any node has parameters
 IMU_VARIANCE = 1e-4  # [SI units] of every value
 NANOSECONDS = 1_000_000_000  # per second
 DECODERS: Mapping[Any, Callable[[], Callable[[bytes], Any]]] = {
@@ -49,6 +50,18 @@ def bounded(data: bytes) -> bytes:
     if len(data) > MAX_MESSAGE_BYTES:
         raise MessageError(f"it has {len(data)} bytes, at most {MAX_MESSAGE_BYTES} are accepted")
     return data
+
+
+def excess(request: Any) -> str:
+    """Why a request of a service is too long to be handled, which takes time for each of its items; empty if it is not.
+
+    Requests are decoded by rclpy, whatever their size.
+    """
+    for name in request.get_fields_and_field_types():
+        value = getattr(request, name)
+        if hasattr(value, "__len__") and len(value) > MAX_REQUEST_ITEMS:
+            return f"it has {len(value)} {name}, at most {MAX_REQUEST_ITEMS} are accepted"
+    return ""
 
 
 def decoder(kind: Any) -> Callable[[bytes], Any]:
