@@ -41,7 +41,7 @@ def enumerated(words: Iterable[str]) -> str:
 
 
 def printable(text: str) -> str:
-    """An untrusted text in one line that a terminal shows as it is: other characters as in Python, e.g. `\\x1b`."""
+    """An untrusted text in one line that a terminal shows as it is: others are escaped as in Python."""
     return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 

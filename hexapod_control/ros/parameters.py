@@ -2,8 +2,9 @@
 
 A default is defined once, on its field. The metadata of the field are unit, bounds (`lower`, `upper`), description and,
 where needed, `name` (the ROS name), `live` (may be changed while the node runs), `from_robot` (NaN: the limit of the
-robot is used) and `check` (a function that raises ValueError for a text that cannot be used). A field whose default is another such dataclass is a group: `name.field`. Every value is checked when it
-is declared and on every change; a refused change leaves the old value.
+robot is used) and `check` (a function that raises ValueError for a text that cannot be used). A field whose default is
+another such dataclass is a group: `name.field`. Every value is checked when it is declared and on every change; a
+refused change leaves the old value.
 """
 
 from __future__ import annotations

@@ -72,7 +72,7 @@ class _NamedRows:
 
 
 def _unknown(values: Sequence[float]) -> bool:
-    """Whether a message leaves a quantity out, or has NaN in it, as joint_state_broadcaster of ros2_control sends it."""
+    """Whether a message leaves a quantity out, or has NaN in it, as from joint_state_broadcaster of ros2_control."""
     return not len(values) or any(map(math.isnan, values))
 
 

@@ -93,11 +93,11 @@ def test_every_parameter_and_launch_argument_that_becomes_a_frame_is_refused_in_
             assert str(refusal.value).isprintable() and len(str(refusal.value)) < 300
     for graph in node_graph.GRAPHS:
         if "tf_frame_prefix" in {argument.name for argument in node_graph.arguments(graph)}:
-            with pytest.raises(node_graph.GraphError, match="^frame prefix .*must be parts of "):
+            with pytest.raises(node_graph.GraphError, match=r"^frame prefix .*must be parts of "):
                 node_graph.specs(graph, {"tf_frame_prefix": text})
-    with pytest.raises(node_graph.GraphError, match="^frame prefix "):
+    with pytest.raises(node_graph.GraphError, match=r"^frame prefix "):
         nav2_graph.plan({"tf_frame_prefix": text, "slam": "true"})
-    with pytest.raises(node_graph.GraphError, match="^frame "):
+    with pytest.raises(node_graph.GraphError, match=r"^frame "):
         node_graph.specs("display", {"fixed_frame": text})
 
 

@@ -226,7 +226,7 @@ def test_velocities_and_torques_that_a_joint_state_leaves_unknown_do_not_refuse_
     assert (layout.joints(message) == 0.1).all()
     assert (layout.velocities(message) == 0.0).all() and layout.torques(message) is None
     message.effort = [math.inf] * 18
-    with pytest.raises(MessageError, match="effort of joint .* is inf"):
+    with pytest.raises(MessageError, match=r"effort of joint .* is inf"):
         layout.torques(message)
 
 

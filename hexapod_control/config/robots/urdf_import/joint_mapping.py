@@ -17,7 +17,7 @@ from hexapod_control.core.names import MAX_NAME, joint_names, quoted
 from hexapod_control.core.robot import Robot
 
 MAX_ANGLE = 100.0  # [rad]
-NAME = TextRow("name", rf"\S{{1,{MAX_NAME}}}", "the name of a joint of the URDF", f"at most {MAX_NAME} letters, no space")
+NAME = TextRow("name", rf"\S{{1,{MAX_NAME}}}", "the name of a joint of the URDF", f"at most {MAX_NAME}, no space")
 SIGN = NumberRow("sign", 1, -1.0, 1.0, "", "1 or -1")
 OFFSET = NumberRow("offset", 1, -MAX_ANGLE, MAX_ANGLE, "rad", "the URDF's angle where ours is 0")
 ENTRY = (NAME, SIGN, OFFSET)
