@@ -16,7 +16,7 @@ from hexapod_control.config.errors import ArgumentError
 from hexapod_control.config.robots.robot_file import RobotFile, load
 from hexapod_control.config.robots.urdf_import.joint_mapping import load_mapping
 from hexapod_control.core.gait.gait_table import unknown_gait
-from hexapod_control.core.names import quoted
+from hexapod_control.core.names import quoted, shortened
 from hexapod_control.core.sensing.odometry import ODOMETRY_MODES
 from hexapod_control.core.workspace.robot_gaits import gait_names
 from hexapod_control.ros.distribution import stamped_by_default
@@ -123,7 +123,7 @@ def argument_values(graph: str, known: Iterable[Argument], given: Mapping[str, o
     table = {argument.name: argument for argument in known}
     for name in given:
         if name not in table:
-            raise GraphError(f"{name}: unknown argument of {graph}, known are {', '.join(table)}")
+            raise GraphError(f"{shortened(name)}: unknown argument of {graph}, known are {', '.join(table)}")
     texts = {name: str(value) for name, value in given.items() if value is not None}
     texts = {name: texts.get(name) or argument.default for name, argument in table.items()}
     values = {name: table[name].value(text) for name, text in texts.items() if text}
@@ -139,10 +139,12 @@ def argument_values(graph: str, known: Iterable[Argument], given: Mapping[str, o
 
 
 def _check_names(values: Mapping[str, ParameterValue]) -> None:
-    """Refuses a namespace, topic, parameter file or domain id that ROS cannot use."""
+    """Refuses a namespace, topic, frame, parameter file or domain id that ROS cannot use."""
     try:
         ros_names.namespace(str(values.get("namespace", "")))
         ros_names.topic(str(values.get("cmd_vel", "cmd_vel")))
+        ros_names.frame_prefix(str(values.get("tf_frame_prefix", "")))
+        ros_names.frame(str(values.get("fixed_frame", "odom")))
         params_file = ("--params-file", str(values["params_file"])) if "params_file" in values else ()
         ros_names.check_arguments(params_file)
     except ros_names.RosNameError as error:

@@ -21,6 +21,7 @@ from hexapod_control.bringup.launch_arguments import (
     ParameterValue,
     argument_values,
 )
+from hexapod_control.config import ros_names
 from hexapod_control.config.bounded_yaml import UnusableFileError, UnusableYamlError, parse, parser, read_text
 from hexapod_control.config.robots.nav2_parameters import Nav2FileError, describe, fill
 from hexapod_control.config.robots.robot_file import load
@@ -200,9 +201,16 @@ def _adapt(
             if not isinstance(text, str) or not text:
                 continue
             if key in FRAME_KEYS and (text != MAP_FRAME or values["slam"]):
-                owner[key] = prefix + text
+                owner[key] = _frame(prefix + text, path, key)
             elif key == "topic" and path in COSTMAPS and text.startswith("/") and namespace:
                 owner[key] = f"/{namespace}{text}"
+
+
+def _frame(text: str, path: tuple[str, ...], key: str) -> str:
+    try:
+        return ros_names.frame(text)
+    except ros_names.RosNameError as error:
+        raise GraphError(f"params_file: {key} of {'/'.join(path)}: {error}") from None
 
 
 def _leaves(section: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:

@@ -20,6 +20,7 @@ from hexapod_control.config.errors import DONE, FAILED, INTERRUPTED, INVALID_INP
 from hexapod_control.config.missing_modules import missing_module
 from hexapod_control.config.ros_names import RosNameError
 from hexapod_control.config.shipped_files import share
+from hexapod_control.core.names import printable
 
 COMMANDS = {
     "start": (
@@ -229,7 +230,7 @@ def notice(what: str) -> Iterator[None]:
 
 
 def _report(message: str, code: int) -> int:
-    print(f"hexapod: {' '.join(message.split())}", file=sys.stderr)
+    print(f"hexapod: {printable(' '.join(message.split()))}", file=sys.stderr)
     return code
 
 

@@ -9,10 +9,12 @@ from rclpy.task import Future
 
 from hexapod_control.bringup.process_supervisor import StopSignal
 from hexapod_control.clients.robot_client import RobotClient
+from hexapod_control.core.names import shortened
 
 POLL_S = 0.02
 SERVICE_TIMEOUT_S = 3.0
 DISCOVERY_S = 5.0  # time limit for the discovery of a running robot
+MAX_ANSWER = 1000  # characters of an answer of the robot that are shown
 POSTURE_S = 20.0  # time limit for standing up, for sitting down, and for coming to rest
 
 
@@ -22,6 +24,9 @@ class EndRequested(Exception):  # noqa: N818 - no error: the user wants to end
 
 class RobotError(RuntimeError):
     """The robot did not do what was requested; the message is for the user."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(shortened(text, MAX_ANSWER))
 
 
 def drive_limit(planned: float) -> float:

@@ -8,7 +8,8 @@ from diagnostic_msgs.msg import DiagnosticArray
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
-from hexapod_control.clients.bounded_wait import DISCOVERY_S, RobotError, wait_until
+from hexapod_control.clients.bounded_wait import DISCOVERY_S, MAX_ANSWER, RobotError, wait_until
+from hexapod_control.core.names import shortened
 from hexapod_control.core.planner.tick_plan import RobotState
 from hexapod_control.ros.client_node import ClientNode
 from hexapod_control.ros.qos import COMMAND, EVENTS, LATCHED
@@ -85,7 +86,7 @@ class RecoveryClient(ClientNode):
         if not wait_until(answer.done, ANSWER_S, self._spin_once):
             raise RobotError(f"the robot did not answer within {ANSWER_S:g} s")
         if not answer.result().success:
-            raise RobotError(answer.result().message)
+            raise RobotError(shortened(answer.result().message, MAX_ANSWER))
         wait_until(self._ended, RECOVERY_S, self._spin_once)
         state = self._states[-1] if self._states else "unknown"
         if state != STANDING:
@@ -113,8 +114,12 @@ class DiagnosticsListener(ClientNode):
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
         for status in message.status:
             if status.name.startswith(self._prefix):
-                values = {pair.key: pair.value for pair in status.values}
-                self._nodes[status.name] = {"level": status.level[0], "message": status.message, "values": values}
+                values = {shortened(pair.key): shortened(pair.value, MAX_ANSWER) for pair in status.values}
+                self._nodes[shortened(status.name, MAX_ANSWER)] = {
+                    "level": status.level[0],
+                    "message": shortened(status.message, MAX_ANSWER),
+                    "values": values,
+                }
 
     def listen(self, seconds: float) -> dict[str, dict[str, Any]]:
         """Returns the newest status of every node, `seconds` [s] after the first one; empty without one."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from rclpy.task import Future
 
+from hexapod_control.clients.bounded_wait import MAX_ANSWER
 from hexapod_control.clients.keyboard_map import KeyboardMap
 from hexapod_control.clients.robot_client import RobotClient
 from hexapod_control.clients.terminal import Terminal
 from hexapod_control.core.kinematics.se2 import ZERO
+from hexapod_control.core.names import shortened
 
 
 class KeyboardPilot:
@@ -53,7 +55,7 @@ class KeyboardPilot:
     def _show_refusals(self) -> None:
         for request, response in self._responses:
             if response.done() and not response.result().success:
-                self._terminal.line(f"{request} was refused: {response.result().message}")
+                self._terminal.line(f"{request} was refused: {shortened(response.result().message, MAX_ANSWER)}")
         self._responses = [(request, response) for request, response in self._responses if not response.done()]
 
     def status(self) -> str:

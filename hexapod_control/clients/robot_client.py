@@ -22,6 +22,7 @@ from hexapod_control.clients.connection_options import ConnectionOptions
 from hexapod_control.clients.trajectory_log import TrajectoryLog, TrajectorySample
 from hexapod_control.core.kinematics.body_pose import BodyPose, quaternion_angles
 from hexapod_control.core.kinematics.se2 import ZERO, Pose
+from hexapod_control.core.names import shortened
 from hexapod_control.nodes.announcements.drive_announcement import DriveAnnouncement
 from hexapod_control.nodes.announcements.graph_presence import TOPIC
 from hexapod_control.nodes.announcements.node_presence import NodePresence
@@ -90,19 +91,19 @@ class RobotClient(ClientNode):
         return {graph for graph, heard in self._graphs.items() if now - heard <= PRESENT_S}
 
     def _on_state(self, message: String) -> None:
-        self.state = message.data
+        self.state = shortened(message.data)
 
     def _on_gait(self, message: String) -> None:
-        self.gait = message.data
+        self.gait = shortened(message.data)
 
     def _on_gaits(self, message: String) -> None:
-        self.gaits = tuple(name.strip() for name in message.data.split(",") if name.strip())
+        self.gaits = tuple(shortened(name.strip()) for name in message.data.split(",") if name.strip())
 
     def _on_limits(self, message: TwistMessage) -> None:
         self.maxima = messages.twist(message)
 
     def _on_source(self, message: String) -> None:
-        self.source = message.data
+        self.source = shortened(message.data)
 
     def missing(self) -> list[str]:
         """Topics and services of the robot that are not available yet."""

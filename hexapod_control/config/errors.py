@@ -6,7 +6,7 @@ import signal
 from pathlib import Path
 from typing import ClassVar
 
-from hexapod_control.core.names import shortened
+from hexapod_control.core.names import printable, shortened
 
 DONE, FAILED, INVALID_INPUT = 0, 1, 2  # exit codes; after invalid input nothing was started
 END_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # Ctrl-C, kill, a lost terminal
@@ -27,7 +27,7 @@ class ArgumentError(ValueError):
 
     def __init__(self, name: str, *parts: str) -> None:
         text = ", ".join(shortened(part, MAX_PART_LENGTH) for part in parts if part)
-        super().__init__(f"{name}: {text}")
+        super().__init__(f"{shortened(name, MAX_KEY_LENGTH)}: {text}")
 
 
 class FileError(ValueError):
@@ -41,10 +41,10 @@ class FileError(ValueError):
         self.path = path
         self.line = line
         self.key = key
-        place = f"{path}:{line}" if line else f"{path}"
+        place = printable(f"{path}:{line}" if line else f"{path}")
         self.text = ", ".join(shortened(part, MAX_PART_LENGTH) for part in parts if part)
         message = (place, shortened(key, MAX_KEY_LENGTH), self.text)
-        super().__init__(": ".join(part for part in message if part).replace("\n", " "))
+        super().__init__(": ".join(part for part in message if part))
 
 
 class RobotFileError(FileError):

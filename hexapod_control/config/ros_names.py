@@ -18,6 +18,7 @@ from hexapod_control.core.names import quoted
 
 MAX_NAMESPACE_LENGTH = 150  # characters; with a topic and the prefixes of DDS a name has at most 255
 MAX_NAME_LENGTH = 200  # characters of a topic or a node
+MAX_FRAME_LENGTH = 64  # characters of a frame id, and of a prefix
 MAX_DOMAIN = 232  # larger domains have no valid ports
 DOMAIN = "ROS_DOMAIN_ID"
 MIDDLEWARE = "RMW_IMPLEMENTATION"
@@ -25,6 +26,8 @@ KEYSTORE = "ROS_SECURITY_KEYSTORE"
 INSTALLED_MIDDLEWARE = "share/ament_index/resource_index/rmw_typesupport"  # below a prefix
 TOKEN = r"[A-Za-z_][A-Za-z0-9_]*"
 RULE = "letters, digits and _, no digit first"
+FRAME_PART = r"[A-Za-z0-9_][A-Za-z0-9_.-]*"
+FRAME_RULE = f"letters, digits, _, . and -, with one / between them and none at the start, at most {MAX_FRAME_LENGTH}"
 
 
 class RosNameError(ValueError):
@@ -44,6 +47,20 @@ def topic(text: str) -> str:
     """The name of a topic. Raises RosNameError."""
     if len(text) > MAX_NAME_LENGTH or not re.fullmatch(rf"(~?/)?{TOKEN}(/{TOKEN})*", text):
         raise RosNameError(f"topic {quoted(text)} must be parts of {RULE}, with one / between them, e.g. nav_vel")
+    return text
+
+
+def frame(text: str) -> str:
+    """A frame id; tf2 looks up none that begins with a slash. Raises RosNameError."""
+    if len(text) > MAX_FRAME_LENGTH or not re.fullmatch(rf"{FRAME_PART}(/{FRAME_PART})*", text):
+        raise RosNameError(f"frame {quoted(text)} must be parts of {FRAME_RULE}, e.g. base_link")
+    return text
+
+
+def frame_prefix(text: str) -> str:
+    """A text that is put before frame ids; may be empty. Raises RosNameError."""
+    if text and (len(text) > MAX_FRAME_LENGTH or not re.fullmatch(rf"{FRAME_PART}(/{FRAME_PART})*/?", text)):
+        raise RosNameError(f"frame prefix {quoted(text)} must be parts of {FRAME_RULE}, e.g. left/")
     return text
 
 
@@ -98,6 +115,10 @@ def check_arguments(words: Sequence[str]) -> None:
     for option, value in pairwise(words):
         if option in ("-r", "--remap"):
             _check_remap(value)
+        elif option in ("-p", "--param") and not re.fullmatch(r"(?s)[\w/*.:]+:=.*", value):
+            raise RosNameError(f"parameter {quoted(value)} must be NAME:=VALUE, e.g. gait:=wave")
+        elif option in ("-e", "--enclave") and not re.fullmatch(rf"/({TOKEN}(/{TOKEN})*)?", value):
+            raise RosNameError(f"enclave {quoted(value)} must begin with a /, with parts of {RULE}, e.g. /robot1")
         elif option == "--params-file":
             _check_file(value)
 
@@ -105,10 +126,10 @@ def check_arguments(words: Sequence[str]) -> None:
 def _check_remap(rule: str) -> None:
     source, separator, target = rule.partition(":=")
     kind = source.rpartition(":")[2]
-    if not separator:
+    if not separator or not re.fullmatch(r"[\w~/*:\\]+", source):
         raise RosNameError(f"remap {quoted(rule)} must be FROM:=TO, e.g. cmd_vel:=nav_vel")
     if kind == "__ns":
-        if namespace(target) != target.rstrip("/"):
+        if namespace(target) != target.rstrip("/") or not target:
             raise RosNameError(f"namespace {quoted(target)} must begin with a single /, e.g. /robot1")
     elif kind in ("__node", "__name"):
         if len(target) > MAX_NAME_LENGTH or not re.fullmatch(TOKEN, target):

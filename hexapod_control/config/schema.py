@@ -17,12 +17,13 @@ from ruamel.yaml.scalarint import HexCapsInt, HexInt, ScalarInt
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString, SingleQuotedScalarString
 
 from hexapod_control.config.document import DocumentEntry
-from hexapod_control.core.names import MAX_QUOTED, shortened
+from hexapod_control.core.names import MAX_NAME, MAX_QUOTED, shortened
 from hexapod_control.core.negligible import without_negligible
 
 MAX_SPELLED_INTEGER = 10**18  # Python refuses to print integers of thousands of digits
 YamlValue = float | str | tuple[float, ...]
 REQUIRED = "required"
+MAX_TEXT = 400  # characters of a text that is no name
 NAME = r"[A-Za-z][A-Za-z0-9_]*"
 NAME_BOUND = "a name of letters, digits and _"
 
@@ -140,6 +141,8 @@ def checked_section(entry: DocumentEntry, hint: str = "") -> DocumentEntry:
 
 def refuse_name(entry: DocumentEntry, name: str, what: str, example: str) -> None:
     """Raises for a key that is no name in lower case; `what` says of what it is the name."""
+    if len(name) > MAX_NAME:
+        raise entry.error(f"has {len(name)} characters", f"must have at most {MAX_NAME}")
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
         bound = "must be lower-case letters, digits and _, starting with a letter"
         raise entry.error(f"is not a valid {what} name", bound, f"e.g. {example}")
@@ -177,6 +180,9 @@ def value(entry: DocumentEntry, row: KeyRow) -> YamlValue:
     if isinstance(row, TextRow):
         if not isinstance(entry.value, str) or not re.fullmatch(row.pattern, entry.value):
             raise entry.error(f"is {yaml_text(entry.value)}", bound(row), row.hint)
+        most = MAX_NAME if row.pattern == NAME else MAX_TEXT
+        if len(entry.value) > most or not entry.value.replace("\n", " ").isprintable():
+            raise entry.error(f"is {yaml_text(entry.value)}", f"must have at most {most} printable characters")
         return str(entry.value)
     if isinstance(row, ChoiceRow):
         if entry.value not in row.words:

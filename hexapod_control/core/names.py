@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+MAX_NAME = 64  # characters of the name of a robot, leg, joint, gait, motion
 MAX_QUOTED = 60  # characters of an untrusted text in a message
 STANDARD = ("left_front", "left_middle", "left_rear", "right_front", "right_middle", "right_rear")
 JOINTS = ("coxa", "femur", "tibia")
@@ -39,11 +40,17 @@ def enumerated(words: Iterable[str]) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
+def printable(text: str) -> str:
+    """An untrusted text in one line that a terminal shows as it is: others are escaped as in Python."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
 def shortened(text: str, max_length: int = MAX_QUOTED) -> str:
-    """Shortens an untrusted text for a message to at most `max_length` characters."""
-    return text if len(text) <= max_length else f"{text[: max_length - 1]}…"
+    """An untrusted text for a message: one printable line of at most `max_length` characters."""
+    line = printable(text[: max_length + 1])  # the rest may be long
+    return line if len(line) <= max_length else f"{line[: max_length - 1]}…"
 
 
 def quoted(text: str) -> str:
     """Quotes an untrusted text for a message: one printable line, shortened."""
-    return repr(shortened(text))
+    return repr(text if len(text) <= MAX_QUOTED else f"{text[: MAX_QUOTED - 1]}…")

@@ -22,7 +22,7 @@ from hexapod_control.ros.monitoring.clock_monitor import ClockMonitor
 from hexapod_control.ros.monitoring.qos_monitor import QosMonitor
 from hexapod_control.ros.monitoring.reports import THROTTLE_S, ReportingNode, ReportLevel, SentReport
 from hexapod_control.ros.node_threads import NodeThreads
-from hexapod_control.ros.parameters import CHANGES, accept_dumps
+from hexapod_control.ros.parameters import CHANGES, accept_dumps, refusal
 from hexapod_control.ros.qos import EVENTS
 from hexapod_control.ros.row_messages import MessageError
 from hexapod_control.ros.transport.handover import Handover, LocalSubscription
@@ -203,6 +203,9 @@ class GuardedNode(ReportingNode):
             callback = accept_dumps(self, callback)
 
         def guarded(request: Any, response: Any) -> Any:
+            if (excess := messages.excess(request)) != "":
+                self.refused(srv_name, MessageError(excess))
+                return refusal(response, excess)
             if self.refusal and hasattr(response, "success"):
                 response.success, response.message = False, self.refusal
                 return response

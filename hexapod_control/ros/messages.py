@@ -35,6 +35,7 @@ MAX_FORCE_N = 10_000.0
 MAX_RATE, MAX_ACCELERATION = 200.0, 2000.0  # [rad/s], [m/s^2] that an IMU can measure
 MAX_NORM_ERROR = 0.01  # of the norm of a quaternion from 1
 MAX_MESSAGE_BYTES = 200_000  # the largest useful one is a motion file
+MAX_REQUEST_ITEMS = 1000  # of a service: more than any node has parameters
 IMU_VARIANCE = 1e-4  # [SI units] of every value
 NANOSECONDS = 1_000_000_000  # per second
 DECODERS: Mapping[Any, Callable[[], Callable[[bytes], Any]]] = {
@@ -49,6 +50,18 @@ def bounded(data: bytes) -> bytes:
     if len(data) > MAX_MESSAGE_BYTES:
         raise MessageError(f"it has {len(data)} bytes, at most {MAX_MESSAGE_BYTES} are accepted")
     return data
+
+
+def excess(request: Any) -> str:
+    """Why a request of a service is too long to be handled, which takes time for each of its items; empty if it is not.
+
+    Requests are decoded by rclpy, whatever their size.
+    """
+    for name in request.get_fields_and_field_types():
+        value = getattr(request, name)
+        if hasattr(value, "__len__") and len(value) > MAX_REQUEST_ITEMS:
+            return f"it has {len(value)} {name}, at most {MAX_REQUEST_ITEMS} are accepted"
+    return ""
 
 
 def decoder(kind: Any) -> Callable[[bytes], Any]:
@@ -155,22 +168,24 @@ def force(message: Wrench) -> Vector:
 
 
 class Inertial(NamedTuple):
-    """One sample of an IMU, in its own frame."""
+    """One sample of an IMU, in its own frame; None: the IMU does not know it, by -1 in its covariance (REP 145)."""
 
-    orientation: Vector | None  # [rad] roll, pitch, yaw; None if the IMU does not estimate it
-    angular_velocity: Vector  # [rad/s]
-    acceleration: Vector  # [m/s^2] including gravity: + up at rest
+    orientation: Vector | None  # [rad] roll, pitch, yaw
+    angular_velocity: Vector | None  # [rad/s]
+    acceleration: Vector | None  # [m/s^2] including gravity: + up at rest
 
 
 def inertial(message: Imu) -> Inertial:
     """Converts sensor_msgs/Imu to a sample. Raises MessageError."""
-    rates, acceleration = xyz(message.angular_velocity), xyz(message.linear_acceleration)
-    if not all(map(math.isfinite, (*rates, *acceleration))):
+    rates = xyz(message.angular_velocity) if message.angular_velocity_covariance[0] >= 0.0 else None
+    acceleration = xyz(message.linear_acceleration) if message.linear_acceleration_covariance[0] >= 0.0 else None
+    values = (*(rates or ()), *(acceleration or ()))
+    if not all(map(math.isfinite, values)):
         raise MessageError(f"angular velocity {rates} or acceleration {acceleration} is not finite; check the IMU")
-    if max(map(abs, rates)) > MAX_RATE or max(map(abs, acceleration)) > MAX_ACCELERATION:
+    if max(map(abs, rates or (0.0,))) > MAX_RATE or max(map(abs, acceleration or (0.0,))) > MAX_ACCELERATION:
         most = f"at most {MAX_RATE:g} rad/s and {MAX_ACCELERATION:g} m/s^2 can be measured"
-        values = ", ".join(f"{value:g}" for value in (*rates, *acceleration))
-        raise MessageError(f"angular velocity and acceleration ({values}) are too large, {most}; check the IMU's units")
+        text = ", ".join(f"{value:g}" for value in values)
+        raise MessageError(f"angular velocity and acceleration ({text}) are too large, {most}; check the IMU's units")
     known = message.orientation_covariance[0] >= 0.0
     return Inertial(roll_pitch_yaw(message.orientation) if known else None, rates, acceleration)
 
@@ -179,12 +194,15 @@ def inertial_message(value: Inertial, stamp: Time, frame: str = "imu_link") -> I
     """Converts a sample to sensor_msgs/Imu."""
     message = Imu()
     message.header.frame_id = frame
-    if value.orientation is None:
-        message.orientation_covariance[0] = -1.0
-    else:
-        message.orientation_covariance[0::4] = IMU_VARIANCE
-    message.angular_velocity_covariance[0::4] = IMU_VARIANCE
-    message.linear_acceleration_covariance[0::4] = IMU_VARIANCE
+    covariances = (
+        message.orientation_covariance,
+        message.angular_velocity_covariance,
+        message.linear_acceleration_covariance,
+    )
+    for quantity, covariance in zip(value, covariances, strict=True):
+        covariance[0::4] = IMU_VARIANCE
+        if quantity is None:
+            covariance[0] = -1.0
     return refill(message, value, stamp)
 
 
@@ -193,8 +211,10 @@ def refill(message: Imu, value: Inertial, stamp: Time) -> Imu:
     message.header.stamp = stamp
     if value.orientation is not None:
         message.orientation = quaternion(*value.orientation)
-    message.angular_velocity = _vector(value.angular_velocity)
-    message.linear_acceleration = _vector(value.acceleration)
+    if value.angular_velocity is not None:
+        message.angular_velocity = _vector(value.angular_velocity)
+    if value.acceleration is not None:
+        message.linear_acceleration = _vector(value.acceleration)
     return message
 
 

@@ -33,6 +33,7 @@ from hexapod_control.config.errors import (
     FileError,
 )
 from hexapod_control.config.ros_names import RosNameError, check_arguments
+from hexapod_control.core.names import printable
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.initialization import initialize, start_errors
 from hexapod_control.ros.parameters import ParameterError
@@ -143,7 +144,7 @@ def _report_output(node: GuardedNode, output: ProcessOutput) -> None:
 
 
 def _refuse(error: Exception) -> int:
-    print(" ".join(str(error).split()), file=sys.stderr, flush=True)
+    print(printable(" ".join(str(error).split())), file=sys.stderr, flush=True)
     try_shutdown()
     return INVALID_INPUT
 

@@ -2,9 +2,9 @@
 
 A default is defined once, on its field. The metadata of the field are unit, bounds (`lower`, `upper`), description and,
 where needed, `name` (the ROS name), `live` (may be changed while the node runs), `least` (the smallest magnitude apart
-from 0) and `from_robot` (NaN: the limit of the robot is used). A field whose default is another such dataclass is a
-group: `name.field`. Every value is checked when it is declared and on every change; a refused change leaves the old
-value.
+from 0), `from_robot` (NaN: the limit of the robot is used) and `check` (a function that raises ValueError for a text
+that cannot be used). A field whose default is another such dataclass is a group: `name.field`. Every value is checked
+when it is declared and on every change; a refused change leaves the old value.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from hexapod_control.core.negligible import without_negligible
 Settings = TypeVar("Settings")
 LIVE: Mapping[str, Any] = {"live": True}
 _READ_AS = (ParameterType.PARAMETER_INTEGER, ParameterType.PARAMETER_STRING)  # of numbers in YAML: 1, 1e-05, nan
+MAX_TEXT = 4096  # characters of a value: the longest path
 CHANGES = (SetParameters, SetParametersAtomically)  # services that change parameters
 FROM_ROBOT: Mapping[str, Any] = {"live": True, "from_robot": True}
 
@@ -73,6 +74,8 @@ class Parameter:
         kind = type(self.default)
         if kind is float and type(setting) is int:
             setting = float(setting)
+        if type(setting) is str and len(setting) > MAX_TEXT:
+            raise ParameterError(f"{self.name} has {len(setting)} characters, at most {MAX_TEXT} are accepted")
         if type(setting) is not kind:
             kinds = {float: "a number", int: "an integer", bool: "true or false", str: "a text"}
             raise ParameterError(
@@ -86,6 +89,11 @@ class Parameter:
             if 0.0 < abs(setting) < self.metadata.get("least", 0.0):
                 unit, least = self.metadata["unit"], self.metadata["least"]
                 raise ParameterError(f"{self.name} must be 0 or at least {least:g} {unit}, is {setting:g}")
+        if "check" in self.metadata:
+            try:
+                self.metadata["check"](setting)
+            except ValueError as error:
+                raise ParameterError(f"{self.name}: {error}") from None
         return setting
 
     def _inside(self, setting: Any) -> bool:
@@ -210,6 +218,15 @@ def accept_dumps(node: Node, callback: Callable[[Any, Any], Any]) -> Callable[[A
         return response
 
     return checked
+
+
+def refusal(response: Any, reason: str) -> Any:
+    """The response of any service to a request that is refused as a whole."""
+    if hasattr(response, "success"):
+        response.success, response.message = False, reason
+    if isinstance(response, SetParameters.Response | SetParametersAtomically.Response):
+        _answered(response, [SetParametersResult(successful=False, reason=reason)])
+    return response
 
 
 def _answered(response: Any, results: list[SetParametersResult]) -> Any:

@@ -86,6 +86,11 @@ class _NamedRows:
         return rows
 
 
+def _unknown(values: Sequence[float]) -> bool:
+    """Whether a message leaves a quantity out, or has NaN in it, as from joint_state_broadcaster of ros2_control."""
+    return not len(values) or any(map(math.isnan, values))
+
+
 def _check_finite(kind: str, quantity: str, names: Sequence[str], values: Sequence[float], width: int = 1) -> None:
     """Raises MessageError, with the name, for a value that is not finite; `values` has `width` numbers per name."""
     if not math.isfinite(sum(values)):
@@ -120,15 +125,15 @@ class JointLayout:
         return angles if self._mapping is None else self._mapping.signs * (angles - self._mapping.offsets)
 
     def velocities(self, message: JointState) -> Array:
-        """Returns the velocities (n, 3) [rad/s], zero if the message has none. Raises MessageError."""
-        if not len(message.velocity):
+        """Returns the velocities (n, 3) [rad/s], zero if they are unknown. Raises MessageError."""
+        if _unknown(message.velocity):
             return np.zeros((len(self._rows.names) // 3, 3))
         velocities = self._values(message, message.velocity, "velocity")
         return velocities if self._mapping is None else self._mapping.signs * velocities
 
     def torques(self, message: JointState) -> Array | None:
-        """Returns the torques (n, 3) [N m], None if the message has none. Raises MessageError."""
-        if not len(message.effort):
+        """Returns the torques (n, 3) [N m], None if they are unknown. Raises MessageError."""
+        if _unknown(message.effort):
             return None
         torques = self._values(message, message.effort, "effort")
         return torques if self._mapping is None else self._mapping.signs * torques

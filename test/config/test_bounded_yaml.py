@@ -21,6 +21,7 @@ from hexapod_control.config.bounded_yaml import (
 from hexapod_control.config.document import from_text, read
 from hexapod_control.config.errors import FileError, MotionFileError
 from hexapod_control.config.motions.motion_library import load_motion_text
+from hexapod_control.config.shipped_files import share
 
 FILES = {
     "pipe": (os.mkfifo, "a pipe or a device"),
@@ -94,6 +95,37 @@ def test_a_command_refuses_such_a_file_in_one_line(tmp_path, capsys, command, ki
     assert error.startswith(f"{path}: ")
     assert reason in error
     assert error.count("\n") == 1
+
+
+ESCAPES = "\\x1b]0;x\\x07\\x1b[31m\\u202e"  # as YAML writes them
+FOREIGN = {  # places of a robot file for a foreign text
+    "name": ("name: phantomx", 'name: "{}"'),
+    "leg": ("  left_front:", '  "{}":'),
+    "key": ("walk:", '"{}": 1\nwalk:'),
+    "gait": ("gait: ", 'gait: "{}" # '),
+    "model": ("model: ", 'model: "{}" # '),
+    "number": ("mass: ", 'mass: "{}" # '),
+}
+
+
+@pytest.mark.parametrize("text", [ESCAPES, "x" * 100_000, "é" * 401], ids=["escapes", "long", "letters"])
+@pytest.mark.parametrize("place", FOREIGN)
+def test_a_foreign_text_of_a_robot_file_reaches_the_terminal_quoted_and_short(tmp_path, capsys, place, text):
+    usual, changed = FOREIGN[place]
+    source = share("config", "robots", "phantomx.yaml").read_text(encoding="utf-8")
+    assert usual in source
+    path = tmp_path / "robot\x1b[31m.yaml"
+    path.write_text(source.replace(usual, changed.format(text), 1), encoding="utf-8")
+    assert main(["check", str(path)]) == 2
+    output = capsys.readouterr()
+    assert output.out == "" and output.err.endswith("\n")
+    assert output.err[:-1].isprintable() and len(output.err) < 800
+
+
+@pytest.mark.parametrize("words", [["\x1b[31m"], ["sim", "--\x1b[31m"], ["replay", "/nowhere/\x1b[31m"]])
+def test_a_foreign_text_of_a_command_line_is_quoted(capsys, words):
+    assert main(words) == 2
+    assert capsys.readouterr().err[:-1].isprintable()
 
 
 @pytest.mark.parametrize("kind", HOSTILE)

@@ -26,9 +26,17 @@ from hexapod_control.config.ros_names import (
     check_domain,
     check_middleware,
     check_security,
+    frame,
+    frame_prefix,
     namespace,
     topic,
 )
+from hexapod_control.nodes.gait_planner.settings import PlannerSettings
+from hexapod_control.nodes.imu_driver.settings import ImuDriverSettings
+from hexapod_control.nodes.mujoco_sim.settings import SimulatorSettings
+from hexapod_control.nodes.odometry.settings import OdometrySettings
+from hexapod_control.nodes.teleop.settings import TeleopSettings
+from hexapod_control.ros.parameters import ParameterError, build, table
 
 WORDS = st.one_of(st.text(st.characters(exclude_characters="\0"), max_size=12), st.text("ab1_/ ~é", max_size=12))
 BAD_NAMESPACES = ("9abc", "a b", "a//b", "x" * (MAX_NAMESPACE_LENGTH + 1), "é", "a\nb", "a/9")
@@ -54,6 +62,49 @@ def test_a_namespace_is_accepted_as_by_rclpy(text):
 @given(WORDS)
 def test_a_topic_that_is_accepted_is_accepted_by_rclpy_too(text):
     assert accepted(validate_topic_name, text) or not accepted(topic, text)
+
+
+@given(WORDS)
+def test_a_frame_that_is_accepted_has_no_slash_at_its_start_and_neither_has_a_prefix_with_it(text):
+    if accepted(frame, text):
+        assert text and not text.startswith("/") and "//" not in text and text.isprintable() and " " not in text
+    if accepted(frame_prefix, text):
+        assert accepted(frame, f"{text}base_link")
+
+
+BAD_PREFIXES = ("/left/", "/", "left//", "a b/", "é/", "\x1b[31m", "a\n", "x" * 65)
+FRAMED = {  # parameters that become frames, by the settings of their node
+    OdometrySettings: ("tf_frame_prefix", "odom_frame_id", "base_frame_id"),
+    PlannerSettings: ("tf_frame_prefix",),
+    SimulatorSettings: ("tf_frame_prefix",),
+    ImuDriverSettings: ("tf_frame_prefix",),
+    TeleopSettings: ("frame",),
+}
+
+
+@pytest.mark.parametrize("text", BAD_PREFIXES)
+def test_every_parameter_and_launch_argument_that_becomes_a_frame_is_refused_in_one_sentence(text):
+    for kind, names in FRAMED.items():
+        frames = [row for row in table(kind) if "frame" in row.name]
+        assert {row.name for row in frames} == set(names)
+        for row in frames:
+            with pytest.raises(ParameterError, match=rf"^{row.name}: frame .*must be parts of ") as refusal:
+                row.value(text)
+            assert str(refusal.value).isprintable() and len(str(refusal.value)) < 300
+    for graph in node_graph.GRAPHS:
+        if "tf_frame_prefix" in {argument.name for argument in node_graph.arguments(graph)}:
+            with pytest.raises(node_graph.GraphError, match=r"^frame prefix .*must be parts of "):
+                node_graph.specs(graph, {"tf_frame_prefix": text})
+    with pytest.raises(node_graph.GraphError, match=r"^frame prefix "):
+        nav2_graph.plan({"tf_frame_prefix": text, "slam": "true"})
+    with pytest.raises(node_graph.GraphError, match=r"^frame "):
+        node_graph.specs("display", {"fixed_frame": text})
+
+
+@pytest.mark.parametrize("names", [{"odom_frame_id": "base_footprint"}, {"base_frame_id": "base_link"}])
+def test_the_frames_of_the_odometry_are_three(names):
+    with pytest.raises(ParameterError, match=" must be three different frames"):
+        build(OdometrySettings, {row.name: row.default for row in table(OdometrySettings)} | names)
 
 
 @given(st.one_of(st.integers(-1000, 1000).map(str), st.text(max_size=4)))
@@ -96,6 +147,12 @@ def test_every_launch_file_refuses_an_unknown_middleware(monkeypatch):
         (["-r", "gait_planner:__node:=a b"], "node name 'a b' must be"),
         (["--remap", "cmd_vel:=a//b"], "topic 'a//b' must be"),
         (["-r", "cmd_vel"], "must be FROM:=TO"),
+        (["-r", "a b:=c"], "remap 'a b:=c' must be FROM:=TO"),
+        (["-r", ":=c"], "remap ':=c' must be FROM:=TO"),
+        (["-r", "__ns:="], "must begin with a single /"),
+        (["-p", "gait"], "parameter 'gait' must be NAME:=VALUE"),
+        (["-p", "a b:=1"], "parameter 'a b:=1' must be NAME:=VALUE"),
+        (["-e", "left"], "enclave 'left' must begin with a /"),
         (["--params-file", "/nowhere.yaml"], "/nowhere.yaml: there is no such file"),
         (["--params-file", "/dev/zero"], "/dev/zero: cannot be read: it is a pipe or a device"),
     ],

@@ -203,6 +203,33 @@ def test_an_imu_with_orientation_survives_a_round_trip():
         messages.inertial(broken)
 
 
+@pytest.mark.parametrize("unknown", range(3))
+def test_what_an_imu_does_not_know_is_unknown_whatever_the_message_has_in_its_place(unknown):
+    value = messages.Inertial((0.1, 0.2, 0.3), (0.1, 0.2, 0.3), (0.0, 0.0, 9.81))
+    message = messages.inertial_message(value, STAMP)
+    quantity = ("orientation", "angular_velocity", "linear_acceleration")[unknown]
+    getattr(message, f"{quantity}_covariance")[0] = -1.0
+    for content in (0.0, math.nan, math.inf, 1e300):
+        getattr(message, quantity).x = content
+        read = messages.inertial(message)
+        assert read[unknown] is None
+        assert [part for k, part in enumerate(read) if k != unknown] == [
+            pytest.approx(part) for k, part in enumerate(value) if k != unknown
+        ]
+    assert getattr(messages.inertial_message(read, STAMP), f"{quantity}_covariance")[0] == -1.0
+
+
+@pytest.mark.parametrize("content", [[], [math.nan] * 18, [0.1] * 17 + [math.nan]], ids=["none", "nan", "one_nan"])
+def test_velocities_and_torques_that_a_joint_state_leaves_unknown_do_not_refuse_its_positions(content):
+    layout = JointLayout(robot())
+    message = JointState(name=list(layout.names), position=[0.1] * 18, velocity=content, effort=content)
+    assert (layout.joints(message) == 0.1).all()
+    assert (layout.velocities(message) == 0.0).all() and layout.torques(message) is None
+    message.effort = [math.inf] * 18
+    with pytest.raises(MessageError, match=r"effort of joint .* is inf"):
+        layout.torques(message)
+
+
 def test_odometry_and_transform_carry_frames_pose_and_covariance():
     pose = BodyPose(1.0, 2.0, 0.1, yaw=0.5)
     message = messages.odometry_message(

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rcl_interfaces.msg import Parameter as ParameterMessage
 from rcl_interfaces.msg import ParameterValue
-from rcl_interfaces.srv import SetParameters, SetParametersAtomically
+from rcl_interfaces.srv import GetParameters, SetParameters, SetParametersAtomically
 from rclpy.parameter import Parameter, parameter_dict_from_yaml_file
 from ruamel.yaml import YAML
 from support.real_time.ros_bench import overrides
@@ -148,6 +148,21 @@ def test_a_bad_live_change_keeps_the_old_value_and_gives_the_reason(bench, name,
     after = node.get_parameter(name).value
     assert after == before or (math.isnan(after) and math.isnan(before))
     assert seen == []
+
+
+def test_a_request_with_too_many_names_is_refused_at_once_and_usual_ones_are_answered(bench):
+    node = bench.add(GuardedNode("planner"))
+    parameters.declare(node, PlannerSettings)
+    many = GetParameters.Request(names=["gait"] * 1001)
+    assert list(bench.call(GetParameters, "planner/get_parameters", many).values) == []
+    assert "it has 1001 names, at most 1000 are accepted" in node.last_report("refused planner/get_parameters")
+    changes = [ParameterMessage(name="gait")] * 1001
+    for kind, service in ((SetParameters, "set_parameters"), (SetParametersAtomically, "set_parameters_atomically")):
+        answer = bench.call(kind, f"planner/{service}", kind.Request(parameters=changes))
+        (result,) = answer.results if kind is SetParameters else [answer.result]
+        assert not result.successful and "at most 1000 are accepted" in result.reason
+    usual = bench.call(GetParameters, "planner/get_parameters", GetParameters.Request(names=["robot"] * 1000))
+    assert {value.string_value for value in usual.values} == {"phantomx"}
 
 
 @pytest.mark.parametrize("kind", [SetParameters, SetParametersAtomically])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -38,9 +37,9 @@ def motion(root: DocumentEntry, robot: Robot) -> Choreography:
     if FOR_HEIGHT.key in root.children:
         factor = robot.walk.height / schema.number(root, FOR_HEIGHT)
     head = {name: key for name, key in HEAD.items() if key.field != "steps"}
+    if "name" in root.children:
+        schema.value(root.children["name"], schema.TextRow("name", schema.NAME, schema.NAME_BOUND, ""))
     fields = _fields(root, head, robot)
-    if not re.fullmatch(schema.NAME, fields["name"]):
-        raise root.children["name"].error(f"is {schema.yaml_text(fields['name'])}", f"must be {schema.NAME_BOUND}")
     entry = root.children.get("steps")
     if entry is None:
         raise root.error("is missing", "must be a list of steps", "e.g. - wait: {duration: 1.0}", below="steps")

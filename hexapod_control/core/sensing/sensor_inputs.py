@@ -58,8 +58,11 @@ class ImuSource(SensorSource):
     """Samples of an IMU."""
 
     def take_reading(self, tilt: Sequence[float], rates: Sequence[float], acceleration: Sequence[float]) -> None:
-        """Stores roll and pitch [rad] of base_link in the world, and rates [rad/s] and accelerations [m/s^2] (3,)."""
-        self.take((*tilt, *rates, *acceleration))
+        """Stores roll and pitch [rad] of base_link in the world, and rates [rad/s] and accelerations [m/s^2] (3,).
+
+        Unknown rates or accelerations are empty.
+        """
+        self.take((*tilt, *rates, *acceleration) if rates else tuple(tilt))
 
     @property
     def tilt(self) -> tuple[float, float] | None:

@@ -65,6 +65,7 @@ class GamepadState(NamedTuple):
 
     axes: Sequence[float]  # in [-1, 1]
     buttons: Sequence[int]  # 0 or 1
+    time: float = 0.0  # [s] on a steady clock
 
     def axis(self, number: int) -> float:
         """Returns the value of an axis, in [-1, 1]."""

@@ -2,7 +2,7 @@
 
 Without the dead-man button only STOP has an effect. After a STOP, a loss of the gamepad and at the start, the dead-man
 button must be released once before it works, so that a gamepad that is plugged in again, or a driver that repeats its
-last state, cannot start the robot.
+last state, cannot start the robot. Axes count once they were seen at their center, see axis_centers.py.
 """
 
 from __future__ import annotations
@@ -14,12 +14,15 @@ from typing import NamedTuple
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.robot import LIFT_RANGE
+from hexapod_control.core.steering.axis_centers import AxisCenters
 from hexapod_control.core.steering.gamepad_map import MAX_NUMBER, GamepadMap, GamepadState
 
 FROM_LIMITS = Twist(math.nan, math.nan, math.nan)  # speeds that follow from the limits of the robot
 MAX_POSE = BodyPose(0.03, 0.03, 0.06, 0.2, 0.2, 0.3)  # [m], [rad]
 NORMAL_SHARE = 0.5  # of the robot's maximum speed, without turbo and unless a speed is given
 LIFT_SHARE_STEP = 0.1  # of the robot's step height
+WALK_AXES = ("axis_linear.x", "axis_linear.y", "axis_angular.yaw")
+POSE_AXES = ("axis_pose.x", "axis_pose.y", "axis_pose.roll", "axis_pose.pitch", "axis_pose.yaw")
 DEAD_MAN, TURBO, STOP, STAND = "enable_button", "enable_turbo_button", "stop_button", "stand_button"
 
 
@@ -74,6 +77,8 @@ class GamepadTeleop:
     mode: str = "walk"  # or pose
     pressed: frozenset[str] | None = None  # controls in the last state; None: no state since the start or a loss
     driving: bool = False  # whether a velocity command is in effect: a zero has to follow
+    ignored: str = ""  # which deflected axes do not count, while the dead-man is held
+    _centers: AxisCenters = field(default_factory=AxisCenters)
     _ready: bool = False  # whether the dead-man (without one: the sticks) was released since the last STOP or loss
     _pose: BodyPose = NEUTRAL  # requested
     _gait: tuple[str, str] = ("", "")  # the requested gait, and the active one at that time
@@ -87,7 +92,8 @@ class GamepadTeleop:
         if not all(map(math.isfinite, pad.axes)):
             raise ValueError(f"axis {next(k for k, v in enumerate(pad.axes) if not math.isfinite(v))} is not finite")
         pressed = self.map.pressed(pad)
-        before, self.pressed = self.pressed, pressed
+        self._centers.see(pad, held=DEAD_MAN in pressed or not self.scaling.dead_man)
+        before, self.pressed, self.ignored = self.pressed, pressed, ""
         newly_pressed = pressed - (pressed if before is None else before)
         if STOP in newly_pressed or (before is None and STOP in pressed):
             return self._end("stop")
@@ -101,7 +107,7 @@ class GamepadTeleop:
 
     def lost(self) -> TeleopCommands:
         """Handles the loss of the gamepad. Returns the commands that stop the robot."""
-        self.pressed, self._ready = None, False
+        self.pressed, self._ready, self._centers = None, False, AxisCenters()
         return self._release(frozenset())
 
     def _end(self, call: str) -> TeleopCommands:
@@ -143,23 +149,34 @@ class GamepadTeleop:
         elif self.driving:
             twist = ZERO
         self.driving = self.mode == "walk"
+        self.ignored = self._ignored(pad)
         return TeleopCommands(twist, pose, gait, "", lift, hint)
+
+    def _ignored(self, pad: GamepadState) -> str:
+        """Returns a sentence about the axes that the present mode uses and that do not count; else an empty text."""
+        numbers: dict[int, list[str]] = {}
+        for name in WALK_AXES if self.mode == "walk" else POSE_AXES:
+            if self._centers.ignored(pad, self.map.axes[name]):
+                numbers.setdefault(self.map.axes[name], []).append(name)
+        values = [f"axis {k} ({', '.join(names)}) is at {pad.axis(k):.2f}" for k, names in numbers.items()]
+        remedy = "let it return to its center; a trigger or a stick that stays there needs another number"
+        return f"{'; '.join(values)} and does not count before it rests at its center: {remedy}" if values else ""
 
     # --- walking --------------------------------------------------------------------------------------------
 
     def _shaped(self, pad: GamepadState, name: str) -> float:
-        """Value of an axis in [-1, 1] after the exponential curve."""
-        value = self.map.axis(pad, name)
+        """Deflection of an axis in [-1, 1] after the exponential curve."""
+        value = self._centers.deflection(pad, self.map.axes[name])
         return (1.0 - self.scaling.expo) * value + self.scaling.expo * value**3
 
     def _deflected(self, pad: GamepadState) -> bool:
-        return any(self.map.axis(pad, name) for name in ("axis_linear.x", "axis_linear.y", "axis_angular.yaw"))
+        return any(self._centers.deflection(pad, self.map.axes[name]) for name in WALK_AXES)
 
     def _twist(self, pad: GamepadState, turbo: bool) -> Twist:
         """Twist of the sticks."""
         scales, share = (self.scaling.turbo, 1.0) if turbo else (self.scaling.normal, NORMAL_SHARE)
         maxima = [share * limit if math.isnan(s) else s for s, limit in zip(scales, self.robot.maxima, strict=True)]
-        sticks = (self._shaped(pad, name) for name in ("axis_linear.x", "axis_linear.y", "axis_angular.yaw"))
+        sticks = (self._shaped(pad, name) for name in WALK_AXES)
         return Twist(*(stick * maximum for stick, maximum in zip(sticks, maxima, strict=True)))
 
     # --- pose, gait, steps ----------------------------------------------------------------------------------

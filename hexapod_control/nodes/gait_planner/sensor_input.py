@@ -62,7 +62,8 @@ class SensorInput:
         """Passes roll and pitch of the body on, and rates and accelerations, which show that the IMU works."""
         reading = messages.inertial(message)
         if reading.orientation is not None:
-            self._sensors.imu.take_reading(reading.orientation[:2], reading.angular_velocity, reading.acceleration)
+            rates, acceleration = reading.angular_velocity or (), reading.acceleration or ()
+            self._sensors.imu.take_reading(reading.orientation[:2], rates, acceleration)
 
     @property
     def _effects(self) -> dict[str, str]:

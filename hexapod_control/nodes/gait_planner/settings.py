@@ -6,6 +6,7 @@ import dataclasses
 import math
 from dataclasses import dataclass
 
+from hexapod_control.config.ros_names import frame_prefix
 from hexapod_control.core.robot import LIFT_RANGE
 from hexapod_control.core.sensing.sensor_inputs import Adaptation, MishapDetection
 from hexapod_control.core.walking.walk_settings import TEMPO_RANGE
@@ -73,7 +74,7 @@ class PlannerSettings(RobotSettings):
     stuck_detection: bool = choice(
         True, "walk slowly or stop when a leg does not follow (joint_states) or feet slip (imu/data)", **LIVE
     )
-    tf_frame_prefix: str = choice("", "put before the frame ids of foot_markers")
+    tf_frame_prefix: str = choice("", "put before the frame ids of foot_markers", check=frame_prefix)
     linear_x: LinearAxis = dataclasses.field(default_factory=LinearAxis, metadata={"name": "linear.x"})
     linear_y: LinearAxis = dataclasses.field(default_factory=LinearAxis, metadata={"name": "linear.y"})
     angular_z: AngularAxis = dataclasses.field(default_factory=AngularAxis, metadata={"name": "angular.z"})

@@ -38,6 +38,7 @@ COUNT_BUTTONS, COUNT_AXES = 21, 6
 ABS_X, ABS_Y, ABS_Z, ABS_RX, ABS_RY, ABS_RZ, ABS_GAS, ABS_BRAKE = 0, 1, 2, 3, 4, 5, 9, 10
 HAT = {0x10: (13, 14), 0x11: (11, 12)}  # D-pad as two axes: buttons at the negative and the positive end
 LEFT_TRIGGER, RIGHT_TRIGGER = 4, 5
+TRIGGER_REST = 0.1  # share of the travel up to which an axis may be a trigger at rest
 
 
 class GamepadLostError(Exception):
@@ -68,7 +69,7 @@ class EvdevGamepad:
         self._ranges = {code: (info.min, info.max) for code, info in capabilities.get(EV_ABS, ())}
         keys = set(capabilities.get(EV_KEY, ()))
         self._buttons = BUTTONS | (BY_POSITION if device.info.vendor in VENDORS_BY_POSITION else {})
-        self._sticks, self._triggers = _layout(set(self._ranges))
+        self._sticks, self._triggers = _layout(self._at_minimum())
         self._digital = {BTN_TL2: LEFT_TRIGGER, BTN_TR2: RIGHT_TRIGGER} if not self._triggers else {}
         self.state = GamepadState([0.0] * COUNT_AXES, [0] * COUNT_BUTTONS)
         self.usable = {ABS_X, ABS_Y} <= set(self._ranges) and BTN_SOUTH in keys
@@ -90,6 +91,16 @@ class EvdevGamepad:
     def close(self) -> None:
         """Closes the device."""
         self._device.close()
+
+    def _at_minimum(self) -> dict[int, bool]:
+        """Whether each axis is at its minimum, where triggers rest."""
+        try:
+            return {
+                code: lower < upper and _share(self._device.absinfo(code).value, lower, upper) < TRIGGER_REST
+                for code, (lower, upper) in self._ranges.items()
+            }
+        except OSError as error:
+            raise GamepadLostError(str(error)) from None
 
     def _resync(self) -> None:
         try:
@@ -126,15 +137,21 @@ class EvdevGamepad:
         return beyond if deflection > 0.0 else -beyond
 
 
-def _layout(axes: set[int]) -> tuple[dict[int, int], dict[int, int]]:
-    """The axis numbers of sticks and triggers, by evdev code."""
-    if {ABS_RX, ABS_RY} <= axes:
-        right, triggers = (ABS_RX, ABS_RY), (ABS_Z, ABS_RZ)
-    else:
-        right, triggers = (ABS_Z, ABS_RZ), (ABS_BRAKE, ABS_GAS)
-    sticks = dict(zip((ABS_X, ABS_Y, *right), range(4), strict=True))
-    analog = dict(zip(triggers, (LEFT_TRIGGER, RIGHT_TRIGGER), strict=True)) if set(triggers) <= axes else {}
-    return sticks, analog
+def _layout(at_minimum: Mapping[int, bool]) -> tuple[dict[int, int], dict[int, int]]:
+    """The axis numbers of sticks and triggers, by evdev code; `at_minimum` has the axes that the device has.
+
+    RX and RY are the right stick, or else Z and RZ. Some drivers report the triggers as RX and RY: these rest at their
+    minimum while Z and RZ do not.
+    """
+    candidates = ((ABS_RX, ABS_RY), (ABS_Z, ABS_RZ), (ABS_BRAKE, ABS_GAS))
+    pairs = [pair for pair in candidates if set(pair) <= at_minimum.keys()]
+    sticks = [pair for pair in pairs if pair != candidates[-1]]
+    right = next((pair for pair in sticks if not all(map(at_minimum.get, pair))), next(iter(sticks), ()))
+    triggers = next((pair for pair in pairs if pair != right), ())
+    return (
+        dict(zip((ABS_X, ABS_Y, *right), range(4), strict=False)),
+        dict(zip(triggers, (LEFT_TRIGGER, RIGHT_TRIGGER), strict=False)),
+    )
 
 
 def _share(value: int, lower: int, upper: int) -> float:

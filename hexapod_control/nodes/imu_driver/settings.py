@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from hexapod_control.config.ros_names import frame_prefix
 from hexapod_control.ros.parameters import RobotSettings, choice, number
 
 
@@ -13,4 +14,4 @@ class ImuDriverSettings(RobotSettings):
 
     rate: float = number(100.0, "Hz", 10.0, 200.0, "readings and messages of imu/data")
     bus: str = choice("", "I2C bus; empty: that of the robot file's section io")
-    tf_frame_prefix: str = choice("", "put before the frame id imu_link")
+    tf_frame_prefix: str = choice("", "put before the frame id imu_link", check=frame_prefix)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from hexapod_control.config.ros_names import frame_prefix
 from hexapod_control.ros.parameters import RobotSettings, choice, number
 
 
@@ -17,7 +18,7 @@ class SimulatorSettings(RobotSettings):
     headless: bool = choice(True, "run without a window; false opens MuJoCo's viewer")
     record: str = choice("", "file (.npz) for the states of the run, written at the end; empty: none")
     record_rate: float = number(25.0, "Hz", 1.0, 100.0, "states per simulated second in the record")
-    tf_frame_prefix: str = choice("", "put before the frame ids base_link and imu_link")
+    tf_frame_prefix: str = choice("", "put before the frame ids base_link and imu_link", check=frame_prefix)
     camera_rate: float = number(
         0.0, "Hz", 0.0, 30.0, "images of a camera at the front, at most, while there is a subscriber; 0: no camera"
     )

@@ -7,6 +7,7 @@ from dataclasses import astuple, dataclass, field
 from operator import attrgetter
 from typing import Any
 
+from hexapod_control.config.ros_names import frame
 from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.steering import gamepad_map
@@ -88,7 +89,7 @@ class TeleopSettings:
     """Parameters of teleop; parameters of teleop_twist_joy have the same name here."""
 
     enable_stamped_cmd_vel: bool = choice(stamped_by_default(), "cmd_vel is TwistStamped, not Twist")
-    frame: str = choice("base_footprint", "frame id of a stamped cmd_vel")
+    frame: str = choice("base_footprint", "frame id of a stamped cmd_vel", check=frame)
     require_enable_button: bool = choice(True, "only STOP has an effect unless the dead-man is held", **LIVE)
     joy_timeout: float = number(
         0.3, "s", 0.1, 2.0, "without a message for this time the gamepad counts as lost: a zero is sent", **LIVE

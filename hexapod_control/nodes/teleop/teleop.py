@@ -65,7 +65,7 @@ class TeleopNode(GuardedNode):
 
     def on_joy(self, message: Joy) -> None:
         """Sends the commands for a new state of the gamepad."""
-        pad = GamepadState(message.axes, message.buttons)
+        pad = GamepadState(message.axes, message.buttons, time.monotonic())
         try:
             commands = self.teleop.update(pad)
         except ValueError as error:
@@ -75,6 +75,8 @@ class TeleopNode(GuardedNode):
             if missing:
                 text = f"joy: this gamepad has no {missing}: set other numbers, or use game_controller_node"
                 self.report("missing", ReportLevel.WARNING, text)
+        if self.teleop.ignored:
+            self.report("ignored axes", ReportLevel.WARNING, f"joy: {self.teleop.ignored}")
         self._last_joy = time.monotonic()
         self._send(commands)
 

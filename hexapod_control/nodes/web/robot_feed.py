@@ -106,9 +106,7 @@ class RobotFeed:
         else:
             self._command = NewestMessage(node, TwistMessage, "cmd_vel", messages.twist)
         self._margin = NewestMessage(node, Float64, "stability_margin", lambda message: message.data)
-        self._battery = NewestMessage(
-            node, BatteryState, "battery_state", lambda battery: {"volts": battery.voltage, "share": battery.percentage}
-        )
+        self._battery = NewestMessage(node, BatteryState, "battery_state", _battery)
         self._subscribe(node)
 
     def watch(self, *, wanted: bool) -> None:
@@ -155,7 +153,9 @@ class RobotFeed:
         self.on_terrain()
 
     def _take_limits(self, message: TwistMessage) -> None:
-        self.limits = messages.twist(message)
+        limits = messages.twist(message)
+        if all(map(math.isfinite, limits)):
+            self.limits = limits
 
     def _take_pose(self, message: PoseMessage) -> None:
         self._pose = [round(value, 4) for value in messages.body_pose(message)]
@@ -281,6 +281,14 @@ class RobotFeed:
             "battery": self._battery.read(MAX_BATTERY_AGE_S),
             **self._summary,
         }
+
+
+def _battery(message: BatteryState) -> dict[str, float | None] | None:
+    """Voltage and charge; None if they are not measured, which the message says by NaN."""
+    if not math.isfinite(message.voltage):
+        return None
+    share = message.percentage if math.isfinite(message.percentage) else None
+    return {"volts": message.voltage, "share": share}
 
 
 def _planar(message: Odometry) -> tuple[Pose, Twist]:

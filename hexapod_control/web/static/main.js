@@ -102,7 +102,7 @@ const nextSpeed = (/** @type {number} */ step) => {
   setSpeed(SPEEDS[Math.max(0, Math.min(SPEEDS.length - 1, nearest + step))]);
 };
 const setSpeed = (/** @type {number} */ share) => allowed("robot") && connection.send("speed", { share });
-/** @type {Record<string, (value?: any) => void>} */
+/** @type {Record<string, (value?: any, more?: any) => void>} */
 const actions = {
   stop: () => stopWith("stop", "STOP"),
   estop: () => stopWith("estop", "E-STOP"),
@@ -127,7 +127,7 @@ const actions = {
     if (gaits.length) actions.gait((index + step + gaits.length) % gaits.length);
   },
   lift: (step) => settings.lift(step),
-  tell: (key) => header.hint(t(key)),
+  tell: (key, values) => header.hint(t(key, values)),
 };
 
 releases.push(steerByDragging($("view-top"), projections, velocity), setHeightByDragging($("view-front"), projections, body));

@@ -207,6 +207,66 @@ def test_missing_axes_and_buttons_of_a_gamepad_count_as_at_rest_and_are_reported
     assert "enable_button" not in message
 
 
+# --- axes that do not rest at zero ----------------------------------------------------------------------------
+
+
+def seen(axes, *buttons, at=0.0):
+    return GamepadState(axes, [int(k in buttons) for k in range(21)], at)
+
+
+def commands_over(teleop, seconds, axes, *buttons, start=0.0):
+    """The commands while a driver repeats a state."""
+    return [teleop.update(seen(axes, *buttons, at=start + 0.05 * k)) for k in range(round(20 * seconds))]
+
+
+@given(st.lists(st.floats(-1.0, 1.0), min_size=2, max_size=8), st.booleans(), st.booleans())
+def test_wherever_the_axes_rest_the_dead_man_alone_moves_nothing(rest, pose, turbo):
+    teleop = GamepadTeleop(robot=RobotStatus(maxima=TOP, gaits=GAITS, gait="tripod", state="standing", upright=True))
+    held = (L1, R1) if turbo else (L1,)
+    commands_over(teleop, 0.2, rest)
+    teleop.update(seen(rest, *held, *((Y,) if pose else ()), at=0.2))
+    for commands in commands_over(teleop, 0.5, rest, *held, start=0.25):
+        assert (commands.twist or ZERO).is_zero and (commands.pose or NEUTRAL) == NEUTRAL
+        assert commands.lift is None
+
+
+@pytest.mark.parametrize("rest", [1.0, -1.0])
+@pytest.mark.parametrize("held", [(), (L1,)], ids=["without", "with_dead_man"])
+def test_a_trigger_on_the_axis_of_a_stick_turns_nothing_before_during_and_after_a_pull(rest, held):
+    teleop = GamepadTeleop(robot=RobotStatus(maxima=TOP))
+    commands_over(teleop, 0.5, [0.0, 0.0, rest])
+    pull = [rest * (1.0 - 2.0 * k / 10) for k in range(11)]
+    for k, value in enumerate((*pull, *reversed(pull), rest)):
+        assert (teleop.update(seen([0.0, 0.0, value], *held, at=0.5 + 0.02 * k)).twist or ZERO).is_zero
+    for commands in commands_over(teleop, 0.5, [0.0, 0.0, rest], L1, start=1.0):
+        assert commands.twist.is_zero
+    assert "axis 2 (axis_angular.yaw) is at" in teleop.ignored and "let it return to its center" in teleop.ignored
+    assert teleop.update(seen([0.0, 1.0, rest], L1, at=2.0)).twist == pytest.approx((0.5 * TOP.vx, 0.0, 0.0))
+
+
+@pytest.mark.parametrize("held", [(), (L1,)], ids=["without", "with_dead_man"])
+def test_a_stick_that_was_held_at_the_start_counts_once_it_rested_at_its_center(held):
+    teleop = GamepadTeleop(robot=RobotStatus(maxima=TOP))
+    commands_over(teleop, 0.5, [0.0, 0.0, 0.7])
+    assert teleop.update(seen([0.0, 0.0, 0.7], L1, at=0.5)).twist.is_zero
+    commands_over(teleop, 0.5, [0.0, 0.0, 0.02], *held, start=0.6)
+    assert teleop.update(seen([0.0, 0.0, 1.0], L1, at=1.2)).twist == pytest.approx((0.0, 0.0, 0.5 * TOP.wz))
+    assert teleop.ignored == ""
+
+
+def test_a_stick_that_drifts_is_centered_a_little_away_from_zero_and_ignored_farther_away():
+    teleop = person()
+    assert teleop.update(pad(L1, rx=0.09)).twist.is_zero and teleop.ignored == ""
+    commands_over(teleop, 2.5, [0.0, 0.0, 0.3], start=1.0)
+    assert teleop.update(seen([0.0, 0.0, 0.3], L1, at=4.0)).twist.is_zero and "axis 2" in teleop.ignored
+
+
+def test_without_a_dead_man_a_trigger_on_the_axis_of_a_stick_neither_drives_nor_blocks_the_other_sticks():
+    teleop = GamepadTeleop(scaling=GamepadScaling(dead_man=False), robot=RobotStatus(maxima=TOP))
+    commands_over(teleop, 0.5, [0.0, 0.0, 1.0])
+    assert teleop.update(seen([0.0, 1.0, 1.0], at=1.0)).twist == pytest.approx((0.5 * TOP.vx, 0.0, 0.0))
+
+
 # --- the rest of the map --------------------------------------------------------------------------------------
 
 

@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 
 import pytest
-from support.kits.input_device import BLUETOOTH, GENERIC, KEYS, STICK, XBOX, Device
+from support.kits.input_device import BLUETOOTH, GENERIC, KEYS, STICK, TRIGGER, XBOX, Device
 
 from hexapod_control.core.steering.gamepad_map import BUTTONS, GamepadState
 from hexapod_control.nodes.gamepad.evdev_gamepad import (
@@ -60,6 +60,16 @@ def test_the_right_stick_is_found_whichever_axes_it_has(axes, right):
     low = axes[right[0]][0]
     pad = after(Device(axes), *((EV_ABS, code, low) for code in right))
     assert pad.axes[2:4] == pytest.approx([1.0, 1.0])
+
+
+def test_triggers_that_are_reported_as_rx_and_ry_are_known_by_where_they_rest():
+    device = Device(GENERIC | {3: TRIGGER, 4: TRIGGER})
+    device.values |= dict.fromkeys((0, 1, 2, 5), 128)
+    assert after(device).axes == [0.0] * 6
+    assert after(device, (EV_ABS, 3, 255), (EV_ABS, 2, 0)).axes == pytest.approx([0.0, 0.0, 1.0, 0.0, -1.0, 0.0])
+    unknown = Device(GENERIC | {3: TRIGGER, 4: TRIGGER})
+    unknown.values |= dict.fromkeys((2, 5), 0)  # as before the first report of some devices
+    assert after(unknown, (EV_ABS, 3, 128), (EV_ABS, 4, 128)).axes[2:] == pytest.approx([0.0] * 4)
 
 
 def test_triggers_are_found_as_other_axes_or_as_buttons():

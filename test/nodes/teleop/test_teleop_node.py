@@ -268,6 +268,23 @@ def test_a_joy_with_an_axis_that_is_not_finite_is_refused_and_ends_in_a_stop(ben
     assert all(math.isfinite(value) for speed in speeds(received) for value in speed)
 
 
+@pytest.mark.parametrize("rest", [1.0, -1.0])
+def test_triggers_that_rest_at_an_end_on_the_axis_of_a_stick_turn_nothing_and_the_axis_is_named(bench, rest):
+    node = teleop(bench)
+    pad = Pad(bench)
+    pad.state = Joy(axes=[0.0, 0.0, rest, 0.0, 0.0, rest, 0.0, 0.0], buttons=[0] * 11)
+    Robot(bench)
+    bench.until(lambda: connected(node) and node.teleop.robot.maxima.vx > 0.0)
+    received = bench.velocities()
+    pad.state.buttons[L1] = 1
+    bench.until(lambda: len(received) > 5)
+    said = f"joy: axis 2 (axis_angular.yaw) is at {rest:.2f} and does not count before it rests at its center: "
+    assert node.last_report("ignored axes").startswith(said)
+    pad.state.axes[1] = 1.0
+    bench.until(lambda: speeds(received)[-1].vx > 0.0)
+    assert {speed.wz for speed in speeds(received)} == {0.0}
+
+
 def test_a_callback_that_fails_is_a_stop_and_is_named(bench):
     node = teleop(bench)
     _, pad = ready(bench, node)

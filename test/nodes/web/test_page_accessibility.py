@@ -193,6 +193,21 @@ def test_a_gamepad_drives_with_its_dead_man_only_and_its_loss_is_a_stop(told):
     told.page.js("delete navigator.getGamepads; 0")
 
 
+@pytest.mark.parametrize("rest", [1, -1])
+def test_a_gamepad_whose_trigger_rests_on_the_axis_of_a_stick_turns_nothing_and_the_axis_is_named(told, rest):
+    gamepad(told.page, axes=(0, 0, rest, 0))
+    told.page.js("new Promise((done) => setTimeout(done, 300))")
+    told.velocities.clear()
+    gamepad(told.page, buttons=(4,), axes=(0, 0, rest, 0))
+    told.until(lambda: "Axis 2 of the gamepad" in told.page.js("document.querySelector('#hint').textContent"))
+    gamepad(told.page, buttons=(4,), axes=(0, -1, rest, 0))
+    told.until(lambda: told.velocity.vx > 0.03)
+    assert {messages.twist(message).wz for message in told.velocities} == {0.0}
+    gamepad(told.page, there=False)
+    told.rest()
+    told.page.js("delete navigator.getGamepads; 0")
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize(("width", "height", "sheet"), SCREENS)
 def test_axe_finds_no_violation(scripted, axe, width, height, sheet, theme):

@@ -144,6 +144,10 @@ def test_terrain_battery_and_the_true_place_are_shown_as_they_come(bench):
     bench.until(lambda: told and feed.feed.status()["battery"])
     assert told == [[[0.0, 0.0, 0.0, 0.0, 0.0, 0.1, 0.1, 0.1]]]
     assert feed.feed.status()["battery"] == {"volts": 11.5, "share": 0.75}
+    battery.publish(BatteryState(voltage=11.5, percentage=math.nan))
+    bench.until(lambda: feed.feed.status()["battery"] == {"volts": 11.5, "share": None})
+    battery.publish(BatteryState(voltage=math.nan, percentage=math.nan))
+    bench.until(lambda: feed.feed.status()["battery"] is None)
     feed.shown(truth=None)
 
 

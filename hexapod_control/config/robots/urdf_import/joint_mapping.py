@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,11 +13,11 @@ from hexapod_control.config.document import DocumentEntry, read
 from hexapod_control.config.errors import FileError
 from hexapod_control.config.schema import NumberRow, TextRow, number, refuse_unknown, require, value
 from hexapod_control.core.kinematics.arrays import Array
-from hexapod_control.core.names import joint_names
+from hexapod_control.core.names import MAX_NAME, joint_names, quoted
 from hexapod_control.core.robot import Robot
 
 MAX_ANGLE = 100.0  # [rad]
-NAME = TextRow("name", r"\S+", "the name of a joint of the URDF", "without spaces")
+NAME = TextRow("name", rf"\S{{1,{MAX_NAME}}}", "the name of a joint of the URDF", f"at most {MAX_NAME}, no space")
 SIGN = NumberRow("sign", 1, -1.0, 1.0, "", "1 or -1")
 OFFSET = NumberRow("offset", 1, -MAX_ANGLE, MAX_ANGLE, "rad", "the URDF's angle where ours is 0")
 ENTRY = (NAME, SIGN, OFFSET)
@@ -57,9 +58,12 @@ def load_mapping(path: str, robot: Robot) -> JointMapping | None:
     names = tuple(row[0] for row in rows)
     fixed = root.children.get("fixed")
     values = {} if fixed is None else {name: number(fixed, _angle(name)) for name in _section(root, "fixed").children}
+    for name in values:
+        if not name.isprintable() or not re.fullmatch(NAME.pattern, name):
+            raise root.error(f"{quoted(name)} must be {NAME.bound}, {NAME.hint}", below="fixed")
     for index, name in enumerate(names):
         if name in names[:index] or name in values:
-            raise joints.children[ours[index]].error(f"names {name!r}, which another entry names already")
+            raise joints.children[ours[index]].error(f"names {quoted(name)}, which another entry names already")
     signs, offsets = (np.array([row[k] for row in rows]).reshape(-1, 3) for k in (1, 2))
     return JointMapping(names, signs, offsets, values)
 

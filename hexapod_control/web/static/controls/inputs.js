@@ -259,12 +259,42 @@ export function listenToKeys(velocity, actions) {
   };
 }
 
+// Which axes of a gamepad count: those that rest at their center, by the rules of core/steering/axis_centers.py.
+const CENTER = 0.1; // deflection that counts as centered: zero
+const CENTER_TIME = 300; // [ms] at the center, while the dead-man is held
+const REST_TIME = 2000; // [ms] away from the center without dead-man
+
+export class AxisCenters {
+  constructor() {
+    /** @type {{found: number, centered: boolean, since: number, counts: boolean}[]} */
+    this.axes = [];
+  }
+
+  /**
+   * Returns the deflection of each axis; null for one that is deflected without counting.
+   * @param {readonly number[]} values
+   * @param {number} now
+   * @param {boolean} held
+   */
+  see(values, now, held) {
+    return values.map((value, number) => {
+      const centered = Math.abs(value) <= CENTER;
+      const axis = (this.axes[number] ??= { found: value, centered, since: -Infinity, counts: false });
+      if (centered !== axis.centered) Object.assign(axis, { centered, since: now });
+      if (centered && (!held || now - axis.since >= CENTER_TIME)) axis.counts = true;
+      else if (!centered && !held && (Math.abs(value - axis.found) <= CENTER || now - axis.since >= REST_TIME)) axis.counts = false;
+      if (centered) return 0;
+      return axis.counts ? (Math.sign(value) * (Math.abs(value) - CENTER)) / (1 - CENTER) : null;
+    });
+  }
+}
+
 // Gamepads through the Gamepad API of the browser, with the standard mapping and the same functions as the node teleop.
 export class Gamepads {
   /**
    * @param {import("./velocity.js").VelocityInput} velocity
    * @param {import("./body_pose.js").BodyPose} body
-   * @param {Record<string, (value?: any) => void>} actions
+   * @param {Record<string, (value?: any, more?: any) => void>} actions
    */
   constructor(velocity, body, actions) {
     this.velocity = velocity;
@@ -276,6 +306,7 @@ export class Gamepads {
     this.ready = false; // true once the dead-man switch was released after the start or a stop
     this.name = "";
     this.posing = false;
+    this.centers = new AxisCenters();
     addEventListener("gamepaddisconnected", () => this.lost());
   }
 
@@ -288,6 +319,7 @@ export class Gamepads {
     this.name = "";
     this.lastPressed = [];
     this.ready = false;
+    this.centers = new AxisCenters();
     this.velocity.release("pad");
     this.actions.stop();
     this.actions.tell("pad_lost");
@@ -295,7 +327,7 @@ export class Gamepads {
 
   poll() {
     const pad = [...(navigator.getGamepads?.() ?? [])].find((p) => p?.connected && p.buttons.length > BUTTON.stand);
-    if (!pad) return this.lost();
+    if (!pad || (this.name && pad.id !== this.name)) return this.lost();
     if (!this.name) {
       this.name = pad.id;
       this.actions.tell("pad_found");
@@ -303,6 +335,7 @@ export class Gamepads {
     const held = pad.buttons.map((button) => button.pressed || button.value > PULLED);
     const pressed = held.map((value, i) => value && !this.lastPressed[i] && this.lastPressed.length > 0);
     this.lastPressed = held;
+    const deflections = this.centers.see(pad.axes, performance.now(), held[BUTTON.enable]);
     if (pressed[BUTTON.stop]) {
       this.ready = false;
       this.actions.stop();
@@ -310,8 +343,9 @@ export class Gamepads {
     if (!held[BUTTON.enable]) this.ready = true;
     if (!held[BUTTON.enable] || !this.ready) return this.velocity.release("pad");
     this.press(pressed);
-    const [lx, ly, rx, ry] = pad.axes.map(applyDeadZone);
-    this.sticks([lx, ly, rx, ry], held[BUTTON.enableTurbo]);
+    const ignored = deflections.slice(0, this.mode === "walk" ? 3 : 4).indexOf(null);
+    if (pressed[BUTTON.enable] && ignored >= 0) this.actions.tell("pad_axis", { axis: ignored });
+    this.sticks([0, 1, 2, 3].map((number) => deflections[number] ?? 0), held[BUTTON.enableTurbo]);
   }
 
   /** @param {boolean[]} pressed */
