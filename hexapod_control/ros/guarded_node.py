@@ -19,6 +19,7 @@ from rclpy.clock_type import ClockType
 
 from hexapod_control.ros import messages
 from hexapod_control.ros.monitoring.clock_monitor import ClockMonitor
+from hexapod_control.ros.monitoring.graph_identity import Phase
 from hexapod_control.ros.monitoring.qos_monitor import QosMonitor
 from hexapod_control.ros.monitoring.reports import THROTTLE_S, ReportingNode, ReportLevel, SentReport
 from hexapod_control.ros.node_threads import NodeThreads
@@ -34,6 +35,8 @@ __all__ = ["THROTTLE_S", "GuardedNode", "ReportLevel", "SentReport"]
 CLOCK = "/clock"
 HOUSEKEEPING_PERIOD_S = 0.5
 DISCOVERY_TIME_S = 2.0  # for the discovery of other nodes; what is missing later is reported
+AUDIBLE = ("/diagnostics", "/parameter_events", "/rosout", "robot_nodes")  # topics of a silent node
+FOLLOWED = ("foot_targets", "joint_motion", "joint_targets", "joint_states")  # topics that a silent node ignores
 
 
 class GuardedNode(ReportingNode):
@@ -48,7 +51,7 @@ class GuardedNode(ReportingNode):
         self._handover = handover
         self._local: dict[Any, LocalSubscription] = {}  # by subscription
         self.partners: tuple[GuardedNode, ...] = ()  # nodes of this process that also stop when a callback fails here
-        self.refusal = ""  # why this node is deactivated; empty if it is not
+        self.phase = Phase.DRIVING  # changed by `enter` only
         self.closing = ExitStack()  # closed first by destroy_node, also for nodes that could not start
         self.duties: list[Callable[[], None]] = []  # called every HOUSEKEEPING_PERIOD_S
         self._qos = QosMonitor(
@@ -92,18 +95,26 @@ class GuardedNode(ReportingNode):
     def publish_final_state(self) -> None:
         """Publishes the last messages of the node; called once, before the process ends."""
 
+    @property
+    def moves(self) -> bool:
+        """Whether the robot moves as this node plans."""
+        return False
+
     def destroy_node(self) -> None:
         """Calls the functions in `closing`, then destroys the node."""
         self.closing.close()
         super().destroy_node()
 
-    def deactivate(self, reason: str) -> None:
-        """Makes the node ignore messages, refuse services except urgent ones, and publish only diagnostics.
+    def enter(self, phase: Phase, reason: str) -> None:
+        """Changes what the node does for its robot; `reason`: why it makes way for another graph, or drives again.
 
-        The watchdog of the driver makes the servos hold. `request_stop` and `publish_final_state` are not called.
+        A silent node publishes its latched states as soon as it is no longer silent.
         """
-        self.refusal = reason
-        self.report("refusal", ReportLevel.ERROR, reason)
+        self.phase = phase
+        if phase is not Phase.SILENT:
+            for publisher in self.publishers:
+                if isinstance(publisher, TopicPublisher):
+                    publisher.publish_withheld()
 
     def refused(self, topic: str, error: MessageError) -> None:
         """Reports a message that cannot be used."""
@@ -143,7 +154,8 @@ class GuardedNode(ReportingNode):
 
         def take(content: Any, convert: Callable[[Any], Any] | None = None, sender: bytes | None = LOCAL) -> None:
             self.received[topic] += 1
-            if self.refusal or (needed is not None and not needed()):
+            ignored = topic in FOLLOWED and self.phase is Phase.SILENT
+            if ignored or (needed is not None and not needed()):
                 return
             try:
                 if admit is None or sender is None or admit(sender):
@@ -178,17 +190,15 @@ class GuardedNode(ReportingNode):
     def create_publisher(self, msg_type: Any, topic: str, *args: Any, **options: Any) -> Any:
         """As in rclpy; returns a TopicPublisher, and subscribers with incompatible QoS are reported."""
         options.setdefault("event_callbacks", self._qos.of_publisher(topic))
-        publisher_class: Any = partial(TopicPublisher, handover=self._handover)
+        silent = (lambda: False) if topic in AUDIBLE else (lambda: self.phase is Phase.SILENT)
+        publisher_class: Any = partial(TopicPublisher, silent=silent, handover=self._handover)
         return super().create_publisher(msg_type, topic, *args, publisher_class=publisher_class, **options)
 
     def create_timer(self, timer_period_sec: float, callback: Any, *args: Any, **options: Any) -> Any:
         """As in rclpy, guarded."""
         name = _name(callback)
-        always = callback == self._housekeeping
 
         def guarded() -> None:
-            if self.refusal and not always:
-                return
             try:
                 callback()
             except Exception as error:
@@ -206,11 +216,12 @@ class GuardedNode(ReportingNode):
             if (excess := messages.excess(request)) != "":
                 self.refused(srv_name, MessageError(excess))
                 return refusal(response, excess)
-            if self.refusal and hasattr(response, "success"):
-                response.success, response.message = False, self.refusal
-                return response
             try:
-                return callback(request, response)
+                response = callback(request, response)
+                if self.phase is not Phase.DRIVING:  # it may move the robot: the other nodes hear of that at once
+                    for duty in self.duties:
+                        duty()
+                return response
             except Exception as error:
                 self.failed(name, error)
                 if hasattr(response, "success"):
@@ -229,8 +240,6 @@ class GuardedNode(ReportingNode):
         """Returns a guarded callback for a middleware event or a future, whose argument is ignored."""
 
         def guarded(event: Any) -> None:
-            if self.refusal:
-                return
             try:
                 callback()
             except Exception as error:
@@ -259,16 +268,13 @@ class GuardedNode(ReportingNode):
 
     def _housekeeping(self) -> None:
         self.housekeeping_runs += 1
-        if self.simulated_time and not self.refusal:
+        if self.simulated_time and self.phase is not Phase.SILENT:  # its simulator may be silent, too
             self.clock_monitor.check(time.monotonic())
         for duty in self.duties:
             duty()
-        if self.refusal:
-            self.report("refusal", ReportLevel.ERROR, self.refusal)
         if self.housekeeping_runs % 2 == 0:
             self._qos.check()
-            if not self.refusal:
-                self.every_second()
+            self.every_second()
             self._publish_status()
 
     def _publish_status(self) -> None:

@@ -170,11 +170,11 @@ class _NodeLoop:
         deadline = time.monotonic() + MAX_STOP_TIME_S
         while self._nodes:
             node = self._nodes[0]
-            _unless_refused(node, node.request_stop)
-            while time.monotonic() < deadline and not (node.refusal or node.stopped()):
+            _call(node, node.request_stop)
+            while time.monotonic() < deadline and not node.stopped():
                 if not self._spin(self._executor.spin_once):
                     return False
-            _unless_refused(node, node.publish_final_state)
+            _call(node, node.publish_final_state)
             if len(self._nodes) > 1:
                 self._executor.remove_node(node)
             del self._nodes[0]
@@ -199,9 +199,7 @@ class _NodeLoop:
             node.destroy_node()
 
 
-def _unless_refused(node: GuardedNode, call: Callable[[], None]) -> None:
-    if node.refusal:
-        return
+def _call(node: GuardedNode, call: Callable[[], None]) -> None:
     try:
         call()
     except Exception as error:

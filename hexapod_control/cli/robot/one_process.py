@@ -13,12 +13,11 @@ from importlib import import_module
 from hexapod_control.bringup.command_line import ros_arguments
 from hexapod_control.bringup.node_graph import PACKAGE, NodeSpec
 from hexapod_control.bringup.shared_process import ending_order, parts
-from hexapod_control.nodes.announcements.graph_presence import GraphPresence, OlderGraphSearch
+from hexapod_control.nodes.announcements.graph_presence import PLANNER, GraphPresence, OlderGraphSearch
 from hexapod_control.ros.guarded_node import GuardedNode
 from hexapod_control.ros.node_process import run_together
 from hexapod_control.ros.transport.handover import Handover
 
-PLANNER = "gait_planner"
 CLASSES = {
     "gait_planner": "GaitPlannerNode",
     "imu_driver": "ImuDriverNode",
@@ -38,16 +37,18 @@ def nodes(specs: Sequence[NodeSpec], handover: Handover) -> list[GuardedNode]:
     """
     listening = OlderGraphSearch(PLANNER)
     modules = {spec.executable: import_module(f"{PACKAGE}.nodes.{spec.executable}.{spec.executable}") for spec in specs}
-    listening.finish()
-    created: dict[str, GuardedNode] = {}
-    for spec in specs:
-        kind = getattr(modules[spec.executable], CLASSES[spec.executable])
-        created[spec.executable] = node = kind(handover=handover, cli_args=ros_arguments(spec))
-        if spec.executable not in UNANNOUNCED:
-            GraphPresence(node)
-    for name, node in created.items():
-        node.partners = tuple(created[other] for other in (PLANNER,) if other in created and other != name)
-    return [created[spec.executable] for spec in ending_order(specs)]
+    with listening.finish() as lock:
+        created: dict[str, GuardedNode] = {}
+        for spec in specs:
+            kind = getattr(modules[spec.executable], CLASSES[spec.executable])
+            created[spec.executable] = node = kind(handover=handover, cli_args=ros_arguments(spec))
+            if spec.executable not in UNANNOUNCED:
+                GraphPresence(node)
+        for name, node in created.items():
+            node.partners = tuple(created[other] for other in (PLANNER,) if other in created and other != name)
+        ending = [created[spec.executable] for spec in ending_order(specs)]
+        ending[-1].closing.push(lock.pop_all())
+    return ending
 
 
 def run(specs: Sequence[NodeSpec], args: Sequence[str] | None = None) -> int:

@@ -8,7 +8,7 @@ The rules:
 - While the pose is unknown, as with the torque off, every request but a stop is refused.
 - A velocity is accepted while a motion plays or the robot stands, but not between an accepted `sit` and its end.
 - A velocity timeout stops a walk, but neither a motion nor sitting down.
-- After `close`, only stops are accepted.
+- While suspended, only stops and sitting down are accepted; after `close`, only stops.
 """
 
 from __future__ import annotations
@@ -42,6 +42,16 @@ class OperatorCommands:
         self._awaited = ""  # name of a motion that is being read
         self._outcomes: list[MotionOutcome] = []  # of rehearsals that failed or were cancelled
         self._closed = False
+        self._suspended = ""  # why only stops and sitting down are accepted; empty if all requests are
+
+    def suspend(self, reason: str) -> None:
+        """Brings the robot to rest; from now on only stops and sitting down are accepted, until `resume`."""
+        self._suspended = reason
+        self.stop()
+
+    def resume(self) -> None:
+        """Accepts all requests again."""
+        self._suspended = ""
 
     def close(self) -> None:
         """Ends a motion; from now on only stops are accepted."""
@@ -54,7 +64,7 @@ class OperatorCommands:
         """Follows a twist. Returns why it is ignored; empty if it is followed, or ignored without a report."""
         view = self._planner.view
         playing = bool(self._player.name)
-        if self._closed or (view.lying_down and not playing):
+        if self._closed or self._suspended or (view.lying_down and not playing):
             return ""
         if not (playing or view.on_feet or view.waits_for_command):
             silent = twist.is_zero or view.whole_body_move_active
@@ -82,7 +92,7 @@ class OperatorCommands:
 
     def sit(self) -> str:
         """Sits down."""
-        return self._end_motion_for_request() or self._planner.sit()
+        return self._end_motion() or self._planner.sit()
 
     def request_pose(self, pose: BodyPose) -> str:
         """Moves to a body pose; clamping is reported like a refusal."""
@@ -148,7 +158,7 @@ class OperatorCommands:
         """Returns why no motion can be played now; empty if one can."""
         if self._closed:
             return CLOSED
-        return self._planner.view.why_unknown or (LEG_LOST if self._planner.view.lost_legs else "")
+        return self._suspended or self._planner.view.why_unknown or (LEG_LOST if self._planner.view.lost_legs else "")
 
     def play(self, motion: RehearsedMotion) -> None:
         """Plays a motion that has been rehearsed already."""
@@ -185,6 +195,10 @@ class OperatorCommands:
 
     def _end_motion_for_request(self) -> str:
         """Ends a motion for another request. Returns the refusal of that request; empty if it can be handled."""
+        return (CLOSED if self._closed else self._suspended) or self._end_motion()
+
+    def _end_motion(self) -> str:
+        """As `_end_motion_for_request`, for a request that is accepted while others are suspended."""
         if self._closed:
             return CLOSED
         self.end_motion()

@@ -1,19 +1,24 @@
 """Ensures one robot per domain and namespace: nodes announce themselves on `robot_nodes`, and the older graph drives.
 
-A node refuses to start while an older graph runs (`create_exclusive_node`). Discovery may take longer than a node
-listens at its start, so nodes on the same computer are also found without it (local_announcement.py). If two graphs
-discover each other later, for example when networks are joined, each node of the younger one is deactivated
-(GuardedNode.deactivate): its servos hold, and it ends without a request to the planner, which might belong to the other
-robot. rclpy does not report the publisher of a message, so a subscriber cannot select one of several publishers.
-Therefore the younger graph stops publishing, and any other second publisher is reported, also that of /clock, which all
-namespaces of a domain share.
+A node refuses to start while another graph runs (`create_exclusive_node`). On one computer this is decided at once by a
+lock (local_announcement.py), between computers by announcements: a node that starts announces itself, then listens.
+Discovery may take longer. If two running graphs discover each other, for example when networks are joined, the younger
+one makes way for as long as the other announces itself, and ANNOUNCED_S longer: its planner sets the feet down, then
+all its nodes are silent, so that the servos hold (`Phase`). Its planner alone decides when that is, and the other nodes
+follow it, also when it sits down later: their announcements say so. Nobody can make a graph silent for good.
+
+rclpy does not report the publisher of a message, so a subscriber cannot select one of several publishers. Therefore the
+younger graph stops publishing, and any other second publisher is reported, also that of /clock, which all namespaces of
+a domain share.
 """
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from contextlib import ExitStack
 from typing import TypeVar
 
 from rclpy.node import Node
@@ -25,15 +30,18 @@ from hexapod_control.nodes.announcements.node_presence import NodePresence
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import CLOCK, GuardedNode, ReportLevel
 from hexapod_control.ros.monitoring.endpoints import node_name, of_known_nodes
+from hexapod_control.ros.monitoring.graph_identity import Phase
 from hexapod_control.ros.node_process import EndedEarly, StopRequest
 from hexapod_control.ros.parameters import ParameterError
 from hexapod_control.ros.qos import LATCHED, LATCHED_HISTORY
 from hexapod_control.ros.transport.executor import Spinner
 
 TOPIC = "robot_nodes"
+PLANNER = "gait_planner"  # the node whose plan the others follow
+ANNOUNCED_S = 3.0  # time for which an announcement counts
 LISTENING_TIME_S = 1.0  # for announcements of running nodes, at start-up
 READING_TIME_S = 0.1  # minimum of that time after the imports
-MIN_ANNOUNCEMENTS = 2  # of an older node before a node is deactivated: one may be left from a killed node
+MIN_ANNOUNCEMENTS = 2  # of an older node before a graph makes way: one may be left from a killed node
 MAX_COMPANIONS = 100  # nodes of one robot
 SINGLE_PUBLISHER_TOPICS = ("foot_targets", "joint_motion", "joint_targets", "joint_states", CLOCK)
 
@@ -41,14 +49,18 @@ SomeNode = TypeVar("SomeNode", bound=GuardedNode)
 
 
 class GraphPresence:
-    """Announces a node twice a second, and deactivates it if an older graph runs. Lives as long as its node."""
+    """Announces a node twice a second, and makes it give way to an older graph. Lives as long as its node."""
 
     def __init__(self, node: GuardedNode) -> None:
         self._node = node
-        self._companions: set[str] = set()  # announcements of nodes of this robot, without the age
+        self._planner = f"{node.get_namespace().rstrip('/')}/{PLANNER}"  # of this robot
+        self._plan, self._planned_at = Phase.SILENT, -math.inf  # phase of that planner, and steady time [s] of it
+        self._companions: dict[str, NodePresence] = {}  # nodes of this robot by announcement, without the age
         self._heard: Counter[tuple[str, str, int]] = (
             Counter()
         )  # announcements of other nodes, by node, machine, process
+        self._older_at = -math.inf  # [s] steady time of the last announcement of an older graph
+        self._conflict = ""  # why this graph makes way
         self._publisher = node.create_publisher(String, TOPIC, LATCHED)
         node.create_subscription(String, TOPIC, self.on_presence, LATCHED_HISTORY)
         node.duties.append(self.announce)
@@ -57,7 +69,8 @@ class GraphPresence:
 
     def announce(self) -> None:
         """Publishes the announcement, and reports programs that publish on topics of the control chain or on /clock."""
-        self._publisher.publish(messages.text(NodePresence.of(self._node).text))
+        self._change_phase()
+        self._publisher.publish(messages.text(NodePresence.of(self._node, self._node.phase).text))
         for subscription in self._node.all_subscriptions:
             if subscription.topic in SINGLE_PUBLISHER_TOPICS and subscription.get_publisher_count() > 1:
                 self._check_publishers(subscription.topic)
@@ -65,15 +78,23 @@ class GraphPresence:
     def on_presence(self, message: String) -> None:
         """Handles the announcement of any node in this namespace."""
         unchanged, _, _ = message.data.rpartition('"age"')
-        if unchanged in self._companions:
-            return
-        own, other = NodePresence.of(self._node), NodePresence.parsed(message.data)
-        if other is None:
-            return
-        if not own.excludes(other):
+        companion = self._companions.get(unchanged)
+        if companion is None:
+            own, other = NodePresence.of(self._node), NodePresence.parsed(message.data)
+            if other is None:
+                return
+            if own.excludes(other):
+                self._heed(own, other)
+                return
+            companion = other
             if len(self._companions) < MAX_COMPANIONS:
-                self._companions.add(unchanged)
-            return
+                self._companions[unchanged] = other
+        if companion.node == self._planner:
+            self._plan, self._planned_at = Phase(companion.phase), time.monotonic()
+            self._change_phase()
+
+    def _heed(self, own: NodePresence, other: NodePresence) -> None:
+        """Handles the announcement of a node of another robot."""
         key = other.node, other.machine, other.process
         if len(self._heard) > 1000:  # a robot that restarts again and again
             self._heard.clear()
@@ -81,10 +102,35 @@ class GraphPresence:
         if self._heard[key] < MIN_ANNOUNCEMENTS:
             return
         if other.older_than(own):
-            self._node.deactivate(other.refusal)
+            self._older_at, self._conflict = time.monotonic(), other.conflict
+            self._change_phase()
         else:
             name = f"{other.node} on host {other.host!r:.80}, process {other.process}"
             self._node.report("second graph", ReportLevel.WARNING, f"{name}, is another robot's: it is deactivated")
+
+    def _change_phase(self) -> None:
+        """Changes the phase of the node to the one that its planner and the announcements of older graphs require."""
+        node, now = self._node, time.monotonic()
+        before, phase = node.phase, self._required_phase(now)
+        if phase is not Phase.DRIVING:
+            node.report("refusal", ReportLevel.ERROR, self._conflict)
+        if phase is before:
+            return
+        if phase is Phase.DRIVING:
+            self._heard.clear()
+            node.withdraw("refusal")
+            text = f"no other robot has announced itself for {ANNOUNCED_S:g} s: this one can be driven again"
+            node.report("drives again", ReportLevel.WARNING, text)
+        node.enter(phase, self._conflict)
+
+    def _required_phase(self, now: float) -> Phase:
+        if now - self._older_at > ANNOUNCED_S:
+            return Phase.DRIVING
+        if self._node.get_fully_qualified_name() == self._planner:
+            moves = self._node.moves or self._node.phase is Phase.DRIVING
+        else:
+            moves = self._plan is not Phase.SILENT and now - self._planned_at <= ANNOUNCED_S
+        return Phase.STOPPING if moves else Phase.SILENT
 
     def _check_publishers(self, topic: str) -> None:
         names = sorted(set(map(node_name, of_known_nodes(self._node.get_publishers_info_by_topic(topic)))))
@@ -97,42 +143,56 @@ class GraphPresence:
 
 
 class OlderGraphSearch:
-    """Listens for older graphs in the same domain and namespace, from its construction on."""
+    """Announces a node that starts, and listens for older graphs in the same domain and namespace, once constructed."""
 
     def __init__(self, name: str) -> None:
         """`name` is the name of the node to start."""
-        self._name = name
+        self._name, self._lock = name, ExitStack()
         self._probe, self._spinner = Node(name, enable_rosout=False, start_parameter_services=False), Spinner()
         self._heard: list[String] = []
+        own = NodePresence.of(self._probe)
+        self._joins = local_announcement.joins_running_graph(own)  # and does as that graph does
+        other = None if self._joins else local_announcement.reserve(own, self._lock)
+        self._refusal = other.refusal if other is not None else ""
         self._spinner.add_node(self._probe)
-        self._probe.create_subscription(String, TOPIC, self._heard.append, LATCHED_HISTORY)
+        if not self._refusal:
+            self._probe.create_publisher(String, TOPIC, LATCHED).publish(messages.text(own.text))
+            self._probe.create_subscription(String, TOPIC, self._heard.append, LATCHED_HISTORY)
         self._deadline = time.monotonic() + LISTENING_TIME_S
 
-    def finish(self) -> None:
-        """Listens for the rest of LISTENING_TIME_S. Raises ParameterError if an older graph runs, EndedEarly."""
-        refusal = self._refusal(local_announcement.running(self._probe.get_namespace()))
+    def finish(self) -> ExitStack:
+        """Listens for the rest of LISTENING_TIME_S. Raises ParameterError if another graph runs, EndedEarly.
+
+        Returns what has to be closed when the nodes of this process have ended.
+        """
         deadline = max(self._deadline, time.monotonic() + READING_TIME_S)
-        while not (refusal or StopRequest.received) and (left := deadline - time.monotonic()) > 0.0:
+        while not (self._joins or self._refusal or StopRequest.received) and (left := deadline - time.monotonic()) > 0:
             self._spinner.spin_once(timeout_sec=left)
-            refusal = self._refusal(map(NodePresence.parsed, (message.data for message in self._heard)))
+            self._refusal = self._older()
         self._spinner.shutdown(timeout_sec=0.0)
         self._probe.destroy_node()
-        if refusal:
-            raise ParameterError(f"{self._name} {refusal}")
+        if self._refusal or StopRequest.received:
+            self._lock.close()
+        if self._refusal:
+            raise ParameterError(f"{self._name} {self._refusal}")
         if StopRequest.received:
             raise EndedEarly
+        return self._lock
 
-    def _refusal(self, others: Iterable[NodePresence | None]) -> str:
+    def _older(self) -> str:
+        """The refusal because of an older graph that was heard; empty if there is none."""
         own = NodePresence.of(self._probe)
+        others = (NodePresence.parsed(message.data) for message in self._heard)
         return next((o.refusal for o in others if o is not None and own.excludes(o) and o.older_than(own)), "")
 
 
 def create_exclusive_node(name: str, make: Callable[[], SomeNode]) -> SomeNode:
     """Creates a node that may run only once per robot, and announces its graph.
 
-    Raises ParameterError if an older graph runs in the same domain and namespace, EndedEarly.
+    Raises ParameterError if another graph runs in the same domain and namespace, EndedEarly.
     """
-    OlderGraphSearch(name).finish()
-    node = make()
+    with OlderGraphSearch(name).finish() as lock:
+        node = make()
+        node.closing.push(lock.pop_all())
     GraphPresence(node)
     return node

@@ -1,23 +1,55 @@
 """Announcements among the nodes of one computer that need no discovery: DDS may take seconds to discover a node.
 
 An announcement is the name of an abstract Unix socket. The kernel lists these names per network namespace, whose nodes
-also reach each other by DDS, and removes a name when its process ends for any reason.
+also reach each other by DDS, and removes a name when its process ends for any reason. As a name exists only once, it
+also serves as a lock: of two graphs that are started at one moment, one gets the name of the robot.
 """
 
 from __future__ import annotations
 
+import errno
+import pwd
 import socket
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from hexapod_control.nodes.announcements.node_presence import NodePresence, domain
 from hexapod_control.ros.monitoring.graph_identity import machine
 
 SOCKETS = Path("/proc/net/unix")
-PREFIX = "hexapod_node"
+PREFIX = "hexapod_node"  # of nodes
+LOCK, OWNER = "hexapod_lock", "hexapod_owner"  # of the lock of a robot, and of the process that has it
 SEPARATOR = ";"
 PATH_COLUMN = 7  # of SOCKETS; abstract names begin with @ there
+PATIENCE_S = 1.0  # for the process that has the lock to say which one it is, or to give it back
+RETRY_S = 0.01
+
+
+class LocalNode(NamedTuple):
+    """A node of this computer, in any domain and namespace. Its field `presence.age` is 0."""
+
+    domain: str
+    presence: NodePresence
+
+    @property
+    def user(self) -> str:
+        """Name or number of the user who runs it; empty if it has ended, or runs in another container."""
+        try:
+            number = Path("/proc", str(self.presence.process)).stat().st_uid
+        except OSError:
+            return ""
+        try:
+            return pwd.getpwuid(number).pw_name
+        except KeyError:
+            return str(number)
+
+    @property
+    def namespace(self) -> str:
+        """Namespace without a slash at its end: empty for none."""
+        return self.presence.node.rpartition("/")[0]
 
 
 @contextmanager
@@ -26,30 +58,91 @@ def announce(node: NodePresence) -> Iterator[None]:
 
     A node whose name is too long for a socket, about 50 characters with its namespace, is only found by DDS.
     """
-    fields = (PREFIX, domain(), str(node.process), repr(node.started), node.graph, node.node)
     with ExitStack() as stack:
         with suppress(OSError):  # no sockets here, or the name is too long or taken by another object of this process
-            announcement = stack.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM))
-            announcement.bind("\0" + SEPARATOR.join(fields))
+            _bind(_name(PREFIX, node), stack)
         yield
+
+
+def joins_running_graph(own: NodePresence) -> bool:
+    """Whether other nodes of its graph run, as when a node is restarted."""
+    nodes = [node for node in _nodes_beside(own) if own.graph and node.graph == own.graph]
+    return bool(nodes) and not any(map(own.excludes, nodes))
+
+
+def reserve(own: NodePresence, stack: ExitStack) -> NodePresence | None:
+    """Reserves the robot of this namespace for the graph of a node, until `stack` is closed.
+
+    Returns the node of another graph that has it or still runs, whatever its age, else None. What cannot be decided
+    here is left to DDS.
+    """
+    deadline = time.monotonic() + PATIENCE_S
+    while (owner := _owner(own, stack)) is None:
+        if time.monotonic() >= deadline:
+            return None
+        time.sleep(RETRY_S)
+    if owner.graph == own.graph and (owner.graph or owner.process == own.process):
+        return next(filter(own.excludes, _nodes_beside(own)), None)
+    return owner
+
+
+def _owner(own: NodePresence, stack: ExitStack) -> NodePresence | None:
+    """The node that has the lock, `own` if it gets it or there are no locks here; None if that cannot be told yet."""
+    with ExitStack() as locks:
+        try:
+            _bind(SEPARATOR.join((LOCK, domain(), _robot(own))), locks)
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE:
+                return own
+            return next((node for node in _found(OWNER) if _robot(node) == _robot(own)), None)
+        with suppress(OSError):
+            _bind(_name(OWNER, own), locks)
+        stack.push(locks.pop_all())
+        return own
+
+
+def _robot(node: NodePresence) -> str:
+    """What a lock stands for: the namespace of a graph, or a node that was started by hand."""
+    return f"{node.node.rpartition('/')[0]}/" if node.graph else node.node
+
+
+def _nodes_beside(own: NodePresence) -> list[NodePresence]:
+    return running(own.node.rpartition("/")[0])
 
 
 def running(namespace: str) -> list[NodePresence]:
     """Nodes of this computer in a namespace and the ROS_DOMAIN_ID of this process. Their field `age` is 0."""
+    return [node for node in _found(PREFIX) if node.node.rpartition("/")[0] == namespace.rstrip("/")]
+
+
+def everywhere() -> list[LocalNode]:
+    """All nodes of this computer that a process of this network namespace can find."""
+    return list(_parsed(PREFIX))
+
+
+def _found(prefix: str) -> list[NodePresence]:
+    return [node.presence for node in _parsed(prefix) if node.domain == domain()]
+
+
+def _name(prefix: str, node: NodePresence) -> str:
+    return SEPARATOR.join((prefix, domain(), str(node.process), repr(node.started), node.graph, node.node))
+
+
+def _bind(name: str, stack: ExitStack) -> None:
+    announcement = stack.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM))
+    announcement.bind("\0" + name)
+
+
+def _parsed(prefix: str) -> Iterator[LocalNode]:
+    """The nodes whose names of sockets have this prefix; any other name is left out."""
     try:
         lines = SOCKETS.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
-        return []
-    found = (_parsed(line.split(None, PATH_COLUMN)[-1]) for line in lines if PREFIX in line)
-    return [node for node in found if node is not None and node.node.rpartition("/")[0] == namespace.rstrip("/")]
-
-
-def _parsed(name: str) -> NodePresence | None:
-    """A node of this domain from the name of its socket; None for any other name."""
-    prefix, *fields = name.lstrip("@").split(SEPARATOR)
-    try:
-        its_domain, process, started, graph, node = fields
-        found = NodePresence(node, graph, socket.gethostname(), machine(), int(process), float(started), 0.0)
-    except ValueError:
-        return None
-    return found if prefix == PREFIX and its_domain == domain() else None
+        return
+    for line in lines:
+        first, *fields = line.split(None, PATH_COLUMN)[-1].lstrip("@").split(SEPARATOR)
+        with suppress(ValueError):
+            its_domain, process, started, graph, node = fields
+            presence = NodePresence(node, graph, socket.gethostname(), machine(), int(process), float(started), 0.0)
+            if first == prefix:
+                yield LocalNode(its_domain, presence)

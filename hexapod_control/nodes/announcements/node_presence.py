@@ -11,8 +11,11 @@ from typing import NamedTuple
 
 from rclpy.node import Node
 
-from hexapod_control.ros.monitoring.graph_identity import machine, started_at, started_graph
+from hexapod_control.ros.monitoring.graph_identity import Phase, machine, started_at, started_graph
 
+MAX_LENGTH = 2000  # characters of an announcement
+MAX_UPTIME_S = 400.0 * 86400.0  # of any computer with a robot
+MAX_DELAY_S = 5.0  # of an announcement from this computer
 SIMULTANEOUS_S = 2.0  # difference of the ages of graphs on two computers below which they cannot be ordered
 
 
@@ -31,33 +34,48 @@ class NodePresence(NamedTuple):
     process: int
     started: float  # [s] steady time of that computer at which the graph was started
     age: float  # [s] of the graph
+    phase: str = Phase.DRIVING
 
     @classmethod
-    def of(cls, node: Node) -> NodePresence:
+    def of(cls, node: Node, phase: str = Phase.DRIVING) -> NodePresence:
         """The presence of a node of this process, with its present age."""
         started, name = started_at(), node.get_fully_qualified_name()
         age = time.monotonic() - started
-        return cls(name, started_graph(), socket.gethostname(), machine(), os.getpid(), started, age)
+        return cls(name, started_graph(), socket.gethostname(), machine(), os.getpid(), started, age, phase)
 
     @classmethod
     def parsed(cls, text: str) -> NodePresence | None:
-        """Decodes an announcement; None for any other text."""
+        """Decodes an announcement; None for any other text, and for one with an implausible age."""
         try:
-            found = cls(**json.loads(text))
+            found = cls(**json.loads(text)) if len(text) <= MAX_LENGTH else None
         except (ValueError, TypeError, RecursionError):
             return None
-        texts = all(isinstance(value, str) for value in (found.node, found.graph, found.host, found.machine))
-        numbers = all(isinstance(value, float) and math.isfinite(value) for value in (found.started, found.age))
-        return found if texts and numbers and isinstance(found.process, int) else None
+        return found if found is not None and found._is_plausible else None
+
+    @property
+    def _is_plausible(self) -> bool:
+        texts = all(isinstance(value, str) for value in (self.node, self.graph, self.host, self.machine))
+        numbers = all(isinstance(value, float) and math.isfinite(value) for value in (self.started, self.age))
+        if not (texts and numbers and isinstance(self.process, int) and self.phase in list(Phase)):
+            return False
+        if min(self.started, self.age) < 0.0 or self.started + self.age > MAX_UPTIME_S:
+            return False
+        delay = time.monotonic() - self.started - self.age
+        return self.machine != machine() or abs(delay) <= MAX_DELAY_S
 
     @property
     def text(self) -> str:
-        """The announcement as JSON."""
-        return json.dumps(self._asdict())
+        """The announcement as JSON; the age, which alone changes with time, comes last."""
+        fields = self._asdict()
+        return json.dumps({**fields, "age": fields.pop("age")})
 
     def excludes(self, other: NodePresence) -> bool:
-        """Whether two nodes in one namespace cannot belong to one robot."""
-        if (self.machine, self.process) == (other.machine, other.process):
+        """Whether two nodes in one namespace cannot belong to one robot.
+
+        Processes in two containers may have the same number, but not also the same start.
+        """
+        own = self.machine, self.process, self.graph, self.started
+        if own == (other.machine, other.process, other.graph, other.started):
             return False
         return self.node == other.node or bool(self.graph and other.graph and self.graph != other.graph)
 
@@ -73,10 +91,20 @@ class NodePresence(NamedTuple):
         return (started[0], own) < (started[1], others)
 
     @property
-    def refusal(self) -> str:
-        """Why a younger graph may not drive."""
+    def conflict(self) -> str:
+        """Why a younger graph makes way for that of this node."""
         return (
-            f"refuses to drive: {self.node} of another robot runs in this namespace and in ROS_DOMAIN_ID {domain()}, "
-            f"on host {self.host!r:.80}, process {self.process}: stop that one, or start this one with another "
-            "ROS_DOMAIN_ID or with namespace:=NAME (hexapod sim: --namespace NAME)"
+            f"makes way for {self.node:.200} of another robot, which has run for longer in this namespace and in "
+            f"ROS_DOMAIN_ID {domain()}, on host {self.host!r:.80}, process {self.process}: the feet go down, then the "
+            "robot holds; stop, sit and estop work; stop one of the two, or start this one with another ROS_DOMAIN_ID "
+            "or with namespace:=NAME (hexapod sim: --namespace NAME)"
+        )
+
+    @property
+    def refusal(self) -> str:
+        """Why another graph may not start."""
+        return (
+            f"refuses to drive: {self.node:.200} of another robot runs in this namespace and in ROS_DOMAIN_ID "
+            f"{domain()}, on host {self.host!r:.80}, process {self.process}: stop that one, or start this one with "
+            "another ROS_DOMAIN_ID or with namespace:=NAME (hexapod sim: --namespace NAME)"
         )

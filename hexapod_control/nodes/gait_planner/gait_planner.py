@@ -36,6 +36,7 @@ from hexapod_control.nodes.gait_planner.speed_derating import SpeedDerating
 from hexapod_control.nodes.gait_planner.velocity_input import VelocityInput
 from hexapod_control.nodes.joint_state_input import JointStateInput, MeasuredSample
 from hexapod_control.ros.guarded_node import DISCOVERY_TIME_S, GuardedNode, ReportLevel
+from hexapod_control.ros.monitoring.graph_identity import Phase
 from hexapod_control.ros.node_process import run
 from hexapod_control.ros.parameters import ParameterError, declare
 from hexapod_control.ros.qos import EVENTS, LATCHED_HISTORY
@@ -45,6 +46,7 @@ MAX_TICK_PERIODS = 2.0  # maximum time step of a tick, in periods; missed ticks 
 MAX_STOP_S = 1.5  # for the feet to come down before the process ends
 MAX_SIT_DOWN_S = 7.0  # for the robot to sit down before the process ends
 REHEARSAL_SHARES = (0.1, 0.4)  # minimum and maximum share of a tick's period for rehearsing a motion
+REST_S = 0.3  # without motion, after which the robot counts as at rest
 LATE_PERIODS = 1.5  # time step of a tick, in periods, above which it counts as an overrun
 
 
@@ -75,6 +77,7 @@ class GaitPlannerNode(GuardedNode):
         self._sits_down = False  # before the process ends
         self._without_subscriber_since = math.inf  # [s] steady time at which targets could have been sent first
         self._ending: float | None = None  # [s] steady time of `request_stop`
+        self._moved_at = -math.inf  # [s] steady time of the last motion, or of a request for one
         self.output = PlannerOutput(self, self.planner, settings)
         self._start_permission = StartPermission(self, self.output)
         self.sensors = SensorInput(self, self.planner)
@@ -87,7 +90,7 @@ class GaitPlannerNode(GuardedNode):
         self._measured.subscribe(self.on_measured_joints, EVENTS, polled=True)
         self.create_subscription(Bool, "armed", self.on_armed, LATCHED_HISTORY)  # a short torque-off counts too
         self.requests = RequestWatch(self, self.planner, self.output)
-        self.posture = PostureServices(self, self.commands, self.velocity.filter.block, self.requests.begin)
+        self.posture = PostureServices(self, self.commands, self._begin_to_sit, self.requests.begin)
         frame = f"{settings.tf_frame_prefix}base_link"
         self.body = PoseGaitFootInput(self, self.commands, self.planner.robot, frame)
         self.legs = LegInput(self, self.commands, self.planner)
@@ -116,6 +119,8 @@ class GaitPlannerNode(GuardedNode):
         self.legs.watch()
         self.output.publish(plan, stamp, self.motions.state)
         self.requests.watch()
+        if not _at_rest(plan):
+            self._moved_at = time.monotonic()
         least, most = (share * self._period for share in REHEARSAL_SHARES)
         self.motions.rehearse(max(least, most - max(0.0, dt - self._period)))  # shorter after a late tick
 
@@ -167,6 +172,10 @@ class GaitPlannerNode(GuardedNode):
         self.safe_stop("stop")
         self.requests.begin("stop")
         return answer(response, "", "stopping; feet in the air are set down")
+
+    def _begin_to_sit(self) -> None:
+        self.velocity.filter.block()
+        self._moved_at = time.monotonic()
 
     def _changed(self, settings: PlannerSettings) -> None:
         self.settings = settings
@@ -220,9 +229,26 @@ class GaitPlannerNode(GuardedNode):
             **self.sensors.status(),
         }
 
+    def enter(self, phase: Phase, reason: str) -> None:
+        """Sets the feet down to make way for another graph; meanwhile only stops and sitting down are accepted."""
+        before = self.phase
+        super().enter(phase, reason)
+        if phase is Phase.DRIVING:
+            self.commands.resume()
+        elif before is Phase.DRIVING:
+            self._moved_at = time.monotonic()
+            self.commands.suspend(reason)
+
+    @property
+    def moves(self) -> bool:
+        """Whether the robot moves, or is about to."""
+        return time.monotonic() - self._moved_at < REST_S
+
     def request_stop(self) -> None:
         """Sets the feet down, or sits down; commands are ignored from now on."""
-        self._ending = time.monotonic()
+        self._ending = self._moved_at = time.monotonic()
+        for duty in self.duties:  # beside another graph the other nodes follow this one again
+            duty()
         self.commands.close()
         up = self.planner.state not in (RobotState.UNKNOWN, RobotState.SITTING)  # standing, or changing posture
         self._sits_down = self.settings.sit_on_exit and up and not self.planner.sit()

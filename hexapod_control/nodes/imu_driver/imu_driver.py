@@ -98,8 +98,6 @@ class ImuDriverNode(GuardedNode):
 
     def _tick(self) -> None:
         """Reads and publishes; opens the chip again when a retry is due."""
-        if self.refusal:
-            return
         now = time.monotonic()
         if self._device is None:
             if now >= self._retry:

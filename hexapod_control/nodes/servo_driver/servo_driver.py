@@ -27,6 +27,7 @@ from hexapod_control.nodes.servo_driver.settings import DriverSettings
 from hexapod_control.nodes.servo_driver.switched_feet import SwitchedFeet
 from hexapod_control.nodes.servo_driver.torque_services import TorqueServices
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
+from hexapod_control.ros.monitoring.graph_identity import Phase
 from hexapod_control.ros.node_process import run
 from hexapod_control.ros.parameters import ParameterError, declare
 from hexapod_control.ros.qos import COMMAND
@@ -153,7 +154,7 @@ class ServoDriverNode(GuardedNode):
             event = events.popleft()
             cause = self.clock_monitor.cause(SILENCE_QUESTION, time.monotonic())
             self.report(event.kind, ReportLevel.WARNING, event.text.replace(SILENCE_QUESTION, cause))
-        self._planner.request(PlannerRequest.SIT if self._sits_down else snapshot.planner_request, snapshot.lost_leg)
+        self._planner.request(self._request(snapshot), snapshot.lost_leg)
         self._calibration.tick()
 
     def _report_diagnoses(self, snapshot: Snapshot) -> None:
@@ -212,6 +213,11 @@ class ServoDriverNode(GuardedNode):
     def request_stop(self) -> None:
         """Asks the planner to sit down; targets are followed as long as they arrive."""
         self._ending = True
+
+    def _request(self, snapshot: Snapshot) -> PlannerRequest:
+        if self._sits_down:  # beside another graph its planner would sit down, too; the own one is asked to end as well
+            return PlannerRequest.SIT if self.phase is Phase.DRIVING else PlannerRequest.NOTHING
+        return snapshot.planner_request
 
     @property
     def _sits_down(self) -> bool:

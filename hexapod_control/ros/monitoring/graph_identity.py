@@ -7,6 +7,7 @@ import shutil
 import tempfile
 import time
 import uuid
+from enum import StrEnum
 from functools import cache
 from pathlib import Path
 
@@ -14,6 +15,14 @@ VARIABLE = "HEXAPOD_GRAPH"
 SEPARATOR = "@"  # between the id and the steady time [s] of the start, which is the same clock in all processes
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 IMPORTED_AT_S = time.monotonic()
+
+
+class Phase(StrEnum):
+    """What a node does for its robot, as it announces it."""
+
+    DRIVING = "driving"
+    STOPPING = "stopping"  # makes way for another graph: until the feet are down, or until a requested motion has ended
+    SILENT = "silent"  # the same at rest: neither publishes nor follows targets, so that the servos hold
 
 
 def new_graph() -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from rclpy.publisher import Publisher
@@ -13,11 +14,18 @@ from hexapod_control.ros.transport.handover import Handover, LocalSubscription
 
 
 class TopicPublisher(Publisher):
-    """As in rclpy; a message on a volatile topic without subscribers is dropped."""
+    """As in rclpy; a message on a volatile topic without subscribers is dropped, and any message of a silent node."""
 
-    def __init__(self, *args: Any, handover: Handover | None = None, **options: Any) -> None:
-        """`handover` is that of a process with several nodes; all else is passed to rclpy's Publisher."""
+    def __init__(
+        self, *args: Any, silent: Callable[[], bool], handover: Handover | None = None, **options: Any
+    ) -> None:
+        """`silent` returns whether nothing may be published; `handover` is that of a process with several nodes.
+
+        All else is passed to rclpy's Publisher.
+        """
         super().__init__(*args, **options)
+        self._silent = silent
+        self._withheld: bytes | None = None  # the newest latched state that was not published
         self._latched = self.qos_profile.durability != DurabilityPolicy.VOLATILE
         self._handover = None if self._latched else handover
         self._receivers: list[LocalSubscription] = []
@@ -26,10 +34,20 @@ class TopicPublisher(Publisher):
     @property
     def is_received(self) -> bool:
         """Whether a message would be received, now or by a later subscriber; if not, it need not be built."""
-        return self._latched or self.get_subscription_count() > 0
+        return self._latched or (not self._silent() and self.get_subscription_count() > 0)
+
+    def publish_withheld(self) -> None:
+        """Publishes the newest latched state of a node that was silent."""
+        state, self._withheld = self._withheld, None
+        if state is not None:
+            self.publish(state)
 
     def publish(self, msg: Any) -> None:
         """Publishes a message, or its bytes."""
+        if self._silent():
+            if self._latched:
+                self._withheld = msg if isinstance(msg, bytes) else encode(msg) or serialize_message(msg)
+            return
         count = 1 if self._latched else self.get_subscription_count()
         if not count:
             return

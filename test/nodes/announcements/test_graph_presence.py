@@ -1,6 +1,7 @@
 """Announcements of nodes: which of two graphs drives, and what a deactivated node does."""
 
 import json
+import time
 
 import pytest
 import rclpy
@@ -8,16 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState, MultiDOFJointState
-from std_msgs.msg import String
+from std_msgs.msg import Bool, String
 from std_srvs.srv import SetBool, Trigger
-from support.real_time.ros_bench import overrides
+from support.phantomx import standing_joints
+from support.real_time.ros_bench import LATE, assert_sound, overrides, wait_for_stop, walking
 
-from hexapod_control.nodes.announcements.graph_presence import GraphPresence, create_exclusive_node
-from hexapod_control.nodes.announcements.node_presence import NodePresence
+from hexapod_control.core.planner.tick_plan import RobotState
+from hexapod_control.nodes.announcements.graph_presence import ANNOUNCED_S, GraphPresence, create_exclusive_node
+from hexapod_control.nodes.announcements.node_presence import MAX_LENGTH, NodePresence
 from hexapod_control.nodes.inverse_kinematics.inverse_kinematics import InverseKinematicsNode
 from hexapod_control.nodes.mujoco_sim.mujoco_sim import MujocoSimNode
+from hexapod_control.ros.monitoring.graph_identity import Phase, machine
 from hexapod_control.ros.parameters import ParameterError
-from hexapod_control.ros.qos import LATCHED
+from hexapod_control.ros.qos import EVENTS, LATCHED
 
 HOUR = 3600.0
 OTHER = NodePresence("/mujoco_sim", "other", "elsewhere", "m", 7, 0.0, HOUR)
@@ -94,29 +98,81 @@ def announce(bench):
     return publish
 
 
-def test_next_to_an_older_graph_a_node_is_deactivated_but_obeys_the_emergency_stop(bench, announce):
+def test_next_to_an_older_graph_a_node_is_silent_but_keeps_its_torque_and_obeys_the_emergency_stop(bench, announce):
     node = bench.add(MujocoSimNode(parameter_overrides=overrides(headless=True)))
     GraphPresence(node)
-    states = bench.listen(JointState, "joint_states")
-    bench.until(lambda: states)
+    states, armed = bench.listen(JointState, "joint_states"), bench.listen(Bool, "armed", LATCHED)
+    bench.until(lambda: states and armed)
     announce(OTHER)
-    bench.until(lambda: node.refusal, 2.0, "standing down")
-    assert "/mujoco_sim of another robot runs in this namespace" in node.last_report("refusal")
-    assert "on host 'elsewhere', process 7: stop that one" in node.refusal
+    bench.until(lambda: node.phase is Phase.SILENT, 2.0, "silence")
+    assert "makes way for /mujoco_sim of another robot, which has run for longer" in node.last_report("refusal")
+    assert "on host 'elsewhere', process 7: the feet go down, then the robot holds" in node.last_report("refusal")
     last, runs = states[-1], node.housekeeping_runs
-    answer = bench.call(Trigger, "arm")
-    assert (answer.success, answer.message) == (False, node.refusal)
-    assert bench.call(SetBool, "estop", SetBool.Request(data=True)).success
+    assert bench.call(Trigger, "arm").success
     bench.until(lambda: node.housekeeping_runs > runs + 1)
-    assert states[-1] is last
+    assert bench.call(SetBool, "estop", SetBool.Request(data=True)).success and not node.world.armed
+    assert states[-1] is last and armed[-1].data
+    bench.until(lambda: states[-1] is not last and not armed[-1].data, ANNOUNCED_S + 1.0, "the end of the silence")
+    assert node.phase is Phase.DRIVING and node.last_report("drives again").endswith("can be driven again")
+
+
+def test_a_walking_robot_beside_an_older_graph_sets_its_feet_down_and_sits_on_request_until_it_is_alone(bench):
+    nodes = [bench.driver(standing_joints()), bench.add(InverseKinematicsNode()), bench.planner()]
+    planner = nodes[-1]
+    for node in nodes:
+        GraphPresence(node)
+    targets, stream = bench.listen(JointState, "joint_targets", EVENTS), walking(bench, planner)
+    other = bench.publisher(String, "robot_nodes", LATCHED, matched=3)
+    bench.until(lambda: not all(planner.output.last.planted), what="a foot in the air")
+    for _ in range(3):
+        other.publish(String(data=OTHER.text))
+    heard = time.monotonic()
+    bench.until(lambda: all(node.phase is Phase.SILENT for node in nodes), ANNOUNCED_S, "silence")
+    assert all(planner.output.last.planted) and planner.output.last.twist.is_zero
+    count = len(targets)
+    bench.until(lambda: planner.phase is Phase.DRIVING, ANNOUNCED_S + LATE)
+    assert time.monotonic() - heard >= ANNOUNCED_S and len(targets) == count
+    bench.until(lambda: not planner.output.last.twist.is_zero, what="walking again")  # its commands never paused
+    stream.stop()
+    wait_for_stop(bench, planner)
+    repeat = bench.probe.create_timer(0.2, lambda: other.publish(String(data=OTHER.text)))
+    bench.until(lambda: all(node.phase is Phase.SILENT for node in nodes), 2.0, "silence")
+    for refused in ("stand", "recover"):
+        answer = bench.call(Trigger, refused)
+        assert not answer.success and answer.message == planner.last_report("refusal")
+    assert bench.call(Trigger, "stop").success and bench.call(Trigger, "sit").success
+    count = len(targets)
+    bench.until(lambda: planner.planner.state is RobotState.SITTING, 10.0, "sitting")
+    bench.until(lambda: all(node.phase is Phase.SILENT for node in nodes), 2.0, "silence again")
+    assert len(targets) > count + 20
+    assert_sound(targets)
+    bench.probe.destroy_timer(repeat)
+    bench.until(lambda: planner.phase is Phase.DRIVING, ANNOUNCED_S + LATE)
+    assert bench.call(Trigger, "stand").success
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"age": 1e9},
+        {"age": -1.0},
+        {"started": -1.0},
+        {"age": float("nan")},
+        {"machine": machine(), "age": HOUR},  # its steady clock is this one
+        {"host": "h" * MAX_LENGTH},
+        {"phase": "unknown"},
+    ],
+)
+def test_an_implausible_announcement_has_no_effect(change):
+    assert NodePresence.parsed(OTHER._replace(**change).text) is None
 
 
 def test_the_older_graph_continues_and_reports_the_other(bench, announce):
     node = bench.planner()
     GraphPresence(node)
-    announce(OTHER._replace(node="/gait_planner", age=-HOUR))
+    announce(OTHER._replace(node="/gait_planner", age=0.0))
     bench.until(lambda: "process 7, is another robot's: it is deactivated" in node.last_report("second graph"), 2.0)
-    assert not node.refusal
+    assert node.phase is Phase.DRIVING
 
 
 def test_a_second_program_that_publishes_targets_is_named(bench):

@@ -12,11 +12,13 @@ from hexapod_control.nodes.announcements.graph_presence import (
     LISTENING_TIME_S,
     MAX_COMPANIONS,
     READING_TIME_S,
+    ANNOUNCED_S,
     GraphPresence,
     OlderGraphSearch,
 )
 from hexapod_control.nodes.announcements.node_presence import NodePresence
 from hexapod_control.ros.guarded_node import ReportLevel
+from hexapod_control.ros.monitoring.graph_identity import Phase
 from hexapod_control.ros.node_process import EndedEarly
 from hexapod_control.ros.parameters import ParameterError
 
@@ -74,15 +76,15 @@ def test_a_node_announces_its_graph_with_its_age_at_once_and_whenever_it_is_due(
 def test_the_second_announcement_of_another_robot_counts(announced, older):
     theirs = other(started=STARTED + (-1.0 if older else 1.0))
     announced.hear(theirs, other(node="/odometry", process=2, started=theirs.started), "no announcement")
-    assert not announced.node.deactivated and not announced.node.reports
+    assert not announced.node.reasons and not announced.node.reports
     announced.hear(theirs._replace(age=theirs.age + 0.5))
     text = "/gait_planner on host 'there', process 1, is another robot's: it is deactivated"
     if older:
-        assert announced.node.deactivated == [theirs.refusal] and not announced.node.reports
+        assert announced.node.reasons == [theirs.conflict] and announced.node.phase is Phase.STOPPING
+        assert announced.node.reports == {"refusal": [(ReportLevel.ERROR, theirs.conflict)]}
     else:
-        assert (
-            announced.node.report_of("second graph") == (ReportLevel.WARNING, text) and not announced.node.deactivated
-        )
+        assert announced.node.reports == {"second graph": [(ReportLevel.WARNING, text)]}
+        assert announced.node.phase is Phase.DRIVING
 
 
 def test_the_remedy_for_another_robot_names_its_domain():
@@ -100,7 +102,7 @@ def test_nodes_of_the_own_robot_are_read_once_and_only_so_many_are_remembered(an
         ours = other(node=f"/node_{number}", process=number + 2, graph="ours")
         announced.hear(ours, ours._replace(age=1.0))
     assert len(parsed) == MAX_COMPANIONS + 2 and MAX_COMPANIONS == 100
-    assert not announced.node.deactivated and not announced.node.reports
+    assert not announced.node.reasons and not announced.node.reports
 
 
 def test_a_robot_that_restarts_again_and_again_fills_no_memory(announced):
@@ -108,9 +110,49 @@ def test_a_robot_that_restarts_again_and_again_fills_no_memory(announced):
         announced.hear(other(process=number + 1))
     announced.hear(other(process=2000))
     announced.hear(other(process=1))  # the first announcement has expired by then
-    assert not announced.node.deactivated
+    assert announced.node.phase is Phase.DRIVING
     announced.hear(other(process=1))
-    assert len(announced.node.deactivated) == 1
+    assert announced.node.phase is Phase.STOPPING
+
+
+def test_a_planner_is_silent_once_it_rests_and_drives_again_when_the_other_robot_is_no_longer_heard(announced, time):
+    node, (duty,) = announced.node, announced.node.duties
+    node.moves = True
+    announced.hear(other(), other())
+    duty()
+    assert node.phase is Phase.STOPPING
+    node.moves = False
+    duty()
+    assert node.phase is Phase.SILENT
+    time.now += ANNOUNCED_S - 0.5
+    announced.hear(other(age=time.now - STARTED + 1.0))
+    time.now += ANNOUNCED_S
+    duty()
+    assert node.phase is Phase.SILENT
+    time.now += 0.5
+    duty()
+    assert node.phase is Phase.DRIVING and not node.report_of("refusal")
+    announced.hear(other(age=time.now - STARTED + 1.0))
+    assert node.phase is Phase.DRIVING  # as after a start, the second one counts
+    phases = [json.loads(message.data)["phase"] for message in node.sent("robot_nodes")]
+    assert phases == ["driving", "stopping", "silent", "silent", "driving"]
+
+
+def test_the_other_nodes_follow_their_planner_as_long_as_it_is_heard(time):
+    node = PlainNode("inverse_kinematics")
+    with node.closing:
+        made = Announced(node)
+        made.hear(other(), other())
+        assert node.phase is Phase.SILENT  # no planner of this robot is known
+        for phase in Phase:
+            made.hear(other(graph="ours", started=STARTED, phase=phase))
+            assert node.phase is (Phase.SILENT if phase is Phase.SILENT else Phase.STOPPING)
+        made.hear(other(graph="ours", started=STARTED))
+        assert node.phase is Phase.STOPPING
+        for _ in range(4):
+            time.now += 1.0
+            made.hear(other(age=time.now - STARTED + 1.0))
+        assert node.phase is Phase.SILENT
 
 
 def publisher(name, namespace="/"):
@@ -170,16 +212,17 @@ def test_an_announcement_with_a_wrong_field_is_none(name, value):
 class Search:
     """A search for older graphs: what is heard at which time, and which nodes run on this computer."""
 
-    def __init__(self, monkeypatch, time, *heard, local=()):
+    def __init__(self, monkeypatch, time, *heard, local=None, joins=False):
         self.time, self.heard, self.ended, self.waits = time, list(heard), [], []
-        probe = PlainNode("gait_planner")
+        self.probe = probe = PlainNode("gait_planner")
         probe.destroy_node = lambda: self.ended.append("probe")
         spinner = SimpleNamespace(
             add_node=lambda node: self.ended.append("added"),
             spin_once=lambda timeout_sec: self._spin(probe, timeout_sec),
             shutdown=lambda timeout_sec: self.ended.append("spinner"),
         )
-        monkeypatch.setattr(local_announcement, "running", lambda namespace: list(local))
+        monkeypatch.setattr(local_announcement, "joins_running_graph", lambda own: joins)
+        monkeypatch.setattr(local_announcement, "reserve", lambda own, stack: local)
         monkeypatch.setattr(graph_presence, "Node", lambda name, **options: probe)
         monkeypatch.setattr(graph_presence, "Spinner", lambda: spinner)
         self.search = OlderGraphSearch("gait_planner")
@@ -206,11 +249,23 @@ def test_a_start_next_to_an_older_graph_is_refused_as_soon_as_that_is_heard(monk
     assert len(made.waits) == 2 and made.ended == ["added", "spinner", "probe"]
 
 
-def test_a_start_next_to_an_older_graph_on_the_same_computer_is_refused_without_listening(monkeypatch, time):
-    made = Search(monkeypatch, time, local=(other(started=STARTED + 1.0), other(age=0.0)))
+def test_a_start_next_to_another_graph_on_the_same_computer_is_refused_without_listening(monkeypatch, time):
+    made = Search(monkeypatch, time, local=other(started=STARTED + 1.0))
     with pytest.raises(ParameterError, match=r"^gait_planner refuses to drive: /gait_planner of another robot runs"):
         made.search.finish()
-    assert not made.waits and made.ended == ["added", "spinner", "probe"]
+    assert not made.waits and not made.probe.topics and made.ended == ["added", "spinner", "probe"]
+
+
+def test_a_start_is_announced_before_it_listens(monkeypatch, time):
+    made = Search(monkeypatch, time)
+    (announcement,) = made.probe.sent("robot_nodes")
+    assert NodePresence.parsed(announcement.data).node == "/gait_planner" and not made.waits
+
+
+def test_a_node_that_is_restarted_beside_those_of_its_graph_does_as_they_do(monkeypatch, time):
+    made = Search(monkeypatch, time, other().text, joins=True)
+    made.search.finish()
+    assert not made.waits
 
 
 def test_announcements_that_arrived_while_modules_were_imported_are_read(monkeypatch, time):

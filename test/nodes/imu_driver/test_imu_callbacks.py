@@ -194,14 +194,6 @@ def test_the_estimate_knows_when_the_robot_is_at_rest(chip, state):
     assert chip.estimate.taken[-1][-1] is (state.split()[0] in ("unknown", "sitting", "standing", "fault"))
 
 
-def test_a_deactivated_node_reads_nothing(chip):
-    chip.turn(3)
-    chip.node.deactivate("another graph drives")
-    count = chip.count
-    chip.turn(5)
-    assert chip.count == count
-
-
 def test_readings_that_were_late_are_counted_and_reported_with_their_delay(chip):
     chip.turn(5)
     assert not chip.report("late") and chip.node.status()["late readings"] == 0

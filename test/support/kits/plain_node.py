@@ -10,6 +10,7 @@ from types import SimpleNamespace
 from rclpy.task import Future
 
 from hexapod_control.ros import messages
+from hexapod_control.ros.monitoring.graph_identity import Phase
 
 
 class Moment:
@@ -90,7 +91,8 @@ class PlainNode:
         self.topics, self.callbacks, self.options, self.services = {}, {}, {}, {}
         self.service_clients, self.plain_timers, self.reports, self.publishers_of = {}, [], {}, {}
         self.clock_monitor = SimpleNamespace(cause=lambda question, now: question)
-        self.duties, self.all_subscriptions, self.deactivated, self.namespace = [], [], [], ""
+        self.duties, self.all_subscriptions, self.namespace = [], [], ""
+        self.phase, self.moves, self.reasons = Phase.DRIVING, False, []
         self.closing, self.subscribers_of = ExitStack(), {}
         self.threads = self  # work of other threads is done at once
 
@@ -173,8 +175,9 @@ class PlainNode:
     def get_fully_qualified_name(self):
         return f"{self.namespace}/{self._name}"
 
-    def deactivate(self, reason):
-        self.deactivated.append(reason)
+    def enter(self, phase, reason):
+        self.phase = phase
+        self.reasons.append(reason)
 
     def get_clock(self):
         return SimpleNamespace(now=lambda: self)
