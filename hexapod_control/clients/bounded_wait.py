@@ -9,6 +9,7 @@ from rclpy.task import Future
 
 from hexapod_control.bringup.process_supervisor import StopSignal
 from hexapod_control.clients.robot_client import RobotClient
+from hexapod_control.clients.robot_search import why_no_robot
 from hexapod_control.core.names import shortened
 
 POLL_S = 0.02
@@ -73,7 +74,8 @@ class BoundedWait:
         """Waits until all topics and services of the robot are available. Raises RobotError with the missing ones."""
         if not wait_until(lambda: not self._robot.missing(), seconds, self.spin):
             missing = ", no ".join(self._robot.missing())
-            raise RobotError(f"the robot is not ready after {seconds:g} s: no {missing}{hint}")
+            found = hint if self._robot.has_listener else f"; {why_no_robot(self._robot.robot_namespace)}"
+            raise RobotError(f"the robot is not ready after {seconds:g} s: no {missing}{found}")
 
     def request(self, service: str) -> None:
         """Calls stand, sit or stop and waits for the response. Raises RobotError with the reason of a refusal."""

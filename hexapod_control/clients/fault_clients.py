@@ -9,6 +9,7 @@ from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
 from hexapod_control.clients.bounded_wait import DISCOVERY_S, MAX_ANSWER, RobotError, wait_until
+from hexapod_control.clients.robot_search import why_no_robot
 from hexapod_control.core.names import shortened
 from hexapod_control.core.planner.tick_plan import RobotState
 from hexapod_control.ros.client_node import ClientNode
@@ -49,7 +50,7 @@ class LegClient(ClientNode):
         Raises RobotError if that fails.
         """
         if not wait_until(self._is_ready, DISCOVERY_S, self._spin_once):
-            raise RobotError("no robot subscribes to the topic lose_leg: is one running? e.g. hexapod sim")
+            raise RobotError(f"no robot subscribes to the topic lose_leg: {why_no_robot(self.robot_namespace)}")
         self._requests[word].publish(String(data=leg))
         if not wait_until(lambda: bool(self._refusal) or self._is_done(word, leg), CHANGE_S, self._spin_once):
             change = "folded away" if word == "lost" else "unfolded"
@@ -81,7 +82,7 @@ class RecoveryClient(ClientNode):
         Raises RobotError if it refuses, does not answer or does not stand in the end.
         """
         if not wait_until(lambda: bool(self._client.service_is_ready()), DISCOVERY_S, self._spin_once):
-            raise RobotError("no robot offers the service recover: is one running? e.g. hexapod sim")
+            raise RobotError(f"no robot offers the service recover: {why_no_robot(self.robot_namespace)}")
         answer = self._client.call_async(Trigger.Request())
         if not wait_until(answer.done, ANSWER_S, self._spin_once):
             raise RobotError(f"the robot did not answer within {ANSWER_S:g} s")

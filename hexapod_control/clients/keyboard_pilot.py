@@ -7,6 +7,7 @@ from rclpy.task import Future
 from hexapod_control.clients.bounded_wait import MAX_ANSWER
 from hexapod_control.clients.keyboard_map import KeyboardMap
 from hexapod_control.clients.robot_client import RobotClient
+from hexapod_control.clients.robot_search import why_no_robot
 from hexapod_control.clients.terminal import Terminal
 from hexapod_control.core.kinematics.se2 import ZERO
 from hexapod_control.core.names import shortened
@@ -50,7 +51,8 @@ class KeyboardPilot:
             if robot.has_service(request):
                 self._responses.append((request, robot.request(request)))
             else:
-                self._terminal.line(f"{request}: the service is not available; is gait_planner running?")
+                reason = "" if robot.has_listener else f" {why_no_robot(robot.robot_namespace)}"
+                self._terminal.line(f"{request}: the service is not available; is gait_planner running?{reason}")
 
     def _show_refusals(self) -> None:
         for request, response in self._responses:

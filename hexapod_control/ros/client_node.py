@@ -18,7 +18,7 @@ class ClientNode:
 
     def __init__(self, name: str, namespace: str = "", **options: Any) -> None:
         """`options` are those of rclpy's Node; `Any`: rclpy has no type for them. Raises RosNameError."""
-        namespace = ros_names.namespace(namespace)
+        self.robot_namespace = namespace = ros_names.namespace(namespace)  # of the robot; empty for none
         ros_names.check_domain()
         self._context = Context()
         initialize([], self._context)

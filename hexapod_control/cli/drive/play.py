@@ -73,10 +73,11 @@ def _check(text: str, robot: Robot) -> int:
 
 def _stop(namespace: str) -> int:
     from hexapod_control.clients.motion_client import MotionClient
+    from hexapod_control.clients.robot_search import why_no_robot
 
     with MotionClient(namespace) as client:
         if not client.wait_for_robot():
-            return _fail("no robot subscribes to the topic motion: is one running? e.g. hexapod sim")
+            return _fail(f"no robot subscribes to the topic motion: {why_no_robot(client.robot_namespace)}")
         name = client.playing
         if not client.finish_cycle():
             return _fail(f"{name} still plays: call cancel_motion, or stop, which end it at once")
@@ -89,10 +90,11 @@ def _play(text: str, namespace: str) -> int:
     end_with_parent(os.getppid())
     from hexapod_control.clients.bounded_wait import POLL_S, SERVICE_TIMEOUT_S
     from hexapod_control.clients.motion_client import MotionClient
+    from hexapod_control.clients.robot_search import why_no_robot
 
     with stop_requests() as stop, MotionClient(namespace) as client, ProgressBar(sys.stderr) as bar:
         if not client.wait_for_robot():
-            return _fail("no robot subscribes to the topic motion: is one running? e.g. hexapod sim")
+            return _fail(f"no robot subscribes to the topic motion: {why_no_robot(client.robot_namespace)}")
         progress = MotionProgress(names, BEGIN_S)
         client.follow(progress.update)
         client.request(motion_request.data)

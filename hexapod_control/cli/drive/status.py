@@ -8,6 +8,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
+from hexapod_control.config import ros_names
 from hexapod_control.config.errors import DONE, FAILED
 
 LISTENING_S = 2.5  # every node reports once a second
@@ -36,7 +37,10 @@ def run(args: argparse.Namespace) -> int:
     """Listens for a moment and prints. Returns 0; 1 if no robot is running or a node reports an error."""
     nodes = _received(args.namespace)
     if not nodes:
-        print("hexapod: status: no node reports on /diagnostics: is a robot running? e.g. hexapod sim", file=sys.stderr)
+        from hexapod_control.clients.robot_search import why_no_robot
+
+        reason = why_no_robot(ros_names.namespace(args.namespace))
+        print(f"hexapod: status: no node reports on /diagnostics: {reason}", file=sys.stderr)
         return FAILED
     if args.json:
         print(json.dumps(nodes, indent=2))

@@ -10,10 +10,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from hexapod_control.bringup.process_supervisor import StopSignal
-from hexapod_control.clients.bounded_wait import POSTURE_S, BoundedWait, EndRequested, RobotError
+from hexapod_control.clients.bounded_wait import POSTURE_S, BoundedWait, EndRequested, RobotError, wait_until
 from hexapod_control.clients.patrol.patrol_client import PatrolClient
 from hexapod_control.clients.patrol.patrol_map import PatrolResult
 from hexapod_control.clients.robot_client import COMMAND_PERIOD_S
+from hexapod_control.clients.robot_search import why_no_robot
 from hexapod_control.config.errors import DONE, FAILED
 from hexapod_control.core.kinematics.se2 import ZERO, Pose, wrap
 from hexapod_control.core.steering.path_following import (
@@ -48,7 +49,8 @@ class PatrolRun:
     def prepare(self) -> None:
         """Waits until all topics and services are available, and stands up."""
         robot, until = self._robot, self._wait.until
-        until(lambda: len(robot.odometry) > 0, READY_S, "no odom: is the robot running, in this namespace and domain?")
+        if not wait_until(lambda: len(robot.odometry) > 0, READY_S, self._wait.spin):
+            raise RobotError(f"no odom: is the robot running? {why_no_robot(robot.robot_namespace)}")
         until(lambda: robot.state != "", READY_S, "no gait_state: is gait_planner running?")
         lost = "gait_state is unknown: does the driver or the simulator run, and is its torque on (call arm)?"
         until(lambda: robot.state != "unknown", READY_S, lost)

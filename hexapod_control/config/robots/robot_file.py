@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from hexapod_control.config import document, schema
@@ -43,6 +43,7 @@ class RobotFile:
     servo_source: str  # of the servo's figures
     models: tuple[str, ...]  # of the servos of each leg
     servos: object  # section `servos` as plain data for the driver; None if absent
+    document: DocumentEntry = field(compare=False, repr=False)  # the whole file, as it was read
 
 
 def known_robots() -> tuple[str, ...]:
@@ -83,7 +84,7 @@ def _loaded(root: DocumentEntry) -> RobotFile:
     except RobotFileError as error:
         raise _cause(root, robot, models, error) from None
     servos = plain(root.children["servos"]) if "servos" in root.children else None
-    return RobotFile(root.path, robot, models[0], legs[0].text("servo.source"), models, servos)
+    return RobotFile(root.path, robot, models[0], legs[0].text("servo.source"), models, servos, root)
 
 
 def _cause(root: DocumentEntry, robot: Robot, models: tuple[str, ...], error: RobotFileError) -> FileError:
@@ -97,7 +98,7 @@ def _cause(root: DocumentEntry, robot: Robot, models: tuple[str, ...], error: Ro
 
 def implausible(file: RobotFile) -> tuple[FileError, ...]:
     """Values within bounds but unlikely for a real robot, as errors of the file, the most reliable first."""
-    return located_errors(read(file.path), findings(CheckedRobot(file.robot, file.models)))
+    return located_errors(file.document, findings(CheckedRobot(file.robot, file.models)))
 
 
 def plausibility_warning(file: RobotFile) -> str:

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 import xacro
 
-from hexapod_control.config.document import plain, read
+from hexapod_control.config.document import plain
 from hexapod_control.config.robots.robot_file import RobotFile
 from hexapod_control.config.shipped_files import share
 from hexapod_control.core.names import JOINTS
@@ -41,7 +41,7 @@ def _complete(robot_file: RobotFile) -> object:
 
     The length of a coxa is that of the loaded robot, which is never 0.
     """
-    data = plain(read(robot_file.path))
+    data = plain(robot_file.document)
     assert isinstance(data, dict)
     for leg in robot_file.robot.legs:
         own = data["legs"][leg.name]

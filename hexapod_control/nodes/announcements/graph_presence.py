@@ -54,7 +54,7 @@ class GraphPresence:
     def __init__(self, node: GuardedNode) -> None:
         self._node = node
         self._planner = f"{node.get_namespace().rstrip('/')}/{PLANNER}"  # of this robot
-        self._plan, self._planned_at = Phase.SILENT, -math.inf  # phase of that planner, and steady time [s] of it
+        self._plan, self._planned_at = Phase.SILENT.value, -math.inf  # phase of that planner, and steady time [s] of it
         self._companions: dict[str, NodePresence] = {}  # nodes of this robot by announcement, without the age
         self._heard: Counter[tuple[str, str, int]] = (
             Counter()
@@ -90,7 +90,7 @@ class GraphPresence:
             if len(self._companions) < MAX_COMPANIONS:
                 self._companions[unchanged] = other
         if companion.node == self._planner:
-            self._plan, self._planned_at = Phase(companion.phase), time.monotonic()
+            self._plan, self._planned_at = companion.phase, time.monotonic()
             self._change_phase()
 
     def _heed(self, own: NodePresence, other: NodePresence) -> None:
@@ -129,7 +129,7 @@ class GraphPresence:
         if self._node.get_fully_qualified_name() == self._planner:
             moves = self._node.moves or self._node.phase is Phase.DRIVING
         else:
-            moves = self._plan is not Phase.SILENT and now - self._planned_at <= ANNOUNCED_S
+            moves = self._plan != Phase.SILENT and now - self._planned_at <= ANNOUNCED_S
         return Phase.STOPPING if moves else Phase.SILENT
 
     def _check_publishers(self, topic: str) -> None:

@@ -34,10 +34,10 @@ class NodePresence(NamedTuple):
     process: int
     started: float  # [s] steady time of that computer at which the graph was started
     age: float  # [s] of the graph
-    phase: str = Phase.DRIVING
+    phase: str = Phase.DRIVING.value
 
     @classmethod
-    def of(cls, node: Node, phase: str = Phase.DRIVING) -> NodePresence:
+    def of(cls, node: Node, phase: str = Phase.DRIVING.value) -> NodePresence:
         """The presence of a node of this process, with its present age."""
         started, name = started_at(), node.get_fully_qualified_name()
         age = time.monotonic() - started
@@ -54,9 +54,9 @@ class NodePresence(NamedTuple):
 
     @property
     def _is_plausible(self) -> bool:
-        texts = all(isinstance(value, str) for value in (self.node, self.graph, self.host, self.machine))
+        texts = all(isinstance(value, str) for value in (self.node, self.graph, self.host, self.machine, self.phase))
         numbers = all(isinstance(value, float) and math.isfinite(value) for value in (self.started, self.age))
-        if not (texts and numbers and isinstance(self.process, int) and self.phase in list(Phase)):
+        if not (texts and numbers and isinstance(self.process, int)):
             return False
         if min(self.started, self.age) < 0.0 or self.started + self.age > MAX_UPTIME_S:
             return False
@@ -67,15 +67,15 @@ class NodePresence(NamedTuple):
     def text(self) -> str:
         """The announcement as JSON; the age, which alone changes with time, comes last."""
         fields = self._asdict()
-        return json.dumps({**fields, "age": fields.pop("age")})
+        age = fields.pop("age")
+        return json.dumps({**fields, "age": age})
 
     def excludes(self, other: NodePresence) -> bool:
         """Whether two nodes in one namespace cannot belong to one robot.
 
         Processes in two containers may have the same number, but not also the same start.
         """
-        own = self.machine, self.process, self.graph, self.started
-        if own == (other.machine, other.process, other.graph, other.started):
+        if (self.machine, self.process, self.started) == (other.machine, other.process, other.started):
             return False
         return self.node == other.node or bool(self.graph and other.graph and self.graph != other.graph)
 

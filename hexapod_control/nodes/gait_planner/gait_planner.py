@@ -6,19 +6,19 @@ import math
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
 
 from hexapod_control.config.robots import saved_capabilities
-from hexapod_control.config.robots.robot_file import load
-from hexapod_control.config.robots.urdf_import.joint_mapping import load_mapping
 from hexapod_control.core.motions.motion_player import MotionPlayer
 from hexapod_control.core.motions.operator_commands import OperatorCommands
 from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
 from hexapod_control.core.robot import Robot
+from hexapod_control.nodes.announcements.edited_files import report_edits
 from hexapod_control.nodes.announcements.graph_presence import create_exclusive_node
 from hexapod_control.nodes.announcements.implausible_values import report_implausible_values
 from hexapod_control.nodes.gait_planner.command_source_display import CommandSourceDisplay
@@ -40,6 +40,7 @@ from hexapod_control.ros.monitoring.graph_identity import Phase
 from hexapod_control.ros.node_process import run
 from hexapod_control.ros.parameters import ParameterError, declare
 from hexapod_control.ros.qos import EVENTS, LATCHED_HISTORY
+from hexapod_control.ros.started_files import started_mapping, started_robot
 from hexapod_control.servos.driver.setpoints.target_watchdog import TARGET_TIMEOUT_S
 
 MAX_TICK_PERIODS = 2.0  # maximum time step of a tick, in periods; missed ticks are not made up for
@@ -60,13 +61,15 @@ class GaitPlannerNode(GuardedNode):
         """Raises RobotFileError or ParameterError for invalid input."""
         super().__init__("gait_planner", **options)
         self.settings = settings = declare(self, PlannerSettings, self._changed)
-        file = load(settings.robot)
+        file = started_robot(settings.robot)
         saved_capabilities.enable()
         self.planner = _planner(settings, file.robot)
         report_implausible_values(self, file)
+        mapping_files = [Path(settings.joint_mapping).expanduser().absolute()] if settings.joint_mapping else []
+        report_edits(self, file.path, *mapping_files)
         self.player = MotionPlayer(self.planner)
         self.commands = OperatorCommands(self.player)
-        self._measured = JointStateInput(self, file.robot, load_mapping(settings.joint_mapping, file.robot))
+        self._measured = JointStateInput(self, file.robot, started_mapping(settings.joint_mapping, file.robot))
         self._period = 1.0 / settings.control_rate
         self._last_tick: int | None = None  # [ns]
         self._ticks = self._overruns = 0

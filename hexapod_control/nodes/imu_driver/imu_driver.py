@@ -17,7 +17,6 @@ from typing import Any
 from sensor_msgs.msg import Imu
 from std_msgs.msg import String
 
-from hexapod_control.config.robots.robot_file import load
 from hexapod_control.core.planner.tick_plan import RobotState
 from hexapod_control.core.sensing.imu_estimator import BodyReading, Freshness, ImuEstimator
 from hexapod_control.nodes.imu_driver.settings import ImuDriverSettings
@@ -25,6 +24,7 @@ from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.node_process import run
 from hexapod_control.ros.parameters import ParameterError, declare
 from hexapod_control.ros.qos import COMMAND, LATCHED
+from hexapod_control.ros.started_files import started_robot
 from hexapod_control.servos.bus.bus_interface import PortGoneError
 from hexapod_control.servos.i2c.i2c_port import I2cPort, TransferError
 from hexapod_control.servos.i2c.imu_chips import IMU_CHIPS, ImuDevice, ImuSample
@@ -53,7 +53,7 @@ class ImuDriverNode(GuardedNode):
         """
         super().__init__("imu_driver", **options)
         settings = declare(self, ImuDriverSettings)
-        file = load(settings.robot)
+        file = started_robot(settings.robot)
         io = sensors or io_settings(file)
         if io.imu is None:
             raise ParameterError(f"robot: {file.path} has no IMU: add io.imu, e.g. {{chip: mpu6050}}")

@@ -15,8 +15,6 @@ import numpy as np
 from builtin_interfaces.msg import Time
 from sensor_msgs.msg import JointState, MultiDOFJointState
 
-from hexapod_control.config.robots.robot_file import load
-from hexapod_control.config.robots.urdf_import.joint_mapping import load_mapping
 from hexapod_control.nodes.announcements.graph_presence import create_exclusive_node
 from hexapod_control.nodes.inverse_kinematics.joint_target_filter import FilteredTargets, JointTargetFilter
 from hexapod_control.nodes.joint_state_input import JointStateInput, MeasuredSample
@@ -26,6 +24,7 @@ from hexapod_control.ros.node_process import run
 from hexapod_control.ros.parameters import RobotSettings, declare
 from hexapod_control.ros.qos import COMMAND, EVENTS
 from hexapod_control.ros.row_messages import FootLayout, JointLayout
+from hexapod_control.ros.started_files import started_mapping, started_robot
 from hexapod_control.servos.driver.setpoints.target_watchdog import TARGET_TIMEOUT_S
 
 MAX_PAUSE_S = 0.5  # between two targets, after which the next ones start from measured joints
@@ -43,8 +42,8 @@ class InverseKinematicsNode(GuardedNode):
         """Raises RobotFileError or ParameterError."""
         super().__init__("inverse_kinematics", **options)
         settings = declare(self, RobotSettings)
-        robot = load(settings.robot).robot
-        mapping = load_mapping(settings.joint_mapping, robot)
+        robot = started_robot(settings.robot).robot
+        mapping = started_mapping(settings.joint_mapping, robot)
         self._filter = JointTargetFilter(robot)
         self._feet = FootLayout(robot)
         self._motions, self._joints = JointLayout(robot), JointLayout(robot, mapping)

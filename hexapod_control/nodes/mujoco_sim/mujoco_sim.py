@@ -17,8 +17,6 @@ from rosgraph_msgs.msg import Clock as ClockMessage
 from sensor_msgs.msg import JointState
 from visualization_msgs.msg import MarkerArray
 
-from hexapod_control.config.robots.robot_file import load
-from hexapod_control.config.robots.urdf_import.joint_mapping import load_mapping
 from hexapod_control.nodes.announcements.graph_presence import create_exclusive_node
 from hexapod_control.nodes.announcements.implausible_values import report_implausible_values
 from hexapod_control.nodes.mujoco_sim.camera_output import CameraOutput
@@ -35,6 +33,7 @@ from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.node_process import run
 from hexapod_control.ros.qos import COMMAND, EVENTS, LATCHED
 from hexapod_control.ros.row_messages import JointLayout
+from hexapod_control.ros.started_files import started_mapping, started_robot
 from hexapod_control.servos.driver.setpoints.target_follower import TargetFollower
 from hexapod_control.servos.driver.torque_switch import HOW_TO_ARM
 from hexapod_control.sim.rendering.state_recording import StateRecording
@@ -52,7 +51,7 @@ class MujocoSimNode(GuardedNode):
         settings = parameters.declare(self, SimulatorSettings)
         world_settings = parameters.declare(self, WorldSettings, self._change_world)
         lidar = parameters.declare(self, LidarSettings)
-        file = load(settings.robot)
+        file = started_robot(settings.robot)
         report_implausible_values(self, file)
         self.world = world = RunningWorld(file, settings, world_settings)
         if world.bus:
@@ -60,7 +59,7 @@ class MujocoSimNode(GuardedNode):
         self._record = StateRecording(settings.record, settings.record_rate) if settings.record else None
         self._ticks = self._reported_ticks = 0
         self._reported_at = time.monotonic()
-        self._mapping = load_mapping(settings.joint_mapping, world.robot)
+        self._mapping = started_mapping(settings.joint_mapping, world.robot)
         prefix = settings.tf_frame_prefix
         self._output = SimulationOutput(self, world.robot, prefix, self._mapping, servos=world.bus is None)
         self._lidar = LidarOutput(self, world.robot, prefix, lidar)

@@ -23,9 +23,7 @@ from nav_msgs.msg import Odometry as OdometryMessage
 from sensor_msgs.msg import Imu, JointState, MultiDOFJointState
 from std_srvs.srv import Trigger
 
-from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.robots.rules.odometry_scale import odometry_scale
-from hexapod_control.config.robots.urdf_import.joint_mapping import load_mapping
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.sensing.heading_fusion import MAX_AGE_S, HeadingFusion
@@ -42,6 +40,7 @@ from hexapod_control.ros.message_types import TFMessage
 from hexapod_control.ros.node_process import run
 from hexapod_control.ros.qos import COMMAND, EVENTS, SAMPLES, SENSOR
 from hexapod_control.ros.row_messages import FootLayout, JointLayout
+from hexapod_control.ros.started_files import started_mapping, started_robot
 
 MIN_VARIANCE = 1e-6  # [m^2, rad^2, (m/s)^2, (rad/s)^2] of the estimated quantities
 OTHER_VARIANCE = 1e-4  # likewise of height, roll, pitch and their rates: zero by the definition of base_footprint
@@ -56,12 +55,12 @@ class OdometryNode(GuardedNode):
     def __init__(self, **options: Any) -> None:
         super().__init__("odometry", **options)
         self._settings = parameters.declare(self, OdometrySettings)
-        robot_file = load(self._settings.robot)
+        robot_file = started_robot(self._settings.robot)
         robot = robot_file.robot
-        self._odometry = Odometry(robot, odometry_scale(robot_file.path))
+        self._odometry = Odometry(robot, odometry_scale(robot_file.document))
         self._memory = PoseMemory(self.get_fully_qualified_name())
         self._resume()
-        mapping = load_mapping(self._settings.joint_mapping, robot)
+        mapping = started_mapping(self._settings.joint_mapping, robot)
         self._joint_layout, self._foot_layout = JointLayout(robot, mapping), FootLayout(robot)
         self._support, self._heading = SupportForces(robot), HeadingFusion()
         self._last: float | None = None  # [s] stamp of the last joints

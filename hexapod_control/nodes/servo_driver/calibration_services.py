@@ -24,6 +24,7 @@ from hexapod_control.nodes.servo_driver.settings import DriverSettings
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.qos import EVENTS, LATCHED
+from hexapod_control.ros.started_files import keep_section
 from hexapod_control.servos.bus.bus_interface import BusError
 from hexapod_control.servos.calibration.dialog import BACK, Abandoned
 from hexapod_control.servos.calibration.guide import STEPS
@@ -31,6 +32,7 @@ from hexapod_control.servos.calibration.remote_dialog import DialogState, Remote
 from hexapod_control.servos.calibration.session import SAVE, CalibrationSession, check_ranges, parse_steps
 from hexapod_control.servos.driver.bus_lease import BusLease
 from hexapod_control.servos.driver.driver import Driver
+from hexapod_control.servos.settings.save_servo_section import NAME as SERVOS
 from hexapod_control.servos.settings.servo_section import LOOPBACK, servo_settings
 
 END_TIMEOUT_S = 3.0  # for a calibration that was cancelled
@@ -80,7 +82,9 @@ class CalibrationRun:
         """Passes the saved calibrations to the driver. Returns why it refuses them, or an empty text."""
         try:
             settings = self._settings
-            return self._driver.recalibrate(servo_settings(load(settings.robot), settings.protocol, settings.port))
+            file = load(settings.robot)
+            keep_section(file, SERVOS)
+            return self._driver.recalibrate(servo_settings(file, settings.protocol, settings.port))
         except (BusError, RobotFileError, OSError) as error:
             return str(error)
 

@@ -13,8 +13,6 @@ from typing import Any
 import numpy as np
 from sensor_msgs.msg import JointState
 
-from hexapod_control.config.robots.robot_file import load
-from hexapod_control.config.robots.urdf_import.joint_mapping import load_mapping
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.posture.stand_up import lying_joints
 from hexapod_control.nodes.announcements.graph_presence import create_exclusive_node
@@ -32,6 +30,7 @@ from hexapod_control.ros.node_process import run
 from hexapod_control.ros.parameters import ParameterError, declare
 from hexapod_control.ros.qos import COMMAND
 from hexapod_control.ros.row_messages import JointLayout
+from hexapod_control.ros.started_files import started_mapping, started_robot
 from hexapod_control.servos.bus.bus_interface import BusError, PortGoneError
 from hexapod_control.servos.bus.serial_port import latency, slow_adapter
 from hexapod_control.servos.driver.driver import Driver
@@ -59,7 +58,7 @@ class ServoDriverNode(GuardedNode):
         """
         super().__init__("servo_driver", **options)
         settings = declare(self, DriverSettings)
-        file = load(settings.robot)
+        file = started_robot(settings.robot)
         report_implausible_values(self, file)
         self._servos = servo_settings(file, settings.protocol, settings.port)
         assumed = np.array(lying_joints(file.robot)) if start is None else start
@@ -72,7 +71,7 @@ class ServoDriverNode(GuardedNode):
         self._check_latency()
         self._last_targets, self._published = time.monotonic(), self.driver.snapshot
         self._ending = self._closed = self._tick_requested = False
-        mapping = load_mapping(settings.joint_mapping, file.robot)
+        mapping = started_mapping(settings.joint_mapping, file.robot)
         self._layout = JointLayout(file.robot, mapping)
         self._switched = SwitchedFeet(file.robot, io.feet, settings.i2c_bus or io.bus) if io.feet else None
         feet = settings.publish_foot_states

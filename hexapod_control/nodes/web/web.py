@@ -16,9 +16,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
-from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.robots.urdf import urdf
-from hexapod_control.config.robots.urdf_import.joint_mapping import load_mapping
 from hexapod_control.nodes.odometry.usage_memory import usage_folder
 from hexapod_control.nodes.web.camera_feed import CameraFeed
 from hexapod_control.nodes.web.command_queue import CommandQueue
@@ -32,6 +30,7 @@ from hexapod_control.nodes.web.settings import WebSettings
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.node_process import run
 from hexapod_control.ros.parameters import ParameterError, declare
+from hexapod_control.ros.started_files import started_mapping, started_robot
 from hexapod_control.web import page_address
 from hexapod_control.web.page_state import shape
 from hexapod_control.web.protocol import RESTART, WORLDS, QueryMessage, RecordingMessage, RequestMessage
@@ -52,7 +51,7 @@ class WebNode(GuardedNode):
         """Raises RobotFileError or ParameterError."""
         super().__init__("web", **options)
         self.settings = settings = declare(self, WebSettings)
-        robot_file = load(settings.robot)
+        robot_file = started_robot(settings.robot)
         self._urdf = urdf(robot_file)
         self._shape = shape(robot_file.robot)
         self._bind = page_address.ALL_ADDRESSES if settings.lan else settings.bind
@@ -70,7 +69,7 @@ class WebNode(GuardedNode):
         self.server = PageServer(
             self.sessions, policy, self._queue_command, self._count_clients, self._state, settings.rate
         )
-        mapping = load_mapping(settings.joint_mapping, robot_file.robot)
+        mapping = started_mapping(settings.joint_mapping, robot_file.robot)
         self._processes = HungProcesses(self.get_namespace())
         self.feed = RobotFeed(
             self, robot_file.robot, settings.enable_stamped_cmd_vel, self._refused, mapping, self._processes.can_restart

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from hexapod_control.config.document import DocumentEntry, read
+from hexapod_control.config.document import DocumentEntry
 from hexapod_control.config.errors import RobotFileError
 from hexapod_control.config.robots.robot_file import RobotFile, load
 from hexapod_control.config.schema import (
@@ -174,7 +174,7 @@ def has_imu(robot: str) -> bool:
 
 def io_settings(file: RobotFile) -> IoSettings:
     """The sensors of a robot. Raises RobotFileError."""
-    section = read(file.path).children.get("io")
+    section = file.document.children.get("io")
     if section is None:
         return IoSettings()
     checked_section(section, "remove it if there are no sensors")

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, fields
 from enum import Enum
 from typing import Any
 
-from hexapod_control.config.document import DocumentEntry, read
+from hexapod_control.config.document import DocumentEntry
 from hexapod_control.config.errors import ArgumentError
 from hexapod_control.config.robots.robot_file import RobotFile
 from hexapod_control.config.schema import (
@@ -177,7 +177,7 @@ def servo_settings(file: RobotFile, protocol: str = "", port: str = "") -> Servo
 
     If `protocol` differs from the file's, the servos are standard: ids in row order, centered, all with direction 1.
     """
-    root = read(file.path)
+    root = file.document
     section = root.children.get("servos")
     if section is None or (protocol and section.children.get("protocol", section).value != protocol):
         return standard(file.robot, protocol or LOOPBACK, port)

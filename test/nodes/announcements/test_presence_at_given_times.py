@@ -9,10 +9,10 @@ from support.kits.plain_node import Moment, PlainNode
 
 from hexapod_control.nodes.announcements import graph_presence, local_announcement, node_presence
 from hexapod_control.nodes.announcements.graph_presence import (
+    ANNOUNCED_S,
     LISTENING_TIME_S,
     MAX_COMPANIONS,
     READING_TIME_S,
-    ANNOUNCED_S,
     GraphPresence,
     OlderGraphSearch,
 )

@@ -42,9 +42,11 @@ class JointMapping:
 
 def load_mapping(path: str, robot: Robot) -> JointMapping | None:
     """The mapping of a file for a robot; None for an empty path. Raises JointMappingError."""
-    if not path:
-        return None
-    root = read(Path(path).expanduser(), JointMappingError)
+    return mapping_of(read(Path(path).expanduser(), JointMappingError), robot) if path else None
+
+
+def mapping_of(root: DocumentEntry, robot: Robot) -> JointMapping:
+    """As `load_mapping`, of a file that has been read."""
     refuse_unknown(root, dict.fromkeys(("joints", "fixed")))
     joints = _section(root, "joints")
     ours = joint_names(robot.leg_names)
