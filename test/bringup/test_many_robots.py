@@ -16,6 +16,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
+from std_msgs.msg import String
 from support.real_time.programs import PROGRAM
 
 from hexapod_control.bags import bag_file
@@ -31,9 +32,12 @@ from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.robots.rules.odometry_scale import odometry_scale
 from hexapod_control.core.kinematics.se2 import ZERO, Twist, wrap
 from hexapod_control.core.workspace.robot_gaits import gaits
+from hexapod_control.nodes.announcements.graph_presence import ANNOUNCED_S
+from hexapod_control.nodes.announcements.node_presence import NodePresence
 from hexapod_control.nodes.recorder.topic_taps import GLOBAL
 from hexapod_control.ros.distribution import stamped_by_default
 from hexapod_control.ros.message_types import TFMessage
+from hexapod_control.ros.qos import LATCHED
 from hexapod_control.sim.world_settings import WorldSettings
 
 MAX_WAIT_S = 60.0  # for anything
@@ -225,6 +229,35 @@ def test_requests_to_one_robot_do_not_reach_the_other(robots):
         second.request_gait(gait)
         robots.until(lambda gait=gait: second.gait == gait, "the gait")
     assert second.state == "standing" and first.gait == "wave"
+
+
+@pytest.mark.heavy
+@pytest.mark.physics
+def test_a_forged_announcement_makes_a_walking_robot_stand_and_obey_stop_and_sit_for_as_long_as_it_is_repeated(
+    robots, bench
+):
+    robots.stand()
+    first, other = robots.operators
+    forged = NodePresence("/a/gait_planner", "forged", "elsewhere", "m", 7, 0.0, 3600.0)
+    publisher = bench.probe.create_publisher(String, "/a/robot_nodes", LATCHED)
+    robots.until(lambda: publisher.get_subscription_count() >= 4, "the nodes")
+    first.twist = AHEAD
+    robots.until(lambda: first.state == "walking", "walking")
+
+    def repeat():
+        publisher.publish(String(data=forged.text))
+        return True
+
+    robots.until(lambda: repeat() and first.state == "standing", "standing")
+    answers = {name: first.request(name) for name in ("stand", "stop", "sit")}
+    robots.until(lambda: repeat() and all(answer.done() for answer in answers.values()), "the answers")
+    assert [answer.result().success for answer in answers.values()] == [False, True, True]
+    assert answers["stand"].result().message.startswith("makes way for /a/gait_planner of another robot")
+    robots.until(lambda: repeat() and first.state == "sitting", "sitting")
+    assert other.state == "standing"
+    first.twist, silent = ZERO, time.monotonic()
+    robots.until(lambda: time.monotonic() - silent > ANNOUNCED_S + 1.0, "the end of the forgery")
+    robots.stand()
 
 
 @pytest.mark.heavy

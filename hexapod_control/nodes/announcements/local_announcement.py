@@ -38,9 +38,10 @@ class LocalNode(NamedTuple):
     def user(self) -> str:
         """Name or number of the user who runs it; empty if it has ended, or runs in another container."""
         try:
-            number = Path("/proc", str(self.presence.process)).stat().st_uid
+            lines = Path("/proc", str(self.presence.process), "status").read_text(errors="replace").splitlines()
         except OSError:
             return ""
+        number = next(int(line.split()[2]) for line in lines if line.startswith("Uid:"))  # the effective one
         try:
             return pwd.getpwuid(number).pw_name
         except KeyError:

@@ -1,4 +1,4 @@
-"""Nodes of a walking robot are killed: the robot walks on, or holds and walks again on command.
+"""Nodes of a walking robot are killed: the robot walks on, or holds and walks again on command; its file may be edited.
 
 All nodes of one `hexapod sim`, one after the other: a graph of processes costs more to start than to run. The simulator
 is the last one, as it ends the command.
@@ -13,6 +13,7 @@ from nav_msgs.msg import Odometry
 from std_msgs.msg import String
 from support.real_time.programs import MAX_WAIT_S, processes
 
+from hexapod_control.config.robots.robot_file import load
 from hexapod_control.ros import messages
 from hexapod_control.ros.qos import LATCHED
 
@@ -61,10 +62,13 @@ def stamp(message):
 
 def test_nodes_that_are_killed_under_a_walking_robot_come_back(start, bench, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
-    command = start("--demo", "--no-web", "--segment", "60")
+    file = tmp_path / "mine.yaml"
+    file.write_text(load("phantomx").path.read_text())
+    command = start("--demo", "--no-web", "--segment", "60", "--robot", str(file))
     robot, pids = WalkingRobot(bench), processes()
     assert set(pids) == NODES
-    assert any(tmp_path.iterdir())
+    assert any(tmp_path.glob("hexapod_*"))
+    file.write_text("nodes that are started again must not read this: [")
     os.kill(pids["odometry"], signal.SIGKILL)
     seen = place(robot.truth[-1])
     robot.walk(0.02)
@@ -90,4 +94,5 @@ def test_nodes_that_are_killed_under_a_walking_robot_come_back(start, bench, tmp
     assert "odom continues from its last pose" in command.text
     assert "Traceback" not in command.text
     assert not processes()
-    assert not any(tmp_path.iterdir())
+    assert command.text.count(f"{file} was changed: this robot keeps the one with which it was started") == 1
+    assert not any(tmp_path.glob("hexapod_*"))
