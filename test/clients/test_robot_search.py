@@ -4,12 +4,14 @@ import getpass
 import os
 import subprocess
 import sys
+from functools import partial
 
 import pytest
 
 from hexapod_control.cli.main import main
+from hexapod_control.clients import robot_search
 from hexapod_control.clients.robot_search import why_no_robot
-from hexapod_control.nodes.announcements.local_announcement import announce
+from hexapod_control.nodes.announcements.local_announcement import announce, everywhere
 from hexapod_control.nodes.announcements.node_presence import NodePresence
 
 MINE = NodePresence("/left/gait_planner", "0123456789ab@900.125", "host", "m", os.getpid(), 900.125, 5.0)
@@ -25,8 +27,13 @@ with announce(NodePresence("/left/gait_planner", "g@1.0", "host", "m", os.getpid
 
 
 @pytest.fixture(autouse=True)
-def _domain(monkeypatch):
+def own_processes(monkeypatch):
+    """The processes whose robots are found; other robots may run beside these tests."""
+    processes = {os.getpid()}
     monkeypatch.setenv("ROS_DOMAIN_ID", "77")
+    found = partial(filter, lambda node: node.presence.process in processes)
+    monkeypatch.setattr(robot_search, "everywhere", lambda: found(everywhere()))
+    return processes
 
 
 def test_without_a_robot_all_possible_causes_are_named_with_the_own_settings(monkeypatch):
@@ -63,10 +70,11 @@ def test_of_a_robot_that_is_not_heard_the_settings_that_differ_are_named(monkeyp
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can start a program of another user")
-def test_a_robot_of_another_user_is_named_with_its_user():
+def test_a_robot_of_another_user_is_named_with_its_user(own_processes):
     pipe = subprocess.PIPE
     with subprocess.Popen([sys.executable, "-c", OTHER_USER], stdin=pipe, stdout=pipe) as process:
         assert process.stdout.readline() == b"announced\n"
+        own_processes.add(process.pid)
         assert f"process {process.pid} of user nobody" in why_no_robot("")
         process.kill()
 

@@ -8,6 +8,7 @@ from hexapod_control.ros.monitoring.graph_identity import VARIABLE, new_graph, r
 from hexapod_control.ros.started_files import StartedFile, keep_section, started_mapping, started_robot
 from hexapod_control.servos.settings.io_section import io_settings
 
+
 @pytest.fixture
 def file(tmp_path, monkeypatch):
     """A robot file whose edits are a graph's own."""

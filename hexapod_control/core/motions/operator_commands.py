@@ -42,16 +42,7 @@ class OperatorCommands:
         self._awaited = ""  # name of a motion that is being read
         self._outcomes: list[MotionOutcome] = []  # of rehearsals that failed or were cancelled
         self._closed = False
-        self._suspended = ""  # why only stops and sitting down are accepted; empty if all requests are
-
-    def suspend(self, reason: str) -> None:
-        """Brings the robot to rest; from now on only stops and sitting down are accepted, until `resume`."""
-        self._suspended = reason
-        self.stop()
-
-    def resume(self) -> None:
-        """Accepts all requests again."""
-        self._suspended = ""
+        self.suspension = ""  # why only stops and sitting down are accepted; empty if all requests are
 
     def close(self) -> None:
         """Ends a motion; from now on only stops are accepted."""
@@ -64,7 +55,7 @@ class OperatorCommands:
         """Follows a twist. Returns why it is ignored; empty if it is followed, or ignored without a report."""
         view = self._planner.view
         playing = bool(self._player.name)
-        if self._closed or self._suspended or (view.lying_down and not playing):
+        if self._closed or self.suspension or (view.lying_down and not playing):
             return ""
         if not (playing or view.on_feet or view.waits_for_command):
             silent = twist.is_zero or view.whole_body_move_active
@@ -92,7 +83,10 @@ class OperatorCommands:
 
     def sit(self) -> str:
         """Sits down."""
-        return self._end_motion() or self._planner.sit()
+        if self._closed:
+            return CLOSED
+        self.end_motion()
+        return self._planner.view.why_unknown or self._planner.sit()
 
     def request_pose(self, pose: BodyPose) -> str:
         """Moves to a body pose; clamping is reported like a refusal."""
@@ -158,7 +152,7 @@ class OperatorCommands:
         """Returns why no motion can be played now; empty if one can."""
         if self._closed:
             return CLOSED
-        return self._suspended or self._planner.view.why_unknown or (LEG_LOST if self._planner.view.lost_legs else "")
+        return self.suspension or self._planner.view.why_unknown or (LEG_LOST if self._planner.view.lost_legs else "")
 
     def play(self, motion: RehearsedMotion) -> None:
         """Plays a motion that has been rehearsed already."""
@@ -195,12 +189,8 @@ class OperatorCommands:
 
     def _end_motion_for_request(self) -> str:
         """Ends a motion for another request. Returns the refusal of that request; empty if it can be handled."""
-        return (CLOSED if self._closed else self._suspended) or self._end_motion()
-
-    def _end_motion(self) -> str:
-        """As `_end_motion_for_request`, for a request that is accepted while others are suspended."""
-        if self._closed:
-            return CLOSED
+        if self._closed or self.suspension:
+            return CLOSED if self._closed else self.suspension
         self.end_motion()
         return self._planner.view.why_unknown
 

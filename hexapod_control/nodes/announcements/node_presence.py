@@ -50,10 +50,11 @@ class NodePresence(NamedTuple):
             found = cls(**json.loads(text)) if len(text) <= MAX_LENGTH else None
         except (ValueError, TypeError, RecursionError):
             return None
-        return found if found is not None and found._is_plausible else None
+        return found if found is not None and found.is_plausible else None
 
     @property
-    def _is_plausible(self) -> bool:
+    def is_plausible(self) -> bool:
+        """Whether all fields have values that a running node can announce."""
         texts = all(isinstance(value, str) for value in (self.node, self.graph, self.host, self.machine, self.phase))
         numbers = all(isinstance(value, float) and math.isfinite(value) for value in (self.started, self.age))
         if not (texts and numbers and isinstance(self.process, int)):

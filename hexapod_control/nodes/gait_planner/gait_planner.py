@@ -236,11 +236,10 @@ class GaitPlannerNode(GuardedNode):
         """Sets the feet down to make way for another graph; meanwhile only stops and sitting down are accepted."""
         before = self.phase
         super().enter(phase, reason)
-        if phase is Phase.DRIVING:
-            self.commands.resume()
-        elif before is Phase.DRIVING:
+        self.commands.suspension = "" if phase is Phase.DRIVING else reason
+        if before is Phase.DRIVING:
             self._moved_at = time.monotonic()
-            self.commands.suspend(reason)
+            self.commands.stop()
 
     @property
     def moves(self) -> bool:

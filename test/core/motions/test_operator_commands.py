@@ -103,6 +103,21 @@ def test_while_the_pose_is_unknown_or_after_closing_every_request_but_a_stop_is_
     assert Robot().commands.playing_refusal() == ""
 
 
+@pytest.mark.parametrize("request_", REQUESTS)
+def test_while_requests_are_suspended_only_stops_and_sitting_down_are_accepted(request_):
+    walking = Robot().walk()
+    walking.commands.suspension = "another robot drives"
+    walking.commands.stop()
+    assert walking.commands.velocity(FORWARD) == ""
+    assert walking.run(2.0).planner.state is RobotState.STANDING
+    expected = "" if request_ == "sit" else "another robot drives"
+    assert REQUESTS[request_](walking.commands) == expected
+    assert walking.commands.playing_refusal() == "another robot drives"
+    assert walking.run(10.0).planner.state is (RobotState.SITTING if request_ == "sit" else RobotState.STANDING)
+    walking.commands.suspension = ""
+    assert walking.commands.stand() == ""
+
+
 @pytest.mark.parametrize("request_", [*REQUESTS, *STOPS])
 def test_a_request_ends_a_motion_and_a_rehearsal(request_):
     act = (REQUESTS | STOPS)[request_]
