@@ -39,9 +39,12 @@ def started_mapping(path: str, robot: Robot) -> JointMapping | None:
     return mapping_of(document.from_text(file, text, JointMappingError), robot)
 
 
-def keep_section(file: RobotFile, name: str) -> None:
-    """Keeps one section of a robot file as it is now, because it is in use from now on."""
-    copy, section = _copy(file.path), document.plain(file.document.children.get(name))
+def keep_section(robot: str, name: str) -> None:
+    """Keeps one section of a robot file as it is now, because it is in use from now on. Raises RobotFileError."""
+    if not started_graph():
+        return
+    path = resolve(robot)
+    copy, section = _copy(path), document.plain(document.read(path).children.get(name))
     if copy is None or not isinstance(section, dict):
         return
     with contextlib.suppress(OSError, UnusableFileError):

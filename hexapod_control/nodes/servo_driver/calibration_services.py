@@ -82,9 +82,8 @@ class CalibrationRun:
         """Passes the saved calibrations to the driver. Returns why it refuses them, or an empty text."""
         try:
             settings = self._settings
-            file = load(settings.robot)
-            keep_section(file, SERVOS)
-            return self._driver.recalibrate(servo_settings(file, settings.protocol, settings.port))
+            keep_section(settings.robot, SERVOS)
+            return self._driver.recalibrate(servo_settings(load(settings.robot), settings.protocol, settings.port))
         except (BusError, RobotFileError, OSError) as error:
             return str(error)
 
