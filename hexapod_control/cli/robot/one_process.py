@@ -35,7 +35,7 @@ def nodes(specs: Sequence[NodeSpec], handover: Handover) -> list[GuardedNode]:
 
     Raises what their constructors raise, and ParameterError if an older graph runs in the same domain and namespace.
     """
-    listening = OlderGraphSearch(next((s.executable for s in specs if s.executable not in UNANNOUNCED), PLANNER))
+    listening = OlderGraphSearch(*(s.executable for s in specs if s.executable not in UNANNOUNCED))
     modules = {spec.executable: import_module(f"{PACKAGE}.nodes.{spec.executable}.{spec.executable}") for spec in specs}
     with listening.finish() as lock:
         created: dict[str, GuardedNode] = {}

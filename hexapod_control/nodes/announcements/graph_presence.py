@@ -143,20 +143,22 @@ class GraphPresence:
 
 
 class OlderGraphSearch:
-    """Announces a node that starts, and listens for older graphs in the same domain and namespace, once constructed."""
+    """Announces nodes that start, and listens for older graphs in the same domain and namespace, once constructed."""
 
-    def __init__(self, name: str) -> None:
-        """`name` is the name of the node to start."""
-        self._name, self._lock = name, ExitStack()
-        self._probe, self._spinner = Node(name, enable_rosout=False, start_parameter_services=False), Spinner()
+    def __init__(self, *names: str) -> None:
+        """`names` are those of the nodes that start in this process."""
+        self._names, self._lock = names, ExitStack()
+        self._probe, self._spinner = Node(names[0], enable_rosout=False, start_parameter_services=False), Spinner()
         self._heard: list[String] = []
-        own = NodePresence.of(self._probe)
-        self._joins = local_announcement.joins_running_graph(own)  # and does as that graph does
-        other = None if self._joins else local_announcement.reserve(own, self._lock)
+        owns = self._owns()
+        self._joins = local_announcement.joins_running_graph(owns)  # and does as that graph does
+        other = None if self._joins else local_announcement.reserve(owns, self._lock)
         self._refusal = other.refusal if other is not None else ""
         self._spinner.add_node(self._probe)
         if not self._refusal:
-            self._probe.create_publisher(String, TOPIC, LATCHED).publish(messages.text(own.text))
+            publisher = self._probe.create_publisher(String, TOPIC, LATCHED_HISTORY)
+            for own in owns:
+                publisher.publish(messages.text(own.text))
             self._probe.create_subscription(String, TOPIC, self._heard.append, LATCHED_HISTORY)
         self._deadline = time.monotonic() + LISTENING_TIME_S
 
@@ -174,16 +176,21 @@ class OlderGraphSearch:
         if self._refusal or StopRequest.received:
             self._lock.close()
         if self._refusal:
-            raise ParameterError(f"{self._name} {self._refusal}")
+            raise ParameterError(f"{self._names[0]} {self._refusal}")
         if StopRequest.received:
             raise EndedEarly
         return self._lock
 
     def _older(self) -> str:
         """The refusal because of an older graph that was heard; empty if there is none."""
-        own = NodePresence.of(self._probe)
+        owns = self._owns()
         others = (NodePresence.parsed(message.data) for message in self._heard)
-        return next((o.refusal for o in others if o is not None and own.excludes(o) and o.older_than(own)), "")
+        older = (o for o in others if o is not None and any(own.excludes(o) and o.older_than(own) for own in owns))
+        return next((other.refusal for other in older), "")
+
+    def _owns(self) -> list[NodePresence]:
+        probe, namespace = NodePresence.of(self._probe), self._probe.get_namespace().rstrip("/")
+        return [probe, *(probe._replace(node=f"{namespace}/{name}") for name in self._names[1:])]
 
 
 def create_exclusive_node(name: str, make: Callable[[], SomeNode]) -> SomeNode:

@@ -11,7 +11,7 @@ import errno
 import pwd
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -65,26 +65,30 @@ def announce(node: NodePresence) -> Iterator[None]:
         yield
 
 
-def joins_running_graph(own: NodePresence) -> bool:
-    """Whether other nodes of its graph run, as when a node is restarted."""
-    nodes = [node for node in _nodes_beside(own) if own.graph and node.graph == own.graph]
-    return bool(nodes) and not any(map(own.excludes, nodes))
+def joins_running_graph(owns: Sequence[NodePresence]) -> bool:
+    """Whether other nodes of the graph of these nodes, which start in one process, run: they are started again."""
+    nodes = [node for node in _nodes_beside(owns[0]) if node.graph and node.graph == owns[0].graph]
+    return bool(nodes) and not _excluded(owns, nodes)
 
 
-def reserve(own: NodePresence, stack: ExitStack) -> NodePresence | None:
-    """Reserves the robot of this namespace for the graph of a node, until `stack` is closed.
+def reserve(owns: Sequence[NodePresence], stack: ExitStack) -> NodePresence | None:
+    """Reserves the robot of this namespace for the graph of these nodes, until `stack` is closed.
 
     Returns the node of another graph that has it or still runs, whatever its age, else None. What cannot be decided
     here is left to DDS.
     """
-    deadline = time.monotonic() + PATIENCE_S
+    own, deadline = owns[0], time.monotonic() + PATIENCE_S
     while (owner := _owner(own, stack)) is None:
         if time.monotonic() >= deadline:
             return None
         time.sleep(RETRY_S)
     if owner.graph == own.graph and (owner.graph or owner.process == own.process):
-        return next(filter(own.excludes, _nodes_beside(own)), None)
+        return next(iter(_excluded(owns, _nodes_beside(own))), None)
     return owner
+
+
+def _excluded(owns: Sequence[NodePresence], others: Sequence[NodePresence]) -> list[NodePresence]:
+    return [other for other in others if any(own.excludes(other) for own in owns)]
 
 
 def _owner(own: NodePresence, stack: ExitStack) -> NodePresence | None:

@@ -104,27 +104,27 @@ OTHER = PLANNER._replace(graph="ba9876543210@1000.5", process=8, started=1000.5)
 def test_of_two_graphs_the_first_one_gets_the_robot_until_it_ends_whatever_their_ages():
     kinematics = OTHER._replace(node="/inverse_kinematics", process=9)
     with ExitStack() as first, ExitStack() as second:
-        assert reserve(OTHER, first) is None and reserve(kinematics, second) is None
-        assert reserve(PLANNER, second) == OTHER._replace(age=0.0, host=socket.gethostname())
-        assert reserve(PLANNER._replace(node="/left/gait_planner"), second) is None
+        assert reserve([OTHER], first) is None and reserve([kinematics], second) is None
+        assert reserve([PLANNER], second) == OTHER._replace(age=0.0, host=socket.gethostname())
+        assert reserve([PLANNER._replace(node="/left/gait_planner")], second) is None
         first.close()
-        assert reserve(PLANNER, second) is None
+        assert reserve([PLANNER], second) is None
 
 
 def test_nodes_that_were_started_by_hand_exclude_those_of_the_same_name_only():
     planner, again = PLANNER._replace(graph=""), OTHER._replace(graph="")
     with ExitStack() as stack:
-        assert reserve(planner, stack) is None
-        assert reserve(again._replace(node="/odometry"), stack) is None
-        assert reserve(again, stack).process == planner.process
+        assert reserve([planner], stack) is None
+        assert reserve([again._replace(node="/odometry")], stack) is None
+        assert reserve([again], stack).process == planner.process
 
 
 def test_while_a_graph_runs_whose_reservation_has_ended_another_one_is_refused_and_its_own_nodes_join_it():
     odometry = PLANNER._replace(node="/odometry", process=9)
     with announce(PLANNER), ExitStack() as stack:
-        assert joins_running_graph(odometry) and not joins_running_graph(odometry._replace(graph=""))
-        assert not joins_running_graph(PLANNER._replace(process=9))  # the node itself still runs
-        assert reserve(OTHER, stack).node == PLANNER.node
+        assert joins_running_graph([odometry]) and not joins_running_graph([odometry._replace(graph="")])
+        assert not joins_running_graph([PLANNER._replace(process=9)])  # the node itself still runs
+        assert reserve([OTHER], stack).node == PLANNER.node
 
 
 def test_the_nodes_of_all_domains_are_found_with_their_users(monkeypatch):
