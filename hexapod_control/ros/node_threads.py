@@ -36,7 +36,7 @@ class NodeThreads:
         self._urgent: _UrgentNode | None = None
 
     def create_urgent_service(self, srv_type: Any, name: str, callback: Any) -> None:
-        """Creates a service that is served whatever the executor waits for, also while the node is deactivated.
+        """Creates a service that is served whatever the executor waits for, also while the node is silent.
 
         After an exception the response is `success: false`.
         """
