@@ -33,6 +33,9 @@ class SimulatedTime:
     def monotonic(self):
         return self.now
 
+    def sleep(self, seconds):
+        self.wait(self.now + seconds)
+
     def at(self, when, action):
         heapq.heappush(self._events, (when, next(self._order), action))
 

@@ -84,7 +84,7 @@ class ServoGroup:
         self.rated_voltage: float | None = None  # [V] of the servos
         self.board_voltage: float | None = None  # [V]
         self.board_current: float | None = None  # [A]
-        self.reports_torque = self.reports_position and isinstance(bus, ReportsTorque)
+        self.reports_torque = isinstance(bus, ReportsTorque)
         self.servo_clock = servo_clock  # of `presence`
         self.warnings: tuple[str, ...] = ()  # of the last preflight
         self.models = bus.models if isinstance(bus, KnowsModels) else None
@@ -99,9 +99,9 @@ class ServoGroup:
 
     @property
     def quiet(self) -> bool:
-        """Whether no servo has answered in the last cycles."""
-        limit = max(QUIET_CYCLES / self.budget.rate, MIN_QUIET_S)
-        return self.reports_position and self.servo_clock.silence() >= limit
+        """Whether no servo has answered in the last cycles, or no board for its timeout."""
+        limit = max(QUIET_CYCLES / self.budget.rate, MIN_QUIET_S) if self.reports_position else self.board_watch.timeout
+        return self.servo_clock.silence() >= limit
 
     @property
     def silence_window(self) -> float:
@@ -183,6 +183,10 @@ class ServoGroup:
         """Switches the torque of servos on."""
         self._bus.torque([self.ids[i] for i in indices], True)
 
+    def torque_off(self, indices: Sequence[int]) -> None:
+        """Switches the torque of servos off."""
+        self._bus.torque([self.ids[i] for i in indices], False)
+
     def resume(self, index: int) -> None:
         """Switches the torque of a servo on again, at its present position."""
         self.stage(self.readings.goals_in_place([index]))
@@ -213,10 +217,7 @@ class ServoGroup:
         return missing
 
     def poll(self, deadline: float) -> list[int]:
-        """Reads the scheduled servos, until a steady time [s] at most. Returns those that came back from quarantine.
-
-        Raises BoardSilentError if a board has not answered for so long that a servo would be lost.
-        """
+        """Reads the scheduled servos, until a steady time [s] at most. Returns those that came back from quarantine."""
         self.board_watch.check()
         self._read_health()
         if not self.reports_position:

@@ -22,8 +22,8 @@ from hexapod_control.servos.settings.servo_section import OnLost, ServoSettings
 
 MANY_SILENT_S = 0.15  # silence of many servos, after which the robot stops
 ALL_SILENT_S = 0.2  # silence of all servos, after which the robot stops
-SILENCE_LIMIT_S = 3.0  # silence of many servos, after which their torque counts as off
 LEG_LOST_S = 3.0  # silence of a servo, with several pings, after which its leg counts as lost
+ASKED = "whether the servos have torque is unknown until they answer"
 MAX_LISTED_SERVOS = 3  # silent servos reported individually
 MIN_GARBLED_PINGS = 3  # consecutive corrupt replies that mean two servos share an id
 REACTION_TEXTS = {
@@ -72,7 +72,8 @@ class ServoHealth:
         self.line.update(group.counters, group.servo_clock.excluded, now)
         self._battery.update(group, now)
         self._heat.update(group, now)
-        lost = [i for i in {*self.lost(group, now), *self._given_up} if i // SERVOS_PER_LEG not in self._folded]
+        missed = set() if self.silent_many else self.lost(group, now)  # many at once are a dead line, no lost servos
+        lost = [i for i in {*missed, *self._given_up} if i // SERVOS_PER_LEG not in self._folded]
         if not lost:
             self._lost_since = math.nan
         elif math.isnan(self._lost_since):
@@ -99,15 +100,13 @@ class ServoHealth:
         dark = sorted(then for then in silent if now - then >= MANY_SILENT_S)
         many = _coincide(dark, math.ceil(BROWN_OUT_SHARE * len(group.ids)), group.silence_window) and not self.line.late
         silence = group.servo_clock.silence()
-        nothing = group.reports_position and silence >= ALL_SILENT_S
+        nothing = silence >= (ALL_SILENT_S if group.reports_position else group.board_watch.timeout)
         if not (many or nothing):
             self._silent_since = math.nan
         elif math.isnan(self._silent_since):
             self._silent_since = dark[0] if many else now - silence
         self._armed = armed
-        if armed and now - self._silent_since >= SILENCE_LIMIT_S:
-            self.power_lost("most servos stopped answering at once")
-        elif not (silent or nothing) and not armed:
+        if not (silent or nothing) and not armed:
             self.brown_out = ""
 
     def power_lost(self, cause: str) -> None:
@@ -250,10 +249,12 @@ class ServoHealth:
         return REACTION_TEXTS[OnLost.HOLD if policy is OnLost.LEG and too_many else policy]
 
     def _many_silent(self, group: ServoGroup, now: float) -> Diagnosis:
+        reaction = f"the robot holds, {ASKED}" if self._armed else ""
+        if not group.reports_position:
+            return Diagnosis("silent", True, group.board_watch.silence_text(f", {reaction}" if reaction else ""))
         away = [i for i in range(len(group.ids)) if now - group.presence.last_answer[i] >= MANY_SILENT_S]
         names = "all servos" if len(away) == len(group.ids) else f"{len(away)} servos ({group.describe(away)})"
-        reaction = f"the robot holds, after {SILENCE_LIMIT_S:g} s torque counts as off: " if self._armed else ""
-        text = f"{names} have been silent for {now - self._silent_since:.1f} s: {reaction}"
+        text = f"{names} have been silent for {now - self._silent_since:.1f} s: {reaction}{': ' if reaction else ''}"
         text += "check power, the data line and the adapter"
         return Diagnosis("silent", True, text)
 
