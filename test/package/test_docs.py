@@ -25,7 +25,7 @@ from hexapod_control.servos.driver.bus_connection import MAX_BACK_OFF_S, MIN_BAC
 from hexapod_control.servos.driver.group.board_watch import MIN_SILENCE_S
 from hexapod_control.servos.driver.health.escalation import MAX_RETRIES, RETRY_WINDOW_S
 from hexapod_control.servos.driver.health.heat_monitor import WARNING_MARGIN
-from hexapod_control.servos.driver.health.servo_health import ALL_SILENT_S, LEG_LOST_S, SILENCE_LIMIT_S
+from hexapod_control.servos.driver.health.servo_health import ALL_SILENT_S, LEG_LOST_S
 from hexapod_control.servos.driver.setpoints.setpoint_generator import ARMING_RAMP_S
 from hexapod_control.servos.driver.setpoints.target_watchdog import TARGET_TIMEOUT_S
 
