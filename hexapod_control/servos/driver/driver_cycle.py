@@ -113,8 +113,9 @@ class DriverCycle:
         now = self._clock()
         dt, self._last = min(now - self._last, MAX_STEP_S), now
         self._take_targets(now)
+        watched = 0.0  # [s] for registers
         if self._torque.state is TorqueState.ARMING:
-            self._arm(now)
+            self._arm(group, now)
         elif self._torque.state.holds and self._restarts.update(group, many_silent=self._health.silent_many):
             self._torque.doubt()
             self._check_restarts(group)
@@ -123,9 +124,13 @@ class DriverCycle:
             group.send(command, self._follower.slack, GOAL_CYCLES * max(self._connection.period, dt))
             if self._health.line.noise:
                 group.goal_check.repair()
+            begin = self._clock()
+            if self._health.check_registers(group, begin):
+                self._restarts.suspect(group)
+            watched = self._clock() - begin
         elif self._torque.ordered_off:
             self._keep_off(group)
-        for index in group.poll(now + READ_SHARE * self._connection.period):
+        for index in group.poll(now + READ_SHARE * self._connection.period, watched):
             holds = self._torque.state is TorqueState.ON and not self._health.brown_out
             if holds and not self._restarts.may_have_restarted(index):
                 self._resume(group, index)
@@ -141,7 +146,7 @@ class DriverCycle:
 
     def _check_restarts(self, group: ServoGroup) -> None:
         """Resumes at the servos' positions once all that answer have reported; fewer than half may lack torque."""
-        without_torque = self._restarts.check(group)
+        without_torque = [i for i in self._restarts.check(group) if not self._health.explains(group, i)]
         if len(without_torque) >= BROWN_OUT_SHARE * len(group.ids):
             self._health.power_lost("the servos have restarted without torque")
         elif not self._restarts.update(group, many_silent=self._health.silent_many):
@@ -162,7 +167,8 @@ class DriverCycle:
             for index in without_torque:
                 if index in unread:
                     group.presence.quarantine(index, group.servo_clock())
-                else:
+                elif self._health.allow_restart(index, group.servo_clock(), "has lost its torque"):
+                    group.end_unreported_overload(index)
                     self._resume(group, index)
         else:
             self._follower.hold()
@@ -195,11 +201,12 @@ class DriverCycle:
             self.note("silence", f"no joint_targets for {timeout:g} s: torque off; call arm")
             self._torque.off("")
 
-    def _arm(self, now: float) -> None:
+    def _arm(self, group: ServoGroup, now: float) -> None:
         joints = self._torque.continue_arming(now)
         if joints is not None:
             self._targets = None
             self._restarts.forget()
+            self._health.registers.accept(group.problems)
             self._follower.start(joints)
 
     def _supervise(self, group: ServoGroup, now: float) -> None:

@@ -34,6 +34,7 @@ from hexapod_control.servos.driver.group.servo_clock import ServoClock
 from hexapod_control.servos.driver.group.servo_readings import ServoReadings
 from hexapod_control.servos.i2c.supply_sensor import SupplySensor
 from hexapod_control.servos.preflight import preflight
+from hexapod_control.servos.preflight.register_checks import RegisterProblem
 from hexapod_control.servos.settings.joint_calibration import UnitConverter
 from hexapod_control.servos.settings.servo_section import ServoSettings
 
@@ -87,8 +88,10 @@ class ServoGroup:
         self.reports_torque = isinstance(bus, ReportsTorque)
         self.servo_clock = servo_clock  # of `presence`
         self.warnings: tuple[str, ...] = ()  # of the last preflight
+        self.problems: tuple[RegisterProblem, ...] = ()  # that it has found
         self.models = bus.models if isinstance(bus, KnowsModels) else None
-        self._bus, self._clock, self._protocol = bus, clock, settings.protocol
+        self._bus, self.clock, self._protocol = bus, clock, settings.protocol
+        self._blocks = preflight.check_blocks(bus, settings.protocol)
         self._jumping = bus if isinstance(bus, JumpsToGoal) else None
         self._converter = UnitConverter(settings.joints)
         self.board_watch = BoardWatch(bus, settings, servo_clock)
@@ -139,12 +142,23 @@ class ServoGroup:
     def preflight(self) -> str:
         """Checks the configuration of all servos. Returns why the torque must stay off, or an empty text."""
         report = preflight.inspect(self._bus, self._protocol, self._converter.joints)
-        self.warnings = report.warnings
+        self.warnings, self.problems = report.warnings, report.problems
         return report.refusal
+
+    @property
+    def register_blocks(self) -> int:
+        """Number of transactions in which the checked registers of a servo are read."""
+        return len(self._blocks)
+
+    def inspect_block(self, index: int, block: int) -> list[RegisterProblem] | None:
+        """Checks the registers of one block of a servo, in one try. Returns None if it does not answer."""
+        if not isinstance(self._bus, preflight.ReadsRegisters):
+            return []
+        return preflight.inspect_servo(self._bus, self._blocks[block], self._converter.joints[index], 1)
 
     def recalibrated(self, settings: ServoSettings) -> ServoGroup:
         """The same servos with new calibrations; their positions are read again."""
-        group = ServoGroup(self._bus, settings, self._clock, self.servo_clock, self.battery)
+        group = ServoGroup(self._bus, settings, self.clock, self.servo_clock, self.battery)
         group.rated_voltage = self.rated_voltage
         if group.reports_position:
             group.read_all()
@@ -187,6 +201,11 @@ class ServoGroup:
         """Switches the torque of servos off."""
         self._bus.torque([self.ids[i] for i in indices], False)
 
+    def end_unreported_overload(self, index: int) -> None:
+        """Lets a servo whose torque is off take it again, if it may have been overloaded and cannot report that."""
+        if ServoQuantity.FAULT not in self._bus.can_read and isinstance(self._bus, ClearsOverload):
+            self._bus.recover(self.ids[index])
+
     def resume(self, index: int) -> None:
         """Switches the torque of a servo on again, at its present position."""
         self.stage(self.readings.goals_in_place([index]))
@@ -216,18 +235,22 @@ class ServoGroup:
             rounds = rounds + 1 if len(missing) == before else 0
         return missing
 
-    def poll(self, deadline: float) -> list[int]:
-        """Reads the scheduled servos, until a steady time [s] at most. Returns those that came back from quarantine."""
+    def poll(self, deadline: float, watched: float = 0.0) -> list[int]:
+        """Reads the scheduled servos, until a steady time [s] at most. Returns those that came back from quarantine.
+
+        In a cycle in which registers were `watched` for so long [s], less is read, so that it takes no longer.
+        """
         self.board_watch.check()
-        self._read_health()
+        if not watched:
+            self._read_health()
         if not self.reports_position:
             return self.board_loss.update(self.servo_clock())
         returned = self._ping()
-        for indices in self._schedule.motion():  # last: it uses all remaining time
+        for indices in self._schedule.motion(watched):  # last: it uses all remaining time
             returned += self._read_motion(indices)
             if not self._bus.awaited:
                 self._schedule.was_read(indices[-1])
-            if self._clock() >= deadline:
+            if self.clock() >= deadline:
                 break
         return returned
 
@@ -260,19 +283,23 @@ class ServoGroup:
     def _take(self, index: int, reading: ServoReading | None) -> bool:
         if reading is None or reading.position is None:
             return False
-        self.readings.take_motion(index, reading, reading.position, self._clock())
+        self.readings.take_motion(index, reading, reading.position, self.clock())
         self.presence.answered(index, self.servo_clock())
         return True
 
     def _read_health(self) -> None:
         """Reads one servo's voltage, temperature and faults, or the board's supply."""
-        now, quantities = self._clock(), self._bus.can_read & HEALTH
+        now, quantities = self.clock(), self._bus.can_read & HEALTH
         if self._schedule.supply_due(now):
             self.board_voltage, self.board_current = (self.battery.read if self.battery else self._bus.supply)()
             return
         index = self._schedule.health(now) if quantities else None
-        if index is None:
-            return
+        if index is not None:
+            self.read_health(index)
+
+    def read_health(self, index: int) -> None:
+        """Reads one servo's voltage, temperature and faults."""
+        quantities = self._bus.can_read & HEALTH
         reading = self._bus.read([self.ids[index]], quantities).get(self.ids[index])
         if reading is not None:
             self.presence.answered(index, self.servo_clock())

@@ -6,7 +6,9 @@ import math
 from collections.abc import Iterable
 
 from hexapod_control.core.gait.gait_table import MIN_LEGS
+from hexapod_control.servos.bus.bus_interface import ServoFault
 from hexapod_control.servos.driver.group.read_schedule import BROWN_OUT_SHARE
+from hexapod_control.servos.driver.group.register_watch import RegisterWatch
 from hexapod_control.servos.driver.group.servo_group import ServoGroup
 from hexapod_control.servos.driver.health.battery_monitor import BatteryMonitor
 from hexapod_control.servos.driver.health.escalation import (
@@ -48,7 +50,8 @@ class ServoHealth:
         self._heat = HeatMonitor(settings.max_temperature)
         self._recoveries: dict[int, RetryBudget] = {}
         self._max_lost_legs = len(settings.joints) // SERVOS_PER_LEG - MIN_LEGS
-        self._given_up: set[int] = set()  # overloaded too often: no more restarts
+        self._given_up: dict[int, str] = {}  # servos without torque that are not restarted any more, and why
+        self.registers = RegisterWatch()
         self._lost_since = math.nan  # [s] steady time
         self._folded: frozenset[int] = frozenset()  # rows of the legs that the robot walks without
         self.lost_leg: int | None = None  # row of a leg whose servos have been lost for too long
@@ -83,6 +86,7 @@ class ServoHealth:
             self.off_reason = self._torque_off_reason(group, now)
         if not armed:
             self._seated = False
+            self.registers.forget()
 
     def _leg_of(self, group: ServoGroup, lost: list[int], now: float) -> int | None:
         """Row of a leg with lost servos, if all have been lost for LEG_LOST_S and not too many legs are affected."""
@@ -140,7 +144,7 @@ class ServoHealth:
             return PlannerRequest.SIT
         if lost and self._settings.on_lost is OnLost.SIT:
             return PlannerRequest.SIT
-        if self.silent_many or self.line.stops:
+        if self.silent_many or self.line.stops or self.registers.found:
             return PlannerRequest.STOP
         if self.lost_leg is not None:
             return PlannerRequest.LOSE_LEG
@@ -177,13 +181,26 @@ class ServoHealth:
         self.brown_out = ""
         return self.off_reason
 
-    def allow_restart(self, index: int, now: float) -> bool:
-        """Whether an overloaded servo may be restarted; if so, it is counted, as only a few restarts are allowed."""
+    def check_registers(self, group: ServoGroup, now: float) -> bool:
+        """Reads a few registers again at a steady time [s]. Returns whether a servo has lost its torque unexplained."""
+        if self.line.stops:
+            return False
+        index = self.registers.check(group, self._given_up, now)
+        if index is not None:
+            group.read_health(index)
+        return index is not None and not self.explains(group, index)
+
+    def explains(self, group: ServoGroup, index: int) -> bool:
+        """Whether a servo without torque has switched itself off, or was given up."""
+        return index in self._given_up or index in group.readings.reporting(ServoFault.OVERLOAD | ServoFault.HEAT)
+
+    def allow_restart(self, index: int, now: float, why: str = "was overloaded") -> bool:
+        """Whether a servo without torque may be restarted; if so, it is counted, as only a few restarts are allowed."""
         if index in self._given_up:
             return False
         allowed = self._recoveries.setdefault(index, RetryBudget()).take(now)
         if not allowed:
-            self._given_up.add(index)
+            self._given_up[index] = why
         return allowed
 
     def reset(self, group: ServoGroup | None) -> str:
@@ -214,10 +231,13 @@ class ServoHealth:
             found.append(self._many_silent(group, now))
         else:
             found += self._silent(group, now)
+        for index, block in self.registers.found:
+            texts = [problem.change for problem in self.registers.found[index, block]]
+            found.append(Diagnosis(f"registers {index} {block}", True, "; ".join(texts)))
         found += self.line.diagnoses(now)
         found += self._battery.diagnoses() + self._heat.diagnoses(group)
-        for index in sorted(self._given_up):
-            text = f"{group.describe([index])} was overloaded too often and is off: free the joint, call reset_fault"
+        for index, why in sorted(self._given_up.items()):
+            text = f"{group.describe([index])} {why} too often and is off: free the joint, call reset_fault"
             found.append(Diagnosis(f"overload {index}", True, text))
         return tuple(found)
 
