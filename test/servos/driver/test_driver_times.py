@@ -10,6 +10,7 @@ from hexapod_control.servos.driver.group import (
     goal_check,
     presence,
     read_schedule,
+    register_watch,
     servo_clock,
     servo_group,
 )
@@ -36,6 +37,7 @@ DECIDED = {
     board_loss: "SERVOS_AT_ONCE=3 PAUSE_S=0.2",
     board_watch: "QUERY_PERIOD_S=0.1 MIN_SILENCE_S=1.0",
     goal_check: "HISTORY=25 SHARE_PER_CYCLE=0.25",
+    register_watch: "ROTATION_S=1.5 MAX_PER_CYCLE=2",
     presence: "QUARANTINE_MISSES=3 PING_PERIOD_S=1.0 FIRST_PING_S=0.2",
     read_schedule: "MAX_HEALTH_RATE_HZ=3.0 MAX_HEALTH_SHARE=0.08 BROWN_OUT_SHARE=0.5 SUPPLY_PERIOD_S=0.4",
     servo_clock: "ALLOWED_CYCLES=2.0",

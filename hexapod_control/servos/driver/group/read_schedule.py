@@ -26,7 +26,7 @@ class ReadSchedule:
         self._one_by_one = bus.timing(count, bus.can_read & MOTION).turnarounds > 1
         motion = partial(bus.timing, quantities=bus.can_read & MOTION)
         self._each = motion(1).read  # [s] at most, for the motion of one more servo
-        self._idle = 1.0 / budget.rate - duration(motion, count, budget.reads)  # [s] of a cycle
+        self._idle = 1.0 / budget.rate - duration(motion, count, budget.reads)  # [s] of a cycle on the line
         health = bus.timing(1, bus.can_read & HEALTH)
         busy = health.read + health.turnarounds * TURNAROUND_S
         self._health_period = max(1.0 / (MAX_HEALTH_RATE_HZ * count), busy / MAX_HEALTH_SHARE)  # [s] between servos
@@ -50,6 +50,13 @@ class ReadSchedule:
         fewer = math.ceil(max(0.0, taken - self._idle) / self._each) if taken else 0
         chosen = (doubtful + others)[: max(0, self._reads - fewer)]
         return [chosen] if chosen else []
+
+    def has_time_after(self, taken: float) -> bool:
+        """Whether there is time for health in a cycle of which other reads have `taken` some [s].
+
+        Where servos are read one by one, fewer of them are read then.
+        """
+        return self._one_by_one or taken <= self._idle
 
     def was_read(self, index: int) -> None:
         """Records that a servo was read: the next turn starts after it."""

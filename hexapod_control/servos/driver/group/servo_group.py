@@ -241,7 +241,7 @@ class ServoGroup:
         In a cycle in which registers were `watched` for so long [s], less is read, so that it takes no longer.
         """
         self.board_watch.check()
-        if not watched:
+        if self._schedule.has_time_after(watched):
             self._read_health()
         if not self.reports_position:
             return self.board_loss.update(self.servo_clock())
