@@ -83,9 +83,8 @@ class PlannerRequests:
             self._due, self._requested, self._refused = 0.0, request, False
         stands = request in (PlannerRequest.STOP, PlannerRequest.LOSE_LEG)
         self._ask_to_pause(reason or "a fault of the servos" if stands else "", now)
-        if request is PlannerRequest.LOSE_LEG:
-            if leg is not None and not self._refused:
-                self._ask_to_lose(self._legs[leg], now)
+        if request is PlannerRequest.LOSE_LEG and leg is not None and not self._refused:
+            self._ask_to_lose(self._legs[leg], now)
         if request is PlannerRequest.SIT and self._state == RobotState.SITTING.value:
             self._seated()
         sits = self._state in (RobotState.SINKING.value, RobotState.SITTING.value)

@@ -1,7 +1,7 @@
 """One cycle of the driver, without threads: requests, setpoints, reads, faults, lost and reopened ports.
 
-All exceptions of the bus are handled here. A lost port is reopened. Servos that were silent, or whose port was lost, are
-asked for their torque when they answer again: the robot goes on where it is, unless most have lost it.
+All exceptions of the bus are handled here. A lost port is reopened. Servos that were silent, or whose port was lost,
+are asked for their torque when they answer again: the robot goes on where it is, unless most have lost it.
 """
 
 from __future__ import annotations

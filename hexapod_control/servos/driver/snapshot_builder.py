@@ -103,7 +103,9 @@ class SnapshotBuilder:
         self._diagnosis_due, self._diagnosed_state = now + DIAGNOSIS_PERIOD_S, state
         group = self._connection.group
         if group is None:
-            torque = "whether the servos have torque is unknown" if state is TorqueState.UNKNOWN else "torque counts as off"
+            torque = (
+                "whether the servos have torque is unknown" if state is TorqueState.UNKNOWN else "torque counts as off"
+            )
             text = f"{self._connection.lost_reason}; {torque}; reopening the port"
             self._diagnoses = (Diagnosis("port", True, text),)
             return

@@ -230,7 +230,9 @@ class Pca9685Bus:
         found: dict[int, bool] = {}
         for board in self._boards:
             sent: dict[int, int] = {}
-            if not board.lost and self._try(board, partial(_read_into, sent, board.chip, list(board.channels.values()))):
+            if not board.lost and self._try(
+                board, partial(_read_into, sent, board.chip, list(board.channels.values()))
+            ):
                 found |= {i: bool(sent[channel]) for i, channel in board.channels.items() if i in ids}
         return found
 

@@ -130,7 +130,7 @@ class Timed:
         self.seated += 1
 
     def ask(self, request, leg=None, *, after=0.0):
-        """Requests a reaction. Returns the calls so far: numbers of pauses and of sit, and the legs reported as lost."""
+        """Requests a reaction. Returns the calls so far: numbers of pauses and of sit, and the legs to lose."""
         self.time.now += after
         self.requests.request(request, leg)
         pauses = [message for message in self.node.sent("pause") if message.data]

@@ -12,7 +12,6 @@ from support.phantomx import lying, robot
 from support.scripted_bus import ManualClock, ScriptedBus
 
 from hexapod_control.servos.bus.bus_interface import (
-    
     BusCounters,
     BusError,
     BusTiming,

@@ -64,7 +64,9 @@ def test_the_robot_holds_while_its_servos_are_silent_and_goes_on_if_they_have_ke
     assert rig.driver.snapshot.planner_request is PlannerRequest.STOP
     assert rig.driver.snapshot.joints is None
     names = r"9 servos \(left_front_coxa_joint \(id 1\),.*\)" if half else "all servos"
-    assert re.search(rf"{names} have been silent for 0.\d s: the robot holds, whether the servos have ", rig.texts()[-1])
+    assert re.search(
+        rf"{names} have been silent for 0.\d s: the robot holds, whether the servos have ", rig.texts()[-1]
+    )
     sent = len(rig.bus.sent)
     rig.run(1.0)
     assert half or len(rig.bus.sent) == sent  # a goal would switch the torque of a restarted servo on

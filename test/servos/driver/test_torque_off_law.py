@@ -19,12 +19,26 @@ from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.servo_section import OnLost
 
 FAULT_S, RECOVERY_S = 4.0, 6.0  # [s] in simulated time
-OF_LINE = """
-    drop=0.3 flip=0.3 corrupt=0.02 truncate=0.3 double=0.5 glue split echo mute noise=FFFF01 slow=5 late=20 hangup
-    comeback new twin=ID
-""".split()
-OF_SERVOS = "unplug=ID plug=ID alone=ID overload=ID heat=ID power=4 well".split()
-OF_I2C = "nack=0x40 ack=0x40 reset=0x40 stuck".split()
+OF_LINE = [
+    "drop=0.3",
+    "flip=0.3",
+    "corrupt=0.02",
+    "truncate=0.3",
+    "double=0.5",
+    "glue",
+    "split",
+    "echo",
+    "mute",
+    "noise=FFFF01",
+    "slow=5",
+    "late=20",
+    "hangup",
+    "comeback",
+    "new",
+    "twin=ID",
+]
+OF_SERVOS = ["unplug=ID", "plug=ID", "alone=ID", "overload=ID", "heat=ID", "power=4", "well"]
+OF_I2C = ["nack=0x40", "ack=0x40", "reset=0x40", "stuck"]
 ELSEWHERE = {"turn"}  # needs a servo without torque
 EVIDENCE = (  # in reports: what was read back
     "as in a brown-out",
@@ -84,7 +98,9 @@ def test_torque_is_switched_off_only_by_an_order_or_on_evidence(simulated, case)
     def listen(data):
         before = len(witness.released)
         device.receive(data, bench.time.now)
-        if len(witness.released) > before and not any(cause in report for report in bench.texts() for cause in EVIDENCE):
+        if len(witness.released) > before and not any(
+            cause in report for report in bench.texts() for cause in EVIDENCE
+        ):
             unexplained.append((bench.time.now, witness.released[before:], bench.texts()[-3:]))
 
     bench.line.listener = listen
