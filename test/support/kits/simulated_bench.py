@@ -61,6 +61,10 @@ class SimulatedLine:
     def faults(self):
         return self._line.faults
 
+    @faults.setter
+    def faults(self, faults):
+        self._line.faults = faults
+
     def hang_up(self):
         """Pulls the cable."""
         self._plugged = False

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from statistics import median
 from typing import Protocol, runtime_checkable
@@ -285,6 +286,8 @@ class ServoGroup:
             return False
         self.readings.take_motion(index, reading, reading.position, self.clock())
         self.presence.answered(index, self.servo_clock())
+        if reading.fault & ~self.readings.faults[index]:
+            self.read_health(index)
         return True
 
     def _read_health(self) -> None:
@@ -298,13 +301,16 @@ class ServoGroup:
             self.read_health(index)
 
     def read_health(self, index: int) -> None:
-        """Reads one servo's voltage, temperature and faults."""
-        quantities = self._bus.can_read & HEALTH
-        reading = self._bus.read([self.ids[index]], quantities).get(self.ids[index])
+        """Reads one servo's voltage, temperature and faults. News must be in two replies, as one may be corrupt."""
+        servo, quantities = self.ids[index], self._bus.can_read & HEALTH
+        reading = self._bus.read([servo], quantities).get(servo)
+        if reading is not None and self.readings.is_news(index, reading):
+            again = self._bus.read([servo], quantities).get(servo)
+            reading = again and replace(again, fault=again.fault & (reading.fault | self.readings.faults[index]))
         if reading is not None:
             self.presence.answered(index, self.servo_clock())
             self.readings.take_health(index, reading)
-        elif self.reports_position and self.ids[index] not in self._bus.awaited:
+        elif self.reports_position and servo not in self._bus.awaited:
             self.presence.missed(index)
 
     def torques(self, indices: Sequence[int]) -> dict[int, bool]:
