@@ -148,7 +148,7 @@ class DriverCycle:
         """Resumes at the servos' positions once all that answer have reported; fewer than half may lack torque."""
         without_torque = [i for i in self._restarts.check(group) if not self._health.explains(group, i)]
         if len(without_torque) >= BROWN_OUT_SHARE * len(group.ids):
-            self._health.power_lost("the servos have restarted without torque")
+            self._health.brown_out = "the servos have restarted without torque"
         elif not self._restarts.update(group, many_silent=self._health.silent_many):
             self._resume_all(group, without_torque)
             self._restarts.forget()
@@ -159,31 +159,28 @@ class DriverCycle:
 
         Servos that do not report their position are where they were sent last.
         """
-        if group.reports_position:
-            unread = group.read_all()
-            joints = group.readings.joint_angles()
-            if joints is not None:
-                self._follower.start(joints)
-            for index in without_torque:
-                if index in unread:
-                    group.presence.quarantine(index, group.servo_clock())
-                elif self._health.allow_restart(index, group.servo_clock(), "has lost its torque"):
-                    group.end_unreported_overload(index)
-                    self._resume(group, index)
-        else:
+        if without_torque:
+            names = group.describe(without_torque)
+            self.note("restart", f"{names} had lost the torque: it is switched on again; check cables and plugs")
+        if not group.reports_position:
             self._follower.hold()
             group.stage(group.goals(self._follower.command))
             group.torque_on(range(len(group.ids)))
-        if without_torque:
-            text = (
-                f"{group.describe(without_torque)} had lost the torque: it is switched on again; check cables and plugs"
-            )
-            self.note("restart", text)
+            return
+        unread = group.read_all()
+        joints = group.readings.joint_angles()
+        if joints is not None:
+            self._follower.start(joints)
+        for index in without_torque:
+            if index in unread:
+                group.presence.quarantine(index, group.servo_clock())
+            elif self._health.allow_restart(index, group.servo_clock(), "has lost its torque"):
+                self._resume(group, index, was_off=True)
 
-    def _resume(self, group: ServoGroup, index: int) -> None:
-        """Switches the torque of a servo on again, at its present position."""
+    def _resume(self, group: ServoGroup, index: int, *, was_off: bool = False) -> None:
+        """Switches the torque of a servo on again, at its present position; `was_off` as in ServoGroup.resume."""
         self._follower.rejoin(index, group.readings.angle(index))
-        group.resume(index)
+        group.resume(index, was_off=was_off)
 
     def _take_targets(self, now: float) -> None:
         targets, self._targets = self._targets, None

@@ -92,13 +92,26 @@ def inspect_servo(
     return problems
 
 
-def check_blocks(bus: Bus, protocol: str) -> tuple[tuple[RegisterCheck, ...], ...]:
-    """The checks of a protocol without advice, by transaction: those of one block, and of each command that reads."""
-    blocks: dict[int, list[RegisterCheck]] = {}
-    for check in CHECKS.get(protocol, ()) if isinstance(bus, ReadsRegisters) else ():
-        if check.effect is not RegisterEffect.ADVICE:
-            blocks.setdefault(check.register.address if check.register.reply else -1, []).append(check)
-    return tuple(map(tuple, blocks.values()))
+class RegisterBlocks:
+    """The checked registers of servos by transaction: those of one block, and of each command that reads some."""
+
+    def __init__(self, bus: Bus, protocol: str, joints: Sequence[JointCalibration]) -> None:
+        """`joints` in row order; without registers on the bus there are no blocks."""
+        self._bus, self._joints = bus, joints
+        blocks: dict[int, list[RegisterCheck]] = {}
+        for check in CHECKS.get(protocol, ()) if isinstance(bus, ReadsRegisters) else ():
+            if check.effect is not RegisterEffect.ADVICE:
+                blocks.setdefault(check.register.address if check.register.reply else -1, []).append(check)
+        self._blocks = tuple(blocks.values())
+
+    def __len__(self) -> int:
+        return len(self._blocks)
+
+    def inspect(self, index: int, block: int) -> list[RegisterProblem] | None:
+        """The problems in one block of a servo, read in one try; None if it does not answer."""
+        if not isinstance(self._bus, ReadsRegisters):
+            return None
+        return inspect_servo(self._bus, self._blocks[block], self._joints[index], 1)
 
 
 def with_offsets(bus: Bus, protocol: str, joints: Iterable[JointCalibration]) -> tuple[JointCalibration, ...]:

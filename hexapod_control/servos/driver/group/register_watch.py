@@ -34,7 +34,7 @@ class RegisterWatch:
 
     def check(self, group: ServoGroup, excluded: Collection[int], now: float) -> int | None:
         """Reads what is due at a steady time [s]. Returns a servo whose torque is off, of those not `excluded`."""
-        turns = list(product(range(len(group.ids)), range(group.register_blocks)))
+        turns = list(product(range(len(group.ids)), range(len(group.registers))))
         if not (group.reports_position and turns):
             return None
         for _ in range(MAX_PER_CYCLE):
@@ -64,7 +64,7 @@ class RegisterWatch:
 
     def _changed(self, group: ServoGroup, index: int, block: int) -> tuple[RegisterProblem, ...] | None:
         """New problems in a block; None if the servo does not answer."""
-        problems = group.inspect_block(index, block)
+        problems = group.registers.inspect(index, block)
         if problems is None:
             return None
         return tuple(p for p in problems if (p.joint.id, p.check.register.name, p.value) not in self._accepted)

@@ -92,7 +92,7 @@ class ServoGroup:
         self.problems: tuple[RegisterProblem, ...] = ()  # that it has found
         self.models = bus.models if isinstance(bus, KnowsModels) else None
         self._bus, self.clock, self._protocol = bus, clock, settings.protocol
-        self._blocks = preflight.check_blocks(bus, settings.protocol)
+        self.registers = preflight.RegisterBlocks(bus, settings.protocol, settings.joints)
         self._jumping = bus if isinstance(bus, JumpsToGoal) else None
         self._converter = UnitConverter(settings.joints)
         self.board_watch = BoardWatch(bus, settings, servo_clock)
@@ -131,31 +131,17 @@ class ServoGroup:
     def handshake(self) -> None:
         """Checks that all servos answer, and reads their positions. Raises BusError that names missing servos."""
         models = check_presence(self._bus, self._converter.joints)
-        self.rated_voltage = self._rated(models)
-        if self.reports_position:
-            self.read_all()
-
-    def _rated(self, models: Mapping[int, str]) -> float | None:
         servo = self.ids[0]
         limit = self._bus.max_voltage(servo) if isinstance(self._bus, ReportsVoltageLimit) else None
-        return rated_voltage(models[servo], limit)
+        self.rated_voltage = rated_voltage(models[servo], limit)
+        if self.reports_position:
+            self.read_all()
 
     def preflight(self) -> str:
         """Checks the configuration of all servos. Returns why the torque must stay off, or an empty text."""
         report = preflight.inspect(self._bus, self._protocol, self._converter.joints)
         self.warnings, self.problems = report.warnings, report.problems
         return report.refusal
-
-    @property
-    def register_blocks(self) -> int:
-        """Number of transactions in which the checked registers of a servo are read."""
-        return len(self._blocks)
-
-    def inspect_block(self, index: int, block: int) -> list[RegisterProblem] | None:
-        """Checks the registers of one block of a servo, in one try. Returns None if it does not answer."""
-        if not isinstance(self._bus, preflight.ReadsRegisters):
-            return []
-        return preflight.inspect_servo(self._bus, self._blocks[block], self._converter.joints[index], 1)
 
     def recalibrated(self, settings: ServoSettings) -> ServoGroup:
         """The same servos with new calibrations; their positions are read again."""
@@ -202,13 +188,13 @@ class ServoGroup:
         """Switches the torque of servos off."""
         self._bus.torque([self.ids[i] for i in indices], False)
 
-    def end_unreported_overload(self, index: int) -> None:
-        """Lets a servo whose torque is off take it again, if it may have been overloaded and cannot report that."""
-        if ServoQuantity.FAULT not in self._bus.can_read and isinstance(self._bus, ClearsOverload):
-            self._bus.recover(self.ids[index])
+    def resume(self, index: int, *, was_off: bool = False) -> None:
+        """Switches the torque of a servo on again, at its present position.
 
-    def resume(self, index: int) -> None:
-        """Switches the torque of a servo on again, at its present position."""
+        One that `was_off` may have been overloaded: where servos cannot report that, it is ended first.
+        """
+        if was_off and ServoQuantity.FAULT not in self._bus.can_read and isinstance(self._bus, ClearsOverload):
+            self._bus.recover(self.ids[index])
         self.stage(self.readings.goals_in_place([index]))
         self.torque_on([index])
 
@@ -242,8 +228,12 @@ class ServoGroup:
         In a cycle in which registers were `watched` for so long [s], less is read, so that it takes no longer.
         """
         self.board_watch.check()
+        now = self.clock()
         if self._schedule.has_time_after(watched):
-            self._read_health()
+            if self._schedule.supply_due(now):
+                self.board_voltage, self.board_current = (self.battery.read if self.battery else self._bus.supply)()
+            elif self._bus.can_read & HEALTH and (index := self._schedule.health(now)) is not None:
+                self.read_health(index)
         if not self.reports_position:
             return self.board_loss.update(self.servo_clock())
         returned = self._ping()
@@ -284,21 +274,12 @@ class ServoGroup:
     def _take(self, index: int, reading: ServoReading | None) -> bool:
         if reading is None or reading.position is None:
             return False
-        self.readings.take_motion(index, reading, reading.position, self.clock())
-        self.presence.answered(index, self.servo_clock())
         if reading.fault & ~self.readings.faults[index]:
             self.read_health(index)
+            reading = replace(reading, fault=self.readings.faults[index])
+        self.readings.take_motion(index, reading, reading.position, self.clock())
+        self.presence.answered(index, self.servo_clock())
         return True
-
-    def _read_health(self) -> None:
-        """Reads one servo's voltage, temperature and faults, or the board's supply."""
-        now, quantities = self.clock(), self._bus.can_read & HEALTH
-        if self._schedule.supply_due(now):
-            self.board_voltage, self.board_current = (self.battery.read if self.battery else self._bus.supply)()
-            return
-        index = self._schedule.health(now) if quantities else None
-        if index is not None:
-            self.read_health(index)
 
     def read_health(self, index: int) -> None:
         """Reads one servo's voltage, temperature and faults. News must be in two replies, as one may be corrupt."""

@@ -43,6 +43,8 @@ class ServoReadings:
             self.speeds[index] = (joint.angle(position) - joint.angle(before)) / dt
         if reading.load is not None:
             self.loads[index] = joint.direction * reading.load
+        if reading.fault is not ServoFault.NONE:
+            self.faults[index] |= reading.fault
 
     def take_health(self, index: int, reading: ServoReading) -> None:
         """Stores voltage, temperature and faults."""

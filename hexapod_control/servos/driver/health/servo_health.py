@@ -113,10 +113,6 @@ class ServoHealth:
         if not (silent or nothing) and not armed:
             self.brown_out = ""
 
-    def power_lost(self, cause: str) -> None:
-        """Records that the servos have lost their power, and so their torque."""
-        self.brown_out = self.brown_out or cause
-
     def _torque_off_reason(self, group: ServoGroup, now: float) -> str:
         if self._battery.ladder.severity is Severity.OFF:
             return f"the battery is empty ({self.voltage or 0.0:.1f} V): charge it, call reset_fault, then arm"
