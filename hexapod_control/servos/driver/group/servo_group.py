@@ -274,10 +274,11 @@ class ServoGroup:
     def _take(self, index: int, reading: ServoReading | None) -> bool:
         if reading is None or reading.position is None:
             return False
+        position = reading.position
         if reading.fault & ~self.readings.faults[index]:
             self.read_health(index)
             reading = replace(reading, fault=self.readings.faults[index])
-        self.readings.take_motion(index, reading, reading.position, self.clock())
+        self.readings.take_motion(index, reading, position, self.clock())
         self.presence.answered(index, self.servo_clock())
         return True
 
