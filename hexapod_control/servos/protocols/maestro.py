@@ -207,7 +207,7 @@ class MaestroBus:
         self.errors |= MaestroError(words(reply)[0] & 0x3F)
         return ServoFault.OTHER if self.errors else ServoFault.NONE
 
-    def torques(self, ids: Sequence[int]) -> dict[int, bool]:
+    def pulsing(self, ids: Sequence[int]) -> dict[int, bool]:
         """Whether these servos get pulses; empty if the board does not answer."""
         if not self._wire.settled():
             return {}

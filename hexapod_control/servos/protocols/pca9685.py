@@ -225,7 +225,7 @@ class Pca9685Bus:
             found |= {own[channel]: ServoReading(position=pulse) for channel, pulse in sent.items() if pulse}
         return found
 
-    def torques(self, ids: Sequence[int]) -> dict[int, bool]:
+    def pulsing(self, ids: Sequence[int]) -> dict[int, bool]:
         """Whether these servos get pulses; those on boards that do not answer are missing from the result."""
         found: dict[int, bool] = {}
         for board in self._boards:

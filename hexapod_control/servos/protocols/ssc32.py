@@ -152,7 +152,7 @@ class Ssc32Bus:
             return {}
         return {i: ServoReading(position=p, fault=ServoFault.NONE) for i, p in zip(ids, sent, strict=True) if p}
 
-    def torques(self, ids: Sequence[int]) -> dict[int, bool]:
+    def pulsing(self, ids: Sequence[int]) -> dict[int, bool]:
         """Whether these servos get pulses; empty if the board does not answer."""
         if not ids or not self._wire.settled():
             return {}

@@ -55,6 +55,14 @@ class ClearsOverload(Protocol):
 
 
 @runtime_checkable
+class ReportsPulses(Protocol):
+    """A bus whose boards report which servos they drive: no proof of torque, but a restarted board drives none."""
+
+    def pulsing(self, ids: Sequence[int]) -> dict[int, bool]:
+        """Whether these servos get pulses; those on silent boards are missing from the result."""
+
+
+@runtime_checkable
 class JumpsToGoal(Protocol):
     """A bus whose servos may move to a goal at full speed instead of within the given duration."""
 
@@ -86,7 +94,7 @@ class ServoGroup:
         self.rated_voltage: float | None = None  # [V] of the servos
         self.board_voltage: float | None = None  # [V]
         self.board_current: float | None = None  # [A]
-        self.reports_torque = isinstance(bus, ReportsTorque)
+        self.reports_torque = isinstance(bus, ReportsTorque | ReportsPulses)
         self.servo_clock = servo_clock  # of `presence`
         self.warnings: tuple[str, ...] = ()  # of the last preflight
         self.problems: tuple[RegisterProblem, ...] = ()  # that it has found
@@ -296,8 +304,12 @@ class ServoGroup:
             self.presence.missed(index)
 
     def torques(self, indices: Sequence[int]) -> dict[int, bool]:
-        """Whether the torque of servos is on, as they report; silent ones are missing from the result."""
-        states = self._bus.torques([self.ids[i] for i in indices]) if isinstance(self._bus, ReportsTorque) else {}
+        """Whether the torque of servos is on, as they or their board report; silent ones are missing."""
+        ids, states = [self.ids[i] for i in indices], dict[int, bool]()
+        if isinstance(self._bus, ReportsTorque):
+            states = self._bus.torques(ids)
+        elif isinstance(self._bus, ReportsPulses):
+            states = self._bus.pulsing(ids)
         return {i: states[self.ids[i]] for i in indices if self.ids[i] in states}
 
     def voltage(self) -> float | None:
