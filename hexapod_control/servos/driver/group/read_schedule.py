@@ -47,7 +47,7 @@ class ReadSchedule:
         others = [i for i in present[start:] + present[:start] if i not in doubtful]
         if self._one_by_one:  # until the cycle ends
             return [[index] for index in (doubtful + others)[: self._reads]]
-        fewer = math.ceil(max(0.0, taken - self._idle) / self._each) if taken else 0
+        fewer = math.ceil((taken - self._idle) / self._each) if self._each and taken > self._idle else 0
         chosen = (doubtful + others)[: max(0, self._reads - fewer)]
         return [chosen] if chosen else []
 
