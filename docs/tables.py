@@ -61,6 +61,7 @@ TOPICS: Mapping[str, str] = {  # in the order of the table
     "body_pose": "pose of the body relative to the neutral stance, six degrees of freedom",
     "gait": "gait to change to, by name, or `auto`",
     "lose_leg": "name of a leg to fold away: the robot comes to rest, folds it, and goes on with the others",
+    "pause": "why the robot has to stand still, repeated every second as long as that lasts; empty: it has ended",
     "return_leg": "name of a lost leg to walk on again",
     "arc": "steering by distance and curvature: `x` is the travel of the outermost foot per stance, m, `y` the "
     "curvature, 0 straight ahead, 1.999 on the spot, + to the right; treated like `cmd_vel`",

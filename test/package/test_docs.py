@@ -25,7 +25,7 @@ from hexapod_control.servos.driver.bus_connection import MAX_BACK_OFF_S, MIN_BAC
 from hexapod_control.servos.driver.group.board_watch import MIN_SILENCE_S
 from hexapod_control.servos.driver.health.escalation import MAX_RETRIES, RETRY_WINDOW_S
 from hexapod_control.servos.driver.health.heat_monitor import WARNING_MARGIN
-from hexapod_control.servos.driver.health.servo_health import ALL_SILENT_S, LEG_LOST_S, SILENCE_LIMIT_S
+from hexapod_control.servos.driver.health.servo_health import ALL_SILENT_S, LEG_LOST_S
 from hexapod_control.servos.driver.setpoints.setpoint_generator import ARMING_RAMP_S
 from hexapod_control.servos.driver.setpoints.target_watchdog import TARGET_TIMEOUT_S
 
@@ -249,11 +249,7 @@ def test_the_messages_quoted_in_troubleshooting_are_messages_of_the_code():
         ("faults.md", "the port is reopened after {:g} s, then up to every {:g} s", (MIN_BACK_OFF_S, MAX_BACK_OFF_S)),
         ("faults.md", "`servos/driver/group/board_watch.py` | `lost_after` (at least {:g} s)", (MIN_SILENCE_S,)),
         ("faults.md", "all replies of a board late but valid, by up to {:g} s", (LATE_WINDOW_S,)),
-        (
-            "faults.md",
-            "`servos/driver/health/servo_health.py` | {:g} s | holds; after {:g} s torque counts as off",
-            (ALL_SILENT_S, SILENCE_LIMIT_S),
-        ),
+        ("faults.md", "`servos/driver/health/servo_health.py` | {:g} s | holds without goals", (ALL_SILENT_S,)),
         ("faults.md", "a servo does not answer for {:g} s, with `on_lost: leg`", (LEG_LOST_S,)),
         ("faults.md", "reads the pose and ramps from there over {:g} s", (ARMING_RAMP_S,)),
         ("faults.md", "`servos/driver/setpoints/target_watchdog.py` | {:g} s | holds", (TARGET_TIMEOUT_S,)),

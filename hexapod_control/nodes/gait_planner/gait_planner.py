@@ -25,6 +25,7 @@ from hexapod_control.nodes.gait_planner.command_source_display import CommandSou
 from hexapod_control.nodes.gait_planner.motions.motion_input import MotionInput
 from hexapod_control.nodes.gait_planner.output.planner_output import PlannerOutput
 from hexapod_control.nodes.gait_planner.output.start_permission import StartPermission
+from hexapod_control.nodes.gait_planner.pauses import FAILURE_PAUSE_S, Pauses
 from hexapod_control.nodes.gait_planner.requests.leg_input import LegInput
 from hexapod_control.nodes.gait_planner.requests.mishap_reports import MishapReports
 from hexapod_control.nodes.gait_planner.requests.pose_gait_foot_input import PoseGaitFootInput
@@ -97,7 +98,8 @@ class GaitPlannerNode(GuardedNode):
         frame = f"{settings.tf_frame_prefix}base_link"
         self.body = PoseGaitFootInput(self, self.commands, self.planner.robot, frame)
         self.legs = LegInput(self, self.commands, self.planner)
-        self.mishaps = MishapReports(self, self.commands, self.planner, self.velocity.filter.block)
+        self.pauses = Pauses(self, self.commands, self.planner, self.velocity.filter)
+        self.mishaps = MishapReports(self, self.commands, self.planner, self.velocity.filter.block, self.pauses.begin)
         self.create_service(Trigger, "stop", self.on_stop)
         self._clock_of_ticks = self.control_clock
         self.create_timer(self._period, self.tick, clock=self._clock_of_ticks)
@@ -118,6 +120,7 @@ class GaitPlannerNode(GuardedNode):
         self._report_late(dt - self._period)
         plan = self.player.step(min(dt, MAX_TICK_PERIODS * self._period))
         self.mishaps.watch()
+        self.pauses.watch()
         self.motions.watch()
         self.legs.watch()
         self.output.publish(plan, stamp, self.motions.state)
@@ -171,8 +174,8 @@ class GaitPlannerNode(GuardedNode):
             self.velocity.filter.block()
 
     def on_stop(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        """Stops the robot; cmd_vel is accepted again after a zero command or a pause."""
-        self.safe_stop("stop")
+        """Stops the robot; cmd_vel is accepted again after a zero command or a silence."""
+        self._halt()
         self.requests.begin("stop")
         return answer(response, "", "stopping; feet in the air are set down")
 
@@ -190,15 +193,19 @@ class GaitPlannerNode(GuardedNode):
     # --- stopping -------------------------------------------------------------------------------------------
 
     def safe_stop(self, callback: str) -> None:
-        """Sets all feet down and stands still; a failed tick repeats the last targets."""
-        self.velocity.filter.block()
+        """Sets all feet down and stands still for a while; a failed tick repeats the last targets."""
+        self.pauses.begin("failure", f"{callback} has failed", FAILURE_PAUSE_S)
         if callback != "tick":
-            self.commands.stop()
             return
         self.commands.fail()
         self.output.show_state()
         if self.output.last is not None:
             self.output.publish_targets(self.output.last, self.get_clock().now().to_msg(), moving=False)
+
+    def _halt(self) -> None:
+        """Sets all feet down and stands still until an operator wants the robot to move."""
+        self.velocity.filter.block()
+        self.commands.stop()
 
     def clock_stopped(self) -> None:
         """Ends the walk by wall time; commands are accepted again at once."""
@@ -257,7 +264,7 @@ class GaitPlannerNode(GuardedNode):
         if self._sits_down:
             self.velocity.filter.block()
         else:
-            self.safe_stop("end")
+            self._halt()
 
     def stopped(self) -> bool:
         """Whether the robot is at rest (sitting, if sit_on_exit is set), or a timeout has passed."""

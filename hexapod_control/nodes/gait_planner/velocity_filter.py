@@ -39,7 +39,8 @@ class VelocityFilter:
         self._until = -math.inf  # [s] steady time
         self._last_usable = -math.inf  # [s] steady time of the last usable message
         self._newest: float | None = None  # [s] stamp
-        self.blocked = False  # after a stop, until a zero or a pause
+        self.blocked = False  # after a stop, until a zero or a silence
+        self.paused = False  # while the machine pauses by itself
 
     def offer(self, twist: Twist, non_planar: Vector, stamp: float | None, now: float, steady: float) -> CommandVerdict:
         """Accepts or refuses a message.
@@ -69,6 +70,8 @@ class VelocityFilter:
             text = f"ignored after a stop: send a zero command, or nothing for {self.timeout:g} s, to continue"
             return CommandVerdict(False, "stopped", text)
         self.blocked = False
+        if self.paused:
+            return CommandVerdict(False)
         self.twist = twist
         self._until = steady + self.timeout - max(age, 0.0)
         return verdict
@@ -98,6 +101,11 @@ class VelocityFilter:
         return late
 
     def block(self) -> None:
-        """Ignores commands after a stop, until a zero command or a pause."""
+        """Ignores commands after a stop of an operator, until a zero command or a silence."""
         self.twist = ZERO
         self.blocked = True
+
+    def pause(self) -> None:
+        """Ignores commands until `paused` is cleared; then the next one is followed."""
+        self.twist = ZERO
+        self.paused = True

@@ -19,7 +19,7 @@ from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode
 from hexapod_control.ros.qos import COMMAND, LATCHED
 from hexapod_control.ros.row_messages import FootStates, JointLayout
-from hexapod_control.servos.driver.telemetry import Snapshot, TorqueState
+from hexapod_control.servos.driver.telemetry import Snapshot
 
 
 class DriverOutput:
@@ -48,7 +48,7 @@ class DriverOutput:
 
     def latched(self, snapshot: Snapshot) -> None:
         """Publishes `armed` and `speed_share` when they change."""
-        self.armed(snapshot.torque is TorqueState.ON)
+        self.armed(snapshot.torque.holds)
         if snapshot.speed_share != self._published_share:
             self._published_share = snapshot.speed_share
             self._speed_share.publish(messages.number(snapshot.speed_share))

@@ -1,4 +1,4 @@
-"""Requests gait_planner to stop, to sit down, or to walk without a leg after a servo fault."""
+"""Requests gait_planner to pause, to sit down, or to walk without a leg after a servo fault."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ class PlannerRequests:
         self._state, self._since = "", time.monotonic()
         self._due = 0.0  # [s] steady time of the next call
         self._requested = PlannerRequest.NOTHING  # in the last tick
-        self._clients = {
-            request: node.create_client(Trigger, request.value) for request in (PlannerRequest.STOP, PlannerRequest.SIT)
-        }
+        self._sit = node.create_client(Trigger, PlannerRequest.SIT.value)
+        self._pause = node.create_publisher(String, "pause", EVENTS)
+        self._pause_due = 0.0  # [s] steady time of the next request to pause; 0: the planner need not pause
         self._lose_leg = node.create_publisher(String, "lose_leg", COMMAND)
         node.create_subscription(String, "gait_state", self.on_gait_state, LATCHED)
         node.create_subscription(String, "lost_legs", self.on_lost_legs, LATCHED)
@@ -66,34 +66,37 @@ class PlannerRequests:
     @property
     def reachable(self) -> bool:
         """Whether the planner's services are available."""
-        return bool(self._clients[PlannerRequest.SIT].service_is_ready())
+        return bool(self._sit.service_is_ready())
 
     @property
     def down_time(self) -> float:
         """Time [s] since the planner has reported that the robot sits; 0 while it stands or moves."""
         return time.monotonic() - self._since if self._state in DOWN else 0.0
 
-    def request(self, request: PlannerRequest, leg: int | None = None) -> None:
+    def request(self, request: PlannerRequest, leg: int | None = None, reason: str = "") -> None:
         """Passes a request to the planner, and repeats the call until it is carried out; call it every tick.
 
-        `leg` is the row of the leg to walk without.
+        `leg` is the row of the leg to walk without, `reason` why the robot has to stop.
         """
         now = time.monotonic()
         if request is not self._requested:
             self._due, self._requested, self._refused = 0.0, request, False
-        if request is PlannerRequest.LOSE_LEG:
-            if leg is not None and not self._refused:
-                self._ask_to_lose(self._legs[leg], now)
-                return
-            request = PlannerRequest.STOP
+        stands = request in (PlannerRequest.STOP, PlannerRequest.LOSE_LEG)
+        self._ask_to_pause(reason or "a fault of the servos" if stands else "", now)
+        if request is PlannerRequest.LOSE_LEG and leg is not None and not self._refused:
+            self._ask_to_lose(self._legs[leg], now)
         if request is PlannerRequest.SIT and self._state == RobotState.SITTING.value:
             self._seated()
-        if request is PlannerRequest.NOTHING:
-            return
-        busy = request is PlannerRequest.SIT and self._state in (RobotState.SINKING.value, RobotState.SITTING.value)
-        if now >= self._due and not busy and self._clients[request].service_is_ready():
+        sits = self._state in (RobotState.SINKING.value, RobotState.SITTING.value)
+        if request is PlannerRequest.SIT and now >= self._due and not sits and self.reachable:
             self._due = now + REPEAT_PERIOD_S
-            self._clients[request].call_async(Trigger.Request())
+            self._sit.call_async(Trigger.Request())
+
+    def _ask_to_pause(self, reason: str, now: float) -> None:
+        """Asks the planner to pause for a reason and repeats it; an empty reason ends the pause."""
+        if now >= self._pause_due if reason else self._pause_due:
+            self._pause_due = now + REPEAT_PERIOD_S if reason else 0.0
+            self._pause.publish(messages.text(reason))
 
     def _ask_to_lose(self, leg: str, now: float) -> None:
         if now >= self._due and self._lose_leg.get_subscription_count():

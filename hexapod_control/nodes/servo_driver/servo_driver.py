@@ -153,7 +153,8 @@ class ServoDriverNode(GuardedNode):
             event = events.popleft()
             cause = self.clock_monitor.cause(SILENCE_QUESTION, time.monotonic())
             self.report(event.kind, ReportLevel.WARNING, event.text.replace(SILENCE_QUESTION, cause))
-        self._planner.request(self._request(snapshot), snapshot.lost_leg)
+        reason = next((each.text for each in snapshot.diagnoses if each.serious), "")
+        self._planner.request(self._request(snapshot), snapshot.lost_leg, reason)
         self._calibration.tick()
 
     def _report_diagnoses(self, snapshot: Snapshot) -> None:

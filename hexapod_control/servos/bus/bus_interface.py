@@ -20,10 +20,6 @@ class PortGoneError(OSError):
     """The port cannot be opened, or has vanished; the text names the port, the cause and the remedy."""
 
 
-class BoardSilentError(PortGoneError):
-    """The port is open, but its board no longer answers: treated like a lost port."""
-
-
 class BusError(RuntimeError):
     """An operation on the bus failed or is refused; the message has the remedy."""
 

@@ -27,9 +27,11 @@ class Arming:
         self._first = 0  # index of the next leg's first servo
         self._due = -math.inf  # [s] steady time
         self.joints: Array = assumed  # (n, 3) [rad] present joint angles
+        self.held_before: set[int] = set()  # indices of servos that report torque already
         self.refusal = group.preflight()
         if self.refusal:
             return
+        self.held_before = {i for i, on in group.torques(range(len(group.ids))).items() if on}
         if group.reports_position:
             self._read_pose()
         else:
@@ -39,6 +41,10 @@ class Arming:
     def done(self) -> bool:
         """Whether all legs have torque."""
         return self._first >= len(self._group.ids)
+
+    def release(self) -> None:
+        """Switches the torque of the servos off that this arming has switched on."""
+        self._group.torque_off([i for i in range(self._first) if i not in self.held_before])
 
     def _read_pose(self) -> None:
         missing = self._group.read_all()

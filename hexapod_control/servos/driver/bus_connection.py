@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable
 
 from hexapod_control.servos.bus.bus_interface import Bus, BusError, PortGoneError
+from hexapod_control.servos.bus.model_numbers import WrongModelError
 from hexapod_control.servos.driver.group.servo_clock import ServoClock
 from hexapod_control.servos.driver.group.servo_group import ServoGroup
 from hexapod_control.servos.i2c.supply_sensor import SupplySensor
@@ -52,7 +54,6 @@ class BusConnection:
         self.group: ServoGroup | None = None
         self.lost_reason = "the port is not open yet"
         self.reconnections = 0
-        self.relaxed = False  # torque-off was sent, and no torque-on since
         self.servo_clock = ServoClock(clock)
         self._settings, self._open_bus, self._clock = settings, open_bus, clock
         self._back_off = BackOff()
@@ -67,41 +68,45 @@ class BusConnection:
         """Why nothing can be sent; empty while the bus is open."""
         return "" if self.group else f"the servos are not connected: {self.lost_reason}"
 
-    def open(self) -> None:
-        """Opens the bus, checks that all servos answer and reads their positions; the torque is unchanged.
+    def open(self, *, off: bool = False) -> None:
+        """Opens the bus, checks that all servos answer and reads their positions.
 
-        Raises PortGoneError or BusError.
+        The torque is unchanged, unless it has to be `off`: that is sent even if servos do not answer. Raises
+        PortGoneError or BusError.
         """
         bus = self._open_bus()
         try:
             group = ServoGroup(bus, self._settings, self._clock, self.servo_clock, self._battery)
             self.servo_clock.follow(bus.counters, 1.0 / group.budget.rate)
             group.handshake()
-        except BaseException:
+            if off:
+                bus.relax()
+        except BaseException as error:
+            if off and isinstance(error, BusError) and not isinstance(error, WrongModelError):
+                with contextlib.suppress(PortGoneError):
+                    bus.relax()
             bus.close()
             raise
-        self.bus, self.group, self.relaxed = bus, group, False
+        self.bus, self.group = bus, group
         self._back_off.reset()
 
-    def reopen(self) -> bool:
-        """Opens the bus again when an attempt is due, and switches the torque off. Returns whether it is open now."""
+    def reopen(self, *, off: bool) -> bool:
+        """Opens the bus again when an attempt is due; `off` as in `open`. Returns whether it is open now."""
         if self._clock() < self._back_off.next:
             return False
         try:
-            self.open()
+            self.open(off=off)
         except (PortGoneError, BusError) as error:
             self.lost_reason = str(error)
             self._back_off.failed(self._clock())
             return False
         self.reconnections += 1
-        self.relax()  # only `arm` switches the torque on
         return True
 
     def relax(self) -> None:
         """Switches the torque of all servos off, if the bus is open. Raises PortGoneError."""
         if self.bus is not None:
             self.bus.relax()
-            self.relaxed = True
 
     def hurry(self) -> None:
         """Ends the waits of the bus for late replies, so that a request is served at once. Any thread may call."""

@@ -65,8 +65,8 @@ class Driver:
 
     @property
     def armed(self) -> bool:
-        """Whether the torque is on."""
-        return self._torque.state is TorqueState.ON
+        """Whether the torque is on, as far as is known."""
+        return self._torque.state.holds
 
     @property
     def snapshot(self) -> Snapshot:
@@ -123,7 +123,7 @@ class Driver:
 
         def give_up(request: BusRequest) -> None:
             if begun.is_set() and self._torque.engaged:
-                self._torque.switch_off(request, "arming took too long")
+                self._torque.undo_arming("arming took too long")
 
         request = BusRequest(begin)
         answer = self._ask(request)
@@ -167,8 +167,7 @@ class Driver:
 
     def _ask(self, request: BusRequest, *, first: bool = False) -> str:
         """Makes the bus thread serve a request. Returns its answer, or why there is none."""
-        unplugged = self._torque.state is TorqueState.UNPLUGGED
-        timeout_s = UNPLUGGED_ANSWER_TIMEOUT_S if unplugged else ANSWER_TIMEOUT_S
+        timeout_s = UNPLUGGED_ANSWER_TIMEOUT_S if self._connection.refusal else ANSWER_TIMEOUT_S
         if self._thread.ask(request, timeout_s, first=first):
             return request.answer
         return self._connection.refusal or "the driver's thread does not answer: restart the driver"
@@ -198,7 +197,7 @@ class Driver:
         self._report()
 
     def _report(self) -> None:
-        command = self._follower.command if self.armed else None
+        command = self._follower.command if self._torque.state is TorqueState.ON else None
         self._snapshot = self._builder.build(self._torque.state, command, self._clock(), self._thread.overruns)
 
     def close(self, torque_off: bool) -> str:

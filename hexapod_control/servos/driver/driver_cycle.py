@@ -1,17 +1,17 @@
 """One cycle of the driver, without threads: requests, setpoints, reads, faults, lost and reopened ports.
 
-All exceptions of the bus are handled here. A lost port is reopened, with the torque off until `arm`.
+All exceptions of the bus are handled here. A lost port is reopened. Servos that were silent, or whose port was lost,
+are asked for their torque when they answer again: the robot goes on where it is, unless most have lost it.
 """
 
 from __future__ import annotations
 
-import contextlib
 from collections import deque
 from collections.abc import Callable
 from typing import NamedTuple
 
 from hexapod_control.core.kinematics.arrays import Array
-from hexapod_control.servos.bus.bus_interface import BoardSilentError, BusError, PortGoneError, ServoFault
+from hexapod_control.servos.bus.bus_interface import BusError, PortGoneError, ServoFault
 from hexapod_control.servos.driver.bus_connection import BusConnection
 from hexapod_control.servos.driver.bus_thread import BusRequest
 from hexapod_control.servos.driver.group.read_schedule import BROWN_OUT_SHARE
@@ -64,54 +64,73 @@ class DriverCycle:
     def run(self, requests: deque[BusRequest]) -> None:
         """One cycle."""
         try:
-            if self._connection.group is None and self._connection.reopen():
-                name = self._settings.port or self._settings.protocol
-                self.note("port", f"{name} is back, torque is off: call arm")
+            if self._connection.group is None and self._connection.reopen(off=self._torque.ordered_off):
+                self._return(self._connection.group)
             self._connection.end_hurry()
             while requests:
                 requests.popleft().serve()
             if self._connection.group is not None:
                 self._drive(self._connection.group)
-        except BoardSilentError as error:
-            with contextlib.suppress(PortGoneError):
-                self._torque.off(str(error))  # a silent board may still receive
-            self._lose(str(error))
         except PortGoneError as error:
             self._lose(str(error))
         except BusError as error:
             self._abort_arming(str(error))
-        except Exception as error:  # a bug: the robot must not continue
-            self._lose(f"the driver failed with {type(error).__name__}: {error}; report it")
+        except Exception as error:  # a bug: the robot holds and does not continue
+            reason = f"the driver failed with {type(error).__name__}: {error}; report it"
+            self._torque.forget(reason)
+            self._lose(reason)
 
     def _abort_arming(self, reason: str) -> None:
         """Reports a bus error and cancels an unfinished arming."""
         self.note("bus", reason)
         if self._torque.state is TorqueState.ARMING:
             try:
-                self._torque.off(reason)
+                self._torque.undo_arming(reason)
             except PortGoneError as error:
                 self._lose(str(error))
 
     def _lose(self, reason: str) -> None:
+        """Closes the bus. Torque that is on counts as unknown: the servos hold without the port."""
+        if self._torque.state.holds:
+            self._torque.doubt()
+        else:
+            self._torque.forget(reason)
         self._connection.lose(reason)
-        self._torque.forget(reason)
+
+    def _return(self, group: ServoGroup | None) -> None:
+        """Reports that the port is back. Servos that may hold are asked for their torque before any goal."""
+        if self._torque.state is TorqueState.UNKNOWN and group is not None and group.reports_torque:
+            self._restarts.suspect(group)
+            state = "the servos are asked whether they have kept their torque"
+        elif self._torque.ordered_off:
+            state = "torque is off: call arm"
+        else:
+            self._torque.forget("the port was lost")
+            state = "its servos are left as they are: call arm"
+        self.note("port", f"{self._settings.port or self._settings.protocol} is back, {state}")
 
     def _drive(self, group: ServoGroup) -> None:
         now = self._clock()
         dt, self._last = min(now - self._last, MAX_STEP_S), now
         self._take_targets(now)
+        watched = 0.0  # [s] for registers
         if self._torque.state is TorqueState.ARMING:
-            self._arm(now)
-        elif self._torque.state is TorqueState.ON and self._restarts.update(group):
+            self._arm(group, now)
+        elif self._torque.state.holds and self._restarts.update(group, many_silent=self._health.silent_many):
+            self._torque.doubt()
             self._check_restarts(group)
         elif self._torque.state is TorqueState.ON:
             command = self._follower.step(dt, self._health.speed_share)
             group.send(command, self._follower.slack, GOAL_CYCLES * max(self._connection.period, dt))
             if self._health.line.noise:
                 group.goal_check.repair()
-        elif self._connection.relaxed:
+            begin = self._clock()
+            if self._health.check_registers(group, begin):
+                self._restarts.suspect(group)
+            watched = self._clock() - begin
+        elif self._torque.ordered_off:
             self._keep_off(group)
-        for index in group.poll(now + READ_SHARE * self._connection.period):
+        for index in group.poll(now + READ_SHARE * self._connection.period, watched):
             holds = self._torque.state is TorqueState.ON and not self._health.brown_out
             if holds and not self._restarts.may_have_restarted(index):
                 self._resume(group, index)
@@ -127,38 +146,45 @@ class DriverCycle:
 
     def _check_restarts(self, group: ServoGroup) -> None:
         """Resumes at the servos' positions once all that answer have reported; fewer than half may lack torque."""
-        without_torque = self._restarts.check(group)
+        without_torque = [i for i in self._restarts.check(group) if not self._health.explains(group, i)]
         if len(without_torque) >= BROWN_OUT_SHARE * len(group.ids):
-            self._health.power_lost("the servos have restarted without torque")
-        elif not self._restarts.update(group):
-            unread = group.read_all()
-            joints = group.readings.joint_angles()
-            if joints is not None:
-                self._follower.start(joints)
-            self._resume_all(group, without_torque, unread)
+            self._health.brown_out = "the servos have restarted without torque"
+        elif not self._restarts.update(group, many_silent=self._health.silent_many):
+            self._resume_all(group, without_torque)
             self._restarts.forget()
+            self._torque.confirm()
 
-    def _resume_all(self, group: ServoGroup, without_torque: list[int], unread: list[int]) -> None:
-        """Switches the torque of a few servos on again: at once, or once an `unread` one answers a ping."""
+    def _resume_all(self, group: ServoGroup, without_torque: list[int]) -> None:
+        """Goes on from where the servos are; the few without torque get it again, unread ones once they answer a ping.
+
+        Servos that do not report their position are where they were sent last.
+        """
+        if without_torque:
+            names = group.describe(without_torque)
+            self.note("restart", f"{names} had lost the torque: it is switched on again; check cables and plugs")
+        if not group.reports_position:
+            self._follower.hold()
+            group.stage(group.goals(self._follower.command))
+            group.torque_on(range(len(group.ids)))
+            return
+        unread = group.read_all()
+        joints = group.readings.joint_angles()
+        if joints is not None:
+            self._follower.start(joints)
         for index in without_torque:
             if index in unread:
                 group.presence.quarantine(index, group.servo_clock())
-            else:
-                self._resume(group, index)
-        if without_torque:
-            text = (
-                f"{group.describe(without_torque)} had lost the torque: it is switched on again; check cables and plugs"
-            )
-            self.note("restart", text)
+            elif self._health.allow_restart(index, group.servo_clock(), "has lost its torque"):
+                self._resume(group, index, was_off=True)
 
-    def _resume(self, group: ServoGroup, index: int) -> None:
-        """Switches the torque of a servo on again, at its present position."""
+    def _resume(self, group: ServoGroup, index: int, *, was_off: bool = False) -> None:
+        """Switches the torque of a servo on again, at its present position; `was_off` as in ServoGroup.resume."""
         self._follower.rejoin(index, group.readings.angle(index))
-        group.resume(index)
+        group.resume(index, was_off=was_off)
 
     def _take_targets(self, now: float) -> None:
         targets, self._targets = self._targets, None
-        if self._torque.state is not TorqueState.ON:
+        if not self._torque.state.holds:
             return
         if targets is not None:
             warning = self._follower.take(targets.joints, targets.velocities, targets.arrival)
@@ -172,11 +198,12 @@ class DriverCycle:
             self.note("silence", f"no joint_targets for {timeout:g} s: torque off; call arm")
             self._torque.off("")
 
-    def _arm(self, now: float) -> None:
+    def _arm(self, group: ServoGroup, now: float) -> None:
         joints = self._torque.continue_arming(now)
         if joints is not None:
             self._targets = None
             self._restarts.forget()
+            self._health.registers.accept(group.problems)
             self._follower.start(joints)
 
     def _supervise(self, group: ServoGroup, now: float) -> None:
@@ -186,7 +213,7 @@ class DriverCycle:
             if engaged and self._health.allow_restart(index, now):
                 self.note("overload", f"{group.describe([index])} was overloaded: restarted")
                 group.clear_fault(index)
-        if engaged and (self._health.brown_out or self._health.off_reason):
+        if self._torque.engaged and (self._health.brown_out or self._health.off_reason):
             self._restarts.forget()
             if self._health.brown_out:
                 self.note("brown-out", self._health.brown_out_text)

@@ -59,6 +59,7 @@ class SnapshotBuilder:
             overruns=overruns,
             reconnections=self._connection.reconnections,
             diagnoses=self._diagnoses,
+            planner_request=PlannerRequest.STOP if state is TorqueState.UNKNOWN else PlannerRequest.NOTHING,
         )
         group = self._connection.group
         if group is None:
@@ -66,15 +67,16 @@ class SnapshotBuilder:
             return snapshot
         joints, velocities = self._pose(group, command, now)
         snapshot = replace(snapshot, joints=joints, velocities=velocities, measured=group.reports_position)
-        return self._with_servos(self._with_health(snapshot, state), group)
+        if state is TorqueState.ON:
+            snapshot = replace(snapshot, planner_request=self._health.planner_request)
+        return self._with_servos(self._with_health(snapshot), group)
 
-    def _with_health(self, snapshot: Snapshot, state: TorqueState) -> Snapshot:
+    def _with_health(self, snapshot: Snapshot) -> Snapshot:
         health = self._health
         return replace(
             snapshot,
             voltage=health.voltage,
             battery_limits=health.battery_limits,
-            planner_request=health.planner_request if state is TorqueState.ON else PlannerRequest.NOTHING,
             lost_leg=health.lost_leg,
             speed_share=health.speed_share,
         )
@@ -101,7 +103,10 @@ class SnapshotBuilder:
         self._diagnosis_due, self._diagnosed_state = now + DIAGNOSIS_PERIOD_S, state
         group = self._connection.group
         if group is None:
-            text = f"{self._connection.lost_reason}; torque counts as off; reopening the port"
+            torque = (
+                "whether the servos have torque is unknown" if state is TorqueState.UNKNOWN else "torque counts as off"
+            )
+            text = f"{self._connection.lost_reason}; {torque}; reopening the port"
             self._diagnoses = (Diagnosis("port", True, text),)
             return
         found = list(self._health.diagnoses(group, group.servo_clock()))

@@ -13,9 +13,15 @@ class TorqueState(Enum):
     """State of the torque of all servos."""
 
     UNPLUGGED = "no port"
-    OFF = "off"
+    OFF = "off"  # by an order, or on evidence that the servos have lost it; after the start until `arm`
     ARMING = "arming"
     ON = "on"
+    UNKNOWN = "unknown"  # it was on, then the servos fell silent or the port was lost: they are asked when they answer
+
+    @property
+    def holds(self) -> bool:
+        """Whether all servos have torque, as far as is known."""
+        return self in (TorqueState.ON, TorqueState.UNKNOWN)
 
 
 class PlannerRequest(Enum):

@@ -1,7 +1,9 @@
 """The torque of all servos: one explicit state, and the emergency stop that latches it off.
 
-    UNPLUGGED <-> OFF -> ARMING -> ON        `off` returns to OFF from any state
+    UNPLUGGED <-> OFF -> ARMING -> ON <-> UNKNOWN        `off` returns to OFF from any state
 
+Torque is switched off only by an order, or on evidence that the servos have lost it. Silence and a lost port are none:
+torque that was on is UNKNOWN then, also while the port is closed, until the servos have been asked.
 An emergency stop switches the torque off and latches. Releasing the button, resetting the fault and arming are three
 separate steps.
 """
@@ -20,6 +22,7 @@ from hexapod_control.servos.driver.telemetry import TorqueState
 
 HOW_TO_ARM = "call estop with false, then reset_fault, then arm"  # after an emergency stop
 ESTOP_LATCHED = f"the emergency stop is latched: {HOW_TO_ARM}"
+STILL_UNKNOWN = "the servos do not answer, so whether they have torque is unknown: check power and the line, then arm"
 BUS_LENT = "a calibration is running: finish or cancel it, then arm"
 
 
@@ -68,6 +71,7 @@ class TorqueSwitch:
     def __init__(self, connection: BusConnection, estop: EmergencyStop, assumed: Array) -> None:
         """`assumed` (n, 3) [rad] is the pose of servos that do not report their position."""
         self._connection, self._estop, self._assumed = connection, estop, assumed
+        self.ordered_off = False  # torque-off was ordered or sent, and all had no torque since
         self._state = TorqueState.OFF
         self._arming: Arming | None = None
         self._waiting: BusRequest | None = None  # answered when the arming ends
@@ -75,13 +79,26 @@ class TorqueSwitch:
 
     @property
     def state(self) -> TorqueState:
-        """State of the torque; UNPLUGGED while the bus is closed."""
-        return TorqueState.UNPLUGGED if self._connection.bus is None else self._state
+        """State of the torque; UNPLUGGED while the bus is closed, unless the servos may hold."""
+        closed = self._connection.bus is None and self._state is not TorqueState.UNKNOWN
+        return TorqueState.UNPLUGGED if closed else self._state
 
     @property
     def engaged(self) -> bool:
-        """Whether any servos have torque: all, or some legs during arming."""
-        return self.state in (TorqueState.ON, TorqueState.ARMING)
+        """Whether any servos may have torque: all, or some legs during arming."""
+        return self.state.holds or self.state is TorqueState.ARMING
+
+    # --- unknown ------------------------------------------------------------------------------------
+
+    def doubt(self) -> None:
+        """Counts torque that is on as unknown."""
+        if self._state is TorqueState.ON:
+            self._state = TorqueState.UNKNOWN
+
+    def confirm(self) -> None:
+        """Counts unknown torque as on: the servos have reported it, or got it again."""
+        if self._state is TorqueState.UNKNOWN:
+            self._state = TorqueState.ON
 
     # --- off ----------------------------------------------------------------------------------------
 
@@ -93,10 +110,11 @@ class TorqueSwitch:
     def off(self, reason: str) -> None:
         """Switches the torque off at once; an arming and a lease end with the reason. Raises PortGoneError."""
         self.forget(reason)
+        self.ordered_off = True
         self._connection.relax()
 
     def forget(self, reason: str) -> None:
-        """Records that the torque is off or the bus is lost: an arming and a lease end with the reason."""
+        """Counts the torque as off without sending anything: an arming and a lease end with the reason."""
         self._lease.revoke(reason)
         self._end_arming(TorqueState.OFF, reason)
 
@@ -108,6 +126,8 @@ class TorqueSwitch:
         A refusal is answered at once; a non-empty `fault` is one.
         """
         refusal = self._refusal() or fault
+        if self.state is TorqueState.UNKNOWN:
+            refusal = refusal or STILL_UNKNOWN
         if refusal or self.state is TorqueState.ON or self._connection.group is None:
             request.finish(refusal)
             return
@@ -115,7 +135,6 @@ class TorqueSwitch:
             self._waiting.finish("armed by another call")
         self._waiting, self._state = request, TorqueState.ARMING
         self._arming = Arming(self._connection.group, self._assumed)
-        self._connection.relaxed &= bool(self._arming.refusal)
 
     def _refusal(self) -> str:
         if self._estop.latched:
@@ -133,9 +152,22 @@ class TorqueSwitch:
         elif arming.done and self._estop.latched:
             self.off(ESTOP_LATCHED)
         elif arming.done:
+            self.ordered_off = False
             self._end_arming(TorqueState.ON, "")
             return arming.joints
         return None
+
+    def undo_arming(self, reason: str) -> None:
+        """Ends an arming that failed: servos without torque before it are without torque again. Raises PortGoneError.
+
+        A robot that stood on torque from before, as after a restart of the driver, keeps standing.
+        """
+        arming = self._arming
+        self.forget(reason)
+        if arming is not None and arming.held_before:
+            arming.release()
+        else:
+            self.off(reason)
 
     def _end_arming(self, state: TorqueState, answer: str) -> None:
         self._arming, self._state = None, state
@@ -155,7 +187,7 @@ class TorqueSwitch:
         request.finish(refusal)
         if refusal or self._connection.bus is None:
             return None
-        self._connection.relaxed = False
+        self.ordered_off = False  # a calibration may leave torque on
         return self._lease.lend(self._connection.bus, ask)
 
     def give_back(self, lease: BusLease) -> None:

@@ -96,6 +96,11 @@ def _answers(name: str, address: int, level: int) -> RegisterCheck:
     )
 
 
+def _torque(address: int, *, reply: int = 0) -> RegisterCheck:
+    register = ConfigurationRegister("torque", address, reply=reply)
+    return RegisterCheck(register, RegisterEffect.TORQUE, exactly(1, "the servo has no torque"), value(1))
+
+
 _ST_HIGH = ConfigurationRegister("maximum position", FeetechStRegister.HIGH_LIMIT, 2)
 _SC_HIGH = ConfigurationRegister("maximum position", FeetechScRegister.HIGH_LIMIT, 2, byteorder="big")
 _AX_HIGH = ConfigurationRegister("counter-clockwise limit", Dynamixel1Register.CCW_LIMIT, 2)
@@ -122,6 +127,7 @@ CHECKS: Mapping[str, tuple[RegisterCheck, ...]] = {
         ),
         _full(ConfigurationRegister("maximum torque", FeetechStRegister.MAX_TORQUE, 2), 1000),
         _full(ConfigurationRegister("torque limit", FeetechStRegister.TORQUE_LIMIT, 2), 1000),
+        _torque(FeetechStRegister.TORQUE),
         _delay(FeetechStRegister.RETURN_DELAY),
         _answers("response level", FeetechStRegister.RESPONSE_LEVEL, 1),
     ),
@@ -129,6 +135,7 @@ CHECKS: Mapping[str, tuple[RegisterCheck, ...]] = {
         _wheel(_SC_HIGH),
         *_limits(ConfigurationRegister("minimum position", FeetechScRegister.LOW_LIMIT, 2, byteorder="big"), _SC_HIGH),
         _full(ConfigurationRegister("maximum torque", FeetechScRegister.MAX_TORQUE, 2, byteorder="big"), 1000),
+        _torque(FeetechScRegister.TORQUE),
         _delay(FeetechScRegister.RETURN_DELAY),
         _answers("response level", FeetechScRegister.RESPONSE_LEVEL, 1),
     ),
@@ -137,6 +144,7 @@ CHECKS: Mapping[str, tuple[RegisterCheck, ...]] = {
         *_limits(ConfigurationRegister("clockwise limit", Dynamixel1Register.CW_LIMIT, 2), _AX_HIGH),
         _full(ConfigurationRegister("maximum torque", Dynamixel1Register.MAX_TORQUE, 2), 1023),
         _full(ConfigurationRegister("torque limit", Dynamixel1Register.TORQUE_LIMIT, 2), 1023),
+        _torque(Dynamixel1Register.TORQUE),
         _delay(Dynamixel1Register.RETURN_DELAY),
         _answers("status return level", Dynamixel1Register.STATUS_LEVEL, 2),
     ),
@@ -153,6 +161,7 @@ CHECKS: Mapping[str, tuple[RegisterCheck, ...]] = {
         ),
         *_offset(_X_WORD("homing offset", Dynamixel2Register.HOMING_OFFSET)),
         _full(ConfigurationRegister("PWM limit", Dynamixel2Register.PWM_LIMIT, 2), 885),
+        _torque(Dynamixel2Register.TORQUE),
         _delay(Dynamixel2Register.RETURN_DELAY),
         _answers("status return level", Dynamixel2Register.STATUS_LEVEL, 2),
     ),
@@ -163,6 +172,7 @@ CHECKS: Mapping[str, tuple[RegisterCheck, ...]] = {
             exactly(0, "motor mode, the servo turns without end"),
             value(0),
         ),
+        _torque(Lx16aCommand.TORQUE_READ, reply=1),
         *_limits(_LX_LIMITS("minimum position", at=0), _LX_LIMITS("maximum position", at=2)),
         *_offset(
             ConfigurationRegister(

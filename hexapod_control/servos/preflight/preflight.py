@@ -11,6 +11,7 @@ from hexapod_control.servos.bus.bus_interface import Bus
 from hexapod_control.servos.preflight.check_tables import CHECKS
 from hexapod_control.servos.preflight.register_checks import (
     ConfigurationRegister,
+    RegisterCheck,
     RegisterEffect,
     RegisterProblem,
     calibrated_offset,
@@ -61,21 +62,56 @@ def inspect(
     """
     checks = [check for check in CHECKS.get(protocol, ()) if calibrated or check.any_joint]
     checks = [check for check in checks if advice or check.effect is not RegisterEffect.ADVICE]
+    checks = [check for check in checks if check.effect is not RegisterEffect.TORQUE]
     if not checks or not isinstance(bus, ReadsRegisters):
         return PreflightReport()
     problems: list[RegisterProblem] = []
     silent: list[JointCalibration] = []
     for joint in joints:
-        contents = _contents(bus, joint.id, [check.register for check in checks])
-        if contents is None:
+        found = inspect_servo(bus, checks, joint)
+        if found is None:
             silent.append(joint)
-            continue
-        for check in checks:
-            data = contents[check.register]
-            value = check.register.value(data)
-            if problem := check.problem(value, joint):
-                problems.append(RegisterProblem(joint, check, value, data, problem))
+        else:
+            problems += found
     return PreflightReport(tuple(problems), tuple(silent))
+
+
+def inspect_servo(
+    bus: ReadsRegisters, checks: Sequence[RegisterCheck], joint: JointCalibration, tries: int = MAX_TRIES
+) -> list[RegisterProblem] | None:
+    """The problems that these checks find in the servo of a joint; None if it does not answer."""
+    contents = _contents(bus, joint.id, [check.register for check in checks], tries)
+    if contents is None:
+        return None
+    problems: list[RegisterProblem] = []
+    for check in checks:
+        data = contents[check.register]
+        value = check.register.value(data)
+        if problem := check.problem(value, joint):
+            problems.append(RegisterProblem(joint, check, value, data, problem))
+    return problems
+
+
+class RegisterBlocks:
+    """The checked registers of servos by transaction: those of one block, and of each command that reads some."""
+
+    def __init__(self, bus: Bus, protocol: str, joints: Sequence[JointCalibration]) -> None:
+        """`joints` in row order; without registers on the bus there are no blocks."""
+        self._bus, self._joints = bus, joints
+        blocks: dict[int, list[RegisterCheck]] = {}
+        for check in CHECKS.get(protocol, ()) if isinstance(bus, ReadsRegisters) else ():
+            if check.effect is not RegisterEffect.ADVICE:
+                blocks.setdefault(check.register.address if check.register.reply else -1, []).append(check)
+        self._blocks = tuple(blocks.values())
+
+    def __len__(self) -> int:
+        return len(self._blocks)
+
+    def inspect(self, index: int, block: int) -> list[RegisterProblem] | None:
+        """The problems in one block of a servo, read in one try; None if it does not answer."""
+        if not isinstance(self._bus, ReadsRegisters):
+            return None
+        return inspect_servo(self._bus, self._blocks[block], self._joints[index], 1)
 
 
 def with_offsets(bus: Bus, protocol: str, joints: Iterable[JointCalibration]) -> tuple[JointCalibration, ...]:
@@ -83,7 +119,7 @@ def with_offsets(bus: Bus, protocol: str, joints: Iterable[JointCalibration]) ->
     register = next((c.register for c in CHECKS.get(protocol, ()) if c.problem is calibrated_offset), None)
     if register is None or not isinstance(bus, ReadsRegisters):
         return tuple(joints)
-    registers = [check.register for check in CHECKS[protocol]]
+    registers = [check.register for check in CHECKS[protocol] if check.effect is not RegisterEffect.TORQUE]
     contents = [(joint, _contents(bus, joint.id, registers)) for joint in joints]
     return tuple(
         joint if found is None else dataclasses.replace(joint, offset=register.value(found[register]))
@@ -96,14 +132,14 @@ def read(bus: ReadsRegisters, servo: int, register: ConfigurationRegister) -> by
     return _answer(bus, servo, register.address, register.length)
 
 
-def _answer(bus: ReadsRegisters, servo: int, address: int, length: int) -> bytes | None:
+def _answer(bus: ReadsRegisters, servo: int, address: int, length: int, tries: int = MAX_TRIES) -> bytes | None:
     """Repeats the request if the reply is late or lost."""
-    answers = (bus.registers(servo, address, length) for _ in range(MAX_TRIES))
+    answers = (bus.registers(servo, address, length) for _ in range(tries))
     return next((data for data in answers if data is not None), None)
 
 
 def _contents(
-    bus: ReadsRegisters, servo: int, registers: Sequence[ConfigurationRegister]
+    bus: ReadsRegisters, servo: int, registers: Sequence[ConfigurationRegister], tries: int = MAX_TRIES
 ) -> dict[ConfigurationRegister, bytes] | None:
     """The bytes of each register; None if the servo does not answer.
 
@@ -115,11 +151,12 @@ def _contents(
     contents: dict[ConfigurationRegister, bytes] = {}
     if single:
         start = min(r.address for r in single)
-        block = _answer(bus, servo, start, max(r.address + r.size for r in single) - start)
+        block = _answer(bus, servo, start, max(r.address + r.size for r in single) - start, tries)
         if block is None:
             return None
         contents = {r: block[r.address - start :][: r.size] for r in single}
-    answers = {r.address: read(bus, servo, r) for r in {r.address: r for r in coded}.values()}
+    sizes = {r.address: r.length for r in coded}
+    answers = {address: _answer(bus, servo, address, size, tries) for address, size in sizes.items()}
     for register in coded:
         data = answers[register.address]
         if data is None:

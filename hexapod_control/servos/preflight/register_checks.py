@@ -19,6 +19,7 @@ class RegisterEffect(Enum):
 
     WARNING = "warning"  # the servo is slow or weak
     DANGER = "danger"  # the servo may move where it must not: the torque stays off
+    TORQUE = "torque"  # the servo has no torque: watched while the robot holds, no matter before
     ADVICE = "advice"  # a corrupted goal could turn it farther than the joint: shown and restored on request only
 
 
@@ -76,6 +77,14 @@ class RegisterProblem:
     def text(self) -> str:
         """The register, its value and the effect."""
         return f"{self.check.register.name} is {self.value}: {self.problem}"
+
+    @property
+    def change(self) -> str:
+        """The register, its value and the one that is expected, the effect and the remedy, while the robot holds."""
+        wanted = "" if self.wanted is None else f", expected {self.wanted}"
+        name = f"{self.joint.joint} (id {self.joint.id})"
+        text = f"{name}: {self.check.register.name} has changed to {self.value}{wanted}: {self.problem}"
+        return f"{text}: the robot stops; let it sit, call disarm, then {self.check.remedy}"
 
     @property
     def wanted(self) -> int | None:

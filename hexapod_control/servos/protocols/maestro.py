@@ -207,6 +207,14 @@ class MaestroBus:
         self.errors |= MaestroError(words(reply)[0] & 0x3F)
         return ServoFault.OTHER if self.errors else ServoFault.NONE
 
+    def pulsing(self, ids: Sequence[int]) -> dict[int, bool]:
+        """Whether these servos get pulses; empty if the board does not answer."""
+        if not self._wire.settled():
+            return {}
+        reply = self._wire.ask(b"".join(query_position(i, self._form) for i in ids), 2 * len(ids))
+        pulses = [round(word / 4) for word in words(reply)]
+        return dict(zip(ids, map(bool, pulses), strict=True)) if self._wire.accepts(ids, pulses) else {}
+
     def supply(self) -> tuple[float | None, float | None]:
         """Always unknown: the board does not measure its supply."""
         return None, None

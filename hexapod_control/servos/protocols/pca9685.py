@@ -200,7 +200,7 @@ class Pca9685Bus:
         if not self._try(board, lambda: running.append(board.chip.runs())):
             return
         if board.lost:
-            pulsing = running[0] and self._staging.on  # it still sends its last pulses
+            pulsing = running[0] and self._staging.goals  # it still sends its last pulses, unless torque-off was sent
             board.lost = not (pulsing or self._try(board, board.chip.configure))
         elif self._staging.on.intersection(board.ids) and not running[0]:
             board.error = f"{self._port.path}: the {board.name} has restarted"
@@ -223,6 +223,17 @@ class Pca9685Bus:
             if own and not board.lost:
                 self._try(board, partial(_read_into, sent, board.chip, list(own)))
             found |= {own[channel]: ServoReading(position=pulse) for channel, pulse in sent.items() if pulse}
+        return found
+
+    def pulsing(self, ids: Sequence[int]) -> dict[int, bool]:
+        """Whether these servos get pulses; those on boards that do not answer are missing from the result."""
+        found: dict[int, bool] = {}
+        for board in self._boards:
+            sent: dict[int, int] = {}
+            if not board.lost and self._try(
+                board, partial(_read_into, sent, board.chip, list(board.channels.values()))
+            ):
+                found |= {i: bool(sent[channel]) for i, channel in board.channels.items() if i in ids}
         return found
 
     def supply(self) -> tuple[float | None, float | None]:

@@ -274,6 +274,10 @@ class Servo2040Bus:
             sent.update((first + i, pulse) for i, pulse in enumerate(found) if SCALE.low <= pulse <= SCALE.high)
         return sent
 
+    def pulsing(self, ids: Sequence[int]) -> dict[int, bool]:
+        """Whether the relay powers the servos; empty if the board does not answer."""
+        return {i: bool(closed) for closed in self._ask(RELAY, 1) for i in ids}
+
     def supply(self) -> tuple[float | None, float | None]:
         """Voltage [V] and current [A] of the board."""
         found = self._ask(CURRENT, 2)

@@ -152,6 +152,15 @@ class Ssc32Bus:
             return {}
         return {i: ServoReading(position=p, fault=ServoFault.NONE) for i, p in zip(ids, sent, strict=True) if p}
 
+    def pulsing(self, ids: Sequence[int]) -> dict[int, bool]:
+        """Whether these servos get pulses; empty if the board does not answer."""
+        if not ids or not self._wire.settled():
+            return {}
+        sent = pulses(self._wire.ask(self._frame(query_pulses(ids)), len(ids)))
+        good = self._wire.accepts(ids, sent)
+        self._unfinished_line |= not good
+        return dict(zip(ids, map(bool, sent), strict=True)) if good else {}
+
     def supply(self) -> tuple[float | None, float | None]:
         """The battery [V], where an input is wired to it; the first reading of an input is not valid."""
         if not self._battery or not self._wire.settled():

@@ -600,13 +600,13 @@ def test_a_failed_tick_is_a_fault_and_repeats_the_last_targets_at_rest_other_fai
     plan = node.output.last
     sent.clear()
     node.safe_stop("tick")
-    assert node.planner.state is RobotState.FAULT and sent == [(plan, False)] and node.velocity.filter.blocked
+    assert node.planner.state is RobotState.FAULT and sent == [(plan, False)] and node.velocity.filter.paused
     ticks.tick(0.02)
     assert node.planner.state is RobotState.STANDING
-    node.velocity.filter.blocked = False
+    node.velocity.filter.paused = False
     sent.clear()
     node.safe_stop("on_gait")
-    assert node.planner.state is RobotState.STANDING and not sent and node.velocity.filter.blocked
+    assert node.planner.state is RobotState.STANDING and not sent and node.velocity.filter.paused
 
 
 def test_a_clock_that_stops_ends_the_walk_but_blocks_nothing(bench):

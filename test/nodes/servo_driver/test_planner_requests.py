@@ -24,14 +24,14 @@ class Asked:
     def __init__(self, bench):
         self.bench, self.calls, self.seated, self.folded = bench, [], 0, []
         node = bench.add(GuardedNode("servo_driver"))
+        self.pauses = bench.listen(String, "pause", EVENTS)
         self.requests = PlannerRequests(node, LEGS, self._sits, self.folded.append)
 
     def _sits(self):
         self.seated += 1
 
     def serve(self):
-        for name in ("stop", "sit"):
-            self.bench.probe.create_service(Trigger, name, self._taker(name))
+        self.bench.probe.create_service(Trigger, "sit", self._taker("sit"))
         self.bench.until(lambda: self.requests.reachable)
 
     def _taker(self, name):
@@ -59,17 +59,15 @@ def asked(bench):
     return Asked(bench)
 
 
-def test_a_fault_sends_its_request_at_once_and_every_second(asked):
+def test_a_fault_asks_for_a_pause_with_its_reason_and_takes_that_back_when_it_has_ended(asked):
     assert not asked.requests.reachable
-    asked.requests.request(STOP)  # no planner runs
+    asked.requests.request(SIT)  # no planner runs
     asked.serve()
     asked.in_state(RobotState.WALKING)
-    assert asked.ask(STOP, 1) < 0.5 * REPEAT_PERIOD_S
-    asked.ask(STOP, 2)
-    assert asked.calls[1][1] - asked.calls[0][1] == pytest.approx(REPEAT_PERIOD_S, abs=0.4)
-    asked.requests.request(NOTHING)
-    assert asked.ask(STOP, 3) < 0.5 * REPEAT_PERIOD_S
-    assert asked.names == ["stop"] * 3 and not asked.seated
+    asked.bench.until(lambda: asked.requests.request(STOP, reason="all is late") or len(asked.pauses) >= 2)
+    asked.bench.until(lambda: asked.requests.request(NOTHING) or len(asked.pauses) >= 3)
+    assert [message.data for message in asked.pauses] == ["all is late", "all is late", ""]
+    assert not asked.calls and not asked.seated
 
 
 def test_sitting_is_not_requested_twice_and_its_end_is_reported_to_the_driver(asked):
@@ -81,8 +79,7 @@ def test_sitting_is_not_requested_twice_and_its_end_is_reported_to_the_driver(as
         asked.in_state(state)
         asked.requests.request(SIT)
         assert asked.seated == seated
-    asked.ask(STOP, 2)
-    assert asked.names == ["sit", "stop"] and asked.seated == 1
+    assert asked.names == ["sit"] and asked.seated == 1
 
 
 def test_the_time_on_the_ground_counts_from_the_first_report_of_it(asked):
@@ -98,7 +95,7 @@ def test_the_time_on_the_ground_counts_from_the_first_report_of_it(asked):
     assert 0.0 <= requests.down_time < 0.05
 
 
-def test_folding_a_leg_is_requested_once_and_a_refusal_stops_the_robot(asked):
+def test_folding_a_leg_is_requested_once_and_after_a_refusal_the_robot_stays_paused(asked):
     asked.serve()
     legs = asked.bench.listen(String, "lose_leg")
     refusals, lost = (
@@ -112,8 +109,8 @@ def test_folding_a_leg_is_requested_once_and_a_refusal_stops_the_robot(asked):
     asked.bench.until(lambda: asked.requests.request(PlannerRequest.LOSE_LEG, 0) or len(legs) == 2)
     assert [message.data for message in legs] == ["middle", "left"] and not asked.calls
     refusals.publish(String(data="it would tip"))
-    asked.bench.until(lambda: asked.requests.request(PlannerRequest.LOSE_LEG, 0) or asked.calls)
-    assert asked.names == ["stop"] and len(legs) == 2
+    asked.bench.until(lambda: asked.requests.request(PlannerRequest.LOSE_LEG, 0) or len(asked.pauses) >= 4)
+    assert asked.pauses[-1].data and len(legs) == 2
 
 
 # --- at given times -------------------------------------------------------------------------------------------
@@ -133,11 +130,12 @@ class Timed:
         self.seated += 1
 
     def ask(self, request, leg=None, *, after=0.0):
-        """Requests a reaction. Returns the calls so far: numbers of stop and of sit, and the legs reported as lost."""
+        """Requests a reaction. Returns the calls so far: numbers of pauses and of sit, and the legs to lose."""
         self.time.now += after
         self.requests.request(request, leg)
-        calls = [len(self.node.service_clients[name].calls) for name in ("stop", "sit")]
-        return *calls, [message.data for message in self.node.sent("lose_leg")]
+        pauses = [message for message in self.node.sent("pause") if message.data]
+        legs = [message.data for message in self.node.sent("lose_leg")]
+        return len(pauses), len(self.node.service_clients["sit"].calls), legs
 
 
 @pytest.fixture
@@ -149,6 +147,7 @@ def test_a_request_is_repeated_every_second_until_another_one_comes(timed):
     found = [timed.ask(STOP, after=after)[0] for after in (0.0, 0.9, 0.2, 0.9, 0.2)]
     assert found == [1, 1, 2, 2, 3] and REPEAT_PERIOD_S == 1.0
     assert timed.ask(SIT)[:2] == (3, 1)
+    assert not timed.node.sent("pause")[-1].data
     assert timed.ask(NOTHING)[:2] == (3, 1)
     assert timed.ask(SIT)[:2] == (3, 2)
 
@@ -173,8 +172,8 @@ def test_a_leg_is_asked_for_again_after_a_while_and_at_once_when_the_lost_legs_h
     assert found == [["middle"], ["middle"], ["middle"] * 2] and LEG_CHANGE_S == 20.0
     timed.node.deliver("lost_legs", String(data="left,right"))
     assert timed.folded == [{0, 2}]
-    assert timed.ask(LOSE_LEG, 1) == (0, 0, ["middle"] * 3)
-    assert timed.ask(LOSE_LEG, 1) == (0, 0, ["middle"] * 3)
+    assert timed.ask(LOSE_LEG, 1)[1:] == (0, ["middle"] * 3)
+    assert timed.ask(LOSE_LEG, 1)[1:] == (0, ["middle"] * 3)
 
 
 def test_without_a_planner_that_listens_no_leg_is_asked_for(timed):
@@ -184,16 +183,16 @@ def test_without_a_planner_that_listens_no_leg_is_asked_for(timed):
     assert timed.ask(LOSE_LEG, 0)[2] == ["left"]
 
 
-def test_a_robot_that_cannot_walk_without_the_leg_stops_at_once_until_there_is_another_request(timed):
+def test_the_robot_pauses_while_a_leg_is_lost_and_if_it_cannot_walk_without_it(timed):
     timed.node.deliver("leg_refused", String(data="asked for by somebody else"))
-    assert timed.ask(LOSE_LEG, 2) == (0, 0, ["right"])
+    assert timed.ask(LOSE_LEG, 2) == (1, 0, ["right"])
     timed.node.deliver("leg_refused", String(data="it would tip"))
     assert timed.ask(LOSE_LEG, 2) == (1, 0, ["right"])
     assert timed.ask(LOSE_LEG, 2, after=1.1) == (2, 0, ["right"])
     timed.ask(NOTHING)
-    assert timed.ask(LOSE_LEG, 2) == (2, 0, ["right", "right"])
+    assert timed.ask(LOSE_LEG, 2) == (3, 0, ["right", "right"])
     timed.ask(NOTHING)
-    assert timed.ask(LOSE_LEG) == (3, 0, ["right", "right"])  # it is unknown which one
+    assert timed.ask(LOSE_LEG) == (4, 0, ["right", "right"])  # it is unknown which one
 
 
 def test_the_time_on_the_ground_is_that_since_its_first_report(timed):

@@ -10,6 +10,7 @@ from hexapod_control.servos.driver.group import (
     goal_check,
     presence,
     read_schedule,
+    register_watch,
     servo_clock,
     servo_group,
 )
@@ -36,6 +37,7 @@ DECIDED = {
     board_loss: "SERVOS_AT_ONCE=3 PAUSE_S=0.2",
     board_watch: "QUERY_PERIOD_S=0.1 MIN_SILENCE_S=1.0",
     goal_check: "HISTORY=25 SHARE_PER_CYCLE=0.25",
+    register_watch: "ROTATION_S=1.5 MAX_PER_CYCLE=2",
     presence: "QUARANTINE_MISSES=3 PING_PERIOD_S=1.0 FIRST_PING_S=0.2",
     read_schedule: "MAX_HEALTH_RATE_HZ=3.0 MAX_HEALTH_SHARE=0.08 BROWN_OUT_SHARE=0.5 SUPPLY_PERIOD_S=0.4",
     servo_clock: "ALLOWED_CYCLES=2.0",
@@ -48,7 +50,7 @@ DECIDED = {
         MIN_REPORTED_PAUSE_S=0.2 PAUSE_REPORT_S=5.0
     """,
     servo_health: """
-        MANY_SILENT_S=0.15 ALL_SILENT_S=0.2 SILENCE_LIMIT_S=3.0 LEG_LOST_S=3.0 MAX_LISTED_SERVOS=3
+        MANY_SILENT_S=0.15 ALL_SILENT_S=0.2 LEG_LOST_S=3.0 MAX_LISTED_SERVOS=3
         MIN_GARBLED_PINGS=3
     """,
     command_limiter: "SPEED_MARGIN=1.05 MAX_STEP_S=0.1 REJOIN_TIME_S=1.0 REJOIN_SPEED_SHARE=0.3",

@@ -224,7 +224,7 @@ def test_servos_are_armed_where_they_are_on_a_line_on_which_all_replies_are_late
     bench = simulated(protocol)
     assert bench.driver.disarm() == ""
     bench.line.faults.late = late
-    bench.until(lambda: bench.driver.snapshot.counters.lateness > late, 4.0, "late replies")
+    bench.until(lambda: bench.driver.snapshot.counters.lateness > 0.99 * late, 4.0, "late replies")
     assert bench.driver.arm() == ""
     bench.until(bench.world.torques.all, SLACK, "torque on")
 
@@ -332,26 +332,26 @@ def test_a_probable_duplicate_id_is_reported(simulated):
 # --- the port -----------------------------------------------------------------------------------------------
 
 
-def test_an_unplugged_port_is_a_fault_at_once_and_comes_back_without_torque_and_without_old_targets(armed):
+def test_behind_an_unplugged_port_the_robot_holds_and_goes_on_from_where_it_is_without_old_targets(armed):
     bench = armed()
     bench.pty.hang_up()
-    bench.until(lambda: not bench.driver.armed, FAULT, "fault")
+    bench.until(lambda: bench.driver.snapshot.torque is TorqueState.UNKNOWN, FAULT, "fault")
+    assert bench.driver.snapshot.planner_request is PlannerRequest.STOP
     bench.until(lambda: bench.driver.snapshot.joints is None, FAULT, "pose unknown")
     assert "not connected" in bench.driver.arm()
-    bench.until(lambda: reported(bench, "torque counts as off; reopening the port"), 0.3)
+    bench.until(lambda: reported(bench, "whether the servos have torque is unknown; reopening the port"), 0.3)
+    bench.publishing.clear()
     bench.world.positions += 100  # the robot is moved by hand meanwhile
-    bench.pty.come_back()
-    bench.until(lambda: bench.driver.snapshot.torque is TorqueState.OFF, MAX_BACK_OFF_S + 1.0, "reconnected")
-    bench.until(lambda: not bench.world.torques.any(), 0.1, "torque off")
-    assert np.abs(bench.driver.snapshot.joints - bench.world.angles()).max() < 0.01
-    bench.until(lambda: reported(bench, "is back, torque is off: call arm"), 0.5, "report")
+    bench.world.goals += 100
     sent = len(bench.world.received_goals)
-    bench.during(0.3)
-    assert len(bench.world.received_goals) == sent  # targets come, nothing is sent
-    assert bench.driver.arm() == ""
-    first = [goal for *_, index, goal, where, _ in bench.world.received_goals[sent:] if abs(goal - where) > 0.01]
-    bench.during(0.1)
-    assert not first
+    bench.pty.come_back()
+    bench.until(lambda: bench.driver.snapshot.torque is TorqueState.ON, MAX_BACK_OFF_S + 1.0, "reconnected")
+    bench.until(lambda: reported(bench, "is back, the servos are asked whether they have kept their torque"), 0.5)
+    assert bench.world.torques.all()
+    bench.until(lambda: len(bench.world.received_goals) >= sent + 18, 0.5, "goals")
+    for _, _, goal, where, _ in bench.world.received_goals[sent : sent + 18]:
+        assert abs(goal - where) < 0.02  # [rad] the first goals are where the servos are
+    bench.publishing.set()
     bench.during(0.5)
     bench.assert_no_leap()
     assert bench.driver.snapshot.reconnections == 1

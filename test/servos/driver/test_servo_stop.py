@@ -172,5 +172,6 @@ def test_a_defect_in_the_driver_ends_neither_the_thread_nor_the_robot(armed, mon
     bench.until(lambda: reported(bench, "the driver failed with ZeroDivisionError"), 0.5, "report")
     monkeypatch.setattr(FFBus, "write_goals", write)
     bench.until(lambda: bench.driver.snapshot.torque is TorqueState.OFF, 2.0)
-    bench.until(lambda: not bench.world.torques.any(), 0.2)
+    bench.until(lambda: reported(bench, "is back, its servos are left as they are: call arm"), 0.5, "return")
+    assert bench.world.torques.all()  # the robot stands on its last goals
     assert bench.driver.arm() == ""

@@ -178,10 +178,12 @@ def test_a_port_that_was_lost_for_long_is_sought_soon_again_when_it_is_lost_agai
 
 def test_a_port_that_is_back_is_reported_by_its_name(rig):
     rig.armed()
+    rig.driver.disarm()
     rig.bus.gone = True
     rig.run(0.1)
     back = [event for event in rig.driver.events if "is back" in event.text]
     assert [(event.kind, event.text) for event in back] == [("port", "/dev/none is back, torque is off: call arm")]
+    assert "relax" in [what for what, _ in rig.bus.sent]
 
 
 def test_late_replies_are_waited_for_again_once_an_urgent_request_was_served(rig):

@@ -27,27 +27,31 @@ VALUES = {
         mode@33:1 danger 0|1,2,3|0 minimum@9:2 danger 0,400|401,4095|300 maximum@11:2 danger 4095,599|598,0|650
         minimum@9:2 advice 400,382|381,0|382 maximum@11:2 advice 599,617|618,4095|617
         offset@31:2 danger 7|8,0,-7|7 offset@31:2 warning 0,1|-|- maximum@16:2 warning 1000|999,0|1000
-        torque@48:2 warning 1000|999,0|1000 return@7:1 warning 0|1,250|0 response@8:1 warning 1|0,2|1
+        torque@48:2 warning 1000|999,0|1000 torque@40:1 torque 1|0|1
+        return@7:1 warning 0|1,250|0 response@8:1 warning 1|0,2|1
     """,
     "feetech_sc": """
         maximum@11:2 danger 1,1023|0|650 minimum@9:2 danger 0,400|401|300 maximum@11:2 danger 1023,599|598|650
         minimum@9:2 advice 400,382|381,0|382 maximum@11:2 advice 599,617|618,1023|617
-        maximum@16:2 warning 1000|999,0|1000 return@7:1 warning 0|1,250|0 response@8:1 warning 1|0,2|1
+        maximum@16:2 warning 1000|999,0|1000 torque@40:1 torque 1|0|1
+        return@7:1 warning 0|1,250|0 response@8:1 warning 1|0,2|1
     """,
     "dynamixel1": """
         counter-clockwise@8:2 danger 1,1023|0|650 clockwise@6:2 danger 0,400|401|300
         counter-clockwise@8:2 danger 1023,599|598|650 clockwise@6:2 advice 400,382|381,0|382
         counter-clockwise@8:2 advice 599,617|618,1023|617 maximum@14:2 warning 1023|1022,0|1023
-        torque@34:2 warning 1023|1022,0|1023 return@5:1 warning 0|1,250|0 status@16:1 warning 2|0,1|2
+        torque@34:2 warning 1023|1022,0|1023 torque@24:1 torque 1|0|1
+        return@5:1 warning 0|1,250|0 status@16:1 warning 2|0,1|2
     """,
     "dynamixel2": """
         operating@11:1 danger 3|0,1,4,5,16|3 minimum@52:4 danger 0,400|401|300 maximum@48:4 danger 4095,599|598|650
         minimum@52:4 advice 400,382|381,0|382 maximum@48:4 advice 599,617|618,4095|617
         homing@20:4 danger 7|8,0,-7|7 homing@20:4 warning 0,1|-|- PWM@36:2 warning 885|884,0|885
-        return@9:1 warning 0|1,250|0 status@68:1 warning 2|0,1|2
+        torque@64:1 torque 1|0|1 return@9:1 warning 0|1,250|0 status@68:1 warning 2|0,1|2
     """,
     "lx16a": """
-        mode@30:2 danger 0|1|0 minimum@21:2 danger 0,400|401|300 maximum@21:2 danger 1000,599|598|650
+        mode@30:2 danger 0|1|0 torque@32:1 torque 1|0|1
+        minimum@21:2 danger 0,400|401|300 maximum@21:2 danger 1000,599|598|650
         minimum@21:2 advice 400,382|381,0|382 maximum@21:2 advice 599,617|618,1000|617
         offset@19:1 danger 7|8,0,-7|7 offset@19:1 warning 0,1|-|-
     """,

@@ -6,14 +6,12 @@ import numpy as np
 import pytest
 from support.kits.recorded_servos import HIGH, LOST, SLACK, reported
 from support.phantomx import robot
-from support.real_time.servo_bench import ServoBench, reconnected
+from support.real_time.servo_bench import ServoBench
 
 from hexapod_control.servos.bus.bus_interface import BusError
-from hexapod_control.servos.driver.bus_connection import MAX_BACK_OFF_S
 from hexapod_control.servos.driver.group.board_loss import PAUSE_S, SERVOS_AT_ONCE
 from hexapod_control.servos.driver.group.board_watch import MIN_SILENCE_S
-from hexapod_control.servos.driver.health.servo_health import SILENCE_LIMIT_S
-from hexapod_control.servos.driver.telemetry import PlannerRequest
+from hexapod_control.servos.driver.telemetry import PlannerRequest, TorqueState
 from hexapod_control.servos.settings.servo_section import standard
 
 COUNT = 9  # servos on each of two boards: those of the left legs, and of the right ones
@@ -50,7 +48,7 @@ def test_a_lost_board_stops_the_robot_is_named_and_its_servos_return_from_where_
     text = "the PCA9685 at 0x41 does not answer, the robot stops: check its power and its cable; on it: right_front"
     bench.until(lambda: reported(bench, text), SLACK, "report")
     assert not any("0x40" in each for each in bench.texts())
-    bench.during(SILENCE_LIMIT_S + 0.3)  # after which most servos of another bus would lose their torque
+    bench.during(0.5)
     assert bench.driver.armed
     assert bench.world.torques.all()  # the board has gone on with its last pulses
     wire.plug(0x41)
@@ -74,17 +72,25 @@ def test_a_board_that_restarts_gets_its_pulses_back_a_few_at_a_time(bench):
     bench.assert_no_leap()
 
 
-def test_if_all_boards_are_lost_torque_counts_as_off_and_returns_only_by_arm(bench):
+@pytest.mark.parametrize("restarts", [False, True])
+def test_if_all_boards_are_lost_the_robot_holds_and_goes_on_unless_they_have_restarted(bench, restarts):
     wire = start(bench)
     wire.stuck = True
-    bench.until(lambda: not bench.driver.armed, MIN_SILENCE_S + 2 * SLACK, "fault")
+    bench.until(lambda: bench.driver.snapshot.torque is TorqueState.UNKNOWN, MIN_SILENCE_S + 2 * SLACK, "fault")
     text = "the port is open, but none of its boards (PCA9685 at 0x40, PCA9685 at 0x41) has answered for"
-    bench.until(lambda: reported(bench, text), SLACK, "report")
-    bench.until(lambda: reported(bench, "the I2C bus is stuck, SDA or SCL is held low"), MAX_BACK_OFF_S, "cause")
+    bench.until(lambda: reported(bench, text, "the robot holds, whether the servos have torque is unknown"), SLACK)
+    assert request(bench) is PlannerRequest.STOP
+    assert bench.world.torques.all()
+    if restarts:
+        wire.restart(0x40)
+        wire.restart(0x41)
     wire.stuck = False
-    reconnected(bench, MAX_BACK_OFF_S + SLACK)
-    bench.until(lambda: not bench.world.torques.any(), SLACK, "torque off")
-    bench.arm()
+    if restarts:
+        bench.until(lambda: not bench.driver.armed, RETRY_DELAY_S + RETURN, "evidence")
+        bench.until(lambda: reported(bench, "the servos have restarted without torque"), SLACK, "report")
+        bench.arm()
+    bench.until(lambda: request(bench) is PlannerRequest.NOTHING, RETRY_DELAY_S + RETURN, "walks again")
+    bench.until(bench.world.torques.all, SLACK, "torque")
     bench.during(0.3)
     bench.assert_no_leap()
 

@@ -33,6 +33,9 @@ class SimulatedTime:
     def monotonic(self):
         return self.now
 
+    def sleep(self, seconds):
+        self.wait(self.now + seconds)
+
     def at(self, when, action):
         heapq.heappush(self._events, (when, next(self._order), action))
 
@@ -57,6 +60,10 @@ class SimulatedLine:
     @property
     def faults(self):
         return self._line.faults
+
+    @faults.setter
+    def faults(self, faults):
+        self._line.faults = faults
 
     def hang_up(self):
         """Pulls the cable."""

@@ -117,7 +117,7 @@ class MishapWatch:
                 text = f"{name} lags behind, {error}: the robot walks slowly and lifts this leg higher; "
                 self._slow_down(MishapKind.SLOWED, f"{text}look for what holds it")
             else:
-                text = f"{name} is stuck, {error}: the robot stops; free the leg, then send a new command"
+                text = f"{name} is stuck, {error}: the robot stops, then tries again; free the leg"
                 self._slow_down(MishapKind.STUCK, text)
         elif slipping:
             names = " and ".join(tick.robot.leg_names[row] for row in slipping)

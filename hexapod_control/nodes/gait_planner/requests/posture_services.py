@@ -20,7 +20,7 @@ class PostureServices:
         block: Callable[[], None],
         accepted: Callable[[str], None] = lambda request: None,
     ) -> None:
-        """`block` makes the node ignore velocity commands until a zero or a pause; `accepted` gets every request."""
+        """`block` makes the node ignore velocity commands until a zero or a silence; `accepted` gets every request."""
         self._commands, self._block, self._accepted = commands, block, accepted
         node.create_service(Trigger, "stand", self.on_stand)
         node.create_service(Trigger, "sit", self.on_sit)
@@ -31,7 +31,7 @@ class PostureServices:
         return self._answer(response, "stand", self._commands.stand(), "standing up")
 
     def on_sit(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        """Sits down; velocity commands are accepted again after a zero or a pause."""
+        """Sits down; velocity commands are accepted again after a zero or a silence."""
         refusal = self._commands.sit()
         if not refusal:
             self._block()

@@ -1,11 +1,11 @@
-"""Supervises boards for servos without replies: a silent board is treated as unplugged. Reads digital inputs."""
+"""Asks boards for servos without replies whether they are there, and reads their digital inputs."""
 
 from __future__ import annotations
 
 import math
 from typing import Protocol, runtime_checkable
 
-from hexapod_control.servos.bus.bus_interface import BoardSilentError, Bus
+from hexapod_control.servos.bus.bus_interface import Bus
 from hexapod_control.servos.driver.group.board_loss import LosesBoards
 from hexapod_control.servos.driver.group.servo_clock import ServoClock
 from hexapod_control.servos.settings.servo_section import ServoSettings
@@ -39,22 +39,25 @@ class BoardWatch:
         self._inputs = bus if isinstance(bus, HasInputs) else None
         self._board = bus if isinstance(bus, AnsweringBoard) else None
         self._names = bus.lost_boards if isinstance(bus, LosesBoards) else dict
-        self._port, self._timeout_s = settings.port, max(settings.lost_after, MIN_SILENCE_S)
+        # [s] without an answer, after which the board is silent; never for a bus whose servos reply themselves
+        self.timeout = math.inf if self._board is None else max(settings.lost_after, MIN_SILENCE_S)
+        self._port = settings.port
         self._clock, self._due = servo_clock, -math.inf
 
     def check(self) -> None:
-        """Reads the inputs. Raises BoardSilentError if the board is silent for too long; a late reply is an answer."""
+        """Reads the inputs, and asks the board when that is due; a late reply is an answer."""
         self.input_levels = self._inputs.input_levels() if self._inputs is not None else None
         now = self._clock()
         if self._board is None or now < self._due:
             return
         if self._board.answers():
             self._due = now + QUERY_PERIOD_S
-            return
-        silence = self._clock.silence()
-        if silence >= self._timeout_s:
-            text = f"its board has been silent for {silence:.1f} s: check the board's power, press its reset"
-            boards = ", ".join(self._names())
-            if boards:
-                text = f"none of its boards ({boards}) has answered for {silence:.1f} s: check their power and cables"
-            raise BoardSilentError(f"{self._port}: the port is open, but {text}")
+
+    def silence_text(self, reaction: str) -> str:
+        """Message about a silent board, with the `reaction` to it."""
+        silence, boards = self._clock.silence(), ", ".join(self._names())
+        text = f"its board has been silent for {silence:.1f} s{reaction}: check the board's power, press its reset"
+        if boards:
+            text = f"none of its boards ({boards}) has answered for {silence:.1f} s{reaction}: "
+            text += "check their power and cables"
+        return f"{self._port}: the port is open, but {text}"

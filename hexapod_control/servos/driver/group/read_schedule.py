@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 from hexapod_control.servos.bus.bus_interface import Bus, ServoQuantity
-from hexapod_control.servos.bus.bus_timing import TURNAROUND_S, BusBudget
+from hexapod_control.servos.bus.bus_timing import TURNAROUND_S, BusBudget, duration
 from hexapod_control.servos.driver.group.presence import Presence
 
 MOTION = ServoQuantity.POSITION | ServoQuantity.SPEED | ServoQuantity.LOAD
@@ -23,6 +24,9 @@ class ReadSchedule:
         """`budget` limits the servos read per cycle."""
         self._count, self._reads, self._presence = count, budget.reads, presence
         self._one_by_one = bus.timing(count, bus.can_read & MOTION).turnarounds > 1
+        motion = partial(bus.timing, quantities=bus.can_read & MOTION)
+        self._each = motion(1).read  # [s] at most, for the motion of one more servo
+        self._idle = 1.0 / budget.rate - duration(motion, count, budget.reads)  # [s] of a cycle on the line
         health = bus.timing(1, bus.can_read & HEALTH)
         busy = health.read + health.turnarounds * TURNAROUND_S
         self._health_period = max(1.0 / (MAX_HEALTH_RATE_HZ * count), busy / MAX_HEALTH_SHARE)  # [s] between servos
@@ -30,16 +34,29 @@ class ReadSchedule:
         self._pinged: list[int] = []  # servos whose reply to a ping may still come
         self._health_due = self._supply_due = -math.inf
 
-    def motion(self) -> list[list[int]]:
-        """Servos whose motion is read now, by transaction: all at once if the bus supports it, else one by one."""
+    def motion(self, taken: float = 0.0) -> list[list[int]]:
+        """Servos whose motion is read now, by transaction: all at once if the bus supports it, else one by one.
+
+        `taken` [s] of this cycle have gone into other reads.
+        """
         present = [i for i in range(self._count) if not self._presence.quarantined(i)]
         if not present:
             return []
         start = next((n for n, i in enumerate(present) if i >= self._turn), 0)
         doubtful = [i for i in present if self._presence.misses[i]]  # first: the next cycles show whether they are lost
         others = [i for i in present[start:] + present[:start] if i not in doubtful]
-        chosen = (doubtful + others)[: self._reads]
-        return [[index] for index in chosen] if self._one_by_one else [chosen]
+        if self._one_by_one:  # until the cycle ends
+            return [[index] for index in (doubtful + others)[: self._reads]]
+        fewer = math.ceil((taken - self._idle) / self._each) if self._each and taken > self._idle else 0
+        chosen = (doubtful + others)[: max(0, self._reads - fewer)]
+        return [chosen] if chosen else []
+
+    def has_time_after(self, taken: float) -> bool:
+        """Whether there is time for health in a cycle of which other reads have `taken` some [s].
+
+        Where servos are read one by one, fewer of them are read then.
+        """
+        return self._one_by_one or taken <= self._idle
 
     def was_read(self, index: int) -> None:
         """Records that a servo was read: the next turn starts after it."""

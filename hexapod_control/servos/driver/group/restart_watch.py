@@ -1,4 +1,4 @@
-"""Withholds goals after all servos were silent at the same time, until they have reported whether their torque is on.
+"""Withholds goals after servos were silent at the same time, until they have reported whether their torque is on.
 
 After a short loss of power, a goal would switch the torque of many servo types on, at any position.
 """
@@ -19,11 +19,21 @@ class RestartWatch:
         self._doubtful: set[int] = set()
         self._without_torque: set[int] = set()
 
-    def update(self, group: ServoGroup) -> bool:
-        """Updates the set of servos that may have restarted. Returns whether there are any: goals are then withheld."""
-        if group.quiet and group.reports_torque:
-            self._doubtful = set(range(len(group.ids)))
+    def update(self, group: ServoGroup, *, many_silent: bool = False) -> bool:
+        """Updates the set of servos that may have restarted. Returns whether there are any: goals are then withheld.
+
+        With `many_silent`, those that do not answer have fallen silent together.
+        """
+        if group.reports_torque and group.quiet:
+            self.suspect(group)
+        elif group.reports_torque and many_silent:
+            self._doubtful |= {i for i in range(len(group.ids)) if group.presence.quarantined(i)}
         return bool(self._doubtful)
+
+    def suspect(self, group: ServoGroup) -> None:
+        """Any servo may have restarted: all are asked."""
+        self._doubtful = set(range(len(group.ids)))
+        self._without_torque.clear()
 
     def may_have_restarted(self, index: int) -> bool:
         """Whether a servo may have restarted."""

@@ -7,7 +7,8 @@ except for its ping.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from statistics import median
 from typing import Protocol, runtime_checkable
@@ -34,6 +35,7 @@ from hexapod_control.servos.driver.group.servo_clock import ServoClock
 from hexapod_control.servos.driver.group.servo_readings import ServoReadings
 from hexapod_control.servos.i2c.supply_sensor import SupplySensor
 from hexapod_control.servos.preflight import preflight
+from hexapod_control.servos.preflight.register_checks import RegisterProblem
 from hexapod_control.servos.settings.joint_calibration import UnitConverter
 from hexapod_control.servos.settings.servo_section import ServoSettings
 
@@ -50,6 +52,14 @@ class ClearsOverload(Protocol):
 
     def recover(self, servo: int) -> None:
         """Clears a latched overload; the torque of the servo is off afterwards."""
+
+
+@runtime_checkable
+class ReportsPulses(Protocol):
+    """A bus whose boards report which servos they drive: no proof of torque, but a restarted board drives none."""
+
+    def pulsing(self, ids: Sequence[int]) -> dict[int, bool]:
+        """Whether these servos get pulses; those on silent boards are missing from the result."""
 
 
 @runtime_checkable
@@ -84,11 +94,13 @@ class ServoGroup:
         self.rated_voltage: float | None = None  # [V] of the servos
         self.board_voltage: float | None = None  # [V]
         self.board_current: float | None = None  # [A]
-        self.reports_torque = self.reports_position and isinstance(bus, ReportsTorque)
+        self.reports_torque = isinstance(bus, ReportsTorque | ReportsPulses)
         self.servo_clock = servo_clock  # of `presence`
         self.warnings: tuple[str, ...] = ()  # of the last preflight
+        self.problems: tuple[RegisterProblem, ...] = ()  # that it has found
         self.models = bus.models if isinstance(bus, KnowsModels) else None
-        self._bus, self._clock, self._protocol = bus, clock, settings.protocol
+        self._bus, self.clock, self._protocol = bus, clock, settings.protocol
+        self.registers = preflight.RegisterBlocks(bus, settings.protocol, settings.joints)
         self._jumping = bus if isinstance(bus, JumpsToGoal) else None
         self._converter = UnitConverter(settings.joints)
         self.board_watch = BoardWatch(bus, settings, servo_clock)
@@ -99,9 +111,9 @@ class ServoGroup:
 
     @property
     def quiet(self) -> bool:
-        """Whether no servo has answered in the last cycles."""
-        limit = max(QUIET_CYCLES / self.budget.rate, MIN_QUIET_S)
-        return self.reports_position and self.servo_clock.silence() >= limit
+        """Whether no servo has answered in the last cycles, or no board for its timeout."""
+        limit = max(QUIET_CYCLES / self.budget.rate, MIN_QUIET_S) if self.reports_position else self.board_watch.timeout
+        return self.servo_clock.silence() >= limit
 
     @property
     def silence_window(self) -> float:
@@ -127,24 +139,21 @@ class ServoGroup:
     def handshake(self) -> None:
         """Checks that all servos answer, and reads their positions. Raises BusError that names missing servos."""
         models = check_presence(self._bus, self._converter.joints)
-        self.rated_voltage = self._rated(models)
-        if self.reports_position:
-            self.read_all()
-
-    def _rated(self, models: Mapping[int, str]) -> float | None:
         servo = self.ids[0]
         limit = self._bus.max_voltage(servo) if isinstance(self._bus, ReportsVoltageLimit) else None
-        return rated_voltage(models[servo], limit)
+        self.rated_voltage = rated_voltage(models[servo], limit)
+        if self.reports_position:
+            self.read_all()
 
     def preflight(self) -> str:
         """Checks the configuration of all servos. Returns why the torque must stay off, or an empty text."""
         report = preflight.inspect(self._bus, self._protocol, self._converter.joints)
-        self.warnings = report.warnings
+        self.warnings, self.problems = report.warnings, report.problems
         return report.refusal
 
     def recalibrated(self, settings: ServoSettings) -> ServoGroup:
         """The same servos with new calibrations; their positions are read again."""
-        group = ServoGroup(self._bus, settings, self._clock, self.servo_clock, self.battery)
+        group = ServoGroup(self._bus, settings, self.clock, self.servo_clock, self.battery)
         group.rated_voltage = self.rated_voltage
         if group.reports_position:
             group.read_all()
@@ -183,8 +192,17 @@ class ServoGroup:
         """Switches the torque of servos on."""
         self._bus.torque([self.ids[i] for i in indices], True)
 
-    def resume(self, index: int) -> None:
-        """Switches the torque of a servo on again, at its present position."""
+    def torque_off(self, indices: Sequence[int]) -> None:
+        """Switches the torque of servos off."""
+        self._bus.torque([self.ids[i] for i in indices], False)
+
+    def resume(self, index: int, *, was_off: bool = False) -> None:
+        """Switches the torque of a servo on again, at its present position.
+
+        One that `was_off` may have been overloaded: where servos cannot report that, it is ended first.
+        """
+        if was_off and ServoQuantity.FAULT not in self._bus.can_read and isinstance(self._bus, ClearsOverload):
+            self._bus.recover(self.ids[index])
         self.stage(self.readings.goals_in_place([index]))
         self.torque_on([index])
 
@@ -212,21 +230,26 @@ class ServoGroup:
             rounds = rounds + 1 if len(missing) == before else 0
         return missing
 
-    def poll(self, deadline: float) -> list[int]:
+    def poll(self, deadline: float, watched: float = 0.0) -> list[int]:
         """Reads the scheduled servos, until a steady time [s] at most. Returns those that came back from quarantine.
 
-        Raises BoardSilentError if a board has not answered for so long that a servo would be lost.
+        In a cycle in which registers were `watched` for so long [s], less is read, so that it takes no longer.
         """
         self.board_watch.check()
-        self._read_health()
+        now = self.clock()
+        if self._schedule.has_time_after(watched):
+            if self._schedule.supply_due(now):
+                self.board_voltage, self.board_current = (self.battery.read if self.battery else self._bus.supply)()
+            elif self._bus.can_read & HEALTH and (index := self._schedule.health(now)) is not None:
+                self.read_health(index)
         if not self.reports_position:
             return self.board_loss.update(self.servo_clock())
         returned = self._ping()
-        for indices in self._schedule.motion():  # last: it uses all remaining time
+        for indices in self._schedule.motion(watched):  # last: it uses all remaining time
             returned += self._read_motion(indices)
             if not self._bus.awaited:
                 self._schedule.was_read(indices[-1])
-            if self._clock() >= deadline:
+            if self.clock() >= deadline:
                 break
         return returned
 
@@ -259,29 +282,34 @@ class ServoGroup:
     def _take(self, index: int, reading: ServoReading | None) -> bool:
         if reading is None or reading.position is None:
             return False
-        self.readings.take_motion(index, reading, reading.position, self._clock())
+        position = reading.position
+        if reading.fault & ~self.readings.faults[index]:
+            self.read_health(index)
+            reading = replace(reading, fault=self.readings.faults[index])
+        self.readings.take_motion(index, reading, position, self.clock())
         self.presence.answered(index, self.servo_clock())
         return True
 
-    def _read_health(self) -> None:
-        """Reads one servo's voltage, temperature and faults, or the board's supply."""
-        now, quantities = self._clock(), self._bus.can_read & HEALTH
-        if self._schedule.supply_due(now):
-            self.board_voltage, self.board_current = (self.battery.read if self.battery else self._bus.supply)()
-            return
-        index = self._schedule.health(now) if quantities else None
-        if index is None:
-            return
-        reading = self._bus.read([self.ids[index]], quantities).get(self.ids[index])
+    def read_health(self, index: int) -> None:
+        """Reads one servo's voltage, temperature and faults. News must be in two replies, as one may be corrupt."""
+        servo, quantities = self.ids[index], self._bus.can_read & HEALTH
+        reading = self._bus.read([servo], quantities).get(servo)
+        if reading is not None and self.readings.is_news(index, reading):
+            again = self._bus.read([servo], quantities).get(servo)
+            reading = again and replace(again, fault=again.fault & (reading.fault | self.readings.faults[index]))
         if reading is not None:
             self.presence.answered(index, self.servo_clock())
             self.readings.take_health(index, reading)
-        elif self.reports_position and self.ids[index] not in self._bus.awaited:
+        elif self.reports_position and servo not in self._bus.awaited:
             self.presence.missed(index)
 
     def torques(self, indices: Sequence[int]) -> dict[int, bool]:
-        """Whether the torque of servos is on, as they report; silent ones are missing from the result."""
-        states = self._bus.torques([self.ids[i] for i in indices]) if isinstance(self._bus, ReportsTorque) else {}
+        """Whether the torque of servos is on, as they or their board report; silent ones are missing."""
+        ids, states = [self.ids[i] for i in indices], dict[int, bool]()
+        if isinstance(self._bus, ReportsTorque):
+            states = self._bus.torques(ids)
+        elif isinstance(self._bus, ReportsPulses):
+            states = self._bus.pulsing(ids)
         return {i: states[self.ids[i]] for i in indices if self.ids[i] in states}
 
     def voltage(self) -> float | None:

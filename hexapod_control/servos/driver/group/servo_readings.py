@@ -11,6 +11,8 @@ from hexapod_control.core.kinematics.arrays import Array, read_only
 from hexapod_control.servos.bus.bus_interface import ServoFault, ServoReading
 from hexapod_control.servos.settings.joint_calibration import JointCalibration
 
+MAX_HEAT_STEP = 3.0  # [degC] between two readings of a temperature that are believed at once
+
 
 class ServoReadings:
     """Raw positions; speeds and loads in the direction of the joint, in SI units."""
@@ -51,6 +53,12 @@ class ServoReadings:
             self.voltages[index] = reading.voltage
         if reading.temperature is not None:
             self.temperatures[index] = reading.temperature
+
+    def is_news(self, index: int, reading: ServoReading) -> bool:
+        """Whether a reading has a new fault or a temperature far from the last one: it may be a corrupt reply."""
+        degrees = reading.temperature
+        leaps = degrees is not None and abs(degrees - self.temperatures[index]) > MAX_HEAT_STEP
+        return bool(reading.fault & ~self.faults[index]) or leaps
 
     def reporting(self, fault: ServoFault) -> list[int]:
         """Indices of the servos that report a fault."""

@@ -16,7 +16,7 @@ class TorqueWatch:
 
     def check(self, group: ServoGroup) -> int | None:
         """Reads the next servo. Returns its index if its torque is on."""
-        if not group.reports_torque:
+        if not (group.reports_torque and group.reports_position):
             return None
         index, self._turn = self._turn, (self._turn + 1) % len(group.ids)
         if group.presence.quarantined(index):

@@ -6,7 +6,9 @@ import math
 from collections.abc import Iterable
 
 from hexapod_control.core.gait.gait_table import MIN_LEGS
+from hexapod_control.servos.bus.bus_interface import ServoFault
 from hexapod_control.servos.driver.group.read_schedule import BROWN_OUT_SHARE
+from hexapod_control.servos.driver.group.register_watch import RegisterWatch
 from hexapod_control.servos.driver.group.servo_group import ServoGroup
 from hexapod_control.servos.driver.health.battery_monitor import BatteryMonitor
 from hexapod_control.servos.driver.health.escalation import (
@@ -22,8 +24,8 @@ from hexapod_control.servos.settings.servo_section import OnLost, ServoSettings
 
 MANY_SILENT_S = 0.15  # silence of many servos, after which the robot stops
 ALL_SILENT_S = 0.2  # silence of all servos, after which the robot stops
-SILENCE_LIMIT_S = 3.0  # silence of many servos, after which their torque counts as off
 LEG_LOST_S = 3.0  # silence of a servo, with several pings, after which its leg counts as lost
+ASKED = "whether the servos have torque is unknown until they answer"
 MAX_LISTED_SERVOS = 3  # silent servos reported individually
 MIN_GARBLED_PINGS = 3  # consecutive corrupt replies that mean two servos share an id
 REACTION_TEXTS = {
@@ -48,7 +50,8 @@ class ServoHealth:
         self._heat = HeatMonitor(settings.max_temperature)
         self._recoveries: dict[int, RetryBudget] = {}
         self._max_lost_legs = len(settings.joints) // SERVOS_PER_LEG - MIN_LEGS
-        self._given_up: set[int] = set()  # overloaded too often: no more restarts
+        self._given_up: dict[int, str] = {}  # servos without torque that are not restarted any more, and why
+        self.registers = RegisterWatch()
         self._lost_since = math.nan  # [s] steady time
         self._folded: frozenset[int] = frozenset()  # rows of the legs that the robot walks without
         self.lost_leg: int | None = None  # row of a leg whose servos have been lost for too long
@@ -72,7 +75,8 @@ class ServoHealth:
         self.line.update(group.counters, group.servo_clock.excluded, now)
         self._battery.update(group, now)
         self._heat.update(group, now)
-        lost = [i for i in {*self.lost(group, now), *self._given_up} if i // SERVOS_PER_LEG not in self._folded]
+        missed = set() if self.silent_many else self.lost(group, now)  # many at once are a dead line, no lost servos
+        lost = [i for i in {*missed, *self._given_up} if i // SERVOS_PER_LEG not in self._folded]
         if not lost:
             self._lost_since = math.nan
         elif math.isnan(self._lost_since):
@@ -82,6 +86,7 @@ class ServoHealth:
             self.off_reason = self._torque_off_reason(group, now)
         if not armed:
             self._seated = False
+            self.registers.forget()
 
     def _leg_of(self, group: ServoGroup, lost: list[int], now: float) -> int | None:
         """Row of a leg with lost servos, if all have been lost for LEG_LOST_S and not too many legs are affected."""
@@ -99,20 +104,14 @@ class ServoHealth:
         dark = sorted(then for then in silent if now - then >= MANY_SILENT_S)
         many = _coincide(dark, math.ceil(BROWN_OUT_SHARE * len(group.ids)), group.silence_window) and not self.line.late
         silence = group.servo_clock.silence()
-        nothing = group.reports_position and silence >= ALL_SILENT_S
+        nothing = silence >= (ALL_SILENT_S if group.reports_position else group.board_watch.timeout)
         if not (many or nothing):
             self._silent_since = math.nan
         elif math.isnan(self._silent_since):
             self._silent_since = dark[0] if many else now - silence
         self._armed = armed
-        if armed and now - self._silent_since >= SILENCE_LIMIT_S:
-            self.power_lost("most servos stopped answering at once")
-        elif not (silent or nothing) and not armed:
+        if not (silent or nothing) and not armed:
             self.brown_out = ""
-
-    def power_lost(self, cause: str) -> None:
-        """Records that the servos have lost their power, and so their torque."""
-        self.brown_out = self.brown_out or cause
 
     def _torque_off_reason(self, group: ServoGroup, now: float) -> str:
         if self._battery.ladder.severity is Severity.OFF:
@@ -141,7 +140,7 @@ class ServoHealth:
             return PlannerRequest.SIT
         if lost and self._settings.on_lost is OnLost.SIT:
             return PlannerRequest.SIT
-        if self.silent_many or self.line.stops:
+        if self.silent_many or self.line.stops or self.registers.found:
             return PlannerRequest.STOP
         if self.lost_leg is not None:
             return PlannerRequest.LOSE_LEG
@@ -178,13 +177,26 @@ class ServoHealth:
         self.brown_out = ""
         return self.off_reason
 
-    def allow_restart(self, index: int, now: float) -> bool:
-        """Whether an overloaded servo may be restarted; if so, it is counted, as only a few restarts are allowed."""
+    def check_registers(self, group: ServoGroup, now: float) -> bool:
+        """Reads a few registers again at a steady time [s]. Returns whether a servo has lost its torque unexplained."""
+        if self.line.stops:
+            return False
+        index = self.registers.check(group, self._given_up, now)
+        if index is not None:
+            group.read_health(index)
+        return index is not None and not self.explains(group, index)
+
+    def explains(self, group: ServoGroup, index: int) -> bool:
+        """Whether a servo without torque has switched itself off, or was given up."""
+        return index in self._given_up or index in group.readings.reporting(ServoFault.OVERLOAD | ServoFault.HEAT)
+
+    def allow_restart(self, index: int, now: float, why: str = "was overloaded") -> bool:
+        """Whether a servo without torque may be restarted; if so, it is counted, as only a few restarts are allowed."""
         if index in self._given_up:
             return False
         allowed = self._recoveries.setdefault(index, RetryBudget()).take(now)
         if not allowed:
-            self._given_up.add(index)
+            self._given_up[index] = why
         return allowed
 
     def reset(self, group: ServoGroup | None) -> str:
@@ -215,10 +227,13 @@ class ServoHealth:
             found.append(self._many_silent(group, now))
         else:
             found += self._silent(group, now)
+        for index, block in self.registers.found:
+            texts = [problem.change for problem in self.registers.found[index, block]]
+            found.append(Diagnosis(f"registers {index} {block}", True, "; ".join(texts)))
         found += self.line.diagnoses(now)
         found += self._battery.diagnoses() + self._heat.diagnoses(group)
-        for index in sorted(self._given_up):
-            text = f"{group.describe([index])} was overloaded too often and is off: free the joint, call reset_fault"
+        for index, why in sorted(self._given_up.items()):
+            text = f"{group.describe([index])} {why} too often and is off: free the joint, call reset_fault"
             found.append(Diagnosis(f"overload {index}", True, text))
         return tuple(found)
 
@@ -250,10 +265,12 @@ class ServoHealth:
         return REACTION_TEXTS[OnLost.HOLD if policy is OnLost.LEG and too_many else policy]
 
     def _many_silent(self, group: ServoGroup, now: float) -> Diagnosis:
+        reaction = f"the robot holds, {ASKED}" if self._armed else ""
+        if not group.reports_position:
+            return Diagnosis("silent", True, group.board_watch.silence_text(f", {reaction}" if reaction else ""))
         away = [i for i in range(len(group.ids)) if now - group.presence.last_answer[i] >= MANY_SILENT_S]
         names = "all servos" if len(away) == len(group.ids) else f"{len(away)} servos ({group.describe(away)})"
-        reaction = f"the robot holds, after {SILENCE_LIMIT_S:g} s torque counts as off: " if self._armed else ""
-        text = f"{names} have been silent for {now - self._silent_since:.1f} s: {reaction}"
+        text = f"{names} have been silent for {now - self._silent_since:.1f} s: {reaction}{': ' if reaction else ''}"
         text += "check power, the data line and the adapter"
         return Diagnosis("silent", True, text)
 

@@ -17,7 +17,7 @@ from hexapod_control.core.posture.walking_legs import WalkingLegs
 from hexapod_control.core.sensing.mishaps.mishap import Mishap, MishapKind
 from hexapod_control.nodes.gait_planner.requests import leg_input
 from hexapod_control.nodes.gait_planner.requests.leg_input import LegInput
-from hexapod_control.nodes.gait_planner.requests.mishap_reports import MishapReports
+from hexapod_control.nodes.gait_planner.requests.mishap_reports import STUCK_PAUSE_S, MishapReports
 from hexapod_control.nodes.gait_planner.requests.pose_gait_foot_input import PoseGaitFootInput
 from hexapod_control.nodes.gait_planner.requests.posture_services import PostureServices
 from hexapod_control.ros import messages
@@ -233,7 +233,9 @@ def test_a_posture_is_requested_by_its_service_and_only_sitting_down_blocks_velo
 )
 def test_a_mishap_is_reported_as_long_as_it_lasts_and_ends_commands_once_if_it_stops_the_robot(kind, level, stops):
     node, commands, blocked, view = PlainNode(), Commands(), [], SimpleNamespace(mishap=None)
-    reports = MishapReports(node, commands, SimpleNamespace(view=view), lambda: blocked.append(True))
+    pauses = []
+    planner = SimpleNamespace(view=view)
+    reports = MishapReports(node, commands, planner, lambda: blocked.append(True), lambda *what: pauses.append(what))
     reports.watch()
     reports.repeat()
     assert not node.reports and not blocked
@@ -241,10 +243,12 @@ def test_a_mishap_is_reported_as_long_as_it_lasts_and_ends_commands_once_if_it_s
         view.mishap = Mishap(kind, "what has happened")
         for _ in range(2):
             reports.watch()
-        assert len(blocked) == again * stops and commands.asked == [("end_motion",)] * (again * stops)
+        paused = kind is MishapKind.STUCK
+        assert len(blocked) == again * (stops and not paused) and len(commands.asked) == len(blocked)
+        assert pauses == [(kind.value, "what has happened", STUCK_PAUSE_S)] * (again * paused)
         assert len(node.reports[kind.value]) == 2 * again - 1
         reports.repeat()
         assert node.reports[kind.value] == [(level, "what has happened")] * (2 * again)
         view.mishap = None
         reports.watch()
-    assert len(blocked) == 2 * stops
+    assert len(blocked) + len(pauses) == 2 * stops
