@@ -157,7 +157,7 @@ def test_a_jammed_leg_is_named_and_relieved_and_the_robot_walks_once_it_is_free(
     walk.force = jam
     walk.run(4.0, FORWARD, until=lambda: walk.mishap is not None and walk.mishap.kind is MishapKind.STUCK)
     assert walk.mishap.text.startswith("left_front is stuck, its tibia is 0.")
-    assert walk.mishap.text.endswith("the robot stops; free the leg, then send a new command")
+    assert walk.mishap.text.endswith("the robot stops, then tries again; free the leg")
     walk.run(3.0)
     assert walk.planner.state is RobotState.MOVING, "it stands with this foot in the air"
     walk.force = None

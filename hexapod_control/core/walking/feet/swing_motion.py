@@ -61,7 +61,7 @@ def advance_swing(
     if not begins and math.dist(aimed, aim) > AIM_SPEED * dt:
         aim = _point_towards(aimed, aim, AIM_SPEED * dt)
     swing.aim = x, y = aim
-    if begins and timing is SMOOTH:
+    if begins and timing == SMOOTH:
         swing.lead = _lead(foot, tick)
     travelled, led = timing.travel_share(before - lag), timing.lead_share(before - lag)
     gain = (timing.travel_share(progress - swing.lag) - travelled) / (1.0 - travelled) if travelled < 1.0 else 1.0
