@@ -1,11 +1,8 @@
 """Nodes as separate processes: killed, flooded, and asked to end while the robot walks."""
 
-import re
 import signal
 import subprocess
 import sys
-import time
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,9 +13,8 @@ from sensor_msgs.msg import JointState, MultiDOFJointState
 from std_msgs.msg import String
 from support.phantomx import robot, standing_joints
 from support.real_time.ros_bench import Stream, assert_sound, twist, wait_for_stop
-from support.real_time.wires import spawned, start
+from support.real_time.wires import start
 
-from hexapod_control.clients.bounded_wait import wait_until
 from hexapod_control.nodes.inverse_kinematics.inverse_kinematics import InverseKinematicsNode
 from hexapod_control.ros import messages
 from hexapod_control.ros.qos import LATCHED
@@ -134,23 +130,6 @@ def chain(bench):
     chain = Planner(bench)
     yield chain
     chain.end()
-
-
-@pytest.mark.process
-def test_a_signal_while_a_node_starts_ends_it_without_a_message():
-    """As by Ctrl-C just after `ros2 launch`: while modules are imported Python would end with a traceback."""
-    process = spawned([sys.executable, "-m", "hexapod_control.bringup.node_program", "odometry"])
-    blocked = 1 << (signal.SIGINT - 1)
-
-    def importing():
-        return (
-            int(re.search(r"^SigBlk:\s+(\w+)", Path(f"/proc/{process.pid}/status").read_text(), re.M)[1], 16) & blocked
-        )
-
-    assert wait_until(importing, 10.0, time.sleep)
-    process.send_signal(signal.SIGINT)
-    assert process.communicate(timeout=20.0) == ("", "")
-    assert process.returncode == 0
 
 
 @pytest.mark.process

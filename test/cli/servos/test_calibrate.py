@@ -14,7 +14,6 @@ from hexapod_control.cli.main import main
 from hexapod_control.config.errors import RobotFileError
 from hexapod_control.config.robots.robot_file import load, resolve
 from hexapod_control.core.kinematics.leg_kinematics import forward
-from hexapod_control.servos.bus.serial_port import SerialPort
 from hexapod_control.servos.calibration.guide import STEPS, CalibrationGuide
 from hexapod_control.servos.calibration.servo_jogger import ServoJogger
 from hexapod_control.servos.calibration.steps import foot_plane
@@ -46,13 +45,9 @@ def own(tmp_path):
 
 
 def guide(mounted, person, time):
-    """The guide on the servos: in simulated time, except for the I2C adapter, which has a clock of its own."""
+    """The guide on the servos, in simulated time."""
     row, settings = PROTOCOLS[mounted.settings.protocol], mounted.settings
-    if row.name == "pca9685":
-        port = SerialPort(settings.port, settings.baud)
-    else:
-        port = SimulatedLine(mounted.device, settings.baud, time)
-    bus = row.open(port, settings.ids)
+    bus = row.open(SimulatedLine(mounted.device, settings.baud, time), settings.ids)
     bus.identify()
     jogger = ServoJogger(bus, dict.fromkeys(settings.ids, float(row.scale.center)), 50.0, lambda seconds: None)
     units = {"units_per_rad": row.scale.per_rad, "units_per_rad_neg": row.scale.per_rad}
