@@ -112,7 +112,7 @@ setup(
     zip_safe=False,
     entry_points={
         "console_scripts": [
-            "hexapod = hexapod_control.cli.main:main",
+            "hexapod = hexapod_control.cli.program:main",
             *(f"{name} = hexapod_control.bringup.node_program:main" for name in NODES + TOGETHER),
         ]
     },

@@ -21,6 +21,7 @@ TOPIC = "pause"
 REQUEST_LIFE_S = 2.5  # of a message of the driver, which repeats it every second as long as the cause lasts
 FAILURE_PAUSE_S = 2.0  # after an exception
 MAX_REASON = 300  # characters of a reason that are shown
+FOLLOWED = "velocities are followed again"
 
 
 class Pauses:
@@ -56,4 +57,5 @@ class Pauses:
         self._ends = {cause: end for cause, end in self._ends.items() if now < end}
         if self._velocities.paused and not self._ends:
             self._velocities.paused = False
-            self._node.report("pause end", ReportLevel.OK, "the pause has ended: velocities are followed again")
+            next_step = "after the stop, send a zero command first" if self._velocities.blocked else FOLLOWED
+            self._node.report("pause end", ReportLevel.OK, f"the pause has ended: {next_step}")

@@ -147,12 +147,24 @@ def slow_adapter(path: str, latency_s: float | None) -> str:
     return f"{path} holds bytes back for {1000.0 * latency_s:.0f} ms: install the udev rule, then plug it in again"
 
 
+def _may_be_terminal(path: str) -> bool:
+    """Whether a device is a terminal, as serial ports are; also True if it cannot be opened."""
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
+    except OSError:
+        return True
+    try:
+        return os.isatty(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 def reason(path: str, baud: int, error: BaseException) -> str:
     """Why a port cannot be opened, with the remedy, in one line."""
     file = Path(path)
     if not file.exists():
         return f"{path}: there is no such port: plug the adapter in and switch it on; {_present_ports()}"
-    if not file.is_char_device():
+    if not (file.is_char_device() and _may_be_terminal(path)):
         return f"{path}: is not a serial port; {_present_ports()}"
     if not os.access(path, os.R_OK | os.W_OK):
         return no_permission(file, "dialout")

@@ -165,15 +165,15 @@ class Transaction:
     def _collect(self, request: OpenRequest) -> None:
         """Reads replies until all have arrived, no more are expected, or MAX_WAIT_S after their deadline.
 
-        While something is urgent, late ones are not waited for; they stay `awaited`.
+        While something is urgent, none are waited for; they stay `awaited`.
         """
         more = time.monotonic() < request.due
-        while request.missing and more:
+        while request.missing and more and not self.urgent.is_set():
             size = request.size * len(request.missing)
-            data = self._read(size, request.due)
+            data = self._read(size, min(request.due, time.monotonic() + URGENT_CHECK_S))
             self._take(request, data)
             self._recognise(data, request.ids)
-            more = len(data) == size
+            more = len(data) == size or time.monotonic() < request.due
         latest = max(time.monotonic(), request.due) + MAX_WAIT_S
         more = True
         while request.missing and more and not self.urgent.is_set():

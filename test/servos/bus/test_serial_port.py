@@ -192,7 +192,9 @@ def test_opening_an_absent_port_lists_the_ports_that_exist(monkeypatch, tmp_path
     assert "no USB serial port is present" in reason("/dev/no-such-port", 115200, OSError())
 
 
-def test_a_file_is_not_a_port(tmp_path):
+def test_a_file_and_a_device_that_is_no_terminal_are_not_ports(tmp_path):
+    with pytest.raises(PortGoneError, match="is not a serial port"):
+        SerialPort("/dev/null", 115200)
     (tmp_path / "file").touch()
     with pytest.raises(PortGoneError, match="is not a serial port"):
         SerialPort(str(tmp_path / "file"), 115200)
