@@ -12,8 +12,10 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
 from typing import Any, TypeVar
 
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, ParameterType, SetParametersResult
@@ -22,7 +24,9 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter as RosParameter
 from rclpy.parameter import get_parameter_value, parameter_value_to_python
 
-from hexapod_control.core.names import shortened
+from hexapod_control.config.parameter_file import node_sections
+from hexapod_control.config.schema import did_you_mean
+from hexapod_control.core.names import quoted, shortened
 from hexapod_control.core.negligible import without_negligible
 
 Settings = TypeVar("Settings")
@@ -192,6 +196,31 @@ def _declared(node: Node, parameter: Parameter) -> Any:
     node.undeclare_parameter(parameter.name)
     node.declare_parameter(parameter.name, value, parameter.descriptor(), ignore_override=True)
     return value
+
+
+def undeclared(node: Node, words: Sequence[str]) -> Iterator[str]:
+    """Yields a sentence for each parameter that a node was given but does not have; `words` is the command line.
+
+    A wildcard may be meant for other nodes: its names are reported only if they are similar to one of this node.
+    """
+    known = node.list_parameters([], 0).names
+    given = [name for name in node._parameter_overrides if name not in known and not name.startswith("qos_overrides.")]
+    addressed = tuple(_addressed(node, words)) if given else ()
+    for name in given:
+        hint = did_you_mean(name, known)
+        if hint or any(f"{name}.".startswith(f"{key}.") for key in addressed):
+            hint = hint or f"`ros2 param list {node.get_fully_qualified_name()}` shows its parameters"
+            yield f"{node.get_name()} has no parameter {quoted(name)}, which has no effect; {hint}"
+
+
+def _addressed(node: Node, words: Sequence[str]) -> Iterator[str]:
+    """Yields parameters in a command line that are for this node alone: of -p, and of its sections in files."""
+    for option, value in pairwise(words):
+        if option in ("-p", "--param"):
+            yield value.partition(":=")[0].rpartition(":")[2]
+        elif option == "--params-file":
+            for name, section in node_sections(Path(value)):
+                yield from section.children if name == node.get_name() else ()
 
 
 def accept_dumps(node: Node, callback: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
