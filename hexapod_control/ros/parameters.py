@@ -24,6 +24,7 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter as RosParameter
 from rclpy.parameter import get_parameter_value, parameter_value_to_python
 
+from hexapod_control.config.document import DocumentEntry
 from hexapod_control.config.parameter_file import node_sections
 from hexapod_control.config.schema import did_you_mean
 from hexapod_control.core.names import quoted, shortened
@@ -199,28 +200,37 @@ def _declared(node: Node, parameter: Parameter) -> Any:
 
 
 def undeclared(node: Node, words: Sequence[str]) -> Iterator[str]:
-    """Yields a sentence for each parameter that a node was given but does not have; `words` is the command line.
+    """Yields a sentence for each parameter in the command line `words` of a node that the node does not have.
 
     A wildcard may be meant for other nodes: its names are reported only if they are similar to one of this node.
     """
     known = node.list_parameters([], 0).names
-    given = [name for name in node._parameter_overrides if name not in known and not name.startswith("qos_overrides.")]
-    addressed = tuple(_addressed(node, words)) if given else ()
-    for name in given:
+    for name, alone in dict(_given(node, words)).items():
         hint = did_you_mean(name, known)
-        if hint or any(f"{name}.".startswith(f"{key}.") for key in addressed):
+        if name not in known and not name.startswith("qos_overrides.") and (hint or alone):
             hint = hint or f"`ros2 param list {node.get_fully_qualified_name()}` shows its parameters"
             yield f"{node.get_name()} has no parameter {quoted(name)}, which has no effect; {hint}"
 
 
-def _addressed(node: Node, words: Sequence[str]) -> Iterator[str]:
-    """Yields parameters in a command line that are for this node alone: of -p, and of its sections in files."""
+def _given(node: Node, words: Sequence[str]) -> Iterator[tuple[str, bool]]:
+    """Yields the parameters in a command line that are for a node, and whether they are for this node alone."""
     for option, value in pairwise(words):
         if option in ("-p", "--param"):
-            yield value.partition(":=")[0].rpartition(":")[2]
+            target, _, name = value.partition(":=")[0].rpartition(":")
+            if target in ("", node.get_name()):
+                yield name, True
         elif option == "--params-file":
-            for name, section in node_sections(Path(value)):
-                yield from section.children if name == node.get_name() else ()
+            for target, section in node_sections(Path(value)):
+                if "*" in target or target == node.get_name():
+                    yield from ((name, "*" not in target) for name in _names(section))
+
+
+def _names(section: DocumentEntry, prefix: str = "") -> Iterator[str]:
+    for name, entry in section.children.items():
+        if entry.is_section:
+            yield from _names(entry, f"{prefix}{name}.")
+        else:
+            yield prefix + name
 
 
 def accept_dumps(node: Node, callback: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:

@@ -296,5 +296,6 @@ def test_a_misspelt_parameter_is_named_and_a_wildcard_for_other_nodes_is_not(tmp
 
 
 def test_a_node_reports_a_misspelt_parameter(bench):
-    node = bench.add(GuardedNode("any", parameter_overrides=overrides(use_sim_tim=True)))
+    words = ["--ros-args", "-p", "use_sim_tim:=true"]
+    node = bench.add(GuardedNode("any", cli_args=words, use_global_arguments=False))
     bench.until(lambda: any("use_sim_time" in text for text in node.recent_reports()))
