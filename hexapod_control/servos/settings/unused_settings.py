@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from hexapod_control.config.document import DocumentEntry, read
+from hexapod_control.config.document import DocumentEntry
 from hexapod_control.config.robots.robot_file import RobotFile
 from hexapod_control.servos.bus.bus_interface import ServoQuantity
 from hexapod_control.servos.i2c.foot_switches import SWITCH_CHIPS
@@ -69,7 +69,7 @@ RULES: dict[str, Rule] = {
 
 def unused_settings(file: RobotFile) -> Iterator[str]:
     """Yields a sentence for every key in the file that has no effect. Raises RobotFileError."""
-    root, servos, io = read(file.path), servo_settings(file), io_settings(file)
+    root, servos, io = file.document, servo_settings(file), io_settings(file)
     for key, rule in RULES.items():
         entry = _entry(root, key)
         if entry is not None and (why := rule(servos, io)):
