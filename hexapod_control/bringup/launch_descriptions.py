@@ -16,6 +16,7 @@ from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
 from hexapod_control.bringup import node_graph, restart_plan, shared_process
+from hexapod_control.bringup.unused_arguments import unused_arguments
 from hexapod_control.ros.monitoring.graph_identity import VARIABLE, new_graph, remove_state
 
 
@@ -27,9 +28,10 @@ def description(name: str) -> LaunchDescription:
         values = {argument.name: LaunchConfiguration(argument.name).perform(context) for argument in arguments}
         specs = node_graph.specs(name, values)
         reason = shared_process.one_process_reason(name, values, shared_process.memory_gb())
+        notes = [LogInfo(msg=text) for text in unused_arguments(specs, values)]
         if not reason:
-            return LaunchedGraph(specs).nodes()
-        return [LogInfo(msg=reason), *LaunchedGraph([shared_process.merged(specs)]).nodes()]
+            return [*notes, *LaunchedGraph(specs).nodes()]
+        return [*notes, LogInfo(msg=reason), *LaunchedGraph([shared_process.merged(specs)]).nodes()]
 
     declared = [DeclareLaunchArgument(a.name, default_value=a.default, description=a.description) for a in arguments]
     return LaunchDescription([*declared, OpaqueFunction(function=start)])

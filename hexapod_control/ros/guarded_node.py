@@ -6,6 +6,8 @@ line, the node performs its safe stop, and later callbacks run as usual.
 
 from __future__ import annotations
 
+import math
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -23,7 +25,7 @@ from hexapod_control.ros.monitoring.graph_identity import Phase
 from hexapod_control.ros.monitoring.qos_monitor import QosMonitor
 from hexapod_control.ros.monitoring.reports import THROTTLE_S, ReportingNode, ReportLevel, SentReport
 from hexapod_control.ros.node_threads import NodeThreads
-from hexapod_control.ros.parameters import CHANGES, accept_dumps, refusal
+from hexapod_control.ros.parameters import CHANGES, accept_dumps, refusal, undeclared
 from hexapod_control.ros.qos import EVENTS
 from hexapod_control.ros.row_messages import MessageError
 from hexapod_control.ros.transport.handover import Handover, LocalSubscription
@@ -61,6 +63,7 @@ class GuardedNode(ReportingNode):
             time.monotonic(), lambda text: self.report("clock", ReportLevel.ERROR, text), self.clock_stopped
         )
         super().__init__(name, **options)
+        self._words = options.get("cli_args") or sys.argv  # of its command line
         self.threads = NodeThreads(self, self.run_in_executor, self.failed)
         self.closing.callback(self.threads.close)
         self.steady = Clock(clock_type=ClockType.STEADY_TIME)
@@ -268,6 +271,9 @@ class GuardedNode(ReportingNode):
 
     def _housekeeping(self) -> None:
         self.housekeeping_runs += 1
+        if self.housekeeping_runs == 1:
+            for text in undeclared(self, self._words):
+                self.report(text, ReportLevel.WARNING, text, every=math.inf)
         if self.simulated_time and self.phase is not Phase.SILENT:  # its simulator may be silent, too
             self.clock_monitor.check(time.monotonic())
         for duty in self.duties:

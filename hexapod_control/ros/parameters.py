@@ -12,8 +12,10 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
 from typing import Any, TypeVar
 
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, ParameterType, SetParametersResult
@@ -22,7 +24,10 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter as RosParameter
 from rclpy.parameter import get_parameter_value, parameter_value_to_python
 
-from hexapod_control.core.names import shortened
+from hexapod_control.config.document import DocumentEntry
+from hexapod_control.config.parameter_file import node_sections
+from hexapod_control.config.schema import did_you_mean
+from hexapod_control.core.names import quoted, shortened
 from hexapod_control.core.negligible import without_negligible
 
 Settings = TypeVar("Settings")
@@ -192,6 +197,40 @@ def _declared(node: Node, parameter: Parameter) -> Any:
     node.undeclare_parameter(parameter.name)
     node.declare_parameter(parameter.name, value, parameter.descriptor(), ignore_override=True)
     return value
+
+
+def undeclared(node: Node, words: Sequence[str]) -> Iterator[str]:
+    """Yields a sentence for each parameter in the command line `words` of a node that the node does not have.
+
+    A wildcard may be meant for other nodes: its names are reported only if they are similar to one of this node.
+    """
+    known = node.list_parameters([], 0).names
+    for name, alone in dict(_given(node, words)).items():
+        hint = did_you_mean(name, known)
+        if name not in known and not name.startswith("qos_overrides.") and (hint or alone):
+            hint = hint or f"`ros2 param list {node.get_fully_qualified_name()}` shows its parameters"
+            yield f"{node.get_name()} has no parameter {quoted(name)}, which has no effect; {hint}"
+
+
+def _given(node: Node, words: Sequence[str]) -> Iterator[tuple[str, bool]]:
+    """Yields the parameters in a command line that are for a node, and whether they are for this node alone."""
+    for option, value in pairwise(words):
+        if option in ("-p", "--param"):
+            target, _, name = value.partition(":=")[0].rpartition(":")
+            if target in ("", node.get_name()):
+                yield name, True
+        elif option == "--params-file":
+            for target, section in node_sections(Path(value)):
+                if "*" in target or target == node.get_name():
+                    yield from ((name, "*" not in target) for name in _names(section))
+
+
+def _names(section: DocumentEntry, prefix: str = "") -> Iterator[str]:
+    for name, entry in section.children.items():
+        if entry.is_section:
+            yield from _names(entry, f"{prefix}{name}.")
+        else:
+            yield prefix + name
 
 
 def accept_dumps(node: Node, callback: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:

@@ -53,6 +53,7 @@ class ServoProtocol:
     settings: tuple[ProtocolOption, ...] = ()  # that `servos.options` of a robot file may set
     scale_with: Callable[..., RawScale] | None = None  # (**settings) -> raw units, where they depend on them
     connect: Callable[[str, int], Port | I2cPort] = SerialPort  # (path, baud) -> the port for `open`
+    measures_supply: bool = False  # by its board
     notes: str = ""
 
     def with_options(self, options: Mapping[str, object]) -> ServoProtocol:
@@ -133,6 +134,7 @@ _ROWS = (
         settings=(
             ChoiceOption("dialect", {d.value: d for d in Servo2040Dialect}, "firmware variant; detected if omitted"),
         ),
+        measures_supply=True,
         notes="one relay powers all servos; reports supply voltage and current, the fork also its over-current latch",
     ),
     ServoProtocol(

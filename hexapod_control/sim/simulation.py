@@ -19,7 +19,7 @@ from hexapod_control.core.kinematics.arrays import Array, read_only
 from hexapod_control.core.robot import Robot
 from hexapod_control.sim.mujoco_model import MujocoModel, build
 from hexapod_control.sim.start_poses import lowest_point, standing_pose
-from hexapod_control.sim.world_settings import WorldSettings
+from hexapod_control.sim.world_settings import ONLY_IN, WorldSettings
 
 XYZW = [1, 2, 3, 0]  # of MuJoCo's quaternions (w, x, y, z)
 MIN_CONTACT_FORCE_N = 0.02  # a foot with more normal force than this is in contact
@@ -135,7 +135,9 @@ class Simulation:
     @property
     def ground(self) -> WorldSettings:
         """The settings that shape the ground, for comparison; all others have fixed values."""
-        return replace(self.world.settings, friction=1.0, payload=0.0)
+        settings, usual = self.world.settings, WorldSettings()
+        unused = {name: getattr(usual, name) for name, worlds in ONLY_IN.items() if settings.world not in worlds}
+        return replace(settings, friction=1.0, payload=0.0, **unused)
 
     def take_over(self, other: Simulation) -> None:
         """Continues with the time and state of another simulation of the same robot."""

@@ -10,6 +10,15 @@ from hexapod_control.sim.servo_models import servo_model
 
 WORLDS = ("flat", "slope", "blocks", "bumps", "obstacles")
 BETWEEN_TARGETS = ("hold", "linear")
+ONLY_IN = {  # worlds in which these settings have an effect
+    "seed": ("blocks", "bumps", "obstacles"),
+    "slope_deg": ("slope",),
+    "block_height": ("blocks",),
+    "bump_height": ("bumps",),
+    "obstacle_count": ("obstacles",),
+    "obstacle_gap": ("obstacles",),
+    "room_size": ("obstacles",),
+}
 LIVE = {"live": True}  # can be changed while the simulation runs
 
 

@@ -280,3 +280,22 @@ def test_an_unknown_gait_at_the_start_lists_the_known_ones(own_signals, capfd):
     line = one_line(capfd)
     assert "gallop" in line
     assert "tripod, ripple" in line
+
+
+def test_a_misspelt_parameter_is_named_and_a_wildcard_for_other_nodes_is_not(tmp_path, bench):
+    path = tmp_path / "parameters.yaml"
+    path.write_text("/**:\n  ros__parameters: {mode: legs, lift_scal: 0.5}\nplanner:\n  ros__parameters: {a: {b: 1}}\n")
+    words = ["--ros-args", "--params-file", str(path), "-p", "nothing:=1", "-p", "gait:=wave"]
+    node = bench.add(rclpy.create_node("planner", cli_args=words, use_global_arguments=False))
+    parameters.declare(node, PlannerSettings)
+    texts = sorted(parameters.undeclared(node, words))
+    assert [text.split("'")[1] for text in texts] == ["a.b", "lift_scal", "nothing"]
+    assert all(text.startswith("planner has no parameter ") for text in texts)
+    assert texts[1].endswith("did you mean lift_scale?")
+    assert all(text.endswith("`ros2 param list /planner` shows its parameters") for text in (texts[0], texts[2]))
+
+
+def test_a_node_reports_a_misspelt_parameter(bench):
+    words = ["--ros-args", "-p", "use_sim_tim:=true"]
+    node = bench.add(GuardedNode("any", cli_args=words, use_global_arguments=False))
+    bench.until(lambda: any("use_sim_time" in text for text in node.recent_reports()))

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 
 from hexapod_control.bringup import node_graph, shared_process
 from hexapod_control.bringup.command_line import ros_arguments
+from hexapod_control.bringup.unused_arguments import unused_arguments
 from hexapod_control.cli.input_error import InputError
 from hexapod_control.config.shipped_files import use_venv_prefix
 from hexapod_control.ros.monitoring.graph_identity import VARIABLE, new_graph, remove_state
@@ -30,6 +32,8 @@ def run(args: argparse.Namespace) -> int:
             raise InputError(f"{word!r} must be NAME:=VALUE, e.g. web:=true")
         given[name] = value
     specs = node_graph.specs(GRAPH, given)
+    for text in unused_arguments(specs, given):
+        print(f"hexapod: {text}", file=sys.stderr, flush=True)
     use_venv_prefix()
     os.environ[VARIABLE] = graph = new_graph()
     from hexapod_control.cli.robot.one_process import run as run_nodes

@@ -15,8 +15,7 @@ from hexapod_control.config.robots import saved_capabilities
 from hexapod_control.config.robots.robot_file import implausible, load
 from hexapod_control.evaluation.robot_check.remark import Remark, Seriousness
 from hexapod_control.evaluation.robot_check.subject import USUAL_BATTERY_WH, Subject
-from hexapod_control.servos.settings.io_section import io_settings
-from hexapod_control.servos.settings.servo_section import servo_settings
+from hexapod_control.servos.settings.unused_settings import unused_settings
 
 MAX_PAYLOAD_KG = 100.0
 BATTERY_WH = (0.1, 10000.0)
@@ -46,14 +45,14 @@ def run(args: argparse.Namespace) -> int:
     if args.values and args.report:
         raise InputError("--report: needs the checks that --values leaves out; give one of the two")
     file = load(args.robot)
-    servo_settings(file)
-    io_settings(file)  # both raise
+    unused = list(unused_settings(file))  # raises for unusable sections
     found = [
         Remark(Seriousness.WRONG, "value", str(error), "", {"line": error.line, "key": error.key})
         for error in implausible(file)
     ]
     count = f"{len(found)} implausible value{'s' * (len(found) > 1)}"
     verdict = count if found else "all values are plausible"
+    found += [Remark(Seriousness.NOTE, "value", text) for text in unused]
     print(f"{file.path}: {verdict}", *([] if args.json else found), sep="\n", file=_stream(args), flush=True)
     if not args.values:
         from hexapod_control.evaluation.robot_check.checks import remarks

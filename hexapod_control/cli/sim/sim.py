@@ -24,8 +24,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the subcommand; an option that is not given leaves the default of the node's parameter."""
     add_robot(parser)
     parser.add_argument("--gait", default="", help="gait to start with (default: the robot file's)")
-    parser.add_argument("--stay", action="store_true", help="drive from the page only, until Ctrl-C")
-    parser.add_argument("--demo", action="store_true", help="run the scripted drive even with a terminal")
+    drive = parser.add_mutually_exclusive_group()
+    drive.add_argument("--stay", action="store_true", help="drive from the page only, until Ctrl-C")
+    drive.add_argument("--demo", action="store_true", help="run the scripted drive even with a terminal")
     parser.add_argument(
         "--segment",
         type=number(1.4, 600.0, "s"),

@@ -24,7 +24,7 @@ from hexapod_control.config.errors import DONE, FAILED
 from hexapod_control.config.robots.robot_file import RobotFile
 from hexapod_control.core.gait.gait_table import GaitSelection
 from hexapod_control.ros.distribution import stamped_by_default
-from hexapod_control.sim.world_settings import WorldSettings
+from hexapod_control.sim.world_settings import ONLY_IN, WorldSettings
 
 SIMULATOR = "mujoco_sim"
 PAGE_MARK = "the page: "  # before its address in the log of the node web
@@ -53,8 +53,21 @@ class SimulationRun:
         self._page = ""  # its address
         self._output: Callable[[str], None] = lambda line: print(line, file=sys.stderr, flush=True)
 
+    def _report_unused(self) -> None:
+        """Reports options that are given but have no effect with the others."""
+        args, world = self._args, self._world.world
+        for name in self._world_options:
+            if name in ONLY_IN and world not in ONLY_IN[name]:
+                option = name.replace("_", "-")
+                _report(f"--{option} has no effect in the world {world}: add --world {' or '.join(ONLY_IN[name])}")
+        if args.no_web and (args.lan or args.port is not None):
+            _report(f"{'--lan' if args.lan else '--port'} has no effect without the page: leave out --no-web")
+        if args.segment and (self._interactive or args.stay):
+            _report("--segment has no effect without the scripted drive: add --demo, without --stay")
+
     def run(self) -> int:
         """Runs nodes and drive, prints the table, renders the film. Returns the exit code."""
+        self._report_unused()
         with tempfile.TemporaryDirectory(prefix="hexapod_") as folder:
             recording = Path(folder, "run.npz")
             try:

@@ -121,6 +121,7 @@ class PoseOrigin(Enum):
 
     REQUESTED = "requested"
     TAKEN_OVER = "taken over"  # at take-over or after a stopped move; the first velocity moves the body to neutral
+    RELIEVED = "relieved"  # as TAKEN_OVER, after the targets of a stuck leg have moved to where it is
 
 
 class PlannerState(Protocol):

@@ -35,7 +35,7 @@ class PlannerView:
         self.waits_for_command = isinstance(state, Frozen) and state.waits_for_command(context)
         self.held_reason = state.mishap.text if isinstance(state, Frozen) and not self.waits_for_command else ""
         # True while a robot on its feet is in the pose in which it was taken over
-        self.pose_taken_over = isinstance(state, OnFeet | Transition) and state.origin is PoseOrigin.TAKEN_OVER
+        self.pose_taken_over = isinstance(state, OnFeet | Transition) and state.origin is not PoseOrigin.REQUESTED
         # True while a leg is folded or unfolded, and while the robot comes to rest for it
         self.changing_legs = isinstance(state, LegChange | LyingLegChange)
 

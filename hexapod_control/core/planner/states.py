@@ -201,7 +201,7 @@ class OnFeet:
         return StateReply(self)
 
     def _leave_taken_over_pose(self) -> None:
-        if self.origin is PoseOrigin.TAKEN_OVER:
+        if self.origin is not PoseOrigin.REQUESTED:
             self.origin = PoseOrigin.REQUESTED
             self.walk.settle(NEUTRAL)
 

@@ -37,7 +37,7 @@ from hexapod_control.ros.started_files import started_mapping, started_robot
 from hexapod_control.servos.driver.setpoints.target_follower import TargetFollower
 from hexapod_control.servos.driver.torque_switch import HOW_TO_ARM
 from hexapod_control.sim.rendering.state_recording import StateRecording
-from hexapod_control.sim.world_settings import LidarSettings, WorldSettings
+from hexapod_control.sim.world_settings import ONLY_IN, LidarSettings, WorldSettings
 
 CLOCK_REPEAT_S = 0.1  # period of /clock while the simulated time is stopped
 TARGETS_TIMEOUT_S = 0.25  # without targets, after which the robot counts as at rest
@@ -108,6 +108,11 @@ class MujocoSimNode(GuardedNode):
             self.report("targets", ReportLevel.WARNING, warning)
 
     def _change_world(self, settings: WorldSettings) -> None:
+        for name, worlds in ONLY_IN.items():
+            changed = getattr(settings, name) != getattr(self.world.simulation.world.settings, name)
+            if changed and settings.world not in worlds:
+                text = f"{name} has no effect in the world {settings.world}: set world to {' or '.join(worlds)}"
+                self.report(name, ReportLevel.WARNING, text)
         with self.world.lock:
             self.world.change(settings)
             self._publish_terrain()

@@ -5,6 +5,7 @@ The robot file describes the servos. Nothing is published on joint_states while 
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 from sensor_msgs.msg import JointState
 
+from hexapod_control.config.robots.robot_file import RobotFile
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.posture.stand_up import lying_joints
 from hexapod_control.nodes.announcements.graph_presence import create_exclusive_node
@@ -41,6 +43,7 @@ from hexapod_control.servos.i2c.supply_sensor import SupplySensor
 from hexapod_control.servos.line_search.line_probe import with_findings
 from hexapod_control.servos.settings.io_section import io_settings
 from hexapod_control.servos.settings.servo_section import OnExit, servo_settings
+from hexapod_control.servos.settings.unused_settings import unused_settings
 
 TARGET_SILENCE_S = 0.25  # time without targets after which the robot counts as at rest
 THREAD_SWITCH_S = 0.001  # Python's switch interval: short, so that the bus thread runs in time
@@ -61,6 +64,7 @@ class ServoDriverNode(GuardedNode):
         file = started_robot(settings.robot)
         report_implausible_values(self, file)
         self._servos = servo_settings(file, settings.protocol, settings.port)
+        self._report_unused(file)
         assumed = np.array(lying_joints(file.robot)) if start is None else start
         io = io_settings(file)
         margin, force = settings.reply_margin, settings.force_model
@@ -92,6 +96,12 @@ class ServoDriverNode(GuardedNode):
         self.create_timer(1.0 / settings.control_rate, self.tick, clock=self.steady)
 
     # --- start ----------------------------------------------------------------------------------------------
+
+    def _report_unused(self, file: RobotFile) -> None:
+        """Reports the keys of the robot file that have no effect, unless other servos than the file's are used."""
+        if self._servos.protocol == servo_settings(file).protocol:
+            for text in unused_settings(file):
+                self.report(text, ReportLevel.WARNING, text, every=math.inf)
 
     def _connect(self, settings: DriverSettings) -> bool:
         """Connects to the servos. Returns False if the driver's thread has to wait for the port."""

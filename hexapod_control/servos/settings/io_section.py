@@ -172,6 +172,14 @@ def has_imu(robot: str) -> bool:
         return False
 
 
+def has_sensors(robot: str) -> bool:
+    """Whether a robot file, by name or path, has a sensor on I2C; True for an invalid file, which the nodes report."""
+    try:
+        return any(io_settings(load(robot)).devices())
+    except RobotFileError:
+        return True
+
+
 def io_settings(file: RobotFile) -> IoSettings:
     """The sensors of a robot. Raises RobotFileError."""
     section = file.document.children.get("io")

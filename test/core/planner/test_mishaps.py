@@ -369,6 +369,18 @@ def test_a_leg_that_does_not_follow_slows_the_walk_then_stops_it_by_name_and_its
     assert scene.state is RobotState.WALKING and scene.mishap is None
 
 
+def test_a_foot_that_a_stuck_leg_holds_in_the_air_is_set_down_without_a_command_once_the_leg_follows_again(scene):
+    scene.run(1.0, FORWARD)
+    scene.held[1, 1] = scene.planner.view.joint_angles[1, 1] + 1.0
+    scene.run(1.5, FORWARD)
+    assert scene.mishap.kind is MishapKind.STUCK
+    scene.run(9.0)
+    assert scene.state is RobotState.MOVING, "also after a trial: this foot is in the air"
+    scene.held.clear()
+    scene.run(8.0)
+    assert scene.state is RobotState.STANDING and [foot.z for foot in scene.planner.view.feet] == [0.0] * 6
+
+
 def test_a_leg_that_lagged_lifts_its_foot_higher_for_some_steps(scene):
     def tops(seconds):
         rows = []

@@ -16,6 +16,7 @@ from hexapod_control.core.sensing.mishaps.mishap_watch import WatchedTick
 from hexapod_control.core.walking.walk_controller import WalkController
 
 NO_ATTITUDE = "the attitude is unknown, as imu/data brings no orientation: lay the robot on its belly, then call "
+SET_DOWN_AFTER_S = 5.0  # after a leg was stuck, a foot that it holds in the air
 NOT_FALLEN = "the robot has not fallen: nothing to recover from"
 
 
@@ -105,8 +106,14 @@ def _watched(state: PlannerState, plan: TickPlan, context: PlannerContext) -> Wa
 
 
 def _stopped_for_stuck_leg(state: OnFeet, context: PlannerContext) -> PlannerState:
-    """Stops for a stuck leg. Once the robot rests, the leg's targets move to where it is, so that no servo stalls."""
+    """Stops for a stuck leg. Once the robot rests, the leg's targets move to where it is, so that no servo stalls.
+
+    A foot that is in the air then is set down later: the leg may be free again, or targets did not arrive for a while.
+    """
     watch, walk, measured = context.watch, state.walk, context.sensors.joints.sample
+    relieved = state.origin is PoseOrigin.RELIEVED and walk.state.guiding
+    if relieved and watch.time_since_stuck > SET_DOWN_AFTER_S:
+        state.handle(StandRequest(), context)
     if watch.stuck is None or state.lies_down:
         return state
     if not walk.state.halted:
@@ -122,4 +129,4 @@ def _stopped_for_stuck_leg(state: OnFeet, context: PlannerContext) -> PlannerSta
     joints = [*context.joints]
     joints[watch.stuck] = (coxa, femur, tibia)
     move = JointMove.between(context.robot, context.joints, joints, walk.state.body_pose)
-    return WholeBodyMove(move, origin=PoseOrigin.TAKEN_OVER)
+    return WholeBodyMove(move, origin=PoseOrigin.RELIEVED)

@@ -43,7 +43,7 @@ class MishapWatch:
 
     __slots__ = (
         *("_joints", "_lagging_leg", "_slip", "_slow", "_support", "_tilted"),
-        *("fallen", "hanging", "limit", "slow_mishap", "stuck", "tilt"),
+        *("fallen", "hanging", "limit", "slow_mishap", "stuck", "tilt", "time_since_stuck"),
     )
 
     def __init__(self, robot: Robot) -> None:
@@ -55,6 +55,7 @@ class MishapWatch:
         self.tilt: tuple[float, float] | None = None  # [rad] roll and pitch; None: unknown
         self.fallen = self.hanging = False  # hanging: the body rests on an edge
         self.stuck: int | None = None  # row of a stuck leg
+        self.time_since_stuck = math.inf  # [s] since a leg was stuck
         self.slow_mishap: Mishap | None = None  # why the robot walks slowly, or has stopped for a stuck leg
 
     @property
@@ -93,6 +94,7 @@ class MishapWatch:
         self._support.step(dt, sensors.loaded if mishap_detection.falls else None, on_feet=tick.on_feet)
         self.hanging = angle > HANGING_TILT_RAD and self._support.too_few_loaded
         self._slow = max(0.0, self._slow - dt)
+        self.time_since_stuck = self.time_since_stuck + dt if self.stuck is None else 0.0
         if self._slow <= 0.0:
             self.slow_mishap = self._lagging_leg = None
         if not (mishap_detection.legs and tick.on_feet and tick.planned is not None):
