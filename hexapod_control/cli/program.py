@@ -1,4 +1,4 @@
-"""The entry point of the command hexapod: Ctrl-C ends it at once while its modules are imported, which takes a second."""
+"""The entry point of the command hexapod: Ctrl-C ends it at once while its modules are imported for a second."""
 
 from __future__ import annotations
 
