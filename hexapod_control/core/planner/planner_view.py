@@ -72,6 +72,11 @@ class PlannerView:
         return self.walk is None and self._state.robot_state is RobotState.MOVING
 
     @property
+    def rising(self) -> bool:
+        """True while the robot stands up; commands are ignored meanwhile."""
+        return self._state.robot_state is RobotState.RISING
+
+    @property
     def progress(self) -> float:
         """Share (0 to 1) of the present posture move that is done; 0 if it has no defined end."""
         return self._state.progress
@@ -146,7 +151,8 @@ class PlannerView:
 
     def maxima(self) -> Twist:
         """Returns the present maximum speed along each axis alone; zero while no velocity commands are accepted."""
-        return self._controller.maxima() if self._controller is not None and not self._state.lies_down else ZERO
+        ignored = self._state.lies_down or self.rising
+        return self._controller.maxima() if self._controller is not None and not ignored else ZERO
 
     def speed_limit(self) -> Twist:
         """Returns the commanded twist within the speed limits; zero unless the robot stands or walks."""

@@ -33,17 +33,22 @@ from hexapod_control.core.planner.requests import (
     HaltRequest,
     JointMoveRequest,
     MeasuredJoints,
+    NeutralStanceRequest,
+    PoseTrackingRequest,
     Request,
     SitRequest,
     StandRequest,
     VelocityRequest,
 )
+from hexapod_control.core.planner.tick_limiter import HELD_SPEED
 from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
 from hexapod_control.core.posture.posture_sequences import PostureMove
 from hexapod_control.core.posture.stand_up import BodyLift
 from hexapod_control.core.posture.straight_moves import FeetMove, JointMove
 from hexapod_control.core.walking.guided.guided_legs import BallCenter, GroundPoint
 from hexapod_control.core.walking.walk_controller import WalkController
+
+LOW_SHARE = 0.1  # of the walk height, by which the body of a low robot is below it: more than loaded legs give way
 
 
 class Lying(AtRest):
@@ -144,18 +149,19 @@ class Transition:
 
 @dataclass(slots=True)
 class OnFeet:
-    """The robot stands or walks, or guides single feet."""
+    """The robot stands or walks, guides single feet, or rises from a low pose in which it was taken over."""
 
     walk: WalkController
     robot_state: RobotState = RobotState.STANDING
-    then: SitRequest | None = None  # lie down as soon as the robot rests in its neutral stance
+    then: StandRequest | SitRequest | None = None  # rise to, or lie down from, the neutral pose: no commands meanwhile
     origin: PoseOrigin = PoseOrigin.REQUESTED
     progress: float = 0.0
+    held_time: float = 0.0  # [s] for which nothing has moved although the robot is to rise or to lie down
 
     @property
     def lies_down(self) -> bool:
         """True if the robot will lie down when it rests."""
-        return self.then is not None
+        return isinstance(self.then, SitRequest)
 
     @classmethod
     def beginning(cls, walk: WalkController, context: PlannerContext, origin: PoseOrigin) -> OnFeet:
@@ -169,22 +175,30 @@ class OnFeet:
         walk = self.walk
         match request:
             case StandRequest():
-                self.then = None
+                self.then = None if self.lies_down else self.then
                 walk.release()
-                self._leave_taken_over_pose()
+                self._leave_taken_over_pose(context)
             case SitRequest():
                 self.then = request
                 walk.drive(ZERO)
                 walk.settle(NEUTRAL)
             case HaltRequest():
+                if isinstance(self.then, StandRequest):
+                    walk.track_pose(walk.state.body_pose)
                 self.then = None
                 walk.halt()
             case VelocityRequest(twist):
                 if self.then is None:
-                    self._leave_taken_over_pose()
+                    self._leave_taken_over_pose(context)
+                if self.then is None:
                     walk.drive(twist)
+            case NeutralStanceRequest() if self.then is None:
+                walk.settle(NEUTRAL)
+                self._leave_taken_over_pose(context)
             case BodyPoseRequest() | GuidedFootRequest() | GuidedFootOverGroundRequest() if self.then is not None:
                 return StateReply(self, request_handling.not_on_feet(self.robot_state))
+            case PoseTrackingRequest() | NeutralStanceRequest() if self.then is not None:
+                pass
             case BodyPoseRequest(pose, duration):
                 return StateReply(self, self._go_to_pose(pose, duration, context.joints))
             case GuidedFootRequest(leg, center):
@@ -200,9 +214,14 @@ class OnFeet:
                 request_handling.pass_on(request, walk)
         return StateReply(self)
 
-    def _leave_taken_over_pose(self) -> None:
+    def _leave_taken_over_pose(self, context: PlannerContext) -> None:
+        """Moves the body to its neutral pose; before any step if it is low, or if the feet cannot step."""
         if self.origin is PoseOrigin.TAKEN_OVER:
-            self.origin = PoseOrigin.REQUESTED
+            low = self.walk.state.body_pose.z < -LOW_SHARE * context.robot.walk.height
+            if low or not self.walk.state.can_start_walking:
+                self.then, self.robot_state = StandRequest(), RobotState.RISING
+            else:
+                self.origin = PoseOrigin.REQUESTED
             self.walk.settle(NEUTRAL)
 
     def _go_to_pose(self, pose: BodyPose, duration: float, joints: Sequence[LegJoints]) -> str:
@@ -221,6 +240,10 @@ class OnFeet:
     def after_tick(self, plan: TickPlan, dt: float, context: PlannerContext) -> PlannerState:
         """After a tick of `dt` [s]: lies down if requested and in the neutral stance, else recovers the margin."""
         walk, now = self.walk, self.walk.state
+        held = self.then is not None and now.still and bool(abs(plan.joint_velocity).max() < HELD_SPEED)
+        self.held_time = self.held_time + dt if held else 0.0
+        if isinstance(self.then, StandRequest):
+            return self._after_rising_tick(plan, dt, context)
         if now.guiding:
             self.robot_state = RobotState.MOVING
         else:
@@ -232,6 +255,15 @@ class OnFeet:
             if now.in_neutral_stance:
                 return Transition(RobotState.SINKING, context.sequences.lying_down(walk), None)
         request_handling.recover_margin(walk, plan, dt, context.settings.margin)
+        return self
+
+    def _after_rising_tick(self, plan: TickPlan, dt: float, context: PlannerContext) -> PlannerState:
+        """Ends the rise in the neutral pose. If the body cannot rise over the feet, they step first."""
+        if self.walk.state.settled:
+            self.then, self.origin = None, PoseOrigin.REQUESTED
+            return self.after_tick(plan, dt, context)
+        if self.held_time > 0.0 and self.walk.state.halted:
+            self.walk.drive(ZERO)
         return self
 
     def after_rest(self, context: PlannerContext) -> PlannerState:
