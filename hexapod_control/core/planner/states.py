@@ -153,7 +153,7 @@ class OnFeet:
 
     walk: WalkController
     robot_state: RobotState = RobotState.STANDING
-    then: StandRequest | SitRequest | None = None  # rise to, or lie down from, the neutral pose: no commands meanwhile
+    then: StandRequest | SitRequest | None = None  # rise to the neutral stance, or lie down from it
     origin: PoseOrigin = PoseOrigin.REQUESTED
     progress: float = 0.0
     held_time: float = 0.0  # [s] for which nothing has moved although the robot is to rise or to lie down
@@ -177,7 +177,7 @@ class OnFeet:
             case StandRequest():
                 self.then = None if self.lies_down else self.then
                 walk.release()
-                self._leave_taken_over_pose(context)
+                self._leave_taken_over_pose(context, before_steps=True)
             case SitRequest():
                 self.then = request
                 walk.drive(ZERO)
@@ -214,11 +214,11 @@ class OnFeet:
                 request_handling.pass_on(request, walk)
         return StateReply(self)
 
-    def _leave_taken_over_pose(self, context: PlannerContext) -> None:
-        """Moves the body to its neutral pose; before any step if it is low, or if the feet cannot step."""
+    def _leave_taken_over_pose(self, context: PlannerContext, *, before_steps: bool = False) -> None:
+        """Moves the body to its neutral pose: always before the robot walks if it is low, or if it cannot step."""
         if self.origin is PoseOrigin.TAKEN_OVER:
             low = self.walk.state.body_pose.z < -LOW_SHARE * context.robot.walk.height
-            if low or not self.walk.state.can_start_walking:
+            if before_steps or low or not self.walk.state.can_start_walking:
                 self.then, self.robot_state = StandRequest(), RobotState.RISING
             else:
                 self.origin = PoseOrigin.REQUESTED
@@ -258,11 +258,12 @@ class OnFeet:
         return self
 
     def _after_rising_tick(self, plan: TickPlan, dt: float, context: PlannerContext) -> PlannerState:
-        """Ends the rise in the neutral pose. If the body cannot rise over the feet, they step first."""
-        if self.walk.state.settled:
+        """Ends the rise in the neutral stance. The feet step once the body is up, or cannot rise over them."""
+        now = self.walk.state
+        if now.in_neutral_stance:
             self.then, self.origin = None, PoseOrigin.REQUESTED
             return self.after_tick(plan, dt, context)
-        if self.held_time > 0.0 and self.walk.state.halted:
+        if now.halted and (now.body_pose == now.pose_goal or self.held_time > 0.0):
             self.walk.drive(ZERO)
         return self
 

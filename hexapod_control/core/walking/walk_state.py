@@ -156,11 +156,6 @@ class WalkState:
         return self._body.can_start_walking(self._motion.feet)
 
     @property
-    def settled(self) -> bool:
-        """True at rest with the body pose at its goal."""
-        return self.still and not self._body.temporary and self._body.pose == self._body.goal
-
-    @property
     def in_neutral_stance(self) -> bool:
         """True at rest with every foot near its neutral foothold and the body in its goal pose."""
         near = self._motion.distance_from_neutral(self.stance) <= NEUTRAL_TOLERANCE
