@@ -48,6 +48,14 @@ from hexapod_control.core.posture.straight_moves import FeetMove, JointMove
 from hexapod_control.core.walking.guided.guided_legs import BallCenter, GroundPoint
 from hexapod_control.core.walking.walk_controller import WalkController
 
+COMMANDS = (
+    VelocityRequest
+    | BodyPoseRequest
+    | PoseTrackingRequest
+    | NeutralStanceRequest
+    | GuidedFootRequest
+    | GuidedFootOverGroundRequest
+)  # which wait for a robot that rises or is about to sit down
 LOW_SHARE = 0.1  # of the walk height, by which the body of a low robot is below it: more than loaded legs give way
 
 
@@ -171,11 +179,13 @@ class OnFeet:
         return cls(walk, origin=origin)
 
     def handle(self, request: Request, context: PlannerContext) -> StateReply:
-        """Executes walking, poses and guided feet; refuses them while the robot is about to sit down."""
+        """Executes walking, poses and guided feet; refuses them while the robot rises or is about to sit down."""
         walk = self.walk
+        if self.then is not None and isinstance(request, COMMANDS):
+            return StateReply(self, request_handling.refusal(request, self.robot_state))
         match request:
             case StandRequest():
-                self.then = None if self.lies_down else self.then
+                self.then = None
                 walk.release()
                 self._leave_taken_over_pose(context, before_steps=True)
             case SitRequest():
@@ -183,22 +193,14 @@ class OnFeet:
                 walk.drive(ZERO)
                 walk.settle(NEUTRAL)
             case HaltRequest():
-                if isinstance(self.then, StandRequest):
-                    walk.track_pose(walk.state.body_pose)
-                self.then = None
-                walk.halt()
+                self._halt()
             case VelocityRequest(twist):
-                if self.then is None:
-                    self._leave_taken_over_pose(context)
+                self._leave_taken_over_pose(context)
                 if self.then is None:
                     walk.drive(twist)
-            case NeutralStanceRequest() if self.then is None:
+            case NeutralStanceRequest():
                 walk.settle(NEUTRAL)
                 self._leave_taken_over_pose(context)
-            case BodyPoseRequest() | GuidedFootRequest() | GuidedFootOverGroundRequest() if self.then is not None:
-                return StateReply(self, request_handling.not_on_feet(self.robot_state))
-            case PoseTrackingRequest() | NeutralStanceRequest() if self.then is not None:
-                pass
             case BodyPoseRequest(pose, duration):
                 return StateReply(self, self._go_to_pose(pose, duration, context.joints))
             case GuidedFootRequest(leg, center):
@@ -213,6 +215,12 @@ class OnFeet:
             case _:
                 request_handling.pass_on(request, walk)
         return StateReply(self)
+
+    def _halt(self) -> None:
+        if isinstance(self.then, StandRequest):
+            self.walk.track_pose(self.walk.state.body_pose)
+        self.then = None
+        self.walk.halt()
 
     def _leave_taken_over_pose(self, context: PlannerContext, *, before_steps: bool = False) -> None:
         """Moves the body to its neutral pose: always before the robot walks if it is low, or if it cannot step."""
