@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose
 from hexapod_control.core.kinematics.leg_kinematics import LegJoints
-from hexapod_control.core.kinematics.se2 import ZERO
+from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.kinematics.whole_body import WholeBodyPose
 from hexapod_control.core.planner import request_handling
 from hexapod_control.core.planner.planner_state import (
@@ -195,9 +195,7 @@ class OnFeet:
             case HaltRequest():
                 self._halt()
             case VelocityRequest(twist):
-                self._leave_taken_over_pose(context)
-                if self.then is None:
-                    walk.drive(twist)
+                self._follow(twist, context)
             case NeutralStanceRequest():
                 walk.settle(NEUTRAL)
                 self._leave_taken_over_pose(context)
@@ -208,13 +206,22 @@ class OnFeet:
             case GuidedFootOverGroundRequest(leg, point):
                 return StateReply(self, walk.guide_foot(leg, GroundPoint(*point), context.joints))
             case FeetMoveRequest() | JointMoveRequest():
-                if self.then is not None or not walk.state.still:
-                    return StateReply(self, request_handling.not_at_rest(self.robot_state))
-                move = request_handling.whole_body_move(request, context, walk.state.body_pose)
-                return StateReply(WholeBodyMove(move, origin=self.origin))
+                return self._move(request, context)
             case _:
                 request_handling.pass_on(request, walk)
         return StateReply(self)
+
+    def _move(self, request: FeetMoveRequest | JointMoveRequest, context: PlannerContext) -> StateReply:
+        now = self.walk.state
+        if self.then is not None or not now.still:
+            return StateReply(self, request_handling.not_at_rest(self.robot_state))
+        move = request_handling.whole_body_move(request, context, now.body_pose)
+        return StateReply(WholeBodyMove(move, origin=self.origin))
+
+    def _follow(self, twist: Twist, context: PlannerContext) -> None:
+        self._leave_taken_over_pose(context)
+        if self.then is None:
+            self.walk.drive(twist)
 
     def _halt(self) -> None:
         if isinstance(self.then, StandRequest):
