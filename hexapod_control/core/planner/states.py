@@ -232,12 +232,13 @@ class OnFeet:
     def _leave_taken_over_pose(self, context: PlannerContext, *, before_steps: bool = False) -> None:
         """Moves the body to its neutral pose: always before the robot walks if it is low, or if it cannot step."""
         if self.origin is PoseOrigin.TAKEN_OVER:
-            low = self.walk.state.body_pose.z < -LOW_SHARE * context.robot.walk.height
-            if before_steps or low or not self.walk.state.can_start_walking:
+            now = self.walk.state
+            self.walk.settle(NEUTRAL)
+            low = now.body_pose.z < -LOW_SHARE * context.robot.walk.height
+            if low or not now.can_start_walking or (before_steps and not now.in_neutral_stance):
                 self.then, self.robot_state = StandRequest(), RobotState.RISING
             else:
                 self.origin = PoseOrigin.REQUESTED
-            self.walk.settle(NEUTRAL)
 
     def _go_to_pose(self, pose: BodyPose, duration: float, joints: Sequence[LegJoints]) -> str:
         if self.walk.would_tip(pose, joints):
