@@ -36,6 +36,7 @@ class PlannerView:
         self.held_reason = state.mishap.text if isinstance(state, Frozen) and not self.waits_for_command else ""
         # True while a robot on its feet is in the pose in which it was taken over
         self.pose_taken_over = isinstance(state, OnFeet | Transition) and state.origin is PoseOrigin.TAKEN_OVER
+        self.rising = state.robot_state is RobotState.RISING  # commands are ignored meanwhile
         # True while a leg is folded or unfolded, and while the robot comes to rest for it
         self.changing_legs = isinstance(state, LegChange | LyingLegChange)
 
@@ -70,11 +71,6 @@ class PlannerView:
     def whole_body_move_active(self) -> bool:
         """True while all feet or all joints move to a goal (move_feet, move_joints)."""
         return self.walk is None and self._state.robot_state is RobotState.MOVING
-
-    @property
-    def rising(self) -> bool:
-        """True while the robot stands up; commands are ignored meanwhile."""
-        return self._state.robot_state is RobotState.RISING
 
     @property
     def progress(self) -> float:
