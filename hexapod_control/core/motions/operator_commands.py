@@ -57,9 +57,10 @@ class OperatorCommands:
         playing = bool(self._player.name)
         if self._closed or self.suspension or (view.lying_down and not playing):
             return ""
-        if not (playing or view.on_feet or view.waits_for_command):
+        if not (playing or view.on_feet or view.waits_for_command) or (view.rising and not playing):
             silent = twist.is_zero or view.whole_body_move_active
-            remedy = view.why_unknown or view.held_reason or "call the service stand first"
+            posture = "wait until it stands" if view.rising else "call the service stand first"
+            remedy = view.why_unknown or view.held_reason or posture
             return "" if silent else f"ignored while {self._planner.state.value}: {remedy}"
         if not twist.is_zero:
             self._cancel_rehearsal()
@@ -69,7 +70,7 @@ class OperatorCommands:
     def velocity_timed_out(self) -> None:
         """Stops the walk after its velocity commands have timed out."""
         view = self._planner.view
-        if view.on_feet and not view.lying_down and not self._player.name:
+        if view.on_feet and not (view.lying_down or view.rising or self._player.name):
             if view.changing_legs:  # a halt would abandon the change
                 self._planner.command(ZERO)
             else:

@@ -99,7 +99,7 @@ class Planner:
         context.joints, context.plan = tuple(pose.joints), plan
         self._state = respond(self._state.after_tick(plan, dt, context), plan, dt, context)
         pending = getattr(self._state, "then", None)
-        if pending is not None and is_blocked(context):
+        if pending is not None and is_blocked(self._state, context):
             self._handle(pending)
         self.capabilities = context.capabilities
         return for_whole_robot(plan, legs)

@@ -36,6 +36,7 @@ class PlannerView:
         self.held_reason = state.mishap.text if isinstance(state, Frozen) and not self.waits_for_command else ""
         # True while a robot on its feet is in the pose in which it was taken over
         self.pose_taken_over = isinstance(state, OnFeet | Transition) and state.origin is not PoseOrigin.REQUESTED
+        self.rising = state.robot_state is RobotState.RISING  # commands are ignored meanwhile
         # True while a leg is folded or unfolded, and while the robot comes to rest for it
         self.changing_legs = isinstance(state, LegChange | LyingLegChange)
 
@@ -146,7 +147,8 @@ class PlannerView:
 
     def maxima(self) -> Twist:
         """Returns the present maximum speed along each axis alone; zero while no velocity commands are accepted."""
-        return self._controller.maxima() if self._controller is not None and not self._state.lies_down else ZERO
+        ignored = self._state.lies_down or self.rising
+        return self._controller.maxima() if self._controller is not None and not ignored else ZERO
 
     def speed_limit(self) -> Twist:
         """Returns the commanded twist within the speed limits; zero unless the robot stands or walks."""

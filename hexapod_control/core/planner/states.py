@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose
 from hexapod_control.core.kinematics.leg_kinematics import LegJoints
-from hexapod_control.core.kinematics.se2 import ZERO
+from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.kinematics.whole_body import WholeBodyPose
 from hexapod_control.core.planner import request_handling
 from hexapod_control.core.planner.planner_state import (
@@ -33,17 +33,30 @@ from hexapod_control.core.planner.requests import (
     HaltRequest,
     JointMoveRequest,
     MeasuredJoints,
+    NeutralStanceRequest,
+    PoseTrackingRequest,
     Request,
     SitRequest,
     StandRequest,
     VelocityRequest,
 )
+from hexapod_control.core.planner.tick_limiter import HELD_SPEED
 from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
 from hexapod_control.core.posture.posture_sequences import PostureMove
 from hexapod_control.core.posture.stand_up import BodyLift
 from hexapod_control.core.posture.straight_moves import FeetMove, JointMove
 from hexapod_control.core.walking.guided.guided_legs import BallCenter, GroundPoint
 from hexapod_control.core.walking.walk_controller import WalkController
+
+COMMANDS = (
+    VelocityRequest
+    | BodyPoseRequest
+    | PoseTrackingRequest
+    | NeutralStanceRequest
+    | GuidedFootRequest
+    | GuidedFootOverGroundRequest
+)  # which wait for a robot that rises or is about to sit down
+LOW_SHARE = 0.1  # of the walk height, by which the body of a low robot is below it: more than loaded legs give way
 
 
 class Lying(AtRest):
@@ -144,18 +157,19 @@ class Transition:
 
 @dataclass(slots=True)
 class OnFeet:
-    """The robot stands or walks, or guides single feet."""
+    """The robot stands or walks, guides single feet, or rises from a low pose in which it was taken over."""
 
     walk: WalkController
     robot_state: RobotState = RobotState.STANDING
-    then: SitRequest | None = None  # lie down as soon as the robot rests in its neutral stance
+    then: StandRequest | SitRequest | None = None  # rise to the neutral stance, or lie down from it
     origin: PoseOrigin = PoseOrigin.REQUESTED
     progress: float = 0.0
+    held_time: float = 0.0  # [s] for which nothing has moved although the robot is to rise or to lie down
 
     @property
     def lies_down(self) -> bool:
         """True if the robot will lie down when it rests."""
-        return self.then is not None
+        return isinstance(self.then, SitRequest)
 
     @classmethod
     def beginning(cls, walk: WalkController, context: PlannerContext, origin: PoseOrigin) -> OnFeet:
@@ -165,26 +179,26 @@ class OnFeet:
         return cls(walk, origin=origin)
 
     def handle(self, request: Request, context: PlannerContext) -> StateReply:
-        """Executes walking, poses and guided feet; refuses them while the robot is about to sit down."""
+        """Executes walking, poses and guided feet; refuses them while the robot rises or is about to sit down."""
         walk = self.walk
+        if self.then is not None and isinstance(request, COMMANDS):
+            return StateReply(self, request_handling.refusal(request, self.robot_state))
         match request:
             case StandRequest():
                 self.then = None
                 walk.release()
-                self._leave_taken_over_pose()
+                self._leave_taken_over_pose(context, before_steps=True)
             case SitRequest():
                 self.then = request
                 walk.drive(ZERO)
                 walk.settle(NEUTRAL)
             case HaltRequest():
-                self.then = None
-                walk.halt()
+                self._halt()
             case VelocityRequest(twist):
-                if self.then is None:
-                    self._leave_taken_over_pose()
-                    walk.drive(twist)
-            case BodyPoseRequest() | GuidedFootRequest() | GuidedFootOverGroundRequest() if self.then is not None:
-                return StateReply(self, request_handling.not_on_feet(self.robot_state))
+                self._follow(twist, context)
+            case NeutralStanceRequest():
+                walk.settle(NEUTRAL)
+                self._leave_taken_over_pose(context)
             case BodyPoseRequest(pose, duration):
                 return StateReply(self, self._go_to_pose(pose, duration, context.joints))
             case GuidedFootRequest(leg, center):
@@ -192,18 +206,40 @@ class OnFeet:
             case GuidedFootOverGroundRequest(leg, point):
                 return StateReply(self, walk.guide_foot(leg, GroundPoint(*point), context.joints))
             case FeetMoveRequest() | JointMoveRequest():
-                if self.then is not None or not walk.state.still:
-                    return StateReply(self, request_handling.not_at_rest(self.robot_state))
-                move = request_handling.whole_body_move(request, context, walk.state.body_pose)
-                return StateReply(WholeBodyMove(move, origin=self.origin))
+                return self._move(request, context)
             case _:
                 request_handling.pass_on(request, walk)
         return StateReply(self)
 
-    def _leave_taken_over_pose(self) -> None:
+    def _move(self, request: FeetMoveRequest | JointMoveRequest, context: PlannerContext) -> StateReply:
+        now = self.walk.state
+        if self.then is not None or not now.still:
+            return StateReply(self, request_handling.not_at_rest(self.robot_state))
+        move = request_handling.whole_body_move(request, context, now.body_pose)
+        return StateReply(WholeBodyMove(move, origin=self.origin))
+
+    def _follow(self, twist: Twist, context: PlannerContext) -> None:
+        self._leave_taken_over_pose(context)
+        if self.then is None:
+            self.walk.drive(twist)
+
+    def _halt(self) -> None:
+        if isinstance(self.then, StandRequest):
+            self.walk.track_pose(self.walk.state.body_pose)
+        self.then = None
+        self.walk.halt()
+
+    def _leave_taken_over_pose(self, context: PlannerContext, *, before_steps: bool = False) -> None:
+        """Moves the body to its neutral pose: before the robot walks, if it was taken over low or cannot step."""
         if self.origin is not PoseOrigin.REQUESTED:
-            self.origin = PoseOrigin.REQUESTED
+            now = self.walk.state
             self.walk.settle(NEUTRAL)
+            low = now.body_pose.z < -LOW_SHARE * context.robot.walk.height
+            rises = low or not now.can_start_walking or (before_steps and not now.in_neutral_stance)
+            if rises and self.origin is PoseOrigin.TAKEN_OVER:
+                self.then, self.robot_state = StandRequest(), RobotState.RISING
+            else:
+                self.origin = PoseOrigin.REQUESTED
 
     def _go_to_pose(self, pose: BodyPose, duration: float, joints: Sequence[LegJoints]) -> str:
         if self.walk.would_tip(pose, joints):
@@ -221,6 +257,10 @@ class OnFeet:
     def after_tick(self, plan: TickPlan, dt: float, context: PlannerContext) -> PlannerState:
         """After a tick of `dt` [s]: lies down if requested and in the neutral stance, else recovers the margin."""
         walk, now = self.walk, self.walk.state
+        held = self.then is not None and now.still and bool(abs(plan.joint_velocity).max() < HELD_SPEED)
+        self.held_time = self.held_time + dt if held else 0.0
+        if isinstance(self.then, StandRequest):
+            return self._after_rising_tick(plan, dt, context)
         if now.guiding:
             self.robot_state = RobotState.MOVING
         else:
@@ -232,6 +272,16 @@ class OnFeet:
             if now.in_neutral_stance:
                 return Transition(RobotState.SINKING, context.sequences.lying_down(walk), None)
         request_handling.recover_margin(walk, plan, dt, context.settings.margin)
+        return self
+
+    def _after_rising_tick(self, plan: TickPlan, dt: float, context: PlannerContext) -> PlannerState:
+        """Ends the rise in the neutral stance. The feet step once the body is up, or cannot rise over them."""
+        now = self.walk.state
+        if now.in_neutral_stance:
+            self.then, self.origin = None, PoseOrigin.REQUESTED
+            return self.after_tick(plan, dt, context)
+        if now.halted and (now.body_pose == now.pose_goal or self.held_time > 0.0):
+            self.walk.drive(ZERO)
         return self
 
     def after_rest(self, context: PlannerContext) -> PlannerState:

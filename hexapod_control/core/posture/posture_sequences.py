@@ -16,7 +16,7 @@ from itertools import pairwise
 from hexapod_control.core.gait.gait_table import Gait
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose
 from hexapod_control.core.kinematics.leg_kinematics import LegJoints
-from hexapod_control.core.kinematics.support_detection import detect_support
+from hexapod_control.core.kinematics.support_detection import SAME_GROUND, detect_support
 from hexapod_control.core.kinematics.whole_body import joints_at_offset
 from hexapod_control.core.posture import stand_up
 from hexapod_control.core.posture.joint_paths import find_path
@@ -80,7 +80,7 @@ class PostureSequences:
         Feet in the air are set straight down; all feet keep their positions until the first command.
         """
         standing = take_over(self.capabilities.robot, self.capabilities.stances, joints)
-        if standing is None:
+        if standing is None or self._lies_at(standing.pose):
             return None
         walk = WalkController(self.capabilities, standing.contacts, standing.pose, gait)
         walk.stay()
@@ -94,8 +94,14 @@ class PostureSequences:
         support = detect_support(self.capabilities.robot, joints, pose)
         height = self.capabilities.robot.walk.height + support.pose.z
         stances = self.capabilities.stances
-        if not stances.lowest <= height <= stances.highest or sum(support.planted) < MIN_SUPPORTING_FEET:
+        if not stances.lowest <= height <= stances.highest or self._lies_at(support.pose):
+            return None
+        if sum(support.planted) < MIN_SUPPORTING_FEET:
             return None
         walk = WalkController(self.capabilities, support.contacts, support.pose, gait)
         walk.stay({leg: lift for leg, lift in enumerate(support.lifts) if not support.planted[leg]})
         return walk
+
+    def _lies_at(self, pose: BodyPose) -> bool:
+        """True if a body on its feet is not above the lying posture: legs that fold little keep the belly up."""
+        return pose.z <= self.lying_offset + SAME_GROUND

@@ -151,6 +151,11 @@ class WalkState:
         return not motion.running and held and not motion.any_in_air and self._speed.twist.is_zero and self._body.still
 
     @property
+    def can_start_walking(self) -> bool:
+        """True if the feet can step to their neutral footholds in the present pose."""
+        return self._body.can_start_walking(self._motion.feet)
+
+    @property
     def in_neutral_stance(self) -> bool:
         """True at rest with every foot near its neutral foothold and the body in its goal pose."""
         near = self._motion.distance_from_neutral(self.stance) <= NEUTRAL_TOLERANCE

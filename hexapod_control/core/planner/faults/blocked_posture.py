@@ -17,14 +17,14 @@ from hexapod_control.core.planner.tick_plan import RobotState
 MAX_HELD_S = 1.0  # without any motion, although one is planned, after which the posture counts as blocked
 
 
-def is_blocked(context: PlannerContext) -> bool:
-    """Whether the present motion has been held by its limits for too long."""
-    return context.limiter.held_time > MAX_HELD_S
+def is_blocked(state: PlannerState, context: PlannerContext) -> bool:
+    """Whether the present motion has been held for too long: by its limits, or by feet over which no body can move."""
+    return context.limiter.held_time > MAX_HELD_S or (isinstance(state, OnFeet) and state.held_time > MAX_HELD_S)
 
 
 def leave_blocked(state: PlannerState, request: Request, context: PlannerContext) -> PlannerState:
     """Returns the state in which a request is handled: the way out for `stand` and `sit` in a blocked posture."""
-    blocked = isinstance(state, OnFeet | Transition | WholeBodyMove) and is_blocked(context)
+    blocked = isinstance(state, OnFeet | Transition | WholeBodyMove) and is_blocked(state, context)
     if not blocked or not isinstance(request, StandRequest | SitRequest):
         return state
     measured = context.sensors.joints
