@@ -1,4 +1,4 @@
-"""Announcements of nodes: which of two graphs drives, and what a deactivated node does."""
+"""Announcements of nodes: which of two graphs drives, and what the other one does."""
 
 import json
 import time
@@ -173,7 +173,7 @@ def test_the_older_graph_continues_and_reports_the_other(bench, announce):
     node = bench.planner()
     GraphPresence(node)
     announce(OTHER._replace(node="/gait_planner", age=0.0))
-    bench.until(lambda: "process 7, is another robot's: it is deactivated" in node.last_report("second graph"), 2.0)
+    bench.until(lambda: "process 7, is another robot's: it makes way" in node.last_report("second graph"), 2.0)
     assert node.phase is Phase.DRIVING
 
 

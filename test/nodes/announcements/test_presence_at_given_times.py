@@ -1,4 +1,4 @@
-"""Announcements of nodes without middleware: when a node is deactivated, what is reported, how long a start listens."""
+"""Announcements of nodes without middleware: when a node makes way, what is reported, how long a start listens."""
 
 import json
 from types import SimpleNamespace
@@ -78,7 +78,7 @@ def test_the_second_announcement_of_another_robot_counts(announced, older):
     announced.hear(theirs, other(node="/odometry", process=2, started=theirs.started), "no announcement")
     assert not announced.node.reasons and not announced.node.reports
     announced.hear(theirs._replace(age=theirs.age + 0.5))
-    text = "/gait_planner on host 'there', process 1, is another robot's: it is deactivated"
+    text = "/gait_planner on host 'there', process 1, is another robot's: it makes way"
     if older:
         assert announced.node.reasons == [theirs.conflict] and announced.node.phase is Phase.STOPPING
         assert announced.node.reports == {"refusal": [(ReportLevel.ERROR, theirs.conflict)]}
