@@ -17,14 +17,14 @@ from hexapod_control.core.planner.tick_plan import RobotState
 MAX_HELD_S = 1.0  # without any motion, although one is planned, after which the posture counts as blocked
 
 
-def is_blocked(context: PlannerContext) -> bool:
-    """Whether the present motion has been held by its limits for too long."""
-    return context.limiter.held_time > MAX_HELD_S
+def waiting_request(state: PlannerState, context: PlannerContext) -> Request | None:
+    """Returns the request that waits for the end of a motion, if a blocked posture prevents that end; else None."""
+    return state.then if isinstance(state, OnFeet | Transition | WholeBodyMove) and _is_blocked(context) else None
 
 
 def leave_blocked(state: PlannerState, request: Request, context: PlannerContext) -> PlannerState:
     """Returns the state in which a request is handled: the way out for `stand` and `sit` in a blocked posture."""
-    blocked = isinstance(state, OnFeet | Transition | WholeBodyMove) and is_blocked(context)
+    blocked = isinstance(state, OnFeet | Transition | WholeBodyMove) and _is_blocked(context)
     if not blocked or not isinstance(request, StandRequest | SitRequest):
         return state
     measured = context.sensors.joints
@@ -36,3 +36,8 @@ def leave_blocked(state: PlannerState, request: Request, context: PlannerContext
     if isinstance(request, StandRequest):
         return Lying()  # it stands up from any joint angles
     return Transition(RobotState.SINKING, [*folding(context)], None)
+
+
+def _is_blocked(context: PlannerContext) -> bool:
+    """Whether the present motion has been held by its limits for too long."""
+    return context.limiter.held_time > MAX_HELD_S
