@@ -107,8 +107,10 @@ def test_next_to_an_older_graph_a_node_is_silent_but_keeps_its_torque_and_obeys_
     bench.until(lambda: node.phase is Phase.SILENT, 2.0, "silence")
     assert "makes way for /mujoco_sim of another robot, which has run for longer" in node.last_report("refusal")
     assert "on host 'elsewhere', process 7: the feet go down, then the robot holds" in node.last_report("refusal")
-    last, runs = states[-1], node.housekeeping_runs
+    runs = node.housekeeping_runs
     assert bench.call(Trigger, "arm").success
+    bench.until(lambda: node.housekeeping_runs > runs)
+    last = states[-1]  # what was sent before the silence has arrived
     bench.until(lambda: node.housekeeping_runs > runs + 1)
     assert bench.call(SetBool, "estop", SetBool.Request(data=True)).success and not node.world.armed
     assert states[-1] is last and armed[-1].data
