@@ -162,7 +162,7 @@ def _stale_message(facts: RobotFacts) -> tuple[str, dict[str, Any]] | None:
     """Message key and values for missing or old data; None if there are none."""
     if facts.torque is None and not facts.node_ages and not facts.state:
         return "nothing", {}
-    silent = _silent_in_chain(facts)
+    silent = _silent_in_chain(facts.node_ages)
     if silent:
         return "stale", silent
     missing = [node for node in NEEDED_NODES if node not in facts.node_ages]
@@ -173,19 +173,19 @@ def _stale_message(facts: RobotFacts) -> tuple[str, dict[str, Any]] | None:
     return None
 
 
-def hung_node(facts: RobotFacts) -> str:
-    """The node of the control chain that is silent; empty if there is none."""
-    silent = _silent_in_chain(facts)
+def hung_node(node_ages: Mapping[str, float]) -> str:
+    """The node of the control chain that is silent, of those heard so long ago [s]; empty if there is none."""
+    silent = _silent_in_chain(node_ages)
     return silent["node"] if silent else ""
 
 
-def _silent_in_chain(facts: RobotFacts) -> dict[str, Any] | None:
-    return _silent(facts, (*NEEDED_NODES, *HARDWARE_NODES), MAX_CHAIN_SILENCE_S)
+def _silent_in_chain(node_ages: Mapping[str, float]) -> dict[str, Any] | None:
+    return _silent(node_ages, (*NEEDED_NODES, *HARDWARE_NODES), MAX_CHAIN_SILENCE_S)
 
 
-def _silent(facts: RobotFacts, nodes: tuple[str, ...], limit: float) -> dict[str, Any] | None:
+def _silent(node_ages: Mapping[str, float], nodes: tuple[str, ...], limit: float) -> dict[str, Any] | None:
     """The first of these nodes that has been silent for longer than `limit` [s], as values of a sentence."""
-    ages = {node: facts.node_ages.get(node, 0.0) for node in nodes}
+    ages = {node: node_ages.get(node, 0.0) for node in nodes}
     return next(({"node": node, "age": round(age)} for node, age in ages.items() if age > limit), None)
 
 
@@ -209,7 +209,7 @@ def _faulty(facts: RobotFacts) -> Condition | None:
 
 def _impaired(facts: RobotFacts) -> Condition | None:
     """The condition for a silent node without which the robot still walks; None if there is none."""
-    silent = _silent(facts, OTHER_NODES, MAX_NODE_SILENCE_S)
+    silent = _silent(facts.node_ages, OTHER_NODES, MAX_NODE_SILENCE_S)
     return replace(_known(facts), say="stale", tone=Tone.WARN, values=silent) if silent else None
 
 

@@ -112,12 +112,12 @@ class GraphPresence:
         node, now = self._node, time.monotonic()
         before, phase = node.phase, self._required_phase(now)
         if phase is not Phase.DRIVING:
-            node.report("refusal", ReportLevel.ERROR, self._conflict)
+            node.report("conflict", ReportLevel.ERROR, self._conflict)
         if phase is before:
             return
         if phase is Phase.DRIVING:
             self._heard.clear()
-            node.withdraw("refusal")
+            node.withdraw("conflict")
             text = f"no other robot has announced itself for {ANNOUNCED_S:g} s: this one can be driven again"
             node.report("drives again", ReportLevel.WARNING, text)
         node.enter(phase, self._conflict)

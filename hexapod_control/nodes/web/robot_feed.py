@@ -216,13 +216,14 @@ class RobotFeed:
         motion = ""
         if self._motion is not None and self._motion["phase"] not in END_PHASES:
             motion = self._motion["name"]
-        hung = self.hung
+        ages = self._node_ages()
+        hung = hung_node(ages)
         if hung != self._hung[0]:
             self._hung = hung, bool(hung) and self._restartable(hung)
         return replace(
             facts,
             state=self._texts["gait_state"],
-            node_ages=self._node_ages(),
+            node_ages=ages,
             restartable=self._hung[1],
             torque=torque,
             latched=latched,
@@ -252,7 +253,7 @@ class RobotFeed:
     @property
     def hung(self) -> str:
         """The node of the control chain that is silent now; empty if there is none."""
-        return hung_node(RobotFacts(node_ages=self._node_ages()))
+        return hung_node(self._node_ages())
 
     def _node_ages(self) -> dict[str, float]:
         """Seconds since each node of the robot was heard: by its status, or by what it sends in every tick."""

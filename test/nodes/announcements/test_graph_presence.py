@@ -105,8 +105,8 @@ def test_next_to_an_older_graph_a_node_is_silent_but_keeps_its_torque_and_obeys_
     bench.until(lambda: states and armed)
     announce(OTHER)
     bench.until(lambda: node.phase is Phase.SILENT, 2.0, "silence")
-    assert "makes way for /mujoco_sim of another robot, which has run for longer" in node.last_report("refusal")
-    assert "on host 'elsewhere', process 7: the feet go down, then the robot holds" in node.last_report("refusal")
+    assert "makes way for /mujoco_sim of another robot, which has run for longer" in node.last_report("conflict")
+    assert "on host 'elsewhere', process 7: the feet go down, then the robot holds" in node.last_report("conflict")
     runs = node.housekeeping_runs
     assert bench.call(Trigger, "arm").success
     bench.until(lambda: node.housekeeping_runs > runs)
@@ -144,7 +144,7 @@ def test_a_walking_robot_beside_an_older_graph_sets_its_feet_down_and_sits_on_re
     bench.until(lambda: all(node.phase is Phase.SILENT for node in nodes), 2.0, "silence")
     for refused in ("stand", "recover"):
         answer = bench.call(Trigger, refused)
-        assert not answer.success and answer.message == planner.last_report("refusal")
+        assert not answer.success and answer.message == planner.last_report("conflict")
     assert bench.call(Trigger, "stop").success and bench.call(Trigger, "sit").success
     count = len(targets)
     bench.until(lambda: planner.planner.state is RobotState.SITTING, 10.0, "sitting")
