@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, TypeVar
 
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
@@ -14,7 +14,7 @@ from rclpy.parameter import Parameter
 
 from hexapod_control.ros.writer_thread import WriterThread
 
-STOP_TIMEOUT_S = 1.0  # of each thread
+STOP_TIMEOUT_S = 1.0  # of the thread for urgent services
 MAX_WAITING_JOBS = 100  # of the thread for files
 
 Result = TypeVar("Result")
@@ -34,7 +34,6 @@ class NodeThreads:
         self._run_in_executor = run_in_executor
         self._failed = failed
         self._urgent: _UrgentNode | None = None
-        self._files = WriterThread("files", MAX_WAITING_JOBS)
 
     def create_urgent_service(self, srv_type: Any, name: str, callback: Any) -> None:
         """Creates a service that is served whatever the executor waits for, also while the node is silent.
@@ -75,10 +74,13 @@ class NodeThreads:
         self._files.put(job)
 
     def close(self) -> None:
-        """Ends the thread of urgent services, and waits a moment for that of files, which ends with the process."""
+        """Ends the thread of urgent services; that for files ends with the process."""
         if self._urgent is not None:
             self._urgent.close()
-        self._files.wait(STOP_TIMEOUT_S)
+
+    @cached_property
+    def _files(self) -> WriterThread:
+        return WriterThread("files", MAX_WAITING_JOBS)
 
     def _urgent_node(self) -> _UrgentNode:
         if self._urgent is None:
