@@ -55,7 +55,7 @@ class OperatorCommands:
         """Follows a twist. Returns why it is ignored; empty if it is followed, or ignored without a report."""
         view = self._planner.view
         playing = bool(self._player.name)
-        if self._restriction or (view.lying_down and not playing):
+        if self._closed or self.suspension or (view.lying_down and not playing):
             return ""
         if not (playing or view.on_feet or view.waits_for_command):
             silent = twist.is_zero or view.whole_body_move_active
@@ -150,7 +150,9 @@ class OperatorCommands:
 
     def playing_refusal(self) -> str:
         """Returns why no motion can be played now; empty if one can."""
-        return self._restriction or self._planner.view.why_unknown or (LEG_LOST if self._planner.view.lost_legs else "")
+        if self._closed:
+            return CLOSED
+        return self.suspension or self._planner.view.why_unknown or (LEG_LOST if self._planner.view.lost_legs else "")
 
     def play(self, motion: RehearsedMotion) -> None:
         """Plays a motion that has been rehearsed already."""
@@ -185,15 +187,10 @@ class OperatorCommands:
         outcomes, self._outcomes = [*self._outcomes, *self._player.take_outcomes()], []
         return outcomes
 
-    @property
-    def _restriction(self) -> str:
-        """Why requests that move the robot are refused; empty if they are not."""
-        return CLOSED if self._closed else self.suspension
-
     def _end_motion_for_request(self) -> str:
         """Ends a motion for another request. Returns the refusal of that request; empty if it can be handled."""
-        if self._restriction:
-            return self._restriction
+        if self._closed or self.suspension:
+            return CLOSED if self._closed else self.suspension
         self.end_motion()
         return self._planner.view.why_unknown
 
