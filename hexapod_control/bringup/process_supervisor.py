@@ -23,13 +23,12 @@ from hexapod_control.bringup.command_line import command_line
 from hexapod_control.bringup.node_graph import PACKAGE, NodeSpec
 from hexapod_control.config.errors import BACKGROUND_SIGNALS, DONE, END_SIGNALS, FAILED, INVALID_INPUT
 from hexapod_control.ros.monitoring.graph_identity import VARIABLE, new_graph, remove_state
+from hexapod_control.ros.process_output import LAST_LINES_S, QUEUE_DEPTH, missing_lines
 from hexapod_control.ros.writer_thread import WriterThread
 
 STOP_TIMEOUT_S = 8.0  # after SIGINT; the gait planner first sets the feet down
 TERMINATE_TIMEOUT_S = 1.0  # after SIGTERM, before SIGKILL
 POLL_PERIOD_S = 0.02
-QUEUE_DEPTH = 1000  # lines of the nodes that are not shown yet
-LAST_LINES_S = 1.0  # time limit for the last ones
 PR_SET_PDEATHSIG = 1
 _PRCTL = getattr(ctypes.CDLL(None), "prctl", None)
 
@@ -187,7 +186,7 @@ class Supervisor:
         self._writer.put(partial(self._output, line))
 
     def _note_dropped(self, count: int) -> None:
-        self._output(f"hexapod: {count} lines are missing here, as nothing read this output")
+        self._output(f"hexapod: {missing_lines(count)}")
 
     @property
     def graph(self) -> str:

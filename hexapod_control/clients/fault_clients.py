@@ -17,10 +17,10 @@ from hexapod_control.ros.qos import COMMAND, EVENTS, LATCHED
 
 TOPICS = {"lost": "lose_leg", "back": "return_leg"}  # by request
 ANSWER_S = 5.0  # for the robot to answer
+CHANGE_S = 20.0  # for the robot to come to rest and to fold or unfold a leg
 RECOVERY_S = 60.0  # for the robot to fold its legs and to stand up
 STANDING = RobotState.STANDING.value
 NOT_UPRIGHT = tuple(s.value for s in (RobotState.FALLEN, RobotState.CARRIED, RobotState.FAULT))  # before a recovery
-CHANGE_S = 20.0  # for the robot to come to rest and to fold or unfold a leg
 
 
 class LegClient(ClientNode):
@@ -70,7 +70,7 @@ class RecoveryClient(ClientNode):
     def __init__(self, namespace: str) -> None:
         super().__init__("recovery", namespace)
         self._client = self._node.create_client(Trigger, "recover")
-        self._states: list[str] = []  # gait_state since the request
+        self._states: list[str] = []  # every gait_state since the start, the present one first
         self._node.create_subscription(String, "gait_state", self._on_state, LATCHED)
 
     def _on_state(self, message: String) -> None:
@@ -87,7 +87,7 @@ class RecoveryClient(ClientNode):
         if not wait_until(answer.done, ANSWER_S, self._spin_once):
             raise RobotError(f"the robot did not answer within {ANSWER_S:g} s")
         if not answer.result().success:
-            raise RobotError(shortened(answer.result().message, MAX_ANSWER))
+            raise RobotError(answer.result().message)
         wait_until(self._ended, RECOVERY_S, self._spin_once)
         state = self._states[-1] if self._states else "unknown"
         if state != STANDING:

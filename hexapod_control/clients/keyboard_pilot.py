@@ -51,8 +51,9 @@ class KeyboardPilot:
             if robot.has_service(request):
                 self._responses.append((request, robot.request(request)))
             else:
-                reason = "" if robot.has_listener else f" {why_no_robot(robot.robot_namespace)}"
-                self._terminal.line(f"{request}: the service is not available; is gait_planner running?{reason}")
+                found = robot.has_listener
+                reason = "is gait_planner running?" if found else why_no_robot(robot.robot_namespace)
+                self._terminal.line(f"{request}: the service is not available; {reason}")
 
     def _show_refusals(self) -> None:
         for request, response in self._responses:

@@ -161,9 +161,9 @@ def _survey(
 def _present_scale(robot: str, path: Path) -> tuple[float, float]:
     """Scale factors of the running odometry, from its robot file if this computer can read it, else from `path`."""
     try:
-        return odometry_scale(load(robot or path).path)
+        return odometry_scale(load(robot or path).document)
     except RobotFileError:
-        return odometry_scale(load(path).path)
+        return odometry_scale(load(path).document)
 
 
 def _ask(ask: Ask, name: str, by_odometry: float) -> float:

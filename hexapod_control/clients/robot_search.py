@@ -8,20 +8,23 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from hexapod_control.config import ros_names
+from hexapod_control.core.names import shortened
 from hexapod_control.nodes.announcements.local_announcement import LocalNode, everywhere
 from hexapod_control.nodes.announcements.node_presence import domain
 
-MIDDLEWARE, RANGE, LOCALHOST = "RMW_IMPLEMENTATION", "ROS_AUTOMATIC_DISCOVERY_RANGE", "ROS_LOCALHOST_ONLY"
-DEFAULTS = {MIDDLEWARE: "rmw_fastrtps_cpp", RANGE: "SUBNET", LOCALHOST: "0"}
+DEFAULTS = {
+    ros_names.MIDDLEWARE: "rmw_fastrtps_cpp",
+    "ROS_AUTOMATIC_DISCOVERY_RANGE": "SUBNET",
+    "ROS_LOCALHOST_ONLY": "0",
+}
 OTHERS = (  # settings that also keep nodes apart, without defaults
-    *(
-        "ROS_STATIC_PEERS",
-        "ROS_DISCOVERY_SERVER",
-        "ROS_SECURITY_ENABLE",
-        "CYCLONEDDS_URI",
-        "FASTDDS_BUILTIN_TRANSPORTS",
-    ),
-    *("FASTRTPS_DEFAULT_PROFILES_FILE", "FASTDDS_DEFAULT_PROFILES_FILE"),
+    "ROS_STATIC_PEERS",
+    "ROS_DISCOVERY_SERVER",
+    ros_names.SECURITY,
+    "CYCLONEDDS_URI",
+    "FASTDDS_BUILTIN_TRANSPORTS",
+    "FASTRTPS_DEFAULT_PROFILES_FILE",
+    "FASTDDS_DEFAULT_PROFILES_FILE",
 )
 SETTINGS = dict.fromkeys(OTHERS, "") | DEFAULTS
 MAX_LENGTH = 100  # characters of a value
@@ -35,7 +38,7 @@ def why_no_robot(namespace: str) -> str:
     """
     robots: dict[tuple[str, str], LocalNode] = {}  # one node of each
     for node in filter(_is_plausible, everywhere()):
-        robots.setdefault((node.domain, node.namespace), node)
+        robots.setdefault((node.domain, node.presence.namespace), node)
     here = domain(), namespace.rstrip("/")
     if here in robots:
         return _unheard(robots[here])
@@ -65,11 +68,11 @@ def _described(node: LocalNode) -> str:
 
 def _elsewhere(node: LocalNode, here: tuple[str, str]) -> str:
     remedies = [] if node.domain == here[0] else [f"set ROS_DOMAIN_ID={node.domain}"]
-    if node.namespace != here[1]:
-        option = f"--namespace {node.namespace}" if node.namespace else "no --namespace"
+    if node.presence.namespace != here[1]:
+        option = f"--namespace {node.presence.namespace}" if node.presence.namespace else "no --namespace"
         remedies.append(f"give {option}")
     return (
-        f"a robot runs on this computer in ROS_DOMAIN_ID {node.domain} and namespace {node.namespace or '/'} "
+        f"a robot runs on this computer in ROS_DOMAIN_ID {node.domain} and namespace {node.presence.namespace or '/'} "
         f"({_described(node)}), this program is in ROS_DOMAIN_ID {here[0]} and namespace {here[1] or '/'}: "
         f"{' and '.join(remedies)}"
     )
@@ -104,5 +107,4 @@ def _environment(process: int) -> Mapping[str, str] | None:
 
 
 def _value(environment: Mapping[str, str], name: str) -> str:
-    value = environment.get(name) or SETTINGS[name] or "unset"
-    return value if value.isprintable() and len(value) <= MAX_LENGTH else repr(value[:MAX_LENGTH])
+    return shortened(environment.get(name) or SETTINGS[name] or "unset", MAX_LENGTH)

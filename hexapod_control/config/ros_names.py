@@ -22,7 +22,7 @@ MAX_FRAME_LENGTH = 64  # characters of a frame id, and of a prefix
 MAX_DOMAIN = 232  # larger domains have no valid ports
 DOMAIN = "ROS_DOMAIN_ID"
 MIDDLEWARE = "RMW_IMPLEMENTATION"
-KEYSTORE = "ROS_SECURITY_KEYSTORE"
+SECURITY, KEYSTORE = "ROS_SECURITY_ENABLE", "ROS_SECURITY_KEYSTORE"
 INSTALLED_MIDDLEWARE = "share/ament_index/resource_index/rmw_typesupport"  # below a prefix
 TOKEN = r"[A-Za-z_][A-Za-z0-9_]*"
 RULE = "letters, digits and _, no digit first"
@@ -85,7 +85,7 @@ def check_middleware(environment: Mapping[str, str] = os.environ) -> None:
 
 def security_enabled(environment: Mapping[str, str]) -> bool:
     """Whether the environment asks for SROS2: encrypted topics, with a key for every program."""
-    return environment.get("ROS_SECURITY_ENABLE", "") == "true"
+    return environment.get(SECURITY, "") == "true"
 
 
 def check_security(environment: Mapping[str, str] = os.environ) -> None:

@@ -1,4 +1,4 @@
-"""Names of legs, joints and feet, and how messages quote them; only this module derives names from other names.
+"""Names of legs, joints, feet and nodes, and how messages quote them; only this module derives names from other names.
 
 A robot has any number of legs; `STANDARD` is the order of a six-legged one. Rows of every array in the
 package follow the order of the legs in the robot file, joints in the order of `JOINTS`.
@@ -12,6 +12,7 @@ MAX_NAME = 64  # characters of the name of a robot, leg, joint, gait, motion
 MAX_QUOTED = 60  # characters of an untrusted text in a message
 STANDARD = ("left_front", "left_middle", "left_rear", "right_front", "right_middle", "right_rear")
 JOINTS = ("coxa", "femur", "tibia")
+HARDWARE_NODES = ("servo_driver", "mujoco_sim")  # one of them moves the joints of a robot, and measures them
 
 
 def joint_name(leg: str, joint: str) -> str:

@@ -13,6 +13,7 @@ from sensor_msgs.msg import JointState
 
 from hexapod_control.config.robots.urdf_import.joint_mapping import JointMapping
 from hexapod_control.core.kinematics.arrays import Array
+from hexapod_control.core.names import HARDWARE_NODES
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.sensing.joint_plausibility import JointPlausibility
 from hexapod_control.ros import messages
@@ -20,7 +21,6 @@ from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.monitoring.endpoints import node_name
 from hexapod_control.ros.row_messages import JointLayout, MessageError
 from hexapod_control.ros.transport.senders import LOCAL
-from hexapod_control.web.robot_condition import HARDWARE_NODES
 
 TOPIC = "joint_states"
 DISCOVERY_PERIOD_S = 0.5  # after which the publishers are looked up again, if not all messages are from the driver

@@ -193,8 +193,11 @@ class GuardedNode(ReportingNode):
     def create_publisher(self, msg_type: Any, topic: str, *args: Any, **options: Any) -> Any:
         """As in rclpy; returns a TopicPublisher, and subscribers with incompatible QoS are reported."""
         options.setdefault("event_callbacks", self._qos.of_publisher(topic))
-        silent = {} if topic in AUDIBLE else {"silent": lambda: self.phase is Phase.SILENT}
-        publisher_class: Any = partial(TopicPublisher, handover=self._handover, **silent)
+        publisher_class: Any = partial(
+            TopicPublisher,
+            silent=lambda: self.phase is Phase.SILENT and topic not in AUDIBLE,
+            handover=self._handover,
+        )
         return super().create_publisher(msg_type, topic, *args, publisher_class=publisher_class, **options)
 
     def create_timer(self, timer_period_sec: float, callback: Any, *args: Any, **options: Any) -> Any:

@@ -35,6 +35,11 @@ COLOR = re.compile(rb"\x1b\[[0-9;]*m")
 COLORED = "RCUTILS_COLORIZED_OUTPUT"  # environment variable of the ROS log
 
 
+def missing_lines(count: int) -> str:
+    """The line that takes the place of lines that were dropped."""
+    return f"({count} lines are missing here, as nothing read this output)"
+
+
 class ProcessOutput:
     """Keeps writes to standard output and standard error from blocking, as long as its context lasts."""
 
@@ -144,7 +149,7 @@ class _Stream:
                     select.select([], [self._target], [])
 
     def _note_dropped(self, count: int) -> None:
-        self._write(f"({count} lines are missing here, as nothing read this output)\n".encode())
+        self._write(f"{missing_lines(count)}\n".encode())
 
 
 class LogFile:

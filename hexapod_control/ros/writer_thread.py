@@ -15,15 +15,15 @@ from collections.abc import Callable
 class WriterThread:
     """Runs jobs one after the other. The queue is bounded: when it is full, the oldest job is dropped and counted."""
 
-    def __init__(self, name: str, depth: int, dropped: Callable[[int], None] | None = None) -> None:
+    def __init__(self, name: str, depth: int, on_dropped: Callable[[int], None] | None = None) -> None:
         """`depth` jobs can wait; with 1 only the newest counts.
 
-        `dropped` is called by the thread, before its next job, with the number of jobs that were dropped since.
+        `on_dropped` is called by the thread, before its next job, with the number of jobs that were dropped since.
         """
         self.dropped = 0  # jobs, since the start
         self._jobs: deque[Callable[[], None]] = deque()
         self._depth = depth
-        self._on_dropped = dropped
+        self._on_dropped = on_dropped
         self._reported = 0  # of the dropped jobs
         self._busy = False
         self._changed = threading.Condition()

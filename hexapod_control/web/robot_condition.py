@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
 
+from hexapod_control.core.names import HARDWARE_NODES
 from hexapod_control.core.planner.tick_plan import ON_FEET, UPRIGHT, RobotState
 
 MAX_NODE_SILENCE_S = 3.0  # without diagnostics of a node, after which its values count as stale
@@ -19,7 +20,6 @@ MAX_CHAIN_SILENCE_S = 1.8  # of a node that moves joints; it publishes its statu
 MIN_STANDING_SHARE = 0.6  # of the height in the robot file; a robot found on its feet below it is not standing
 MIN_SPEED, MIN_TURN = 0.005, 0.05  # [m/s], [rad/s] from which a velocity counts as walking or turning
 NEEDED_NODES = ("gait_planner", "inverse_kinematics")
-HARDWARE_NODES = ("servo_driver", "mujoco_sim")
 RESTARTABLE_NODES = (*NEEDED_NODES, "servo_driver")  # without a simulator the world is lost
 OTHER_NODES = ("odometry", "imu_driver")  # the robot still walks without them
 DRIVABLE = ON_FEET | {RobotState.CARRIED.value}  # a velocity is enough to continue once the robot is set down
@@ -162,7 +162,7 @@ def _stale_message(facts: RobotFacts) -> tuple[str, dict[str, Any]] | None:
     """Message key and values for missing or old data; None if there are none."""
     if facts.torque is None and not facts.node_ages and not facts.state:
         return "nothing", {}
-    silent = _silent(facts, (*NEEDED_NODES, *HARDWARE_NODES), MAX_CHAIN_SILENCE_S)
+    silent = _silent_in_chain(facts.node_ages)
     if silent:
         return "stale", silent
     missing = [node for node in NEEDED_NODES if node not in facts.node_ages]
@@ -173,15 +173,19 @@ def _stale_message(facts: RobotFacts) -> tuple[str, dict[str, Any]] | None:
     return None
 
 
-def hung_node(facts: RobotFacts) -> str:
-    """The node of the control chain that is silent; empty if there is none."""
-    silent = _silent(facts, (*NEEDED_NODES, *HARDWARE_NODES), MAX_CHAIN_SILENCE_S)
+def hung_node(node_ages: Mapping[str, float]) -> str:
+    """The node of the control chain that is silent, of those heard so long ago [s]; empty if there is none."""
+    silent = _silent_in_chain(node_ages)
     return silent["node"] if silent else ""
 
 
-def _silent(facts: RobotFacts, nodes: tuple[str, ...], limit: float) -> dict[str, Any] | None:
+def _silent_in_chain(node_ages: Mapping[str, float]) -> dict[str, Any] | None:
+    return _silent(node_ages, (*NEEDED_NODES, *HARDWARE_NODES), MAX_CHAIN_SILENCE_S)
+
+
+def _silent(node_ages: Mapping[str, float], nodes: tuple[str, ...], limit: float) -> dict[str, Any] | None:
     """The first of these nodes that has been silent for longer than `limit` [s], as values of a sentence."""
-    ages = {node: facts.node_ages.get(node, 0.0) for node in nodes}
+    ages = {node: node_ages.get(node, 0.0) for node in nodes}
     return next(({"node": node, "age": round(age)} for node, age in ages.items() if age > limit), None)
 
 
@@ -205,7 +209,7 @@ def _faulty(facts: RobotFacts) -> Condition | None:
 
 def _impaired(facts: RobotFacts) -> Condition | None:
     """The condition for a silent node without which the robot still walks; None if there is none."""
-    silent = _silent(facts, OTHER_NODES, MAX_NODE_SILENCE_S)
+    silent = _silent(facts.node_ages, OTHER_NODES, MAX_NODE_SILENCE_S)
     return replace(_known(facts), say="stale", tone=Tone.WARN, values=silent) if silent else None
 
 

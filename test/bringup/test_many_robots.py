@@ -271,7 +271,7 @@ def test_odometry_is_calibrated_over_the_running_graph(robots, tmp_path, capsys)
     arguments = ["odom-calibrate", "--robot", str(file), "--namespace", "b", "--distance", "0.2", "--turn", "45"]
     assert main([*arguments, "--measured-distance", "0.3", "--measured-turn", "40"]) == 0, capsys.readouterr()
     robots.supervisors[1].stop()
-    distance, turn = odometry_scale(load(file).path)
+    distance, turn = odometry_scale(load(file).document)
     assert distance == pytest.approx(0.3 / 0.21, rel=0.1)
     assert turn == pytest.approx(40 / 47, rel=0.1)
     assert len(list(tmp_path.glob("mine.yaml.*.bak"))) == 1

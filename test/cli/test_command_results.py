@@ -114,4 +114,4 @@ def test_closed_standard_streams_end_a_dialog_and_a_table_without_a_traceback(tm
         shell = ["bash", "-c", 'exec "$@" <&- >&-', "bash"]
         done = subprocess.run([*shell, *HEXAPOD, *words], stderr=subprocess.PIPE, text=True, check=False)
         assert "Traceback" not in done.stderr, done.stderr
-        assert done.returncode == (0 if words[0] == "servos" else done.returncode)
+        assert (done.returncode == 0) is (words[0] == "servos"), done.stderr

@@ -100,7 +100,7 @@ def test_the_old_file_is_kept_with_its_date_and_mode(file):
     assert text(first) == before and "1.25" in text(second) and first != second
     assert first.name.startswith("mine.yaml.2") and first.suffix == ".bak"
     assert stat.S_IMODE(file.stat().st_mode) == 0o640
-    assert odometry_scale(load(file).path) == (1.0, 1.0)
+    assert odometry_scale(load(file).document) == (1.0, 1.0)
     assert sorted(file.parent.iterdir()) == sorted((file, first, second))
 
 
@@ -108,7 +108,7 @@ def test_a_symbolic_link_is_preserved(file, tmp_path):
     link = tmp_path / "link.yaml"
     link.symlink_to(file)
     save_section(link, "odometry_scale", SCALE)
-    assert link.is_symlink() and odometry_scale(load(file).path) == (1.25, 0.75)
+    assert link.is_symlink() and odometry_scale(load(file).document) == (1.25, 0.75)
 
 
 @pytest.mark.parametrize("fails", ["fsync", "replace"])
@@ -163,7 +163,7 @@ def test_the_factors_of_the_simulation_make_odometry_better_and_a_dry_run_writes
     message = capsys.readouterr().out
     assert message.startswith(dry) and "written to" in message
     way, turn = measure(load(file).robot, urdf(load(file)), WorldSettings(seed=1), 0.3, math.radians(60.0))
-    for factor, found in zip(odometry_scale(load(file).path), (way, turn), strict=True):
+    for factor, found in zip(odometry_scale(load(file).document), (way, turn), strict=True):
         assert 0.95 < factor < 1.05
         assert abs(factor * found.estimate - found.truth) < max(
             0.5 * abs(found.estimate - found.truth), 0.003 * found.truth
@@ -181,7 +181,7 @@ def test_the_factors_of_the_simulation_make_odometry_better_and_a_dry_run_writes
 def test_bad_input_is_refused_before_the_robot_moves(file, capsys, words, message):
     assert main(["odom-calibrate", "--robot", str(file), *words]) == 2
     assert capsys.readouterr().err == f"hexapod: {message}\n"
-    assert np.array(odometry_scale(load(file).path)).tolist() == [1.0, 1.0]
+    assert np.array(odometry_scale(load(file).document)).tolist() == [1.0, 1.0]
 
 
 def test_the_measured_value_is_asked_for_until_it_is_a_positive_number(monkeypatch, capsys):

@@ -19,8 +19,6 @@ with ProcessOutput("printing") as output:
     os.write(2, b"from a library\\n")
     while sys.argv[2:] and not output.log_trouble:
         time.sleep(0.01)
-    while len(sys.argv) > 2 and not output.log_trouble:
-        time.sleep(0.01)
     print(output.take_dropped() > 0, output.log_trouble, file=open(os.environ["RESULT"], "w"))
     sys.stdin.read()
 print("after")

@@ -33,7 +33,7 @@ UNANNOUNCED = ("imu_driver", "web")  # nodes that may run several times
 def nodes(specs: Sequence[NodeSpec], handover: Handover) -> list[GuardedNode]:
     """Creates the nodes of a process, in the order in which they have to end.
 
-    Raises what their constructors raise, and ParameterError if an older graph runs in the same domain and namespace.
+    Raises what their constructors raise, and ParameterError if another graph runs in the same domain and namespace.
     """
     listening = OlderGraphSearch(*(s.executable for s in specs if s.executable not in UNANNOUNCED))
     modules = {spec.executable: import_module(f"{PACKAGE}.nodes.{spec.executable}.{spec.executable}") for spec in specs}

@@ -84,7 +84,7 @@ def _write(args: argparse.Namespace, path: Path, factors: dict[str, float]) -> i
                 "nothing was written, measure again"
             )
     robot_file = load(path)
-    present = dict(zip(UNITS, odometry_scale(robot_file.path), strict=True))
+    present = dict(zip(UNITS, odometry_scale(robot_file.document), strict=True))
     data = {name: round(value, DIGITS) for name, value in {**present, **factors}.items()}
     print(f"odometry_scale: distance {data['distance']:g}, turn {data['turn']:g}")
     if args.dry_run:

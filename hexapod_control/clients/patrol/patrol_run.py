@@ -50,7 +50,7 @@ class PatrolRun:
         """Waits until all topics and services are available, and stands up."""
         robot, until = self._robot, self._wait.until
         if not wait_until(lambda: len(robot.odometry) > 0, READY_S, self._wait.spin):
-            raise RobotError(f"no odom: is the robot running? {why_no_robot(robot.robot_namespace)}")
+            raise RobotError(f"no odom arrives: {why_no_robot(robot.robot_namespace)}")
         until(lambda: robot.state != "", READY_S, "no gait_state: is gait_planner running?")
         lost = "gait_state is unknown: does the driver or the simulator run, and is its torque on (call arm)?"
         until(lambda: robot.state != "unknown", READY_S, lost)

@@ -20,7 +20,7 @@ from hexapod_control.core.kinematics.leg_kinematics import LegJoints
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.names import quoted
 from hexapod_control.core.planner import requests
-from hexapod_control.core.planner.faults.blocked_posture import is_blocked, leave_blocked
+from hexapod_control.core.planner.faults.blocked_posture import leave_blocked, waiting_request
 from hexapod_control.core.planner.faults.leg_change import change_legs
 from hexapod_control.core.planner.faults.mishap_response import recover, respond, rising_refusal
 from hexapod_control.core.planner.faults.unknown_state import Unknown
@@ -98,9 +98,9 @@ class Planner:
         plan = build_plan(context, self.state, pose, walk.state if walk is not None else None, dt)
         context.joints, context.plan = tuple(pose.joints), plan
         self._state = respond(self._state.after_tick(plan, dt, context), plan, dt, context)
-        pending = getattr(self._state, "then", None)
-        if pending is not None and is_blocked(self._state, context):
-            self._handle(pending)
+        waiting = waiting_request(self._state, context)
+        if waiting is not None:
+            self._handle(waiting)
         self.capabilities = context.capabilities
         return for_whole_robot(plan, legs)
 

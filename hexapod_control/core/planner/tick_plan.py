@@ -55,3 +55,8 @@ class TickPlan(NamedTuple):
     unreached: UnreachableFoot | None  # the foot out of reach, because of which the robot holds
     gap: float  # [m] smallest gap between neighbouring legs, capped at MAX_GAP; NaN: unknown
     blocked: LegClearance | None  # two legs that would collide, because of which the robot holds
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether neither the body nor a joint moves."""
+        return self.twist.is_zero and not self.joint_velocity.any()

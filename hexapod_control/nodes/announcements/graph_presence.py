@@ -7,9 +7,8 @@ one makes way for as long as the other announces itself, and ANNOUNCED_S longer:
 all its nodes are silent, so that the servos hold (`Phase`). Its planner alone decides when that is, and the other nodes
 follow it, also when it sits down later: their announcements say so. Nobody can make a graph silent for good.
 
-rclpy does not report the publisher of a message, so a subscriber cannot select one of several publishers. Therefore the
-younger graph stops publishing, and any other second publisher is reported, also that of /clock, which all namespaces of
-a domain share.
+Most subscribers cannot select one of several publishers. Therefore the younger graph stops publishing, and any other
+second publisher is reported, also that of /clock, which all namespaces of a domain share.
 """
 
 from __future__ import annotations
@@ -106,19 +105,19 @@ class GraphPresence:
             self._change_phase()
         else:
             name = f"{other.node} on host {other.host!r:.80}, process {other.process}"
-            self._node.report("second graph", ReportLevel.WARNING, f"{name}, is another robot's: it is deactivated")
+            self._node.report("second graph", ReportLevel.WARNING, f"{name}, is another robot's: it makes way")
 
     def _change_phase(self) -> None:
         """Changes the phase of the node to the one that its planner and the announcements of older graphs require."""
         node, now = self._node, time.monotonic()
         before, phase = node.phase, self._required_phase(now)
         if phase is not Phase.DRIVING:
-            node.report("refusal", ReportLevel.ERROR, self._conflict)
+            node.report("conflict", ReportLevel.ERROR, self._conflict)
         if phase is before:
             return
         if phase is Phase.DRIVING:
             self._heard.clear()
-            node.withdraw("refusal")
+            node.withdraw("conflict")
             text = f"no other robot has announced itself for {ANNOUNCED_S:g} s: this one can be driven again"
             node.report("drives again", ReportLevel.WARNING, text)
         node.enter(phase, self._conflict)

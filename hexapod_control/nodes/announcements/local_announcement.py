@@ -47,11 +47,6 @@ class LocalNode(NamedTuple):
         except KeyError:
             return str(number)
 
-    @property
-    def namespace(self) -> str:
-        """Namespace without a slash at its end: empty for none."""
-        return self.presence.node.rpartition("/")[0]
-
 
 @contextmanager
 def announce(node: NodePresence) -> Iterator[None]:
@@ -108,16 +103,16 @@ def _owner(own: NodePresence, stack: ExitStack) -> NodePresence | None:
 
 def _robot(node: NodePresence) -> str:
     """What a lock stands for: the namespace of a graph, or a node that was started by hand."""
-    return f"{node.node.rpartition('/')[0]}/" if node.graph else node.node
+    return f"{node.namespace}/" if node.graph else node.node
 
 
 def _nodes_beside(own: NodePresence) -> list[NodePresence]:
-    return running(own.node.rpartition("/")[0])
+    return running(own.namespace)
 
 
 def running(namespace: str) -> list[NodePresence]:
     """Nodes of this computer in a namespace and the ROS_DOMAIN_ID of this process. Their field `age` is 0."""
-    return [node for node in _found(PREFIX) if node.node.rpartition("/")[0] == namespace.rstrip("/")]
+    return [node for node in _found(PREFIX) if node.namespace == namespace.rstrip("/")]
 
 
 def everywhere() -> list[LocalNode]:

@@ -43,6 +43,11 @@ class NodePresence(NamedTuple):
         age = time.monotonic() - started
         return cls(name, started_graph(), socket.gethostname(), machine(), os.getpid(), started, age, phase)
 
+    @property
+    def namespace(self) -> str:
+        """Namespace without a slash at its end: empty for none."""
+        return self.node.rpartition("/")[0]
+
     @classmethod
     def parsed(cls, text: str) -> NodePresence | None:
         """Decodes an announcement; None for any other text, and for one with an implausible age."""

@@ -16,7 +16,7 @@ from hexapod_control.config.robots import saved_capabilities
 from hexapod_control.core.motions.motion_player import MotionPlayer
 from hexapod_control.core.motions.operator_commands import OperatorCommands
 from hexapod_control.core.planner.planner import Planner
-from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
+from hexapod_control.core.planner.tick_plan import RobotState
 from hexapod_control.core.robot import Robot
 from hexapod_control.nodes.announcements.edited_files import report_edits
 from hexapod_control.nodes.announcements.graph_presence import create_exclusive_node
@@ -125,7 +125,7 @@ class GaitPlannerNode(GuardedNode):
         self.legs.watch()
         self.output.publish(plan, stamp, self.motions.state)
         self.requests.watch()
-        if not _at_rest(plan):
+        if not plan.at_rest:
             self._moved_at = time.monotonic()
         least, most = (share * self._period for share in REHEARSAL_SHARES)
         self.motions.rehearse(max(least, most - max(0.0, dt - self._period)))  # shorter after a late tick
@@ -167,6 +167,7 @@ class GaitPlannerNode(GuardedNode):
     def on_armed(self, message: Bool) -> None:
         """Records whether the torque is on; after torque-off the pose is unknown until the robot is armed again."""
         self._torque_off = not message.data
+        self.requests.armed = message.data
         if self._torque_off:
             self._stands_up &= self.planner.state is RobotState.UNKNOWN
             self.commands.forget_pose()
@@ -273,7 +274,7 @@ class GaitPlannerNode(GuardedNode):
         late = self._ending is not None and time.monotonic() - self._ending > most
         if self._sits_down and self.planner.state is not RobotState.SITTING:
             return late
-        return late or plan is None or _at_rest(plan)
+        return late or plan is None or plan.at_rest
 
     def publish_final_state(self) -> None:
         """Publishes a zero velocity and the last targets."""
@@ -299,10 +300,6 @@ def _step_settings(settings: PlannerSettings) -> Mapping[str, float]:
         "tempo": settings.swing_time_scale,
         "margin": settings.stability_margin_min,
     }
-
-
-def _at_rest(plan: TickPlan) -> bool:
-    return plan.twist.is_zero and not plan.joint_velocity.any()
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -38,7 +38,7 @@ class Pauses:
     def on_pause(self, message: String) -> None:
         """Handles the topic `pause`: why the sender needs the robot to stand still; empty once it does not."""
         if message.data:
-            self.begin(TOPIC, "".join(filter(str.isprintable, shortened(message.data, MAX_REASON))), REQUEST_LIFE_S)
+            self.begin(TOPIC, shortened(message.data, MAX_REASON), REQUEST_LIFE_S)
         else:
             self._ends.pop(TOPIC, None)
             self.watch()

@@ -184,7 +184,7 @@ class OdometryNode(GuardedNode):
 
     def _reset(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         self._odometry.reset()
-        text = "odom starts again at its origin, as requested: a filter that fuses its pose sees a jump, reset it, too"
+        text = "odom starts again at its origin, as requested; a filter that fuses its pose sees a jump: reset it too"
         self.report("reset", ReportLevel.WARNING, text)
         response.success, response.message = True, "odom starts again at the robot's present pose"
         return response

@@ -6,7 +6,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from hexapod_control.web.robot_condition import ERROR, HARDWARE_NODES, MAX_NODE_SILENCE_S, NEEDED_NODES, OTHER_NODES
+from hexapod_control.core.names import HARDWARE_NODES
+from hexapod_control.web.robot_condition import ERROR, MAX_NODE_SILENCE_S, NEEDED_NODES, OTHER_NODES
 
 NUMBER = re.compile(r"-?\d+(\.\d+)?")
 WORLD_KEYS = {"world": "world", "friction": "friction", "payload [kg]": "payload"}

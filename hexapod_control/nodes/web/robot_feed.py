@@ -23,7 +23,7 @@ from visualization_msgs.msg import MarkerArray
 from hexapod_control.config.robots.urdf_import.joint_mapping import JointMapping
 from hexapod_control.core.kinematics.se2 import ZERO, Pose, Twist
 from hexapod_control.core.motions.motion_state import END_PHASES, REFUSED, MotionState
-from hexapod_control.core.names import joint_names
+from hexapod_control.core.names import HARDWARE_NODES, joint_names
 from hexapod_control.core.robot import Robot
 from hexapod_control.nodes.joint_state_input import TOPIC, JointStateInput
 from hexapod_control.nodes.web.diagnostics_summary import (
@@ -42,7 +42,7 @@ from hexapod_control.ros.guarded_node import GuardedNode
 from hexapod_control.ros.qos import LATCHED, SENSOR
 from hexapod_control.ros.row_messages import FootLayout
 from hexapod_control.web.page_state import DrawnState, drawing
-from hexapod_control.web.robot_condition import HARDWARE_NODES, PressedStop, RobotFacts, condition, hung_node
+from hexapod_control.web.robot_condition import PressedStop, RobotFacts, condition, hung_node
 
 MAX_AGE_S = 0.3  # of messages with feet, velocities and poses
 MAX_SILENCE_S = 1.0  # time without joint_states after which the robot counts as disconnected
@@ -216,13 +216,14 @@ class RobotFeed:
         motion = ""
         if self._motion is not None and self._motion["phase"] not in END_PHASES:
             motion = self._motion["name"]
-        hung = self.hung
+        ages = self._node_ages()
+        hung = hung_node(ages)
         if hung != self._hung[0]:
             self._hung = hung, bool(hung) and self._restartable(hung)
         return replace(
             facts,
             state=self._texts["gait_state"],
-            node_ages=self._node_ages(),
+            node_ages=ages,
             restartable=self._hung[1],
             torque=torque,
             latched=latched,
@@ -252,7 +253,7 @@ class RobotFeed:
     @property
     def hung(self) -> str:
         """The node of the control chain that is silent now; empty if there is none."""
-        return hung_node(RobotFacts(node_ages=self._node_ages()))
+        return hung_node(self._node_ages())
 
     def _node_ages(self) -> dict[str, float]:
         """Seconds since each node of the robot was heard: by its status, or by what it sends in every tick."""

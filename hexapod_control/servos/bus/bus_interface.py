@@ -41,6 +41,10 @@ class ServoFault(Flag):
     OTHER = auto()
 
 
+OFF_FAULTS = ServoFault.OVERLOAD | ServoFault.HEAT
+"""Faults with which servos switch themselves off."""
+
+
 class ServoQuantity(Flag):
     """Quantities that can be read from a servo."""
 

@@ -5,13 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
-from hexapod_control.servos.bus.bus_interface import Bus, ReportsTorque, ServoFault, ServoQuantity, ServoReading
+from hexapod_control.servos.bus.bus_interface import (
+    OFF_FAULTS,
+    Bus,
+    ReportsTorque,
+    ServoFault,
+    ServoQuantity,
+    ServoReading,
+)
 from hexapod_control.servos.settings.joint_calibration import JointCalibration
 
 TRIES = 4  # of a reading
 MAX_ERROR = math.radians(3.0)  # [rad] of a joint that carries nothing but its leg
 MIN_ERROR = math.radians(1.0)  # [rad] that every servo may be off
-OFF_FAULTS = ServoFault.OVERLOAD | ServoFault.HEAT  # with which servos switch themselves off
 
 
 def move_failure(bus: Bus, joint: JointCalibration, angle: float, begin: float, max_error: float = MAX_ERROR) -> str:
@@ -24,7 +30,7 @@ def move_failure(bus: Bus, joint: JointCalibration, angle: float, begin: float, 
         return ""
     name, reading = f"{joint.short_name} (id {joint.id})", _reading(bus, joint.id)
     if reading is None or reading.position is None:
-        return f"{name} no longer answers, where it is is unknown: check its cable and power, then repeat the command"
+        return f"{name} no longer answers, its position is unknown: check its cable and power, then repeat the command"
     where = joint.angle(reading.position)
     place = f"it is at {math.degrees(where):.1f} in place of {math.degrees(angle):.1f} deg"
     if reading.fault & OFF_FAULTS:

@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from hexapod_control.servos.bus.bus_interface import RawScale, ServoFault
+from hexapod_control.servos.bus.bus_interface import OFF_FAULTS, RawScale, ServoFault
 
 VOLTS, TEMPERATURE_DEGC = 11.1, 35.0  # of servos without a fault
 MIN_VOLTS = 6.0  # below which servos do not answer
@@ -133,7 +133,7 @@ class LagWorld:
             return
         if on and not self.torques[index] and math.isnan(self.goals[index]):
             self.goals[index] = self.positions[index]
-        self.torques[index] = on and not self.faults[index] & (ServoFault.OVERLOAD | ServoFault.HEAT)
+        self.torques[index] = on and not self.faults[index] & OFF_FAULTS
 
     def has_torque(self, index: int) -> bool:
         """Whether the servo has torque."""
@@ -193,7 +193,7 @@ class LagWorld:
     def latch(self, index: int, fault: ServoFault) -> None:
         """Latches a fault, which switches the servo off until it is rebooted."""
         self.faults[index] |= fault
-        if fault & (ServoFault.OVERLOAD | ServoFault.HEAT):
+        if fault & OFF_FAULTS:
             self.torques[index] = False
 
     def unplug(self, *indices: int) -> None:

@@ -26,7 +26,7 @@ from hexapod_control.web.sessions.page_client import LONG_AGO, MAX_RATE, PageCli
 
 DEAD_MAN_S = 0.5  # validity of a velocity
 HELLO_TIME_S = 3.0  # time limit for the first message
-MAX_STRANGERS = 2  # connections of one address that may wait for their first message longer than CROWD_TIME_S
+CROWD = 2  # connections of one address that may wait for their first message longer than CROWD_TIME_S
 CROWD_TIME_S = 0.5
 MAX_IDLE_S = 10.0  # without a command; then the driver loses control to a client that requests it
 REFUSAL_PERIOD_S = 0.5  # shortest time between two refusals sent to one client
@@ -131,7 +131,7 @@ class ClientSessions:
         late, waiting = [], Counter[str]()
         for client in reversed(self.clients.values()):  # the newest first
             if not client.admitted:
-                crowded = waiting[client.address] >= MAX_STRANGERS
+                crowded = waiting[client.address] >= CROWD
                 waiting[client.address] += 1
                 if now - client.since > (CROWD_TIME_S if crowded else HELLO_TIME_S):
                     late.append(client)

@@ -12,24 +12,9 @@ from support.real_time.programs import HEXAPOD, until
 from hexapod_control.cli.main import main
 from hexapod_control.config.robots.robot_file import load, resolve
 from hexapod_control.servos.emulator import fault_injection
-from hexapod_control.servos.emulator.robot_emulator import emulate
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.save_servo_section import save
 from hexapod_control.servos.settings.servo_section import servo_settings
-
-
-@pytest.fixture
-def wire(tmp_path):
-    made = []
-
-    def make(protocol="feetech_st"):
-        file, link = load("phantomx"), tmp_path / "bus"
-        made.append(emulate(file.robot, servo_settings(file, protocol, str(link)), link))
-        return made[-1]
-
-    yield make
-    for each in made:
-        each.pty.close()
 
 
 def servos(emulation, *arguments, protocol="feetech_st"):

@@ -9,37 +9,19 @@ import pytest
 from support.real_time.programs import PROGRAM, read_line
 
 from hexapod_control.cli.main import main
-from hexapod_control.config.robots.robot_file import load
 from hexapod_control.servos.bus.bus_interface import PortGoneError, ServoFault, ServoQuantity
 from hexapod_control.servos.bus.serial_port import SerialPort
 from hexapod_control.servos.bus.transaction import ReplyTiming
 from hexapod_control.servos.emulator import fault_injection
-from hexapod_control.servos.emulator.robot_emulator import emulate
 from hexapod_control.servos.protocol_registry import PROTOCOLS
-from hexapod_control.servos.settings.servo_section import servo_settings
 
 MAX_WAIT_S = 20.0
 IDS = tuple(range(1, 19))
 
 
 @pytest.fixture
-def emulated(tmp_path):
-    """Emulates the servos of a robot with a protocol."""
-    made = []
-
-    def emulation(protocol):
-        file, link = load("phantomx"), tmp_path / "bus"
-        made.append(emulate(file.robot, servo_settings(file, protocol, str(link)), link))
-        return made[-1]
-
-    yield emulation
-    for each in made:
-        each.pty.close()
-
-
-@pytest.fixture
-def emulation(emulated):
-    return emulated("feetech_st")
+def emulation(wire):
+    return wire("feetech_st")
 
 
 @pytest.fixture
@@ -99,13 +81,13 @@ def test_the_port_comes_back_under_the_same_name_after_the_cable_was_pulled(emul
 
 
 @pytest.mark.parametrize("name", fault_injection.KINDS)
-def test_every_fault_of_the_table_can_be_injected(name, emulated):
+def test_every_fault_of_the_table_can_be_injected(name, wire):
     values = {"SHARE": "0.5", "HEX": "FF", "MS": "3", "ID": "4", "VOLTS": "7.4", "ADDRESS": "0x40", "": ""}
     values["JOINT,DEG"] = "lf coxa,10"
     value = values[fault_injection.KINDS[name].value]
     order = fault_injection.parse_fault(f"{name}={value}@1.5" if value else f"{name}@1.5")
     assert (order.name, order.after) == (name, 1.5)
-    order.act(emulated("feetech_st" if name == "new" else "pca9685"))
+    order.act(wire("feetech_st" if name == "new" else "pca9685"))
 
 
 @pytest.mark.parametrize("text", ["nack=0x40", "stuck"])

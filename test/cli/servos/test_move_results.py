@@ -11,29 +11,13 @@ from support.real_time.programs import HEXAPOD, until
 
 from hexapod_control.cli.main import main
 from hexapod_control.cli.servos.telemetry_table import TelemetryScreen
-from hexapod_control.config.robots.robot_file import load
 from hexapod_control.servos.bus.bus_interface import ServoQuantity
 from hexapod_control.servos.emulator import fault_injection
-from hexapod_control.servos.emulator.robot_emulator import emulate
 from hexapod_control.servos.protocol_registry import PROTOCOLS
-from hexapod_control.servos.settings.servo_section import WIRED, servo_settings
+from hexapod_control.servos.settings.servo_section import WIRED
 
 REPORTING = [name for name in WIRED if PROTOCOLS[name].can_read & ServoQuantity.POSITION]
 MOVE = ("move", "left_front", "coxa", "20")
-
-
-@pytest.fixture
-def wire(tmp_path):
-    made = []
-
-    def make(protocol):
-        file, link = load("phantomx"), tmp_path / "bus"
-        made.append(emulate(file.robot, servo_settings(file, protocol, str(link)), link))
-        return made[-1]
-
-    yield make
-    for each in made:
-        each.pty.close()
 
 
 def servos(emulation, protocol, *words):

@@ -132,6 +132,6 @@ def test_the_nodes_of_all_domains_are_found_with_their_users(monkeypatch):
     with announce(here):
         monkeypatch.setenv("ROS_DOMAIN_ID", "another one")
         (found,) = [each for each in everywhere() if each.presence.process == os.getpid()]
-    assert (found.domain, found.namespace) == ("a domain of this file", "/left")
+    assert (found.domain, found.presence.namespace) == ("a domain of this file", "/left")
     assert found.user == pwd.getpwuid(os.getuid()).pw_name
     assert not found._replace(presence=PLANNER._replace(process=2**30)).user

@@ -1,4 +1,4 @@
-"""Announcements of nodes without middleware: when a node is deactivated, what is reported, how long a start listens."""
+"""Announcements of nodes without middleware: when a node makes way, what is reported, how long a start listens."""
 
 import json
 from types import SimpleNamespace
@@ -78,10 +78,10 @@ def test_the_second_announcement_of_another_robot_counts(announced, older):
     announced.hear(theirs, other(node="/odometry", process=2, started=theirs.started), "no announcement")
     assert not announced.node.reasons and not announced.node.reports
     announced.hear(theirs._replace(age=theirs.age + 0.5))
-    text = "/gait_planner on host 'there', process 1, is another robot's: it is deactivated"
+    text = "/gait_planner on host 'there', process 1, is another robot's: it makes way"
     if older:
         assert announced.node.reasons == [theirs.conflict] and announced.node.phase is Phase.STOPPING
-        assert announced.node.reports == {"refusal": [(ReportLevel.ERROR, theirs.conflict)]}
+        assert announced.node.reports == {"conflict": [(ReportLevel.ERROR, theirs.conflict)]}
     else:
         assert announced.node.reports == {"second graph": [(ReportLevel.WARNING, text)]}
         assert announced.node.phase is Phase.DRIVING
@@ -131,7 +131,7 @@ def test_a_planner_is_silent_once_it_rests_and_drives_again_when_the_other_robot
     assert node.phase is Phase.SILENT
     time.now += 0.5
     duty()
-    assert node.phase is Phase.DRIVING and not node.report_of("refusal")
+    assert node.phase is Phase.DRIVING and not node.report_of("conflict")
     announced.hear(other(age=time.now - STARTED + 1.0))
     assert node.phase is Phase.DRIVING  # as after a start, the second one counts
     phases = [json.loads(message.data)["phase"] for message in node.sent("robot_nodes")]

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from hexapod_control.config.document import DocumentEntry, read
+from hexapod_control.config.document import DocumentEntry
 from hexapod_control.config.robots.robot_keys import ODOMETRY_SCALE
 from hexapod_control.config.schema import number, refuse_unknown
 
 
-def odometry_scale(file: Path | DocumentEntry) -> tuple[float, float]:
+def odometry_scale(file: DocumentEntry) -> tuple[float, float]:
     """Factors on (distance, heading change) of the feet; 1 without the section. Raises RobotFileError."""
-    section = (read(file) if isinstance(file, Path) else file).children.get("odometry_scale")
+    section = file.children.get("odometry_scale")
     if section is None:
         return 1.0, 1.0
     refuse_unknown(section, dict.fromkeys(row.key for row in ODOMETRY_SCALE))

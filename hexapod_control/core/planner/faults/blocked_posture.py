@@ -17,15 +17,15 @@ from hexapod_control.core.planner.tick_plan import RobotState
 MAX_HELD_S = 1.0  # without any motion, although one is planned, after which the posture counts as blocked
 
 
-def is_blocked(state: PlannerState, context: PlannerContext) -> bool:
-    """Whether the present motion has been held for too long: by its limits, or by feet over which no body can move."""
-    return context.limiter.held_time > MAX_HELD_S or (isinstance(state, OnFeet) and state.held_time > MAX_HELD_S)
+def waiting_request(state: PlannerState, context: PlannerContext) -> Request | None:
+    """Returns the request that waits for the end of a motion, if a blocked posture prevents that end; else None."""
+    blocked = _blocked(state, context)
+    return None if blocked is None else blocked.then
 
 
 def leave_blocked(state: PlannerState, request: Request, context: PlannerContext) -> PlannerState:
     """Returns the state in which a request is handled: the way out for `stand` and `sit` in a blocked posture."""
-    blocked = isinstance(state, OnFeet | Transition | WholeBodyMove) and is_blocked(state, context)
-    if not blocked or not isinstance(request, StandRequest | SitRequest):
+    if _blocked(state, context) is None or not isinstance(request, StandRequest | SitRequest):
         return state
     measured = context.sensors.joints
     if measured.sample is not None and not measured.fault:
@@ -36,3 +36,11 @@ def leave_blocked(state: PlannerState, request: Request, context: PlannerContext
     if isinstance(request, StandRequest):
         return Lying()  # it stands up from any joint angles
     return Transition(RobotState.SINKING, [*folding(context)], None)
+
+
+def _blocked(state: PlannerState, context: PlannerContext) -> OnFeet | Transition | WholeBodyMove | None:
+    """The state, if its motion has been held for too long: by its limits, or by feet over which no body can move."""
+    if not isinstance(state, OnFeet | Transition | WholeBodyMove):
+        return None
+    held = max(context.limiter.held_time, state.held_time if isinstance(state, OnFeet) else 0.0)
+    return state if held > MAX_HELD_S else None

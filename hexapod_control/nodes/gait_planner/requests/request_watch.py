@@ -11,21 +11,20 @@ import time
 from typing import NamedTuple
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
-from std_msgs.msg import Bool
 
 from hexapod_control.core.kinematics.arrays import Array
+from hexapod_control.core.names import HARDWARE_NODES
 from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
 from hexapod_control.nodes.gait_planner.output.planner_output import PlannerOutput
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
-from hexapod_control.ros.qos import LATCHED, SAMPLES
-from hexapod_control.web.robot_condition import HARDWARE_NODES
+from hexapod_control.ros.qos import SAMPLES
 
 PATIENCE_S = 2.0  # of the control clock, after which a request without any effect is reported
 MOVED_RAD = 0.02  # by which a joint has to turn for an effect
 MAX_REPORT_AGE_S = 2.5  # of a report of another node
 CHAIN = ("inverse_kinematics", *HARDWARE_NODES)  # nodes between the planner and the joints, in this order
-DONE = {"stand": (RobotState.STANDING,), "recover": (RobotState.STANDING,), "sit": (RobotState.SITTING,)}
+ENDS = {"stand": (RobotState.STANDING,), "recover": (RobotState.STANDING,), "sit": (RobotState.SITTING,)}
 
 
 class _Watched(NamedTuple):
@@ -38,16 +37,18 @@ class _Watched(NamedTuple):
 
 
 class RequestWatch:
-    """Watches the newest accepted request. Call `watch` in every tick; `joints` are the newest measured ones."""
+    """Watches the newest accepted request. Call `watch` in every tick.
+
+    `joints` are the newest measured ones, `armed` is whether the torque is on.
+    """
 
     def __init__(self, node: GuardedNode, planner: Planner, output: PlannerOutput) -> None:
         self._node, self._planner, self._output = node, planner, output
         self._request: _Watched | None = None
         self._reports: dict[str, tuple[str, float]] = {}  # text by name of a node in CHAIN, with its steady time [s]
-        self._armed = True
+        self.armed = True
         self.joints: Array | None = None  # (n, 3) [rad]
         node.create_subscription(DiagnosticArray, "/diagnostics", self.on_diagnostics, SAMPLES)
-        node.create_subscription(Bool, "armed", self.on_armed, LATCHED)
 
     def on_diagnostics(self, message: DiagnosticArray) -> None:
         """Stores what the nodes in CHAIN of this robot report."""
@@ -57,10 +58,6 @@ class RequestWatch:
             if place == namespace and name in CHAIN:
                 text = "" if status.level == DiagnosticStatus.OK else status.message
                 self._reports[name] = text, time.monotonic()
-
-    def on_armed(self, message: Bool) -> None:
-        """Stores whether the torque is on."""
-        self._armed = message.data
 
     def begin(self, request: str) -> None:
         """Watches an accepted request, and no longer the one before."""
@@ -77,8 +74,7 @@ class RequestWatch:
             self._node.report("request without effect", ReportLevel.ERROR, text)
 
     def _is_done(self, request: _Watched, plan: TickPlan) -> bool:
-        at_rest = plan.twist.is_zero and not plan.joint_velocity.any()
-        return at_rest and self._planner.state in DONE.get(request.name, (self._planner.state,))
+        return plan.at_rest and self._planner.state in ENDS.get(request.name, (self._planner.state,))
 
     def _has_moved(self, request: _Watched) -> bool:
         if request.joints is None or self.joints is None:
@@ -87,7 +83,7 @@ class RequestWatch:
 
     def _cause(self, plan: TickPlan) -> str:
         """Why nothing moves: what the nodes after the planner report, in their order, else what the planner knows."""
-        if not self._armed:
+        if not self.armed:
             return "the torque is off: call arm"
         now = time.monotonic()
         fresh = {name: text for name, (text, at) in self._reports.items() if text and now - at < MAX_REPORT_AGE_S}

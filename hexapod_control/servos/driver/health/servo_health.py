@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 
 from hexapod_control.core.gait.gait_table import MIN_LEGS
-from hexapod_control.servos.bus.bus_interface import ServoFault
+from hexapod_control.servos.bus.bus_interface import OFF_FAULTS
 from hexapod_control.servos.driver.group.read_schedule import BROWN_OUT_SHARE
 from hexapod_control.servos.driver.group.register_watch import RegisterWatch
 from hexapod_control.servos.driver.group.servo_group import ServoGroup
@@ -188,7 +188,7 @@ class ServoHealth:
 
     def explains(self, group: ServoGroup, index: int) -> bool:
         """Whether a servo without torque has switched itself off, or was given up."""
-        return index in self._given_up or index in group.readings.reporting(ServoFault.OVERLOAD | ServoFault.HEAT)
+        return index in self._given_up or index in group.readings.reporting(OFF_FAULTS)
 
     def allow_restart(self, index: int, now: float, why: str = "was overloaded") -> bool:
         """Whether a servo without torque may be restarted; if so, it is counted, as only a few restarts are allowed."""
