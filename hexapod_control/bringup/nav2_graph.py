@@ -66,7 +66,9 @@ class NavigationGraph:
 
     def write(self, folder: Path) -> Path:
         """Writes trees and parameters into a folder. Returns the parameter file."""
-        parameters = {name: {"ros__parameters": dict(section["ros__parameters"])} for name, section in self.parameters.items()}
+        parameters = {
+            name: {"ros__parameters": dict(section["ros__parameters"])} for name, section in self.parameters.items()
+        }
         for parameter, text in self.trees.items():
             tree = folder / TREES[parameter]
             tree.write_text(text, encoding="utf-8")

@@ -146,7 +146,9 @@ def test_the_behaviour_trees_of_nav2_get_the_times_of_the_robot(tmp_path, map_fi
 
 def test_a_behaviour_tree_of_the_user_stays(tmp_path):
     mine = tmp_path / "mine.yaml"
-    mine.write_text(SHIPPED.read_text().replace("bt_loop_duration", "default_nav_to_pose_bt_xml: x.xml\n    bt_loop_duration"))
+    mine.write_text(
+        SHIPPED.read_text().replace("bt_loop_duration", "default_nav_to_pose_bt_xml: x.xml\n    bt_loop_duration")
+    )
     for name in TREES.values():
         (tmp_path / name).write_text("<root/>")
     planned = nav2_graph.plan({"slam": "true", "params_file": mine}, tmp_path)

@@ -92,7 +92,8 @@ class Mppi:
         angle = of["PathAngleCritic"]
         point = path[min(reached + angle["offset_from_furthest"], len(path) - 1)]
         bearing = math.atan2(point[1] - pose[1], point[0] - pose[0]) - pose[2]
-        if left > angle["threshold_to_consider"] and abs(math.remainder(bearing, math.tau)) > angle["max_angle_to_furthest"]:
+        turned = abs(math.remainder(bearing, math.tau))
+        if left > angle["threshold_to_consider"] and turned > angle["max_angle_to_furthest"]:
             wanted = np.arctan2(point[1] - y[:, -1], point[0] - x[:, -1])
             costs += angle["cost_weight"] * np.abs((yaws[:, -1] - wanted + math.pi) % math.tau - math.pi)
         costs += of["TwirlingCritic"]["cost_weight"] * np.abs(states[:, :, 2]).mean(axis=1)

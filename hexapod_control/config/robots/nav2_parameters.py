@@ -41,8 +41,8 @@ MIN_WINDOW_M = 3  # of the local costmap, in whole metres
 MAX_OFFSET_POINTS = 20  # Nav2's own offset, for robots with a horizon of more than a metre
 NOISE_SHARE = 0.4  # spread of the samples, of the maximum speed, as in Nav2's defaults
 SAMPLE_STEPS = 2  # of the model in which a sample may reach the maximum speed: more than the noise within one
-# MPPI weighs its samples by differences of their costs. Critics that score metres are made for robots that walk this far
-# within the horizon; on a slower robot the same weights leave all samples nearly equal, and it does not start.
+# MPPI weighs its samples by differences of their costs. Critics that score metres are made for robots that walk so far
+# in the horizon; for a slower one the same weights leave all samples nearly equal, and it does not start.
 NAV2_AHEAD_M = 1.4
 METRE_WEIGHTS = {"GoalCritic": 5.0, "PathAlignCritic": 14.0, "PathFollowCritic": 5.0}
 
@@ -159,7 +159,11 @@ def values(robot: Nav2Robot, model_dt: float, time_steps: int) -> dict[str, obje
         "max_decel": [-bx, -by, -bz],
     }
     drive = {"acceleration_limit": ax, "deceleration_limit": -bx, "minimum_speed": round(MIN_SPEED_SHARE * vx, 3)}
-    spin = {"max_rotational_vel": wz, "min_rotational_vel": round(MIN_SPEED_SHARE * wz, 3), "rotational_acc_lim": min(az, bz)}
+    spin = {
+        "max_rotational_vel": wz,
+        "min_rotational_vel": round(MIN_SPEED_SHARE * wz, 3),
+        "rotational_acc_lim": min(az, bz),
+    }
     costmap = {
         "footprint": polygon,
         "inflation_layer.inflation_radius": round(robot.radius + CLEARANCE_M, 2),

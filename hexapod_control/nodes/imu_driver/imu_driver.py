@@ -71,9 +71,7 @@ class ImuDriverNode(GuardedNode):
         self._moves = False  # the robot is commanded to move
         self._system_time = False  # the node's clock is the system clock; reading that directly is ten times faster
         x, y, z = file.robot.imu
-        self._message = _message(
-            publish_mounting(self, settings.tf_frame_prefix, "imu_link", BodyPose(x=x, y=y, z=z))
-        )
+        self._message = _message(publish_mounting(self, settings.tf_frame_prefix, "imu_link", BodyPose(x=x, y=y, z=z)))
         self._imu = self.create_publisher(Imu, "imu/data", COMMAND)
         self.create_subscription(String, "gait_state", self.on_gait_state, LATCHED)
         self._period, self._ending = 1.0 / settings.rate, threading.Event()

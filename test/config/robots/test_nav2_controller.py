@@ -16,7 +16,9 @@ from hexapod_control.config.shipped_files import share
 from hexapod_control.core.kinematics.se2 import Pose, Twist, exp
 from hexapod_control.core.workspace.capabilities import Capabilities
 
-WALKS = [(robot, gait) for robot in known_robots() for gait in GAITS if gait in Capabilities.of(load(robot).robot).gaits]
+WALKS = [
+    (robot, gait) for robot in known_robots() for gait in GAITS if gait in Capabilities.of(load(robot).robot).gaits
+]
 RIPPLE = np.array((0.013, 0.013, 0.04))  # [m/s, m/s, rad/s] of the measured twist of phantomx in tripod
 NAV2_WEIGHTED = {"GoalCritic": 7.0, "PathAlignCritic": 19.6, "PathFollowCritic": 7.0}  # Nav2's weights times 1.4 m
 SAMPLES = 150  # of the model: fewer than those of Nav2, so that a walk takes a second
@@ -40,7 +42,9 @@ def controller(robot, gait):
 def test_a_sample_can_follow_its_noise_within_a_step_of_the_model(robot, gait):
     path = controller(robot, gait)
     for speed, acceleration in (("vx", "ax"), ("vy", "ay"), ("wz", "az")):
-        assert path[f"{acceleration}_max"] * path["model_dt"] >= path[f"{speed}_std"] >= 0.3 * path[f"{speed}_max"] > 0.0
+        assert (
+            path[f"{acceleration}_max"] * path["model_dt"] >= path[f"{speed}_std"] >= 0.3 * path[f"{speed}_max"] > 0.0
+        )
     assert (path["ax_min"], path["ay_min"]) == (-path["ax_max"], -path["ay_max"])
 
 
@@ -69,7 +73,8 @@ def test_the_cost_of_control_does_not_outweigh_the_way_at_the_maximum_speed(robo
 def walk(robot, gait, goal, seconds, section=None):
     """The seconds [s] to within the tolerances of the goal (x, y, yaw), or None; the robot follows the smoother."""
     rng = np.random.default_rng(0)
-    mppi, smoother = Mppi(section or controller(robot, gait), rng, SAMPLES), Smoother(nodes(robot, gait)["velocity_smoother"])
+    mppi = Mppi(section or controller(robot, gait), rng, SAMPLES)
+    smoother = Smoother(nodes(robot, gait)["velocity_smoother"])
     checker = nodes(robot, gait)["controller_server"]["general_goal_checker"]
     count = math.ceil(math.hypot(*goal[:2]) / PATH_STEP_M)
     path = np.linspace((0.0, 0.0, math.atan2(goal[1], goal[0])), goal, count + 1)

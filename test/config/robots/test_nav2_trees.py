@@ -21,7 +21,9 @@ TREE = """<root BTCPP_format="4">
     </RoundRobin>
   </BehaviorTree>
 </root>"""
-WALKS = [(robot, gait) for robot in known_robots() for gait in GAITS if gait in Capabilities.of(load(robot).robot).gaits]
+WALKS = [
+    (robot, gait) for robot in known_robots() for gait in GAITS if gait in Capabilities.of(load(robot).robot).gaits
+]
 
 
 @cache

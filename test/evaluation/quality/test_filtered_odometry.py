@@ -35,9 +35,11 @@ class Ekf:
     """Pose and velocity in the plane, predicted with the process noise of the parameter file."""
 
     def __init__(self):
-        noise = np.array(sections(share("config", "robot_localization.yaml").read_text())["ekf_filter_node"][
-            "process_noise_covariance"
-        ]).reshape(15, 15)
+        noise = np.array(
+            sections(share("config", "robot_localization.yaml").read_text())["ekf_filter_node"][
+                "process_noise_covariance"
+            ]
+        ).reshape(15, 15)
         self._noise = noise[np.ix_(STATES, STATES)]
         self.state, self.covariance = np.zeros(6), 1e-9 * np.eye(6)
 
