@@ -6,6 +6,7 @@ from xml.etree import ElementTree
 import pytest
 from support.drives import GAITS
 
+from hexapod_control.cli.main import main
 from hexapod_control.config.robots.nav2_parameters import describe
 from hexapod_control.config.robots.nav2_trees import NAV2_ALLOWANCE_S, TreeError, fill_tree
 from hexapod_control.config.robots.robot_file import known_robots, load
@@ -63,3 +64,13 @@ def test_what_comes_from_the_blackboard_and_all_else_stays():
 def test_a_tree_that_is_not_xml_is_refused():
     with pytest.raises(TreeError, match="is not XML"):
         fill_tree("<root>", described("phantomx", "tripod"))
+
+
+def test_the_command_fills_in_a_tree(tmp_path, capsys):
+    mine = tmp_path / "tree.xml"
+    mine.write_text(TREE)
+    assert main(["nav2-params", "--gait", "wave", "--tree", str(mine)]) == 0
+    assert capsys.readouterr().out == fill_tree(TREE, described("phantomx", "wave"))
+    mine.write_text("<root>")
+    assert main(["nav2-params", "--tree", str(mine)]) == 2
+    assert "tree.xml: is not XML" in capsys.readouterr().err
