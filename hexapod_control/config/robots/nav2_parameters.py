@@ -41,12 +41,11 @@ MIN_WINDOW_M = 3  # of the local costmap, in whole metres
 MAX_OFFSET_POINTS = 20  # Nav2's own offset, for robots with a horizon of more than a metre
 NOISE_SHARE = 0.4  # spread of the samples, of the maximum speed, as in Nav2's defaults
 SAMPLE_STEPS = 2  # of the model in which a sample may reach the maximum speed: more than the noise within one
-# MPPI weighs its samples by differences of their costs. Critics that score metres are made for robots that walk so far
-# in the horizon; for a slower one the same weights leave all samples nearly equal, and it does not start.
-NAV2_AHEAD_M = 1.4
+# MPPI weighs its samples by differences of their costs. Critics that score metres or radians are made for robots that
+# come this far within the horizon; for a slower one the same weights leave all samples nearly equal: it does not start.
+NAV2_AHEAD_M, NAV2_TURN_RAD = 1.4, 5.3
 METRE_WEIGHTS = {"GoalCritic": 5.0, "PathAlignCritic": 14.0, "PathFollowCritic": 5.0}
-
-
+RADIAN_WEIGHTS = {"GoalAngleCritic": 3.0, "PathAngleCritic": 2.0}
 MIN_SPEED_SHARE = 0.2  # of the maximum speed, at the end of a recovery
 BEHAVIORS = "behavior_server.ros__parameters"
 LATER = frozenset(  # keys that not every supported release declares
@@ -147,7 +146,8 @@ def values(robot: Nav2Robot, model_dt: float, time_steps: int) -> dict[str, obje
     path["az_max"] = round(wz / (SAMPLE_STEPS * model_dt), 3)
     path |= {f"{name}_std": round(NOISE_SHARE * top, 4) for name, top in (("vx", vx), ("vy", vy), ("wz", wz))}
     critics = {
-        **{f"{name}.cost_weight": round(weight * NAV2_AHEAD_M / ahead, 1) for name, weight in METRE_WEIGHTS.items()},
+        **_weights(METRE_WEIGHTS, NAV2_AHEAD_M / ahead),
+        **_weights(RADIAN_WEIGHTS, NAV2_TURN_RAD / (wz * model_dt * time_steps)),
         "GoalCritic.threshold_to_consider": ahead,
         "PathAlignCritic.offset_from_furthest": min(MAX_OFFSET_POINTS, max(1, int(ahead / PATH_STEP_M / 2))),
         "PathFollowCritic.threshold_to_consider": ahead,
@@ -180,6 +180,10 @@ def values(robot: Nav2Robot, model_dt: float, time_steps: int) -> dict[str, obje
         **_prefixed("local_costmap.local_costmap.ros__parameters", {**costmap, "width": window, "height": window}),
         **_prefixed("global_costmap.global_costmap.ros__parameters", costmap),
     }
+
+
+def _weights(weights: Mapping[str, float], factor: float) -> dict[str, float]:
+    return {f"{name}.cost_weight": round(weight * factor, 1) for name, weight in weights.items()}
 
 
 def _prefixed(prefix: str, entries: Mapping[str, object]) -> dict[str, object]:

@@ -20,7 +20,8 @@ WALKS = [
     (robot, gait) for robot in known_robots() for gait in GAITS if gait in Capabilities.of(load(robot).robot).gaits
 ]
 RIPPLE = np.array((0.013, 0.013, 0.04))  # [m/s, m/s, rad/s] of the measured twist of phantomx in tripod
-NAV2_WEIGHTED = {"GoalCritic": 7.0, "PathAlignCritic": 19.6, "PathFollowCritic": 7.0}  # Nav2's weights times 1.4 m
+NAV2_METRES = {"GoalCritic": 7.0, "PathAlignCritic": 19.6, "PathFollowCritic": 7.0}  # Nav2's weights times 1.4 m
+NAV2_RADIANS = {"GoalAngleCritic": 15.9, "PathAngleCritic": 10.6}  # Nav2's weights times 5.3 rad
 SAMPLES = 150  # of the model: fewer than those of Nav2, so that a walk takes a second
 
 
@@ -56,11 +57,12 @@ def test_the_smoother_keeps_the_accelerations_of_the_robot(robot, gait):
 
 
 @pytest.mark.parametrize(("robot", "gait"), WALKS)
-def test_costs_that_are_metres_differ_by_as_much_as_for_a_robot_of_half_a_metre_per_second(robot, gait):
+def test_costs_differ_by_as_much_as_for_a_robot_with_the_speeds_of_nav2(robot, gait):
     path = controller(robot, gait)
-    ahead = path["vx_max"] * path["model_dt"] * path["time_steps"]
-    for critic, expected in NAV2_WEIGHTED.items():
-        assert path[critic]["cost_weight"] * ahead == pytest.approx(expected, rel=0.02)
+    horizon = path["model_dt"] * path["time_steps"]
+    for speed, weights in (("vx_max", NAV2_METRES), ("wz_max", NAV2_RADIANS)):
+        for critic, expected in weights.items():
+            assert path[critic]["cost_weight"] * path[speed] * horizon == pytest.approx(expected, rel=0.02)
 
 
 @pytest.mark.parametrize(("robot", "gait"), WALKS)
@@ -93,9 +95,10 @@ def walk(robot, gait, goal, seconds, section=None):
 
 
 @pytest.mark.parametrize(("robot", "gait"), [("phantomx", "tripod"), ("phantomx", "wave"), ("article", "ripple")])
-def test_the_robot_walks_to_a_goal_at_most_of_its_speed(robot, gait):
-    way = 8.0 * described(robot, gait).velocity.vx
-    assert walk(robot, gait, (way, 0.0, 0.0), 16.0) is not None
+def test_the_robot_walks_and_turns_to_a_goal_at_most_of_its_speed(robot, gait):
+    top = described(robot, gait).velocity
+    assert walk(robot, gait, (8.0 * top.vx, 0.0, 0.0), 16.0) is not None
+    assert walk(robot, gait, (0.0, 4.0 * top.vy, math.pi / 2.0), 6.0 + 2.0 * math.pi / 2.0 / top.wz) is not None
 
 
 def test_with_the_accelerations_of_the_robot_it_would_not_walk():
