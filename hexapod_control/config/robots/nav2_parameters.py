@@ -183,7 +183,7 @@ def values(robot: Nav2Robot, model_dt: float, time_steps: int) -> dict[str, obje
 
 
 def _weights(weights: Mapping[str, float], factor: float) -> dict[str, float]:
-    return {f"{name}.cost_weight": round(weight * factor, 1) for name, weight in weights.items()}
+    return {f"{name}.cost_weight": round(weight * factor, 2) for name, weight in weights.items()}
 
 
 def _prefixed(prefix: str, entries: Mapping[str, object]) -> dict[str, object]:
