@@ -86,7 +86,7 @@ class Nav2Check:
                 if not walker.until(lambda: walker.state == "standing", START_S):
                     raise CheckError("the simulated robot does not stand up: try hexapod sim")
                 started = stack.enter_context(Supervisor(nav2, self.reports.take, lambda spec: lines[spec.executable]))
-                if not walker.ready("navigate_to_pose", START_S):
+                if not walker.active(START_S):
                     raise CheckError(f"Nav2 is not active after {START_S:g} s: see its output with --log FILE")
                 pids = {**simulated.pids, **started.pids}
                 before, begin = nav2_processes.cpu_seconds(pids), time.monotonic()

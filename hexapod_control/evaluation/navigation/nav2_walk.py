@@ -20,6 +20,7 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.task import Future
 from std_msgs.msg import String, UInt32
+from std_srvs.srv import Trigger
 
 from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.kinematics.se2 import Pose, wrap
@@ -27,6 +28,7 @@ from hexapod_control.ros import messages
 from hexapod_control.ros.message_types import TFMessage
 from hexapod_control.ros.qos import EVENTS, LATCHED
 
+ASK_PERIOD_S = 0.5  # for whether Nav2 is active
 CANCEL_S = 10.0  # for an answer to a cancellation
 COMMANDS = {"controller": "cmd_vel_nav", "smoother": "cmd_vel_smoothed"}  # topics whose rates are measured
 STATUS = {
@@ -98,9 +100,17 @@ class Nav2Walker(Node):
             self._spinner.spin_once(timeout_sec=min(left, 0.05))
         return True
 
-    def ready(self, name: str, seconds: float) -> bool:
-        """Waits for the server of an action."""
-        return self.until(self._servers[name].server_is_ready, seconds)
+    def active(self, seconds: float) -> bool:
+        """Waits until all servers of navigation are active; before that they refuse goals."""
+        asked = self.create_client(Trigger, "lifecycle_manager_navigation/is_active")
+        deadline = time.monotonic() + seconds
+        while (left := deadline - time.monotonic()) > 0.0:
+            if self.until(asked.service_is_ready, left):
+                answer: Future = asked.call_async(Trigger.Request())
+                if self.until(answer.done, left) and answer.result().success:
+                    return True
+                self.until(lambda: False, ASK_PERIOD_S)
+        return False
 
     def run(self, name: str, goal: Any, seconds: float, cancel_after: float = math.inf) -> Outcome:
         """Runs an action to its end; after `cancel_after` [s], or `seconds`, it is canceled."""
