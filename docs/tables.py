@@ -83,7 +83,7 @@ TOPICS: Mapping[str, str] = {  # in the order of the table
     "joy": "a gamepad: axes and buttons in the order of `game_controller_node`",
     "odom": "`base_footprint` in `odom`, with covariances",
     "/tf": "`odom` → `base_footprint` → `base_link`",
-    "/tf_static": "latched: `base_link` → `lidar_link` of the simulation",
+    "/tf_static": "latched: `base_link` → `imu_link`; `lidar_link` and the camera of the simulation",
     "gait_state": "latched: unknown, sitting, rising, standing, walking, moving, sinking, fallen, carried, fault",
     "gait_active": "latched: name of the present gait",
     "gait_selected": "latched: name of the selected gait, or `auto`",

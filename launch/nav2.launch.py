@@ -1,12 +1,12 @@
 """Launches Nav2 for a robot that sim or bringup runs, with a saved map or SLAM; --show-args lists the arguments."""
 
 import tempfile
+from pathlib import Path
 
 from launch import LaunchContext, LaunchDescription
 from launch.actions import DeclareLaunchArgument, OpaqueFunction, Shutdown
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
-from ruamel.yaml import YAML
 
 from hexapod_control.bringup import nav2_graph
 
@@ -17,19 +17,16 @@ def generate_launch_description() -> LaunchDescription:
 
     def start(context: LaunchContext) -> list[Node]:
         given = {argument.name: LaunchConfiguration(argument.name).perform(context) for argument in arguments}
-        planned = nav2_graph.plan(given)
-        # Not deleted, as nodes read it when they start and may be restarted.
-        with tempfile.NamedTemporaryFile("w", prefix="nav2_", suffix=".yaml", delete=False) as file:
-            yaml = YAML(typ="safe", pure=True)
-            yaml.default_flow_style = False
-            yaml.dump(dict(planned.parameters), file)
+        planned = nav2_graph.plan(given, nav2_graph.nav2_trees())
+        # Not deleted, as nodes read them when they start and may be restarted.
+        file = planned.write(Path(tempfile.mkdtemp(prefix="nav2_")))
         return [
             Node(
                 package=process.package,
                 executable=process.executable,
                 name=process.name,
                 namespace=planned.namespace,
-                parameters=[file.name],
+                parameters=[str(file)],
                 remappings=list(process.remaps.items()),
                 output="screen",
                 on_exit=Shutdown(reason=f"{process.name} ended"),

@@ -12,6 +12,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any  # values of YAML files and ROS parameters have no common type
 
+from ament_index_python.packages import PackageNotFoundError, get_package_share_directory
+from ruamel.yaml import YAML
+
 from hexapod_control.bringup.launch_arguments import (
     ARGUMENTS,
     TEXT,
@@ -23,7 +26,8 @@ from hexapod_control.bringup.launch_arguments import (
 )
 from hexapod_control.config import ros_names
 from hexapod_control.config.bounded_yaml import UnusableFileError, UnusableYamlError, parse, parser, read_text
-from hexapod_control.config.robots.nav2_parameters import Nav2FileError, describe, fill
+from hexapod_control.config.robots.nav2_parameters import Nav2FileError, Nav2Robot, describe, fill
+from hexapod_control.config.robots.nav2_trees import TREES, TreeError, fill_tree
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.shipped_files import share
 from hexapod_control.ros.distribution import NAV2_CHANGES, distribution
@@ -58,6 +62,27 @@ class NavigationGraph:
     processes: tuple[NavigationProcess, ...]
     parameters: Mapping[str, Mapping[str, Any]]  # by full node name: {"ros__parameters": {...}}
     namespace: str  # without slashes at its ends; empty: none
+    trees: Mapping[str, str] = field(default_factory=dict)  # texts of behaviour trees, by parameter of bt_navigator
+
+    def write(self, folder: Path) -> Path:
+        """Writes trees and parameters into a folder. Returns the parameter file."""
+        parameters = {
+            name: {"ros__parameters": dict(section["ros__parameters"])} for name, section in self.parameters.items()
+        }
+        for parameter, text in self.trees.items():
+            tree = folder / TREES[parameter]
+            tree.write_text(text, encoding="utf-8")
+            parameters[self._navigator]["ros__parameters"][parameter] = str(tree)
+        yaml = YAML(typ="safe", pure=True)
+        yaml.default_flow_style = False
+        file = folder / "nav2.yaml"
+        with file.open("w", encoding="utf-8") as stream:
+            yaml.dump(parameters, stream)
+        return file
+
+    @property
+    def _navigator(self) -> str:
+        return f"/{self.namespace}/bt_navigator" if self.namespace else "/bt_navigator"
 
 
 _TO_SMOOTHER = {"cmd_vel": "cmd_vel_nav"}
@@ -95,8 +120,20 @@ def arguments() -> tuple[Argument, ...]:
     return (*(ARGUMENTS[name] for name in shared), *own)
 
 
-def plan(given: Mapping[str, object] | None = None) -> NavigationGraph:
-    """Returns the graph for these arguments, given as texts or values. Raises GraphError, RobotFileError."""
+def nav2_trees() -> Path | None:
+    """The folder of the behaviour trees of Nav2; None if it is not installed."""
+    try:
+        found = Path(get_package_share_directory("nav2_bt_navigator"), "behavior_trees")
+    except PackageNotFoundError:
+        return None
+    return found if found.is_dir() else None
+
+
+def plan(given: Mapping[str, object] | None = None, trees: Path | None = None) -> NavigationGraph:
+    """Returns the graph for these arguments, given as texts or values. Raises GraphError, RobotFileError.
+
+    `trees` is the folder of Nav2's behaviour trees, which get the times of the robot; None: Nav2 takes its own.
+    """
     values = argument_values("nav2", arguments(), given or {})
     map_file = _map(values)
     localization = SLAM if values["slam"] else SAVED_MAP
@@ -121,7 +158,29 @@ def plan(given: Mapping[str, object] | None = None) -> NavigationGraph:
             if path[-1] in started or "*" in path[-1]
         },
         namespace,
+        {} if trees is None else _trees(values, trees, document.get(("bt_navigator",), {})),
     )
+
+
+def _trees(values: Mapping[str, ParameterValue], folder: Path, section: Mapping[str, Any]) -> dict[str, str]:
+    """Nav2's trees with the times of the robot, unless the parameter file names others."""
+    described = _described(values)
+    try:
+        return {
+            parameter: fill_tree((folder / name).read_text(encoding="utf-8"), described)
+            for parameter, name in TREES.items()
+            if not section.get(parameter) and (folder / name).is_file()
+        }
+    except TreeError as error:
+        raise GraphError(f"{folder}: a behaviour tree {error}") from None
+
+
+def _described(values: Mapping[str, ParameterValue]) -> Nav2Robot:
+    robot = load(str(values["robot"]))
+    try:
+        return describe(robot.robot, str(values.get("gait", "")))
+    except ValueError as error:
+        raise GraphError(f"{robot.path}: {error}") from None
 
 
 def _map(values: Mapping[str, ParameterValue]) -> str:
@@ -144,12 +203,11 @@ def _document(values: Mapping[str, ParameterValue]) -> dict[tuple[str, ...], dic
     except UnusableFileError as error:
         raise GraphError(f"params_file: {source} {error}") from None
     if not own:
-        robot, changes = load(str(values["robot"])), NAV2_CHANGES[distribution()]
+        changes = NAV2_CHANGES[distribution()]
         try:
-            described = describe(robot.robot, str(values.get("gait", "")))
-            text = fill(text, described, changes.renamed, changes.added)
-        except (Nav2FileError, ValueError) as error:
-            raise GraphError(f"{robot.path}: {error}") from None
+            text = fill(text, _described(values), changes.renamed, changes.added)
+        except Nav2FileError as error:
+            raise GraphError(f"{source}: {error}") from None
     document = dict(_nodes(_parsed(text, source)))
     for enabled, name in ((values["slam"], "slam_toolbox"), (values["ekf"], "robot_localization")):
         if enabled:

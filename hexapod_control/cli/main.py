@@ -59,6 +59,7 @@ COMMANDS = {
     "new": ("robot_files.new_robot", "make a robot file of your own hexapod, question by question"),
     "gaits": ("robot_files.gaits", "list the gaits of a robot with speeds and margins, and draw them"),
     "nav2-params": ("robot_files.nav2_params", "write the limits and the footprint of a robot into Nav2 parameters"),
+    "nav2-check": ("sim.nav2_check", "walk a simulated robot to goals with an installed Nav2, and report"),
     "walk": ("robot_files.walk", "walk without ROS and physics and write the joint targets to a CSV file"),
     "record": (
         "bags.record",
@@ -101,6 +102,7 @@ EXAMPLES = {  # arguments of the subcommands, for their help
     "new": "my_hexapod.yaml",
     "gaits": "--robot my_robot.yaml --plot gaits.svg",
     "nav2-params": "--robot my_robot.yaml --out nav2.yaml",
+    "nav2-check": "--robot my_robot.yaml --gait wave --goals 10",
     "walk": "--gait ripple --twist 0.1 0 0.2 --out joints.csv",
     "record": "--seconds 120 --out bags",
     "replay": "bags/walk --speed 0.5",

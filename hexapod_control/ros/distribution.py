@@ -30,9 +30,14 @@ _KILTED = {
     f"{_NAVIGATOR}.action_server_result_timeout": "",
     f"{_FOLLOWER}.action_server_result_timeout": "",
 }
+_DRIVES = {  # filled in for the robot; Nav2's own are for half a metre per second
+    f"behavior_server.ros__parameters.{behavior}.{key}": value
+    for behavior in ("backup", "drive_on_heading")
+    for key, value in (("acceleration_limit", 2.5), ("deceleration_limit", -2.5), ("minimum_speed", 0.1))
+}
 NAV2_CHANGES: Mapping[str, Nav2Changes] = {
     "jazzy": Nav2Changes(),
-    "kilted": Nav2Changes(_KILTED),
+    "kilted": Nav2Changes(_KILTED, _DRIVES),
     "lyrical": Nav2Changes(
         {
             **_KILTED,
@@ -40,6 +45,7 @@ NAV2_CHANGES: Mapping[str, Nav2Changes] = {
             f"{_CONTROLLER}.FollowPath.transform_tolerance": "",  # the tolerance of the local costmap is used
         },
         {
+            **_DRIVES,
             f"{_CONTROLLER}.path_handler_plugins": ["PathHandler"],
             f"{_CONTROLLER}.PathHandler.plugin": "nav2_controller::FeasiblePathHandler",
             f"{_CONTROLLER}.FollowPath.Omni.plugin": "mppi::OmniMotionModel",

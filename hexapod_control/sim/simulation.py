@@ -26,11 +26,11 @@ MIN_CONTACT_FORCE_N = 0.02  # a foot with more normal force than this is in cont
 
 
 class InertialReading(NamedTuple):
-    """Readings of the IMU at one instant, in the frames of SimulationReading."""
+    """Readings of the IMU, in the frames of SimulationReading."""
 
     time: float  # [s]
     orientation: tuple[float, float, float, float]
-    angular_velocity: Array  # (3,) [rad/s]
+    angular_velocity: Array  # (3,) [rad/s] mean since the last reading
     acceleration: Array  # (3,) [m/s2]
 
 
@@ -69,6 +69,7 @@ class Simulation:
         self._foot_sensors = np.array([self.model.sensor(name).adr[0] for name in names])
         self._gain = self.model.actuator_gainprm.copy(), self.model.actuator_biasprm.copy()
         self.unspent = 0.0  # [s] remainder of the last `step`, shorter than a time step of the physics
+        self._read_at, self._read_orientation = 0.0, self._orientation.copy()  # of the last reading of the IMU
         self._push_until = 0.0
         self.reset(standing_pose(robot))
 
@@ -192,9 +193,18 @@ class Simulation:
         return np.abs(torque) >= 0.999 * self.world.stall_torque
 
     def inertial(self) -> InertialReading:
-        """Returns the present readings of the IMU."""
+        """Returns the present readings of the IMU.
+
+        The rate is the mean since the last call: a chip filters it, too. Samples of the instant, at a multiple of the
+        control period, would all catch the same moment of a swing, and their sum would drift away from the heading.
+        """
+        elapsed, rate = self.time - self._read_at, self._gyro.copy()
+        if elapsed > 0.0:  # otherwise the world was reset
+            mujoco.mju_subQuat(rate, self._orientation, self._read_orientation)
+            rate /= elapsed
+        self._read_at, self._read_orientation = self.time, self._orientation.copy()
         w, x, y, z = self._orientation.tolist()
-        return InertialReading(self.time, (x, y, z, w), self._gyro.copy(), self._accelerometer.copy())
+        return InertialReading(self.time, (x, y, z, w), rate, self._accelerometer.copy())
 
     def reading(self) -> SimulationReading:
         """Returns all present readings."""

@@ -2,6 +2,7 @@
 
 import importlib.util
 import re
+import shutil
 import sys
 import types
 from pathlib import Path
@@ -13,6 +14,7 @@ from support.paths import DATA, ROOT
 
 from hexapod_control.bringup import nav2_graph
 from hexapod_control.bringup.launch_arguments import ARGUMENTS, GraphError
+from hexapod_control.config.robots.nav2_trees import TREES
 from hexapod_control.config.shipped_files import share
 from hexapod_control.ros.distribution import stamped_by_default
 
@@ -129,6 +131,37 @@ def test_a_parameter_file_of_the_user_overrides_all_others(tmp_path):
     assert parameters(planned, "/controller_server")["use_sim_time"] is False
 
 
+def test_the_behaviour_trees_of_nav2_get_the_times_of_the_robot(tmp_path, map_file):
+    """Not a test of the times: test_nav2_trees.py."""
+    for name in TREES.values():
+        (tmp_path / name).write_text('<root><Sequence><Spin spin_dist="1.57"/></Sequence></root>')
+    given = {"map": map_file, "gait": "wave", "namespace": "spider"}
+    planned = nav2_graph.plan(given, tmp_path)
+    written = planned.write(tmp_path)
+    section = YAML(typ="safe").load(written)["/spider/bt_navigator"]["ros__parameters"]
+    for parameter, name in TREES.items():
+        assert Path(section[parameter]) == tmp_path / name
+        assert "time_allowance" in (tmp_path / name).read_text()
+
+
+def test_a_behaviour_tree_of_the_user_stays(tmp_path):
+    mine = tmp_path / "mine.yaml"
+    mine.write_text(
+        SHIPPED.read_text().replace("bt_loop_duration", "default_nav_to_pose_bt_xml: x.xml\n    bt_loop_duration")
+    )
+    for name in TREES.values():
+        (tmp_path / name).write_text("<root/>")
+    planned = nav2_graph.plan({"slam": "true", "params_file": mine}, tmp_path)
+    assert set(planned.trees) == {"default_nav_through_poses_bt_xml"}
+    assert parameters(planned, "/bt_navigator")["default_nav_to_pose_bt_xml"] == "x.xml"
+
+
+def test_an_unreadable_behaviour_tree_is_reported(tmp_path):
+    (tmp_path / next(iter(TREES.values()))).write_text("<root>")
+    with pytest.raises(GraphError, match="is not XML"):
+        nav2_graph.plan({"slam": "true"}, tmp_path)
+
+
 def test_the_launch_file_starts_the_processes_of_the_graph(monkeypatch, map_file):
     """`launch` is not needed for that: its actions are records here."""
     made = {name: type(name, (), {"__init__": _keep}) for name in ("Node", "Shutdown", "OpaqueFunction")}
@@ -149,7 +182,7 @@ def test_the_launch_file_starts_the_processes_of_the_graph(monkeypatch, map_file
     assert all(n.named["namespace"] == "spider" and n.named["on_exit"] for n in started)
     [file] = {Path(n.named["parameters"][0]) for n in started}
     assert YAML(typ="safe").load(file) == dict(planned.parameters)
-    file.unlink()
+    shutil.rmtree(file.parent)
 
 
 def _keep(self, *given, **named):

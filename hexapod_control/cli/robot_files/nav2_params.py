@@ -1,4 +1,4 @@
-"""`hexapod nav2-params`: a parameter file of Nav2 with the limits and the footprint of a robot."""
+"""`hexapod nav2-params`: a parameter file or behaviour tree of Nav2 with the limits and the footprint of a robot."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from hexapod_control.config.bounded_yaml import UnusableFileError, read_text
 from hexapod_control.config.errors import DONE
 from hexapod_control.config.robots import saved_capabilities
 from hexapod_control.config.robots.nav2_parameters import Nav2FileError, describe, fill
+from hexapod_control.config.robots.nav2_trees import TreeError, fill_tree
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.shipped_files import share
 from hexapod_control.ros.distribution import NAMES, NAV2_CHANGES, distribution
@@ -23,6 +24,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--gait", default="", help="gait to walk in (default: the robot file's)")
     parser.add_argument(
         "--params", metavar="FILE", help="Nav2 parameters to fill in (default: config/nav2.yaml of this package)"
+    )
+    parser.add_argument(
+        "--tree", metavar="FILE", help="a behaviour tree of Nav2 to fill in instead, with the times of its recoveries"
     )
     parser.add_argument(
         "--distro",
@@ -37,12 +41,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Writes the parameter file; its comments and all other values are kept. Raises InputError."""
     changes = NAV2_CHANGES[args.distro]
-    source = Path(args.params) if args.params else share("config", "nav2.yaml")
+    source = Path(args.tree or args.params or share("config", "nav2.yaml"))
     robot = load(args.robot)
     saved_capabilities.enable()
     try:
-        text = fill(read_text(source), describe(robot.robot, args.gait), changes.renamed, changes.added)
-    except Nav2FileError as error:
+        text, described = read_text(source), describe(robot.robot, args.gait)
+        text = fill_tree(text, described) if args.tree else fill(text, described, changes.renamed, changes.added)
+    except (Nav2FileError, TreeError) as error:
         raise InputError(f"{source}: {error}") from None
     except UnusableFileError as error:
         raise InputError(f"{source}: {error}") from None

@@ -2,6 +2,11 @@
 
 Velocity limits are a share of the maxima of the gait; accelerations are measured on the walk controller from rest to
 the limit and back. Along two axes at once the robot is slower than along each one; the planner then scales the twist.
+
+The velocity smoother keeps those accelerations. The controller MPPI has wider ones. It draws every velocity of a sample
+at random and then limits its change from one step of the model to the next. Where that limit is below the spread of the
+noise, samples only creep towards the controls that they vary; their mean forgets these step by step, and the command
+stays near zero. The robot's own accelerations, 0.2 m/s^2, give a tenth of that spread in a step of 0.1 s.
 """
 
 from __future__ import annotations
@@ -34,6 +39,20 @@ CLEARANCE_M = 0.2  # of the inflation beyond the footprint
 PATH_STEP_M = 0.025  # between two points of a path: half a cell of the global costmap
 MIN_WINDOW_M = 3  # of the local costmap, in whole metres
 MAX_OFFSET_POINTS = 20  # Nav2's own offset, for robots with a horizon of more than a metre
+NOISE_SHARE = 0.4  # spread of the samples, of the maximum speed, as in Nav2's defaults
+SAMPLE_STEPS = 2  # of the model in which a sample may reach the maximum speed: more than the noise within one
+# MPPI weighs its samples by differences of their costs. Critics that score metres or radians are made for robots that
+# come this far within the horizon; for a slower one the same weights leave all samples nearly equal: it does not start.
+NAV2_AHEAD_M, NAV2_TURN_RAD = 1.4, 5.3
+METRE_WEIGHTS = {"GoalCritic": 5.0, "PathAlignCritic": 14.0, "PathFollowCritic": 5.0}
+RADIAN_WEIGHTS = {"GoalAngleCritic": 3.0, "PathAngleCritic": 2.0}
+MIN_SPEED_SHARE = 0.2  # of the maximum speed, at the end of a recovery
+BEHAVIORS = "behavior_server.ros__parameters"
+LATER = frozenset(  # keys that not every supported release declares
+    f"{BEHAVIORS}.{name}.{key}"
+    for name in ("backup", "drive_on_heading")
+    for key in ("acceleration_limit", "deceleration_limit", "minimum_speed")
+)
 
 
 class Nav2FileError(ValueError):
@@ -115,15 +134,20 @@ def _enclosing_polygon(center: Point, radius: float) -> list[Point]:
     return [(center[0] + corner * math.cos(a), center[1] + corner * math.sin(a)) for a in angles]
 
 
-def values(robot: Nav2Robot, horizon: float) -> dict[str, object]:
-    """Values to fill in, by dotted key of the parameter file; `horizon` [s] is that of the controller."""
+def values(robot: Nav2Robot, model_dt: float, time_steps: int) -> dict[str, object]:
+    """Values to fill in, by dotted key of the parameter file; the horizon are `time_steps` of `model_dt` [s]."""
     (vx, vy, wz), (ax, ay, az), (bx, by, bz) = robot.velocity, robot.acceleration, robot.deceleration
-    ahead = round(vx * horizon, 2)  # [m]
+    ahead = round(vx * model_dt * time_steps, 3)  # [m]
     polygon = "[" + ", ".join(f"[{x:g}, {y:g}]" for x, y in robot.footprint) + "]"
     path = {"vx_max": vx, "vx_min": -vx, "vy_max": vy, "wz_max": wz}
-    path |= {"ax_max": ax, "ax_min": -bx, "ay_max": ay, "ay_min": -by, "az_max": min(az, bz)}
-    path |= {"vx_std": round(0.4 * vx, 3), "vy_std": round(0.4 * vy, 3), "wz_std": round(0.4 * wz, 3)}
+    for axis, top in (("x", vx), ("y", vy)):
+        limit = round(top / (SAMPLE_STEPS * model_dt), 3)
+        path |= {f"a{axis}_max": limit, f"a{axis}_min": -limit}
+    path["az_max"] = round(wz / (SAMPLE_STEPS * model_dt), 3)
+    path |= {f"{name}_std": round(NOISE_SHARE * top, 4) for name, top in (("vx", vx), ("vy", vy), ("wz", wz))}
     critics = {
+        **_weights(METRE_WEIGHTS, NAV2_AHEAD_M / ahead),
+        **_weights(RADIAN_WEIGHTS, NAV2_TURN_RAD / (wz * model_dt * time_steps)),
         "GoalCritic.threshold_to_consider": ahead,
         "PathAlignCritic.offset_from_furthest": min(MAX_OFFSET_POINTS, max(1, int(ahead / PATH_STEP_M / 2))),
         "PathFollowCritic.threshold_to_consider": ahead,
@@ -134,7 +158,12 @@ def values(robot: Nav2Robot, horizon: float) -> dict[str, object]:
         "max_accel": [ax, ay, az],
         "max_decel": [-bx, -by, -bz],
     }
-    spin = {"max_rotational_vel": wz, "min_rotational_vel": round(0.2 * wz, 3), "rotational_acc_lim": min(az, bz)}
+    drive = {"acceleration_limit": ax, "deceleration_limit": -bx, "minimum_speed": round(MIN_SPEED_SHARE * vx, 3)}
+    spin = {
+        "max_rotational_vel": wz,
+        "min_rotational_vel": round(MIN_SPEED_SHARE * wz, 3),
+        "rotational_acc_lim": min(az, bz),
+    }
     costmap = {
         "footprint": polygon,
         "inflation_layer.inflation_radius": round(robot.radius + CLEARANCE_M, 2),
@@ -145,10 +174,16 @@ def values(robot: Nav2Robot, horizon: float) -> dict[str, object]:
         **_prefixed("controller_server.ros__parameters.FollowPath", {**path, "prune_distance": prune}),
         **_prefixed("controller_server.ros__parameters.FollowPath", critics),
         **_prefixed("velocity_smoother.ros__parameters", smoother),
-        **_prefixed("behavior_server.ros__parameters", spin),
+        **_prefixed(BEHAVIORS, spin),
+        **_prefixed(f"{BEHAVIORS}.backup", drive),
+        **_prefixed(f"{BEHAVIORS}.drive_on_heading", drive),
         **_prefixed("local_costmap.local_costmap.ros__parameters", {**costmap, "width": window, "height": window}),
         **_prefixed("global_costmap.global_costmap.ros__parameters", costmap),
     }
+
+
+def _weights(weights: Mapping[str, float], factor: float) -> dict[str, float]:
+    return {f"{name}.cost_weight": round(weight * factor, 2) for name, weight in weights.items()}
 
 
 def _prefixed(prefix: str, entries: Mapping[str, object]) -> dict[str, object]:
@@ -171,13 +206,10 @@ def fill(
     except UnusableYamlError as error:
         raise Nav2FileError(f"line {error.line or 1} {error}") from error
     _adapt_keys(document, renamed, added or {})
-    horizon = 1.0
-    for name in ("model_dt", "time_steps"):
-        section, key = _place(document, f"controller_server.ros__parameters.FollowPath.{name}")
-        if not isinstance(section[key], int | float):
-            raise Nav2FileError(f"FollowPath.{name}: must be a number, is {section[key]!r}")
-        horizon *= float(section[key])
-    for name, value in values(robot, horizon).items():
+    model_dt, time_steps = (_number(document, f"FollowPath.{name}") for name in ("model_dt", "time_steps"))
+    for name, value in values(robot, model_dt, round(time_steps)).items():
+        if name in LATER and name not in (added or {}):
+            continue
         section, key = _place(document, renamed.get(name, name))
         if isinstance(value, list) and isinstance(section[key], list) and len(section[key]) == len(value):
             section[key][:] = value
@@ -186,6 +218,13 @@ def fill(
     stream = io.StringIO()
     yaml.dump(document, stream)
     return stream.getvalue()
+
+
+def _number(document: object, name: str) -> float:
+    section, key = _place(document, f"controller_server.ros__parameters.{name}")
+    if not isinstance(section[key], int | float):
+        raise Nav2FileError(f"{name}: must be a number, is {section[key]!r}")
+    return float(section[key])
 
 
 def _adapt_keys(document: object, renamed: Mapping[str, str], added: Mapping[str, object]) -> None:

@@ -17,6 +17,7 @@ from typing import Any
 from sensor_msgs.msg import Imu
 from std_msgs.msg import String
 
+from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.planner.tick_plan import RobotState
 from hexapod_control.core.sensing.imu_estimator import BodyReading, Freshness, ImuEstimator
 from hexapod_control.nodes.imu_driver.settings import ImuDriverSettings
@@ -25,6 +26,7 @@ from hexapod_control.ros.node_process import run
 from hexapod_control.ros.parameters import ParameterError, declare
 from hexapod_control.ros.qos import COMMAND, LATCHED
 from hexapod_control.ros.started_files import started_robot
+from hexapod_control.ros.static_frames import publish_mounting
 from hexapod_control.servos.bus.bus_interface import PortGoneError
 from hexapod_control.servos.i2c.i2c_port import I2cPort, TransferError
 from hexapod_control.servos.i2c.imu_chips import IMU_CHIPS, ImuDevice, ImuSample
@@ -68,7 +70,8 @@ class ImuDriverNode(GuardedNode):
         self._misses = self._errors = self._readings = 0
         self._moves = False  # the robot is commanded to move
         self._system_time = False  # the node's clock is the system clock; reading that directly is ten times faster
-        self._message = _message(f"{settings.tf_frame_prefix}imu_link")
+        x, y, z = file.robot.imu
+        self._message = _message(publish_mounting(self, settings.tf_frame_prefix, "imu_link", BodyPose(x=x, y=y, z=z)))
         self._imu = self.create_publisher(Imu, "imu/data", COMMAND)
         self.create_subscription(String, "gait_state", self.on_gait_state, LATCHED)
         self._period, self._ending = 1.0 / settings.rate, threading.Event()

@@ -12,10 +12,9 @@ from sensor_msgs.msg import CompressedImage
 from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.robot import Robot
 from hexapod_control.nodes.mujoco_sim.settings import SimulatorSettings
-from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
-from hexapod_control.ros.message_types import TFMessage
-from hexapod_control.ros.qos import DISPLAY, LATCHED
+from hexapod_control.ros.qos import DISPLAY
+from hexapod_control.ros.static_frames import publish_mounting
 from hexapod_control.sim.mujoco_model import front_camera_pose
 from hexapod_control.sim.rendering.front_camera import FrontCamera
 from hexapod_control.sim.simulation import Simulation
@@ -27,17 +26,12 @@ class CameraOutput:
     def __init__(self, node: GuardedNode, robot: Robot, prefix: str, settings: SimulatorSettings) -> None:
         """`prefix` is that of the frame ids base_link and camera_optical_frame (z forward, x right)."""
         self._node, self._period, self._last = node, 1.0 / settings.camera_rate, -math.inf
-        self._frame = f"{prefix}camera_optical_frame"
         width = settings.camera_width
         self._camera = FrontCamera((width, 3 * width // 4), self._take, self._failed)
         self._images = node.create_publisher(CompressedImage, "image_raw/compressed", DISPLAY)
         (x, y, z), pitch = front_camera_pose(robot)
         pose = BodyPose(x=x, y=y, z=z, roll=-math.pi / 2.0 - pitch, yaw=-math.pi / 2.0)
-        stamp = node.get_clock().now().to_msg()
-        self._tf = node.create_publisher(TFMessage, "/tf_static", LATCHED)
-        self._tf.publish(
-            TFMessage(transforms=[messages.transform_message(f"{prefix}base_link", self._frame, pose, stamp)])
-        )
+        self._frame = publish_mounting(node, prefix, "camera_optical_frame", pose)
 
     def publish(self, simulation: Simulation, stamp: Time) -> None:
         """Publishes an image if one is due; call it after every step of the world."""

@@ -15,8 +15,8 @@ from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.robot import Robot
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode
-from hexapod_control.ros.message_types import TFMessage
 from hexapod_control.ros.qos import LATCHED, SCANS
+from hexapod_control.ros.static_frames import publish_mounting
 from hexapod_control.sim.collision_counter import CollisionCounter
 from hexapod_control.sim.lidar import Lidar
 from hexapod_control.sim.simulation import Simulation
@@ -31,17 +31,13 @@ class LidarOutput:
     def __init__(self, node: GuardedNode, robot: Robot, prefix: str, settings: LidarSettings) -> None:
         """`prefix` is that of the frame ids base_link and lidar_link."""
         self._lidar, self._collisions = Lidar(robot, settings), CollisionCounter()
-        self._frame = f"{prefix}lidar_link"
         self._period = 1.0 / settings.scan_rate
         self._last = -math.inf  # [s] simulated time of the last scan
         self._scan = node.create_publisher(LaserScan, "scan", SCANS)
         self._count = node.create_publisher(UInt32, "simulator/collisions", LATCHED)
         self._count.publish(UInt32(data=0))
         x, y, z = self._lidar.position
-        stamp = node.get_clock().now().to_msg()
-        mounting = messages.transform_message(f"{prefix}base_link", self._frame, BodyPose(x=x, y=y, z=z), stamp)
-        self._tf = node.create_publisher(TFMessage, "/tf_static", LATCHED)
-        self._tf.publish(TFMessage(transforms=[mounting]))
+        self._frame = publish_mounting(node, prefix, "lidar_link", BodyPose(x=x, y=y, z=z))
 
     @property
     def collisions(self) -> int:

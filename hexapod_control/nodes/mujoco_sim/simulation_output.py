@@ -16,6 +16,7 @@ from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode
 from hexapod_control.ros.qos import COMMAND, EVENTS
 from hexapod_control.ros.row_messages import FootStates, JointLayout
+from hexapod_control.ros.static_frames import publish_mounting
 from hexapod_control.sim.imu_noise import ImuNoise
 from hexapod_control.sim.simulation import InertialReading, SimulationReading
 
@@ -37,7 +38,9 @@ class SimulationOutput:
         self._imu = node.create_publisher(Imu, "imu/data", COMMAND)
         self._truth = node.create_publisher(Odometry, "simulator/floating_base_state", EVENTS)
         zero = (0.0, 0.0, 0.0)
-        self._inertial = messages.inertial_message(messages.Inertial(zero, zero, zero), Time(), f"{prefix}imu_link")
+        x, y, z = robot.imu
+        frame = publish_mounting(node, prefix, "imu_link", BodyPose(x=x, y=y, z=z))
+        self._inertial = messages.inertial_message(messages.Inertial(zero, zero, zero), Time(), frame)
         self._noise, self._imu_time = ImuNoise(seed=0), 0.0
 
     def imu(self, reading: InertialReading, stamp: Time) -> None:

@@ -19,6 +19,7 @@ from hexapod_control.core.sensing.attitude_filter import from_roll_pitch_yaw, in
 from hexapod_control.core.statics.static_stability import GRAVITY
 from hexapod_control.nodes.imu_driver.imu_driver import RATE_VARIANCE, THREAD, UNKNOWN_BIAS_VARIANCE, ImuDriverNode
 from hexapod_control.ros import messages
+from hexapod_control.ros.message_types import TFMessage
 from hexapod_control.ros.parameters import ParameterError
 from hexapod_control.ros.qos import LATCHED, SENSOR
 from hexapod_control.servos.emulator.chips.i2c_adapter import I2cAdapter
@@ -46,7 +47,7 @@ class Rig:
         file = narrow_file(path / "robot.yaml")
         section = f"io:\n  bus: {path}/bus\n  imu: {{chip: mpu6050, mounting_deg: {list(MOUNTING_DEG)}}}\n"
         file.write_text(f"{file.read_text()}\n{section}")
-        self.heard = bench.listen(Imu, "imu/data", SENSOR)
+        self.heard, self.frames = bench.listen(Imu, "imu/data", SENSOR), bench.listen(TFMessage, "/tf_static", LATCHED)
         self.node = bench.add(ImuDriverNode(parameter_overrides=overrides(robot=str(file), rate=rate, **parameters)))
 
     def tilt(self, roll, pitch):
@@ -69,7 +70,10 @@ def rig(bench, tmp_path):
 def test_attitude_and_rates_are_those_of_the_body_and_the_bias_is_taken_off_at_rest(rig):
     rig.tilt(0.2, -0.1)
     rig.bench.until(lambda: rig.heard, 5.0, "messages")
-    assert rig.heard[-1].header.frame_id == "imu_link"
+    rig.bench.until(lambda: rig.frames, 5.0, "its frame")
+    (place,) = rig.frames[0].transforms
+    assert (place.header.frame_id, place.child_frame_id) == ("base_link", rig.heard[-1].header.frame_id)
+    assert place.child_frame_id == "imu_link"
     assert rig.heard[-1].angular_velocity_covariance[0] == pytest.approx(UNKNOWN_BIAS_VARIANCE)
     rig.bench.until(lambda: rig.node.status()["gyro bias known"], 5.0, "bias")
     rig.bench.until(lambda: rig.heard[-1].angular_velocity_covariance[0] == pytest.approx(RATE_VARIANCE), 3.0)

@@ -15,7 +15,8 @@ from hexapod_control.config.robots.urdf import urdf
 from hexapod_control.nodes.mujoco_sim.mujoco_sim import MujocoSimNode
 from hexapod_control.ros import messages
 from hexapod_control.ros.message_types import TFMessage
-from hexapod_control.ros.qos import DISPLAY, LATCHED
+from hexapod_control.ros.qos import DISPLAY, LATCHED, LATCHED_TREE
+from hexapod_control.ros.row_messages import xyz
 from hexapod_control.sim.lidar import Lidar, lidar_position
 from hexapod_control.sim.world_settings import LidarSettings, WorldSettings
 
@@ -31,11 +32,11 @@ def phantomx():
     return robot_file.robot, urdf(robot_file)
 
 
-def test_scans_come_at_their_rate_with_all_fields_and_their_frame(bench, phantomx):
+def test_scans_come_at_their_rate_with_all_fields_and_lidar_and_imu_have_their_frames(bench, phantomx):
     many = QoSProfile(depth=50)
-    scans, frames = bench.listen(LaserScan, "scan", many), bench.listen(TFMessage, "/tf_static", LATCHED)
+    scans, frames = bench.listen(LaserScan, "scan", many), bench.listen(TFMessage, "/tf_static", LATCHED_TREE)
     node = bench.add(MujocoSimNode(parameter_overrides=overrides(world="obstacles", seed=3, tf_frame_prefix="a/")))
-    bench.until(lambda: len(scans) >= 12 and frames, seconds=10.0)
+    bench.until(lambda: len(scans) >= 12 and len(frames) >= 2, seconds=10.0)
     times = [scan.header.stamp.sec + 1e-9 * scan.header.stamp.nanosec for scan in scans]
     assert (times[-1] - times[1]) / (len(times) - 2) == pytest.approx(0.1, rel=0.15)
     scan = scans[-1]
@@ -48,10 +49,10 @@ def test_scans_come_at_their_rate_with_all_fields_and_their_frame(bench, phantom
     assert (scan.range_min, scan.range_max) == (pytest.approx(0.1), 6.0)
     exact = Lidar(phantomx[0], EXACT).ranges(node.world.simulation)
     assert messages.scan(scan).ranges == pytest.approx(exact, abs=0.15)
-    (place,) = frames[0].transforms
-    assert (place.header.frame_id, place.child_frame_id) == ("a/base_link", "a/lidar_link")
-    position = place.transform.translation
-    assert (position.x, position.y, position.z) == pytest.approx(lidar_position(phantomx[0]))
+    places = {place.child_frame_id: place for message in frames for place in message.transforms}
+    assert {place.header.frame_id for place in places.values()} == {"a/base_link"}
+    for frame, expected in (("a/lidar_link", lidar_position(phantomx[0])), ("a/imu_link", phantomx[0].imu)):
+        assert xyz(places[frame].transform.translation) == pytest.approx(expected)
 
 
 def test_a_collision_is_published_on_its_topic(bench, phantomx):

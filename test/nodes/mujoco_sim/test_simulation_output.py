@@ -94,7 +94,7 @@ def test_joints_feet_and_the_true_pose_are_those_of_the_reading():
 def test_with_servos_on_a_bus_joints_and_feet_are_those_of_the_driver():
     node = PlainNode()
     SimulationOutput(node, robot(), "", servos=False).state(SEEN, STAMP)
-    assert set(node.topics) == {"imu/data", "simulator/floating_base_state"}
+    assert set(node.topics) == {"imu/data", "simulator/floating_base_state", "/tf_static"}
     assert len(node.sent("simulator/floating_base_state")) == 1
 
 

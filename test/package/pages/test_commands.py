@@ -71,6 +71,7 @@ def test_commands_that_only_compute_succeed(page, run, tmp_path, monkeypatch, ca
     monkeypatch.chdir(tmp_path)
     shutil.copy(ROOT / "config" / "robots" / "phantomx.yaml", "my_robot.yaml")
     shutil.copy(ROOT / "config" / "motions" / "wave.yaml", "my_motion.yaml")
+    Path("my_tree.xml").write_text("<root><Spin/></root>")
     for words in run:
         assert main.main(words[1:]) == 0, f"{' '.join(words)}: {capsys.readouterr().err}"
 

@@ -1,0 +1,61 @@
+"""`hexapod nav2-check`: Nav2 walks a simulated robot to goals in a room, and its recoveries are tried."""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from importlib import import_module
+from pathlib import Path
+
+from hexapod_control.cli.bounded_options import add_robot, whole_number
+from hexapod_control.cli.input_error import InputError
+from hexapod_control.config.errors import DONE, FAILED
+from hexapod_control.config.robots import saved_capabilities
+from hexapod_control.config.robots.robot_file import load
+
+ACTIONS = {"navigate_to_pose": "NavigateToPose", "spin": "Spin", "backup": "BackUp"}  # types in nav2_msgs
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of the subcommand."""
+    add_robot(parser)
+    parser.add_argument("--gait", default="", help="gait to walk in (default: the robot file's)")
+    parser.add_argument("--seed", type=int, default=3, help="seed of the obstacles and of the goals (default: 3)")
+    parser.add_argument("--goals", type=whole_number(0, 100), default=5, metavar="N", help="random goals (default: 5)")
+    parser.add_argument("--ekf", action="store_true", help="odometry of robot_localization")
+    parser.add_argument("--no-amcl", action="store_true", help="no AMCL: the map stays at the origin of the odometry")
+    parser.add_argument("--no-recoveries", action="store_true", help="do not try Spin, BackUp, cancel and preempt")
+    parser.add_argument("--log", metavar="FILE", help="where to write the output of all nodes")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Runs the check. Returns FAILED if a goal or recovery failed. Raises InputError if Nav2 is missing."""
+    saved_capabilities.enable()
+    try:
+        types = import_module("nav2_msgs.action")
+    except ImportError:
+        raise InputError(
+            "nav2_msgs is not installed: sudo apt install ros-DISTRO-navigation2, then source ROS"
+        ) from None
+    from hexapod_control.evaluation.navigation.nav2_check import CheckError, CheckPlan, Nav2Check  # takes a second
+
+    plan = CheckPlan(
+        load(args.robot),
+        args.gait,
+        args.seed,
+        args.goals,
+        ekf=args.ekf,
+        amcl=not args.no_amcl,
+        recoveries=not args.no_recoveries,
+    )
+    actions = {name: getattr(types, kind) for name, kind in ACTIONS.items()}
+    with tempfile.TemporaryDirectory(prefix="nav2_check_") as folder:
+        check = Nav2Check(plan, actions, Path(folder))
+        try:
+            failures = check.run()
+        except CheckError as error:
+            raise InputError(str(error)) from None
+        finally:
+            if args.log:
+                Path(args.log).write_text("\n".join(check.reports.lines) + "\n", encoding="utf-8")
+    return FAILED if failures else DONE

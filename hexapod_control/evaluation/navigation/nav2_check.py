@@ -1,0 +1,161 @@
+"""A run of Nav2 with a simulated robot in a room of obstacles: goals, recoveries, and what it costs."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any  # types of actions are made by ROS
+
+import rclpy.utilities
+
+from hexapod_control.bringup import node_graph
+from hexapod_control.bringup.node_graph import NodeSpec
+from hexapod_control.bringup.process_supervisor import Supervisor
+from hexapod_control.config.robots.nav2_parameters import describe
+from hexapod_control.config.robots.nav2_trees import driving_time, turning_time
+from hexapod_control.config.robots.robot_file import RobotFile
+from hexapod_control.config.robots.urdf import urdf
+from hexapod_control.core.kinematics.se2 import Pose
+from hexapod_control.evaluation.navigation import nav2_processes
+from hexapod_control.evaluation.navigation.nav2_walk import Nav2Walker, backup_goal, pose_goal, spin_goal
+from hexapod_control.evaluation.navigation.room_map import write_room_map
+from hexapod_control.evaluation.quality.patrols import random_goals
+from hexapod_control.ros.distribution import stamped_by_default
+from hexapod_control.sim.simulation import Simulation
+from hexapod_control.sim.world_settings import WorldSettings
+
+TOLERANCE_M, TOLERANCE_RAD = 0.3, 0.35  # by ground truth: those of Nav2, and the drift of odometry and map
+START_S = 60.0  # for the robot to stand and Nav2 to be active
+SPIN_RAD, BACKUP_M, BACKUP_SPEED = 1.57, 0.3, 0.15  # of Nav2's behaviour trees
+ROOM_SIDES = 3.0  # length of the longest way between two poses in a room, in sides of it
+
+
+class CheckError(RuntimeError):
+    """The check cannot be run; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckPlan:
+    """What to check."""
+
+    robot: RobotFile
+    gait: str  # "": that of the robot file
+    seed: int  # of the obstacles and of the goals
+    goals: int
+    ekf: bool  # odometry of robot_localization
+    amcl: bool  # otherwise the map stays at the origin of the odometry
+    recoveries: bool  # also try Spin, BackUp, cancel, preempt and a goal in a wall
+
+
+class Nav2Check:
+    """One run; prints a line for each goal and recovery."""
+
+    def __init__(self, plan: CheckPlan, actions: Mapping[str, Any], folder: Path) -> None:
+        """`actions` are the types of navigate_to_pose, spin and backup; `folder` is for parameters and map."""
+        self._plan, self._kinds, self._folder = plan, actions, folder
+        self._world = WorldSettings(world="obstacles", seed=plan.seed)
+        self._limits = describe(plan.robot.robot, plan.gait)
+        self._limit = 30.0 + ROOM_SIDES * self._world.room_size / self._limits.velocity.vx  # [s] of a walk
+        self._failures = 0
+        self.reports = nav2_processes.ReportCounter()
+
+    def run(self) -> int:
+        """Starts robot and Nav2, walks, prints. Returns the number of failures. Raises CheckError."""
+        plan = self._plan
+        shared = {"robot": str(plan.robot.path), "gait": plan.gait}
+        room = write_room_map(self._world, self._folder)
+        graph = nav2_processes.navigation({**shared, "map": room, "ekf": plan.ekf}, localize=plan.amcl)
+        try:
+            lines = nav2_processes.command_lines(graph.processes, str(graph.write(self._folder)))
+        except nav2_processes.MissingNav2Error as error:
+            raise CheckError(str(error)) from None
+        odometry = {"odometry_mode": "legs", "enable_odom_tf": False} if plan.ekf else {"odometry_mode": "legs_imu"}
+        world = {"world": "obstacles", "seed": plan.seed, "stand_on_start": True, "web": False}
+        robot = node_graph.specs("sim", {**shared, **odometry, **world})
+        nav2 = [NodeSpec(name, package="nav2") for name in lines]
+        rclpy.init(args=[])
+        try:
+            with ExitStack() as stack:
+                walker = Nav2Walker(self._kinds, stamped=stamped_by_default(), fixed_map=not plan.amcl)
+                stack.callback(walker.stop)
+                simulated = stack.enter_context(Supervisor(robot, self.reports.take))
+                if not walker.until(lambda: walker.state == "standing", START_S):
+                    raise CheckError("the simulated robot does not stand up: try hexapod sim")
+                started = stack.enter_context(Supervisor(nav2, self.reports.take, lambda spec: lines[spec.executable]))
+                if not walker.active(START_S):
+                    raise CheckError(f"Nav2 is not active after {START_S:g} s: see its output with --log FILE")
+                pids = {**simulated.pids, **started.pids}
+                before, begin = nav2_processes.cpu_seconds(pids), time.monotonic()
+                self._walk(walker)
+                after, seconds = nav2_processes.cpu_seconds(pids), time.monotonic() - begin
+        finally:
+            rclpy.utilities.try_shutdown()
+        _print_figures(walker, {name: (after[name] - used) / seconds for name, used in before.items() if name in after})
+        for text, count in self.reports.counts.most_common():
+            print(f"{count:5d} x {text}")
+        return self._failures
+
+    def _walk(self, walker: Nav2Walker) -> None:
+        plan = self._plan
+        simulation = Simulation(plan.robot.robot, urdf(plan.robot), self._world)
+        goals = [
+            Pose(goal.x, goal.y, goal.yaw or 0.0)
+            for goal in random_goals(simulation, self._limits.radius, plan.goals + 2, plan.seed)
+        ]
+        kind = self._kinds["navigate_to_pose"]
+        for number, goal in enumerate(goals[: plan.goals], start=1):
+            hits = walker.collisions
+            outcome = walker.run("navigate_to_pose", pose_goal(kind, goal), self._limit)
+            far, turned = walker.off(goal)
+            hits = walker.collisions - hits
+            good = outcome.status == "succeeded" and far <= TOLERANCE_M and turned <= TOLERANCE_RAD and not hits
+            self._line(
+                f"goal {number} ({goal.x:+.2f}, {goal.y:+.2f}, {goal.yaw:+.2f})",
+                good,
+                f"{outcome.status} after {outcome.seconds:.1f} s, {far:.3f} m and {turned:.3f} rad off,"
+                f" {hits} collisions, error {outcome.error}",
+            )
+        if plan.recoveries:
+            self._recoveries(walker, goals[-2:])
+
+    def _recoveries(self, walker: Nav2Walker, goals: Sequence[Pose]) -> None:
+        limits, speed = self._limits, min(BACKUP_SPEED, self._limits.velocity.vx)
+        turn, drive = turning_time(limits, SPIN_RAD), driving_time(limits, BACKUP_M, BACKUP_SPEED)
+        for name, goal, seconds in (
+            ("spin", spin_goal(self._kinds["spin"], SPIN_RAD, turn), turn),
+            ("backup", backup_goal(self._kinds["backup"], BACKUP_M, speed, drive), drive),
+        ):
+            outcome = walker.run(name, goal, seconds + 10.0)
+            text = f"{outcome.status} after {outcome.seconds:.1f} s of {seconds:g} s, error {outcome.error}"
+            self._line(name, outcome.status == "succeeded", text)
+        kind = self._kinds["navigate_to_pose"]
+        outcome = walker.run("navigate_to_pose", pose_goal(kind, goals[0]), 60.0, cancel_after=5.0)
+        still = walker.until(lambda: walker.state == "standing", 10.0)
+        self._line("cancel", outcome.status == "canceled" and still, f"{outcome.status}, the robot {walker.state}")
+        walker.send("navigate_to_pose", pose_goal(kind, goals[0]))
+        walker.until(lambda: False, 3.0)
+        outcome = walker.run("navigate_to_pose", pose_goal(kind, goals[1]), self._limit)
+        far, _ = walker.off(goals[1])
+        text = f"{outcome.status} after {outcome.seconds:.1f} s, {far:.3f} m off"
+        self._line("preempt", outcome.status == "succeeded" and far <= TOLERANCE_M, text)
+        wall = Pose(self._world.room_size / 2.0 + 0.2, 0.0, 0.0)
+        outcome = walker.run("navigate_to_pose", pose_goal(kind, wall), 180.0)
+        self._line("goal in a wall", outcome.status == "aborted", f"{outcome.status}, error {outcome.error}")
+
+    def _line(self, title: str, good: bool, text: str) -> None:
+        self._failures += not good
+        print(f"{'ok  ' if good else 'FAIL'} {title}: {text}", flush=True)
+
+
+def _print_figures(walker: Nav2Walker, shares: dict[str, float]) -> None:
+    rates = ", ".join(f"{name} {rate:.1f} Hz" for name, rate in walker.rates().items())
+    late = sorted(walker.latencies)
+    if late:
+        half, most = late[len(late) // 2], late[math.floor(0.99 * (len(late) - 1))]
+        print(f"rates: {rates}; odom is {1e3 * half:.0f} ms old when it arrives, 99th percentile {1e3 * most:.0f} ms")
+    used = ", ".join(f"{name} {100.0 * share:.0f}" for name, share in sorted(shares.items(), key=lambda row: -row[1]))
+    print(f"CPU in percent of a core: {used}", flush=True)

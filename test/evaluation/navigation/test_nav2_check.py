@@ -1,0 +1,73 @@
+"""What `hexapod nav2-check` needs without Nav2: the map of the room, the processes, and the count of reports."""
+
+import sys
+
+import numpy as np
+import pytest
+
+from hexapod_control.bringup import nav2_graph
+from hexapod_control.cli.main import main
+from hexapod_control.config.robots.robot_file import load
+from hexapod_control.config.robots.urdf import urdf
+from hexapod_control.evaluation.navigation.nav2_processes import (
+    MissingNav2Error,
+    ReportCounter,
+    command_lines,
+    navigation,
+)
+from hexapod_control.evaluation.navigation.room_map import FREE, RESOLUTION_M, write_room_map
+from hexapod_control.evaluation.quality.patrols import distance_to_obstacles
+from hexapod_control.sim.simulation import Simulation
+from hexapod_control.sim.world_settings import WorldSettings
+
+ROOM = WorldSettings(world="obstacles", seed=3)
+
+
+def test_the_map_shows_the_room_that_is_simulated(tmp_path):
+    file = write_room_map(ROOM, tmp_path)
+    header, size, _, pixels = (tmp_path / "room.pgm").read_bytes().split(b"\n", 3)
+    columns, rows = map(int, size.split())
+    assert header == b"P5" and f"resolution: {RESOLUTION_M}" in file.read_text()
+    picture = np.frombuffer(pixels, dtype=np.uint8).reshape(rows, columns)
+    robot_file, rng = load("phantomx"), np.random.default_rng(0)
+    simulation = Simulation(robot_file.robot, urdf(robot_file), ROOM)
+    half, taken = columns * RESOLUTION_M / 2.0, 0
+    for x, y in rng.uniform(-2.4, 2.4, (150, 2)):
+        free = picture[rows - 1 - int((y + half) / RESOLUTION_M), int((x + half) / RESOLUTION_M)] == FREE
+        gap = distance_to_obstacles(simulation, x, y)
+        assert free or gap <= 1.5 * RESOLUTION_M
+        assert not free or gap > 0.0
+        taken += not free
+    assert taken > 3
+
+
+def test_without_amcl_the_map_server_alone_is_started(tmp_path):
+    room = write_room_map(ROOM, tmp_path)
+    whole, fixed = (navigation({"map": room}, localize=localize) for localize in (True, False))
+    assert {process.name for process in whole.processes} - {process.name for process in fixed.processes} == {"amcl"}
+    managed = fixed.parameters["/lifecycle_manager_localization"]["ros__parameters"]["node_names"]
+    assert managed == ["map_server"]
+    assert whole.parameters["/amcl"]["ros__parameters"]["set_initial_pose"] is True
+
+
+def test_a_missing_package_is_named():
+    with pytest.raises(MissingNav2Error, match="nav2_controller is not installed: sudo apt install"):
+        command_lines(nav2_graph.SERVERS, "nav2.yaml")
+
+
+def test_without_nav2_the_command_says_what_to_install(capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "nav2_msgs.action", None)
+    assert main(["nav2-check"]) == 2
+    assert "nav2_msgs is not installed: sudo apt install ros-" in capsys.readouterr().err
+
+
+def test_reports_that_differ_only_in_numbers_are_one():
+    reports = ReportCounter()
+    for seconds in ("0.12", "0.34"):
+        reports.take(
+            f"[controller_server] [WARN] [1795875759.0088] [controller_server]: missed its rate by {seconds} s"
+        )
+    reports.take("[gait_planner] [INFO] [1795875759.01] [gait_planner]: stands")
+    reports.take("[gait_planner] [ERROR] [1795875760.01] [gait_planner]: late")
+    assert reports.counts == {"controller_server: missed its rate by N s": 2, "gait_planner: late": 1}
+    assert len(reports.lines) == 4
