@@ -53,6 +53,7 @@ class MujocoSimNode(GuardedNode):
         lidar = parameters.declare(self, LidarSettings)
         file = started_robot(settings.robot)
         report_implausible_values(self, file)
+        self._world_settings = world_settings
         self.world = world = RunningWorld(file, settings, world_settings)
         if world.bus:
             self.closing.callback(world.bus.close)
@@ -108,9 +109,9 @@ class MujocoSimNode(GuardedNode):
             self.report("targets", ReportLevel.WARNING, warning)
 
     def _change_world(self, settings: WorldSettings) -> None:
+        before, self._world_settings = self._world_settings, settings
         for name, worlds in ONLY_IN.items():
-            changed = getattr(settings, name) != getattr(self.world.simulation.world.settings, name)
-            if changed and settings.world not in worlds:
+            if getattr(settings, name) != getattr(before, name) and settings.world not in worlds:
                 text = f"{name} has no effect in the world {settings.world}: set world to {' or '.join(worlds)}"
                 self.report(name, ReportLevel.WARNING, text)
         with self.world.lock:
