@@ -30,6 +30,7 @@ from hexapod_control.sim.world_settings import WorldSettings
 
 TOLERANCE_M, TOLERANCE_RAD = 0.3, 0.35  # by ground truth: those of Nav2, and the drift of odometry and map
 START_S = 60.0  # for the robot to stand and Nav2 to be active
+STOP_S = 10.0  # for the robot to come to rest
 SPIN_RAD, BACKUP_M, BACKUP_SPEED = 1.57, 0.3, 0.15  # of Nav2's behaviour trees
 ROOM_SIDES = 3.0  # length of the longest way between two poses in a room, in sides of it
 
@@ -91,6 +92,7 @@ class Nav2Check:
                 pids = {**simulated.pids, **started.pids}
                 before, begin = nav2_processes.cpu_seconds(pids), time.monotonic()
                 self._walk(walker)
+                walker.until(lambda: walker.state == "standing", STOP_S)  # Nav2 ends only after its last command
                 after, seconds = nav2_processes.cpu_seconds(pids), time.monotonic() - begin
         finally:
             rclpy.utilities.try_shutdown()
@@ -134,7 +136,7 @@ class Nav2Check:
             self._line(name, outcome.status == "succeeded", text)
         kind = self._kinds["navigate_to_pose"]
         outcome = walker.run("navigate_to_pose", pose_goal(kind, goals[0]), 60.0, cancel_after=5.0)
-        still = walker.until(lambda: walker.state == "standing", 10.0)
+        still = walker.until(lambda: walker.state == "standing", STOP_S)
         self._line("cancel", outcome.status == "canceled" and still, f"{outcome.status}, the robot {walker.state}")
         walker.send("navigate_to_pose", pose_goal(kind, goals[0]))
         walker.until(lambda: False, 3.0)
