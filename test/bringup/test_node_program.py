@@ -11,8 +11,8 @@ import pytest
 
 from hexapod_control.config.errors import FAILED, INTERRUPTED, INVALID_INPUT
 
-NODE = [Path(sys.prefix, "lib", "hexapod_control", "odometry"), "--ros-args", "-p", "robot:=phantomx"]
-COMMAND = [sys.executable, "-c", "from hexapod_control.cli.program import main; main()", "status"]
+NODE = [Path(sys.prefix, "lib", "hexapod_control", "odometry"), "--ros-args", "-r"]
+COMMAND = [sys.executable, "-c", "import sys; from hexapod_control.cli.program import main; sys.exit(main())", "status"]
 DELAYS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6)  # [s]
 KILLED = -signal.SIGINT  # the shell that starts Python
 
@@ -25,9 +25,10 @@ KILLED = -signal.SIGINT  # the shell that starts Python
 )
 def test_a_signal_at_any_moment_of_the_start_ends_a_program_without_a_traceback(command, delays, codes):
     running = []
-    for delay in delays:
+    for number, delay in enumerate(delays):
         options = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "start_new_session": True}
-        process = subprocess.Popen(command, **options)
+        namespace = f"__ns:=/robot{number}" if command is NODE else "--namespace=/robot"
+        process = subprocess.Popen([*command, namespace], **options)
         timer = threading.Timer(delay, os.killpg, (process.pid, signal.SIGINT))
         timer.start()
         running.append((delay, process))

@@ -164,7 +164,7 @@ def reason(path: str, baud: int, error: BaseException) -> str:
     file = Path(path)
     if not file.exists():
         return f"{path}: there is no such port: plug the adapter in and switch it on; {_present_ports()}"
-    if not (file.is_char_device() and _may_be_terminal(path)):
+    if not file.is_char_device():
         return f"{path}: is not a serial port; {_present_ports()}"
     if not os.access(path, os.R_OK | os.W_OK):
         return no_permission(file, "dialout")
@@ -172,6 +172,8 @@ def reason(path: str, baud: int, error: BaseException) -> str:
         return f"{path}: is in use by {_holder(file) or 'another program'}: end that first"
     if isinstance(error, ValueError):
         return f"{path}: does not support {baud} baud: {error}"
+    if not _may_be_terminal(path):
+        return f"{path}: is not a serial port; {_present_ports()}"
     return f"{path}: cannot be opened: {error}"
 
 

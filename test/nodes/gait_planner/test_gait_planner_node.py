@@ -17,7 +17,7 @@ from sensor_msgs.msg import Imu, JointState, MultiDOFJointState
 from std_msgs.msg import Bool, Float64, String
 from std_srvs.srv import Trigger
 from support.kits.plain_node import Moment
-from support.phantomx import robot, standing_joints
+from support.phantomx import lying, robot, standing_joints
 from support.real_time.ros_bench import STEP, reports, subscribed, twist, walking
 from visualization_msgs.msg import MarkerArray
 
@@ -284,7 +284,7 @@ def test_sitting_down_is_not_interrupted_by_a_stream_that_ends(bench):
 
 def test_commands_before_standing_are_ignored_with_the_remedy(bench):
     node = bench.planner(False)
-    node.planner.set_measured_joints(standing_joints() + 0.3)
+    node.planner.set_measured_joints(lying())
     bench.velocity_publisher().publish(twist(0.1))
     bench.until(lambda: "call the service stand first" in node.last_report("not standing"))
     refused = bench.call(Trigger, "stand")

@@ -192,16 +192,14 @@ def test_opening_an_absent_port_lists_the_ports_that_exist(monkeypatch, tmp_path
     assert "no USB serial port is present" in reason("/dev/no-such-port", 115200, OSError())
 
 
-def test_a_file_and_a_device_that_is_no_terminal_are_not_ports(tmp_path):
-    with pytest.raises(PortGoneError, match="is not a serial port"):
-        SerialPort("/dev/null", 115200)
+def test_a_file_is_not_a_port(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(PortGoneError, match="is not a serial port"):
         SerialPort(str(tmp_path / "file"), 115200)
 
 
 def test_a_character_device_that_is_no_terminal_is_refused():
-    with pytest.raises(PortGoneError, match="/dev/null: cannot be opened"):
+    with pytest.raises(PortGoneError, match="/dev/null: is not a serial port"):
         SerialPort("/dev/null", 115200)
 
 
@@ -259,12 +257,19 @@ def test_no_file_stays_open(terminal):
     ("error", "text"),
     [
         (OSError(errno.EBUSY, "busy"), "is in use by .+: end that first$"),
-        (OSError(errno.EIO, "no answer"), "cannot be opened: "),
+        (OSError(errno.EIO, "no answer"), "is not a serial port; "),
         (ValueError("not a speed"), "does not support 300 baud: not a speed"),
     ],
 )
 def test_the_cause_of_a_refused_port_is_named(error, text):
     assert re.match(f"/dev/null: {text}", reason("/dev/null", 300, error))
+
+
+def test_a_serial_port_that_fails_for_another_reason_is_named_with_it(terminal):
+    text = reason(terminal.path, 300, OSError(errno.EIO, "no answer"))
+    assert text.startswith(f"{terminal.path}: cannot be opened: ")
+        f"{terminal.path}: cannot be opened: "
+    )
 
 
 @pytest.mark.parametrize(("latency", "warns"), [(None, False), (0.001, False), (0.016, True)])
