@@ -39,6 +39,7 @@ CHECKED = {  # command, or action of `hexapod servos` -> the test in which what 
     "check": "cli/robot_files/test_check.py::test_a_payload_that_no_servo_carries_is_a_problem",
     "record": "cli/bags/test_record.py::test_a_last_bag_that_cannot_be_written_is_reported_and_ends_with_code_one",
     "replay": "cli/bags/test_record.py::test_a_bag_of_which_nothing_can_be_played_fails",
+    "nav2-check": "evaluation/navigation/test_nav2_check.py",
     "setup": "cli/computer/test_setup.py::test_a_command_of_the_system_that_fails_is_a_failure",
     "doctor": "cli/computer/test_doctor.py",
     "bench": "evaluation/performance",

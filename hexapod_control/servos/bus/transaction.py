@@ -16,6 +16,7 @@ from hexapod_control.servos.bus.serial_port import Port, transmission_time
 FLUSH_BYTES = 4096
 MAX_WAIT_S = 0.1  # for late replies, in one call
 URGENT_CHECK_S = 0.005  # between checks for urgent requests while waiting for late replies
+URGENT_READ_S = 0.02  # the same for replies that are not late yet: most arrive in one piece before it
 MAX_ABANDONED = 20  # stored requests whose late replies are recognised
 MAX_AGE_S = 0.5  # of a late reply that is still used
 
@@ -170,7 +171,7 @@ class Transaction:
         more = time.monotonic() < request.due
         while request.missing and more and not self.urgent.is_set():
             size = request.size * len(request.missing)
-            data = self._read(size, min(request.due, time.monotonic() + URGENT_CHECK_S))
+            data = self._read(size, min(request.due, time.monotonic() + URGENT_READ_S))
             self._take(request, data)
             self._recognise(data, request.ids)
             more = len(data) == size or time.monotonic() < request.due

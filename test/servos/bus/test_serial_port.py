@@ -268,8 +268,6 @@ def test_the_cause_of_a_refused_port_is_named(error, text):
 def test_a_serial_port_that_fails_for_another_reason_is_named_with_it(terminal):
     text = reason(terminal.path, 300, OSError(errno.EIO, "no answer"))
     assert text.startswith(f"{terminal.path}: cannot be opened: ")
-        f"{terminal.path}: cannot be opened: "
-    )
 
 
 @pytest.mark.parametrize(("latency", "warns"), [(None, False), (0.001, False), (0.016, True)])
