@@ -3,16 +3,18 @@
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import Twist as TwistMessage
+from geometry_msgs.msg import TwistStamped
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState, MultiDOFJointState
 from std_msgs.msg import String
 from support.phantomx import robot, standing_joints
-from support.real_time.ros_bench import Stream, assert_sound, twist, wait_for_stop
+from support.real_time.ros_bench import VELOCITY_TYPE, Stream, assert_sound, twist, wait_for_stop
 from support.real_time.wires import start
 
 from hexapod_control.nodes.inverse_kinematics.inverse_kinematics import InverseKinematicsNode
@@ -20,6 +22,7 @@ from hexapod_control.ros import messages
 from hexapod_control.ros.qos import LATCHED
 from hexapod_control.ros.row_messages import FootLayout, JointLayout
 
+SHIFTED_CLOCK = Path(__file__).parents[1] / "support" / "kits" / "shifted_clock.c"
 FLOOD = """
 import rclpy, select, sys
 from geometry_msgs.msg import Twist
@@ -130,6 +133,55 @@ def chain(bench):
     chain = Planner(bench)
     yield chain
     chain.end()
+
+
+class SystemClock:
+    """The system clock of the programs that are started while it is installed; the test sets it."""
+
+    def __init__(self, tmp_path, monkeypatch):
+        library, self._file = tmp_path / "clock.so", tmp_path / "shift"
+        self._file.write_bytes(bytes(8))
+        subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", library, SHIFTED_CLOCK, "-ldl"], check=True)
+        monkeypatch.setenv("LD_PRELOAD", str(library))
+        monkeypatch.setenv("CLOCK_SHIFT", str(self._file))
+
+    def set(self, shift):
+        """Sets it `shift` [s] ahead of the true time."""
+        with self._file.open("r+b") as file:
+            file.write(round(shift * 1e9).to_bytes(8, "little", signed=True))
+
+
+@pytest.mark.process
+@pytest.mark.compiler
+def test_a_walking_robot_does_not_notice_that_the_computers_clock_is_set(bench, tmp_path, monkeypatch):
+    clock = SystemClock(tmp_path, monkeypatch)
+    chain = Planner(bench)
+    monkeypatch.undo()
+    try:
+        bench.until(lambda: bench.probe.count_subscribers("cmd_vel"), 20.0, "start of the planner")
+        stamps = []
+        shift = 0.0  # a source on the same computer: its clock is set, too
+        publisher = bench.probe.create_publisher(VELOCITY_TYPE, "cmd_vel", 1)
+
+        def drive():
+            message, now = twist(0.08), bench.probe.get_clock().now().nanoseconds
+            if VELOCITY_TYPE is TwistStamped:
+                message = TwistStamped(twist=message)
+                message.header.stamp = messages.time(now + round(shift * 1e9))
+            publisher.publish(message)
+
+        bench.probe.create_timer(0.05, drive)
+        bench.until(lambda: chain.executed and chain.executed[-1].linear.x > 0.07, 10.0, "walking")
+        for shift in (3600.0, -3600.0, 0.4, -0.4, 0.0):
+            clock.set(shift)
+            stamps.append(len(chain.feet))
+            bench.spin(0.8)
+            assert len(chain.feet) - stamps[-1] > 15 and chain.executed[-1].linear.x > 0.07, shift
+            ahead = messages.nanoseconds(chain.feet[-1].header.stamp) - bench.probe.get_clock().now().nanoseconds
+            assert abs(1e-9 * ahead - shift) < 0.2  # the clock was set
+        assert_sound(chain.targets)
+    finally:
+        chain.end()
 
 
 @pytest.mark.process
