@@ -154,7 +154,7 @@ def pages(robots):
 
 @pytest.mark.heavy
 @pytest.mark.physics
-def test_a_recording_of_one_robot_does_not_disturb_it(robots, bench, folder):
+def test_a_recording_of_one_robot_does_not_disturb_it_and_has_no_messages_of_the_other(robots, bench, folder):
     """Two recorders join a walk; one cannot write, without effect on the robot; the other writes a bag.
 
     Robot b, which is told to stand still, does so. The robot walks as fast as commanded in simulated time. A publisher
@@ -189,9 +189,23 @@ def test_a_recording_of_one_robot_does_not_disturb_it(robots, bench, folder):
     assert pace > MIN_PACE * before or pace > MIN_PACE * robots.walk(DRIVE_S)[1]
     robots.operators[0].twist = ZERO
     assert speed == pytest.approx(AHEAD.vx, rel=0.1) and math.dist(other.last.pose[:2], place[:2]) < 0.01
+    assert_records_one_robot(folder)
 
 
-@pytest.fixture(scope="module")
+def assert_records_one_robot(folder):
+    """Checks the bag of the walk that two recorders joined."""
+    (path,) = (folder / "bags").iterdir()
+    with bag_file.open_bag(path) as bag:
+        assert {c.topic for c in bag.channels if not c.topic.startswith("/a/")} <= {*GLOBAL}
+    run = load_run(path)
+    assert run.command[:, 1] == pytest.approx(AHEAD.vx)
+    assert run.velocity[:, 1].mean() == pytest.approx(AHEAD.vx, rel=0.1)
+    rows = {line[:31].strip(): line[31:].split() for line in compare_runs(run, run).table()}
+    assert float(rows["odometry error at end m"][0]) < 0.15
+    assert 0.0 < float(rows["joint tracking error rms deg"][0]) < 10.0
+
+
+@pytest.fixture
 def folder(tmp_path_factory):
     """Where the recorders write."""
     return tmp_path_factory.mktemp("recordings")
@@ -275,18 +289,3 @@ def test_odometry_is_calibrated_over_the_running_graph(robots, tmp_path, capsys)
     assert distance == pytest.approx(0.3 / 0.21, rel=0.1)
     assert turn == pytest.approx(40 / 47, rel=0.1)
     assert len(list(tmp_path.glob("mine.yaml.*.bak"))) == 1
-
-
-@pytest.mark.heavy
-@pytest.mark.physics
-def test_a_recording_of_one_robot_has_no_messages_of_the_other(folder):
-    """The bag of the walk that two recorders joined. Reading it takes long: the robots do not run any more."""
-    (path,) = (folder / "bags").iterdir()
-    with bag_file.open_bag(path) as bag:
-        assert {c.topic for c in bag.channels if not c.topic.startswith("/a/")} <= {*GLOBAL}
-    run = load_run(path)
-    assert run.command[:, 1] == pytest.approx(AHEAD.vx)
-    assert run.velocity[:, 1].mean() == pytest.approx(AHEAD.vx, rel=0.1)
-    rows = {line[:31].strip(): line[31:].split() for line in compare_runs(run, run).table()}
-    assert float(rows["odometry error at end m"][0]) < 0.15
-    assert 0.0 < float(rows["joint tracking error rms deg"][0]) < 10.0
