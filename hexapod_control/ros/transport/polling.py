@@ -66,7 +66,8 @@ class PollingNode(Node):
             clock = Clock(clock_type=ClockType.STEADY_TIME)
 
             def poll() -> None:
-                while taken := self._next(subscription):
+                # The executor may have found the timer due before the subscription was destroyed.
+                while subscription in self._timers_of and (taken := self._next(subscription)):
                     callback(*taken)
 
             self._timers_of[subscription] = self.create_timer(POLL_PERIOD_S, poll, clock=clock)

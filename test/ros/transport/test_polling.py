@@ -8,6 +8,7 @@ from support.real_time.ros_bench import Bench
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode
 from hexapod_control.ros.qos import SAMPLES
+from hexapod_control.ros.transport.polling import PollingNode
 
 PERIOD_NS = 100_000_000  # between two messages
 
@@ -64,3 +65,19 @@ def test_a_message_whose_stamp_is_far_ahead_holds_up_no_other(bench):
     bench.until(lambda: len(woken) == 3)
     bench.until(lambda: node.take_polled(until=2 * PERIOD_NS) or len(received) == 3)
     assert received == [1, 900_000_000, 2]
+
+
+def test_a_subscription_that_tells_the_sender_may_be_destroyed_while_its_messages_are_taken(bench):
+    node, received = bench.add(PollingNode("destroying")), []
+
+    def take(data, sender=None):
+        received.append(data)
+        node.destroy_subscription(subscription)
+
+    subscription = node.create_subscription(JointState, "ending", take, SAMPLES, with_sender=True, raw=True)
+    publisher = bench.publisher(JointState, "ending", SAMPLES)
+    for number in (1, 2):
+        publisher.publish(stamped(number))
+    bench.until(lambda: received, what="a message")
+    bench.spin(0.05)
+    assert len(received) == 1
