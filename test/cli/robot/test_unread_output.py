@@ -10,6 +10,7 @@ import time
 
 import pytest
 from geometry_msgs.msg import Pose, Quaternion
+from rcl_interfaces.msg import Log
 from std_msgs.msg import String
 from std_srvs.srv import SetBool
 from support.phantomx import standing_joints
@@ -17,7 +18,7 @@ from support.real_time.programs import HEXAPOD
 from support.real_time.terminal_window import Window
 from support.real_time.wires import ENDING, START, spawned
 
-from hexapod_control.ros.qos import LATCHED
+from hexapod_control.ros.qos import LATCHED, LATCHED_HISTORY
 
 pytestmark = pytest.mark.heavy
 
@@ -55,9 +56,14 @@ def words(wire):
     return [*HEXAPOD, "robot", "phantomx", "servo_protocol:=feetech_st", f"servo_port:={port}"]
 
 
-def wait_until_standing(bench):
-    states = bench.listen(String, "gait_state", LATCHED)
-    bench.until(lambda: states and states[-1].data == "standing", START, "standing")
+def wait_until_standing(bench, process):
+    """Waits for it; fails with what the nodes have logged, as nothing reads their output."""
+    states, logged = bench.listen(String, "gait_state", LATCHED), bench.listen(Log, "/rosout", LATCHED_HISTORY)
+    try:
+        bench.until(lambda: (states and states[-1].data == "standing") or process.poll() is not None, START)
+    except AssertionError as error:
+        raise AssertionError([*states, *(f"{each.name}: {each.msg}" for each in logged)]) from error
+    assert process.poll() is None, "the robot ended"
 
 
 def warn_and_stop(bench, wire, process):
@@ -82,7 +88,7 @@ def test_a_terminal_that_is_stopped_stops_neither_the_robot_nor_an_emergency_sto
     wire = wire(start=standing_joints())
     window = Window([sys.executable, "-c", SHELL, *words(wire)], screen=True)
     try:
-        wait_until_standing(bench)
+        wait_until_standing(bench, window.process)
         window.type("\x1a")  # Ctrl-Z
         window.until(lambda: STAYS in window.text, STAYS)
         window.type("\x13")  # Ctrl-S
@@ -96,7 +102,7 @@ def test_a_full_pipe_stops_neither_the_robot_nor_an_emergency_stop(bench, wire, 
     wire = wire(start=standing_joints())
     process = spawned(words(wire), full_pipe)
     try:
-        wait_until_standing(bench)
+        wait_until_standing(bench, process)
         warn_and_stop(bench, wire, process)
     finally:
         process.kill()
@@ -105,5 +111,5 @@ def test_a_full_pipe_stops_neither_the_robot_nor_an_emergency_stop(bench, wire, 
 
 def test_a_full_pipe_behind_separate_processes_stops_neither_the_robot_nor_an_emergency_stop(launched, full_pipe):
     robot = launched(standing_joints(), output=full_pipe)
-    wait_until_standing(robot.bench)
+    wait_until_standing(robot.bench, robot.process)
     warn_and_stop(robot.bench, robot.wire, robot.process)
