@@ -13,7 +13,7 @@ The rules:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
@@ -42,6 +42,7 @@ class OperatorCommands:
         self._awaited = ""  # name of a motion that is being read
         self._outcomes: list[MotionOutcome] = []  # of rehearsals that failed or were cancelled
         self._closed = False
+        self._interrupted: Callable[[], str] | None = None  # the request that `resume` repeats
         self.suspension = ""  # why only stops and sitting down are accepted; empty if all requests are
 
     def close(self) -> None:
@@ -115,8 +116,24 @@ class OperatorCommands:
 
     def stop(self) -> None:
         """Brings the robot to rest smoothly; feet in the air are set down."""
+        self._interrupted = None
         self.end_motion()
         self._planner.halt()
+
+    def interrupt(self) -> None:
+        """Stops for a pause of the machine; `resume` then continues standing up or sitting down."""
+        view, request = self._planner.view, self._interrupted
+        if view.lying_down or view.rising:
+            request = self.sit if view.lying_down else self.stand
+        self.stop()
+        self._interrupted = request
+
+    def resume(self) -> None:
+        """Continues what was interrupted, unless a stop, a fall or torque off came after it."""
+        request, self._interrupted = self._interrupted, None
+        view = self._planner.view
+        if request is not None and (view.rising or view.lying_down or view.on_feet):
+            request()
 
     def fail(self) -> None:
         """Stops after a failed tick: gait_state is fault until a tick succeeds."""

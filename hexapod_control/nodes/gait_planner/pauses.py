@@ -1,7 +1,7 @@
 """Pauses that the machine makes by itself, because of a fault that can end without a person.
 
-The robot comes to rest at the begin of a pause. Velocities are followed again once all causes have ended; only a stop
-of an operator has to be answered with a zero command.
+The robot comes to rest at the begin of a pause. Once all causes have ended, velocities are followed again, and standing
+up or sitting down continues; only a stop of an operator has to be answered with a zero command or a new request.
 """
 
 from __future__ import annotations
@@ -46,16 +46,19 @@ class Pauses:
     def begin(self, cause: str, reason: str, seconds: float) -> None:
         """Brings the robot to rest for `seconds`, or for longer if it pauses already; `reason` is reported."""
         self._ends[cause] = time.monotonic() + seconds
-        if not (self._velocities.paused and self._planner.view.changing_legs):  # a stop would abandon the change
-            self._commands.stop()
+        view = self._planner.view
+        # During a pause the robot may still sit down; and a stop would abandon the change of a leg.
+        if not (self._velocities.paused and (view.changing_legs or view.lying_down)):
+            self._commands.interrupt()
         self._velocities.pause()
         self._node.report("pause", ReportLevel.WARNING, f"the robot pauses until this has ended: {reason}")
 
     def watch(self) -> None:
-        """Ends the pauses whose time is over."""
+        """Ends the pauses whose time is over, and continues what they interrupted."""
         now = time.monotonic()
         self._ends = {cause: end for cause, end in self._ends.items() if now < end}
         if self._velocities.paused and not self._ends:
             self._velocities.paused = False
             next_step = "after the stop, send a zero command first" if self._velocities.blocked else FOLLOWED
             self._node.report("pause end", ReportLevel.OK, f"the pause has ended: {next_step}")
+            self._commands.resume()

@@ -36,7 +36,7 @@ from hexapod_control.nodes.joint_state_input import MeasuredSample
 from hexapod_control.nodes.servo_driver.servo_driver import ServoDriverNode
 from hexapod_control.ros import messages
 from hexapod_control.ros.parameters import ParameterError
-from hexapod_control.ros.qos import LATCHED, SENSOR
+from hexapod_control.ros.qos import EVENTS, LATCHED, SENSOR
 from hexapod_control.ros.row_messages import FootLayout, JointLayout
 
 
@@ -273,6 +273,35 @@ def test_a_stop_holds_against_a_stream_of_commands_until_a_zero_comes(bench):
     command[0] = twist(0.08)
     bench.until(lambda: node.output.last.twist.vx > 0.05)
     bench.probe.destroy_timer(timer)
+
+
+def test_standing_up_and_sitting_down_continue_after_a_pause_of_the_machine_but_not_after_a_stop(bench):
+    planner, _, _ = bench.planner(False), bench.add(InverseKinematicsNode()), bench.add(ServoDriverNode())
+    pauses = bench.publisher(String, "pause", EVENTS)
+
+    def interrupted(service):
+        assert bench.call(Trigger, service).success
+        bench.until(lambda: 0.1 < planner.planner.view.progress < 0.9, 4.0, "a part of the way")
+        pauses.publish(String(data=f"a fault while it was to {service}"))
+        bench.until(lambda: service in planner.last_report("pause") and at_rest(), 2.0, "rest")
+        return planner.planner.state.value
+
+    def at_rest():
+        return not planner.output.last.joint_velocity.any()
+
+    bench.until(lambda: planner.planner.state.value == "sitting")
+    assert interrupted("stand") == "rising"
+    pauses.publish(String())
+    bench.until(lambda: planner.planner.state.value == "standing", 8.0, "standing")
+    assert interrupted("sit") == "sinking"
+    pauses.publish(String())
+    bench.until(lambda: planner.planner.state.value == "sitting", 8.0, "sitting")
+    assert interrupted("stand") == "rising"
+    assert bench.call(Trigger, "stop").success
+    pauses.publish(String())
+    bench.until(lambda: "after the stop" in planner.last_report("pause end"), 2.0, "the end of the pause")
+    bench.spin(0.5)
+    assert planner.planner.state.value == "rising" and at_rest()
 
 
 def test_sitting_down_is_not_interrupted_by_a_stream_that_ends(bench):
