@@ -21,13 +21,11 @@ from hexapod_control.core.sensing.joint_plausibility import SETTLING_TIME_S
 from hexapod_control.core.sensing.mishaps.joint_watch import LAG_S, MAX_ERROR_RAD
 from hexapod_control.core.walking.gait_change.auto_gait import FULL_SHARE, MORE_STABLE_SHARE
 from hexapod_control.servos.bus.pulse_board import LATE_WINDOW_S
+from hexapod_control.servos.driver.boards import MIN_SILENCE_S
 from hexapod_control.servos.driver.bus_connection import MAX_BACK_OFF_S, MIN_BACK_OFF_S
-from hexapod_control.servos.driver.group.board_watch import MIN_SILENCE_S
-from hexapod_control.servos.driver.health.escalation import MAX_RETRIES, RETRY_WINDOW_S
-from hexapod_control.servos.driver.health.heat_monitor import WARNING_MARGIN
-from hexapod_control.servos.driver.health.servo_health import ALL_SILENT_S, LEG_LOST_S
-from hexapod_control.servos.driver.setpoints.setpoint_generator import ARMING_RAMP_S
-from hexapod_control.servos.driver.setpoints.target_watchdog import TARGET_TIMEOUT_S
+from hexapod_control.servos.driver.monitors import HEAT_WARNING_MARGIN, MAX_RETRIES, RETRY_WINDOW_S
+from hexapod_control.servos.driver.servo_health import ALL_SILENT_S, LEG_LOST_S
+from hexapod_control.servos.driver.target_follower import ARMING_RAMP_S, TARGET_TIMEOUT_S
 
 PAGES = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md")))
 ARTICLES = re.compile(r"\bArticles? ((?:[A-D]\d+(?:, | and )?)+)")
@@ -247,13 +245,13 @@ def test_the_messages_quoted_in_troubleshooting_are_messages_of_the_code():
     ("page", "sentence", "values"),
     [
         ("faults.md", "the port is reopened after {:g} s, then up to every {:g} s", (MIN_BACK_OFF_S, MAX_BACK_OFF_S)),
-        ("faults.md", "`servos/driver/group/board_watch.py` | `lost_after` (at least {:g} s)", (MIN_SILENCE_S,)),
+        ("faults.md", "`servos/driver/boards.py` | `lost_after` (at least {:g} s)", (MIN_SILENCE_S,)),
         ("faults.md", "all replies of a board late but valid, by up to {:g} s", (LATE_WINDOW_S,)),
-        ("faults.md", "`servos/driver/health/servo_health.py` | {:g} s | holds without goals", (ALL_SILENT_S,)),
+        ("faults.md", "`servos/driver/servo_health.py` | {:g} s | holds without goals", (ALL_SILENT_S,)),
         ("faults.md", "a servo does not answer for {:g} s, with `on_lost: leg`", (LEG_LOST_S,)),
         ("faults.md", "reads the pose and ramps from there over {:g} s", (ARMING_RAMP_S,)),
-        ("faults.md", "`servos/driver/setpoints/target_watchdog.py` | {:g} s | holds", (TARGET_TIMEOUT_S,)),
-        ("faults.md", "of the speed from {:g} degC below the limit", (WARNING_MARGIN,)),
+        ("faults.md", "`servos/driver/target_follower.py` | {:g} s | holds", (TARGET_TIMEOUT_S,)),
+        ("faults.md", "of the speed from {:g} degC below the limit", (HEAT_WARNING_MARGIN,)),
         ("faults.md", "a joint is {:g} rad from its targets of the last {:g} s", (MAX_ERROR_RAD, LAG_S)),
         ("faults.md", "after a real jump within {:g} s", (SETTLING_TIME_S,)),
         (

@@ -217,9 +217,9 @@ def tick() -> None:
             "hardware",
             (
                 ("newest targets", "servos/driver/driver.py", "mailbox of one"),
-                ("setpoints", "servos/driver/setpoints/target_follower.py", "watchdog, arming ramp"),
-                ("last limit", "servos/driver/setpoints/command_limiter.py", "speed, no jump"),
-                ("raw goals", "servos/driver/group/servo_group.py", "calibration, clamp"),
+                ("setpoints", "servos/driver/target_follower.py", "watchdog, arming ramp"),
+                ("last limit", "servos/driver/target_follower.py", "speed, no jump"),
+                ("raw goals", "servos/driver/servo_group.py", "calibration, clamp"),
                 ("bytes out", "servos/protocols/feetech_st.py", "one write for all"),
                 ("replies in", "servos/bus/transaction.py", "positions, load, heat"),
             ),

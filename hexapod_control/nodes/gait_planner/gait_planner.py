@@ -42,7 +42,7 @@ from hexapod_control.ros.node_process import run
 from hexapod_control.ros.parameters import ParameterError, declare
 from hexapod_control.ros.qos import EVENTS, LATCHED_HISTORY
 from hexapod_control.ros.started_files import started_mapping, started_robot
-from hexapod_control.servos.driver.setpoints.target_watchdog import TARGET_TIMEOUT_S
+from hexapod_control.servos.driver.target_follower import TARGET_TIMEOUT_S
 
 MAX_TICK_PERIODS = 2.0  # maximum time step of a tick, in periods; missed ticks are not made up for
 MAX_STOP_S = 1.5  # for the feet to come down before the process ends

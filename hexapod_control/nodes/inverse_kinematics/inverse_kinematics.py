@@ -25,7 +25,7 @@ from hexapod_control.ros.parameters import RobotSettings, declare
 from hexapod_control.ros.qos import COMMAND, EVENTS
 from hexapod_control.ros.row_messages import FootLayout, JointLayout
 from hexapod_control.ros.started_files import started_mapping, started_robot
-from hexapod_control.servos.driver.setpoints.target_watchdog import TARGET_TIMEOUT_S
+from hexapod_control.servos.driver.target_follower import TARGET_TIMEOUT_S
 
 MAX_PAUSE_S = 0.5  # between two targets, after which the next ones start from measured joints
 FLOWING_S = 0.1  # maximum time between two targets of a motion

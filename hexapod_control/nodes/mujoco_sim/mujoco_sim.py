@@ -34,7 +34,7 @@ from hexapod_control.ros.node_process import run
 from hexapod_control.ros.qos import COMMAND, EVENTS, LATCHED
 from hexapod_control.ros.row_messages import JointLayout
 from hexapod_control.ros.started_files import started_mapping, started_robot
-from hexapod_control.servos.driver.setpoints.target_follower import TargetFollower
+from hexapod_control.servos.driver.target_follower import TargetFollower
 from hexapod_control.servos.driver.torque_switch import HOW_TO_ARM
 from hexapod_control.sim.rendering.state_recording import StateRecording
 from hexapod_control.sim.world_settings import ONLY_IN, LidarSettings, WorldSettings

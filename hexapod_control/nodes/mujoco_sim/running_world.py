@@ -20,8 +20,7 @@ from hexapod_control.nodes.mujoco_sim.settings import SimulatorSettings
 from hexapod_control.nodes.mujoco_sim.simulated_bus import SimulatedBus
 from hexapod_control.nodes.mujoco_sim.simulated_torque import SimulatedTorque
 from hexapod_control.nodes.mujoco_sim.time_pacing import ControllerLead, RealTimePacer
-from hexapod_control.servos.driver.setpoints.setpoint_generator import Interpolation
-from hexapod_control.servos.driver.setpoints.target_follower import TargetFollower
+from hexapod_control.servos.driver.target_follower import Interpolation, TargetFollower
 from hexapod_control.sim.simulation import Simulation
 from hexapod_control.sim.start_poses import sitting_pose
 from hexapod_control.sim.world_settings import WorldSettings

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from typing import Protocol
 
 from hexapod_control.core.kinematics.arrays import Array
-from hexapod_control.servos.driver.setpoints.target_follower import TargetFollower
+from hexapod_control.servos.driver.target_follower import TargetFollower
 from hexapod_control.servos.driver.torque_switch import ESTOP_LATCHED, EmergencyStop
 
 

@@ -11,7 +11,7 @@ from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.robot import Robot
 from hexapod_control.servos.bus.bus_interface import Bus
 from hexapod_control.servos.bus.transaction import ReplyTiming
-from hexapod_control.servos.driver.setpoints.command_limiter import SPEED_MARGIN
+from hexapod_control.servos.driver.target_follower import SPEED_MARGIN
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.protocols.loopback import LoopbackBus
 from hexapod_control.servos.settings.servo_section import LOOPBACK, ServoSettings

@@ -36,7 +36,7 @@ from hexapod_control.ros.started_files import started_mapping, started_robot
 from hexapod_control.servos.bus.bus_interface import BusError, PortGoneError
 from hexapod_control.servos.bus.serial_port import latency, slow_adapter
 from hexapod_control.servos.driver.driver import Driver
-from hexapod_control.servos.driver.setpoints.target_watchdog import SILENCE_QUESTION
+from hexapod_control.servos.driver.target_follower import SILENCE_QUESTION
 from hexapod_control.servos.driver.telemetry import PlannerRequest, Snapshot, TorqueState
 from hexapod_control.servos.driver.torque_switch import HOW_TO_ARM
 from hexapod_control.servos.i2c.supply_sensor import SupplySensor

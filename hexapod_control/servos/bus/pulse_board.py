@@ -11,8 +11,8 @@ import time
 from collections.abc import Mapping, Sequence
 
 from hexapod_control.servos.bus.bus_interface import BusCounters, BusError, NoAnswerError, RawScale
-from hexapod_control.servos.bus.late_replies import LATE_MEMORY_S
 from hexapod_control.servos.bus.serial_port import Port, transmission_time
+from hexapod_control.servos.bus.transaction import LATE_MEMORY_S
 
 SCALE = RawScale(unit="us", low=500, high=2500, center=1500, per_rad=2000.0 / math.pi)
 REPLY_TIMEOUT_S = 0.03  # for a reply of the board, including the USB turnaround

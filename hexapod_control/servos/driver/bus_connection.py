@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 from hexapod_control.servos.bus.bus_interface import Bus, BusError, PortGoneError
 from hexapod_control.servos.bus.model_numbers import WrongModelError
-from hexapod_control.servos.driver.group.servo_clock import ServoClock
-from hexapod_control.servos.driver.group.servo_group import ServoGroup
+from hexapod_control.servos.driver.presence import ServoClock
+from hexapod_control.servos.driver.servo_group import ServoGroup
 from hexapod_control.servos.i2c.supply_sensor import SupplySensor
 from hexapod_control.servos.settings.servo_section import ServoSettings
 

@@ -1,6 +1,9 @@
 """The servo driver: one thread owns the port, sends commands and reads servos; other threads send it requests.
 
 Only the newest joint targets are used; an emergency stop is served before all other requests.
+
+A lost port is reopened. Servos that were silent, or whose port was lost, are asked for their torque when they answer
+again: the robot goes on where it is, unless most have lost it.
 """
 
 from __future__ import annotations
@@ -9,22 +12,235 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from typing import NamedTuple
 
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.robot import Robot
-from hexapod_control.servos.bus.bus_interface import Bus, BusError, PortGoneError
+from hexapod_control.servos.bus.bus_interface import Bus, BusError, PortGoneError, ServoFault
 from hexapod_control.servos.driver.bus_connection import BusConnection
 from hexapod_control.servos.driver.bus_lease import BusLease
 from hexapod_control.servos.driver.bus_thread import ANSWER_TIMEOUT_S, BusRequest, BusThread
-from hexapod_control.servos.driver.driver_cycle import DriverCycle, JointTargets
-from hexapod_control.servos.driver.health.servo_health import ServoHealth
-from hexapod_control.servos.driver.setpoints.setpoint_generator import Interpolation
-from hexapod_control.servos.driver.setpoints.target_follower import TargetFollower
+from hexapod_control.servos.driver.read_schedule import BROWN_OUT_SHARE
+from hexapod_control.servos.driver.servo_group import ServoGroup
+from hexapod_control.servos.driver.servo_health import ServoHealth
 from hexapod_control.servos.driver.snapshot_builder import SnapshotBuilder
+from hexapod_control.servos.driver.target_follower import MAX_STEP_S, Interpolation, TargetFollower
 from hexapod_control.servos.driver.telemetry import Diagnosis, Snapshot, TorqueState
 from hexapod_control.servos.driver.torque_switch import ESTOP_LATCHED, EmergencyStop, TorqueSwitch
+from hexapod_control.servos.driver.watches import RestartWatch, TorqueWatch
 from hexapod_control.servos.i2c.supply_sensor import SupplySensor
-from hexapod_control.servos.settings.servo_section import ServoSettings
+from hexapod_control.servos.settings.servo_section import OnSilence, ServoSettings
+
+GOAL_CYCLES = 1.25  # duration of a goal in cycles: servos do not stop before the next goal, even if cycles jitter
+READ_SHARE = 0.8  # of a cycle, after which no transaction is started
+MAX_EVENTS = 64
+
+
+class JointTargets(NamedTuple):
+    """Targets of all joints."""
+
+    joints: Array  # (n, 3) [rad]
+    velocities: Array | None  # (n, 3) [rad/s]
+    arrival: float  # [s] steady time
+
+
+class DriverCycle:
+    """Runs the servos of one robot, cycle by cycle: requests, setpoints, reads, faults, lost and reopened ports.
+
+    One thread calls everything except `take`. All exceptions of the bus are handled here.
+    """
+
+    def __init__(
+        self,
+        settings: ServoSettings,
+        connection: BusConnection,
+        torque: TorqueSwitch,
+        follower: TargetFollower,
+        health: ServoHealth,
+        clock: Callable[[], float],
+    ) -> None:
+        self.events: deque[Diagnosis] = deque(maxlen=MAX_EVENTS)  # to be reported once
+        self._settings, self._clock = settings, clock
+        self._connection, self._torque, self._follower, self._health = connection, torque, follower, health
+        self._restarts, self._torque_watch = RestartWatch(), TorqueWatch()
+        self._targets: JointTargets | None = None
+        self._last = clock()  # [s] steady time of the last cycle
+
+    def take(self, targets: JointTargets) -> None:
+        """Sets new targets, from any thread; they replace unused ones."""
+        self._targets = targets
+
+    def run(self, requests: deque[BusRequest]) -> None:
+        """One cycle."""
+        try:
+            if self._connection.group is None and self._connection.reopen(off=self._torque.ordered_off):
+                self._return(self._connection.group)
+            self._connection.end_hurry()
+            while requests:
+                requests.popleft().serve()
+            if self._connection.group is not None:
+                self._drive(self._connection.group)
+        except PortGoneError as error:
+            self._lose(str(error))
+        except BusError as error:
+            self._abort_arming(str(error))
+        except Exception as error:  # a bug: the robot holds and does not continue
+            reason = f"the driver failed with {type(error).__name__}: {error}; report it"
+            self._torque.forget(reason)
+            self._lose(reason)
+
+    def _abort_arming(self, reason: str) -> None:
+        """Reports a bus error and cancels an unfinished arming."""
+        self.note("bus", reason)
+        if self._torque.state is TorqueState.ARMING:
+            try:
+                self._torque.undo_arming(reason)
+            except PortGoneError as error:
+                self._lose(str(error))
+
+    def _lose(self, reason: str) -> None:
+        """Closes the bus. Torque that is on counts as unknown: the servos hold without the port."""
+        if self._torque.state.holds:
+            self._torque.doubt()
+        else:
+            self._torque.forget(reason)
+        self._connection.lose(reason)
+
+    def _return(self, group: ServoGroup | None) -> None:
+        """Reports that the port is back. Servos that may hold are asked for their torque before any goal."""
+        if self._torque.state is TorqueState.UNKNOWN and group is not None and group.reports_torque:
+            self._restarts.suspect(group)
+            state = "the servos are asked whether they have kept their torque"
+        elif self._torque.ordered_off:
+            state = "torque is off: call arm"
+        else:
+            self._torque.forget("the port was lost")
+            state = "its servos are left as they are: call arm"
+        self.note("port", f"{self._settings.port or self._settings.protocol} is back, {state}")
+
+    def _drive(self, group: ServoGroup) -> None:
+        now = self._clock()
+        dt, self._last = min(now - self._last, MAX_STEP_S), now
+        self._take_targets(now)
+        watched = 0.0  # [s] for registers
+        if self._torque.state is TorqueState.ARMING:
+            self._arm(group, now)
+        elif self._torque.state.holds and self._restarts.update(group, many_silent=self._health.silent_many):
+            self._torque.doubt()
+            self._check_restarts(group)
+        elif self._torque.state is TorqueState.ON:
+            command = self._follower.step(dt, self._health.speed_share)
+            group.send(command, self._follower.slack, GOAL_CYCLES * max(self._connection.period, dt))
+            if self._health.line.noise:
+                group.goal_check.repair()
+            begin = self._clock()
+            if self._health.check_registers(group, begin):
+                self._restarts.suspect(group)
+            watched = self._clock() - begin
+        elif self._torque.ordered_off:
+            self._keep_off(group)
+        for index in group.poll(now + READ_SHARE * self._connection.period, watched):
+            holds = self._torque.state is TorqueState.ON and not self._health.brown_out
+            if holds and not self._restarts.may_have_restarted(index):
+                self._resume(group, index)
+        self._supervise(group, group.servo_clock())
+
+    def _keep_off(self, group: ServoGroup) -> None:
+        """Switches the torque off again if something else has switched it on."""
+        index = self._torque_watch.check(group)
+        if index is not None:
+            self._torque.off("a servo has switched its torque on")
+            text = f"{group.describe([index])} has torque although it was switched off: switched off again; "
+            self.note("torque", text + "end other programs that use the bus, check its cables")
+
+    def _check_restarts(self, group: ServoGroup) -> None:
+        """Resumes at the servos' positions once all that answer have reported; fewer than half may lack torque."""
+        without_torque = [i for i in self._restarts.check(group) if not self._health.explains(group, i)]
+        if len(without_torque) >= BROWN_OUT_SHARE * len(group.ids):
+            self._health.brown_out = "the servos have restarted without torque"
+        elif not self._restarts.update(group, many_silent=self._health.silent_many):
+            self._resume_all(group, without_torque)
+            self._restarts.forget()
+            self._torque.confirm()
+
+    def _resume_all(self, group: ServoGroup, without_torque: list[int]) -> None:
+        """Goes on from where the servos are; the few without torque get it again, unread ones once they answer a ping.
+
+        Servos that do not report their position are where they were sent last.
+        """
+        if without_torque:
+            names = group.describe(without_torque)
+            self.note("restart", f"{names} had lost the torque: it is switched on again; check cables and plugs")
+        if not group.reports_position:
+            self._follower.hold()
+            group.stage(group.goals(self._follower.command))
+            group.torque_on(range(len(group.ids)))
+            return
+        unread = group.read_all()
+        joints = group.readings.joint_angles()
+        if joints is not None:
+            self._follower.start(joints)
+        for index in without_torque:
+            if index in unread:
+                group.presence.quarantine(index, group.servo_clock())
+            elif self._health.allow_restart(index, group.servo_clock(), "has lost its torque"):
+                self._resume(group, index, was_off=True)
+
+    def _resume(self, group: ServoGroup, index: int, *, was_off: bool = False) -> None:
+        """Switches the torque of a servo on again, at its present position; `was_off` as in ServoGroup.resume."""
+        self._follower.rejoin(index, group.readings.angle(index))
+        group.resume(index, was_off=was_off)
+
+    def _take_targets(self, now: float) -> None:
+        targets, self._targets = self._targets, None
+        if not self._torque.state.holds:
+            return
+        if targets is not None:
+            warning = self._follower.take(targets.joints, targets.velocities, targets.arrival)
+            if warning:
+                self.note("targets", warning)
+        warning = self._follower.watch(now)
+        if warning:
+            self.note("silence", warning)
+        timeout = self._settings.silence_time
+        if self._settings.on_silence is OnSilence.OFF and self._follower.held_for(now) >= timeout:
+            self.note("silence", f"no joint_targets for {timeout:g} s: torque off; call arm")
+            self._torque.off("")
+
+    def _arm(self, group: ServoGroup, now: float) -> None:
+        joints = self._torque.continue_arming(now)
+        if joints is not None:
+            self._targets = None
+            self._restarts.forget()
+            self._health.registers.accept(group.problems)
+            self._follower.start(joints)
+
+    def _supervise(self, group: ServoGroup, now: float) -> None:
+        engaged = self._torque.engaged
+        self._health.update(group, engaged, now)
+        for index in group.readings.reporting(ServoFault.OVERLOAD):
+            if engaged and self._health.allow_restart(index, now):
+                self.note("overload", f"{group.describe([index])} was overloaded: restarted")
+                group.clear_fault(index)
+        if self._torque.engaged and (self._health.brown_out or self._health.off_reason):
+            self._restarts.forget()
+            if self._health.brown_out:
+                self.note("brown-out", self._health.brown_out_text)
+            self._torque.off(self._health.off_reason or self._health.brown_out)
+
+    def recalibrate(self, settings: ServoSettings, request: BusRequest) -> None:
+        """Uses new calibrations of the same servos if the torque is off; otherwise the answer is a refusal."""
+        if self._torque.engaged:
+            request.finish("the servos hold: restart the driver")
+            return
+        self._settings = settings
+        self._connection.recalibrate(settings)
+        request.finish()
+
+    def note(self, kind: str, text: str) -> None:
+        """Adds an event."""
+        self.events.append(Diagnosis(kind, False, text))
+
 
 UNPLUGGED_ANSWER_TIMEOUT_S = 0.5  # while the thread may be opening a port, which takes up to 6 s with some boards
 MIN_LINEAR_RATE_HZ = 60.0  # of the driver; at higher rates setpoints are interpolated between targets

@@ -9,9 +9,9 @@ import numpy as np
 
 from hexapod_control.core.kinematics.arrays import Array, read_only
 from hexapod_control.servos.driver.bus_connection import BusConnection
-from hexapod_control.servos.driver.group.servo_group import ServoGroup
-from hexapod_control.servos.driver.group.servo_readings import as_known_rows, as_rows
-from hexapod_control.servos.driver.health.servo_health import ServoHealth
+from hexapod_control.servos.driver.servo_group import ServoGroup
+from hexapod_control.servos.driver.servo_health import ServoHealth
+from hexapod_control.servos.driver.servo_readings import as_known_rows, as_rows
 from hexapod_control.servos.driver.telemetry import Diagnosis, PlannerRequest, Snapshot, TorqueState
 
 RATE_WINDOW_S = 1.0  # over which cycles are counted

@@ -16,8 +16,7 @@ from hexapod_control.config.shipped_files import share
 from hexapod_control.core.kinematics.leg_kinematics import clamp, leg_forward
 from hexapod_control.evaluation.robot_check.checks import CHECKS
 from hexapod_control.evaluation.robot_check.subject import Subject
-from hexapod_control.servos.driver.setpoints.command_limiter import SPEED_MARGIN
-from hexapod_control.servos.driver.setpoints.target_follower import TargetFollower
+from hexapod_control.servos.driver.target_follower import SPEED_MARGIN, TargetFollower
 from hexapod_control.sim.simulation import Simulation
 from hexapod_control.sim.world_settings import WorldSettings
 from hexapod_control.web.page_state import shape

@@ -21,7 +21,7 @@ from hexapod_control.nodes.gait_planner.speed_derating import SpeedDerating
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.qos import LATCHED
-from hexapod_control.servos.driver.health.heat_monitor import HOT_SPEED_SHARE
+from hexapod_control.servos.driver.monitors import HOT_SPEED_SHARE
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.save_servo_section import section
 from hexapod_control.servos.settings.servo_section import servo_settings

@@ -15,7 +15,7 @@ from hexapod_control.nodes.mujoco_sim.mujoco_sim import MujocoSimNode
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import ReportLevel
 from hexapod_control.ros.row_messages import JointLayout
-from hexapod_control.servos.driver.setpoints.target_follower import TargetFollower
+from hexapod_control.servos.driver.target_follower import TargetFollower
 
 
 class Part:

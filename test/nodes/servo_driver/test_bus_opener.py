@@ -13,7 +13,7 @@ from hexapod_control.nodes.servo_driver import bus_opener as module
 from hexapod_control.nodes.servo_driver.bus_opener import bus_opener
 from hexapod_control.servos.bus.bus_interface import ServoQuantity
 from hexapod_control.servos.bus.transaction import ReplyTiming
-from hexapod_control.servos.driver.setpoints.command_limiter import SPEED_MARGIN
+from hexapod_control.servos.driver.target_follower import SPEED_MARGIN
 from hexapod_control.servos.settings.servo_section import servo_settings
 
 

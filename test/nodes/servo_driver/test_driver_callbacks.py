@@ -17,7 +17,7 @@ from hexapod_control.ros.guarded_node import ReportLevel
 from hexapod_control.ros.parameters import ParameterError
 from hexapod_control.ros.row_messages import JointLayout
 from hexapod_control.servos.bus.bus_interface import BusCounters, BusError, PortGoneError
-from hexapod_control.servos.driver.setpoints.target_watchdog import SILENCE_QUESTION
+from hexapod_control.servos.driver.target_follower import SILENCE_QUESTION
 from hexapod_control.servos.driver.telemetry import Diagnosis, PlannerRequest, Snapshot, TorqueState
 from hexapod_control.servos.settings.servo_section import OnExit
 

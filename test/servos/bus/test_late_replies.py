@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hexapod_control.servos.bus.late_replies import (
+from hexapod_control.servos.bus.transaction import (
     LATE_MEMORY_S,
     LATE_PROBE_WAIT_S,
     LATE_PROBE_WINDOW_S,

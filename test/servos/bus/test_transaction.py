@@ -8,8 +8,7 @@ from support.scripted_bus import TimedLine
 
 from hexapod_control.servos.bus import transaction
 from hexapod_control.servos.bus.ff_frames import HEADER, FFDecoder, build, sync_read_request
-from hexapod_control.servos.bus.late_replies import LATE_PROBE_WAIT_S
-from hexapod_control.servos.bus.transaction import MAX_WAIT_S, ReplyTiming, Transaction
+from hexapod_control.servos.bus.transaction import LATE_PROBE_WAIT_S, MAX_WAIT_S, ReplyTiming, Transaction
 
 IDS, BYTE, SIZE = (1, 2, 3), 1e-5, 8  # time of a byte at 1 Mbit/s; bytes of a reply
 TIMING = ReplyTiming(return_delay=0.0001, turnaround=0.001, margin=0.004)

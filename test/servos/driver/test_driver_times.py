@@ -2,61 +2,55 @@
 
 import pytest
 
-from hexapod_control.servos.bus import late_replies, pulse_board, transaction
-from hexapod_control.servos.driver import arming, bus_connection, bus_thread, driver, driver_cycle, snapshot_builder
-from hexapod_control.servos.driver.group import (
-    board_loss,
-    board_watch,
-    goal_check,
+from hexapod_control.servos.bus import pulse_board, transaction
+from hexapod_control.servos.driver import (
+    boards,
+    bus_connection,
+    bus_thread,
+    driver,
+    monitors,
     presence,
     read_schedule,
-    register_watch,
-    servo_clock,
     servo_group,
-)
-from hexapod_control.servos.driver.health import battery_monitor, escalation, heat_monitor, line_health, servo_health
-from hexapod_control.servos.driver.setpoints import (
-    command_limiter,
-    setpoint_generator,
+    servo_health,
+    servo_readings,
+    snapshot_builder,
     target_follower,
-    target_watchdog,
+    torque_switch,
+    watches,
 )
 
 DECIDED = {
     pulse_board: "REPLY_TIMEOUT_S=0.03 TRY_TIMEOUT_S=0.25 LATE_WINDOW_S=0.3 DRAIN_TIME_S=0.1",
-    late_replies: """
+    transaction: """
         LATE_MEMORY_S=1.0 MAX_LATE_WAIT_S=0.25 LATE_PROBE_WAIT_S=0.04 LATE_PROBE_WINDOW_S=1.0 MIN_UNANSWERED=3
+        MAX_WAIT_S=0.1 URGENT_CHECK_S=0.005 MAX_ABANDONED=20 MAX_AGE_S=0.5
     """,
-    transaction: "MAX_WAIT_S=0.1 URGENT_CHECK_S=0.005 MAX_ABANDONED=20 MAX_AGE_S=0.5",
-    arming: "HOLDING_LEG_PAUSE_S=0.05 MOVING_LEG_PAUSE_S=0.2",
+    torque_switch: "HOLDING_LEG_PAUSE_S=0.05 MOVING_LEG_PAUSE_S=0.2",
     bus_connection: "MIN_BACK_OFF_S=0.02 MAX_BACK_OFF_S=2.0",
-    driver_cycle: "GOAL_CYCLES=1.25 READ_SHARE=0.8 MAX_EVENTS=64",
     bus_thread: "ANSWER_TIMEOUT_S=5.0 OVERRUN_SHARE=0.5",
-    driver: "UNPLUGGED_ANSWER_TIMEOUT_S=0.5 MIN_LINEAR_RATE_HZ=60.0",
+    driver: """
+        GOAL_CYCLES=1.25 READ_SHARE=0.8 MAX_EVENTS=64 UNPLUGGED_ANSWER_TIMEOUT_S=0.5 MIN_LINEAR_RATE_HZ=60.0
+    """,
     snapshot_builder: "RATE_WINDOW_S=1.0 MAX_EXTRAPOLATION_S=0.1 DIAGNOSIS_PERIOD_S=0.1",
-    board_loss: "SERVOS_AT_ONCE=3 PAUSE_S=0.2",
-    board_watch: "QUERY_PERIOD_S=0.1 MIN_SILENCE_S=1.0",
-    goal_check: "HISTORY=25 SHARE_PER_CYCLE=0.25",
-    register_watch: "ROTATION_S=1.5 MAX_PER_CYCLE=2",
-    presence: "QUARANTINE_MISSES=3 PING_PERIOD_S=1.0 FIRST_PING_S=0.2",
+    boards: "SERVOS_AT_ONCE=3 PAUSE_S=0.2 QUERY_PERIOD_S=0.1 MIN_SILENCE_S=1.0",
+    servo_readings: "HISTORY=25 SHARE_PER_CYCLE=0.25",
+    watches: "ROTATION_S=1.5 MAX_PER_CYCLE=2",
+    presence: "QUARANTINE_MISSES=3 PING_PERIOD_S=1.0 FIRST_PING_S=0.2 ALLOWED_CYCLES=2.0",
     read_schedule: "MAX_HEALTH_RATE_HZ=3.0 MAX_HEALTH_SHARE=0.08 BROWN_OUT_SHARE=0.5 SUPPLY_PERIOD_S=0.4",
-    servo_clock: "ALLOWED_CYCLES=2.0",
     servo_group: "READ_TRIES=3 MAX_ROUNDS=10 QUIET_CYCLES=3.0 MIN_QUIET_S=0.1 SCHEDULING_SLACK_S=0.02",
-    battery_monitor: "FILTER_TIME_S=0.25 HYSTERESIS=0.3 DEFAULT_WARN_SHARE=0.875 DEFAULT_CRITICAL_SHARE=0.73",
-    escalation: "MAX_RETRIES=3 RETRY_WINDOW_S=300.0 SIT_TIMEOUT_S=10.0 MAX_WARN_DELAY_S=0.5",
-    heat_monitor: "WARNING_MARGIN=10.0 HYSTERESIS=5.0 HOT_SPEED_SHARE=0.7",
-    line_health: """
+    monitors: """
+        MAX_RETRIES=3 RETRY_WINDOW_S=300.0 SIT_TIMEOUT_S=10.0 MAX_WARN_DELAY_S=0.5
+        FILTER_TIME_S=0.25 BATTERY_HYSTERESIS=0.3 DEFAULT_WARN_SHARE=0.875 DEFAULT_CRITICAL_SHARE=0.73
+        HEAT_WARNING_MARGIN=10.0 HEAT_HYSTERESIS=5.0 HOT_SPEED_SHARE=0.7
         WINDOW_S=0.3 LATE_SHARE=0.5 NOISE_SHARE=0.01 MIN_CORRUPT=2 NOISE_LIMIT=0.1 NOISE_WINDOWS=2 CLEAR_WINDOWS=3
         MIN_REPORTED_PAUSE_S=0.2 PAUSE_REPORT_S=5.0
     """,
-    servo_health: """
-        MANY_SILENT_S=0.15 ALL_SILENT_S=0.2 LEG_LOST_S=3.0 MAX_LISTED_SERVOS=3
-        MIN_GARBLED_PINGS=3
+    servo_health: "MANY_SILENT_S=0.15 ALL_SILENT_S=0.2 LEG_LOST_S=3.0 MAX_LISTED_SERVOS=3 MIN_GARBLED_PINGS=3",
+    target_follower: """
+        SPEED_MARGIN=1.05 MAX_STEP_S=0.1 REJOIN_TIME_S=1.0 REJOIN_SPEED_SHARE=0.3 ARMING_RAMP_S=1.0
+        PERIOD_BOUNDS_S=(0.002,0.05) MIN_MOVING_SPEED=0.05 MIN_MOVING_STEP=0.02 TARGET_TIMEOUT_S=0.2
     """,
-    command_limiter: "SPEED_MARGIN=1.05 MAX_STEP_S=0.1 REJOIN_TIME_S=1.0 REJOIN_SPEED_SHARE=0.3",
-    setpoint_generator: "ARMING_RAMP_S=1.0 PERIOD_BOUNDS_S=(0.002,0.05)",
-    target_follower: "MIN_MOVING_SPEED=0.05 MIN_MOVING_STEP=0.02",
-    target_watchdog: "TARGET_TIMEOUT_S=0.2",
 }
 
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from hexapod_control.servos.driver.bus_connection import BackOff
 from hexapod_control.servos.driver.bus_thread import BusRequest, BusThread
-from hexapod_control.servos.driver.group.presence import Presence
-from hexapod_control.servos.driver.health.escalation import EscalationLadder, LowPass, RetryBudget, Severity
+from hexapod_control.servos.driver.monitors import EscalationLadder, LowPass, RetryBudget, Severity
+from hexapod_control.servos.driver.presence import Presence
 
 
 def test_a_ladder_warns_sits_once_and_ends_off():

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from hexapod_control.servos.bus.bus_interface import BusCounters, RawScale
-from hexapod_control.servos.driver.group.goal_check import GoalCheck
+from hexapod_control.servos.driver.servo_readings import GoalCheck
 
 IDS = tuple(range(1, 19))
 

@@ -3,7 +3,7 @@
 import pytest
 from support.kits.recorded_servos import FEMUR, kinds, reported
 
-from hexapod_control.servos.driver.health.escalation import MAX_RETRIES
+from hexapod_control.servos.driver.monitors import MAX_RETRIES
 from hexapod_control.servos.driver.telemetry import PlannerRequest, TorqueState
 from hexapod_control.servos.preflight.check_tables import CHECKS
 from hexapod_control.servos.protocols import lx16a

@@ -15,7 +15,7 @@ from hexapod_control.servos.bus.bus_interface import PortGoneError
 from hexapod_control.servos.bus.serial_port import SerialPort
 from hexapod_control.servos.driver import driver
 from hexapod_control.servos.driver.bus_connection import MAX_BACK_OFF_S
-from hexapod_control.servos.driver.group.presence import PING_PERIOD_S
+from hexapod_control.servos.driver.presence import PING_PERIOD_S
 from hexapod_control.servos.driver.telemetry import PlannerRequest, TorqueState
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.protocols import dynamixel2_frames, lx16a

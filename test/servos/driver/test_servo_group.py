@@ -20,18 +20,15 @@ from hexapod_control.servos.bus.bus_interface import (
     ServoReading,
 )
 from hexapod_control.servos.bus.bus_timing import TURNAROUND_S, BusBudget
-from hexapod_control.servos.driver.group.board_loss import BoardLoss
-from hexapod_control.servos.driver.group.board_watch import MIN_SILENCE_S, QUERY_PERIOD_S, BoardWatch
-from hexapod_control.servos.driver.group.handshake import check_presence
-from hexapod_control.servos.driver.group.presence import FIRST_PING_S, PING_PERIOD_S, Presence
-from hexapod_control.servos.driver.group.read_schedule import SUPPLY_PERIOD_S, ReadSchedule
-from hexapod_control.servos.driver.group.servo_clock import ServoClock
-from hexapod_control.servos.driver.group.servo_group import ServoGroup
-from hexapod_control.servos.driver.group.servo_readings import ServoReadings, as_known_rows
-from hexapod_control.servos.driver.group.torque_watch import TorqueWatch
-from hexapod_control.servos.driver.health.servo_health import ServoHealth
+from hexapod_control.servos.driver.boards import MIN_SILENCE_S, QUERY_PERIOD_S, BoardLoss, BoardWatch
+from hexapod_control.servos.driver.presence import FIRST_PING_S, PING_PERIOD_S, Presence, ServoClock, check_presence
+from hexapod_control.servos.driver.read_schedule import SUPPLY_PERIOD_S, ReadSchedule
+from hexapod_control.servos.driver.servo_group import ServoGroup
+from hexapod_control.servos.driver.servo_health import ServoHealth
+from hexapod_control.servos.driver.servo_readings import ServoReadings, as_known_rows
 from hexapod_control.servos.driver.snapshot_builder import CycleRate, SnapshotBuilder
 from hexapod_control.servos.driver.telemetry import TorqueState
+from hexapod_control.servos.driver.watches import TorqueWatch
 from hexapod_control.servos.settings.joint_calibration import JointCalibration
 from hexapod_control.servos.settings.servo_section import ServoSettings, standard
 

@@ -13,11 +13,9 @@ from support.scripted_bus import ScriptedBus, ScriptedDriver
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.servos.bus.bus_interface import BusCounters, BusTiming, ServoFault, ServoQuantity
 from hexapod_control.servos.bus.model_numbers import KnownModel, ModelCheck
-from hexapod_control.servos.driver.group.servo_group import READ_TRIES
-from hexapod_control.servos.driver.health.battery_monitor import BatteryMonitor
-from hexapod_control.servos.driver.health.escalation import SIT_TIMEOUT_S
-from hexapod_control.servos.driver.health.line_health import LineHealth
-from hexapod_control.servos.driver.health.servo_health import ALL_SILENT_S, LEG_LOST_S
+from hexapod_control.servos.driver.monitors import SIT_TIMEOUT_S, BatteryMonitor, LineHealth
+from hexapod_control.servos.driver.servo_group import READ_TRIES
+from hexapod_control.servos.driver.servo_health import ALL_SILENT_S, LEG_LOST_S
 from hexapod_control.servos.driver.telemetry import PlannerRequest, TorqueState
 from hexapod_control.servos.emulator.control_tables.feetech_tables import ST_TABLE
 from hexapod_control.servos.settings.servo_section import Battery, OnLost, OnSilence

@@ -11,7 +11,7 @@ from support.kits.recorded_servos import FAULT, FEMUR, HOLD, SLACK, kinds, repor
 from hexapod_control.servos.bus import ff_frames
 from hexapod_control.servos.bus.bus_interface import ServoFault
 from hexapod_control.servos.driver.bus_connection import MAX_BACK_OFF_S
-from hexapod_control.servos.driver.group.presence import PING_PERIOD_S
+from hexapod_control.servos.driver.presence import PING_PERIOD_S
 from hexapod_control.servos.driver.telemetry import PlannerRequest, TorqueState
 from hexapod_control.servos.protocols import dynamixel2_frames, lx16a
 from hexapod_control.servos.settings.servo_section import Battery

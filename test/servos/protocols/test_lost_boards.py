@@ -9,8 +9,7 @@ from support.phantomx import robot
 from support.real_time.servo_bench import ServoBench
 
 from hexapod_control.servos.bus.bus_interface import BusError
-from hexapod_control.servos.driver.group.board_loss import PAUSE_S, SERVOS_AT_ONCE
-from hexapod_control.servos.driver.group.board_watch import MIN_SILENCE_S
+from hexapod_control.servos.driver.boards import MIN_SILENCE_S, PAUSE_S, SERVOS_AT_ONCE
 from hexapod_control.servos.driver.telemetry import PlannerRequest, TorqueState
 from hexapod_control.servos.settings.servo_section import standard
 

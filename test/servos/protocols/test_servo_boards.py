@@ -9,7 +9,7 @@ from support.kits.simulated_bench import SimulatedLine
 
 from hexapod_control.servos.bus import pulse_board
 from hexapod_control.servos.bus.bus_interface import ServoQuantity
-from hexapod_control.servos.driver.group.board_watch import MIN_SILENCE_S
+from hexapod_control.servos.driver.boards import MIN_SILENCE_S
 from hexapod_control.servos.driver.telemetry import PlannerRequest, TorqueState
 from hexapod_control.servos.emulator.device_registry import emulated_device
 from hexapod_control.servos.emulator.servo_world import LagWorld

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.phantomx import LIMITS, lying, robot
 
-from hexapod_control.servos.driver.setpoints.command_limiter import CommandLimiter
+from hexapod_control.servos.driver.target_follower import CommandLimiter
 
 SPEED = LIMITS[..., 2]  # [rad/s] no-load
 TICK_S, SECOND = 0.02, 1.0  # [s]

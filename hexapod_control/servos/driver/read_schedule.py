@@ -7,7 +7,7 @@ from functools import partial
 
 from hexapod_control.servos.bus.bus_interface import Bus, ServoQuantity
 from hexapod_control.servos.bus.bus_timing import TURNAROUND_S, BusBudget, duration
-from hexapod_control.servos.driver.group.presence import Presence
+from hexapod_control.servos.driver.presence import Presence
 
 MOTION = ServoQuantity.POSITION | ServoQuantity.SPEED | ServoQuantity.LOAD
 HEALTH = ServoQuantity.VOLTAGE | ServoQuantity.TEMPERATURE | ServoQuantity.FAULT

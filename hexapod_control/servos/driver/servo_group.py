@@ -25,14 +25,10 @@ from hexapod_control.servos.bus.bus_interface import (
 from hexapod_control.servos.bus.bus_timing import BusBudget, budget
 from hexapod_control.servos.bus.model_numbers import KnowsModels
 from hexapod_control.servos.bus.rated_voltage import ReportsVoltageLimit, rated_voltage
-from hexapod_control.servos.driver.group.board_loss import BoardLoss
-from hexapod_control.servos.driver.group.board_watch import BoardWatch
-from hexapod_control.servos.driver.group.goal_check import GoalCheck
-from hexapod_control.servos.driver.group.handshake import check_presence, describe
-from hexapod_control.servos.driver.group.presence import Presence
-from hexapod_control.servos.driver.group.read_schedule import HEALTH, MOTION, ReadSchedule
-from hexapod_control.servos.driver.group.servo_clock import ServoClock
-from hexapod_control.servos.driver.group.servo_readings import ServoReadings
+from hexapod_control.servos.driver.boards import BoardLoss, BoardWatch
+from hexapod_control.servos.driver.presence import Presence, ServoClock, check_presence, describe
+from hexapod_control.servos.driver.read_schedule import HEALTH, MOTION, ReadSchedule
+from hexapod_control.servos.driver.servo_readings import GoalCheck, ServoReadings
 from hexapod_control.servos.i2c.supply_sensor import SupplySensor
 from hexapod_control.servos.preflight import preflight
 from hexapod_control.servos.preflight.register_checks import RegisterProblem

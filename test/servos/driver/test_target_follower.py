@@ -9,10 +9,13 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from support.phantomx import robot, standing_joints
 
-from hexapod_control.servos.driver.setpoints.command_limiter import SPEED_MARGIN
-from hexapod_control.servos.driver.setpoints.setpoint_generator import ARMING_RAMP_S, Interpolation
-from hexapod_control.servos.driver.setpoints.target_follower import TargetFollower
-from hexapod_control.servos.driver.setpoints.target_watchdog import TARGET_TIMEOUT_S
+from hexapod_control.servos.driver.target_follower import (
+    ARMING_RAMP_S,
+    SPEED_MARGIN,
+    TARGET_TIMEOUT_S,
+    Interpolation,
+    TargetFollower,
+)
 from hexapod_control.sim.start_poses import sitting_pose
 
 SPEED = np.array([[joint.no_load_speed for joint in leg.joints] for leg in robot().legs])

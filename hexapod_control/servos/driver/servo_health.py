@@ -7,18 +7,18 @@ from collections.abc import Iterable
 
 from hexapod_control.core.gait.gait_table import MIN_LEGS
 from hexapod_control.servos.bus.bus_interface import OFF_FAULTS
-from hexapod_control.servos.driver.group.read_schedule import BROWN_OUT_SHARE
-from hexapod_control.servos.driver.group.register_watch import RegisterWatch
-from hexapod_control.servos.driver.group.servo_group import ServoGroup
-from hexapod_control.servos.driver.health.battery_monitor import BatteryMonitor
-from hexapod_control.servos.driver.health.escalation import (
+from hexapod_control.servos.driver.monitors import (
     SIT_TIMEOUT_S,
+    BatteryMonitor,
+    HeatMonitor,
+    LineHealth,
     RetryBudget,
     Severity,
 )
-from hexapod_control.servos.driver.health.heat_monitor import HeatMonitor
-from hexapod_control.servos.driver.health.line_health import LineHealth
+from hexapod_control.servos.driver.read_schedule import BROWN_OUT_SHARE
+from hexapod_control.servos.driver.servo_group import ServoGroup
 from hexapod_control.servos.driver.telemetry import Diagnosis, PlannerRequest
+from hexapod_control.servos.driver.watches import RegisterWatch
 from hexapod_control.servos.settings.joint_calibration import SERVOS_PER_LEG
 from hexapod_control.servos.settings.servo_section import OnLost, ServoSettings
 

@@ -1,1 +1,0 @@
-"""Servo faults and reactions: warning, sitting down, torque off."""

@@ -1,1 +1,0 @@
-"""From joint targets to servo commands: interpolation, arming ramp, watchdog, speed limit."""
