@@ -3,7 +3,14 @@
 import numpy as np
 from support.phantomx import lying, robot
 
-from hexapod_control.servos.bus.bus_interface import BusTiming, PortGoneError, ServoFault, ServoQuantity, ServoReading
+from hexapod_control.servos.bus.bus_interface import (
+    BusFeatures,
+    BusTiming,
+    PortGoneError,
+    ServoFault,
+    ServoQuantity,
+    ServoReading,
+)
 from hexapod_control.servos.driver.driver import Driver
 from hexapod_control.servos.protocols.loopback import LoopbackBus
 from hexapod_control.servos.settings.servo_section import ServoSettings, standard
@@ -50,6 +57,7 @@ class ScriptedBus(LoopbackBus):
     """Servos that reach every goal. `silent` ids do not answer, or `garbled`; `gone` lets the port vanish."""
 
     can_read = ~ServoQuantity.NONE
+    features = BusFeatures(torque=True)
 
     def __init__(self, ids, positions, clock):
         super().__init__(ids, positions=positions, speed=1e6, clock=clock)

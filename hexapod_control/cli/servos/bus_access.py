@@ -8,7 +8,7 @@ import dataclasses
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 
@@ -16,9 +16,8 @@ from hexapod_control.cli.bounded_options import HasArguments, number, whole_numb
 from hexapod_control.cli.input_error import CommandFailedError, InputError
 from hexapod_control.config.robots.robot_file import RobotFile, plausibility_warning
 from hexapod_control.core.posture.stand_up import lying_joints
-from hexapod_control.servos.bus.bus_interface import Bus, BusError, PortGoneError
-from hexapod_control.servos.bus.id_addressing import TRIES, duplicate_ids
-from hexapod_control.servos.bus.model_numbers import KnowsModels
+from hexapod_control.servos.bus.bus_interface import TRIES, Bus, BusError, PortGoneError
+from hexapod_control.servos.bus.id_addressing import duplicate_ids
 from hexapod_control.servos.bus.serial_port import BY_ID, SerialPort, slow_adapter
 from hexapod_control.servos.bus.transaction import ReplyTiming
 from hexapod_control.servos.calibration.servo_jogger import ServoJogger
@@ -34,20 +33,6 @@ MAX_DUPLICATE_CHECKS = 2  # ids of the robot that are checked for duplicates, if
 REPLY_MARGIN_S = 0.01  # extra time for a late reply; longer than in servo_driver, which has a fixed cycle
 baud = whole_number(1200, 4_500_000)  # the type of `--baud`
 servo_id = whole_number(0, 253)  # of any protocol; some protocols have fewer
-
-
-@runtime_checkable
-class FoundServos(Protocol):
-    """A bus whose servos can be found by their ids, unlike the channels of a board."""
-
-    def scan(self, ids: Iterable[int], tries: int) -> dict[int, str]:
-        """Pings each id up to `tries` times. Returns the models by the ids that answer."""
-
-    def ping(self, servo: int) -> str | None:
-        """Returns the model of a servo, None if it does not answer."""
-
-    def set_id(self, old: int, new: int) -> None:
-        """Writes a new id into a servo."""
 
 
 def add_arguments(parser: HasArguments, default: str | None) -> None:
@@ -144,7 +129,7 @@ def scan(bus: Bus, ids: Iterable[int]) -> dict[int, str]:
 
     Raises BusError if no servo answers.
     """
-    if not isinstance(bus, FoundServos):
+    if not bus.features.servo_ids:
         return dict(bus.identify())
     wanted = tuple(ids)
     found: dict[int, str] = {}
@@ -165,10 +150,8 @@ def scan(bus: Bus, ids: Iterable[int]) -> dict[int, str]:
 
 def check_models(bus: Bus, servos: Iterable[int]) -> None:
     """Raises BusError if a scanned servo has a model that the protocol cannot control; warns if that is allowed."""
-    if isinstance(bus, KnowsModels):
-        bus.models.check(servos)
-        if bus.models.warning:
-            print(f"--force-model: {bus.models.warning}", file=sys.stderr)
+    if warning := bus.check_models(servos):
+        print(f"--force-model: {warning}", file=sys.stderr)
 
 
 def servo_jogger(bus: Bus, settings: ServoSettings, file: RobotFile, pace: float) -> ServoJogger:

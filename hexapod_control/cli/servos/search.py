@@ -151,11 +151,11 @@ def scan(action: ServoAction) -> int:
 def set_id(action: ServoAction) -> int:
     """Writes one id, or leads through all servos of the robot."""
     bus, settings, old, new = action.bus, action.settings, action.args.old, action.args.new
-    if not isinstance(bus, bus_access.FoundServos):
+    if not bus.features.servo_ids:
         raise InputError(f"set-id: servos of {settings.protocol} are channels of a board: plug the servo in elsewhere")
     known = PROTOCOLS[settings.protocol].ids
     if old is None:
-        return _assign(action, bus)
+        return _assign(action)
     if new is None or new not in known or old == new:
         raise InputError(f"set-id: NEW must be another id from {known[0]} to {known[-1]}, is {new}")
     models = bus_access.scan(action.bus, known)
@@ -169,11 +169,11 @@ def set_id(action: ServoAction) -> int:
     return DONE
 
 
-def _assign(action: ServoAction, bus: bus_access.FoundServos) -> int:
+def _assign(action: ServoAction) -> int:
     robot = action.file.robot
     try:
         IdAssignment(
-            bus,
+            action.bus,
             action.settings.joints,
             PROTOCOLS[action.settings.protocol].ids,
             TerminalDialog(),

@@ -20,7 +20,6 @@ from hexapod_control.cli.servos.terminal_dialog import TerminalDialog
 from hexapod_control.config.errors import DONE
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.core.names import JOINTS, joint_name
-from hexapod_control.servos.bus.bus_interface import ReportsTorque
 from hexapod_control.servos.calibration.dialog import Abandoned, question, yes
 from hexapod_control.servos.calibration.joint_moves import is_far, move_text
 from hexapod_control.servos.calibration.move_check import move_failure, torque_missing
@@ -101,7 +100,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _ping(action: ServoAction) -> int:
     bus, settings = action.bus, action.settings
-    if not isinstance(bus, bus_access.FoundServos):
+    if not bus.features.servo_ids:
         print("the board answers; its servos cannot report" if bus.identify() else "no answer")
         return DONE
     silent, names = 0, action.names
@@ -139,7 +138,7 @@ def _off(action: ServoAction) -> int:
         texts = [f"{', '.join(holding)} still has torque"] if holding else []
         texts += [f"{', '.join(silent)} does not answer, so that its torque is unknown"] if silent else []
         raise CommandFailedError(f"{'; '.join(texts)}: repeat the command, or switch the power of the servos off")
-    print("torque is off" if isinstance(action.bus, ReportsTorque) else SENT_OFF)
+    print("torque is off" if action.bus.features.torque else SENT_OFF)
     return DONE
 
 

@@ -18,7 +18,7 @@ from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.servo_section import LOOPBACK, servo_settings
 
 
-class LockedDevice:
+class LockedDevice(EmulatedDevice):
     """An emulated device that locks the physics while it replies."""
 
     def __init__(self, device: EmulatedDevice, lock: RLock) -> None:

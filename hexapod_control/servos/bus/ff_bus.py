@@ -7,9 +7,16 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from hexapod_control.servos.bus import ff_frames
-from hexapod_control.servos.bus.bus_interface import RELAX_REPEATS, BusTiming, RawScale, ServoQuantity, ServoReading
-from hexapod_control.servos.bus.id_addressing import TRIES, SmartServoBus
-from hexapod_control.servos.bus.model_numbers import HEAD, ModelCheck, ff_model
+from hexapod_control.servos.bus.bus_interface import (
+    RELAX_REPEATS,
+    TRIES,
+    BusTiming,
+    RawScale,
+    ServoQuantity,
+    ServoReading,
+)
+from hexapod_control.servos.bus.id_addressing import SmartServoBus
+from hexapod_control.servos.bus.model_numbers import HEAD, ff_model
 from hexapod_control.servos.bus.serial_port import Port
 from hexapod_control.servos.bus.transaction import ReplyTiming
 
@@ -89,18 +96,12 @@ class FFBus(SmartServoBus):
         force_model: bool = False,
     ) -> None:
         """A bus of these servo ids on this port; `force_model` accepts any model. Raises ValueError for invalid ids."""
-        super().__init__(port, ids, wait)
-        self.models = ModelCheck(dialect.protocol, force_model)
+        self.protocol = dialect.protocol
+        super().__init__(port, ids, wait, force_model=force_model)
         self.dialect = dialect
         self.scale = dialect.scale
         self.can_read = dialect.can_read
         self._travel = FFTravel()
-
-    def identify(self) -> Mapping[int, str]:
-        """The models of the servos that answer. Raises BusError if none does, or if one is of another kind."""
-        found = super().identify()
-        self.models.check(found)
-        return found
 
     def _ask_model(self, servo: int) -> str | None:
         head = self.registers(servo, *HEAD)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from hexapod_control.servos.bus.board_probe import BoardProbe
-from hexapod_control.servos.bus.bus_interface import Bus, BusError, ServoFault, ServoQuantity
+from hexapod_control.servos.bus.bus_interface import TRIES, Bus, BusError, BusFeatures, ServoFault, ServoQuantity
+from hexapod_control.servos.bus.model_numbers import ModelCheck
 from hexapod_control.servos.bus.serial_port import Port
 from hexapod_control.servos.bus.transaction import ReplyTiming, Transaction
-
-TRIES = 3  # of a transaction that must survive one corrupt byte
 
 FaultBits = Mapping[int, ServoFault]
 """Bit of an error byte -> fault."""
@@ -63,16 +62,22 @@ def decode_faults(error: int, bits: FaultBits) -> ServoFault:
     return faults
 
 
-class SmartServoBus(ABC):
-    """Common parts of the buses of servos with ids: one port, the scan for ids, their change."""
+class SmartServoBus(Bus):
+    """Common parts of the buses of servos with ids: one port, the scan for ids, their models, the change of an id."""
 
     last_id: int
+    protocol: str  # key in protocol_registry.PROTOCOLS
+    features = BusFeatures(servo_ids=True, registers=True, torque=True)
 
-    def __init__(self, port: Port, ids: Sequence[int], wait: ReplyTiming | None = None) -> None:
-        """A bus of these servo ids on this port. Raises ValueError for invalid ids."""
+    def __init__(
+        self, port: Port, ids: Sequence[int], wait: ReplyTiming | None = None, *, force_model: bool = False
+    ) -> None:
+        """A bus of these servo ids on this port; `force_model` accepts any model. Raises ValueError for invalid ids."""
         self.ids = checked_ids(ids, self.last_id)
         self.exchange = Transaction(port, wait)
-        self.counters, self.urgent = self.exchange.counters, self.exchange.urgent
+        self.counters = self.exchange.counters
+        self.urgent = self.exchange.urgent
+        self.models = ModelCheck(self.protocol, force_model)
         self._probe = BoardProbe(port)
 
     @property
@@ -93,7 +98,18 @@ class SmartServoBus(ABC):
         found = self.scan(self.ids)
         if self.ids and not found:
             raise self.exchange.no_answer()
+        self.models.check(found)
         return found
+
+    @property
+    def model_warning(self) -> str:
+        """A servo that is used although the protocol is not that of its model; empty if there is none."""
+        return self.models.warning
+
+    def check_models(self, servos: Iterable[int]) -> str:
+        """Returns the `model_warning` about these servos. Raises WrongModelError unless that is forced."""
+        self.models.check(servos)
+        return self.models.warning
 
     def scan(self, ids: Iterable[int], tries: int = TRIES) -> dict[int, str]:
         """Ids that answer, and their models."""
@@ -119,10 +135,6 @@ class SmartServoBus(ABC):
         self._write_id(old, new)
         if self.ping(new) is None:
             raise BusError(f"the servo with id {old} did not accept id {new}: switch its power off and on, then scan")
-
-    def supply(self) -> tuple[float | None, float | None]:
-        """Always unknown: there is no board; each servo reports its own voltage."""
-        return None, None
 
     def close(self) -> None:
         """Closes the port."""

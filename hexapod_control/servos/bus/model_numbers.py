@@ -6,7 +6,7 @@ A wrong protocol writes into registers with another meaning, so a servo whose mo
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Literal, Protocol, runtime_checkable
+from typing import Literal
 
 from hexapod_control.config.robots.known_models import FEETECH, FEETECH_SERIES, ROBOTIS, KnownModel
 from hexapod_control.servos.bus.bus_interface import BusError
@@ -39,13 +39,6 @@ def ff_model(servo: int, head: bytes, byteorder: Literal["little", "big"]) -> Kn
         series, protocol = FEETECH_SERIES[head[3]]
         return KnownModel(f"{series} model {head[4]}", protocol, "Feetech")
     return KnownModel(f"model {int.from_bytes(head[3:5], byteorder)}", "")
-
-
-@runtime_checkable
-class KnowsModels(Protocol):
-    """A bus whose servos report their models."""
-
-    models: ModelCheck
 
 
 class ModelCheck:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol, runtime_checkable
 
 RATED_VOLTAGES: Mapping[str, float] = {  # prefix of the model -> [V]; the first match counts
     "XL330": 5.0,
@@ -21,14 +20,6 @@ RATED_VOLTAGES: Mapping[str, float] = {  # prefix of the model -> [V]; the first
 }
 LOW_VOLTAGE_STS3215 = 7.4  # [V] rated voltage of the low-voltage version of this servo
 LOW_VOLTAGE_STS3215_LIMIT = 9.0  # [V] the voltage limit set in that version is at most this
-
-
-@runtime_checkable
-class ReportsVoltageLimit(Protocol):
-    """A bus whose servos report the maximum voltage that they tolerate."""
-
-    def max_voltage(self, servo: int) -> float | None:
-        """Maximum voltage [V] of a servo; None if it is not known."""
 
 
 def rated_voltage(model: str, maximum: float | None) -> float | None:

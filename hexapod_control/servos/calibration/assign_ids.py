@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Protocol, runtime_checkable
+from collections.abc import Callable, Sequence
 
-from hexapod_control.servos.bus.bus_interface import BusError
+from hexapod_control.servos.bus.bus_interface import Bus, BusError
 from hexapod_control.servos.calibration import dialog as words
 from hexapod_control.servos.calibration.dialog import Abandoned, Dialog
 from hexapod_control.servos.settings.joint_calibration import JointCalibration
@@ -18,23 +17,12 @@ HELP = (
 )
 
 
-@runtime_checkable
-class HasServoIds(Protocol):
-    """A bus whose servos store their own ids."""
-
-    def scan(self, ids: Iterable[int], tries: int) -> dict[int, str]:
-        """Pings each id up to `tries` times. Returns the models by the ids that answer."""
-
-    def set_id(self, old: int, new: int) -> None:
-        """Writes a new id into a servo."""
-
-
 class IdAssignment:
     """Asks for the servos of a robot one by one and writes their ids; those with the id of their joint are skipped."""
 
     def __init__(
         self,
-        bus: HasServoIds,
+        bus: Bus,
         joints: Sequence[JointCalibration],
         ids: range,
         dialog: Dialog,

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from hexapod_control.servos.bus.bus_interface import (
     OFF_FAULTS,
     Bus,
-    ReportsTorque,
     ServoFault,
     ServoQuantity,
     ServoReading,
@@ -47,7 +46,7 @@ def move_failure(bus: Bus, joint: JointCalibration, angle: float, begin: float, 
 
 def torque_missing(bus: Bus, servos: Sequence[int], wanted: bool) -> Mapping[int, bool | None]:
     """The servos whose torque is not as `wanted`, None for those that do not answer; empty if no servo reports it."""
-    if not isinstance(bus, ReportsTorque):
+    if not bus.features.torque:
         return {}
     found: dict[int, bool] = {}
     for _ in range(TRIES):

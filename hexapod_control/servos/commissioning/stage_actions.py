@@ -12,9 +12,9 @@ from hexapod_control.config.robots import robot_keys
 from hexapod_control.config.robots.draft.questions.units import VOLTAGE, Part, numbers
 from hexapod_control.config.robots.robot_file import RobotFile
 from hexapod_control.config.robots.servo_table import permitted, version_for, versions
-from hexapod_control.servos.bus.bus_interface import BusError
+from hexapod_control.servos.bus.bus_interface import Bus, BusError
 from hexapod_control.servos.calibration import dialog as words
-from hexapod_control.servos.calibration.assign_ids import USUAL_IDS, HasServoIds, IdAssignment
+from hexapod_control.servos.calibration.assign_ids import USUAL_IDS, IdAssignment
 from hexapod_control.servos.calibration.progress_file import ProgressFile
 from hexapod_control.servos.calibration.servo_jogger import ServoJogger
 from hexapod_control.servos.calibration.session import CalibrationSession, check_ranges
@@ -75,7 +75,7 @@ class StageActions:
             self._find()
         settings = self._settings()
         with self._hardware.open(settings) as bus:
-            if not isinstance(bus, HasServoIds):
+            if not bus.features.servo_ids:
                 bus.identify()
                 return f"{PROTOCOLS[settings.protocol].title} answers on {settings.port}"
             found = bus.scan(USUAL_IDS, 2)
@@ -109,7 +109,7 @@ class StageActions:
         """Checks that the servo of every joint answers; assigns ids to new servos."""
         settings = self._settings()
         with self._hardware.open(settings) as bus:
-            if not isinstance(bus, HasServoIds):
+            if not bus.features.servo_ids:
                 return "channels of a board, no ids"
             missing = self._missing(bus, settings)
             if missing and self._agrees(
@@ -122,7 +122,7 @@ class StageActions:
             raise StageError(f"no answer from {', '.join(missing)}: check plug and cable, or the servo is dead")
         return f"{len(settings.joints)} servos, each with its own id"
 
-    def _missing(self, bus: HasServoIds, settings: ServoSettings) -> list[str]:
+    def _missing(self, bus: Bus, settings: ServoSettings) -> list[str]:
         found = bus.scan(settings.ids, 3)
         return [f"{j.short_name} (id {j.id})" for j in settings.joints if j.id not in found]
 

@@ -11,25 +11,30 @@ from typing import TypeVar
 from hexapod_control.servos.bus.bus_interface import (
     Bus,
     BusError,
+    BusFeatures,
     BusTiming,
     PortGoneError,
     ServoQuantity,
     ServoReading,
 )
 from hexapod_control.servos.driver.bus_thread import BusRequest
-from hexapod_control.servos.preflight.preflight import ReadsRegisters
 
 LeaseResult = TypeVar("LeaseResult")
 
 
-class BusLease:
+class BusLease(Bus):
     """A lent Bus. Once the lease is over, the torque is off and every method except `relax` raises BusError."""
 
     def __init__(self, bus: Bus, ask: Callable[[BusRequest], str]) -> None:
         """`ask` makes the bus thread serve a request, and returns its answer."""
-        self.ids, self.scale, self.can_read, self.counters = bus.ids, bus.scale, bus.can_read, bus.counters
+        self.ids = bus.ids
+        self.scale = bus.scale
+        self.can_read = bus.can_read
+        self.counters = bus.counters
         self.urgent = bus.urgent
-        self._bus, self._ask = bus, ask
+        self.features = BusFeatures(registers=bus.features.registers)  # ids and torque belong to the driver
+        self._bus = bus
+        self._ask = ask
         self.over = ""  # the reason, once it is over
 
     def end(self, reason: str) -> None:
@@ -70,8 +75,8 @@ class BusLease:
         return self._do(lambda bus: bus.identify())
 
     def registers(self, servo: int, address: int, length: int) -> bytes | None:
-        """Registers of a servo; None if it does not answer, or has none."""
-        return self._do(lambda bus: bus.registers(servo, address, length) if isinstance(bus, ReadsRegisters) else None)
+        """See `Bus.registers`."""
+        return self._do(lambda bus: bus.registers(servo, address, length))
 
     def write_goals(self, goals: Mapping[int, int], duration: float) -> None:
         """See `Bus.write_goals`."""

@@ -108,7 +108,7 @@ class DriverCycle:
 
     def _return(self, group: ServoGroup | None) -> None:
         """Reports that the port is back. Servos that may hold are asked for their torque before any goal."""
-        if self._torque.state is TorqueState.UNKNOWN and group is not None and group.reports_torque:
+        if self._torque.state is TorqueState.UNKNOWN and group is not None and group.reveals_restarts:
             self._restarts.suspect(group)
             state = "the servos are asked whether they have kept their torque"
         elif self._torque.ordered_off:

@@ -11,20 +11,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from statistics import median
-from typing import Protocol, runtime_checkable
 
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.servos.bus.bus_interface import (
     Bus,
     BusCounters,
-    ReportsTorque,
     ServoFault,
     ServoQuantity,
     ServoReading,
 )
 from hexapod_control.servos.bus.bus_timing import BusBudget, budget
-from hexapod_control.servos.bus.model_numbers import KnowsModels
-from hexapod_control.servos.bus.rated_voltage import ReportsVoltageLimit, rated_voltage
+from hexapod_control.servos.bus.rated_voltage import rated_voltage
 from hexapod_control.servos.driver.boards import BoardLoss, BoardWatch
 from hexapod_control.servos.driver.presence import Presence, ServoClock, check_presence, describe
 from hexapod_control.servos.driver.read_schedule import HEALTH, MOTION, ReadSchedule
@@ -40,31 +37,6 @@ MAX_ROUNDS = 10  # in a row without a new answer, while replies are late
 QUIET_CYCLES = 3.0  # without any answer, after which goals are withheld
 MIN_QUIET_S = 0.1  # minimum of that time
 SCHEDULING_SLACK_S = 0.02  # between the last answers of servos that lose power together
-
-
-@runtime_checkable
-class ClearsOverload(Protocol):
-    """A bus that can clear a latched overload."""
-
-    def recover(self, servo: int) -> None:
-        """Clears a latched overload; the torque of the servo is off afterwards."""
-
-
-@runtime_checkable
-class ReportsPulses(Protocol):
-    """A bus whose boards report which servos they drive: no proof of torque, but a restarted board drives none."""
-
-    def pulsing(self, ids: Sequence[int]) -> dict[int, bool]:
-        """Whether these servos get pulses; those on silent boards are missing from the result."""
-
-
-@runtime_checkable
-class JumpsToGoal(Protocol):
-    """A bus whose servos may move to a goal at full speed instead of within the given duration."""
-
-    @property
-    def jumps_to_goal(self) -> bool:
-        """Whether they do; known after `identify`."""
 
 
 class ServoGroup:
@@ -90,14 +62,13 @@ class ServoGroup:
         self.rated_voltage: float | None = None  # [V] of the servos
         self.board_voltage: float | None = None  # [V]
         self.board_current: float | None = None  # [A]
-        self.reports_torque = isinstance(bus, ReportsTorque | ReportsPulses)
+        self.reports_torque = bus.features.torque
+        self.reveals_restarts = bus.features.torque or bus.features.board  # a restarted board sends no pulses
         self.servo_clock = servo_clock  # of `presence`
         self.warnings: tuple[str, ...] = ()  # of the last preflight
         self.problems: tuple[RegisterProblem, ...] = ()  # that it has found
-        self.models = bus.models if isinstance(bus, KnowsModels) else None
         self._bus, self.clock, self._protocol = bus, clock, settings.protocol
         self.registers = preflight.RegisterBlocks(bus, settings.protocol, settings.joints)
-        self._jumping = bus if isinstance(bus, JumpsToGoal) else None
         self._converter = UnitConverter(settings.joints)
         self.board_watch = BoardWatch(bus, settings, servo_clock)
         self.board_loss = BoardLoss(bus, self.ids, self.presence, self.readings)
@@ -119,8 +90,12 @@ class ServoGroup:
     @property
     def moves_evenly(self) -> bool:
         """Whether all servos are read every cycle and move evenly between goals, as needed to estimate forces."""
-        jumps = self._jumping is not None and self._jumping.jumps_to_goal
-        return self.budget.reads == len(self.ids) and not jumps
+        return self.budget.reads == len(self.ids) and not self._bus.features.jumps
+
+    @property
+    def model_warning(self) -> str:
+        """A servo that is used although the protocol is not that of its model; empty if there is none."""
+        return self._bus.model_warning
 
     @property
     def counters(self) -> BusCounters:
@@ -136,8 +111,7 @@ class ServoGroup:
         """Checks that all servos answer, and reads their positions. Raises BusError that names missing servos."""
         models = check_presence(self._bus, self._converter.joints)
         servo = self.ids[0]
-        limit = self._bus.max_voltage(servo) if isinstance(self._bus, ReportsVoltageLimit) else None
-        self.rated_voltage = rated_voltage(models[servo], limit)
+        self.rated_voltage = rated_voltage(models[servo], self._bus.max_voltage(servo))
         if self.reports_position:
             self.read_all()
 
@@ -197,7 +171,7 @@ class ServoGroup:
 
         One that `was_off` may have been overloaded: where servos cannot report that, it is ended first.
         """
-        if was_off and ServoQuantity.FAULT not in self._bus.can_read and isinstance(self._bus, ClearsOverload):
+        if was_off and ServoQuantity.FAULT not in self._bus.can_read:
             self._bus.recover(self.ids[index])
         self.stage(self.readings.goals_in_place([index]))
         self.torque_on([index])
@@ -205,10 +179,7 @@ class ServoGroup:
     def clear_fault(self, index: int) -> None:
         """Clears a latched fault of a servo; it counts as absent until it answers a ping."""
         servo = self.ids[index]
-        if isinstance(self._bus, ClearsOverload):
-            self._bus.recover(servo)
-        else:
-            self._bus.torque([servo], False)
+        self._bus.recover(servo)
         self.readings.faults[index] = ServoFault.NONE
         self.presence.quarantine(index, self.servo_clock())
 
@@ -301,11 +272,7 @@ class ServoGroup:
 
     def torques(self, indices: Sequence[int]) -> dict[int, bool]:
         """Whether the torque of servos is on, as they or their board report; silent ones are missing."""
-        ids, states = [self.ids[i] for i in indices], dict[int, bool]()
-        if isinstance(self._bus, ReportsTorque):
-            states = self._bus.torques(ids)
-        elif isinstance(self._bus, ReportsPulses):
-            states = self._bus.pulsing(ids)
+        states = self._bus.torques([self.ids[i] for i in indices])
         return {i: states[self.ids[i]] for i in indices if self.ids[i] in states}
 
     def voltage(self) -> float | None:

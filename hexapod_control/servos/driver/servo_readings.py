@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Mapping, Sequence
-from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -95,14 +94,6 @@ HISTORY = 25  # stored sets of goals; a servo may have missed all but one
 SHARE_PER_CYCLE = 0.25  # of the reads per cycle, on a bus with one transaction per servo
 
 
-@runtime_checkable
-class ReportsGoals(Protocol):
-    """A bus whose servos report the goals that they have received."""
-
-    def received_goals(self, ids: Sequence[int]) -> dict[int, int]:
-        """Raw goals as the servos have received them; silent servos are missing from the result."""
-
-
 class GoalCheck:
     """Compares the goals that servos have received with those sent on one bus.
 
@@ -125,7 +116,7 @@ class GoalCheck:
 
     def repair(self) -> int:
         """Resends goals that servos have not received. Returns how many had received a value that was never sent."""
-        if not isinstance(self._bus, ReportsGoals) or not self._goals:
+        if not self._goals:
             return 0
         ids = list(self._goals)[: self._count]
         for servo in ids:  # moved to the end of the order

@@ -115,8 +115,8 @@ class SnapshotBuilder:
         if group.budget.limitation:
             found.append(Diagnosis("budget", False, group.budget.limitation))
         found.extend(Diagnosis("preflight", False, text) for text in group.warnings)
-        if group.models is not None and group.models.warning:
-            found.append(Diagnosis("model", False, group.models.warning))
+        if group.model_warning:
+            found.append(Diagnosis("model", False, group.model_warning))
         if group.counters.echoes:
             found.append(Diagnosis("echo", False, ECHO))
         self._diagnoses = tuple(found)

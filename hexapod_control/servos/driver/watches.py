@@ -46,9 +46,9 @@ class RestartWatch:
 
         With `many_silent`, those that do not answer have fallen silent together.
         """
-        if group.reports_torque and group.quiet:
+        if group.reveals_restarts and group.quiet:
             self.suspect(group)
-        elif group.reports_torque and many_silent:
+        elif group.reveals_restarts and many_silent:
             self._doubtful |= {i for i in range(len(group.ids)) if group.presence.quarantined(i)}
         return bool(self._doubtful)
 

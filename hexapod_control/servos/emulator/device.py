@@ -5,7 +5,7 @@ No I/O, no clock, no threads.
 
 from __future__ import annotations
 
-from typing import Protocol, runtime_checkable
+from abc import ABC, abstractmethod
 
 from hexapod_control.servos.bus.ff_frames import FFPacket, PacketDecoder
 from hexapod_control.servos.emulator.servo_world import ServoWorld
@@ -15,27 +15,20 @@ DelayedReply = tuple[float, bytes]
 """Delay [s] from the end of the request or of the previous reply to the first byte, and the bytes."""
 
 
-class EmulatedDevice(Protocol):
+class EmulatedDevice(ABC):
     """The far end of the line: one board, or all servos of a bus, with one protocol."""
 
     world: ServoWorld
+    ignores_baud = False  # it is itself the USB serial port, so that any baud works
+    baud = 0  # of its line, which some devices show in a register
 
+    @abstractmethod
     def receive(self, data: bytes, now: float) -> list[DelayedReply]:
         """Steps the world to a steady time [s], then processes bytes, which may be split anywhere. Returns replies."""
 
-
-@runtime_checkable
-class UsbDevice(Protocol):
-    """A device that is itself the USB serial port: any baud works."""
-
-    ignores_baud: bool
-
-
-@runtime_checkable
-class BaudDevice(Protocol):
-    """A device with a register for the baud of its line."""
-
-    baud: int
+    def rename(self, index: int, servo: int) -> None:
+        """Gives a servo another id. Raises ValueError for channels of a board, which have none of their own."""
+        raise ValueError("needs servos with ids: these are channels of a board")
 
 
 class FrameStream:

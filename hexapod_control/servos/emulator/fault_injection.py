@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
 
 from hexapod_control.core.names import JOINTS, joint_name
 from hexapod_control.servos.bus.bus_interface import ServoFault
@@ -32,14 +31,6 @@ class Emulation:
     world: LagWorld
     ids: tuple[int, ...]
     joints: tuple[JointCalibration, ...] = ()  # true calibrations, in row order
-
-
-@runtime_checkable
-class RenamesServos(Protocol):
-    """An emulated device whose servos store their own ids."""
-
-    def rename(self, index: int, servo: int) -> None:
-        """Gives a servo another id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,11 +118,8 @@ def _hot(world: LagWorld, index: int) -> None:
 
 
 def _factory(emulation: Emulation, value: str) -> None:
-    device = emulation.pty.device
-    if not isinstance(device, RenamesServos):
-        raise ValueError("needs servos with ids: these are channels of a board")
     for index in range(emulation.world.count):
-        device.rename(index, FACTORY_ID)
+        emulation.pty.device.rename(index, FACTORY_ID)
 
 
 def _alone(world: LagWorld, index: int) -> None:

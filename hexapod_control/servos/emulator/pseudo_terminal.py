@@ -18,7 +18,7 @@ import tty
 from collections.abc import Callable
 from pathlib import Path
 
-from hexapod_control.servos.emulator.device import BaudDevice, EmulatedDevice, UsbDevice
+from hexapod_control.servos.emulator.device import EmulatedDevice
 from hexapod_control.servos.emulator.emulated_line import EmulatedLine, WireFaults
 
 MAX_SLEEP_S = 0.5  # of the thread between events
@@ -34,11 +34,10 @@ class PseudoTerminal:
     ) -> None:
         """`link` is a symbolic link to create, `turnaround` [s] the USB delay before every first reply."""
         self.device, self.baud = device, baud
-        if isinstance(device, BaudDevice):
-            device.baud = baud
+        device.baud = baud
         self.listener: Callable[[bytes], None] = lambda data: None  # called with all bytes that the host sends
         self._link, self._line = link, EmulatedLine(baud, turnaround, seed)
-        self._any_baud = isinstance(device, UsbDevice) and device.ignores_baud
+        self._any_baud = device.ignores_baud
         self._order = itertools.count()
         self._thread: threading.Thread | None = None
         self.come_back()

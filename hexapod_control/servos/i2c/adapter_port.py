@@ -23,14 +23,14 @@ from hexapod_control.servos.i2c.adapter_frames import (
     encode_messages,
     frame,
 )
-from hexapod_control.servos.i2c.i2c_port import I2cMessage, I2cRead, failure
+from hexapod_control.servos.i2c.i2c_port import I2cMessage, I2cPort, I2cRead, failure
 
 REPLY_TIMEOUT_S = 0.03  # in addition to the time of the bytes
 LOCK_TIMEOUT_S = 0.2
 LOCK_PERIOD_S = 0.0005
 
 
-class AdapterPort:
+class AdapterPort(I2cPort):
     """Transfers over a port with an emulated adapter at its other end."""
 
     def __init__(self, port: Port, path: str = "", lock: TerminalLock | None = None) -> None:

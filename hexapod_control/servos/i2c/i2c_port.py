@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import errno
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, runtime_checkable
 
 from hexapod_control.servos.bus.bus_interface import BusError, PortGoneError
 
@@ -51,19 +51,20 @@ class BusStuckError(TransferError):
     """A line of the bus is held low, so that no chip can be reached."""
 
 
-@runtime_checkable
-class I2cPort(Protocol):
+class I2cPort(ABC):
     """An open I2C bus. Several programs may have it open; each transfer is atomic."""
 
     path: str
     baud: int  # [bit/s] clock
 
+    @abstractmethod
     def transfer(self, *messages: I2cMessage) -> bytes:
         """Sends messages with a repeated START between them and a STOP at the end. Returns all bytes read.
 
         Raises TransferError, and PortGoneError if the bus itself is gone.
         """
 
+    @abstractmethod
     def close(self) -> None:
         """Closes; never raises."""
 

@@ -11,13 +11,13 @@ from typing import Any
 
 from hexapod_control.config.missing_modules import missing_module
 from hexapod_control.servos.bus.bus_interface import PortGoneError
-from hexapod_control.servos.i2c.i2c_port import I2cMessage, I2cWrite, failure
+from hexapod_control.servos.i2c.i2c_port import I2cMessage, I2cPort, I2cWrite, failure
 
 SET_TIMEOUT = 0x0702  # ioctl I2C_TIMEOUT of linux/i2c-dev.h
 TIMEOUT = 3  # [10 ms]; the kernel's default of 1 s would stop the driver's cycle
 
 
-class SmbusPort:
+class SmbusPort(I2cPort):
     """A bus of the kernel, which serialises the transfers of several programs."""
 
     def __init__(self, path: str, baud: int) -> None:

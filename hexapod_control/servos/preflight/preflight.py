@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
 
 from hexapod_control.servos.bus.bus_interface import Bus
 from hexapod_control.servos.preflight.check_tables import CHECKS
@@ -20,14 +19,6 @@ from hexapod_control.servos.settings.joint_calibration import JointCalibration
 
 MAX_TRIES = 5  # of a read; a late reply is received by the next try
 MAX_NAMES = 3  # joints named in a message
-
-
-@runtime_checkable
-class ReadsRegisters(Protocol):
-    """A bus whose servos have registers."""
-
-    def registers(self, servo: int, address: int, length: int) -> bytes | None:
-        """Registers of a servo, None if it does not answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +54,7 @@ def inspect(
     checks = [check for check in CHECKS.get(protocol, ()) if calibrated or check.any_joint]
     checks = [check for check in checks if advice or check.effect is not RegisterEffect.ADVICE]
     checks = [check for check in checks if check.effect is not RegisterEffect.TORQUE]
-    if not checks or not isinstance(bus, ReadsRegisters):
+    if not checks or not bus.features.registers:
         return PreflightReport()
     problems: list[RegisterProblem] = []
     silent: list[JointCalibration] = []
@@ -77,7 +68,7 @@ def inspect(
 
 
 def inspect_servo(
-    bus: ReadsRegisters, checks: Sequence[RegisterCheck], joint: JointCalibration, tries: int = MAX_TRIES
+    bus: Bus, checks: Sequence[RegisterCheck], joint: JointCalibration, tries: int = MAX_TRIES
 ) -> list[RegisterProblem] | None:
     """The problems that these checks find in the servo of a joint; None if it does not answer."""
     contents = _contents(bus, joint.id, [check.register for check in checks], tries)
@@ -99,7 +90,7 @@ class RegisterBlocks:
         """`joints` in row order; without registers on the bus there are no blocks."""
         self._bus, self._joints = bus, joints
         blocks: dict[int, list[RegisterCheck]] = {}
-        for check in CHECKS.get(protocol, ()) if isinstance(bus, ReadsRegisters) else ():
+        for check in CHECKS.get(protocol, ()) if bus.features.registers else ():
             if check.effect is not RegisterEffect.ADVICE:
                 blocks.setdefault(check.register.address if check.register.reply else -1, []).append(check)
         self._blocks = tuple(blocks.values())
@@ -109,15 +100,13 @@ class RegisterBlocks:
 
     def inspect(self, index: int, block: int) -> list[RegisterProblem] | None:
         """The problems in one block of a servo, read in one try; None if it does not answer."""
-        if not isinstance(self._bus, ReadsRegisters):
-            return None
         return inspect_servo(self._bus, self._blocks[block], self._joints[index], 1)
 
 
 def with_offsets(bus: Bus, protocol: str, joints: Iterable[JointCalibration]) -> tuple[JointCalibration, ...]:
     """The calibrations with the present offsets of their servos."""
     register = next((c.register for c in CHECKS.get(protocol, ()) if c.problem is calibrated_offset), None)
-    if register is None or not isinstance(bus, ReadsRegisters):
+    if register is None or not bus.features.registers:
         return tuple(joints)
     registers = [check.register for check in CHECKS[protocol] if check.effect is not RegisterEffect.TORQUE]
     contents = [(joint, _contents(bus, joint.id, registers)) for joint in joints]
@@ -127,19 +116,19 @@ def with_offsets(bus: Bus, protocol: str, joints: Iterable[JointCalibration]) ->
     )
 
 
-def read(bus: ReadsRegisters, servo: int, register: ConfigurationRegister) -> bytes | None:
+def read(bus: Bus, servo: int, register: ConfigurationRegister) -> bytes | None:
     """The bytes of a register; None if the servo does not answer."""
     return _answer(bus, servo, register.address, register.length)
 
 
-def _answer(bus: ReadsRegisters, servo: int, address: int, length: int, tries: int = MAX_TRIES) -> bytes | None:
+def _answer(bus: Bus, servo: int, address: int, length: int, tries: int = MAX_TRIES) -> bytes | None:
     """Repeats the request if the reply is late or lost."""
     answers = (bus.registers(servo, address, length) for _ in range(tries))
     return next((data for data in answers if data is not None), None)
 
 
 def _contents(
-    bus: ReadsRegisters, servo: int, registers: Sequence[ConfigurationRegister], tries: int = MAX_TRIES
+    bus: Bus, servo: int, registers: Sequence[ConfigurationRegister], tries: int = MAX_TRIES
 ) -> dict[ConfigurationRegister, bytes] | None:
     """The bytes of each register; None if the servo does not answer.
 

@@ -7,22 +7,10 @@ import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol, runtime_checkable
 
 from hexapod_control.servos.bus.bus_interface import Bus
 from hexapod_control.servos.preflight.preflight import PreflightReport, read
 from hexapod_control.servos.preflight.register_checks import RegisterProblem
-
-
-@runtime_checkable
-class WritesRegisters(Protocol):
-    """A bus that can configure its servos."""
-
-    def registers(self, servo: int, address: int, length: int) -> bytes | None:
-        """Registers of a servo, None if it does not answer."""
-
-    def write_registers(self, servo: int, address: int, data: bytes) -> None:
-        """Writes registers of a servo, also in its EEPROM."""
 
 
 def repairable(report: PreflightReport) -> tuple[RegisterProblem, ...]:
@@ -57,13 +45,13 @@ def save_backup(robot_file: Path, protocol: str, problems: Sequence[RegisterProb
 
 def restore(bus: Bus, problems: Sequence[RegisterProblem]) -> list[RegisterProblem]:
     """Switches all torque off and writes the values. Returns the problems that remain."""
-    if not isinstance(bus, WritesRegisters):
+    if not bus.features.registers:
         return list(problems)
     bus.relax()  # servos refuse EEPROM writes while their torque is on
     return [problem for problem in problems if not _restored(bus, problem)]
 
 
-def _restored(bus: WritesRegisters, problem: RegisterProblem) -> bool:
+def _restored(bus: Bus, problem: RegisterProblem) -> bool:
     register, servo, wanted = problem.check.register, problem.joint.id, problem.wanted
     data = read(bus, servo, register)
     if data is None or wanted is None:

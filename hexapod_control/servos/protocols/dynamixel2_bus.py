@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from hexapod_control.servos.bus.bus_interface import RELAX_REPEATS, BusTiming, ServoQuantity, ServoReading
-from hexapod_control.servos.bus.id_addressing import TRIES, SmartServoBus, decode_faults
-from hexapod_control.servos.bus.model_numbers import ModelCheck, robotis_model
+from hexapod_control.servos.bus.bus_interface import RELAX_REPEATS, TRIES, BusTiming, ServoQuantity, ServoReading
+from hexapod_control.servos.bus.id_addressing import SmartServoBus, decode_faults
+from hexapod_control.servos.bus.model_numbers import robotis_model
 from hexapod_control.servos.bus.serial_port import Port
 from hexapod_control.servos.bus.transaction import ReplyTiming
 from hexapod_control.servos.protocols import dynamixel2_frames as codec
@@ -28,6 +28,8 @@ class Dynamixel2Bus(SmartServoBus):
     """
 
     last_id = codec.LAST_ID
+    protocol = "dynamixel2"
+    features = replace(SmartServoBus.features, jumps=True)
     scale = codec.SCALE
     can_read = ~ServoQuantity.NONE
 
@@ -45,24 +47,18 @@ class Dynamixel2Bus(SmartServoBus):
         """
         if read not in ("sync", "fast"):
             raise ValueError(f"read must be sync or fast, is {read}")
-        super().__init__(port, ids, wait)
-        self.models = ModelCheck("dynamixel2", force_model)
+        super().__init__(port, ids, wait, force_model=force_model)
         self._fast = read == "fast"
         self._timed = False  # the profiles are time-based
         self._duration = -1  # [ms] last duration sent
 
-    @property
-    def jumps_to_goal(self) -> bool:
-        """True unless all profiles are time-based."""
-        return not self._timed
-
     def identify(self) -> Mapping[int, str]:
-        """The models of the servos that answer. Raises BusError if none does, or if one is of another kind."""
+        """As in Bus; also finds out whether the servos jump to their goals: all but those with time-based profiles."""
         found = super().identify()
-        self.models.check(found)
         modes = self._sync(Dynamixel2Register.DRIVE_MODE, 1, list(found))
         time_based = [i for i in modes if modes[i][1] & codec.TIME_BASED]
         self._timed = bool(found) and set(found) <= set(time_based)
+        self.features = replace(self.features, jumps=not self._timed)
         self._duration = -1
         return found
 

@@ -8,13 +8,13 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from hexapod_control.servos.bus.bus_interface import BusCounters, BusTiming, RawScale, ServoQuantity, ServoReading
+from hexapod_control.servos.bus.bus_interface import Bus, BusCounters, BusTiming, RawScale, ServoQuantity, ServoReading
 from hexapod_control.servos.bus.serial_port import Port
 
 SCALE = RawScale(unit="tick", low=0, high=4095, center=2048, per_rad=4096 / math.tau)
 
 
-class LoopbackBus:
+class LoopbackBus(Bus):
     """Servos without lag, load or faults that report their positions. Without torque they do not move."""
 
     scale = SCALE
@@ -37,7 +37,8 @@ class LoopbackBus:
         if not speed > 0.0:
             raise ValueError(f"speed must be above 0 rad/s, is {speed}")
         self.ids = tuple(ids)
-        self.counters, self.urgent, self.awaited = BusCounters(), threading.Event(), frozenset[int]()
+        self.counters = BusCounters()
+        self.urgent = threading.Event()
         self._fastest = speed * self.scale.per_rad
         self._clock, self._last = clock, clock()
         self._positions = {i: float((positions or {}).get(i, self.scale.center)) for i in self.ids}
@@ -83,10 +84,6 @@ class LoopbackBus:
             for i in ids
             if i in self._positions
         }
-
-    def supply(self) -> tuple[float | None, float | None]:
-        """Always unknown."""
-        return None, None
 
     def timing(self, count: int, quantities: ServoQuantity = ServoQuantity.POSITION) -> BusTiming:
         """Always 0: there is no wire."""

@@ -11,6 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 from enum import IntEnum
 
+from hexapod_control.config.robots.known_models import KnownModel
 from hexapod_control.servos.bus.bus_interface import RELAX_REPEATS, BusTiming, RawScale, ServoQuantity, ServoReading
 from hexapod_control.servos.bus.ff_frames import FFPacket, PacketDecoder, checksum
 from hexapod_control.servos.bus.id_addressing import SmartServoBus
@@ -24,7 +25,7 @@ BROADCAST = 0xFE
 LAST_ID = 0xFD
 OVERHEAD = 6  # bytes of a frame without its parameters
 MAX_MOVE_MS = 30000  # [ms] of a move
-MODEL = "LX-16A or similar"  # not reported
+MODEL = KnownModel("LX-16A or similar", "lx16a")  # not reported
 
 
 class Lx16aCommand(IntEnum):
@@ -113,11 +114,13 @@ class Lx16aBus(SmartServoBus):
     """An open bus of LX servos."""
 
     last_id = LAST_ID
+    protocol = "lx16a"
     scale = SCALE
     can_read = ServoQuantity.POSITION | ServoQuantity.VOLTAGE | ServoQuantity.TEMPERATURE
 
     def _ask_model(self, servo: int) -> str | None:
-        return None if self.registers(servo, Lx16aCommand.ID_READ, 1) is None else MODEL
+        answer = self.registers(servo, Lx16aCommand.ID_READ, 1)
+        return None if answer is None else self.models.note(servo, MODEL)
 
     def registers(self, servo: int, address: int, length: int) -> bytes | None:
         """The answer to a read command, here called address; None if the servo does not answer."""

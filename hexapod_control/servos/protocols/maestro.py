@@ -11,7 +11,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntFlag
 
-from hexapod_control.servos.bus.bus_interface import RELAX_REPEATS, BusTiming, ServoFault, ServoQuantity, ServoReading
+from hexapod_control.servos.bus.bus_interface import (
+    RELAX_REPEATS,
+    Bus,
+    BusFeatures,
+    BusTiming,
+    ServoFault,
+    ServoQuantity,
+    ServoReading,
+)
 from hexapod_control.servos.bus.pulse_board import (
     SCALE,
     TRY_TIMEOUT_S,
@@ -122,7 +130,7 @@ def words(reply: bytes) -> list[int]:
 # --- bus ---------------------------------------------------------------------------------------------
 
 
-class MaestroBus:
+class MaestroBus(Bus):
     """Servos on a Maestro. `read` gives the pulses that are sent, not positions; FAULT is the board's error word.
 
     After an error the board has switched all servos off (home); only the error word shows that. `duration` is not sent,
@@ -130,13 +138,15 @@ class MaestroBus:
     """
 
     scale = SCALE
+    features = BusFeatures(board=True)
     can_read = ServoQuantity.FAULT
 
     def __init__(self, port: Port, ids: Sequence[int], *, device: int | None = None, crc: bool = False) -> None:
         """`device` is the number for frames of the Pololu protocol, `crc` is set as in the Maestro Control Center."""
         self.ids = checked_channels(ids, LAST_CHANNEL, "Maestro")
         self._wire = WireTiming(port)
-        self.counters, self.urgent, self.awaited = self._wire.counters, self._wire.urgent, frozenset[int]()
+        self.counters = self._wire.counters
+        self.urgent = self._wire.urgent
         self._staging = PulseStaging(self.ids)
         self._form = MaestroForm(device, crc)
         self.errors = MaestroError.NONE  # kept until `relax` or torque on, as reading clears them on the board
@@ -207,17 +217,13 @@ class MaestroBus:
         self.errors |= MaestroError(words(reply)[0] & 0x3F)
         return ServoFault.OTHER if self.errors else ServoFault.NONE
 
-    def pulsing(self, ids: Sequence[int]) -> dict[int, bool]:
+    def torques(self, ids: Sequence[int]) -> dict[int, bool]:
         """Whether these servos get pulses; empty if the board does not answer."""
         if not self._wire.settled():
             return {}
         reply = self._wire.ask(b"".join(query_position(i, self._form) for i in ids), 2 * len(ids))
         pulses = [round(word / 4) for word in words(reply)]
         return dict(zip(ids, map(bool, pulses), strict=True)) if self._wire.accepts(ids, pulses) else {}
-
-    def supply(self) -> tuple[float | None, float | None]:
-        """Always unknown: the board does not measure its supply."""
-        return None, None
 
     def answers(self) -> bool | None:
         """Queries the board. Returns whether it answers; None if it cannot be queried now."""

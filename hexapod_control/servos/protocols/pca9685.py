@@ -14,8 +14,10 @@ from functools import partial
 
 from hexapod_control.servos.bus.bus_interface import (
     RELAX_REPEATS,
+    Bus,
     BusCounters,
     BusError,
+    BusFeatures,
     BusTiming,
     NoAnswerError,
     ServoQuantity,
@@ -54,13 +56,14 @@ class PulseBoard:
         return f"PCA9685 at 0x{self.chip.address:02X}"
 
 
-class Pca9685Bus:
+class Pca9685Bus(Bus):
     """Servos on PCA9685 boards; they report nothing, and `read` gives the pulses that are sent.
 
     No servo gets a pulse before all have a goal and all boards are configured. `duration` is not sent.
     """
 
     scale = SCALE
+    features = BusFeatures(board=True, single_boards=True)
     can_read = ServoQuantity.NONE
 
     def __init__(
@@ -88,7 +91,8 @@ class Pca9685Bus:
             for n in used
         ]
         self._staging = PulseStaging(self.ids)
-        self.counters, self.urgent, self.awaited = BusCounters(), threading.Event(), frozenset[int]()
+        self.counters = BusCounters()
+        self.urgent = threading.Event()
 
     def identify(self) -> Mapping[int, str]:
         """Checks that every board answers and is a PCA9685; changes nothing."""
@@ -225,7 +229,7 @@ class Pca9685Bus:
             found |= {own[channel]: ServoReading(position=pulse) for channel, pulse in sent.items() if pulse}
         return found
 
-    def pulsing(self, ids: Sequence[int]) -> dict[int, bool]:
+    def torques(self, ids: Sequence[int]) -> dict[int, bool]:
         """Whether these servos get pulses; those on boards that do not answer are missing from the result."""
         found: dict[int, bool] = {}
         for board in self._boards:
@@ -235,10 +239,6 @@ class Pca9685Bus:
             ):
                 found |= {i: bool(sent[channel]) for i, channel in board.channels.items() if i in ids}
         return found
-
-    def supply(self) -> tuple[float | None, float | None]:
-        """Always unknown: the boards do not measure their supply."""
-        return None, None
 
     def timing(self, count: int, quantities: ServoQuantity = ServoQuantity.POSITION) -> BusTiming:
         """Time of `count` goals on the bus."""

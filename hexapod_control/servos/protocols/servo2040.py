@@ -13,7 +13,15 @@ from enum import Enum
 from functools import reduce
 from operator import xor
 
-from hexapod_control.servos.bus.bus_interface import RELAX_REPEATS, BusTiming, ServoFault, ServoQuantity, ServoReading
+from hexapod_control.servos.bus.bus_interface import (
+    RELAX_REPEATS,
+    Bus,
+    BusFeatures,
+    BusTiming,
+    ServoFault,
+    ServoQuantity,
+    ServoReading,
+)
 from hexapod_control.servos.bus.pulse_board import (
     SCALE,
     TRY_TIMEOUT_S,
@@ -156,7 +164,7 @@ class Servo2040Decoder:
 # --- bus ---------------------------------------------------------------------------------------------
 
 
-class Servo2040Bus:
+class Servo2040Bus(Bus):
     """Servos on a Servo2040. `read` gives the pulses that are sent, not positions.
 
     The relay is the only torque switch: it closes for all servos when the torque of any is switched on, which needs a
@@ -164,6 +172,7 @@ class Servo2040Bus:
     """
 
     scale = SCALE
+    features = BusFeatures(board=True)
 
     def __init__(
         self, port: Port, ids: Sequence[int], *, dialect: Servo2040Dialect | None = None, touch: bool = False
@@ -171,7 +180,8 @@ class Servo2040Bus:
         """Without a `dialect`, `identify` or the first request detects it. `touch`: the touch inputs are read."""
         self.ids = checked_channels(ids, LAST_CHANNEL, "Servo2040")
         self._wire = WireTiming(port)
-        self.counters, self.urgent, self.awaited = self._wire.counters, self._wire.urgent, frozenset[int]()
+        self.counters = self._wire.counters
+        self.urgent = self._wire.urgent
         self._staging = PulseStaging(self.ids)
         self.dialect, self._touch = dialect, touch
         self.can_read = ServoQuantity.FAULT if dialect is Servo2040Dialect.FORK else ServoQuantity.NONE
@@ -274,7 +284,7 @@ class Servo2040Bus:
             sent.update((first + i, pulse) for i, pulse in enumerate(found) if SCALE.low <= pulse <= SCALE.high)
         return sent
 
-    def pulsing(self, ids: Sequence[int]) -> dict[int, bool]:
+    def torques(self, ids: Sequence[int]) -> dict[int, bool]:
         """Whether the relay powers the servos; empty if the board does not answer."""
         return {i: bool(closed) for closed in self._ask(RELAY, 1) for i in ids}
 

@@ -8,7 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from hexapod_control.servos.bus.bus_interface import RELAX_REPEATS, BusTiming, ServoFault, ServoQuantity, ServoReading
+from hexapod_control.servos.bus.bus_interface import (
+    RELAX_REPEATS,
+    Bus,
+    BusFeatures,
+    BusTiming,
+    ServoFault,
+    ServoQuantity,
+    ServoReading,
+)
 from hexapod_control.servos.bus.pulse_board import (
     SCALE,
     TRY_TIMEOUT_S,
@@ -68,13 +76,14 @@ def pulses(reply: bytes) -> list[int]:
 # --- bus ---------------------------------------------------------------------------------------------
 
 
-class Ssc32Bus:
+class Ssc32Bus(Bus):
     """Servos on an SSC-32. `read` gives the pulses that are sent, not positions; so `can_read` is empty.
 
     The board has no torque switch: a servo gets its first pulse, without T †, when `torque` is switched on for it.
     """
 
     scale = SCALE
+    features = BusFeatures(board=True)
     can_read = ServoQuantity.NONE
 
     def __init__(self, port: Port, ids: Sequence[int], *, battery: str = "", divider: float = 1.0) -> None:
@@ -83,7 +92,8 @@ class Ssc32Bus:
         if battery and battery not in tuple(ANALOG_INPUTS):
             raise ValueError(f"battery is an analog input from A to H, is {battery!r}")
         self._wire = WireTiming(port)
-        self.counters, self.urgent, self.awaited = self._wire.counters, self._wire.urgent, frozenset[int]()
+        self.counters = self._wire.counters
+        self.urgent = self._wire.urgent
         self._staging = PulseStaging(self.ids)
         self._battery, self._divider = battery, divider
         self._input_is_valid = False  # after the first reading of the input
@@ -152,7 +162,7 @@ class Ssc32Bus:
             return {}
         return {i: ServoReading(position=p, fault=ServoFault.NONE) for i, p in zip(ids, sent, strict=True) if p}
 
-    def pulsing(self, ids: Sequence[int]) -> dict[int, bool]:
+    def torques(self, ids: Sequence[int]) -> dict[int, bool]:
         """Whether these servos get pulses; empty if the board does not answer."""
         if not ids or not self._wire.settled():
             return {}

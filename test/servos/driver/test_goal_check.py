@@ -1,11 +1,10 @@
 """Goals that servos have received with another value are noticed on a noisy line, and sent again."""
 
-from types import SimpleNamespace
-
 import pytest
 
 from hexapod_control.servos.bus.bus_interface import BusCounters, RawScale
 from hexapod_control.servos.driver.servo_readings import GoalCheck
+from hexapod_control.servos.protocols.loopback import LoopbackBus
 
 IDS = tuple(range(1, 19))
 
@@ -77,8 +76,8 @@ def test_servos_that_are_read_one_by_one_take_turns():
     assert sorted(servo for ids in bus.read for servo in ids) == list(IDS)
 
 
-def test_servos_that_report_no_goals_are_not_asked():
-    bus = SimpleNamespace(ids=IDS, scale=GoalBus.scale, counters=BusCounters())
+def test_servos_that_report_no_goals_get_none_again():
+    bus = LoopbackBus(IDS)
     check = GoalCheck(bus, 18, one_by_one=False)
     check.sent(dict.fromkeys(IDS, 2000), 0.025)
     assert check.repair() == 0

@@ -12,8 +12,8 @@ from support.phantomx import lying, robot
 from support.scripted_bus import ManualClock, ScriptedBus
 
 from hexapod_control.servos.bus.bus_interface import (
-    BusCounters,
     BusError,
+    BusFeatures,
     BusTiming,
     ServoFault,
     ServoQuantity,
@@ -29,6 +29,7 @@ from hexapod_control.servos.driver.servo_readings import ServoReadings, as_known
 from hexapod_control.servos.driver.snapshot_builder import CycleRate, SnapshotBuilder
 from hexapod_control.servos.driver.telemetry import TorqueState
 from hexapod_control.servos.driver.watches import TorqueWatch
+from hexapod_control.servos.protocols.loopback import LoopbackBus
 from hexapod_control.servos.settings.joint_calibration import JointCalibration
 from hexapod_control.servos.settings.servo_section import ServoSettings, standard
 
@@ -270,12 +271,14 @@ def test_rows_are_unknown_only_if_no_value_is_known():
 # --- boards and rate ----------------------------------------------------------------------------------------
 
 
-class Board:
+class Board(LoopbackBus):
     """A board that answers or not, and counts the questions."""
 
+    features = BusFeatures(board=True)
+
     def __init__(self):
+        super().__init__(())
         self.alive, self.asked = True, 0
-        self.counters = BusCounters()
 
     def answers(self):
         self.asked += 1
@@ -332,10 +335,13 @@ def test_a_servo_clock_leaves_out_pauses_beyond_two_cycles_but_not_waits_for_rep
         assert clock() == pytest.approx(passed)
 
 
-class LosingBus:
+class LosingBus(Board):
     """A bus that has lost some of its boards."""
 
+    features = BusFeatures(board=True, single_boards=True)
+
     def __init__(self):
+        super().__init__()
         self.lost = {}
 
     def lost_boards(self):
@@ -483,6 +489,19 @@ def test_a_servo_that_is_missed_is_read_again_twice(misses, missing):
     assert group.read_all() == missing
     assert bus.misses == 0
     assert (group.readings.joint_angles() is None) == bool(missing)
+
+
+class PulsesBus(ScriptedBus):
+    """A board that knows which servos it drives."""
+
+    can_read = ServoQuantity.NONE
+    features = BusFeatures(board=True)
+
+
+@pytest.mark.parametrize(("bus_of", "torque", "restarts"), [(ScriptedBus, True, True), (PulsesBus, False, True)])
+def test_pulses_of_a_board_reveal_a_restart_but_are_no_report_of_torque(bus_of, torque, restarts):
+    group, _, _ = group_on(bus_of)
+    assert (group.reports_torque, group.reveals_restarts) == (torque, restarts)
 
 
 @pytest.mark.parametrize(("bus_of", "evenly"), [(ScriptedBus, True), (SlowBus, False)])

@@ -11,7 +11,7 @@ from support.phantomx import lying
 from support.scripted_bus import ScriptedBus, ScriptedDriver
 
 from hexapod_control.config.robots.robot_file import load
-from hexapod_control.servos.bus.bus_interface import BusCounters, BusTiming, ServoFault, ServoQuantity
+from hexapod_control.servos.bus.bus_interface import BusCounters, BusFeatures, BusTiming, ServoFault, ServoQuantity
 from hexapod_control.servos.bus.model_numbers import KnownModel, ModelCheck
 from hexapod_control.servos.driver.monitors import SIT_TIMEOUT_S, BatteryMonitor, LineHealth
 from hexapod_control.servos.driver.servo_group import READ_TRIES
@@ -605,6 +605,7 @@ class BoardBus(ScriptedBus):
     """Hobby servos on two boards, each of which may be lost."""
 
     can_read = ServoQuantity.NONE
+    features = BusFeatures(torque=True, board=True, single_boards=True)
 
     def __init__(self, ids, positions, clock):
         super().__init__(ids, positions, clock)
@@ -692,13 +693,17 @@ def test_no_servo_is_read_after_four_fifths_of_a_cycle(monkeypatch):
 class RegisterBus(ScriptedBus):
     """New STS3215 servos that reply late, used in spite of their model."""
 
+    features = BusFeatures(torque=True, registers=True)
+    model_warning = ""
+
     def __init__(self, ids, positions, clock):
         super().__init__(ids, positions, clock)
         self.memory = ST_TABLE.defaults()
         self.memory[7] = 10  # return delay
-        self.models = ModelCheck("dynamixel1", True)
-        self.models.note(1, KnownModel("STS3215", "feetech_st", "Feetech"))
-        self.models.check([1])
+        models = ModelCheck("dynamixel1", True)
+        models.note(1, KnownModel("STS3215", "feetech_st", "Feetech"))
+        models.check([1])
+        self.model_warning = models.warning
 
     def registers(self, servo, address, length):
         return bytes(self.memory[address : address + length])

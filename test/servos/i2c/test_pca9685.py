@@ -13,7 +13,7 @@ from hexapod_control.servos.emulator.chips.i2c_adapter import I2cAdapter
 from hexapod_control.servos.emulator.servo_world import LagWorld
 from hexapod_control.servos.i2c import pwm_chip
 from hexapod_control.servos.i2c.adapter_frames import REPLY, REQUEST, encode_messages, frame
-from hexapod_control.servos.i2c.i2c_port import I2cRead, I2cWrite, failure
+from hexapod_control.servos.i2c.i2c_port import I2cPort, I2cRead, I2cWrite, failure
 from hexapod_control.servos.i2c.pwm_chip import Pca9685, prescale
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.protocols.pca9685 import Pca9685Bus
@@ -24,7 +24,7 @@ MISSES = 3  # consecutive transfers that fail, after which a board is lost
 OFF = ADDRESSES[0], b"\xfd\x10"
 
 
-class WirePort:
+class WirePort(I2cPort):
     """A port whose transfers reach emulated chips at once; records what is written."""
 
     path, baud = "/dev/i2c-1", 400_000

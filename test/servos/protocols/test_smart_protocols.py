@@ -673,7 +673,7 @@ def test_only_if_all_x_servos_have_a_time_profile_the_duration_is_sent_and_again
         for index, memory in enumerate(bench.line.device.memories):
             memory[drive_mode] = dynamixel2_frames.TIME_BASED * (index in timed) | 0x08  # other bits do not matter
         bench.bus.identify()
-        assert bench.bus.jumps_to_goal == (len(timed) < 2)
+        assert bench.bus.features.jumps == (len(timed) < 2)
         bench.line.writes.clear()
         bench.bus.write_goals({1: 2048, 2: 2048}, 0.02)
         assert len(bench.line.writes) == 1 + (len(timed) == 2)

@@ -8,7 +8,7 @@ from functools import partial
 from hexapod_control.servos.bus.pulse_board import SCALE
 from hexapod_control.servos.emulator.chips.i2c_wire import I2cWire
 from hexapod_control.servos.emulator.chips.pca9685_chip import LedPulse, Pca9685Chip
-from hexapod_control.servos.emulator.device import FRAME_TIMEOUT_S, DelayedReply
+from hexapod_control.servos.emulator.device import FRAME_TIMEOUT_S, DelayedReply, EmulatedDevice
 from hexapod_control.servos.emulator.devices.pulse_channels import PulseChannels
 from hexapod_control.servos.emulator.servo_world import ServoWorld
 from hexapod_control.servos.i2c.adapter_frames import REPLY, REQUEST, AdapterDecoder, decode_messages, frame
@@ -19,7 +19,7 @@ from hexapod_control.servos.protocols.pca9685 import board_addresses
 MAX_PERIOD = 25_000.0  # [us] of pulses that a servo follows
 
 
-class I2cAdapter:
+class I2cAdapter(EmulatedDevice):
     """An EmulatedDevice: servos on PCA9685 boards. Other chips may be added to `wire`."""
 
     def __init__(

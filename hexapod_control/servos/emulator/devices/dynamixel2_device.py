@@ -8,7 +8,7 @@ from typing import NamedTuple
 from hexapod_control.servos.bus.bus_interface import ServoFault
 from hexapod_control.servos.bus.ff_frames import DAMAGED, FFPacket
 from hexapod_control.servos.emulator.control_tables.x_table import FIRMWARE, X_TABLE
-from hexapod_control.servos.emulator.device import DelayedReply, FrameStream, at_once, bytes_on_line
+from hexapod_control.servos.emulator.device import DelayedReply, EmulatedDevice, FrameStream, at_once, bytes_on_line
 from hexapod_control.servos.emulator.devices.dynamixel2_servos import (
     BAD_CRC,
     BAD_INSTRUCTION,
@@ -71,7 +71,7 @@ def _bulk_writes(data: bytes) -> Iterator[RegisterRange]:
         at += 5 + size
 
 
-class Dynamixel2Device:
+class Dynamixel2Device(EmulatedDevice):
     """All servos of a bus."""
 
     def __init__(self, world: ServoWorld, ids: Sequence[int]) -> None:

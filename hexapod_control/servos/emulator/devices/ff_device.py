@@ -10,7 +10,7 @@ from hexapod_control.servos.bus.bus_interface import ServoFault
 from hexapod_control.servos.bus.ff_frames import DAMAGED, FFDecoder, FFInstruction, FFPacket
 from hexapod_control.servos.bus.id_addressing import FaultBits
 from hexapod_control.servos.emulator.control_tables.control_table import ControlTable
-from hexapod_control.servos.emulator.device import DelayedReply, FrameStream, at_once, bytes_on_line
+from hexapod_control.servos.emulator.device import DelayedReply, EmulatedDevice, FrameStream, at_once, bytes_on_line
 from hexapod_control.servos.emulator.devices.servo_memory import DELAY_UNIT, ServoMemories, error_bits
 from hexapod_control.servos.emulator.servo_world import ServoWorld
 
@@ -47,7 +47,7 @@ class FFServoKind(Protocol):
         """Whether a write to the EEPROM is retained without power."""
 
 
-class FFDevice:
+class FFDevice(EmulatedDevice):
     """All servos of a bus."""
 
     def __init__(self, world: ServoWorld, ids: Sequence[int], kind: FFServoKind) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from hexapod_control.servos.bus.ff_frames import FFPacket
 from hexapod_control.servos.emulator.control_tables.lx16a_table import LX_SETTINGS
-from hexapod_control.servos.emulator.device import DelayedReply, FrameStream, at_once, bytes_on_line
+from hexapod_control.servos.emulator.device import DelayedReply, EmulatedDevice, FrameStream, at_once, bytes_on_line
 from hexapod_control.servos.emulator.devices.servo_memory import spin
 from hexapod_control.servos.emulator.servo_world import ServoWorld
 from hexapod_control.servos.protocols import lx16a as codec
@@ -23,7 +23,7 @@ MOTOR = 1
 FULL_SPEED = 1000
 
 
-class Lx16aDevice:
+class Lx16aDevice(EmulatedDevice):
     """All servos of a bus."""
 
     def __init__(self, world: ServoWorld, ids: Sequence[int], delay: float = 0.0) -> None:

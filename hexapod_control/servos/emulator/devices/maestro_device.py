@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from hexapod_control.servos.bus.pulse_board import SCALE
-from hexapod_control.servos.emulator.device import DelayedReply
+from hexapod_control.servos.emulator.device import DelayedReply, EmulatedDevice
 from hexapod_control.servos.emulator.devices.pulse_channels import PulseChannels, PulseRamp, in_turn
 from hexapod_control.servos.emulator.servo_world import ServoWorld
 from hexapod_control.servos.protocols import maestro
@@ -33,7 +33,7 @@ ACCELERATION_UNIT = 312.5  # [us/s^2]: a quarter microsecond per 10 ms and 80 ms
 SCRIPT_STOPPED = b"\x01"
 
 
-class MaestroDevice:
+class MaestroDevice(EmulatedDevice):
     """The board: pulses by channel, an error word, and the serial timeout that switches servos off."""
 
     ignores_baud = True

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from hexapod_control.servos.bus.pulse_board import SCALE, clamp
-from hexapod_control.servos.emulator.device import DelayedReply
+from hexapod_control.servos.emulator.device import DelayedReply, EmulatedDevice
 from hexapod_control.servos.emulator.devices.pulse_channels import PulseChannels, in_turn
 from hexapod_control.servos.emulator.servo_world import ServoWorld
 from hexapod_control.servos.protocols.servo2040 import (
@@ -29,7 +29,7 @@ REPLY_DELAY_S = 0.0001  # [s] before a reply
 GARBAGE = b"\x00"  # fills a short frame
 
 
-class Servo2040Device:
+class Servo2040Device(EmulatedDevice):
     """The board: goals, one relay for all servos, supply voltage and current."""
 
     ignores_baud = True

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hexapod_control.servos.bus.pulse_board import clamp
-from hexapod_control.servos.emulator.device import DelayedReply
+from hexapod_control.servos.emulator.device import DelayedReply, EmulatedDevice
 from hexapod_control.servos.emulator.devices.pulse_channels import PulseChannels, PulseRamp, in_turn
 from hexapod_control.servos.emulator.servo_world import ServoWorld
 from hexapod_control.servos.protocols.ssc32 import ESC, LAST_CHANNEL, MAX_MOVE_MS, VOLT
@@ -23,7 +23,7 @@ FACTORY_BAUD = 9600
 REPLY_DELAY_S = 0.0005  # [s] before a reply; 50 us to 5 ms in the manual
 
 
-class Ssc32Device:
+class Ssc32Device(EmulatedDevice):
     """The board: moves servos in groups, without feedback from them."""
 
     def __init__(
