@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from hexapod_control.servos.bus import ff_frames, pulse_board
 from hexapod_control.servos.bus.bus_interface import Bus, RawScale, ServoQuantity
+from hexapod_control.servos.bus.registers import RegisterTable
 from hexapod_control.servos.bus.serial_port import Port, SerialPort
 from hexapod_control.servos.i2c import pwm_chip
 from hexapod_control.servos.i2c.i2c_port import I2cPort
@@ -49,6 +50,7 @@ class ServoProtocol:
     baud: int  # the usual one
     ids: range  # that a servo can have
     can_read: ServoQuantity  # from the servos; NONE: no position feedback
+    registers: RegisterTable | None = None  # of its servos
     options: tuple[str, ...] = ()  # keyword arguments of `open`
     settings: tuple[ProtocolOption, ...] = ()  # that `servos.options` of a robot file may set
     scale_with: Callable[..., RawScale] | None = None  # (**settings) -> raw units, where they depend on them
@@ -64,6 +66,7 @@ class ServoProtocol:
 _ROWS = (
     ServoProtocol(
         name="feetech_st",
+        registers=feetech_st.TABLE,
         title="Feetech ST (STS3215)",
         open=feetech_st.open_bus,
         scale=feetech_st.SCALE,
@@ -75,6 +78,7 @@ _ROWS = (
     ),
     ServoProtocol(
         name="feetech_sc",
+        registers=feetech_sc.TABLE,
         title="Feetech SC (SC15, SCS0009)",
         open=feetech_sc.open_bus,
         scale=feetech_sc.scale(feetech_sc.DEGREES),
@@ -88,6 +92,7 @@ _ROWS = (
     ),
     ServoProtocol(
         name="dynamixel1",
+        registers=dynamixel1.TABLE,
         title="Dynamixel protocol 1 (AX-12A, AX-18A)",
         open=dynamixel1.open_bus,
         scale=dynamixel1.SCALE,
@@ -99,6 +104,7 @@ _ROWS = (
     ),
     ServoProtocol(
         name="dynamixel2",
+        registers=dynamixel2_frames.TABLE,
         title="Dynamixel protocol 2 (X series)",
         open=dynamixel2_bus.open_bus,
         scale=dynamixel2_frames.SCALE,
@@ -113,6 +119,7 @@ _ROWS = (
     ),
     ServoProtocol(
         name="lx16a",
+        registers=lx16a.TABLE,
         title="LewanSoul/Hiwonder LX-16A, LX-224",
         open=lx16a.open_bus,
         scale=lx16a.SCALE,

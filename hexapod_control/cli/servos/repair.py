@@ -17,7 +17,7 @@ from hexapod_control.servos.settings.servo_section import ServoSettings
 
 def check_before_torque(bus: Bus, protocol: str, joint: JointCalibration) -> None:
     """Prints warnings; raises InputError if a register of the servo makes its torque dangerous."""
-    report = inspect(bus, protocol, [joint])
+    report = inspect(bus, [joint])
     for text in report.warnings:
         print(text, file=sys.stderr)
     if report.refusal:
@@ -32,7 +32,7 @@ def run(bus: Bus, settings: ServoSettings, robot: str, *, confirmed: bool, limit
     there = bus.identify()
     bus_access.check_models(bus, there)
     joints = tuple(joint for joint in settings.joints if joint.id in there)
-    report = inspect(bus, settings.protocol, joints, advice=limits)
+    report = inspect(bus, joints, advice=limits)
     wrong = register_repair.repairable(report)
     for problem in wrong:
         print(f"{register_repair.describe(problem)}  ({problem.problem})")

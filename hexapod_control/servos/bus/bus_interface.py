@@ -14,6 +14,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Flag, auto
 
+from hexapod_control.servos.bus.registers import RegisterTable
+
 TRIES = 3  # of a transaction that must survive one corrupt byte
 RELAX_REPEATS = 3  # times that `Bus.relax` sends torque-off
 
@@ -116,7 +118,7 @@ class BusFeatures:
     """What the servos or the boards of a bus can do, beside `Bus.can_read`."""
 
     servo_ids: bool = False  # servos store their own ids: `scan`, `ping`, `set_id`
-    registers: bool = False  # servos have configuration registers: `registers`, `write_registers`
+    registers: RegisterTable | None = None  # of the servos: `registers`, `write_registers`
     torque: bool = False  # servos report whether they have torque: `torques`
     board: bool = False  # a board answers for its servos: `answers`; it knows which get pulses: `torques`
     single_boards: bool = False  # boards are lost one by one: `lost_boards`

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal, Protocol
+from dataclasses import dataclass, replace
 
 from hexapod_control.servos.bus import ff_frames
 from hexapod_control.servos.bus.bus_interface import (
@@ -17,43 +18,53 @@ from hexapod_control.servos.bus.bus_interface import (
 )
 from hexapod_control.servos.bus.id_addressing import SmartServoBus
 from hexapod_control.servos.bus.model_numbers import HEAD, ff_model
+from hexapod_control.servos.bus.registers import RegisterRole, RegisterTable
 from hexapod_control.servos.bus.serial_port import Port
 from hexapod_control.servos.bus.transaction import ReplyTiming
 
 
 @dataclass(frozen=True, slots=True)
-class FFAddresses:
-    """Addresses of the registers that the bus itself uses."""
+class SpeedRegister:
+    """The speed register of servos that have no register for the duration of a move."""
 
-    id: int
-    torque: int
-    goal: int  # 2 bytes
-    lock: int | None = None  # writing 0 unlocks the EEPROM; None: it is never locked
-    max_voltage: int | None = None  # 0.1 V
+    unit: float  # [steps/s] per count
+    fastest: int  # maximum register value; 0 is maximum speed
+    unknown: int  # register value for a servo of unknown position: slow, because it may be far from its goal
+
+    def register(self, travel: int | None, duration: float) -> int:
+        """Register value to travel a distance [steps] within `duration` [s]; 0 s is maximum speed."""
+        if duration <= 0.0:
+            return 0
+        if travel is None:
+            return self.unknown
+        return min(max(math.ceil(travel / duration / self.unit), 1), self.fastest)
 
 
-class FFDialect(Protocol):
+class FFDialect(ABC):
     """The registers of a servo type, and the encoding of goals and readings in them."""
 
     scale: RawScale
     can_read: ServoQuantity
-    byteorder: Literal["little", "big"]
     protocol: str  # key in protocol_registry.PROTOCOLS
-    addresses: FFAddresses
+    table: RegisterTable
     sync_read: bool
-    checksum_error: int  # bit of the error byte after a request that arrived damaged; 0: the servo is silent
+    checksum_error = 0  # bit of the error byte after a request that arrived damaged; 0: the servo is silent
 
+    @abstractmethod
     def block(self, quantities: ServoQuantity) -> tuple[int, int]:
         """Address and length [bytes] of the registers that hold these quantities."""
 
+    @abstractmethod
     def reading(self, error: int, data: bytes) -> ServoReading:
         """Decodes such a block and the error bits of its status."""
 
+    @abstractmethod
     def goals(self, goals: Mapping[int, int], travels: Mapping[int, int | None], duration: float) -> bytes:
         """The frame that sends all goals; `travels` [raw] are the distances to the goals, None if unknown."""
 
     def recovery(self, servo: int) -> list[bytes]:
-        """The frames that clear a latched overload; the torque is off afterwards."""
+        """The frames that clear a latched overload: torque off, which ends the protection of Feetech servos †."""
+        return [ff_frames.write_request(servo, self.table[RegisterRole.TORQUE], b"\x00")]
 
 
 class FFTravel:
@@ -101,13 +112,17 @@ class FFBus(SmartServoBus):
         self.dialect = dialect
         self.scale = dialect.scale
         self.can_read = dialect.can_read
+        self.features = replace(self.features, registers=dialect.table)
+        self._torque = dialect.table[RegisterRole.TORQUE]
+        self._goal = dialect.table[RegisterRole.GOAL]
+        self._lock = dialect.table.get(RegisterRole.LOCK)
         self._travel = FFTravel()
 
     def _ask_model(self, servo: int) -> str | None:
         head = self.registers(servo, *HEAD)
         if head is None or len(head) != HEAD[1]:  # a late reply to another request may be shorter
             return None
-        return self.models.note(servo, ff_model(servo, head, self.dialect.byteorder))
+        return self.models.note(servo, ff_model(servo, head, self.dialect.table.byteorder))
 
     def registers(self, servo: int, address: int, length: int) -> bytes | None:
         """Registers of a servo, None if it does not answer."""
@@ -116,13 +131,12 @@ class FFBus(SmartServoBus):
 
     def write_registers(self, servo: int, address: int, data: bytes) -> None:
         """Writes registers of a servo, also in its EEPROM; the torque should be off."""
-        lock = self.dialect.addresses.lock
         frames = [ff_frames.write_request(servo, address, data)]
-        if lock is not None:
+        if self._lock is not None:
             frames = [
-                ff_frames.write_request(servo, lock, b"\x00"),
+                ff_frames.write_request(servo, self._lock, b"\x00"),
                 *frames,
-                ff_frames.write_request(servo, lock, b"\x01"),
+                ff_frames.write_request(servo, self._lock, b"\x01"),
             ]
         for frame in frames:
             self._send_and_confirm(servo, frame)
@@ -138,29 +152,29 @@ class FFBus(SmartServoBus):
         """Switches torque in one frame."""
         if ids:
             rows = {servo: bytes((on,)) for servo in ids}
-            self.exchange.send(ff_frames.sync_write_request(self.dialect.addresses.torque, rows))
+            self.exchange.send(ff_frames.sync_write_request(self._torque, rows))
             self._travel.forget(ids)
 
     def received_goals(self, ids: Sequence[int]) -> dict[int, int]:
         """Raw goals as the servos have received them; silent servos are missing from the result."""
-        answers = self._registers(ids, self.dialect.addresses.goal, 2)
-        return {servo: int.from_bytes(packet.data, self.dialect.byteorder) for servo, packet in answers.items()}
+        answers = self._registers(ids, self._goal, 2)
+        return {servo: int.from_bytes(packet.data, self.dialect.table.byteorder) for servo, packet in answers.items()}
 
     def max_voltage(self, servo: int) -> float | None:
         """Maximum voltage [V] that a servo is set to tolerate; None if it is not known."""
-        address = self.dialect.addresses.max_voltage
-        data = None if address is None else self.registers(servo, address, 1)
+        register = self.dialect.table.get(RegisterRole.MAX_VOLTAGE)
+        data = None if register is None else self.registers(servo, register, 1)
         return data[0] / 10.0 if data else None
 
     def torques(self, ids: Sequence[int]) -> dict[int, bool]:
         """Whether the torque of these servos is on; silent servos are missing from the result."""
-        answers = self._registers(ids, self.dialect.addresses.torque, 1)
+        answers = self._registers(ids, self._torque, 1)
         return {servo: bool(packet.data[0]) for servo, packet in answers.items()}
 
     def relax(self) -> None:
         """Switches the torque of all servos off by broadcast."""
         for _ in range(RELAX_REPEATS):
-            self.exchange.send(ff_frames.write_request(ff_frames.BROADCAST, self.dialect.addresses.torque, b"\x00"))
+            self.exchange.send(ff_frames.write_request(ff_frames.BROADCAST, self._torque, b"\x00"))
         self._travel.forget(self.ids)
 
     def read(self, ids: Sequence[int], quantities: ServoQuantity) -> dict[int, ServoReading]:
@@ -194,12 +208,11 @@ class FFBus(SmartServoBus):
         )
 
     def _write_id(self, old: int, new: int) -> None:
-        lock = self.dialect.addresses.lock
-        if lock is not None:
-            self._send_and_confirm(old, ff_frames.write_request(old, lock, b"\x00"))
-        self._send_and_confirm(old, ff_frames.write_request(old, self.dialect.addresses.id, bytes((new,))))
-        if lock is not None:
-            self._send_and_confirm(new, ff_frames.write_request(new, lock, b"\x01"))
+        if self._lock is not None:
+            self._send_and_confirm(old, ff_frames.write_request(old, self._lock, b"\x00"))
+        self._send_and_confirm(old, ff_frames.write_request(old, self.dialect.table[RegisterRole.ID], bytes((new,))))
+        if self._lock is not None:
+            self._send_and_confirm(new, ff_frames.write_request(new, self._lock, b"\x01"))
 
     def recover(self, servo: int) -> None:
         """Clears a latched overload; the torque of the servo is off afterwards."""

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from hexapod_control.servos.bus.board_probe import BoardProbe
 from hexapod_control.servos.bus.bus_interface import TRIES, Bus, BusError, BusFeatures, ServoFault, ServoQuantity
@@ -36,23 +34,6 @@ def duplicate_ids(bus: Bus, ids: Iterable[int]) -> list[int]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class SpeedRegister:
-    """The speed register of servos that have no register for the duration of a move."""
-
-    unit: float  # [steps/s] per count
-    fastest: int  # maximum register value; 0 is maximum speed
-    unknown: int  # register value for a servo of unknown position: slow, because it may be far from its goal
-
-    def register(self, travel: int | None, duration: float) -> int:
-        """Register value to travel a distance [steps] within `duration` [s]; 0 s is maximum speed."""
-        if duration <= 0.0:
-            return 0
-        if travel is None:
-            return self.unknown
-        return min(max(math.ceil(travel / duration / self.unit), 1), self.fastest)
-
-
 def decode_faults(error: int, bits: FaultBits) -> ServoFault:
     """The faults in an error byte."""
     faults = ServoFault.NONE
@@ -67,7 +48,7 @@ class SmartServoBus(Bus):
 
     last_id: int
     protocol: str  # key in protocol_registry.PROTOCOLS
-    features = BusFeatures(servo_ids=True, registers=True, torque=True)
+    features = BusFeatures(servo_ids=True, torque=True)
 
     def __init__(
         self, port: Port, ids: Sequence[int], wait: ReplyTiming | None = None, *, force_model: bool = False

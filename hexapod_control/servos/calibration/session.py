@@ -96,7 +96,7 @@ class CalibrationSession:
             self.guide.run(self._models, self._steps_to_run(steps))
         finally:
             self.guide.jogger.relax()
-        joints = with_offsets(self._bus, settings.protocol, self.guide.joints)
+        joints = with_offsets(self._bus, self.guide.joints)
         self._dialog.say("\nTorque is off.")
         self._saving = True
         answer = self._dialog.ask(f"save into {self._file.path}? [Y/n] ")
@@ -148,7 +148,7 @@ class CalibrationSession:
 def _check_configuration(bus: Bus, settings: ServoSettings, servo_ids: Iterable[int]) -> None:
     """Raises BusError for servos that are not in position mode; their joints are not known yet."""
     servos = [dataclasses.replace(settings.joints[0], joint="servo", id=servo) for servo in servo_ids]
-    report = inspect(bus, settings.protocol, servos, calibrated=False)
+    report = inspect(bus, servos, calibrated=False)
     if report.refusal:
         raise BusError(report.refusal)
 

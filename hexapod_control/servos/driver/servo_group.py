@@ -67,8 +67,9 @@ class ServoGroup:
         self.servo_clock = servo_clock  # of `presence`
         self.warnings: tuple[str, ...] = ()  # of the last preflight
         self.problems: tuple[RegisterProblem, ...] = ()  # that it has found
-        self._bus, self.clock, self._protocol = bus, clock, settings.protocol
-        self.registers = preflight.RegisterBlocks(bus, settings.protocol, settings.joints)
+        self._bus = bus
+        self.clock = clock
+        self.registers = preflight.RegisterBlocks(bus, settings.joints)
         self._converter = UnitConverter(settings.joints)
         self.board_watch = BoardWatch(bus, settings, servo_clock)
         self.board_loss = BoardLoss(bus, self.ids, self.presence, self.readings)
@@ -117,7 +118,7 @@ class ServoGroup:
 
     def preflight(self) -> str:
         """Checks the configuration of all servos. Returns why the torque must stay off, or an empty text."""
-        report = preflight.inspect(self._bus, self._protocol, self._converter.joints)
+        report = preflight.inspect(self._bus, self._converter.joints)
         self.warnings, self.problems = report.warnings, report.problems
         return report.refusal
 

@@ -7,13 +7,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from hexapod_control.servos.bus.bus_interface import Bus
-from hexapod_control.servos.preflight.check_tables import CHECKS
+from hexapod_control.servos.bus.registers import Register, RegisterRole, RegisterTable
 from hexapod_control.servos.preflight.register_checks import (
-    ConfigurationRegister,
     RegisterCheck,
     RegisterEffect,
     RegisterProblem,
-    calibrated_offset,
+    checks,
 )
 from hexapod_control.servos.settings.joint_calibration import JointCalibration
 
@@ -44,22 +43,25 @@ class PreflightReport:
 
 
 def inspect(
-    bus: Bus, protocol: str, joints: Iterable[JointCalibration], *, calibrated: bool = True, advice: bool = False
+    bus: Bus, joints: Iterable[JointCalibration], *, calibrated: bool = True, advice: bool = False
 ) -> PreflightReport:
     """Checks the registers of the servos of these joints. The report is empty on a bus without registers.
 
     Without `calibrated`, values that depend on the joint of a servo are not checked. With `advice`, angle limits that
     are wider than necessary are problems as well.
     """
-    checks = [check for check in CHECKS.get(protocol, ()) if calibrated or check.any_joint]
-    checks = [check for check in checks if advice or check.effect is not RegisterEffect.ADVICE]
-    checks = [check for check in checks if check.effect is not RegisterEffect.TORQUE]
-    if not checks or not bus.features.registers:
+    if bus.features.registers is None:
         return PreflightReport()
+    skipped = {RegisterEffect.TORQUE} if advice else {RegisterEffect.TORQUE, RegisterEffect.ADVICE}
+    wanted = [
+        check
+        for check in checks(bus.features.registers)
+        if check.effect not in skipped and (calibrated or check.any_joint)
+    ]
     problems: list[RegisterProblem] = []
     silent: list[JointCalibration] = []
     for joint in joints:
-        found = inspect_servo(bus, checks, joint)
+        found = inspect_servo(bus, bus.features.registers, wanted, joint)
         if found is None:
             silent.append(joint)
         else:
@@ -68,16 +70,16 @@ def inspect(
 
 
 def inspect_servo(
-    bus: Bus, checks: Sequence[RegisterCheck], joint: JointCalibration, tries: int = MAX_TRIES
+    bus: Bus, table: RegisterTable, wanted: Sequence[RegisterCheck], joint: JointCalibration, tries: int = MAX_TRIES
 ) -> list[RegisterProblem] | None:
     """The problems that these checks find in the servo of a joint; None if it does not answer."""
-    contents = _contents(bus, joint.id, [check.register for check in checks], tries)
+    contents = _contents(bus, joint.id, [check.register for check in wanted], tries)
     if contents is None:
         return None
     problems: list[RegisterProblem] = []
-    for check in checks:
+    for check in wanted:
         data = contents[check.register]
-        value = check.register.value(data)
+        value = table.value(check.register, data)
         if problem := check.problem(value, joint):
             problems.append(RegisterProblem(joint, check, value, data, problem))
     return problems
@@ -86,13 +88,15 @@ def inspect_servo(
 class RegisterBlocks:
     """The checked registers of servos by transaction: those of one block, and of each command that reads some."""
 
-    def __init__(self, bus: Bus, protocol: str, joints: Sequence[JointCalibration]) -> None:
+    def __init__(self, bus: Bus, joints: Sequence[JointCalibration]) -> None:
         """`joints` in row order; without registers on the bus there are no blocks."""
-        self._bus, self._joints = bus, joints
+        self._bus = bus
+        self._table = bus.features.registers
+        self._joints = joints
         blocks: dict[int, list[RegisterCheck]] = {}
-        for check in CHECKS.get(protocol, ()) if bus.features.registers else ():
+        for check in checks(self._table) if self._table is not None else ():
             if check.effect is not RegisterEffect.ADVICE:
-                blocks.setdefault(check.register.address if check.register.reply else -1, []).append(check)
+                blocks.setdefault(check.register if check.register.reply else -1, []).append(check)
         self._blocks = tuple(blocks.values())
 
     def __len__(self) -> int:
@@ -100,25 +104,28 @@ class RegisterBlocks:
 
     def inspect(self, index: int, block: int) -> list[RegisterProblem] | None:
         """The problems in one block of a servo, read in one try; None if it does not answer."""
-        return inspect_servo(self._bus, self._blocks[block], self._joints[index], 1)
+        if self._table is None:
+            return None
+        return inspect_servo(self._bus, self._table, self._blocks[block], self._joints[index], 1)
 
 
-def with_offsets(bus: Bus, protocol: str, joints: Iterable[JointCalibration]) -> tuple[JointCalibration, ...]:
+def with_offsets(bus: Bus, joints: Iterable[JointCalibration]) -> tuple[JointCalibration, ...]:
     """The calibrations with the present offsets of their servos."""
-    register = next((c.register for c in CHECKS.get(protocol, ()) if c.problem is calibrated_offset), None)
-    if register is None or not bus.features.registers:
+    table = bus.features.registers
+    offset = None if table is None else table.get(RegisterRole.OFFSET)
+    if table is None or offset is None:
         return tuple(joints)
-    registers = [check.register for check in CHECKS[protocol] if check.effect is not RegisterEffect.TORQUE]
+    registers = [check.register for check in checks(table) if check.effect is not RegisterEffect.TORQUE]
     contents = [(joint, _contents(bus, joint.id, registers)) for joint in joints]
     return tuple(
-        joint if found is None else dataclasses.replace(joint, offset=register.value(found[register]))
+        joint if found is None else dataclasses.replace(joint, offset=table.value(offset, found[offset]))
         for joint, found in contents
     )
 
 
-def read(bus: Bus, servo: int, register: ConfigurationRegister) -> bytes | None:
+def read(bus: Bus, servo: int, register: Register) -> bytes | None:
     """The bytes of a register; None if the servo does not answer."""
-    return _answer(bus, servo, register.address, register.length)
+    return _answer(bus, servo, register, register.length)
 
 
 def _answer(bus: Bus, servo: int, address: int, length: int, tries: int = MAX_TRIES) -> bytes | None:
@@ -128,8 +135,8 @@ def _answer(bus: Bus, servo: int, address: int, length: int, tries: int = MAX_TR
 
 
 def _contents(
-    bus: Bus, servo: int, registers: Sequence[ConfigurationRegister], tries: int = MAX_TRIES
-) -> dict[ConfigurationRegister, bytes] | None:
+    bus: Bus, servo: int, registers: Sequence[Register], tries: int = MAX_TRIES
+) -> dict[Register, bytes] | None:
     """The bytes of each register; None if the servo does not answer.
 
     They are read as one block: a status does not name its registers, and no late status of another request has the size
@@ -137,17 +144,15 @@ def _contents(
     """
     coded = [r for r in registers if r.reply]  # their replies name the command
     single = [r for r in registers if not r.reply]
-    contents: dict[ConfigurationRegister, bytes] = {}
+    contents: dict[Register, bytes] = {}
     if single:
-        start = min(r.address for r in single)
-        block = _answer(bus, servo, start, max(r.address + r.size for r in single) - start, tries)
+        start = min(single)
+        block = _answer(bus, servo, start, max(r + r.size for r in single) - start, tries)
         if block is None:
             return None
-        contents = {r: block[r.address - start :][: r.size] for r in single}
-    sizes = {r.address: r.length for r in coded}
-    answers = {address: _answer(bus, servo, address, size, tries) for address, size in sizes.items()}
+        contents = {r: block[r - start :][: r.size] for r in single}
     for register in coded:
-        data = answers[register.address]
+        data = contents.get(register) or _answer(bus, servo, register, register.length, tries)
         if data is None:
             return None
         contents[register] = data

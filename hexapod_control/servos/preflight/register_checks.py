@@ -1,16 +1,22 @@
-"""Checks of configuration registers. check_tables lists them for each protocol."""
+"""Checks of the configuration registers of a servo type, by their roles. Boards have none: they cannot read servos."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Literal
+from functools import cache
 
+from hexapod_control.servos.bus.registers import Register, RegisterRole, RegisterTable
 from hexapod_control.servos.settings.joint_calibration import JointCalibration
 
 LIMIT_ROOM = math.radians(5.0)  # [rad] between a servo's angle limits and the joint's, as it may start outside them
+LITTLE_TORQUE = "the servo does not have its full torque"
+LATE_REPLIES = "its replies are late by 2 us per unit"
+NO_REPLIES = "the servo does not confirm writes"
+NO_TORQUE = "the servo has no torque"
+RECALIBRATE = "hexapod calibrate records it"
 WIDE = "a corrupted goal could turn the servo farther than the joint"
 
 
@@ -24,38 +30,10 @@ class RegisterEffect(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class ConfigurationRegister:
-    """Location and encoding of a value. For LX servos the address is the read command."""
-
-    name: str
-    address: int
-    size: int = 1  # bytes
-    at: int = 0  # offset in a reply that holds several values
-    reply: int = 0  # bytes of such a reply; 0: the reply holds only this register
-    byteorder: Literal["little", "big"] = "little"
-    decode: Callable[[int], int] = int  # from the unsigned number to its value
-    encode: Callable[[int], int] = int
-
-    @property
-    def length(self) -> int:
-        """Bytes to read."""
-        return self.reply or self.size
-
-    def value(self, data: bytes) -> int:
-        """The value in the bytes read."""
-        return self.decode(int.from_bytes(data[self.at : self.at + self.size], self.byteorder))
-
-    def replaced(self, data: bytes, value: int) -> bytes:
-        """The bytes read, with this value instead."""
-        raw = self.encode(value).to_bytes(self.size, self.byteorder)
-        return data[: self.at] + raw + data[self.at + self.size :]
-
-
-@dataclass(frozen=True, slots=True)
 class RegisterCheck:
     """Required value of a register, and the effect of other values."""
 
-    register: ConfigurationRegister
+    register: Register
     effect: RegisterEffect
     problem: Callable[[int, JointCalibration], str]  # of a value; empty if correct
     wanted: Callable[[JointCalibration], int | None]  # the value to restore; None: unknown
@@ -165,3 +143,42 @@ def unknown_offset(actual: int, joint: JointCalibration) -> str:
     if joint.offset is not None or not actual:
         return ""
     return "the robot file does not say whether it was calibrated with it"
+
+
+@cache
+def checks(table: RegisterTable) -> tuple[RegisterCheck, ...]:
+    """The checks of the registers of a servo type."""
+    return tuple(_checks(table))
+
+
+def _checks(table: RegisterTable) -> Iterator[RegisterCheck]:
+    mode = table.get(RegisterRole.MODE)
+    if mode is not None:
+        yield RegisterCheck(mode, RegisterEffect.DANGER, exactly(mode.default, table.modes), value(mode.default))
+    torque = table[RegisterRole.TORQUE]
+    yield RegisterCheck(torque, RegisterEffect.TORQUE, exactly(1, NO_TORQUE), value(1))
+    yield from _limit_checks(table, table[RegisterRole.LOW_LIMIT], table[RegisterRole.HIGH_LIMIT])
+    offset = table.get(RegisterRole.OFFSET)
+    if offset is not None:
+        yield RegisterCheck(
+            offset, RegisterEffect.DANGER, calibrated_offset, lambda joint: joint.offset, any_joint=False
+        )
+        yield RegisterCheck(
+            offset, RegisterEffect.WARNING, unknown_offset, lambda joint: None, RECALIBRATE, any_joint=False
+        )
+    for full in table.all(RegisterRole.FULL_TORQUE):
+        yield RegisterCheck(full, RegisterEffect.WARNING, at_least(full.default, LITTLE_TORQUE), value(full.default))
+    delay, level = table.get(RegisterRole.RETURN_DELAY), table.get(RegisterRole.REPLY_LEVEL)
+    if delay is not None:
+        yield RegisterCheck(delay, RegisterEffect.WARNING, at_most(0, LATE_REPLIES), value(0))
+    if level is not None and level.high is not None:
+        yield RegisterCheck(level, RegisterEffect.WARNING, exactly(level.high, NO_REPLIES), value(level.high))
+
+
+def _limit_checks(table: RegisterTable, low: Register, high: Register) -> Iterator[RegisterCheck]:
+    if table.zero_limits:
+        yield RegisterCheck(high, RegisterEffect.DANGER, at_least(1, table.zero_limits), lambda joint: joint.high)
+    yield RegisterCheck(low, RegisterEffect.DANGER, reaches_low, lambda joint: joint.low, any_joint=False)
+    yield RegisterCheck(high, RegisterEffect.DANGER, reaches_high, lambda joint: joint.high, any_joint=False)
+    yield RegisterCheck(low, RegisterEffect.ADVICE, wide_low, lambda joint: narrow_range(joint)[0], any_joint=False)
+    yield RegisterCheck(high, RegisterEffect.ADVICE, wide_high, lambda joint: narrow_range(joint)[1], any_joint=False)

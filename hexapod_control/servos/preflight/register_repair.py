@@ -9,13 +9,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hexapod_control.servos.bus.bus_interface import Bus
+from hexapod_control.servos.bus.registers import RegisterTable
 from hexapod_control.servos.preflight.preflight import PreflightReport, read
 from hexapod_control.servos.preflight.register_checks import RegisterProblem
 
 
 def repairable(report: PreflightReport) -> tuple[RegisterProblem, ...]:
     """The problems whose register can be restored, one per register."""
-    found = {(p.joint.id, p.check.register): p for p in report.problems if p.wanted is not None}
+    found = {(p.joint.id, p.check.register.name): p for p in report.problems if p.wanted is not None}
     return tuple(found.values())
 
 
@@ -35,7 +36,7 @@ def save_backup(robot_file: Path, protocol: str, problems: Sequence[RegisterProb
     for problem in problems:
         register = problem.check.register
         row = {"id": problem.joint.id, "joint": problem.joint.joint, "register": register.name}
-        lines.append(f"- {json.dumps(row | {'address': register.address, 'value': problem.value})}")
+        lines.append(f"- {json.dumps(row | {'address': int(register), 'value': problem.value})}")
     with path.open("x", encoding="utf-8") as file:
         file.write("\n".join(lines) + "\n")
         file.flush()
@@ -45,17 +46,18 @@ def save_backup(robot_file: Path, protocol: str, problems: Sequence[RegisterProb
 
 def restore(bus: Bus, problems: Sequence[RegisterProblem]) -> list[RegisterProblem]:
     """Switches all torque off and writes the values. Returns the problems that remain."""
-    if not bus.features.registers:
+    table = bus.features.registers
+    if table is None:
         return list(problems)
     bus.relax()  # servos refuse EEPROM writes while their torque is on
-    return [problem for problem in problems if not _restored(bus, problem)]
+    return [problem for problem in problems if not _restored(bus, table, problem)]
 
 
-def _restored(bus: Bus, problem: RegisterProblem) -> bool:
+def _restored(bus: Bus, table: RegisterTable, problem: RegisterProblem) -> bool:
     register, servo, wanted = problem.check.register, problem.joint.id, problem.wanted
     data = read(bus, servo, register)
     if data is None or wanted is None:
         return False
-    bus.write_registers(servo, register.address, register.replaced(data, wanted))
+    bus.write_registers(servo, register, table.replaced(register, data, wanted))
     after = read(bus, servo, register)
-    return after is not None and register.value(after) == wanted
+    return after is not None and table.value(register, after) == wanted

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from enum import IntEnum
-from typing import Literal
 
 from hexapod_control.servos.bus import ff_frames
 from hexapod_control.servos.bus.bus_interface import RawScale, ServoFault, ServoQuantity, ServoReading
-from hexapod_control.servos.bus.ff_bus import FFAddresses, FFBus
-from hexapod_control.servos.bus.id_addressing import FaultBits, SpeedRegister, decode_faults
+from hexapod_control.servos.bus.ff_bus import FFBus, FFDialect, SpeedRegister
+from hexapod_control.servos.bus.id_addressing import FaultBits, decode_faults
+from hexapod_control.servos.bus.registers import NO_LIMITS, Register, RegisterRole, RegisterTable, status
 from hexapod_control.servos.bus.serial_port import Port
 from hexapod_control.servos.bus.transaction import ReplyTiming
 
@@ -37,35 +36,46 @@ STEPS_PER_SECOND = 0.111 * 360 / 60 * 1024 / 300  # of one unit of speed, 0.111 
 SPEEDS = SpeedRegister(STEPS_PER_SECOND, fastest=1023, unknown=32)
 
 
-class Dynamixel1Register(IntEnum):
-    """Addresses. Registers are one byte unless noted."""
+class Dynamixel1Register:
+    """Registers of AX servos."""
 
-    MODEL = 0  # 2 bytes
-    ID = 3
-    BAUD = 4
-    RETURN_DELAY = 5  # 2 us; 250 from the factory
-    CW_LIMIT = 6  # 2 bytes
-    CCW_LIMIT = 8  # 2 bytes
-    MAX_TEMPERATURE = 11
-    MIN_VOLTAGE = 12  # 0.1 V
-    MAX_VOLTAGE = 13  # 0.1 V
-    MAX_TORQUE = 14  # 2 bytes
-    STATUS_LEVEL = 16
-    SHUTDOWN = 18
-    TORQUE = 24
-    GOAL = 30  # 2 bytes
-    SPEED = 32  # 2 bytes, 0.111 rpm †
-    TORQUE_LIMIT = 34  # 2 bytes; zeroed by an overload shutdown †
-    POSITION = 36  # 2 bytes
-    PRESENT_SPEED = 38  # 2 bytes, bit 10 = clockwise
-    LOAD = 40  # 2 bytes, bit 10 = clockwise
-    VOLTAGE = 42  # 0.1 V
-    TEMPERATURE = 43  # degC
-    REGISTERED = 44  # a REG_WRITE waits
-    MOVING = 46
-    LOCK = 47  # of the EEPROM, until power-off; never written here
+    MODEL = status(0, 2, 12)
+    FIRMWARE = status(2, 1, 24)
+    ID = Register(3, 1, 1, 0, 253, role=RegisterRole.ID)
+    BAUD = Register(4, 1, 1, 0, 254)
+    RETURN_DELAY = Register(5, 1, 250, 0, 254, role=RegisterRole.RETURN_DELAY)  # 2 us
+    CW_LIMIT = Register(6, 2, 0, 0, 1023, role=RegisterRole.LOW_LIMIT, title="clockwise limit")
+    CCW_LIMIT = Register(8, 2, 1023, 0, 1023, role=RegisterRole.HIGH_LIMIT, title="counter-clockwise limit")
+    MAX_TEMPERATURE = Register(11, 1, 70, 0, 99)
+    MIN_VOLTAGE = Register(12, 1, 60, 50, 160)  # 0.1 V
+    MAX_VOLTAGE = Register(13, 1, 140, 50, 160)  # 0.1 V
+    MAX_TORQUE = Register(14, 2, 1023, 0, 1023, role=RegisterRole.FULL_TORQUE, title="maximum torque")
+    STATUS_LEVEL = Register(16, 1, 2, 0, 2, role=RegisterRole.REPLY_LEVEL, title="status return level")
+    LED_ALARM = Register(17, 1, 36, 0, 127)  # faults that light the LED
+    SHUTDOWN = Register(18, 1, 36, 0, 127)  # faults that switch off
+    TORQUE = Register(24, 1, 0, 0, 1, role=RegisterRole.TORQUE)
+    LED = Register(25, 1, 0, 0, 1)
+    CW_MARGIN = Register(26, 1, 1, 0, 255)  # compliance margins and slopes
+    CCW_MARGIN = Register(27, 1, 1, 0, 255)
+    CW_SLOPE = Register(28, 1, 32, 0, 255)
+    CCW_SLOPE = Register(29, 1, 32, 0, 255)
+    GOAL = Register(30, 2, 512, 0, 1023, role=RegisterRole.GOAL)
+    SPEED = Register(32, 2, 0, 0, 2047)  # 0.111 rpm †; bit 10 is the direction in wheel mode
+    TORQUE_LIMIT = Register(  # zeroed by an overload shutdown †
+        34, 2, 1023, 0, 1023, role=RegisterRole.FULL_TORQUE, copies=MAX_TORQUE
+    )
+    POSITION = status(36, 2)
+    PRESENT_SPEED = status(38, 2)  # bit 10 = clockwise
+    LOAD = status(40, 2)  # bit 10 = clockwise
+    VOLTAGE = status(42)  # 0.1 V
+    TEMPERATURE = status(43)  # degC
+    REGISTERED = status(44, role=RegisterRole.REGISTERED)  # a REG_WRITE waits
+    MOVING = status(46)
+    LOCK = Register(47, 1, 0, 0, 1)  # of the EEPROM, until power-off; never written here
+    PUNCH = Register(48, 2, 32, 32, 1023)
 
 
+TABLE = RegisterTable(Dynamixel1Register, size=50, eeprom=24, zero_limits=NO_LIMITS)
 BLOCK = (Dynamixel1Register.POSITION, 8)
 
 
@@ -87,14 +97,13 @@ def decode(error: int, data: bytes) -> ServoReading:
     )
 
 
-class Dynamixel1:
+class Dynamixel1(FFDialect):
     """The FFDialect of AX servos."""
 
     scale = SCALE
     can_read = ~ServoQuantity.NONE
-    byteorder: Literal["little", "big"] = "little"
     protocol = "dynamixel1"
-    addresses = FFAddresses(Dynamixel1Register.ID, Dynamixel1Register.TORQUE, Dynamixel1Register.GOAL)
+    table = TABLE
     sync_read = False
     checksum_error = CHECKSUM_ERROR
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from hexapod_control.servos.bus.bus_interface import RELAX_REPEATS, TRIES, BusTiming, ServoQuantity, ServoReading
 from hexapod_control.servos.bus.id_addressing import SmartServoBus, decode_faults
 from hexapod_control.servos.bus.model_numbers import robotis_model
+from hexapod_control.servos.bus.registers import Register
 from hexapod_control.servos.bus.serial_port import Port
 from hexapod_control.servos.bus.transaction import ReplyTiming
 from hexapod_control.servos.protocols import dynamixel2_frames as codec
@@ -29,7 +30,7 @@ class Dynamixel2Bus(SmartServoBus):
 
     last_id = codec.LAST_ID
     protocol = "dynamixel2"
-    features = replace(SmartServoBus.features, jumps=True)
+    features = replace(SmartServoBus.features, registers=codec.TABLE, jumps=True)
     scale = codec.SCALE
     can_read = ~ServoQuantity.NONE
 
@@ -202,7 +203,7 @@ def _motion_block(quantities: ServoQuantity) -> tuple[int, int]:
 def _motion(data: bytes) -> ServoReading:
     """Decodes registers that end with the position."""
 
-    def number(register: Dynamixel2Register, size: int) -> int | None:
+    def number(register: Register, size: int) -> int | None:
         at = len(data) - 4 - (Dynamixel2Register.POSITION - register)
         return int.from_bytes(data[at : at + size], "little", signed=True) if at >= 0 else None
 

@@ -13,6 +13,7 @@ from enum import IntEnum
 from hexapod_control.servos.bus.bus_interface import RawScale, ServoFault
 from hexapod_control.servos.bus.ff_frames import FFPacket, PacketDecoder, joined_rows
 from hexapod_control.servos.bus.id_addressing import FaultBits
+from hexapod_control.servos.bus.registers import Register, RegisterRole, RegisterTable, status
 
 SCALE = RawScale(unit="tick", low=0, high=4095, center=2048, per_rad=4096 / (2 * math.pi))
 CRC_POLYNOMIAL = 0x8005
@@ -27,6 +28,7 @@ ALERT = 0x80  # in the error byte: HARDWARE_ERROR is set
 VOLT = 0.1  # [V]
 FULL_LOAD = 1000  # per mille
 STEPS_PER_SECOND = 0.229 / 60 * 4096  # of one unit of velocity, 0.229 rpm †
+MAX_INT32 = 2**31 - 1
 TIME_BASED = 0x04  # bit of DRIVE_MODE: PROFILE_VELOCITY is a time [ms] †
 FAULT_BITS: FaultBits = {
     0: ServoFault.VOLTAGE,
@@ -69,46 +71,79 @@ class Dynamixel2Mode(IntEnum):
     PWM = 16
 
 
-class Dynamixel2Register(IntEnum):
-    """Addresses. Registers are one byte unless noted."""
+class Dynamixel2Register:
+    """Registers of X servos; MX servos with protocol 2 have the same addresses."""
 
-    MODEL = 0  # 2 bytes
-    ID = 7
-    BAUD = 8
-    RETURN_DELAY = 9  # 2 us
-    DRIVE_MODE = 10  # bit 0 reverse, bit 2 time-based profile †
-    OPERATING_MODE = 11
-    SECOND_ID = 12
-    HOMING_OFFSET = 20  # 4 bytes
-    MAX_TEMPERATURE = 31  # degC
-    MAX_VOLTAGE = 32  # 2 bytes, 0.1 V
-    MIN_VOLTAGE = 34  # 2 bytes, 0.1 V
-    PWM_LIMIT = 36  # 2 bytes, 0.113 %
-    VELOCITY_LIMIT = 44  # 4 bytes, 0.229 rpm
-    HIGH_LIMIT = 48  # 4 bytes
-    LOW_LIMIT = 52  # 4 bytes
-    SHUTDOWN = 63
-    TORQUE = 64
-    STATUS_LEVEL = 68
-    REGISTERED = 69  # a REG_WRITE waits
-    HARDWARE_ERROR = 70  # latched until a reboot
-    BUS_WATCHDOG = 98  # 20 ms; -1 after it has struck
-    GOAL_PWM = 100  # 2 bytes
-    GOAL_VELOCITY = 104  # 4 bytes
-    PROFILE_ACCELERATION = 108  # 4 bytes
-    PROFILE_VELOCITY = 112  # 4 bytes
-    GOAL = 116  # 4 bytes
-    TICK = 120  # 2 bytes, ms
-    MOVING = 122
-    PWM = 124  # 2 bytes, 0.113 %
-    LOAD = 126  # 2 bytes, 0.1 %
-    VELOCITY = 128  # 4 bytes, 0.229 rpm †
-    POSITION = 132  # 4 bytes
-    TRAJECTORY_VELOCITY = 136  # 4 bytes
-    TRAJECTORY_POSITION = 140  # 4 bytes
-    VOLTAGE = 144  # 2 bytes, 0.1 V
-    TEMPERATURE = 146  # degC
-    BACKUP_READY = 147
+    MODEL = status(0, 2, 1060)
+    MODEL_INFORMATION = status(2, 4)
+    FIRMWARE = status(6, 1, 46)
+    ID = Register(7, 1, 1, 0, 252, role=RegisterRole.ID)
+    BAUD = Register(8, 1, 1, 0, 7)
+    RETURN_DELAY = Register(9, 1, 250, 0, 254, role=RegisterRole.RETURN_DELAY)  # 2 us
+    DRIVE_MODE = Register(10, 1, 0, 0, 13)  # bit 0 reverse, bit 2 time-based profile †
+    OPERATING_MODE = Register(11, 1, Dynamixel2Mode.POSITION, 0, 16, values=(1, 3, 4, 16), role=RegisterRole.MODE)
+    SECOND_ID = Register(12, 1, 255, 0, 255)
+    PROTOCOL = Register(13, 1, 2, 1, 2)
+    HOMING_OFFSET = Register(20, 4, 0, -1_044_479, 1_044_479, signed=True, role=RegisterRole.OFFSET)
+    MOVING_THRESHOLD = Register(24, 4, 10, 0, 1023)
+    MAX_TEMPERATURE = Register(31, 1, 72, 0, 100)  # degC
+    MAX_VOLTAGE = Register(32, 2, 140, 60, 140)  # 0.1 V
+    MIN_VOLTAGE = Register(34, 2, 60, 60, 140)  # 0.1 V
+    PWM_LIMIT = Register(36, 2, 885, 0, 885, role=RegisterRole.FULL_TORQUE, title="PWM limit")  # 0.113 %
+    VELOCITY_LIMIT = Register(44, 4, 265, 0, 1023)  # 0.229 rpm
+    HIGH_LIMIT = Register(48, 4, 4095, 0, 4095, role=RegisterRole.HIGH_LIMIT, title="maximum position")
+    LOW_LIMIT = Register(52, 4, 0, 0, 4095, role=RegisterRole.LOW_LIMIT, title="minimum position")
+    STARTUP = Register(60, 1, 0, 0, 3)  # what happens at power-on
+    SHUTDOWN = Register(63, 1, 52, 0, 63)  # faults that switch off
+    TORQUE = Register(64, 1, 0, 0, 1, role=RegisterRole.TORQUE)
+    LED = Register(65, 1, 0, 0, 1)
+    STATUS_LEVEL = Register(68, 1, 2, 0, 2, role=RegisterRole.REPLY_LEVEL, title="status return level")
+    REGISTERED = status(69, role=RegisterRole.REGISTERED)  # a REG_WRITE waits
+    HARDWARE_ERROR = status(70)  # latched until a reboot
+    VELOCITY_I = Register(76, 2, 1000, 0, 16383)
+    VELOCITY_P = Register(78, 2, 100, 0, 16383)
+    POSITION_D = Register(80, 2, 4000, 0, 16383)
+    POSITION_I = Register(82, 2, 0, 0, 16383)
+    POSITION_P = Register(84, 2, 640, 0, 16383)
+    FEED_FORWARD_2 = Register(88, 2, 0, 0, 16383)
+    FEED_FORWARD_1 = Register(90, 2, 0, 0, 16383)
+    BUS_WATCHDOG = Register(98, 1, 0, 0, 127, signed=True)  # 20 ms; -1 after it has struck
+    GOAL_PWM = Register(100, 2, 885, signed=True, copies=PWM_LIMIT)
+    GOAL_VELOCITY = Register(104, 4, signed=True)
+    PROFILE_ACCELERATION = Register(108, 4, 0, 0, 32767)
+    PROFILE_VELOCITY = Register(112, 4, 0, 0, 32767)
+    GOAL = Register(116, 4, 2048, -MAX_INT32, MAX_INT32, signed=True, role=RegisterRole.GOAL)
+    TICK = status(120, 2)  # ms
+    MOVING = status(122)
+    MOVING_STATUS = status(123)
+    PWM = status(124, 2)  # 0.113 %
+    LOAD = status(126, 2)  # 0.1 %
+    VELOCITY = status(128, 4)  # 0.229 rpm †
+    POSITION = status(132, 4)
+    TRAJECTORY_VELOCITY = status(136, 4)
+    TRAJECTORY_POSITION = status(140, 4)
+    VOLTAGE = status(144, 2)  # 0.1 V
+    TEMPERATURE = status(146)  # degC
+    BACKUP_READY = status(147)
+
+
+INDIRECT = ((168, 224, 28), (578, 634, 28))  # addresses of the first indirect address and of its data byte, and count
+_LAST = 661  # address
+TABLE = RegisterTable(
+    Dynamixel2Register,
+    others=(
+        *(Register(at + 2 * i, 2, data + i, 64, _LAST) for at, data, count in INDIRECT for i in range(count)),
+        *(Register(data + i) for _, data, count in INDIRECT for i in range(count)),
+    ),
+    size=_LAST + 1,
+    eeprom=64,
+    modes={
+        Dynamixel2Mode.VELOCITY: "velocity mode, the servo turns without end",
+        Dynamixel2Mode.PWM: "PWM mode, the servo turns without end",
+        Dynamixel2Mode.EXTENDED_POSITION: "extended position mode, without angle limits",
+        -1: "not position mode",
+    },
+)
 
 
 def _crc_table() -> tuple[int, ...]:

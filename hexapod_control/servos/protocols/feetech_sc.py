@@ -8,42 +8,35 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from enum import IntEnum
-from typing import Literal
 
 from hexapod_control.servos.bus import ff_frames
 from hexapod_control.servos.bus.bus_interface import RawScale, ServoQuantity, ServoReading
-from hexapod_control.servos.bus.ff_bus import FFAddresses, FFBus
+from hexapod_control.servos.bus.ff_bus import FFBus, FFDialect
+from hexapod_control.servos.bus.registers import NO_LIMITS, Register, RegisterRole, RegisterTable, status
 from hexapod_control.servos.bus.serial_port import Port
 from hexapod_control.servos.bus.transaction import ReplyTiming
-from hexapod_control.servos.protocols.feetech_st import block_length, decode
+from hexapod_control.servos.protocols.feetech_st import FeetechRegister, block_length, decode
 
 DEGREES = 300.0  # of 1024 steps †; set `degrees` for other models
 BAUD = 1_000_000
 MAX_MOVE_MS = 9999  # [ms] the time register takes †
 
 
-class FeetechScRegister(IntEnum):
-    """Addresses. Registers are one byte unless noted; two-byte registers are high byte first."""
+class FeetechScRegister(FeetechRegister):
+    """Registers of SC servos only, or with other values than on ST servos; high byte first."""
 
-    MODEL = 3  # 2 bytes
-    ID = 5
-    BAUD = 6
-    RETURN_DELAY = 7  # 2 us †
-    RESPONSE_LEVEL = 8
-    LOW_LIMIT = 9  # 2 bytes
-    HIGH_LIMIT = 11  # 2 bytes
-    MAX_TORQUE = 16  # 2 bytes, 0.1 %
-    TORQUE = 40
-    GOAL = 42  # 2 bytes
-    TIME = 44  # 2 bytes, ms; 0 = maximum speed
-    SPEED = 46  # 2 bytes
-    LOCK = 48  # of the EEPROM; 0 = open
-    POSITION = 56  # 2 bytes
-    PRESENT_SPEED = 58  # 2 bytes, steps/s, sign bit 15
-    LOAD = 60  # 2 bytes, 0.1 %, sign bit 10
-    VOLTAGE = 62  # 0.1 V
-    TEMPERATURE = 63  # degC
+    MODEL = status(3, 2, 0x0504)
+    RETURN_DELAY = Register(7, 1, 0, 0, 254, role=RegisterRole.RETURN_DELAY)  # 2 us †
+    LOW_LIMIT = Register(9, 2, 0, 0, 1023, role=RegisterRole.LOW_LIMIT, title="minimum position")
+    HIGH_LIMIT = Register(11, 2, 1023, 0, 1023, role=RegisterRole.HIGH_LIMIT, title="maximum position")
+    MAX_VOLTAGE = Register(14, 1, 140, 0, 254)  # 0.1 V
+    PHASE = Register(18)
+    TORQUE = Register(40, 1, 0, 0, 1, role=RegisterRole.TORQUE)
+    GOAL = Register(42, 2, 0, 0, 1023, role=RegisterRole.GOAL)
+    LOCK = Register(48, 1, 1, 0, 1, role=RegisterRole.LOCK)
+
+
+TABLE = RegisterTable(FeetechScRegister, size=128, eeprom=40, byteorder="big", zero_limits=NO_LIMITS)
 
 
 def scale(degrees: float) -> RawScale:
@@ -57,17 +50,13 @@ def goal_row(goal: int, duration: float) -> bytes:
     return goal.to_bytes(2, "big") + milliseconds.to_bytes(2, "big") + b"\x00\x00"
 
 
-class FeetechSc:
+class FeetechSc(FFDialect):
     """The FFDialect of SC servos."""
 
     can_read = ~ServoQuantity.NONE
-    byteorder: Literal["little", "big"] = "big"
     protocol = "feetech_sc"
-    addresses = FFAddresses(
-        FeetechScRegister.ID, FeetechScRegister.TORQUE, FeetechScRegister.GOAL, FeetechScRegister.LOCK
-    )
+    table = TABLE
     sync_read = False
-    checksum_error = 0
 
     def __init__(self, degrees: float = DEGREES) -> None:
         """Servos whose 1024 steps are this range [deg]."""
@@ -86,10 +75,6 @@ class FeetechSc:
         return ff_frames.sync_write_request(
             FeetechScRegister.GOAL, {servo: goal_row(goal, duration) for servo, goal in goals.items()}
         )
-
-    def recovery(self, servo: int) -> list[bytes]:
-        """Torque off ends the protection †."""
-        return [ff_frames.write_request(servo, FeetechScRegister.TORQUE, b"\x00")]
 
 
 def open_bus(

@@ -13,8 +13,9 @@ from typing import Literal
 
 from hexapod_control.servos.bus import ff_frames
 from hexapod_control.servos.bus.bus_interface import RawScale, ServoFault, ServoQuantity, ServoReading
-from hexapod_control.servos.bus.ff_bus import FFAddresses, FFBus
-from hexapod_control.servos.bus.id_addressing import FaultBits, SpeedRegister, decode_faults
+from hexapod_control.servos.bus.ff_bus import FFBus, FFDialect, SpeedRegister
+from hexapod_control.servos.bus.id_addressing import FaultBits, decode_faults
+from hexapod_control.servos.bus.registers import Register, RegisterRole, RegisterTable, status
 from hexapod_control.servos.bus.serial_port import Port
 from hexapod_control.servos.bus.transaction import ReplyTiming
 
@@ -36,43 +37,6 @@ AMPERE = 0.0065  # [A] †
 SPEEDS = SpeedRegister(unit=1.0, fastest=32767, unknown=300)
 
 
-class FeetechStRegister(IntEnum):
-    """Addresses. Registers are one byte unless noted."""
-
-    MODEL = 3  # 2 bytes
-    ID = 5
-    BAUD = 6  # 0: 1M, 1: 500k, 2: 250k, 3: 128k, 4: 115200, 5: 76800, 6: 57600, 7: 38400
-    RETURN_DELAY = 7  # 2 us
-    RESPONSE_LEVEL = 8
-    LOW_LIMIT = 9  # 2 bytes
-    HIGH_LIMIT = 11  # 2 bytes
-    MAX_TEMPERATURE = 13  # degC
-    MAX_VOLTAGE = 14  # 0.1 V
-    MIN_VOLTAGE = 15  # 0.1 V
-    MAX_TORQUE = 16  # 2 bytes, 0.1 %
-    OFFSET = 31  # 2 bytes, sign bit 11
-    MODE = 33
-    PROTECTIVE_TORQUE = 34
-    PROTECTION_TIME = 35
-    OVERLOAD_TORQUE = 36
-    TORQUE = 40
-    ACCELERATION = 41  # 100 steps/s^2 †
-    GOAL = 42  # 2 bytes, sign bit 15
-    TIME = 44  # 2 bytes, only in PWM mode
-    SPEED = 46  # 2 bytes, steps/s; 0 = maximum speed
-    TORQUE_LIMIT = 48  # 2 bytes
-    LOCK = 55  # of the EEPROM; 0 = open
-    POSITION = 56  # 2 bytes, sign bit 15
-    PRESENT_SPEED = 58  # 2 bytes, steps/s, sign bit 15
-    LOAD = 60  # 2 bytes, 0.1 %, sign bit 10
-    VOLTAGE = 62  # 0.1 V
-    TEMPERATURE = 63  # degC
-    REGISTERED = 64  # a REG_WRITE waits
-    STATUS = 65
-    MOVING = 66
-    CURRENT = 69  # 2 bytes, 6.5 mA †, sign bit 15
-
-
 class FeetechMode(IntEnum):
     """Values of MODE."""
 
@@ -80,6 +44,79 @@ class FeetechMode(IntEnum):
     WHEEL = 1
     PWM = 2
     STEP = 3  # goals are relative to the present position
+
+
+class FeetechRegister:
+    """Registers of ST and SC servos."""
+
+    FIRMWARE = status(0, 1, 3)
+    FIRMWARE_MINOR = status(1, 1, 10)
+    ID = Register(5, 1, 1, 0, 253, role=RegisterRole.ID)
+    BAUD = Register(6, 1, 0, 0, 7)  # 0: 1M, 1: 500k, 2: 250k, 3: 128k, 4: 115200, 5: 76800, 6: 57600, 7: 38400
+    RESPONSE_LEVEL = Register(8, 1, 1, 0, 1, role=RegisterRole.REPLY_LEVEL)
+    MAX_TEMPERATURE = Register(13, 1, 70, 0, 100)  # degC
+    MIN_VOLTAGE = Register(15, 1, 40, 0, 254)  # 0.1 V
+    MAX_TORQUE = Register(16, 2, 1000, 0, 1000, role=RegisterRole.FULL_TORQUE, title="maximum torque")  # 0.1 %
+    SHUTDOWN = Register(19, 1, 44)  # faults that switch off
+    LED_ALARM = Register(20, 1, 47)  # faults that light the LED
+    GAIN_P = Register(21, 1, 32)
+    GAIN_D = Register(22, 1, 32)
+    GAIN_I = Register(23)
+    MIN_FORCE = Register(24, 2, 16, 0, 1000)
+    DEAD_ZONE_CW = Register(26, 1, 1)
+    DEAD_ZONE_CCW = Register(27, 1, 1)
+    TIME = Register(44, 2)  # ST: only in PWM mode; SC: ms, 0 = maximum speed
+    SPEED = Register(46, 2)  # steps/s; 0 = maximum speed
+    POSITION = status(56, 2)  # ST: sign bit 15
+    PRESENT_SPEED = status(58, 2)  # steps/s, sign bit 15
+    LOAD = status(60, 2)  # 0.1 %, sign bit 10
+    VOLTAGE = status(62)  # 0.1 V
+    TEMPERATURE = status(63)  # degC
+    REGISTERED = status(64, role=RegisterRole.REGISTERED)  # a REG_WRITE waits
+    STATUS = status(65)
+    MOVING = status(66)
+    CURRENT = status(69, 2)  # 6.5 mA †, sign bit 15
+
+
+class FeetechStRegister(FeetechRegister):
+    """Registers of ST servos only, or with other values than on SC servos."""
+
+    MODEL = status(3, 2, 777)
+    RETURN_DELAY = Register(7, 1, 250, 0, 254, role=RegisterRole.RETURN_DELAY)  # 2 us
+    LOW_LIMIT = Register(9, 2, 0, 0, 4095, role=RegisterRole.LOW_LIMIT, title="minimum position")
+    HIGH_LIMIT = Register(11, 2, 4095, 0, 4095, role=RegisterRole.HIGH_LIMIT, title="maximum position")
+    MAX_VOLTAGE = Register(14, 1, 140, 0, 254, role=RegisterRole.MAX_VOLTAGE)  # 0.1 V
+    PHASE = Register(18, 1, 12)
+    PROTECTION_CURRENT = Register(28, 2, 500, 0, 511)
+    RESOLUTION = Register(30, 1, 1, 1, 100)
+    OFFSET = Register(31, 2, 0, 0, 4095, role=RegisterRole.OFFSET, sign_bit=OFFSET_SIGN)
+    MODE = Register(33, 1, FeetechMode.POSITION, 0, 3, role=RegisterRole.MODE)
+    PROTECTIVE_TORQUE = Register(34, 1, 20, 0, 100)
+    PROTECTION_TIME = Register(35, 1, 200, 0, 254)
+    OVERLOAD_TORQUE = Register(36, 1, 80, 0, 100)
+    SPEED_GAIN_P = Register(37, 1, 10)
+    OVERCURRENT_TIME = Register(38, 1, 200)
+    SPEED_GAIN_I = Register(39, 1, 10)
+    TORQUE = Register(40, 1, 0, 0, 128, role=RegisterRole.TORQUE)  # 128: the present position becomes the middle
+    ACCELERATION = Register(41, 1, 0, 0, 254)  # 100 steps/s^2 †
+    GOAL = Register(42, 2, role=RegisterRole.GOAL)  # sign bit 15
+    TORQUE_LIMIT = Register(
+        48, 2, 1000, 0, 1000, role=RegisterRole.FULL_TORQUE, copies=FeetechRegister.MAX_TORQUE
+    )  # 0.1 %
+    LOCK = Register(55, 1, 1, 0, 1, role=RegisterRole.LOCK)
+
+
+TABLE = RegisterTable(
+    FeetechStRegister,
+    size=128,
+    eeprom=40,
+    modes={
+        FeetechMode.WHEEL: "wheel mode, the servo turns without end",
+        FeetechMode.PWM: "PWM mode, the servo turns without end",
+        FeetechMode.STEP: "step mode, goals add up to the present position",
+        -1: "not position mode",
+    },
+)
 
 
 BLOCK_ENDS = {  # the block extends from the position to the last quantity that is read
@@ -110,11 +147,11 @@ def block_length(quantities: ServoQuantity) -> int:
 def decode(error: int, data: bytes, byteorder: Literal["little", "big"] = "little") -> ServoReading:
     """Decodes the registers from the position on, and the error byte; `data` may end before the last register."""
 
-    def number(register: FeetechStRegister, sign: int) -> int | None:
+    def number(register: Register, sign: int) -> int | None:
         at = register - FeetechStRegister.POSITION
         return ff_frames.signed(int.from_bytes(data[at : at + 2], byteorder), sign) if len(data) >= at + 2 else None
 
-    def byte(register: FeetechStRegister) -> int | None:
+    def byte(register: Register) -> int | None:
         at = register - FeetechStRegister.POSITION
         return data[at] if len(data) > at else None
 
@@ -129,22 +166,14 @@ def decode(error: int, data: bytes, byteorder: Literal["little", "big"] = "littl
     )
 
 
-class FeetechSt:
+class FeetechSt(FFDialect):
     """The FFDialect of ST servos."""
 
     scale = SCALE
     can_read = ~ServoQuantity.NONE
-    byteorder: Literal["little", "big"] = "little"
     protocol = "feetech_st"
-    addresses = FFAddresses(
-        FeetechStRegister.ID,
-        FeetechStRegister.TORQUE,
-        FeetechStRegister.GOAL,
-        FeetechStRegister.LOCK,
-        FeetechStRegister.MAX_VOLTAGE,
-    )
+    table = TABLE
     sync_read = True
-    checksum_error = 0
 
     def __init__(self, acceleration: int | None = None) -> None:
         """With an acceleration (register value, 0 to 254) every frame of goals sets it."""
@@ -167,10 +196,6 @@ class FeetechSt:
         return ff_frames.sync_write_request(
             FeetechStRegister.ACCELERATION if self._acceleration else FeetechStRegister.GOAL, rows
         )
-
-    def recovery(self, servo: int) -> list[bytes]:
-        """Torque off ends the protection †."""
-        return [ff_frames.write_request(servo, FeetechStRegister.TORQUE, b"\x00")]
 
 
 def open_bus(

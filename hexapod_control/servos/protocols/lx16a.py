@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from enum import IntEnum
 
 from hexapod_control.config.robots.known_models import KnownModel
 from hexapod_control.servos.bus.bus_interface import RELAX_REPEATS, BusTiming, RawScale, ServoQuantity, ServoReading
 from hexapod_control.servos.bus.ff_frames import FFPacket, PacketDecoder, checksum
 from hexapod_control.servos.bus.id_addressing import SmartServoBus
+from hexapod_control.servos.bus.registers import Register, RegisterRole, RegisterTable
 from hexapod_control.servos.bus.serial_port import Port
 from hexapod_control.servos.bus.transaction import ReplyTiming
 
@@ -61,6 +63,37 @@ class Lx16aCommand(IntEnum):
     FAULT_MASK_READ = 36
 
 
+class Lx16aSetting:
+    """Values behind the read commands; the command before a read command writes them, OFFSET is also to be saved."""
+
+    OFFSET = Register(
+        Lx16aCommand.OFFSET_READ, 1, 0, -125, 125, signed=True, reply=1, stored=False, role=RegisterRole.OFFSET
+    )
+    LOW_LIMIT = Register(
+        Lx16aCommand.LIMITS_READ, 2, 0, 0, 1000, reply=4, role=RegisterRole.LOW_LIMIT, title="minimum position"
+    )
+    HIGH_LIMIT = Register(
+        Lx16aCommand.LIMITS_READ,
+        2,
+        1000,
+        0,
+        1000,
+        at=2,
+        reply=4,
+        role=RegisterRole.HIGH_LIMIT,
+        title="maximum position",
+    )
+    MIN_VOLTAGE = Register(Lx16aCommand.VOLTAGE_LIMITS_READ, 2, 4500, 4500, 14000, reply=4)  # mV
+    MAX_VOLTAGE = Register(Lx16aCommand.VOLTAGE_LIMITS_READ, 2, 12000, 4500, 14000, at=2, reply=4)  # mV
+    MAX_TEMPERATURE = Register(Lx16aCommand.TEMPERATURE_LIMIT_READ, 1, 85, 50, 100, reply=1)  # degC
+    MODE = Register(Lx16aCommand.MODE_READ, 2, 0, 0, 1, reply=4, stored=False, role=RegisterRole.MODE)
+    MOTOR_SPEED = Register(Lx16aCommand.MODE_READ, 2, 0, -1000, 1000, signed=True, at=2, reply=4, stored=False)
+    LED = Register(Lx16aCommand.LED_READ, 1, 0, 0, 1, reply=1)
+    FAULT_MASK = Register(Lx16aCommand.FAULT_MASK_READ, 1, 7, 0, 7, reply=1)
+    TORQUE = Register(Lx16aCommand.TORQUE_READ, 1, reply=1, writable=False, role=RegisterRole.TORQUE)
+
+
+TABLE = RegisterTable(Lx16aSetting, modes="motor mode, the servo turns without end")
 ANSWERS = {  # quantity -> command and bytes of its answer
     ServoQuantity.POSITION: (Lx16aCommand.POSITION, 2),
     ServoQuantity.VOLTAGE: (Lx16aCommand.VOLTAGE, 2),
@@ -115,6 +148,7 @@ class Lx16aBus(SmartServoBus):
 
     last_id = LAST_ID
     protocol = "lx16a"
+    features = replace(SmartServoBus.features, registers=TABLE)
     scale = SCALE
     can_read = ServoQuantity.POSITION | ServoQuantity.VOLTAGE | ServoQuantity.TEMPERATURE
 

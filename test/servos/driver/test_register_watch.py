@@ -5,7 +5,7 @@ from support.kits.recorded_servos import FEMUR, kinds, reported
 
 from hexapod_control.servos.driver.monitors import MAX_RETRIES
 from hexapod_control.servos.driver.telemetry import PlannerRequest, TorqueState
-from hexapod_control.servos.preflight.check_tables import CHECKS
+from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.protocols import lx16a
 
 FOUND_S = 2.0  # from the change to the report
@@ -17,17 +17,18 @@ RATES = {"feetech_st": 50.0, "feetech_sc": 50.0, "dynamixel1": 50.0, "dynamixel2
 
 def write(bench, name, value, index=SERVO):
     """Writes a register of a servo whatever it does at present. Returns what it held."""
-    register = next(check.register for check in CHECKS[bench.settings.protocol] if check.register.name == name)
+    table = PROTOCOLS[bench.settings.protocol].registers
+    register = next(each for each in table.registers if each.name == name)
     if bench.settings.protocol == "lx16a":
-        (_, reply), *_ = bench.device.receive(lx16a.build(bench.settings.ids[index], register.address), bench.time.now)
+        (_, reply), *_ = bench.device.receive(lx16a.build(bench.settings.ids[index], register), bench.time.now)
         data = lx16a.Lx16aDecoder().feed(reply)[0].data
-        frame = lx16a.build(bench.settings.ids[index], register.address - 1, register.replaced(data, value))
+        frame = lx16a.build(bench.settings.ids[index], register - 1, table.replaced(register, data, value))
         bench.device.receive(frame, bench.time.now)
-        return register.value(data)
-    memory, place = bench.device.memories[index], slice(register.address, register.address + register.size)
+        return table.value(register, data)
+    memory, place = bench.device.memories[index], slice(register, register + register.size)
     before = bytes(memory[place])
-    memory[place] = register.replaced(before, value)
-    return register.value(before)
+    memory[place] = table.replaced(register, before, value)
+    return table.value(register, before)
 
 
 def request(bench):

@@ -17,7 +17,7 @@ from hexapod_control.servos.driver.monitors import SIT_TIMEOUT_S, BatteryMonitor
 from hexapod_control.servos.driver.servo_group import READ_TRIES
 from hexapod_control.servos.driver.servo_health import ALL_SILENT_S, LEG_LOST_S
 from hexapod_control.servos.driver.telemetry import PlannerRequest, TorqueState
-from hexapod_control.servos.emulator.control_tables.feetech_tables import ST_TABLE
+from hexapod_control.servos.emulator.devices.feetech_device import ST_TABLE
 from hexapod_control.servos.settings.servo_section import Battery, OnLost, OnSilence
 
 
@@ -693,7 +693,7 @@ def test_no_servo_is_read_after_four_fifths_of_a_cycle(monkeypatch):
 class RegisterBus(ScriptedBus):
     """New STS3215 servos that reply late, used in spite of their model."""
 
-    features = BusFeatures(torque=True, registers=True)
+    features = BusFeatures(torque=True, registers=ST_TABLE.table)
     model_warning = ""
 
     def __init__(self, ids, positions, clock):

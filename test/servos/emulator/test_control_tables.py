@@ -5,9 +5,6 @@ from support.kits.emulated_servo import Servo, lx
 
 from hexapod_control.servos.bus import ff_frames
 from hexapod_control.servos.bus.bus_interface import ServoFault
-from hexapod_control.servos.emulator.control_tables.ax_table import AX_TABLE
-from hexapod_control.servos.emulator.control_tables.feetech_tables import SC_TABLE, ST_TABLE
-from hexapod_control.servos.emulator.control_tables.x_table import X_TABLE
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.protocols import dynamixel2_frames, lx16a
 from hexapod_control.servos.protocols.dynamixel2_frames import Dynamixel2Instruction as X
@@ -16,9 +13,10 @@ from hexapod_control.servos.protocols.lx16a import Lx16aCommand
 RANGE, ANGLE, INSTRUCTION = 0x08, 0x02, 0x40  # error bits of protocol 1
 
 
-@pytest.mark.parametrize("table", [AX_TABLE, X_TABLE, ST_TABLE, SC_TABLE])
-def test_the_registers_of_a_table_do_not_overlap_and_take_their_defaults(table):
-    taken = [a for r in table.registers for a in range(r.address, r.address + r.size)]
+@pytest.mark.parametrize("protocol", ["dynamixel1", "dynamixel2", "feetech_st", "feetech_sc"])
+def test_the_registers_of_a_table_do_not_overlap_and_take_their_defaults(protocol):
+    table = PROTOCOLS[protocol].registers
+    taken = [a for r in table.registers for a in range(r, r + r.size)]
     assert len(taken) == len(set(taken)) and max(taken) < table.size
     assert all(r.high is None or r.low <= r.default <= r.high for r in table.registers)
 

@@ -7,16 +7,17 @@ import pytest
 from support.kits.memory_wire import MemoryPort
 
 from hexapod_control.config.robots.robot_file import load
+from hexapod_control.servos.bus.registers import RegisterRole
 from hexapod_control.servos.emulator.device_registry import emulated_device
 from hexapod_control.servos.emulator.servo_world import LagWorld
 from hexapod_control.servos.preflight import register_repair
-from hexapod_control.servos.preflight.check_tables import CHECKS
 from hexapod_control.servos.preflight.preflight import PreflightReport, inspect, with_offsets
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.protocols.loopback import LoopbackBus
 from hexapod_control.servos.settings.servo_section import standard
 
 FILE = load("phantomx")
+WITH_REGISTERS = [name for name, row in PROTOCOLS.items() if row.registers]
 
 
 class LossyPort(MemoryPort):
@@ -45,16 +46,17 @@ class Bench:
         self.bus = self.row.open(self.port, ids)
 
     def set(self, name, value, index=4):
-        register = next(c.register for c in CHECKS[self.protocol] if c.register.name == name)
+        table = self.row.registers
+        register = next(each for each in table.registers if each.name == name)
         servo = self.joints[index].id
-        data = self.bus.registers(servo, register.address, register.length)
-        self.bus.write_registers(servo, register.address, register.replaced(data, value))
+        data = self.bus.registers(servo, register, register.length)
+        self.bus.write_registers(servo, register, table.replaced(register, data, value))
 
     def report(self, **options):
-        return inspect(self.bus, self.protocol, self.joints, **options)
+        return inspect(self.bus, self.joints, **options)
 
 
-@pytest.mark.parametrize("protocol", CHECKS)
+@pytest.mark.parametrize("protocol", WITH_REGISTERS)
 def test_correct_servos_pass_without_a_message(protocol):
     assert Bench(protocol).report() == PreflightReport()
 
@@ -118,9 +120,9 @@ def test_unusual_values_are_reported_and_not_refused(protocol, name, value, word
 @pytest.mark.parametrize("protocol", ["feetech_st", "dynamixel2", "lx16a"])
 def test_an_offset_other_than_at_the_calibration_is_refused(protocol):
     bench = Bench(protocol)
-    name = next(c.register.name for c in CHECKS[protocol] if "offset" in c.register.name)
+    name = PROTOCOLS[protocol].registers[RegisterRole.OFFSET].name
     bench.set(name, -30)
-    bench.joints = with_offsets(bench.bus, protocol, bench.joints)
+    bench.joints = with_offsets(bench.bus, bench.joints)
     assert [joint.offset for joint in bench.joints[3:6]] == [0, -30, 0]
     assert bench.report() == PreflightReport()
     bench.set(name, 40)
@@ -155,13 +157,13 @@ def test_registers_that_cannot_be_read_are_no_reason_to_switch_the_torque_on():
 
 
 def test_a_bus_without_registers_has_nothing_to_check():
-    assert inspect(LoopbackBus((1,)), "loopback", ()) == inspect(LoopbackBus((1,)), "ssc32", ()) == PreflightReport()
+    assert inspect(LoopbackBus((1,)), standard(FILE.robot, "loopback", "").joints) == PreflightReport()
 
 
 # --- repair ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("protocol", CHECKS)
+@pytest.mark.parametrize("protocol", WITH_REGISTERS)
 def test_repair_restores_every_register_and_keeps_it_without_power(protocol, tmp_path):
     bench = Bench(protocol)
     rows = [row for row in (*DANGEROUS, *UNUSUAL) if row[0] == protocol and "does not say" not in row[3]]
@@ -192,7 +194,7 @@ def test_a_register_that_does_not_take_its_value_is_named():
     assert register_repair.restore(bench.bus, [wrong]) == [wrong]  # and before it
 
 
-@pytest.mark.parametrize("protocol", CHECKS)
+@pytest.mark.parametrize("protocol", WITH_REGISTERS)
 def test_angle_limits_are_narrowed_to_five_degrees_beyond_the_joints_on_request(protocol):
     bench = Bench(protocol)
     wrong = register_repair.repairable(bench.report(advice=True))

@@ -8,11 +8,9 @@ import pytest
 from hexapod_control.servos.bus.bus_interface import ServoFault
 from hexapod_control.servos.bus.ff_frames import FFInstruction
 from hexapod_control.servos.bus.id_addressing import decode_faults
-from hexapod_control.servos.emulator.control_tables.ax_table import AX_TABLE
-from hexapod_control.servos.emulator.control_tables.feetech_tables import SC_TABLE, ST_TABLE
-from hexapod_control.servos.emulator.control_tables.lx16a_table import LX_SETTINGS
-from hexapod_control.servos.emulator.control_tables.x_table import X_TABLE
-from hexapod_control.servos.preflight.check_tables import CHECKS
+from hexapod_control.servos.bus.registers import Register
+from hexapod_control.servos.emulator.devices.lx16a_device import LX_SETTINGS
+from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.protocols import dynamixel1, dynamixel2_frames, feetech_st
 from hexapod_control.servos.protocols.dynamixel1 import Dynamixel1Register
 from hexapod_control.servos.protocols.dynamixel2_frames import Dynamixel2Instruction, Dynamixel2Mode, Dynamixel2Register
@@ -22,11 +20,6 @@ from hexapod_control.servos.protocols.lx16a import Lx16aCommand
 from hexapod_control.servos.protocols.maestro import MaestroError
 
 MANUALS = {
-    Dynamixel1Register: """
-        MODEL=0 ID=3 BAUD=4 RETURN_DELAY=5 CW_LIMIT=6 CCW_LIMIT=8 MAX_TEMPERATURE=11 MIN_VOLTAGE=12
-        MAX_VOLTAGE=13 MAX_TORQUE=14 STATUS_LEVEL=16 SHUTDOWN=18 TORQUE=24 GOAL=30 SPEED=32 TORQUE_LIMIT=34
-        POSITION=36 PRESENT_SPEED=38 LOAD=40 VOLTAGE=42 TEMPERATURE=43 REGISTERED=44 MOVING=46 LOCK=47
-    """,
     Dynamixel2Instruction: """
         PING=1 READ=2 WRITE=3 REG_WRITE=4 ACTION=5 FACTORY_RESET=6 REBOOT=8 CLEAR=16 BACKUP=32 STATUS=85 SYNC_READ=130
         SYNC_WRITE=131 FAST_SYNC_READ=138 BULK_READ=146 BULK_WRITE=147 FAST_BULK_READ=154
@@ -34,29 +27,11 @@ MANUALS = {
     Dynamixel2Mode: """
         CURRENT=0 VELOCITY=1 POSITION=3 EXTENDED_POSITION=4 CURRENT_POSITION=5 PWM=16
     """,
-    Dynamixel2Register: """
-        MODEL=0 ID=7 BAUD=8 RETURN_DELAY=9 DRIVE_MODE=10 OPERATING_MODE=11 SECOND_ID=12 HOMING_OFFSET=20
-        MAX_TEMPERATURE=31 MAX_VOLTAGE=32 MIN_VOLTAGE=34 PWM_LIMIT=36 VELOCITY_LIMIT=44 HIGH_LIMIT=48 LOW_LIMIT=52
-        SHUTDOWN=63 TORQUE=64 STATUS_LEVEL=68 REGISTERED=69 HARDWARE_ERROR=70 BUS_WATCHDOG=98 GOAL_PWM=100
-        GOAL_VELOCITY=104 PROFILE_ACCELERATION=108 PROFILE_VELOCITY=112 GOAL=116 TICK=120 MOVING=122 PWM=124 LOAD=126
-        VELOCITY=128 POSITION=132 TRAJECTORY_VELOCITY=136 TRAJECTORY_POSITION=140 VOLTAGE=144 TEMPERATURE=146
-        BACKUP_READY=147
-    """,
     FFInstruction: """
         PING=1 READ=2 WRITE=3 REG_WRITE=4 ACTION=5 SYNC_READ=130 SYNC_WRITE=131
     """,
     FeetechMode: """
         POSITION=0 WHEEL=1 PWM=2 STEP=3
-    """,
-    FeetechScRegister: """
-        MODEL=3 ID=5 BAUD=6 RETURN_DELAY=7 RESPONSE_LEVEL=8 LOW_LIMIT=9 HIGH_LIMIT=11 MAX_TORQUE=16 TORQUE=40 GOAL=42
-        TIME=44 SPEED=46 LOCK=48 POSITION=56 PRESENT_SPEED=58 LOAD=60 VOLTAGE=62 TEMPERATURE=63
-    """,
-    FeetechStRegister: """
-        MODEL=3 ID=5 BAUD=6 RETURN_DELAY=7 RESPONSE_LEVEL=8 LOW_LIMIT=9 HIGH_LIMIT=11 MAX_TEMPERATURE=13
-        MAX_VOLTAGE=14 MIN_VOLTAGE=15 MAX_TORQUE=16 OFFSET=31 MODE=33 PROTECTIVE_TORQUE=34 PROTECTION_TIME=35
-        OVERLOAD_TORQUE=36 TORQUE=40 ACCELERATION=41 GOAL=42 TIME=44 SPEED=46 TORQUE_LIMIT=48 LOCK=55
-        POSITION=56 PRESENT_SPEED=58 LOAD=60 VOLTAGE=62 TEMPERATURE=63 REGISTERED=64 STATUS=65 MOVING=66 CURRENT=69
     """,
     Lx16aCommand: """
         MOVE=1 MOVE_READ=2 MOVE_WAIT=7 MOVE_WAIT_READ=8 START=11 STOP=12 ID_WRITE=13 ID_READ=14 OFFSET=17
@@ -76,107 +51,89 @@ def test_every_code_matches_the_manual(table):
     assert " ".join(f"{code.name}={code.value}" for code in table) == " ".join(MANUALS[table].split())
 
 
-# Of the emulated servos: address:bytes=default[least,maximum], r: can only be read. Then: bytes, those of the EEPROM.
-CONTROL_TABLES = [
-    (
-        AX_TABLE,
-        50,
-        24,
-        "little",
-        """
-        0:2r=12 2:1r=24 3:1=1[0,253] 4:1=1[0,254] 5:1=250[0,254] 6:2=0[0,1023] 8:2=1023[0,1023] 11:1=70[0,99]
-        12:1=60[50,160] 13:1=140[50,160] 14:2=1023[0,1023] 16:1=2[0,2] 17:1=36[0,127] 18:1=36[0,127]
-        24:1=0[0,1] 25:1=0[0,1] 26:1=1[0,255] 27:1=1[0,255] 28:1=32[0,255] 29:1=32[0,255] 30:2=512[0,1023]
-        32:2=0[0,2047] 34:2=1023[0,1023] 36:2r=0 38:2r=0 40:2r=0 42:1r=0 43:1r=0 44:1r=0 46:1r=0 47:1=0[0,1]
-        48:2=32[32,1023]
+# NAME=address:bytes=default[least,maximum], r: can only be read. Before: bytes, those of the EEPROM, order of bytes.
+REGISTERS = {
+    Dynamixel1Register: """
+        50 24 little
+        MODEL=0:2r=12 FIRMWARE=2:1r=24 ID=3:1=1[0,253] BAUD=4:1=1[0,254] RETURN_DELAY=5:1=250[0,254]
+        CW_LIMIT=6:2=0[0,1023] CCW_LIMIT=8:2=1023[0,1023] MAX_TEMPERATURE=11:1=70[0,99] MIN_VOLTAGE=12:1=60[50,160]
+        MAX_VOLTAGE=13:1=140[50,160] MAX_TORQUE=14:2=1023[0,1023] STATUS_LEVEL=16:1=2[0,2] LED_ALARM=17:1=36[0,127]
+        SHUTDOWN=18:1=36[0,127] TORQUE=24:1=0[0,1] LED=25:1=0[0,1] CW_MARGIN=26:1=1[0,255] CCW_MARGIN=27:1=1[0,255]
+        CW_SLOPE=28:1=32[0,255] CCW_SLOPE=29:1=32[0,255] GOAL=30:2=512[0,1023] SPEED=32:2=0[0,2047]
+        TORQUE_LIMIT=34:2=1023[0,1023] POSITION=36:2r=0 PRESENT_SPEED=38:2r=0 LOAD=40:2r=0 VOLTAGE=42:1r=0
+        TEMPERATURE=43:1r=0 REGISTERED=44:1r=0 MOVING=46:1r=0 LOCK=47:1=0[0,1] PUNCH=48:2=32[32,1023]
     """,
-    ),
-    (
-        X_TABLE,
-        662,
-        64,
-        "little",
-        """
-        0:2r=1060 2:4r=0 6:1r=46 7:1=1[0,252] 8:1=1[0,7] 9:1=250[0,254] 10:1=0[0,13] 11:1=3[0,16] 12:1=255[0,255]
-        13:1=2[1,2] 20:4=0[-1044479,1044479] 24:4=10[0,1023] 31:1=72[0,100] 32:2=140[60,140] 34:2=60[60,140]
-        36:2=885[0,885] 44:4=265[0,1023] 48:4=4095[0,4095] 52:4=0[0,4095] 60:1=0[0,3] 63:1=52[0,63] 64:1=0[0,1]
-        65:1=0[0,1] 68:1=2[0,2] 69:1r=0 70:1r=0 76:2=1000[0,16383] 78:2=100[0,16383] 80:2=4000[0,16383]
-        82:2=0[0,16383] 84:2=640[0,16383] 88:2=0[0,16383] 90:2=0[0,16383] 98:1=0[0,127] 100:2=885
-        104:4=0 108:4=0[0,32767] 112:4=0[0,32767] 116:4=2048[-2147483647,2147483647] 120:2r=0
-        122:1r=0 123:1r=0 124:2r=0 126:2r=0 128:4r=0 132:4r=0 136:4r=0 140:4r=0 144:2r=0 146:1r=0 147:1r=0
+    Dynamixel2Register: """
+        662 64 little
+        MODEL=0:2r=1060 MODEL_INFORMATION=2:4r=0 FIRMWARE=6:1r=46 ID=7:1=1[0,252] BAUD=8:1=1[0,7]
+        RETURN_DELAY=9:1=250[0,254] DRIVE_MODE=10:1=0[0,13] OPERATING_MODE=11:1=3[0,16] SECOND_ID=12:1=255[0,255]
+        PROTOCOL=13:1=2[1,2] HOMING_OFFSET=20:4=0[-1044479,1044479] MOVING_THRESHOLD=24:4=10[0,1023]
+        MAX_TEMPERATURE=31:1=72[0,100] MAX_VOLTAGE=32:2=140[60,140] MIN_VOLTAGE=34:2=60[60,140]
+        PWM_LIMIT=36:2=885[0,885] VELOCITY_LIMIT=44:4=265[0,1023] HIGH_LIMIT=48:4=4095[0,4095]
+        LOW_LIMIT=52:4=0[0,4095] STARTUP=60:1=0[0,3] SHUTDOWN=63:1=52[0,63] TORQUE=64:1=0[0,1] LED=65:1=0[0,1]
+        STATUS_LEVEL=68:1=2[0,2] REGISTERED=69:1r=0 HARDWARE_ERROR=70:1r=0 VELOCITY_I=76:2=1000[0,16383]
+        VELOCITY_P=78:2=100[0,16383] POSITION_D=80:2=4000[0,16383] POSITION_I=82:2=0[0,16383]
+        POSITION_P=84:2=640[0,16383] FEED_FORWARD_2=88:2=0[0,16383] FEED_FORWARD_1=90:2=0[0,16383]
+        BUS_WATCHDOG=98:1=0[0,127] GOAL_PWM=100:2=885 GOAL_VELOCITY=104:4=0 PROFILE_ACCELERATION=108:4=0[0,32767]
+        PROFILE_VELOCITY=112:4=0[0,32767] GOAL=116:4=2048[-2147483647,2147483647] TICK=120:2r=0 MOVING=122:1r=0
+        MOVING_STATUS=123:1r=0 PWM=124:2r=0 LOAD=126:2r=0 VELOCITY=128:4r=0 POSITION=132:4r=0
+        TRAJECTORY_VELOCITY=136:4r=0 TRAJECTORY_POSITION=140:4r=0 VOLTAGE=144:2r=0 TEMPERATURE=146:1r=0
+        BACKUP_READY=147:1r=0
     """
-        + " ".join(f"{168 + 2 * i}:2={224 + i}[64,661]" for i in range(28))
-        + " "
-        + " ".join(f"{224 + i}:1=0" for i in range(28))
-        + " "
-        + " ".join(f"{578 + 2 * i}:2={634 + i}[64,661]" for i in range(28))
-        + " "
-        + " ".join(f"{634 + i}:1=0" for i in range(28)),
-    ),
-    (
-        ST_TABLE,
-        128,
-        40,
-        "little",
-        """
-        0:1r=3 1:1r=10 3:2r=777 5:1=1[0,253] 6:1=0[0,7] 7:1=250[0,254] 8:1=1[0,1] 9:2=0[0,4095] 11:2=4095[0,4095]
-        13:1=70[0,100] 14:1=140[0,254] 15:1=40[0,254] 16:2=1000[0,1000] 18:1=12 19:1=44 20:1=47 21:1=32 22:1=32
-        23:1=0 24:2=16[0,1000] 26:1=1 27:1=1 28:2=500[0,511] 30:1=1[1,100] 31:2=0[0,4095] 33:1=0[0,3]
-        34:1=20[0,100] 35:1=200[0,254] 36:1=80[0,100] 37:1=10 38:1=200 39:1=10 40:1=0[0,128] 41:1=0[0,254]
-        42:2=0 44:2=0 46:2=0 48:2=1000[0,1000] 55:1=1[0,1] 56:2r=0 58:2r=0 60:2r=0 62:1r=0 63:1r=0 64:1r=0
-        65:1r=0 66:1r=0 69:2r=0
+    + " ".join(f"{168 + 2 * i}:2={224 + i}[64,661]" for i in range(28))
+    + " "
+    + " ".join(f"{224 + i}:1=0" for i in range(28))
+    + " "
+    + " ".join(f"{578 + 2 * i}:2={634 + i}[64,661]" for i in range(28))
+    + " "
+    + " ".join(f"{634 + i}:1=0" for i in range(28)),
+    FeetechStRegister: """
+        128 40 little
+        FIRMWARE=0:1r=3 FIRMWARE_MINOR=1:1r=10 MODEL=3:2r=777 ID=5:1=1[0,253] BAUD=6:1=0[0,7]
+        RETURN_DELAY=7:1=250[0,254] RESPONSE_LEVEL=8:1=1[0,1] LOW_LIMIT=9:2=0[0,4095] HIGH_LIMIT=11:2=4095[0,4095]
+        MAX_TEMPERATURE=13:1=70[0,100] MAX_VOLTAGE=14:1=140[0,254] MIN_VOLTAGE=15:1=40[0,254]
+        MAX_TORQUE=16:2=1000[0,1000] PHASE=18:1=12 SHUTDOWN=19:1=44 LED_ALARM=20:1=47 GAIN_P=21:1=32 GAIN_D=22:1=32
+        GAIN_I=23:1=0 MIN_FORCE=24:2=16[0,1000] DEAD_ZONE_CW=26:1=1 DEAD_ZONE_CCW=27:1=1
+        PROTECTION_CURRENT=28:2=500[0,511] RESOLUTION=30:1=1[1,100] OFFSET=31:2=0[0,4095] MODE=33:1=0[0,3]
+        PROTECTIVE_TORQUE=34:1=20[0,100] PROTECTION_TIME=35:1=200[0,254] OVERLOAD_TORQUE=36:1=80[0,100]
+        SPEED_GAIN_P=37:1=10 OVERCURRENT_TIME=38:1=200 SPEED_GAIN_I=39:1=10 TORQUE=40:1=0[0,128]
+        ACCELERATION=41:1=0[0,254] GOAL=42:2=0 TIME=44:2=0 SPEED=46:2=0 TORQUE_LIMIT=48:2=1000[0,1000]
+        LOCK=55:1=1[0,1] POSITION=56:2r=0 PRESENT_SPEED=58:2r=0 LOAD=60:2r=0 VOLTAGE=62:1r=0 TEMPERATURE=63:1r=0
+        REGISTERED=64:1r=0 STATUS=65:1r=0 MOVING=66:1r=0 CURRENT=69:2r=0
     """,
-    ),
-    (
-        SC_TABLE,
-        128,
-        40,
-        "big",
-        """
-        0:1r=3 1:1r=10 3:2r=1284 5:1=1[0,253] 6:1=0[0,7] 7:1=0[0,254] 8:1=1[0,1] 9:2=0[0,1023]
-        11:2=1023[0,1023] 13:1=70[0,100] 14:1=140[0,254] 15:1=40[0,254] 16:2=1000[0,1000] 18:1=0 19:1=44
-        20:1=47 21:1=32 22:1=32 23:1=0 24:2=16[0,1000] 26:1=1 27:1=1 40:1=0[0,1] 42:2=0[0,1023] 44:2=0 46:2=0
-        48:1=1[0,1] 56:2r=0 58:2r=0 60:2r=0 62:1r=0 63:1r=0 64:1r=0 65:1r=0 66:1r=0 69:2r=0
+    FeetechScRegister: """
+        128 40 big
+        FIRMWARE=0:1r=3 FIRMWARE_MINOR=1:1r=10 MODEL=3:2r=1284 ID=5:1=1[0,253] BAUD=6:1=0[0,7]
+        RETURN_DELAY=7:1=0[0,254] RESPONSE_LEVEL=8:1=1[0,1] LOW_LIMIT=9:2=0[0,1023] HIGH_LIMIT=11:2=1023[0,1023]
+        MAX_TEMPERATURE=13:1=70[0,100] MAX_VOLTAGE=14:1=140[0,254] MIN_VOLTAGE=15:1=40[0,254]
+        MAX_TORQUE=16:2=1000[0,1000] PHASE=18:1=0 SHUTDOWN=19:1=44 LED_ALARM=20:1=47 GAIN_P=21:1=32 GAIN_D=22:1=32
+        GAIN_I=23:1=0 MIN_FORCE=24:2=16[0,1000] DEAD_ZONE_CW=26:1=1 DEAD_ZONE_CCW=27:1=1 TORQUE=40:1=0[0,1]
+        GOAL=42:2=0[0,1023] TIME=44:2=0 SPEED=46:2=0 LOCK=48:1=1[0,1] POSITION=56:2r=0 PRESENT_SPEED=58:2r=0
+        LOAD=60:2r=0 VOLTAGE=62:1r=0 TEMPERATURE=63:1r=0 REGISTERED=64:1r=0 STATUS=65:1r=0 MOVING=66:1r=0
+        CURRENT=69:2r=0
     """,
-    ),
-]
-
-
-def shown(register):
-    bounds = "" if register.high is None else f"[{register.low},{register.high}]"
-    return f"{register.address}:{register.size}{'' if register.writable else 'r'}={register.default}{bounds}"
-
-
-@pytest.mark.parametrize(("table", "size", "eeprom", "order", "manual"), CONTROL_TABLES, ids=["AX", "X", "ST", "SC"])
-def test_every_register_of_an_emulated_servo_matches_the_manual(table, size, eeprom, order, manual):
-    assert (table.size, table.eeprom, table.byteorder) == (size, eeprom, order)
-    assert " ".join(map(shown, sorted(table.registers))) == " ".join(manual.split())
-    goals = {100, 104} if table is X_TABLE else set()  # between two limits of either sign
-    for register in table.registers:
-        assert register.signed == (register.low < 0 or register.address in goals or register.address == 98)
-    copied = {(AX_TABLE, 34): 14, (ST_TABLE, 48): 16, (X_TABLE, 100): 36}
-    assert all(register.copies == copied.get((table, register.address)) for register in table.registers)
-    assert [r.values for r in table.registers if r.values] == ([(1, 3, 4, 16)] if table is X_TABLE else [])
-
-
-# Registers of a protocol that its driver and its checks use, and the control table of the servos with that protocol.
-USED = {
-    "dynamixel1": (Dynamixel1Register, AX_TABLE),
-    "dynamixel2": (Dynamixel2Register, X_TABLE),
-    "feetech_st": (FeetechStRegister, ST_TABLE),
-    "feetech_sc": (FeetechScRegister, SC_TABLE),
 }
+TABLES = dict(zip(REGISTERS, map(PROTOCOLS.get, ("dynamixel1", "dynamixel2", "feetech_st", "feetech_sc")), strict=True))
 
 
-@pytest.mark.parametrize("protocol", USED)
-def test_every_register_that_is_used_or_checked_is_one_of_the_control_table(protocol):
-    registers, table = USED[protocol]
-    sizes = {each.address: each.size for each in table.registers}
-    assert {int(register) for register in registers} <= sizes.keys()
-    for check in CHECKS[protocol]:
-        register = check.register
-        assert register.size == sizes[register.address], register.name
-        assert register.size == 1 or register.byteorder == table.byteorder, register.name
+def shown(register, names):
+    name = next((f"{name}=" for name, each in names.items() if each is register), "")
+    bounds = "" if register.high is None else f"[{register.low},{register.high}]"
+    return f"{name}{register:d}:{register.size}{'' if register.writable else 'r'}={register.default:d}{bounds}"
+
+
+@pytest.mark.parametrize("kind", REGISTERS, ids=lambda kind: kind.__name__)
+def test_every_register_matches_the_manual(kind):
+    table = TABLES[kind].registers
+    names = {name: getattr(kind, name) for name in dir(kind) if isinstance(getattr(kind, name), Register)}
+    found = [shown(register, names) for register in sorted(table.registers)]
+    assert " ".join([f"{table.size} {table.eeprom} {table.byteorder}", *found]) == " ".join(REGISTERS[kind].split())
+    goals = {100, 104} if kind is Dynamixel2Register else set()  # between two limits of either sign
+    for register in table.registers:
+        assert register.signed == (register.low < 0 or register in goals or register == 98)
+    copied = {(Dynamixel1Register, 34): 14, (FeetechStRegister, 48): 16, (Dynamixel2Register, 100): 36}
+    assert all(register.copies == copied.get((kind, register)) for register in table.registers)
+    assert [r.values for r in table.registers if r.values] == ([(1, 3, 4, 16)] if kind is Dynamixel2Register else [])
 
 
 # Command to write : command to read : parameters of a new servo : bytes of each number [least,maximum].
@@ -188,11 +145,14 @@ LX_MANUAL = """
 
 def test_every_setting_of_an_emulated_lx_servo_matches_the_manual():
     rows = [
-        f"{write:d}:{s.read:d}:{s.default.hex()}:{s.size}" + "".join(f"[{low},{high}]" for low, high in s.bounds)
+        f"{write:d}:{s.read:d}:{s.default.hex()}:{s.values[0].size}" + "".join(f"[{v.low},{v.high}]" for v in s.values)
         for write, s in LX_SETTINGS.items()
     ]
     assert " ".join(rows) == " ".join(LX_MANUAL.split())
-    assert [write for write, s in LX_SETTINGS.items() if s.signed] == [Lx16aCommand.OFFSET, Lx16aCommand.MODE_WRITE]
+    assert [write for write, s in LX_SETTINGS.items() if any(each.signed for each in s.values)] == [
+        Lx16aCommand.OFFSET,
+        Lx16aCommand.MODE_WRITE,
+    ]
     assert [write for write, s in LX_SETTINGS.items() if not s.persistent] == [
         Lx16aCommand.OFFSET,
         Lx16aCommand.MODE_WRITE,

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 
 from hexapod_control.servos.bus.bus_interface import ServoFault
 from hexapod_control.servos.bus.ff_frames import sign_magnitude, signed
-from hexapod_control.servos.emulator.control_tables.ax_table import AX_TABLE
+from hexapod_control.servos.emulator.control_table import ControlTable
 from hexapod_control.servos.emulator.devices.ff_device import FFDevice
 from hexapod_control.servos.emulator.devices.servo_memory import moving, spin, word
 from hexapod_control.servos.emulator.servo_world import ServoWorld
 from hexapod_control.servos.protocols import dynamixel1 as codec
 from hexapod_control.servos.protocols.dynamixel1 import Dynamixel1Register
 
+AX_TABLE = ControlTable(codec.TABLE)
 ANGLE_ERROR, RANGE_ERROR, INSTRUCTION_ERROR = 1 << 1, 1 << 3, 1 << 6
 
 
@@ -25,10 +26,6 @@ class AxServos:
     """The FFServoKind of AX servos."""
 
     table = AX_TABLE
-    id_address: int = Dynamixel1Register.ID
-    delay_address: int = Dynamixel1Register.RETURN_DELAY
-    level_address: int = Dynamixel1Register.STATUS_LEVEL
-    registered_address: int = Dynamixel1Register.REGISTERED
     read_level, write_level = 1, 2
     fault_bits = codec.FAULT_BITS
     instruction_error = INSTRUCTION_ERROR

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from hexapod_control.servos.bus.bus_interface import ServoFault
 from hexapod_control.servos.bus.ff_frames import DAMAGED, FFPacket
-from hexapod_control.servos.emulator.control_tables.x_table import FIRMWARE, X_TABLE
 from hexapod_control.servos.emulator.device import DelayedReply, EmulatedDevice, FrameStream, at_once, bytes_on_line
 from hexapod_control.servos.emulator.devices.dynamixel2_servos import (
     BAD_CRC,
@@ -17,6 +16,7 @@ from hexapod_control.servos.emulator.devices.dynamixel2_servos import (
     OK,
     RESTORE,
     STORE,
+    X_TABLE,
     XServos,
 )
 from hexapod_control.servos.emulator.devices.servo_memory import DELAY_UNIT, word
@@ -139,7 +139,7 @@ class Dynamixel2Device(EmulatedDevice):
 
     def _pinged(self, index: int) -> DelayedReply:
         model = self._servos.registers(index, Dynamixel2Register.MODEL, 2)
-        return self._status(index, OK, model + bytes((FIRMWARE,)))
+        return self._status(index, OK, model + bytes((Dynamixel2Register.FIRMWARE.default,)))
 
     def _apply_instruction(self, instruction: int, index: int, data: bytes) -> int:
         """Executes an instruction that changes the servo; returns the error code."""

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
-from hexapod_control.servos.emulator.control_tables.x_table import X_TABLE, direct_addresses, direct_writes
+from hexapod_control.servos.emulator.control_table import ControlTable
 from hexapod_control.servos.emulator.devices.servo_memory import ServoMemories, error_bits, moving, spin
 from hexapod_control.servos.emulator.servo_world import ServoWorld
 from hexapod_control.servos.protocols import dynamixel2_frames as codec
 from hexapod_control.servos.protocols.dynamixel2_frames import Dynamixel2Mode, Dynamixel2Register
 
+X_TABLE = ControlTable(codec.TABLE)
 OK, RESULT_FAIL, BAD_INSTRUCTION, BAD_CRC, BAD_RANGE, BAD_LENGTH, BAD_LIMIT, NO_ACCESS = range(8)  # errors
 TURN = 4096  # [steps] per revolution
 FULL_PWM = 885
@@ -38,7 +39,7 @@ class XServos:
     def __init__(self, world: ServoWorld, ids: Sequence[int]) -> None:
         """Servo `ids[i]` is number i of the world."""
         self.world = world
-        self.all = ServoMemories(world, ids, X_TABLE, Dynamixel2Register.ID, Dynamixel2Register.RETURN_DELAY)
+        self.all = ServoMemories(world, ids, X_TABLE)
         self._cleared = [0] * len(ids)  # [steps] by which turns that do not count have changed positions
         self._power_cycles = [0] * len(ids)
         self.backups: dict[int, bytes] = {}  # index -> EEPROM
@@ -123,7 +124,7 @@ class XServos:
                 return BAD_RANGE if high == MAX_EXTENDED_GOAL else BAD_LIMIT
         return OK
 
-    def _goal_limits(self, index: int, register: Dynamixel2Register) -> tuple[int, int]:
+    def _goal_limits(self, index: int, register: int) -> tuple[int, int]:
         """The least and the greatest goal that a register takes."""
         if register == Dynamixel2Register.GOAL and self._mode(index) == Dynamixel2Mode.POSITION:
             return self._number(index, Dynamixel2Register.LOW_LIMIT), self._number(index, Dynamixel2Register.HIGH_LIMIT)
@@ -258,3 +259,21 @@ SHOWN: tuple[tuple[int, int, Callable[[XServos, int], float]], ...] = (  # regis
     (Dynamixel2Register.TEMPERATURE, 1, lambda servos, i: servos.world.temperature(i)),
     (Dynamixel2Register.BACKUP_READY, 1, lambda servos, i: i in servos.backups),
 )
+
+
+def direct_addresses(memory: bytes | bytearray, address: int, length: int) -> list[int]:
+    """The address of each of `length` bytes from an address on; of an indirect one, the address behind it."""
+    addresses = list(range(address, address + length))
+    for at, data, count in codec.INDIRECT:
+        for indirect in range(max(address, data), min(address + length, data + count)):
+            addresses[indirect - address] = X_TABLE.number(memory, at + 2 * (indirect - data), 2)
+    return addresses
+
+
+def direct_writes(memory: bytes | bytearray, address: int, data: bytes) -> Iterator[tuple[int, bytes]]:
+    """The writes to neighbouring registers, as address and bytes, that a write with indirect addresses makes."""
+    addresses, begin = direct_addresses(memory, address, len(data)), 0
+    for end in range(1, len(data) + 1):
+        if end == len(data) or addresses[end] != addresses[end - 1] + 1:
+            yield addresses[begin], data[begin:end]
+            begin = end

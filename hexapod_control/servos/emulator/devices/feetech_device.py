@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 from hexapod_control.servos.bus.bus_interface import ServoFault
 from hexapod_control.servos.bus.ff_frames import sign_magnitude, signed
-from hexapod_control.servos.emulator.control_tables.control_table import ControlTable
-from hexapod_control.servos.emulator.control_tables.feetech_tables import SC_TABLE, ST_TABLE
+from hexapod_control.servos.bus.registers import RegisterRole
+from hexapod_control.servos.emulator.control_table import ControlTable
 from hexapod_control.servos.emulator.devices.ff_device import FFDevice
 from hexapod_control.servos.emulator.devices.servo_memory import error_bits, moving, spin
 from hexapod_control.servos.emulator.servo_world import ServoWorld, supply_current
@@ -22,17 +22,14 @@ FULL_PWM = 1000
 PWM_SPEED = 3400  # [steps/s] at full PWM
 TO_MIDDLE = 128  # value of TORQUE that makes the present position the middle
 MIDDLE = feetech_st.SCALE.center
+ST_TABLE = ControlTable(feetech_st.TABLE)
+SC_TABLE = ControlTable(feetech_sc.TABLE)
 
 
 class FeetechServos(ABC):
     """The FFServoKind of Feetech servos: common parts of both series."""
 
     table: ControlTable
-    lock_address: int
-    id_address: int = FeetechStRegister.ID
-    delay_address: int = FeetechStRegister.RETURN_DELAY
-    level_address: int = FeetechStRegister.RESPONSE_LEVEL
-    registered_address: int = FeetechStRegister.REGISTERED
     read_level, write_level = 0, 1
     fault_bits = feetech_st.FAULT_BITS
     instruction_error = checksum_error = read_error = 0
@@ -52,13 +49,13 @@ class FeetechServos(ABC):
 
     def clamped(self, goal: int, memory: bytearray) -> int:
         """A goal within the angle limits; none apply if both are 0."""
-        low = self.number(memory, FeetechStRegister.LOW_LIMIT)
-        high = self.number(memory, FeetechStRegister.HIGH_LIMIT)
+        low = self.number(memory, self.table.table[RegisterRole.LOW_LIMIT])
+        high = self.number(memory, self.table.table[RegisterRole.HIGH_LIMIT])
         return min(max(goal, low), high) if low or high else goal
 
     def refresh(self, world: ServoWorld, index: int, memory: bytearray) -> None:
         """Updates all status registers."""
-        order = self.table.byteorder
+        order = self.table.table.byteorder
         load = round(world.load(index) * feetech_st.FULL_LOAD)
         block = self.position_register(world, index, memory).to_bytes(2, order)
         block += sign_magnitude(round(world.speed(index)), feetech_st.SIGN).to_bytes(2, order)
@@ -79,7 +76,7 @@ class FeetechServos(ABC):
 
     def persists(self, memory: bytearray) -> bool:
         """Whether the EEPROM is unlocked; a locked one holds a written value until power-off."""
-        return not memory[self.lock_address]
+        return not memory[self.table.table[RegisterRole.LOCK]]
 
     def apply_write(self, world: ServoWorld, index: int, memory: bytearray, written: range) -> None:
         """Applies torque and goals."""
@@ -95,7 +92,6 @@ class StServos(FeetechServos):
     """ST servos, with offset and modes."""
 
     table = ST_TABLE
-    lock_address: int = FeetechStRegister.LOCK
     sync_read = True
 
     def _offset(self, memory: bytearray) -> int:
@@ -135,7 +131,6 @@ class ScServos(FeetechServos):
     """SC servos: timed moves; both limits 0 are wheel mode."""
 
     table = SC_TABLE
-    lock_address: int = FeetechScRegister.LOCK
     sync_read = False
 
     def position_register(self, world: ServoWorld, index: int, memory: bytearray) -> int:

@@ -9,7 +9,8 @@ from hexapod_control.servos.bus import ff_frames
 from hexapod_control.servos.bus.bus_interface import ServoFault
 from hexapod_control.servos.bus.ff_frames import DAMAGED, FFDecoder, FFInstruction, FFPacket
 from hexapod_control.servos.bus.id_addressing import FaultBits
-from hexapod_control.servos.emulator.control_tables.control_table import ControlTable
+from hexapod_control.servos.bus.registers import RegisterRole
+from hexapod_control.servos.emulator.control_table import ControlTable
 from hexapod_control.servos.emulator.device import DelayedReply, EmulatedDevice, FrameStream, at_once, bytes_on_line
 from hexapod_control.servos.emulator.devices.servo_memory import DELAY_UNIT, ServoMemories, error_bits
 from hexapod_control.servos.emulator.servo_world import ServoWorld
@@ -21,11 +22,7 @@ class FFServoKind(Protocol):
     """A servo type: its registers, and the effects of writes."""
 
     table: ControlTable
-    id_address: int
-    delay_address: int
-    level_address: int  # of the status return level
-    registered_address: int  # of the register that shows a waiting REG_WRITE
-    read_level: int  # least value of the level register for replies to reads
+    read_level: int  # least value of the register REPLY_LEVEL for replies to reads
     write_level: int  # the same for replies to all other instructions; a ping is always answered
     fault_bits: FaultBits  # of the error byte
     instruction_error: int  # error byte after an unknown instruction; 0: no reply
@@ -52,8 +49,14 @@ class FFDevice(EmulatedDevice):
 
     def __init__(self, world: ServoWorld, ids: Sequence[int], kind: FFServoKind) -> None:
         """Servo `ids[i]` is number i of the world."""
-        self.world, self._kind = world, kind
-        self._servos = ServoMemories(world, ids, kind.table, kind.id_address, kind.delay_address)
+        self.world = world
+        self._kind = kind
+        self._servos = ServoMemories(world, ids, kind.table)
+        registers = kind.table.table
+        self._id = registers[RegisterRole.ID]
+        self._delay = registers[RegisterRole.RETURN_DELAY]
+        self._level = registers[RegisterRole.REPLY_LEVEL]
+        self._registered = registers[RegisterRole.REGISTERED]
         self._waiting: dict[int, tuple[int, bytes]] = {}  # index -> address and data of a REG_WRITE
         self._stream = FrameStream(FFDecoder())
 
@@ -90,7 +93,7 @@ class FFDevice(EmulatedDevice):
         return at_once(confirmed)
 
     def _replies(self, index: int, level: int) -> bool:
-        return self.memories[index][self._kind.level_address] >= level
+        return self.memories[index][self._level] >= level
 
     def _read(self, index: int, address: int, length: int) -> DelayedReply:
         if address + length > self._kind.table.size and self._kind.read_error:
@@ -99,7 +102,7 @@ class FFDevice(EmulatedDevice):
 
     def rename(self, index: int, servo: int) -> None:
         """Gives a servo another id."""
-        self._servos.write(index, self._kind.id_address, bytes((servo,)), persists=True)
+        self._servos.write(index, self._id, bytes((servo,)), persists=True)
 
     def _apply_instruction(self, instruction: int, reached: Iterable[int], data: bytes) -> dict[int, int]:
         """Executes an instruction that changes servos. Returns the error byte of each servo that replies, by index."""
@@ -118,18 +121,18 @@ class FFDevice(EmulatedDevice):
         refusal = self._kind.refusal(self.memories[index], address, data)
         if refusal is None:
             self._waiting[index] = address, data
-            self.memories[index][self._kind.registered_address] = 1
+            self.memories[index][self._registered] = 1
         return refusal or 0
 
     def _act(self, index: int) -> int:
-        if not self.memories[index][self._kind.registered_address]:
+        if not self.memories[index][self._registered]:
             return self._kind.instruction_error
-        self.memories[index][self._kind.registered_address] = 0
+        self.memories[index][self._registered] = 0
         return self._write(index, *self._waiting.pop(index))
 
     def _reset(self, index: int) -> int:
         self.world.torque(index, False)
-        start = self._kind.id_address
+        start = self._id
         self._servos.reset(index, range(start, start + self._kind.reset_keeps_id))
         return 0
 
@@ -167,6 +170,6 @@ class FFDevice(EmulatedDevice):
         memory, fault = self.memories[index], self.world.fault(index)
         if fault is not ServoFault.NONE:
             error |= error_bits(fault, self._kind.fault_bits)
-        own = memory[self._kind.id_address] if servo is None else servo
+        own = memory[self._id] if servo is None else servo
         reply = ff_frames.build(own, error, data)
-        return memory[self._kind.delay_address] * DELAY_UNIT, bytes_on_line(self.world, index, reply)
+        return memory[self._delay] * DELAY_UNIT, bytes_on_line(self.world, index, reply)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from hexapod_control.servos.bus.ff_frames import FFPacket
-from hexapod_control.servos.emulator.control_tables.lx16a_table import LX_SETTINGS
+from hexapod_control.servos.bus.registers import Register, RegisterRole
 from hexapod_control.servos.emulator.device import DelayedReply, EmulatedDevice, FrameStream, at_once, bytes_on_line
 from hexapod_control.servos.emulator.devices.servo_memory import spin
 from hexapod_control.servos.emulator.servo_world import ServoWorld
@@ -17,10 +18,58 @@ MOVE_READS: dict[int, int] = {
     Lx16aCommand.MOVE_READ: Lx16aCommand.MOVE,
     Lx16aCommand.MOVE_WAIT_READ: Lx16aCommand.MOVE_WAIT,
 }
-READS: dict[int, int] = {setting.read: write for write, setting in LX_SETTINGS.items()}
 MOTOR_SPEED = 260.0  # [steps/s] in motor mode at full speed
 MOTOR = 1
 FULL_SPEED = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class LxSetting:
+    """The values that one command writes, and another one reads."""
+
+    values: tuple[Register, ...]  # by their place in the parameters
+
+    @property
+    def read(self) -> int:
+        """The read command."""
+        return int(self.values[0])
+
+    @property
+    def persistent(self) -> bool:
+        """Whether it is stored without power."""
+        return self.values[0].stored
+
+    @property
+    def default(self) -> bytes:
+        """The parameters of a new servo."""
+        return b"".join(each.default.to_bytes(each.size, "little") for each in self.values)
+
+    def accepts(self, data: bytes) -> bool:
+        """Whether these parameters are valid; of two limits the first must be below the second."""
+        if len(data) != self.values[0].reply:
+            return False
+        numbers = self.numbers(data)
+        limits = len(numbers) > 1 and self.values[0].role is not RegisterRole.MODE
+        inside = all(each.permits(number) for each, number in zip(self.values, numbers, strict=True))
+        return inside and (not limits or numbers[0] < numbers[1])
+
+    def numbers(self, data: bytes) -> list[int]:
+        """The numbers in the parameters."""
+        return [codec.TABLE.value(each, data) for each in self.values]
+
+
+def _settings() -> dict[int, LxSetting]:
+    values: dict[int, list[Register]] = {}
+    for register in codec.TABLE.registers:
+        if register.writable:
+            values.setdefault(register, []).append(register)
+    offset = {Lx16aCommand.OFFSET_READ: Lx16aCommand.OFFSET}
+    return {offset.get(Lx16aCommand(read), read - 1): LxSetting(tuple(each)) for read, each in values.items()}
+
+
+LX_SETTINGS: Mapping[int, LxSetting] = _settings()
+"""By write command."""
+READS: Mapping[int, int] = {setting.read: write for write, setting in LX_SETTINGS.items()}
 
 
 class Lx16aDevice(EmulatedDevice):

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from hexapod_control.servos.bus.bus_interface import ServoFault
 from hexapod_control.servos.bus.id_addressing import FaultBits
-from hexapod_control.servos.emulator.control_tables.control_table import ControlTable
+from hexapod_control.servos.bus.registers import RegisterRole
+from hexapod_control.servos.emulator.control_table import ControlTable
 from hexapod_control.servos.emulator.servo_world import ServoWorld
 
 DELAY_UNIT = 2e-6  # [s] of the return delay register
@@ -16,17 +17,19 @@ SPIN_TIME_S = 1000.0  # of rotation in wheel mode without a new command
 class ServoMemories:
     """The registers of all servos of a bus. The EEPROM keeps its values without power, all else is reset."""
 
-    def __init__(
-        self, world: ServoWorld, ids: Sequence[int], table: ControlTable, id_address: int, delay_address: int
-    ) -> None:
+    def __init__(self, world: ServoWorld, ids: Sequence[int], table: ControlTable) -> None:
         """Servo `ids[i]` is number i of the world.
 
         Its owner has set its id, and its return delay to 0, as docs/servos.md says.
         """
         self.memories = [table.defaults() for _ in ids]
-        self._world, self._table, self._id_address = world, table, id_address
+        self._world = world
+        self._table = table
+        self._id = table.table[RegisterRole.ID]
+        delay = table.table[RegisterRole.RETURN_DELAY]
         for servo, memory in zip(ids, self.memories, strict=True):
-            memory[id_address], memory[delay_address] = servo, 0
+            memory[self._id] = servo
+            memory[delay] = 0
         self._stored = [bytes(memory[: table.eeprom]) for memory in self.memories]
         self._power_cycles = [world.power_cycles(i) for i in range(len(ids))]
         self._index_by_id()
@@ -34,7 +37,7 @@ class ServoMemories:
     def _index_by_id(self) -> None:
         self._indices: dict[int, list[int]] = {}
         for index, memory in enumerate(self.memories):
-            self._indices.setdefault(memory[self._id_address], []).append(index)
+            self._indices.setdefault(memory[self._id], []).append(index)
 
     def with_id(self, servo: int) -> list[int]:
         """Indices of the servos with this id that have power."""
