@@ -13,7 +13,13 @@ from hexapod_control.config.errors import DONE, FAILED
 from hexapod_control.config.robots import saved_capabilities
 from hexapod_control.config.robots.robot_file import load
 
-ACTIONS = {"navigate_to_pose": "NavigateToPose", "spin": "Spin", "backup": "BackUp"}  # types in nav2_msgs
+ACTIONS = {  # types in nav2_msgs
+    "navigate_to_pose": "NavigateToPose",
+    "spin": "Spin",
+    "backup": "BackUp",
+    "drive_on_heading": "DriveOnHeading",
+    "wait": "Wait",
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--goals", type=whole_number(0, 100), default=5, metavar="N", help="random goals (default: 5)")
     parser.add_argument("--ekf", action="store_true", help="odometry of robot_localization")
     parser.add_argument("--no-amcl", action="store_true", help="no AMCL: the map stays at the origin of the odometry")
-    parser.add_argument("--no-recoveries", action="store_true", help="do not try Spin, BackUp, cancel and preempt")
+    parser.add_argument("--no-recoveries", action="store_true", help="goals only: do not try the recoveries, cancel and preempt")
     parser.add_argument("--log", metavar="FILE", help="where to write the output of all nodes")
 
 

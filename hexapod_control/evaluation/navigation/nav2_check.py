@@ -21,17 +21,19 @@ from hexapod_control.config.robots.robot_file import RobotFile
 from hexapod_control.config.robots.urdf import urdf
 from hexapod_control.core.kinematics.se2 import Pose
 from hexapod_control.evaluation.navigation import nav2_processes
-from hexapod_control.evaluation.navigation.nav2_walk import Nav2Walker, backup_goal, pose_goal, spin_goal
+from hexapod_control.evaluation.navigation.nav2_walk import Nav2Walker, drive_goal, pose_goal, spin_goal, wait_goal
 from hexapod_control.evaluation.navigation.room_map import write_room_map
 from hexapod_control.evaluation.quality.patrols import random_goals
 from hexapod_control.ros.distribution import stamped_by_default
 from hexapod_control.sim.simulation import Simulation
+from hexapod_control.sim.terrain import layout
 from hexapod_control.sim.world_settings import WorldSettings
 
 TOLERANCE_M, TOLERANCE_RAD = 0.3, 0.35  # by ground truth: those of Nav2, and the drift of odometry and map
 START_S = 60.0  # for the robot to stand and Nav2 to be active
 STOP_S = 10.0  # for the robot to come to rest
-SPIN_RAD, BACKUP_M, BACKUP_SPEED = 1.57, 0.3, 0.15  # of Nav2's behaviour trees
+SPIN_RAD, DRIVE_M, DRIVE_SPEED, WAIT_S = 1.57, 0.3, 0.15, 5.0  # of Nav2's behaviour trees
+CANCEL_AFTER_S, PREEMPT_AFTER_S = 5.0, 3.0
 ROOM_SIDES = 3.0  # length of the longest way between two poses in a room, in sides of it
 
 
@@ -49,14 +51,14 @@ class CheckPlan:
     goals: int
     ekf: bool  # odometry of robot_localization
     amcl: bool  # otherwise the map stays at the origin of the odometry
-    recoveries: bool  # also try Spin, BackUp, cancel, preempt and a goal in a wall
+    recoveries: bool  # also each behaviour, cancel, preempt and a goal in an obstacle
 
 
 class Nav2Check:
     """One run; prints a line for each goal and recovery."""
 
     def __init__(self, plan: CheckPlan, actions: Mapping[str, Any], folder: Path) -> None:
-        """`actions` are the types of navigate_to_pose, spin and backup; `folder` is for parameters and map."""
+        """`actions` are the types of navigate_to_pose and the behaviours, by name; `folder` is for parameters and map."""
         self._plan, self._kinds, self._folder = plan, actions, folder
         self._world = WorldSettings(world="obstacles", seed=plan.seed)
         self._limits = describe(plan.robot.robot, plan.gait)
@@ -92,7 +94,6 @@ class Nav2Check:
                 pids = {**simulated.pids, **started.pids}
                 before, begin = nav2_processes.cpu_seconds(pids), time.monotonic()
                 self._walk(walker)
-                walker.until(lambda: walker.state == "standing", STOP_S)  # Nav2 ends only after its last command
                 after, seconds = nav2_processes.cpu_seconds(pids), time.monotonic() - begin
         finally:
             rclpy.utilities.try_shutdown()
@@ -116,39 +117,52 @@ class Nav2Check:
             hits = walker.collisions - hits
             good = outcome.status == "succeeded" and far <= TOLERANCE_M and turned <= TOLERANCE_RAD and not hits
             self._line(
+                walker,
                 f"goal {number} ({goal.x:+.2f}, {goal.y:+.2f}, {goal.yaw:+.2f})",
                 good,
                 f"{outcome.status} after {outcome.seconds:.1f} s, {far:.3f} m and {turned:.3f} rad off,"
                 f" {hits} collisions, error {outcome.error}",
             )
         if plan.recoveries:
-            self._recoveries(walker, goals[-2:])
+            self._recoveries(walker)
+            self._interruptions(walker, goals[-2:])
 
-    def _recoveries(self, walker: Nav2Walker, goals: Sequence[Pose]) -> None:
-        limits, speed = self._limits, min(BACKUP_SPEED, self._limits.velocity.vx)
-        turn, drive = turning_time(limits, SPIN_RAD), driving_time(limits, BACKUP_M, BACKUP_SPEED)
+    def _recoveries(self, walker: Nav2Walker) -> None:
+        """Tries each behaviour of Nav2's trees for itself, with the time that the trees give it."""
+        kinds, limits = self._kinds, self._limits
+        turn, drive = turning_time(limits, SPIN_RAD), driving_time(limits, DRIVE_M, DRIVE_SPEED)
+        way = (DRIVE_M, min(DRIVE_SPEED, limits.velocity.vx), drive)
         for name, goal, seconds in (
-            ("spin", spin_goal(self._kinds["spin"], SPIN_RAD, turn), turn),
-            ("backup", backup_goal(self._kinds["backup"], BACKUP_M, speed, drive), drive),
+            ("spin", spin_goal(kinds["spin"], SPIN_RAD, turn), turn),
+            ("backup", drive_goal(kinds["backup"], *way), drive),
+            ("drive_on_heading", drive_goal(kinds["drive_on_heading"], *way), drive),
+            ("wait", wait_goal(kinds["wait"], WAIT_S), 2.0 * WAIT_S),
         ):
-            outcome = walker.run(name, goal, seconds + 10.0)
+            outcome = walker.run(name, goal, seconds + STOP_S)
             text = f"{outcome.status} after {outcome.seconds:.1f} s of {seconds:g} s, error {outcome.error}"
-            self._line(name, outcome.status == "succeeded", text)
+            self._line(walker, name, outcome.status == "succeeded", text)
+
+    def _interruptions(self, walker: Nav2Walker, goals: Sequence[Pose]) -> None:
+        """Cancels a goal, replaces one, and sends one that cannot be reached."""
         kind = self._kinds["navigate_to_pose"]
-        outcome = walker.run("navigate_to_pose", pose_goal(kind, goals[0]), 60.0, cancel_after=5.0)
-        still = walker.until(lambda: walker.state == "standing", STOP_S)
-        self._line("cancel", outcome.status == "canceled" and still, f"{outcome.status}, the robot {walker.state}")
+        outcome = walker.run("navigate_to_pose", pose_goal(kind, goals[0]), self._limit, cancel_after=CANCEL_AFTER_S)
+        self._line(walker, "cancel", outcome.status == "canceled", outcome.status)
         walker.send("navigate_to_pose", pose_goal(kind, goals[0]))
-        walker.until(lambda: False, 3.0)
+        walker.until(lambda: False, PREEMPT_AFTER_S)
         outcome = walker.run("navigate_to_pose", pose_goal(kind, goals[1]), self._limit)
         far, _ = walker.off(goals[1])
         text = f"{outcome.status} after {outcome.seconds:.1f} s, {far:.3f} m off"
-        self._line("preempt", outcome.status == "succeeded" and far <= TOLERANCE_M, text)
-        wall = Pose(self._world.room_size / 2.0 + 0.2, 0.0, 0.0)
-        outcome = walker.run("navigate_to_pose", pose_goal(kind, wall), 180.0)
-        self._line("goal in a wall", outcome.status == "aborted", f"{outcome.status}, error {outcome.error}")
+        self._line(walker, "preempt", outcome.status == "succeeded" and far <= TOLERANCE_M, text)
+        obstacle = layout(self._world)[0]
+        inside = Pose(obstacle.x, obstacle.y, 0.0)
+        outcome = walker.run("navigate_to_pose", pose_goal(kind, inside), self._limit)
+        text = f"{outcome.status} after {outcome.seconds:.1f} s, error {outcome.error}"
+        self._line(walker, "goal in an obstacle", outcome.status == "aborted", text)
 
-    def _line(self, title: str, good: bool, text: str) -> None:
+    def _line(self, walker: Nav2Walker, title: str, good: bool, text: str) -> None:
+        """Prints how an action ended, once the robot stands; if it does not come to rest, the action has failed."""
+        if not walker.until(lambda: walker.state == "standing", STOP_S):
+            good, text = False, f"{text}, does not stop: {walker.state}"
         self._failures += not good
         print(f"{'ok  ' if good else 'FAIL'} {title}: {text}", flush=True)
 

@@ -29,6 +29,7 @@ from hexapod_control.ros.message_types import TFMessage
 from hexapod_control.ros.qos import EVENTS, LATCHED
 
 ASK_PERIOD_S = 0.5  # for whether Nav2 is active
+ANSWER_S = 2.0  # for an answer; the first one may be lost, if the server has not yet found its client
 CANCEL_S = 10.0  # for an answer to a cancellation
 COMMANDS = {"controller": "cmd_vel_nav", "smoother": "cmd_vel_smoothed"}  # topics whose rates are measured
 STATUS = {
@@ -107,7 +108,7 @@ class Nav2Walker(Node):
         while (left := deadline - time.monotonic()) > 0.0:
             if self.until(asked.service_is_ready, left):
                 answer: Future = asked.call_async(Trigger.Request())
-                if self.until(answer.done, left) and answer.result().success:
+                if self.until(answer.done, min(left, ANSWER_S)) and answer.result().success:
                     return True
                 self.until(lambda: False, ASK_PERIOD_S)
         return False
@@ -115,6 +116,7 @@ class Nav2Walker(Node):
     def run(self, name: str, goal: Any, seconds: float, cancel_after: float = math.inf) -> Outcome:
         """Runs an action to its end; after `cancel_after` [s], or `seconds`, it is canceled."""
         started = time.monotonic()
+        self.until(self._servers[name].server_is_ready, CANCEL_S)
         sent: Future = self._servers[name].send_goal_async(goal)
         if not self.until(sent.done, CANCEL_S) or not sent.result().accepted:
             return Outcome("refused", time.monotonic() - started)
@@ -167,8 +169,13 @@ def spin_goal(kind: Any, angle: float, allowance: float) -> Any:
     return kind.Goal(target_yaw=angle, time_allowance=Duration(sec=math.ceil(allowance)))
 
 
-def backup_goal(kind: Any, distance: float, speed: float, allowance: float) -> Any:
-    """The goal of BackUp for a distance [m], a speed [m/s] and a time allowance [s]."""
+def drive_goal(kind: Any, distance: float, speed: float, allowance: float) -> Any:
+    """The goal of BackUp or DriveOnHeading for a distance [m], a speed [m/s] and a time allowance [s]."""
     request = kind.Goal(speed=speed, time_allowance=Duration(sec=math.ceil(allowance)))
     request.target.x = distance
     return request
+
+
+def wait_goal(kind: Any, seconds: float) -> Any:
+    """The goal of Wait for a time [s]."""
+    return kind.Goal(time=Duration(sec=math.ceil(seconds)))
