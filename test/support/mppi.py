@@ -1,22 +1,23 @@
 """A small model of Nav2's MPPI controller in free space: sampling, acceleration clamp and critics, as in its source.
 
 Samples are clamped step by step to the acceleration limits, starting from the measured speed; their mean, weighted by
-their costs, is the next control sequence, and its second entry the command. Obstacles are not modelled.
+their costs, is the next control sequence, and its second entry the command. Obstacles are round, and so is the robot.
 """
 
 import math
 
 import numpy as np
 
+INFLATION_SCALE, INFLATION_M = 5.0, 0.25  # [1/m], and [m] from contact
 SAVITZKY_GOLAY = np.array((-21.0, 14.0, 39.0, 54.0, 59.0, 54.0, 39.0, 14.0, -21.0)) / 231.0
 
 
 class Mppi:
     """The controller for one path; `section` are the parameters of FollowPath, with their critics."""
 
-    def __init__(self, section, rng, batch=None):
-        """`batch` replaces the number of samples."""
-        self._of, self._rng = section, rng
+    def __init__(self, section, rng, batch=None, obstacles=()):
+        """`batch` replaces the number of samples; `obstacles` are x, y, and distance of contact [m]."""
+        self._of, self._rng, self._obstacles = section, rng, obstacles
         self._dt, self._steps = section["model_dt"], section["time_steps"]
         self._batch = batch or section["batch_size"]
         self._top = np.array([section["vx_max"], section["vy_max"], section["wz_max"]])
@@ -97,8 +98,18 @@ class Mppi:
             wanted = np.arctan2(point[1] - y[:, -1], point[0] - x[:, -1])
             costs += angle["cost_weight"] * np.abs((yaws[:, -1] - wanted + math.pi) % math.tau - math.pi)
         costs += of["TwirlingCritic"]["cost_weight"] * np.abs(states[:, :, 2]).mean(axis=1)
+        for ox, oy, contact in self._obstacles:
+            costs += self._cost_of_obstacle(
+                np.hypot(x - ox, y - oy)[:, :: of["CostCritic"]["trajectory_point_step"]] - contact
+            )
         over = np.hypot(vx, vy) - np.hypot(*self._top[:2])
         return costs + of["ConstraintCritic"]["cost_weight"] * np.maximum(over, 0.0).sum(axis=1) * dt
+
+    def _cost_of_obstacle(self, gaps):
+        """Costs (batch,) of the distances (batch, points) from contact, in a costmap with inflation."""
+        critic = self._of["CostCritic"]
+        cell = 252.0 * np.exp(-INFLATION_SCALE * np.maximum(gaps, 0.0)) * (gaps < INFLATION_M)
+        return critic["cost_weight"] / 254.0 * cell.mean(axis=1) + critic["collision_cost"] * (gaps < 0.0).any(axis=1)
 
 
 class Smoother:

@@ -30,7 +30,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--goals", type=whole_number(0, 100), default=5, metavar="N", help="random goals (default: 5)")
     parser.add_argument("--ekf", action="store_true", help="odometry of robot_localization")
     parser.add_argument("--no-amcl", action="store_true", help="no AMCL: the map stays at the origin of the odometry")
-    parser.add_argument("--no-recoveries", action="store_true", help="goals only: do not try the recoveries, cancel and preempt")
+    parser.add_argument(
+        "--no-recoveries", action="store_true", help="goals only: do not try the recoveries, cancel and preempt"
+    )
     parser.add_argument("--log", metavar="FILE", help="where to write the output of all nodes")
 
 

@@ -38,6 +38,7 @@ ROUNDING_M = 0.001  # enlargement of the regions, since coordinates are rounded
 CLEARANCE_M = 0.2  # of the inflation beyond the footprint
 PATH_STEP_M = 0.025  # between two points of a path: half a cell of the global costmap
 MIN_WINDOW_M = 3  # of the local costmap, in whole metres
+MAX_DIRECT_M = 0.5  # from the goal, within which it is walked to straight; farther away the path is followed
 MAX_OFFSET_POINTS = 20  # Nav2's own offset, for robots with a horizon of more than a metre
 NOISE_SHARE = 0.4  # spread of the samples, of the maximum speed, as in Nav2's defaults
 SAMPLE_STEPS = 2  # of the model in which a sample may reach the maximum speed: more than the noise within one
@@ -138,6 +139,9 @@ def values(robot: Nav2Robot, model_dt: float, time_steps: int) -> dict[str, obje
     """Values to fill in, by dotted key of the parameter file; the horizon are `time_steps` of `model_dt` [s]."""
     (vx, vy, wz), (ax, ay, az), (bx, by, bz) = robot.velocity, robot.acceleration, robot.deceleration
     ahead = round(vx * model_dt * time_steps, 3)  # [m]
+    direct = min(
+        ahead, MAX_DIRECT_M
+    )  # [m] a longer straight way may lead into an obstacle, and the robot stops before it
     polygon = "[" + ", ".join(f"[{x:g}, {y:g}]" for x, y in robot.footprint) + "]"
     path = {"vx_max": vx, "vx_min": -vx, "vy_max": vy, "wz_max": wz}
     for axis, top in (("x", vx), ("y", vy)):
@@ -148,9 +152,9 @@ def values(robot: Nav2Robot, model_dt: float, time_steps: int) -> dict[str, obje
     critics = {
         **_weights(METRE_WEIGHTS, NAV2_AHEAD_M / ahead),
         **_weights(RADIAN_WEIGHTS, NAV2_TURN_RAD / (wz * model_dt * time_steps)),
-        "GoalCritic.threshold_to_consider": ahead,
+        "GoalCritic.threshold_to_consider": direct,
         "PathAlignCritic.offset_from_furthest": min(MAX_OFFSET_POINTS, max(1, int(ahead / PATH_STEP_M / 2))),
-        "PathFollowCritic.threshold_to_consider": ahead,
+        "PathFollowCritic.threshold_to_consider": direct,
     }
     smoother = {
         "max_velocity": [vx, vy, wz],

@@ -58,7 +58,7 @@ class Nav2Check:
     """One run; prints a line for each goal and recovery."""
 
     def __init__(self, plan: CheckPlan, actions: Mapping[str, Any], folder: Path) -> None:
-        """`actions` are the types of navigate_to_pose and the behaviours, by name; `folder` is for parameters and map."""
+        """`actions` are types of actions by name; `folder` is for parameters and map."""
         self._plan, self._kinds, self._folder = plan, actions, folder
         self._world = WorldSettings(world="obstacles", seed=plan.seed)
         self._limits = describe(plan.robot.robot, plan.gait)

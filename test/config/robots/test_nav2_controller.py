@@ -22,6 +22,7 @@ WALKS = [
 RIPPLE = np.array((0.013, 0.013, 0.04))  # [m/s, m/s, rad/s] of the measured twist of phantomx in tripod
 NAV2_METRES = {"GoalCritic": 7.0, "PathAlignCritic": 19.6, "PathFollowCritic": 7.0}  # Nav2's weights times 1.4 m
 NAV2_RADIANS = {"GoalAngleCritic": 15.9, "PathAngleCritic": 10.6}  # Nav2's weights times 5.3 rad
+ORIGIN = Pose(0.0, 0.0, 0.0)
 SAMPLES = 150  # of the model: fewer than those of Nav2, so that a walk takes a second
 
 
@@ -72,16 +73,26 @@ def test_the_cost_of_control_does_not_outweigh_the_way_at_the_maximum_speed(robo
     assert gain_of_speed > path["gamma"] * path["vx_max"] / path["vx_std"] ** 2
 
 
-def walk(robot, gait, goal, seconds, section=None):
-    """The seconds [s] to within the tolerances of the goal (x, y, yaw), or None; the robot follows the smoother."""
+@pytest.mark.parametrize(("robot", "gait"), WALKS)
+def test_the_path_is_followed_until_shortly_before_the_goal(robot, gait):
+    path = controller(robot, gait)
+    direct = path["GoalCritic"]["threshold_to_consider"]
+    assert direct == path["PathFollowCritic"]["threshold_to_consider"] <= 0.5
+    assert direct <= path["vx_max"] * path["model_dt"] * path["time_steps"] + 1e-3
+
+
+def walk(robot, gait, goal, seconds, section=None, start=ORIGIN, corner=None, obstacles=()):
+    """The seconds [s] to within the tolerances of the goal (x, y, yaw), or None; the robot follows the smoother.
+
+    The path is straight, or leads round a corner (x, y) past obstacles (x, y, distance of contact).
+    """
     rng = np.random.default_rng(0)
-    mppi = Mppi(section or controller(robot, gait), rng, SAMPLES)
+    mppi = Mppi(section or controller(robot, gait), rng, SAMPLES, obstacles)
     smoother = Smoother(nodes(robot, gait)["velocity_smoother"])
     checker = nodes(robot, gait)["controller_server"]["general_goal_checker"]
-    count = math.ceil(math.hypot(*goal[:2]) / PATH_STEP_M)
-    path = np.linspace((0.0, 0.0, math.atan2(goal[1], goal[0])), goal, count + 1)
+    path = line(start, goal) if corner is None else np.vstack((line(start, corner), line(corner, goal)[1:]))
     points = math.ceil(controller(robot, gait)["prune_distance"] / PATH_STEP_M)
-    pose = Pose(0.0, 0.0, 0.0)
+    pose = start
     for tick in range(round(seconds / 0.1)):
         path = path[min(int(np.argmin(np.hypot(path[:, 0] - pose.x, path[:, 1] - pose.y))), len(path) - 2) :]
         measured = smoother.velocity + (RIPPLE * rng.standard_normal(3) if smoother.velocity.any() else 0.0)
@@ -92,6 +103,12 @@ def walk(robot, gait, goal, seconds, section=None):
         if off[0] < checker["xy_goal_tolerance"] and off[1] < checker["yaw_goal_tolerance"]:
             return tick * 0.1
     return None
+
+
+def line(start, end):
+    """A straight path (k, 3) from one point to another."""
+    yaw = math.atan2(end[1] - start[1], end[0] - start[0])
+    return np.linspace((*start[:2], yaw), (*end[:2], yaw), math.ceil(math.dist(start[:2], end[:2]) / PATH_STEP_M) + 1)
 
 
 @pytest.mark.parametrize(("robot", "gait"), [("phantomx", "tripod"), ("phantomx", "wave"), ("article", "ripple")])
@@ -107,3 +124,17 @@ def test_with_the_accelerations_of_the_robot_it_would_not_walk():
     (ax, ay, az), (bx, by, _) = limits.acceleration, limits.deceleration
     section |= {"ax_max": ax, "ax_min": -bx, "ay_max": ay, "ay_min": -by, "az_max": az}
     assert walk("phantomx", "tripod", (0.6, 0.0, 0.0), 16.0, section) is None
+
+
+def test_it_walks_round_an_obstacle_that_is_straight_on_the_way_to_a_near_goal():
+    """As measured with Nav2: drawn straight to the goal over the whole horizon, it stops for good."""
+    way = {
+        "start": Pose(-0.25, 0.32, 1.49),
+        "corner": (-0.4, 0.8),
+        "obstacles": [(-0.95, 0.29, 0.49), (0.25, 0.98, 0.52)],
+    }
+    goal, section = (-0.81, 0.97, 1.4), copy.deepcopy(controller("phantomx", "tripod"))
+    assert walk("phantomx", "tripod", goal, 14.0, section, **way) is not None
+    for critic in ("GoalCritic", "PathFollowCritic"):
+        section[critic]["threshold_to_consider"] = section["vx_max"] * section["model_dt"] * section["time_steps"]
+    assert walk("phantomx", "tripod", goal, 14.0, section, **way) is None

@@ -4,6 +4,10 @@ import sys
 
 import numpy as np
 import pytest
+import rclpy
+from rclpy.callback_groups import ReentrantCallbackGroup
+from rclpy.task import Future
+from std_srvs.srv import Trigger
 
 from hexapod_control.bringup import nav2_graph
 from hexapod_control.cli.main import main
@@ -15,6 +19,7 @@ from hexapod_control.evaluation.navigation.nav2_processes import (
     command_lines,
     navigation,
 )
+from hexapod_control.evaluation.navigation.nav2_walk import Nav2Walker
 from hexapod_control.evaluation.navigation.room_map import FREE, RESOLUTION_M, write_room_map
 from hexapod_control.evaluation.quality.patrols import distance_to_obstacles
 from hexapod_control.sim.simulation import Simulation
@@ -71,3 +76,26 @@ def test_reports_that_differ_only_in_numbers_are_one():
     reports.take("[gait_planner] [ERROR] [1795875760.01] [gait_planner]: late")
     assert reports.counts == {"controller_server: missed its rate by N s": 2, "gait_planner: late": 1}
     assert len(reports.lines) == 4
+
+
+@pytest.mark.waits
+def test_a_lost_answer_of_the_lifecycle_manager_is_asked_for_again():
+    """As measured: a server that does not know its client yet drops the answer, and Nav2 counted as not active."""
+    asked = []
+
+    async def answer(request, response):
+        asked.append(request)
+        if len(asked) == 1:
+            await Future()
+        response.success = True
+        return response
+
+    rclpy.init(args=[])
+    try:
+        walker = Nav2Walker({}, stamped=False, fixed_map=False)
+        name = "lifecycle_manager_navigation/is_active"
+        walker.create_service(Trigger, name, answer, callback_group=ReentrantCallbackGroup())
+        assert walker.active(10.0) and len(asked) == 2
+        walker.stop()
+    finally:
+        rclpy.try_shutdown()
