@@ -10,8 +10,8 @@ from setuptools import find_packages, setup
 NAME = "hexapod_control"
 MANIFEST = ElementTree.parse("package.xml").getroot()  # the one place of maintainer, description and addresses
 MAINTAINER = MANIFEST.find("maintainer")
-NODES = ["gait_planner", "gamepad", "imu_driver", "inverse_kinematics", "mujoco_sim", "odometry", "servo_driver"]
-NODES += ["teleop", "web"]
+NODES = ["gait_planner", "gamepad", "imu_driver", "inverse_kinematics", "link_frames", "mujoco_sim", "odometry"]
+NODES += ["servo_driver", "teleop", "web"]
 TOGETHER = ["robot_process", "sim_process"]  # all nodes in one process
 WHEELS = {  # versions of rclpy, of the messages of common_interfaces and of those of rcl_interfaces
     "jazzy": ("7.1", "5.3.6", "2.0.3"),

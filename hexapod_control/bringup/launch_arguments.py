@@ -110,6 +110,12 @@ ARGUMENTS = {
         Argument("device_id", INTEGER, "number of the gamepad, if there are several"),
         Argument("device_name", TEXT, "name of the gamepad, or a part of it"),
         Argument("fixed_frame", TEXT, "fixed frame of RViz, without the prefix", "odom"),
+        Argument(
+            "robot_state_publisher",
+            TRUTH,
+            "publish the URDF and the frames of the links; empty: sim and bringup do where that package is installed, "
+            "display does for a URDF or with ros2_control",
+        ),
         Argument("ros2_control", TRUTH, "robot_description has the tags of ros2_control", "false"),
     )
 }

@@ -25,13 +25,14 @@ def description(name: str) -> LaunchDescription:
     arguments = node_graph.arguments(name)
 
     def start(context: LaunchContext) -> list[Action]:
-        values = {argument.name: LaunchConfiguration(argument.name).perform(context) for argument in arguments}
+        given = {argument.name: LaunchConfiguration(argument.name).perform(context) for argument in arguments}
+        values = node_graph.launched(name, given)
         specs = node_graph.specs(name, values)
         reason = shared_process.one_process_reason(name, values, shared_process.memory_gb())
         notes = [LogInfo(msg=text) for text in unused_arguments(specs, values)]
         if not reason:
             return [*notes, *LaunchedGraph(specs).nodes()]
-        return [*notes, LogInfo(msg=reason), *LaunchedGraph([shared_process.merged(specs)]).nodes()]
+        return [*notes, LogInfo(msg=reason), *LaunchedGraph(shared_process.in_one(specs)).nodes()]
 
     declared = [DeclareLaunchArgument(a.name, default_value=a.default, description=a.description) for a in arguments]
     return LaunchDescription([*declared, OpaqueFunction(function=start)])

@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from ament_index_python.packages import PackageNotFoundError, get_package_prefix
+
 from hexapod_control.bringup.display.robot_description import is_urdf, robot_description
 from hexapod_control.bringup.display.rviz_view import rviz_file
 from hexapod_control.bringup.launch_arguments import ARGUMENTS, Argument, GraphError, ParameterValue, argument_values
@@ -19,6 +21,7 @@ from hexapod_control.config import ros_names
 from hexapod_control.servos.settings.io_section import has_imu
 
 PACKAGE = "hexapod_control"
+STANDARD_FRAMES, OWN_FRAMES = "robot_state_publisher", "link_frames"  # nodes for the frames of the links; one runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,10 +111,22 @@ _SERVOS = {
 }
 
 
+# The standard program, or ours where it is not installed or the joints have other names than in our URDF.
+_FRAMES = (
+    NodeRow(STANDARD_FRAMES, STANDARD_FRAMES, _PUBLISHER, enabled_by=STANDARD_FRAMES),
+    NodeRow(
+        OWN_FRAMES,
+        parameters=_same("robot", "joint_mapping", "use_sim_time", "tf_frame_prefix"),
+        enabled_by=STANDARD_FRAMES,
+    ),
+)
+
+
 def _walking(*hardware: NodeRow, planner: NodeRow = _PLANNER, **fixed: ParameterValue) -> tuple[NodeRow, ...]:
     needs = tuple(row.executable for row in hardware)
     kinematics = NodeRow("inverse_kinematics", parameters=_same("robot", "joint_mapping", "use_sim_time"), needs=needs)
-    return (*hardware, kinematics, NodeRow("odometry", parameters=_ODOMETRY, needs=needs, fixed=fixed), planner, _WEB)
+    odometry = NodeRow("odometry", parameters=_ODOMETRY, needs=needs, fixed=fixed)
+    return (*hardware, kinematics, odometry, planner, _WEB, *_FRAMES)
 
 
 GRAPHS: Mapping[str, tuple[NodeRow, ...]] = {
@@ -124,7 +139,7 @@ GRAPHS: Mapping[str, tuple[NodeRow, ...]] = {
     "teleop": (NodeRow("game_controller_node", "joy", _same("use_sim_time", "device_id", "device_name")), _TELEOP),
     "gamepad": (NodeRow("gamepad", parameters=_same("device_name")), _TELEOP),
     "display": (
-        NodeRow("robot_state_publisher", "robot_state_publisher", _PUBLISHER),
+        _FRAMES[0],
         NodeRow("rviz2", "rviz2", _same("use_sim_time")),
     ),
 }
@@ -155,12 +170,41 @@ def specs(graph: str, given: Mapping[str, object] | None = None) -> tuple[NodeSp
     return tuple(_spec(row, values) for row in rows)
 
 
+def launched(graph: str, given: Mapping[str, str]) -> dict[str, str]:
+    """Arguments of a launch file: a robot gets its frames where robot_state_publisher is installed.
+
+    Not with a joint mapping: its user has a URDF of another program, to be published with `display`.
+    """
+    standard = graph in WALKING and not given.get("joint_mapping") and _installed(STANDARD_FRAMES)
+    return {**given, STANDARD_FRAMES: given[STANDARD_FRAMES] or str(standard).lower()} if standard else dict(given)
+
+
+def _installed(package: str) -> bool:
+    try:
+        get_package_prefix(package)
+    except PackageNotFoundError:
+        return False
+    return True
+
+
 def _enabled(row: NodeRow, graph: str, values: Mapping[str, ParameterValue]) -> bool:
+    if row.enabled_by == STANDARD_FRAMES:
+        return row.executable == _frames_node(graph, values)
     if row.enabled_by in values:
         return bool(values[row.enabled_by])
     if row.enabled_by == "imu":
         return has_imu(_robot(str(values["robot"])))
     return row.enabled_by == "web" and graph in WITH_PAGE
+
+
+def _frames_node(graph: str, values: Mapping[str, ParameterValue]) -> str:
+    """Which node publishes the frames of the links; empty: none."""
+    if graph == "display":  # the robot has published its own, unless this is another URDF
+        other = is_urdf(str(values["robot"])) or bool(values["ros2_control"])
+        return STANDARD_FRAMES if values.get(STANDARD_FRAMES, other) else ""
+    if not values.get(STANDARD_FRAMES):
+        return ""
+    return STANDARD_FRAMES if "joint_mapping" not in values and _installed(STANDARD_FRAMES) else OWN_FRAMES
 
 
 def _spec(row: NodeRow, values: Mapping[str, ParameterValue]) -> NodeSpec:
@@ -180,7 +224,7 @@ def _spec(row: NodeRow, values: Mapping[str, ParameterValue]) -> NodeSpec:
 def _parameter(name: str, source: str, values: Mapping[str, ParameterValue]) -> ParameterValue:
     value = values[source]
     if name == "robot_description":
-        tags = bool(values["ros2_control"])
+        tags = bool(values.get("ros2_control"))
         if tags and is_urdf(str(value)):
             raise GraphError(f"ros2_control: must be false for a URDF, robot is {value}; write the tags into that file")
         return robot_description(str(value), ros2_control=tags)

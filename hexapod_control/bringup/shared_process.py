@@ -42,6 +42,14 @@ def merged(specs: Sequence[NodeSpec]) -> NodeSpec:
     return NodeSpec(name, arguments=tuple(map(_text, specs)), namespace=specs[0].namespace)
 
 
+def in_one(specs: Sequence[NodeSpec]) -> list[NodeSpec]:
+    """Returns the spec of one process for the nodes of this package, and those of other packages as they are."""
+    return [
+        merged([spec for spec in specs if spec.package == PACKAGE]),
+        *(spec for spec in specs if spec.package != PACKAGE),
+    ]
+
+
 def _text(spec: NodeSpec) -> str:
     values = {"executable": spec.executable, "parameters": dict(spec.parameters), "remaps": dict(spec.remaps)}
     return json.dumps({**values, "params_file": spec.params_file, "needs": spec.needs})

@@ -4,6 +4,7 @@ import ast
 import importlib
 import inspect
 import json
+import os
 import re
 import shutil
 import sys
@@ -16,6 +17,7 @@ from support.paths import ROOT
 from hexapod_control.bringup import launch_arguments, node_graph
 from hexapod_control.bringup.command_line import command_line
 from hexapod_control.bringup.launch_arguments import ARGUMENTS
+from hexapod_control.bringup.shared_process import in_one, parts
 from hexapod_control.config.errors import FileError, RobotFileError
 from hexapod_control.config.shipped_files import share
 from hexapod_control.core.names import STANDARD, joint_names
@@ -197,15 +199,58 @@ def view_of(file):
     return YAML(typ="safe").load(Path(file))["Visualization Manager"]
 
 
-def test_display_shows_the_robot_of_the_robot_file():
-    nodes = by_name("display", robot="phantomx")
+FRAMES = {"robot_state_publisher", "link_frames"}
+
+
+@pytest.fixture(params=[True, False], ids=["installed", "not installed"])
+def installed(request, tmp_path, monkeypatch):
+    """Whether robot_state_publisher is found."""
+    index = tmp_path / "share" / "ament_index" / "resource_index" / "packages"
+    index.mkdir(parents=True)
+    (index / "robot_state_publisher").touch() if request.param else None
+    monkeypatch.setenv("AMENT_PREFIX_PATH", f"{tmp_path}{os.pathsep}{os.environ['AMENT_PREFIX_PATH']}")
+    return request.param
+
+
+@pytest.mark.parametrize("graph", WALKING)
+def test_a_launch_file_publishes_the_frames_of_the_links_where_robot_state_publisher_is_installed(installed, graph):
+    given = {argument.name: "" for argument in node_graph.arguments(graph)}
+    nodes = by_name(graph, **node_graph.launched(graph, given))
+    assert FRAMES & set(nodes) == ({"robot_state_publisher"} if installed else set())
+    off = node_graph.launched(graph, {**given, "robot_state_publisher": "false"})
+    assert not FRAMES & set(by_name(graph, **off))
+    if installed:
+        assert nodes["robot_state_publisher"].parameters["robot_description"].count("<joint") >= 18
+
+
+def test_on_request_one_node_publishes_the_frames_and_it_is_ours_where_the_other_cannot(installed, tmp_path):
+    nodes = by_name("sim", robot_state_publisher="true", tf_frame_prefix="a/")
+    name = "robot_state_publisher" if installed else "link_frames"
+    assert FRAMES & set(nodes) == {name}
+    assert nodes[name].parameters["frame_prefix" if installed else "tf_frame_prefix"] == "a/"
+    rows = [f"  {name}: {{name: {name}, sign: 1, offset: 0.0}}\n" for name in joint_names(STANDARD)]
+    (tmp_path / "mine.joints.yaml").write_text("joints:\n" + "".join(rows))
+    mapped = {"joint_mapping": str(tmp_path / "mine.joints.yaml")}
+    assert FRAMES & set(by_name("sim", robot_state_publisher="true", **mapped)) == {"link_frames"}
+    assert not FRAMES & set(by_name("sim", **node_graph.launched("sim", {**mapped, "robot_state_publisher": ""})))
+
+
+def test_in_one_process_the_standard_program_runs_beside_it_and_ours_within(installed):
+    merged, *others = in_one(node_graph.specs("bringup", {"robot_state_publisher": "true"}))
+    assert {spec.executable for spec in others} == ({"robot_state_publisher"} if installed else set())
+    assert ("link_frames" in {part.executable for part in parts(merged.arguments)}) is not installed
+
+
+def test_display_publishes_frames_only_of_what_the_robot_does_not():
+    assert "robot_state_publisher" not in by_name("display", robot="phantomx")
+    nodes = by_name("display", robot="phantomx", robot_state_publisher="true")
     assert nodes["robot_state_publisher"].parameters["robot_description"].count("<joint") >= 18
     config, frame = nodes["rviz2"].arguments[1], nodes["rviz2"].arguments[3]
     assert (Path(config), frame) == (share("config", "rviz", "hexapod.rviz"), "odom")
 
 
 def test_display_shows_a_robot_whose_frames_have_a_prefix():
-    nodes = by_name("display", robot="phantomx", tf_frame_prefix="spider/")
+    nodes = by_name("display", robot="phantomx", tf_frame_prefix="spider/", robot_state_publisher=True)
     assert nodes["robot_state_publisher"].parameters["frame_prefix"] == "spider/"
     config, frame = nodes["rviz2"].arguments[1], nodes["rviz2"].arguments[3]
     view, shipped = view_of(config), view_of(share("config", "rviz", "hexapod.rviz"))
@@ -220,7 +265,7 @@ def test_display_shows_a_robot_whose_frames_have_a_prefix():
 
 def test_display_adds_the_tags_of_ros2_control_to_the_urdf_of_a_robot_file_only():
     for wanted in (False, True):
-        nodes = by_name("display", robot="quadruped", ros2_control=wanted)
+        nodes = by_name("display", robot="quadruped", ros2_control=wanted, robot_state_publisher=True)
         assert ("<ros2_control" in nodes["robot_state_publisher"].parameters["robot_description"]) is wanted
     with pytest.raises(node_graph.GraphError, match=r"^ros2_control: must be false for a URDF, robot is my\.urdf"):
         by_name("display", robot="my.urdf", ros2_control=True)
@@ -248,7 +293,7 @@ def declared(executable):
     return {row.name: row for kind in kinds for row in parameters.table(kind)}
 
 
-OWN = [row for name in WALKING for row in node_graph.GRAPHS[name]]
+OWN = [row for name in WALKING for row in node_graph.GRAPHS[name] if row.package == node_graph.PACKAGE]
 
 
 @pytest.mark.parametrize("row", OWN, ids=lambda row: row.executable)

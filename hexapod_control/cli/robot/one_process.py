@@ -22,12 +22,13 @@ CLASSES = {
     "gait_planner": "GaitPlannerNode",
     "imu_driver": "ImuDriverNode",
     "inverse_kinematics": "InverseKinematicsNode",
+    "link_frames": "LinkFramesNode",
     "mujoco_sim": "MujocoSimNode",
     "odometry": "OdometryNode",
     "servo_driver": "ServoDriverNode",
     "web": "WebNode",
 }
-UNANNOUNCED = ("imu_driver", "web")  # nodes that may run several times
+UNANNOUNCED = ("imu_driver", "link_frames", "web")  # nodes that may run several times
 
 
 def nodes(specs: Sequence[NodeSpec], handover: Handover) -> list[GuardedNode]:

@@ -105,9 +105,13 @@ class UrdfTree:
         while open_links:
             link = open_links.pop()
             for joint in self.children[link]:
-                poses[joint.child] = poses[link] @ joint.origin @ _motion(joint, self._value(joint, angles))
+                poses[joint.child] = poses[link] @ self.local(joint, angles)
                 open_links.append(joint.child)
         return poses
+
+    def local(self, joint: UrdfJoint, angles: Mapping[str, float]) -> Array:
+        """Pose (4, 4) of the child of a joint in its parent; angles [rad] as for `placements`."""
+        return np.asarray(joint.origin @ _motion(joint, self._value(joint, angles)))
 
     def _value(self, joint: UrdfJoint, angles: Mapping[str, float]) -> float:
         if joint.mimic is None:
