@@ -296,7 +296,8 @@ def _default(value: object) -> str:
 
 def _parameter(row: parameters.Parameter) -> tuple[str, ...]:
     default = BY_DISTRIBUTION if row.name == "enable_stamped_cmd_vel" else _default(row.default)
-    return f"`{row.name}`", default, row.bounds, "yes" if row.live else "", row.metadata["description"]
+    bounds = row.quantity.bounds if row.quantity else ""
+    return f"`{row.name}`", default, bounds, "yes" if row.live else "", row.metadata["meaning"]
 
 
 def node_parameters() -> str:
@@ -325,11 +326,11 @@ def launch_arguments() -> str:
 def options() -> str:
     """All subcommands of `hexapod` and their options."""
     parts = []
-    for command, (_, what) in main.COMMANDS.items():
+    for command, row in main.COMMANDS.items():
         commands: Any = next(a for a in main.parser(command)._actions if isinstance(a, argparse._SubParsersAction))
         rows = [_option(action) for action in commands.choices[command]._actions if action.dest != "help"]
         parts.append(
-            f"### hexapod {command}\n\n{what[0].upper()}{what[1:]}.\n\n{table(('option', 'what it is'), rows)}"
+            f"### hexapod {command}\n\n{row.text[0].upper()}{row.text[1:]}.\n\n{table(('option', 'what it is'), rows)}"
         )
     return "\n\n".join(parts)
 
@@ -350,7 +351,7 @@ def robot_file_lines() -> Iterator[schema.SchemaLine]:
         ("gaits.GAIT.", (*robot_keys.GAIT, robot_keys.LIFT_OFF.below("LEG"))),
         ("odometry_scale.", robot_keys.ODOMETRY_SCALE),
     )
-    yield from (schema.line(row, prefix) for prefix, rows in places for row in rows)
+    yield from (row.line(prefix) for prefix, rows in places for row in rows)
     for section, lines in (("servos", servo_section.section_lines()), ("io", io_section.io_lines())):
         yield from (line._replace(key=f"{section}.{line.key}") for line in lines)
 

@@ -17,14 +17,16 @@ from hexapod_control.config.robots.robot_file import RobotFile, load
 from hexapod_control.config.robots.urdf_import.joint_mapping import load_mapping
 from hexapod_control.core.gait.gait_table import unknown_gait
 from hexapod_control.core.names import quoted, shortened
+from hexapod_control.core.quantity import Quantity, QuantityError, quantities
 from hexapod_control.core.sensing.odometry import ODOMETRY_MODES
 from hexapod_control.core.workspace.robot_gaits import gait_names
 from hexapod_control.ros.distribution import stamped_by_default
 from hexapod_control.servos.settings.io_section import io_settings
 from hexapod_control.servos.settings.servo_section import WIRED, servo_settings
 from hexapod_control.sim.world_settings import WorldSettings
+from hexapod_control.web.page_address import PORT
 
-TEXT, NUMBER, INTEGER, TRUTH = "text", "number", "whole number", "truth"
+TEXT, TRUTH = "text", "truth"
 ParameterValue = str | float | int | bool
 
 
@@ -37,34 +39,34 @@ class Argument:
     """An argument of a launch file. `default` is what a user would type; empty: the default of the node's parameter."""
 
     name: str
-    kind: str
+    kind: str | Quantity
     description: str
     default: str = ""
     choices: tuple[str, ...] = ()  # of a text; empty: any
-    bounds: tuple[int, int] | None = None
 
     def value(self, text: str) -> ParameterValue:
         """Converts a text to the type of the argument. Raises GraphError."""
         value = self._converted(text)
         if self.choices and value not in self.choices:
             raise GraphError(f"{self.name}: must be one of {', '.join(self.choices)}, is {quoted(text)}")
-        if self.bounds and not self.bounds[0] <= float(value) <= self.bounds[1]:
-            raise GraphError(f"{self.name}: must be in [{self.bounds[0]}, {self.bounds[1]}], is {quoted(text)}")
         return value
 
     def _converted(self, text: str) -> ParameterValue:
+        if self.kind == TEXT:
+            return text
         if self.kind == TRUTH:
             if text.lower() not in ("true", "false"):
                 raise GraphError(f"{self.name}: must be true or false, is {quoted(text)}")
             return text.lower() == "true"
-        if self.kind == TEXT:
-            return text
+        assert isinstance(self.kind, Quantity)
         try:
-            return int(text) if self.kind == INTEGER else float(text)
-        except ValueError:
-            raise GraphError(f"{self.name}: must be a {self.kind}, is {quoted(text)}") from None
+            return self.kind.read(text)
+        except QuantityError as error:
+            raise GraphError(f"{self.name}: {error}") from None
 
 
+DEVICE_ID = Quantity("", 0, 255, "number of the gamepad, if there are several", 0, whole=True)
+_WORLD = dict(quantities(WorldSettings))
 ARGUMENTS = {
     argument.name: argument
     for argument in (
@@ -88,12 +90,10 @@ ARGUMENTS = {
         Argument("odometry_mode", TEXT, "commanded, legs or legs_imu; empty: legs", choices=ODOMETRY_MODES),
         Argument("tf_frame_prefix", TEXT, "prefix of every frame id, for several robots in one tf tree"),
         Argument("world", TEXT, "ground of the simulation: flat, slope, blocks, bumps, obstacles"),
-        Argument("seed", INTEGER, "seed of the simulated ground"),
-        Argument("slope_deg", NUMBER, "angle of the simulated slope [deg], + is uphill"),
-        Argument("block_height", NUMBER, "maximum height of a simulated block above or below the start [m]"),
-        Argument("bump_height", NUMBER, "maximum height of a simulated bump above or below the start [m]"),
-        Argument("friction", NUMBER, "coefficient of friction of the simulated ground"),
-        Argument("payload", NUMBER, "load on the simulated body [kg]"),
+        *(
+            Argument(name, _WORLD[name], f"{_WORLD[name].meaning} [{_WORLD[name].unit}]".removesuffix(" []"))
+            for name in ("seed", "slope_deg", "block_height", "bump_height", "friction", "payload")
+        ),
         Argument("servo_model", TEXT, "servo of the simulated joints; empty: the robot file's"),
         Argument("bus", TEXT, "servo bus between planner and simulation, a protocol; empty: none", choices=WIRED),
         Argument("servo_protocol", TEXT, "servo bus; empty: the robot file's"),
@@ -106,8 +106,8 @@ ARGUMENTS = {
         Argument("web", TRUTH, "start the page for the browser"),
         Argument("web_lan", TRUTH, "open the page to the network, with invitations by QR code"),
         Argument("web_bind", TEXT, "address on which the page is served"),
-        Argument("web_port", INTEGER, "port of the page, or the next free one; 0: any", bounds=(0, 65535)),
-        Argument("device_id", INTEGER, "number of the gamepad, if there are several"),
+        Argument("web_port", PORT, PORT.meaning),
+        Argument("device_id", DEVICE_ID, DEVICE_ID.meaning),
         Argument("device_name", TEXT, "name of the gamepad, or a part of it"),
         Argument("fixed_frame", TEXT, "fixed frame of RViz, without the prefix", "odom"),
         Argument(

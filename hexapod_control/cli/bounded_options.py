@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NoReturn, Protocol
 
 from hexapod_control.cli.input_error import InputError
+from hexapod_control.core.quantity import Quantity, QuantityError
 
 
 class OneLineParser(argparse.ArgumentParser):
@@ -22,39 +23,30 @@ class OneLineParser(argparse.ArgumentParser):
         raise InputError(f"{message.removeprefix('argument ')}; see {self.prog} --help")
 
 
-def number(lower: float, upper: float, unit: str = "") -> Callable[[str], float]:
-    """Returns the type of an option that is a number in [lower, upper]."""
+def number(quantity: Quantity) -> Callable[[str], float]:
+    """Returns the type of an option for a quantity."""
 
     def convert(text: str) -> float:
         try:
-            value = float(text)
-        except ValueError:
-            value = float("nan")
-        if not lower <= value <= upper:
-            raise _refused("number", lower, upper, unit, text)
-        return value
+            return quantity.read(text)
+        except QuantityError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
 
     return convert
 
 
-def whole_number(lower: int, upper: int, unit: str = "") -> Callable[[str], int]:
-    """Returns the type of an option that is an integer in [lower, upper]."""
-
-    def convert(text: str) -> int:
-        try:
-            value = int(text)
-        except ValueError:
-            value = lower - 1
-        if not lower <= value <= upper:
-            raise _refused("whole number", lower, upper, unit, text)
-        return value
-
-    return convert
-
-
-def _refused(kind: str, lower: float, upper: float, unit: str, text: str) -> argparse.ArgumentTypeError:
-    bound = f"must be a {kind} in [{lower:.10g}, {upper:.10g}] {unit}".rstrip()
-    return argparse.ArgumentTypeError(f"{bound}, is {text!r}")
+def add_number(parser: HasArguments, name: str, quantity: Quantity, **more: Any) -> None:
+    """Adds an option for a quantity, which gives its type, default and help."""
+    default = quantity.default
+    stated = "" if default is None else f", default: {default if isinstance(default, str) else f'{default:g}'}"
+    bounds = f"{quantity.lower:.10g} to {quantity.upper:.10g} {quantity.unit}".rstrip()
+    settings: dict[str, Any] = {
+        "type": number(quantity),
+        "default": default if isinstance(default, float | int) else None,
+        "metavar": quantity.unit.upper() or ("N" if quantity.whole else "X"),
+        "help": f"{quantity.meaning} ({bounds}{stated})",
+    }
+    parser.add_argument(name, **{**settings, **more})
 
 
 def output_file(kind: str, suffixes: Sequence[str]) -> Callable[[str], Path]:

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
+from typing import NamedTuple
 from xml.etree import ElementTree
 
 from hexapod_control.bringup.launch_arguments import GraphError
@@ -22,101 +23,137 @@ from hexapod_control.config.ros_names import RosNameError
 from hexapod_control.config.shipped_files import share
 from hexapod_control.core.names import printable
 
+
+class Command(NamedTuple):
+    """A subcommand."""
+
+    module: str  # below cli
+    text: str  # what it does
+    example: str  # arguments, for its help
+    computed: str = ""  # result that can take seconds, of a subcommand that prints nothing before
+
+
 COMMANDS = {
-    "start": (
-        "robot.start",
-        "choose a robot on a page and start it: in simulation, its first evening, or driving",
+    "start": Command(
+        "robot.start", "choose a robot on a page and start it: in simulation, its first evening, or driving", "--lan"
     ),
-    "sim": (
+    "sim": Command(
         "sim.sim",
         "run the robot in physics simulation: one process per node, driven by keyboard or by a demonstration",
+        "--robot article --world slope --slope-deg 8",
     ),
-    "robot": ("robot.robot", "run the nodes of a real robot, all in one process"),
-    "keyboard": ("drive.keyboard", "drive a running robot from any terminal"),
-    "gamepad": ("drive.gamepad", "drive a running robot with a gamepad, without ROS's joy package"),
-    "play": ("drive.play", "play a motion on a running robot, or rehearse it without a robot"),
-    "leg": ("drive.leg", "fold a lost leg of a running robot away, so that it walks on the others, or unfold it again"),
-    "status": ("drive.status", "print state, reports and health of a running robot: hours, distance, voltage, cycles"),
-    "recover": ("drive.recover", "make a robot that has fallen fold its legs and stand up again"),
-    "emulate": (
+    "robot": Command("robot.robot", "run the nodes of a real robot, all in one process", "my_robot.yaml"),
+    "keyboard": Command("drive.keyboard", "drive a running robot from any terminal", "--namespace /robot1"),
+    "gamepad": Command(
+        "drive.gamepad", "drive a running robot with a gamepad, without ROS's joy package", "--namespace /robot1"
+    ),
+    "play": Command("drive.play", "play a motion on a running robot, or rehearse it without a robot", "wave"),
+    "leg": Command(
+        "drive.leg",
+        "fold a lost leg of a running robot away, so that it walks on the others, or unfold it again",
+        "lost left_front",
+    ),
+    "status": Command(
+        "drive.status",
+        "print state, reports and health of a running robot: hours, distance, voltage, cycles",
+        "--namespace /robot1",
+    ),
+    "recover": Command(
+        "drive.recover", "make a robot that has fallen fold its legs and stand up again", "--namespace /robot1"
+    ),
+    "emulate": Command(
         "servos.emulate",
         "emulate the servos of a robot behind a pseudo-terminal, with the protocol of real ones",
+        "--protocol feetech_st --link ~/bus --fault unplug=5@10",
     ),
-    "servos": ("servos.servos", "find, monitor and move the servos of a robot"),
-    "i2c": ("servos.i2c", "list what answers on the I2C bus of a robot, what is expected and what is missing"),
-    "calibrate": (
+    "servos": Command(
+        "servos.servos",
+        "find, monitor and move the servos of a robot",
+        "scan --robot my_robot.yaml --port /dev/hexapod",
+    ),
+    "i2c": Command(
+        "servos.i2c",
+        "list what answers on the I2C bus of a robot, what is expected and what is missing",
+        "scan --robot my_robot.yaml",
+    ),
+    "calibrate": Command(
         "servos.calibrate",
         "calibrate the servos of a robot step by step and write the result into its robot file",
+        "--robot my_robot.yaml --port /dev/hexapod",
     ),
-    "first": ("commissioning.first", "lead through the first evening with a robot, from the stand to a slow walk"),
-    "patrol": ("drive.patrol", "walk a running robot from waypoint to waypoint and around obstacles"),
-    "check": ("robot_files.check", "report problems in a robot file and how to fix them"),
-    "urdf": (
+    "first": Command(
+        "commissioning.first",
+        "lead through the first evening with a robot, from the stand to a slow walk",
+        "my_robot.yaml",
+    ),
+    "patrol": Command(
+        "drive.patrol",
+        "walk a running robot from waypoint to waypoint and around obstacles",
+        "--waypoints waypoints.yaml",
+    ),
+    "check": Command(
+        "robot_files.check", "report problems in a robot file and how to fix them", "my_robot.yaml --battery 24"
+    ),
+    "urdf": Command(
         "robot_files.urdf",
         "print the URDF of a robot file, the controllers of ros2_control for it, or a summary",
+        "--robot my_robot.yaml --summary",
+        "the model of the robot",
     ),
-    "import": ("robot_files.import_robot", "make a robot file from a URDF or xacro file"),
-    "new": ("robot_files.new_robot", "make a robot file of your own hexapod, question by question"),
-    "gaits": ("robot_files.gaits", "list the gaits of a robot with speeds and margins, and draw them"),
-    "nav2-params": ("robot_files.nav2_params", "write the limits and the footprint of a robot into Nav2 parameters"),
-    "nav2-check": ("sim.nav2_check", "walk a simulated robot to goals with an installed Nav2, and report"),
-    "walk": ("robot_files.walk", "walk without ROS and physics and write the joint targets to a CSV file"),
-    "record": (
+    "import": Command(
+        "robot_files.import_robot",
+        "make a robot file from a URDF or xacro file",
+        "my_robot.urdf --out my_robot.yaml",
+        "legs, joint ranges and footholds of the URDF",
+    ),
+    "new": Command(
+        "robot_files.new_robot", "make a robot file of your own hexapod, question by question", "my_hexapod.yaml"
+    ),
+    "gaits": Command(
+        "robot_files.gaits",
+        "list the gaits of a robot with speeds and margins, and draw them",
+        "--robot my_robot.yaml --plot gaits.svg",
+        "what legs and servos allow in each gait",
+    ),
+    "nav2-params": Command(
+        "robot_files.nav2_params",
+        "write the limits and the footprint of a robot into Nav2 parameters",
+        "--robot my_robot.yaml --out nav2.yaml",
+        "the speeds of the robot",
+    ),
+    "nav2-check": Command(
+        "sim.nav2_check",
+        "walk a simulated robot to goals with an installed Nav2, and report",
+        "--robot my_robot.yaml --gait wave --goals 10",
+    ),
+    "walk": Command(
+        "robot_files.walk",
+        "walk without ROS and physics and write the joint targets to a CSV file",
+        "--gait ripple --twist 0.1 0 0.2 --out joints.csv",
+        "the walk",
+    ),
+    "record": Command(
         "bags.record",
         "buffer the last minute of all topics of a robot and write it to a bag on demand or on a fault",
+        "--seconds 120 --out bags",
     ),
-    "replay": ("bags.replay", "play a bag for the page and RViz, or compare two runs"),
-    "odom-calibrate": (
+    "replay": Command("bags.replay", "play a bag for the page and RViz, or compare two runs", "bags/walk --speed 0.5"),
+    "odom-calibrate": Command(
         "robot_files.odom_calibrate",
         "measure the scale error of the odometry and write it into the robot file",
+        "--robot my_robot.yaml --distance 2",
     ),
-    "setup": (
+    "setup": Command(
         "computer.setup",
         "check and set up the computer of a robot: ports, groups, start at power-on; every change can be undone",
+        "--dry-run",
     ),
-    "doctor": (
-        "computer.doctor",
-        "list what this computer has and what works here: ROS, modules, ports, groups, OpenGL",
+    "doctor": Command(
+        "computer.doctor", "list what this computer has and what works here: ROS, modules, ports, groups, OpenGL", ""
     ),
-    "bench": ("bench", "measure computing time, bus load and walking quality, as JSON"),
-}
-EXAMPLES = {  # arguments of the subcommands, for their help
-    "start": "--lan",
-    "sim": "--robot article --world slope --slope-deg 8",
-    "keyboard": "--namespace /robot1",
-    "gamepad": "--namespace /robot1",
-    "play": "wave",
-    "leg": "lost left_front",
-    "recover": "--namespace /robot1",
-    "robot": "my_robot.yaml",
-    "status": "--namespace /robot1",
-    "first": "my_robot.yaml",
-    "emulate": "--protocol feetech_st --link ~/bus --fault unplug=5@10",
-    "servos": "scan --robot my_robot.yaml --port /dev/hexapod",
-    "i2c": "scan --robot my_robot.yaml",
-    "calibrate": "--robot my_robot.yaml --port /dev/hexapod",
-    "patrol": "--waypoints waypoints.yaml",
-    "check": "my_robot.yaml --battery 24",
-    "urdf": "--robot my_robot.yaml --summary",
-    "import": "my_robot.urdf --out my_robot.yaml",
-    "new": "my_hexapod.yaml",
-    "gaits": "--robot my_robot.yaml --plot gaits.svg",
-    "nav2-params": "--robot my_robot.yaml --out nav2.yaml",
-    "nav2-check": "--robot my_robot.yaml --gait wave --goals 10",
-    "walk": "--gait ripple --twist 0.1 0 0.2 --out joints.csv",
-    "record": "--seconds 120 --out bags",
-    "replay": "bags/walk --speed 0.5",
-    "odom-calibrate": "--robot my_robot.yaml --distance 2",
-    "setup": "--dry-run",
-    "doctor": "",
-    "bench": "tick --robot my_robot.yaml",
-}
-COMPUTED = {  # results that can take seconds, of subcommands that print nothing before
-    "gaits": "what legs and servos allow in each gait",
-    "import": "legs, joint ranges and footholds of the URDF",
-    "nav2-params": "the speeds of the robot",
-    "urdf": "the model of the robot",
-    "walk": "the walk",
+    "bench": Command(
+        "bench", "measure computing time, bus load and walking quality, as JSON", "tick --robot my_robot.yaml"
+    ),
 }
 NOTICE_S = 2.0  # of computing, before a notice is printed
 EXIT_CODES = {
@@ -133,8 +170,8 @@ def parser(chosen: str | None) -> argparse.ArgumentParser:
     top = OneLineParser(prog="hexapod", description="Makes a hexapod walk.", epilog=f"exit codes: {codes}")
     top.add_argument("--version", action="version", version=f"hexapod_control {package_version()}")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for name, (submodule, text) in COMMANDS.items():
-        example = f"example: hexapod {name} {EXAMPLES.get(name, '')}"
+    for name, (submodule, text, arguments, _) in COMMANDS.items():
+        example = f"example: hexapod {name} {arguments}"
         command = commands.add_parser(name, help=text, description=text, epilog=example)
         if name == chosen:
             module = import_module(f"hexapod_control.cli.{submodule}")
@@ -151,7 +188,7 @@ def main(words: Sequence[str] | None = None) -> int:
     try:
         complete(chosen)
         arguments = parser(chosen).parse_args(words)
-        with notice(COMPUTED.get(arguments.command, "")):
+        with notice(COMMANDS[arguments.command].computed):
             code = int(arguments.run(arguments))
         return code or discard_unwritable_output()
     except FileError as error:

@@ -5,7 +5,6 @@ Every error names file, line, key, value, bound and remedy.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,72 +16,15 @@ from ruamel.yaml.scalarint import HexCapsInt, HexInt, ScalarInt
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString, SingleQuotedScalarString
 
 from hexapod_control.config.document import DocumentEntry
-from hexapod_control.core.names import MAX_NAME, MAX_QUOTED, shortened
-from hexapod_control.core.negligible import without_negligible
+from hexapod_control.core.names import MAX_NAME, MAX_QUOTED
+from hexapod_control.core.quantity import Quantity, QuantityError, quantities, spelled
 
-MAX_SPELLED_INTEGER = 10**18  # Python refuses to print integers of thousands of digits
+Hexadecimal = HexInt | HexCapsInt
 YamlValue = float | str | tuple[float, ...]
 REQUIRED = "required"
 MAX_TEXT = 400  # characters of a text that is no name
 NAME = r"[A-Za-z][A-Za-z0-9_]*"
 NAME_BOUND = "a name of letters, digits and _"
-
-
-@dataclass(frozen=True, slots=True)
-class NumberRow:
-    """A row for a number, or a list of `count` numbers, each within [lower, upper]."""
-
-    key: str
-    count: int  # 1 is a plain number
-    lower: float
-    upper: float
-    unit: str
-    hint: str
-    whole: bool = False  # integers only
-    hexadecimal: bool = False  # also as 0x40
-    meaning: str = ""  # for the reference, like `default`
-    default: str = REQUIRED  # value without the key
-
-    def below(self, name: str) -> NumberRow:
-        """The same row for a key below this one."""
-        return replace(self, key=f"{self.key}.{name}")
-
-
-@dataclass(frozen=True, slots=True)
-class TextRow:
-    """A row for a text that matches the whole of a pattern."""
-
-    key: str
-    pattern: str
-    bound: str
-    hint: str
-    meaning: str = ""
-    default: str = REQUIRED
-
-
-@dataclass(frozen=True, slots=True)
-class ChoiceRow:
-    """A row for one of several words."""
-
-    key: str
-    words: tuple[str, ...]
-    hint: str
-    meaning: str = ""
-    default: str = REQUIRED
-
-
-KeyRow = NumberRow | TextRow | ChoiceRow
-
-
-def bound(row: KeyRow) -> str:
-    """The bound of a row as text, for messages and reference tables."""
-    if isinstance(row, TextRow):
-        return f"must be {row.bound}"
-    if isinstance(row, ChoiceRow):
-        return f"must be one of {', '.join(row.words)}"
-    kind = "whole number" if row.whole else "number"
-    each = f"a {kind} within" if row.count == 1 else f"a list of {row.count} {kind}s, each within"
-    return f"must be {each} {row.lower:g} and {row.upper:g} {row.unit}".rstrip()
 
 
 class SchemaLine(NamedTuple):
@@ -97,17 +39,132 @@ class SchemaLine(NamedTuple):
     hint: str
 
 
-def line(row: KeyRow, prefix: str = "") -> SchemaLine:
-    """The reference line of a row whose key is below `prefix`."""
-    if isinstance(row, NumberRow):
-        number = "whole number" if row.whole else "number"
-        kind = number if row.count == 1 else f"{row.count} {number}s"
-        unit, allowed = row.unit, f"{row.lower:g} to {row.upper:g}"
-    elif isinstance(row, ChoiceRow):
-        kind, unit, allowed = "word", "", ", ".join(row.words)
-    else:
-        kind, unit, allowed = "text", "", row.bound
-    return SchemaLine(prefix + row.key, kind, unit, allowed, row.default, row.meaning, row.hint)
+@dataclass(frozen=True, slots=True)
+class NumberRow:
+    """A row for a number, or a list of `count` numbers."""
+
+    key: str
+    quantity: Quantity
+    count: int = 1  # 1 is a plain number
+    hexadecimal: bool = False  # also as 0x40
+
+    def below(self, name: str) -> NumberRow:
+        """The same row for a key below this one."""
+        return replace(self, key=f"{self.key}.{name}")
+
+    @property
+    def bound(self) -> str:
+        """The bound as text, for messages."""
+        each = f"in {self.quantity.bounds}"
+        return f"must be {each}" if self.count == 1 else f"must be a list of {self.count} numbers, each {each}"
+
+    def line(self, prefix: str = "") -> SchemaLine:
+        """The line of the reference for this key below `prefix`."""
+        quantity, default = self.quantity, self.quantity.default
+        kind = "whole number" if quantity.whole else "number"
+        return SchemaLine(
+            key=prefix + self.key,
+            kind=kind if self.count == 1 else f"{self.count} {kind}s",
+            unit=quantity.unit,
+            bound=f"{quantity.lower:g} to {quantity.upper:g}",
+            default=REQUIRED if default is None else default if isinstance(default, str) else f"{default:g}",
+            meaning=quantity.meaning,
+            hint=quantity.remedy,
+        )
+
+    def number(self, section: DocumentEntry) -> float:
+        """The checked number below a section; the default, if it is a number, for a missing key."""
+        default = self.quantity.default
+        if isinstance(default, float | int) and self.key not in section.children:
+            return default
+        return self._checked(require(section, self))
+
+    def value(self, entry: DocumentEntry) -> YamlValue:
+        """The value of an entry, checked."""
+        if self.count == 1:
+            return self._checked(entry)
+        if len(entry.items) != self.count:
+            raise entry.error(f"is {yaml_text(entry.value)}", self.bound, f"e.g. [{', '.join(['0.1'] * self.count)}]")
+        return tuple(map(self._checked, entry.items))
+
+    def _checked(self, entry: DocumentEntry) -> float:
+        item, remedy = entry.value, ""
+        decimal = type(item) is ScalarInt and (getattr(item, "_width", 0) or 0) < 2  # not 0x10, 0o17, 007
+        if isinstance(item, DoubleQuotedScalarString | SingleQuotedScalarString):
+            remedy = "remove the quotes"
+        elif isinstance(item, ScalarInt) and not (decimal or (self.hexadecimal and isinstance(item, Hexadecimal))):
+            remedy = "write a decimal number without leading zeros"
+        if remedy:
+            raise entry.error(self.quantity.refusal(item, remedy))
+        try:
+            return self.quantity.checked(bool(item) if isinstance(item, ScalarBoolean) else item)
+        except QuantityError as error:
+            raise entry.error(str(error)) from None
+
+
+@dataclass(frozen=True, slots=True)
+class TextRow:
+    """A row for a text that matches the whole of a pattern."""
+
+    key: str
+    pattern: str
+    allowed: str
+    hint: str
+    meaning: str = ""
+    default: str = REQUIRED
+
+    @property
+    def bound(self) -> str:
+        """The bound as text, for messages."""
+        return f"must be {self.allowed}"
+
+    def line(self, prefix: str = "") -> SchemaLine:
+        """The line of the reference for this key below `prefix`."""
+        return SchemaLine(prefix + self.key, "text", "", self.allowed, self.default, self.meaning, self.hint)
+
+    def value(self, entry: DocumentEntry) -> str:
+        """The value of an entry, checked."""
+        if not isinstance(entry.value, str) or not re.fullmatch(self.pattern, entry.value):
+            raise entry.error(f"is {yaml_text(entry.value)}", self.bound, self.hint)
+        most = MAX_NAME if self.pattern == NAME else MAX_TEXT
+        if len(entry.value) > most or not entry.value.replace("\n", " ").isprintable():
+            raise entry.error(f"is {yaml_text(entry.value)}", f"must have at most {most} printable characters")
+        return str(entry.value)
+
+
+@dataclass(frozen=True, slots=True)
+class ChoiceRow:
+    """A row for one of several words."""
+
+    key: str
+    words: tuple[str, ...]
+    hint: str
+    meaning: str = ""
+    default: str = REQUIRED
+
+    @property
+    def bound(self) -> str:
+        """The bound as text, for messages."""
+        return f"must be one of {', '.join(self.words)}"
+
+    def line(self, prefix: str = "") -> SchemaLine:
+        """The line of the reference for this key below `prefix`."""
+        return SchemaLine(prefix + self.key, "word", "", ", ".join(self.words), self.default, self.meaning, self.hint)
+
+    def value(self, entry: DocumentEntry) -> str:
+        """The value of an entry, checked."""
+        if entry.value not in self.words:
+            near = did_you_mean(entry.value, self.words) if isinstance(entry.value, str) else ""
+            raise entry.error(f"is {yaml_text(entry.value)}", self.bound, near or self.hint)
+        return str(entry.value)
+
+
+KeyRow = NumberRow | TextRow | ChoiceRow
+
+
+def rows_of(kind: type) -> tuple[NumberRow, ...]:
+    """A row for each quantity of a dataclass, with the name of its field."""
+    return tuple(NumberRow(name, quantity) for name, quantity in quantities(kind))
 
 
 def known_keys(keys: Iterable[str]) -> dict[str, object]:
@@ -162,84 +219,11 @@ def require(section: DocumentEntry, row: KeyRow) -> DocumentEntry:
     names = row.key.split(".")
     for depth, name in enumerate(names):
         if name not in entry.children:
-            raise entry.error("is missing", bound(row), "every key is required", below=".".join(names[depth:]))
+            raise entry.error("is missing", row.bound, "every key is required", below=".".join(names[depth:]))
         entry = entry.children[name]
     return entry
 
 
-def number(section: DocumentEntry, row: NumberRow, default: float | None = None) -> float:
-    """A checked number below a section; `default`, if given, for a missing key."""
-    if default is not None and row.key not in section.children:
-        return default
-    entry = require(section, row)
-    return _number(entry, row, entry.value, "")
-
-
-def value(entry: DocumentEntry, row: KeyRow) -> YamlValue:
-    """The value of an entry, checked against its row."""
-    if isinstance(row, TextRow):
-        if not isinstance(entry.value, str) or not re.fullmatch(row.pattern, entry.value):
-            raise entry.error(f"is {yaml_text(entry.value)}", bound(row), row.hint)
-        most = MAX_NAME if row.pattern == NAME else MAX_TEXT
-        if len(entry.value) > most or not entry.value.replace("\n", " ").isprintable():
-            raise entry.error(f"is {yaml_text(entry.value)}", f"must have at most {most} printable characters")
-        return str(entry.value)
-    if isinstance(row, ChoiceRow):
-        if entry.value not in row.words:
-            near = did_you_mean(entry.value, row.words) if isinstance(entry.value, str) else ""
-            raise entry.error(f"is {yaml_text(entry.value)}", bound(row), near or row.hint)
-        return str(entry.value)
-    if row.count == 1:
-        return _number(entry, row, entry.value, "")
-    if not isinstance(entry.value, list) or len(entry.value) != row.count:
-        raise entry.error(f"is {yaml_text(entry.value)}", bound(row), _list_hint(row))
-    return tuple(_number(entry, row, item, f"[{i}]") for i, item in enumerate(entry.value))
-
-
-def _number(entry: DocumentEntry, row: NumberRow, item: object, index: str) -> float:
-    what = f"is {yaml_text(item)}" if not index else f"has {yaml_text(item)} at {index}"
-    if isinstance(item, str):
-        raise entry.error(what, bound(row), _text_hint(item))
-    if row.hexadecimal and isinstance(item, HexInt | HexCapsInt):
-        item = int(item)
-    if isinstance(item, ScalarInt) and (type(item) is not ScalarInt or (getattr(item, "_width", 0) or 0) > 1):
-        raise entry.error(what, bound(row), "write a decimal number without leading zeros")
-    if isinstance(item, (bool, ScalarBoolean)) or not isinstance(item, (int, float)):
-        raise entry.error(what, bound(row), "write the number alone")
-    if not row.lower <= item <= row.upper:
-        raise entry.error(what, bound(row), row.hint if abs(item) < math.inf else "")
-    if row.whole and item != int(item):
-        raise entry.error(what, bound(row), "remove the fraction")
-    return without_negligible(float(item))
-
-
-def _list_hint(row: NumberRow) -> str:
-    return f"e.g. [{', '.join(['0.1'] * row.count)}]"
-
-
-def _text_hint(text: str) -> str:
-    if isinstance(text, (DoubleQuotedScalarString, SingleQuotedScalarString)):
-        return "remove the quotes"
-    return "a decimal point, not a comma" if re.fullmatch(r"[-+]?\d+,\d+", text) else "write the number alone, no unit"
-
-
 def yaml_text(item: object) -> str:
     """A value in YAML notation, shortened if it is long."""
-    return shortened(_spelled(item))
-
-
-def _spelled(item: object) -> str:
-    if isinstance(item, dict):
-        return "a section"
-    if isinstance(item, list):
-        return f"[{', '.join(map(yaml_text, item[:MAX_QUOTED]))}]"
-    if item is None:
-        return "empty"
-    if isinstance(item, (bool, ScalarBoolean)):
-        return "true" if item else "false"
-    if isinstance(item, float):
-        return f"{float(item):.12g}"
-    if isinstance(item, int):
-        sign = "-" if item < 0 else ""
-        return str(int(item)) if abs(item) < MAX_SPELLED_INTEGER else f"{sign}1e18 or more"
-    return f'"{item}"' if isinstance(item, str) else str(item)
+    return spelled(bool(item) if isinstance(item, ScalarBoolean) else item)

@@ -8,18 +8,18 @@ from pathlib import Path
 
 from hexapod_control.config.document import DocumentEntry, read
 from hexapod_control.config.errors import WaypointFileError
-from hexapod_control.config.schema import ChoiceRow, NumberRow, number, refuse_unknown, value, yaml_text
+from hexapod_control.config.schema import ChoiceRow, NumberRow, refuse_unknown, yaml_text
+from hexapod_control.core.quantity import Quantity
 from hexapod_control.core.steering.path_following import PursuitHeading, PursuitSettings, Waypoint
 
-_METRES = "metres, not millimetres?"
 SETTINGS = (  # optional keys next to `waypoints`
-    NumberRow("tolerance", 1, 0.005, 1.0, "m", _METRES),
-    NumberRow("heading_tolerance_deg", 1, 0.5, 180.0, "deg", "degrees, not radians?"),
-    NumberRow("clearance", 1, 0.0, 1.0, "m", _METRES),
+    NumberRow("tolerance", Quantity("m", 0.005, 1.0, "distance at which a waypoint is reached")),
+    NumberRow("heading_tolerance_deg", Quantity("deg", 0.5, 180.0, "of the heading at a waypoint")),
+    NumberRow("clearance", Quantity("m", 0.0, 1.0, "additional distance from obstacles")),
 )
-X = NumberRow("x", 1, -1000.0, 1000.0, "m", _METRES)
-Y = NumberRow("y", 1, -1000.0, 1000.0, "m", _METRES)
-YAW = NumberRow("yaw_deg", 1, -360.0, 360.0, "deg", "leave it out for any heading")
+X = NumberRow("x", Quantity("m", -1000.0, 1000.0, "position in odom"))
+Y = NumberRow("y", Quantity("m", -1000.0, 1000.0, "position in odom"))
+YAW = NumberRow("yaw_deg", Quantity("deg", -360.0, 360.0, "heading in odom", hint="leave it out for any heading"))
 HEADING = ChoiceRow("heading", tuple(kind.value for kind in PursuitHeading), "leave it out for aligned")
 WAYPOINT = (X, Y, YAW, HEADING)
 
@@ -42,7 +42,7 @@ def load_route(path: Path) -> PatrolRoute:
     if not entry.items:
         what = f"is {'a section' if entry.is_section else yaml_text(entry.value)}"
         raise entry.error(what, "must be a list of at least one waypoint", WaypointFileError.example)
-    settings = {row.key: number(root, row) for row in SETTINGS if row.key in root.children}
+    settings = {row.key: row.number(root) for row in SETTINGS if row.key in root.children}
     if "heading_tolerance_deg" in settings:
         settings["heading_tolerance"] = math.radians(settings.pop("heading_tolerance_deg"))
     return PatrolRoute(tuple(map(_waypoint, entry.items)), PursuitSettings(**settings))
@@ -50,8 +50,8 @@ def load_route(path: Path) -> PatrolRoute:
 
 def _waypoint(entry: DocumentEntry) -> Waypoint:
     refuse_unknown(entry, dict.fromkeys(row.key for row in WAYPOINT))
-    x, y = number(entry, X), number(entry, Y)
+    x, y = X.number(entry), Y.number(entry)
     given = entry.children
-    yaw = math.radians(number(entry, YAW)) if "yaw_deg" in given and given["yaw_deg"].value is not None else None
-    heading = value(given["heading"], HEADING) if "heading" in given else PursuitHeading.ALIGNED.value
+    yaw = math.radians(YAW.number(entry)) if "yaw_deg" in given and given["yaw_deg"].value is not None else None
+    heading = HEADING.value(given["heading"]) if "heading" in given else PursuitHeading.ALIGNED.value
     return Waypoint(x, y, yaw, PursuitHeading(heading))

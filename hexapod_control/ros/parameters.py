@@ -1,10 +1,10 @@
 """Declares the fields of settings dataclasses as ROS parameters.
 
-A default is defined once, on its field. The metadata of the field are unit, bounds (`lower`, `upper`), description and,
-where needed, `name` (the ROS name), `live` (may be changed while the node runs), `least` (the smallest magnitude apart
-from 0), `from_robot` (NaN: the limit of the robot is used) and `check` (a function that raises ValueError for a text
-that cannot be used). A field whose default is another such dataclass is a group: `name.field`. Every value is checked
-when it is declared and on every change; a refused change leaves the old value.
+The fields are declared with `number` and `choice` of core/quantity.py. Their metadata may also have `name` (the ROS
+name), `live` (may be changed while the node runs), `least` (the smallest magnitude apart from 0), `from_robot` (NaN:
+the limit of the robot is used) and `check` (a function that raises ValueError for a text that cannot be used). A field
+whose default is another such dataclass is a group: `name.field`. Every value is checked when it is declared and on
+every change; a refused change leaves the old value.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from hexapod_control.config.document import DocumentEntry
 from hexapod_control.config.parameter_file import node_sections
 from hexapod_control.config.schema import did_you_mean
 from hexapod_control.core.names import quoted, shortened
-from hexapod_control.core.negligible import without_negligible
+from hexapod_control.core.quantity import Quantity, QuantityError, choice, spelled
 
 Settings = TypeVar("Settings")
 LIVE: Mapping[str, Any] = {"live": True}
@@ -36,21 +36,11 @@ _READ_AS = (ParameterType.PARAMETER_INTEGER, ParameterType.PARAMETER_STRING)  # 
 MAX_TEXT = 4096  # characters of a value: the longest path
 CHANGES = (SetParameters, SetParametersAtomically)  # services that change parameters
 FROM_ROBOT: Mapping[str, Any] = {"live": True, "from_robot": True}
+OR_ROBOT = "or .nan for what the robot can do"
 
 
 class ParameterError(ValueError):
     """A parameter value that cannot be used; the text names parameter, value, bounds and remedy."""
-
-
-def number(default: float, unit: str, lower: float, upper: float, description: str, **more: Any) -> Any:
-    """Returns a field for a number in [lower, upper], an integer if the default is one (`Any` as in dataclasses)."""
-    metadata = {"unit": unit, "lower": lower, "upper": upper, "description": description, **more}
-    return dataclasses.field(default=default, metadata=metadata)
-
-
-def choice(default: str | bool, description: str, **more: Any) -> Any:
-    """Returns a field for a text or a boolean."""
-    return dataclasses.field(default=default, metadata={"unit": "", "description": description, **more})
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,44 +57,42 @@ class Parameter:
         return bool(self.metadata.get("live"))
 
     @property
-    def bounds(self) -> str:
-        """The bounds as text; empty for texts and booleans."""
-        if "lower" not in self.metadata:
-            return ""
-        unit = f" {self.metadata['unit']}" if self.metadata["unit"] else ""
-        return f"[{self.metadata['lower']:.10g}, {self.metadata['upper']:.10g}]{unit}"
+    def quantity(self) -> Quantity | None:
+        """The quantity; None for texts and booleans."""
+        return self.metadata.get("quantity")
 
     def value(self, setting: object) -> Any:
         """Checks a value and returns it; an integer becomes a float where one is expected. Raises ParameterError."""
-        kind = type(self.default)
-        if kind is float and type(setting) is int:
-            setting = float(setting)
+        try:
+            checked = self._text(setting) if self.quantity is None else self._number(self.quantity, setting)
+            if "check" in self.metadata:
+                self.metadata["check"](checked)
+        except QuantityError as error:
+            raise ParameterError(f"{self.name} {error}") from None
+        except ParameterError:
+            raise
+        except ValueError as error:
+            raise ParameterError(f"{self.name}: {error}") from None
+        return checked
+
+    def _text(self, setting: object) -> object:
         if type(setting) is str and len(setting) > MAX_TEXT:
             raise ParameterError(f"{self.name} has {len(setting)} characters, at most {MAX_TEXT} are accepted")
-        if type(setting) is not kind:
-            kinds = {float: "a number", int: "an integer", bool: "true or false", str: "a text"}
-            raise ParameterError(
-                f"{self.name} must be {kinds[kind]}, is {shortened(repr(setting))}; e.g. {self._as_yaml(self.default)}"
-            )
-        if self.bounds and not self._inside(setting):
-            also = ", or .nan for what the robot can do" if self.metadata.get("from_robot") else ""
-            raise ParameterError(f"{self.name} must be in {self.bounds}{also}, is {setting}")
-        if kind is float:
-            setting = without_negligible(setting)  # type: ignore[arg-type]
-            if 0.0 < abs(setting) < self.metadata.get("least", 0.0):
-                unit, least = self.metadata["unit"], self.metadata["least"]
-                raise ParameterError(f"{self.name} must be 0 or at least {least:g} {unit}, is {setting:g}")
-        if "check" in self.metadata:
-            try:
-                self.metadata["check"](setting)
-            except ValueError as error:
-                raise ParameterError(f"{self.name}: {error}") from None
+        if type(setting) is not type(self.default):
+            kind = "true or false" if type(self.default) is bool else "a text"
+            example = self._as_yaml(self.default)
+            raise ParameterError(f"{self.name} must be {kind}, is {shortened(repr(setting))}; e.g. {example}")
         return setting
 
-    def _inside(self, setting: Any) -> bool:
-        if math.isnan(setting):
-            return bool(self.metadata.get("from_robot"))
-        return bool(self.metadata["lower"] <= setting <= self.metadata["upper"])
+    def _number(self, quantity: Quantity, setting: object) -> float:
+        if self.metadata.get("from_robot"):
+            if type(setting) is float and math.isnan(setting):
+                return setting
+            quantity = dataclasses.replace(quantity, hint=OR_ROBOT)
+        number, least = quantity.checked(setting), self.metadata.get("least", 0.0)
+        if 0.0 < abs(number) < least:
+            raise ParameterError(f"{self.name} must be 0 or at least {least:g} {quantity.unit}, is {spelled(setting)}")
+        return number
 
     @staticmethod
     def _as_yaml(value: object) -> str:
@@ -112,21 +100,23 @@ class Parameter:
 
     def descriptor(self) -> ParameterDescriptor:
         """Returns the descriptor that `ros2 param describe` shows."""
-        unit = f" [{self.metadata['unit']}]" if self.metadata["unit"] else ""
+        quantity = self.quantity
+        unit = f" [{quantity.unit}]" if quantity and quantity.unit else ""
         descriptor = ParameterDescriptor(
             name=self.name,
-            description=f"{self.metadata['description']}{unit}",
+            description=f"{self.metadata['meaning']}{unit}",
             read_only=not self.live,
             dynamic_typing=type(self.default) is float,  # accepts 50 for 50.0
         )
-        if self.bounds and not self.metadata.get("from_robot"):  # rclpy refuses NaN in a range
-            lower, upper = self.metadata["lower"], self.metadata["upper"]
-            if type(self.default) is int:
-                descriptor.integer_range = [IntegerRange(from_value=int(lower), to_value=int(upper), step=0)]
-            else:
-                descriptor.floating_point_range = [FloatingPointRange(from_value=float(lower), to_value=float(upper))]
-        elif self.bounds:
-            descriptor.additional_constraints = f"in {self.bounds}, or .nan for what the robot can do"
+        if quantity is None:
+            return descriptor
+        lower, upper = quantity.lower, quantity.upper
+        if self.metadata.get("from_robot"):  # rclpy refuses NaN in a range
+            descriptor.additional_constraints = f"in {quantity.bounds}, {OR_ROBOT}"
+        elif quantity.whole:
+            descriptor.integer_range = [IntegerRange(from_value=int(lower), to_value=int(upper), step=0)]
+        else:
+            descriptor.floating_point_range = [FloatingPointRange(from_value=float(lower), to_value=float(upper))]
         return descriptor
 
 

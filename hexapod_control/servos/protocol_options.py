@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import ClassVar
+from dataclasses import dataclass
 
-from hexapod_control.config import schema
 from hexapod_control.config.document import DocumentEntry
 from hexapod_control.config.schema import ChoiceRow, NumberRow, SchemaLine, did_you_mean, refuse_unknown, yaml_text
+from hexapod_control.core.quantity import Quantity
 
 OF_PROTOCOL = "as the protocol does without it"
+
+
+def number_option(key: str, unit: str, lower: float, upper: float, meaning: str, *, whole: bool = False) -> NumberRow:
+    """A number; without a unit it may be hexadecimal."""
+    return NumberRow(key, Quantity(unit, lower, upper, meaning, OF_PROTOCOL, whole=whole), hexadecimal=not unit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,75 +25,25 @@ class ChoiceOption:
     words: Mapping[str, object]
     meaning: str
 
-    @property
-    def bound(self) -> str:
-        """The allowed values, as a text."""
-        return f"must be one of {', '.join(self.words)}"
-
-    @property
-    def line(self) -> SchemaLine:
-        """The key for the reference."""
-        return schema.line(ChoiceRow(self.key, tuple(self.words), "", self.meaning, OF_PROTOCOL))
+    def line(self, prefix: str) -> SchemaLine:
+        """The line of the reference for this key below `prefix`."""
+        return ChoiceRow(self.key, tuple(self.words), "", self.meaning, OF_PROTOCOL).line(prefix)
 
     def value(self, entry: DocumentEntry) -> object:
         """The value for the bus. Raises RobotFileError."""
         word = entry.value if isinstance(entry.value, str) else yaml_text(entry.value)
         if word not in self.words:
-            raise entry.error(
-                f"is {yaml_text(entry.value)}", self.bound, did_you_mean(word, list(self.words)) or self.meaning
-            )
+            bound = f"must be one of {', '.join(self.words)}"
+            hint = did_you_mean(word, list(self.words)) or self.meaning
+            raise entry.error(f"is {yaml_text(entry.value)}", bound, hint)
         return self.words[word]
-
-
-@dataclass(frozen=True, slots=True)
-class MeasureOption:
-    """A number within [lower, upper]."""
-
-    key: str
-    lower: float
-    upper: float
-    unit: str
-    meaning: str
-    whole: ClassVar[bool] = False
-
-    @property
-    def _row(self) -> NumberRow:
-        measure = (self.key, 1, self.lower, self.upper, self.unit, self.meaning)
-        return NumberRow(*measure, whole=self.whole, hexadecimal=self.unit == "")
-
-    @property
-    def bound(self) -> str:
-        """The allowed values, as a text."""
-        return schema.bound(self._row).rstrip()
-
-    @property
-    def line(self) -> SchemaLine:
-        """The key for the reference."""
-        return schema.line(replace(self._row, hint="", meaning=self.meaning, default=OF_PROTOCOL))
-
-    def value(self, entry: DocumentEntry) -> object:
-        """The number. Raises RobotFileError."""
-        return schema.value(entry, self._row)
-
-
-@dataclass(frozen=True, slots=True)
-class RegisterOption(MeasureOption):
-    """A whole number."""
-
-    whole: ClassVar[bool] = True
-
-    def value(self, entry: DocumentEntry) -> object:
-        """The number. Raises RobotFileError."""
-        number = MeasureOption.value(self, entry)
-        assert isinstance(number, float)
-        return int(number)
 
 
 @dataclass(frozen=True, slots=True)
 class ListOption:
     """One number, or a list of up to `most` numbers."""
 
-    each: MeasureOption  # of one number
+    each: NumberRow  # of one number
     most: int
     unique: bool  # whether the numbers must differ
 
@@ -98,37 +52,26 @@ class ListOption:
         """The key in the file."""
         return self.each.key
 
-    @property
-    def meaning(self) -> str:
-        """Meaning of the numbers."""
-        return self.each.meaning
-
-    @property
-    def bound(self) -> str:
-        """The allowed values, as a text."""
-        return f"{self.each.bound}, or a list of 1 to {self.most} of them"
-
-    @property
-    def line(self) -> SchemaLine:
-        """The key for the reference."""
-        each = self.each.line
+    def line(self, prefix: str) -> SchemaLine:
+        """The line of the reference for this key below `prefix`."""
+        each = self.each.line(prefix)
         return each._replace(kind=f"{each.kind}, or a list of up to {self.most}")
 
     def value(self, entry: DocumentEntry) -> object:
         """The numbers. Raises RobotFileError."""
-        items = entry.items or (entry,)
+        items, meaning = entry.items or (entry,), self.each.quantity.meaning
         if len(items) > self.most:
-            raise entry.error(f"has {len(items)} values", self.bound, self.meaning)
+            bound = f"{self.each.bound}, or a list of 1 to {self.most} of them"
+            raise entry.error(f"has {len(items)} values", bound, meaning)
         numbers = tuple(self.each.value(item) for item in items)
         twice = next((n for n, number in enumerate(numbers) if number in numbers[:n]), None) if self.unique else None
         if twice is not None:
-            raise items[twice].error(
-                f"is {yaml_text(items[twice].value)} again", "must differ from the others", self.meaning
-            )
+            what = f"is {yaml_text(items[twice].value)} again"
+            raise items[twice].error(what, "must differ from the others", meaning)
         return numbers
 
 
-ProtocolOption = ChoiceOption | MeasureOption | ListOption
+ProtocolOption = NumberRow | ChoiceOption | ListOption
 SWITCH: Mapping[str, object] = {"true": True, "false": False}
 
 

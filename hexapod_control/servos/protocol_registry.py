@@ -16,9 +16,8 @@ from hexapod_control.servos.protocol_options import (
     SWITCH,
     ChoiceOption,
     ListOption,
-    MeasureOption,
     ProtocolOption,
-    RegisterOption,
+    number_option,
 )
 from hexapod_control.servos.protocols import (
     dynamixel1,
@@ -74,7 +73,9 @@ _ROWS = (
         ids=range(ff_frames.LAST_ID + 1),
         can_read=EVERYTHING,
         options=("wait", "acceleration", "force_model"),
-        settings=(RegisterOption("acceleration", 0.0, 254.0, "", "value of register 41, written with every goal"),),
+        settings=(
+            number_option("acceleration", "", 0, 254, "value of register 41, written with every goal", whole=True),
+        ),
     ),
     ServoProtocol(
         name="feetech_sc",
@@ -86,7 +87,7 @@ _ROWS = (
         ids=range(ff_frames.LAST_ID + 1),
         can_read=EVERYTHING,
         options=("wait", "degrees", "force_model"),
-        settings=(MeasureOption("degrees", 90.0, 360.0, "deg", "range of the model's 1024 steps"),),
+        settings=(number_option("degrees", "deg", 90.0, 360.0, "range of the model's 1024 steps"),),
         scale_with=feetech_sc.scale,
         notes="the range depends on the model; no sync read: one turnaround per servo",
     ),
@@ -157,7 +158,7 @@ _ROWS = (
             ChoiceOption(
                 "battery", {name: name for name in ANALOG_INPUTS}, "analog input to which the battery is wired"
             ),
-            MeasureOption("divider", 0.01, 100.0, "", "battery = divider * input"),
+            number_option("divider", "", 0.01, 100.0, "battery = divider * input"),
         ),
         notes="factory setting of an SSC-32U is 9600 baud: set 115200",
     ),
@@ -171,7 +172,7 @@ _ROWS = (
         can_read=maestro.MaestroBus.can_read,
         options=("device", "crc"),
         settings=(
-            RegisterOption("device", 0.0, 127.0, "", "device number of the board, if several share the line"),
+            number_option("device", "", 0, 127, "device number of the board, if several share the line", whole=True),
             ChoiceOption("crc", SWITCH, "as set in the Control Center"),
         ),
         notes='set "USB Dual Port", the serial timeout, and home Off for every channel: the board\'s dead-man switch',
@@ -187,22 +188,23 @@ _ROWS = (
         options=("addresses", "oscillator", "frequency"),
         settings=(
             ListOption(
-                RegisterOption(
+                number_option(
                     "addresses",
-                    float(pwm_chip.FIRST_ADDRESS),
-                    float(pwm_chip.LAST_ADDRESS),
                     "",
+                    pwm_chip.FIRST_ADDRESS,
+                    pwm_chip.LAST_ADDRESS,
                     "I2C addresses of the boards; the first has ids 0 to 15, the second 16 to 31",
+                    whole=True,
                 ),
                 pca9685.MAX_BOARDS,
                 unique=True,
             ),
             ListOption(
-                MeasureOption("oscillator", 20.0, 30.0, "MHz", "of all boards or of each; 25 unless measured"),
+                number_option("oscillator", "MHz", 20.0, 30.0, "of all boards or of each; 25 unless measured"),
                 pca9685.MAX_BOARDS,
                 unique=False,
             ),
-            MeasureOption("frequency", 50.0, 330.0, "Hz", "of the pulses; analog servos take 50"),
+            number_option("frequency", "Hz", 50.0, 330.0, "of the pulses; analog servos take 50"),
         ),
         connect=open_i2c,
         notes="baud is the clock of the I2C bus, which the system sets",

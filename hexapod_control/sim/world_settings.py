@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import Field, dataclass, field, fields
-from typing import Any
+from dataclasses import dataclass, field
 
+from hexapod_control.core.quantity import check_fields, choice, number
+from hexapod_control.core.simulated_world import FRICTION, PAYLOAD, WORLDS
 from hexapod_control.sim.servo_models import servo_model
 
-WORLDS = ("flat", "slope", "blocks", "bumps", "obstacles")
 BETWEEN_TARGETS = ("hold", "linear")
 ONLY_IN = {  # worlds in which these settings have an effect
     "seed": ("blocks", "bumps", "obstacles"),
@@ -22,35 +21,25 @@ ONLY_IN = {  # worlds in which these settings have an effect
 LIVE = {"live": True}  # can be changed while the simulation runs
 
 
-# `Any`: as `dataclasses.field`, whose result is assigned to fields of every type.
-def _number(default: float, unit: str, lower: float, upper: float, description: str, **more: Any) -> Any:
-    metadata = {"unit": unit, "lower": lower, "upper": upper, "description": description, **more}
-    return field(default=default, metadata=metadata)
-
-
-def _text(default: str, description: str, **more: Any) -> Any:
-    return field(default=default, metadata={"unit": "", "description": description, **more})
-
-
 @dataclass(frozen=True, slots=True)
 class WorldSettings:
     """Settings of ground, payload and servos; unit, bounds and description are in the metadata of the fields."""
 
-    world: str = _text("flat", f"ground: {', '.join(WORLDS)}", **LIVE)
-    seed: int = _number(0, "", 0, 2**31 - 1, "seed of blocks, bumps and obstacles", **LIVE)
-    slope_deg: float = _number(10.0, "deg", -40.0, 40.0, "angle of the slope, + is uphill along x", **LIVE)
-    block_height: float = _number(0.02, "m", 0.0, 0.1, "maximum height of a block above or below the start", **LIVE)
-    bump_height: float = _number(0.02, "m", 0.0, 0.2, "maximum height of a bump above or below the start", **LIVE)
-    obstacle_count: int = _number(8, "", 0, 100, "number of obstacles; fewer if there is no room", **LIVE)
-    obstacle_gap: float = _number(0.9, "m", 0.1, 5.0, "minimum distance between obstacles, and to the walls", **LIVE)
-    room_size: float = _number(5.0, "m", 2.0, 50.0, "side of the square room around the obstacles", **LIVE)
-    friction: float = _number(0.8, "", 0.01, 5.0, "coefficient of sliding friction of every contact", **LIVE)
-    payload: float = _number(0.0, "kg", 0.0, 20.0, "load fixed to the top of the body", **LIVE)
-    servo_model: str = _text("", "servo of every joint, a name in servo_models.py; empty: that of the robot file")
-    between_targets: str = _text(
+    world: str = choice("flat", f"ground: {', '.join(WORLDS)}", **LIVE)
+    seed: int = number(0, "", 0, 2**31 - 1, "seed of blocks, bumps and obstacles", **LIVE)
+    slope_deg: float = number(10.0, "deg", -40.0, 40.0, "angle of the slope, + is uphill along x", **LIVE)
+    block_height: float = number(0.02, "m", 0.0, 0.1, "maximum height of a block above or below the start", **LIVE)
+    bump_height: float = number(0.02, "m", 0.0, 0.2, "maximum height of a bump above or below the start", **LIVE)
+    obstacle_count: int = number(8, "", 0, 100, "number of obstacles; fewer if there is no room", **LIVE)
+    obstacle_gap: float = number(0.9, "m", 0.1, 5.0, "minimum distance between obstacles, and to the walls", **LIVE)
+    room_size: float = number(5.0, "m", 2.0, 50.0, "side of the square room around the obstacles", **LIVE)
+    friction: float = field(default=0.8, metadata=FRICTION.metadata(**LIVE))
+    payload: float = field(default=0.0, metadata=PAYLOAD.metadata(**LIVE))
+    servo_model: str = choice("", "servo of every joint, a name in servo_models.py; empty: that of the robot file")
+    between_targets: str = choice(
         "hold", f"course of the target until the next one arrives: {', '.join(BETWEEN_TARGETS)}"
     )
-    timestep: float = _number(0.002, "s", 1e-4, 0.005, "step of the physics")
+    timestep: float = number(0.002, "s", 1e-4, 0.005, "step of the physics")
 
     def __post_init__(self) -> None:
         for name, known in (("world", WORLDS), ("between_targets", BETWEEN_TARGETS)):
@@ -58,27 +47,18 @@ class WorldSettings:
                 raise ValueError(f"{name} must be one of {', '.join(known)}, is {getattr(self, name)!r}")
         if self.servo_model:
             servo_model(self.servo_model)
-        for item in fields(self):
-            if "lower" in item.metadata:
-                _check(item, getattr(self, item.name))
+        check_fields(self)
 
 
 @dataclass(frozen=True, slots=True)
 class LidarSettings:
     """Settings of the simulated lidar; unit, bounds and description are in the metadata of the fields."""
 
-    scan_rate: float = _number(10.0, "Hz", 0.5, 50.0, "scans per simulated second, while there is a subscriber")
-    scan_rays: int = _number(360, "", 8, 3600, "rays of a scan, over 360 degrees")
-    scan_noise: float = _number(0.01, "m", 0.0, 0.5, "standard deviation of a range")
-    scan_range_min: float = _number(0.1, "m", 0.01, 1.0, "shortest range; what is nearer is -inf")
-    scan_range_max: float = _number(6.0, "m", 1.0, 100.0, "longest range; what is farther is inf")
+    scan_rate: float = number(10.0, "Hz", 0.5, 50.0, "scans per simulated second, while there is a subscriber")
+    scan_rays: int = number(360, "", 8, 3600, "rays of a scan, over 360 degrees")
+    scan_noise: float = number(0.01, "m", 0.0, 0.5, "standard deviation of a range")
+    scan_range_min: float = number(0.1, "m", 0.01, 1.0, "shortest range; what is nearer is -inf")
+    scan_range_max: float = number(6.0, "m", 1.0, 100.0, "longest range; what is farther is inf")
 
     def __post_init__(self) -> None:
-        for item in fields(self):
-            _check(item, getattr(self, item.name))
-
-
-def _check(item: Field[Any], value: float) -> None:
-    lower, upper, unit = item.metadata["lower"], item.metadata["upper"], item.metadata["unit"]
-    if not (math.isfinite(value) and lower <= value <= upper):
-        raise ValueError(f"{item.name} must be in [{lower:.10g}, {upper:.10g}]{unit and ' ' + unit}, is {value}")
+        check_fields(self)

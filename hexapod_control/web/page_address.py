@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from hexapod_control.core.quantity import Quantity
+
 # Addresses reserved for documentation (RFC 5737, RFC 3849): the route to them shows our own address; nothing is sent.
 PROBES = ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET6, "2001:db8::1"))
 SIOCGIFCONF = 0x8912  # request for all interfaces that have an IPv4 address, netdevice(7)
@@ -26,6 +28,7 @@ INTERFACES: tuple[tuple[str, ...], ...] = (
     ("docker", "br-", "virbr", "veth", "tun", "tap", "wg", "zt"),
 )  # prefixes of names: wireless, cable, others, containers and tunnels
 OTHER = 2
+PORT = Quantity("", 0, 65535, "port of the page, or the next free one; 0: any", 8770, whole=True)
 
 
 def addresses() -> list[str]:

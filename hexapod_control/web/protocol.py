@@ -12,7 +12,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from hexapod_control.core.quantity import Quantity, QuantityError
 from hexapod_control.core.robot import LIFT_RANGE
+from hexapod_control.core.simulated_world import FRICTION, PAYLOAD, WORLDS
 
 VERSION = 2
 MAX_MESSAGE_BYTES = 4096
@@ -21,7 +23,6 @@ RESTART = "restart"  # of the node that is silent
 REQUESTS = ("stand", "sit", "stop", "estop", "rearm", "reset_world", "cancel_motion", "arm", RESTART)
 ALWAYS_ALLOWED = ("stop", "estop")  # for every admitted client
 QUERIES = ("urdf", "invite", "terrain", "camera")
-WORLDS = ("flat", "slope", "blocks", "bumps", "obstacles")  # of the simulator
 CONTROL_ACTS = ("take", "leave", "give", "keep")
 RECORDING_ACTS = ("start", "stop", "keep", "delete", "bag", "csv", "replay")
 
@@ -177,19 +178,14 @@ class PageMessage:
 FieldCheck = Callable[[str, Any], Any]
 
 
-def _number(lower: float, upper: float) -> FieldCheck:
+def _number(quantity: Quantity) -> FieldCheck:
     def check(name: str, value: Any) -> float:
-        if type(value) not in (int, float) or not lower <= value <= upper:  # false for NaN
-            raise RefusedMessageError(400, f"{name} must be a number in [{lower:g}, {upper:g}]")
-        return float(value)
+        try:
+            return quantity.checked(value)
+        except QuantityError as error:
+            raise RefusedMessageError(400, f"{name} {error}") from None
 
     return check
-
-
-def _integer(name: str, value: Any) -> int:
-    if type(value) is not int or not 0 <= value <= MAX_INTEGER:
-        raise RefusedMessageError(400, f"{name} must be an integer >= 0")
-    return value
 
 
 def _boolean(name: str, value: Any) -> bool:
@@ -216,9 +212,13 @@ def _one_of(*known: str) -> FieldCheck:
     return check
 
 
-_SHARE, _METRES, _FORCE = _number(-1.0, 1.0), _number(-0.3, 0.3), _number(-200.0, 200.0)
-_POSE = dict.fromkeys(("x", "y", "z"), _METRES) | dict.fromkeys(("roll", "pitch", "yaw"), _number(-1.0, 1.0))
-_WORLD = {"world": _one_of(*WORLDS), "friction": _number(0.01, 5.0), "payload": _number(0.0, 20.0)}
+_COUNT = _number(Quantity("", 0, MAX_INTEGER, "number of a message or a client", whole=True))
+_SHARE = _number(Quantity("", -1.0, 1.0, "share of the limit of the velocity", 0.0))
+_METRES = _number(Quantity("m", -0.3, 0.3, "shift of the body", 0.0))
+_TILT = _number(Quantity("rad", -1.0, 1.0, "turn of the body", 0.0))
+_FORCE = _number(Quantity("N", -200.0, 200.0, "push of the simulated body"))
+_POSE = dict.fromkeys(("x", "y", "z"), _METRES) | dict.fromkeys(("roll", "pitch", "yaw"), _TILT)
+_WORLD = {"world": _one_of(*WORLDS), "friction": _number(FRICTION), "payload": _number(PAYLOAD)}
 KINDS: Mapping[str, tuple[Any, Mapping[str, FieldCheck]]] = {
     "hello": (HelloMessage, {"token": _text(128), "key": _text(128), "name": _text(40)}),
     "drive": (DriveMessage, {"on": _boolean, "vx": _SHARE, "vy": _SHARE, "wz": _SHARE}),
@@ -226,11 +226,11 @@ KINDS: Mapping[str, tuple[Any, Mapping[str, FieldCheck]]] = {
     "gait": (GaitMessage, {"name": _text(40)}),
     "leg": (LegMessage, {"name": _text(40), "lost": _boolean}),
     "play": (PlayMessage, {"name": _text(60)}),
-    "lift": (LiftMessage, {"share": _number(*LIFT_RANGE)}),
-    "speed": (SpeedMessage, {"share": _number(0.1, 1.0)}),
+    "lift": (LiftMessage, {"share": _number(Quantity("", *LIFT_RANGE, "height of the steps"))}),
+    "speed": (SpeedMessage, {"share": _number(Quantity("", 0.1, 1.0, "share of the maximum speed"))}),
     "request": (RequestMessage, {"what": _one_of(*REQUESTS)}),
-    "control": (ControlMessage, {"act": _one_of(*CONTROL_ACTS), "to": _integer}),
-    "heartbeat": (HeartbeatMessage, {"echo": _integer}),
+    "control": (ControlMessage, {"act": _one_of(*CONTROL_ACTS), "to": _COUNT}),
+    "heartbeat": (HeartbeatMessage, {"echo": _COUNT}),
     "query": (QueryMessage, {"what": _one_of(*QUERIES)}),
     "recording": (RecordingMessage, {"act": _one_of(*RECORDING_ACTS), "name": _text(80)}),
     "push": (PushMessage, {"x": _FORCE, "y": _FORCE}),
@@ -253,7 +253,7 @@ def parse(text: str) -> PageMessage:
     version = data.pop("v", None)
     if type(version) is not int or version != VERSION:
         raise RefusedMessageError(426, f"this server uses version {VERSION} of the protocol: reload the page")
-    sequence = _integer("n", data.pop("n", None))
+    sequence = _COUNT("n", data.pop("n", None))
     kind = data.pop("t", None)
     if type(kind) is not str or kind not in KINDS:
         raise RefusedMessageError(400, f"t must be one of {', '.join(KINDS)}")

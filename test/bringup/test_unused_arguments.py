@@ -4,7 +4,8 @@ import pytest
 
 from hexapod_control.bringup import node_graph
 from hexapod_control.bringup.unused_arguments import unused_arguments
-from hexapod_control.sim.world_settings import ONLY_IN, WORLDS
+from hexapod_control.core.simulated_world import WORLDS
+from hexapod_control.sim.world_settings import ONLY_IN
 
 
 def notes(graph, **given):

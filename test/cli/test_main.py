@@ -104,10 +104,10 @@ def test_the_version_matches_the_manifest(capsys):
 def test_the_help_of_every_subcommand_has_an_example_that_it_accepts(name, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "my_robot.yaml").touch()
-    assert cli.parser(name).parse_args([name, *cli.EXAMPLES[name].split()]).command == name
+    assert cli.parser(name).parse_args([name, *cli.COMMANDS[name].example.split()]).command == name
     with pytest.raises(SystemExit):
         cli.main([name, "--help"])
-    example = f"example: hexapod {name} {cli.EXAMPLES[name]}"
+    example = f"example: hexapod {name} {cli.COMMANDS[name].example}"
     assert " ".join(example.split()) in " ".join(capsys.readouterr().out.split())
 
 

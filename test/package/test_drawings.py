@@ -64,7 +64,7 @@ def test_the_drawings_are_current_and_shown():
 
 def measured_keys():
     rows = (*robot_keys.ROBOT, *robot_keys.COMMON, *robot_keys.PLACE, robot_keys.FOOTHOLD, robot_keys.TILT)
-    keys = [row.key for row in rows if isinstance(row, NumberRow) and row.unit in ("m", "deg")]
+    keys = [row.key for row in rows if isinstance(row, NumberRow) and row.quantity.unit in ("m", "deg")]
     return sorted({key.removesuffix(".lower_deg").removesuffix(".upper_deg") for key in keys} - NOT_MEASURED)
 
 

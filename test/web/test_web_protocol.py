@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from support.page_messages import MESSAGES
 from support.suite.soak import SOAK
 
-from hexapod_control.sim.world_settings import WORLDS
 from hexapod_control.web import protocol
 from hexapod_control.web.protocol import (
     DriveMessage,
@@ -144,10 +143,6 @@ def test_an_invalid_message_is_refused_with_a_reason(message):
         parse(message)
     assert refused.value.code in (400, 413, 426)
     assert refused.value.text
-
-
-def test_the_worlds_of_the_page_are_those_of_the_simulator():
-    assert protocol.WORLDS == WORLDS
 
 
 def test_numbers_that_are_not_finite_become_null_for_the_page():

@@ -8,8 +8,9 @@ import sys
 from pathlib import Path
 
 from hexapod_control.bringup.process_supervisor import end_with_parent
-from hexapod_control.cli.bounded_options import number, whole_number
+from hexapod_control.cli.bounded_options import add_number
 from hexapod_control.config import ros_names
+from hexapod_control.core.quantity import Quantity
 
 SAVE_KEYS = "s \n\r"
 KEY_PERIOD_S = 0.1  # between two reads of the keyboard
@@ -17,16 +18,8 @@ KEY_PERIOD_S = 0.1  # between two reads of the keyboard
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the subcommand."""
-    parser.add_argument(
-        "--seconds",
-        type=number(1.0, 3600.0, "s"),
-        default=60.0,
-        metavar="S",
-        help="buffered time (default: %(default)g)",
-    )
-    parser.add_argument(
-        "--megabytes", type=whole_number(1, 16384), default=256, metavar="MB", help="size limit (default: %(default)s)"
-    )
+    add_number(parser, "--seconds", Quantity("s", 1.0, 3600.0, "buffered time", 60.0))
+    add_number(parser, "--megabytes", Quantity("MB", 1, 16384, "size limit", 256, whole=True))
     parser.add_argument(
         "--out", type=Path, default=Path(), metavar="DIR", help="folder of the bags (default: the current one)"
     )

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from hexapod_control.bringup import node_graph
-from hexapod_control.cli.bounded_options import add_robot, number, whole_number
+from hexapod_control.cli.bounded_options import add_number, add_robot
 from hexapod_control.cli.input_error import CommandFailedError, InputError
 from hexapod_control.config import ros_names
 from hexapod_control.config.errors import DONE
 from hexapod_control.config.shipped_files import use_venv_prefix
+from hexapod_control.core.quantity import Quantity
+from hexapod_control.web.page_address import PORT
 
 PAGE_START_S = 15.0  # time limit for the page to start
 
@@ -20,9 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the subcommand."""
     parser.add_argument("bag", type=Path, metavar="BAG", help="bag, its folder or its .mcap file")
     parser.add_argument("other", type=Path, nargs="?", metavar="OTHER", help="second bag, for --compare")
-    parser.add_argument(
-        "--speed", type=number(0.05, 20.0), default=1.0, metavar="X", help="factor on real time (default: 1)"
-    )
+    add_number(parser, "--speed", Quantity("", 0.05, 20.0, "factor on real time", 1.0))
     parser.add_argument("--loop", action="store_true", help="start again at the end")
     parser.add_argument("--namespace", help="publish there instead of in the bag's namespace")
     parser.add_argument("--clock", action="store_true", help="also publish the time of the bag on /clock")
@@ -30,9 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     page = parser.add_argument_group("page in the browser")
     page.add_argument("--page", action="store_true", help="start the page, until Ctrl-C")
     add_robot(page, "robot to show")
-    page.add_argument(
-        "--port", type=whole_number(0, 65535), default=0, metavar="N", help="port of the page (default: a free one)"
-    )
+    add_number(page, "--port", replace(PORT, default=0))
     compare = parser.add_argument_group("comparison")
     compare.add_argument("--compare", action="store_true", help="print the differences of two runs, without ROS")
     compare.add_argument(

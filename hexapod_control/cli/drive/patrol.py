@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from hexapod_control.bringup.process_supervisor import end_with_parent, stop_requests
-from hexapod_control.cli.bounded_options import add_robot, output_file, whole_number
+from hexapod_control.cli.bounded_options import add_number, add_robot, output_file
 from hexapod_control.cli.input_error import InputError
 from hexapod_control.clients import connection_options
 from hexapod_control.config.errors import FAILED
@@ -19,6 +19,7 @@ from hexapod_control.config.robots.nav2_parameters import describe
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.shipped_files import use_venv_prefix
 from hexapod_control.config.waypoint_file import load_route
+from hexapod_control.core.quantity import Quantity
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,9 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--waypoints", type=Path, required=True, metavar="FILE", help="YAML file of the waypoints")
     add_robot(parser)
     parser.add_argument("--gait", default="", help="gait of the robot (default: that of the robot file)")
-    parser.add_argument(
-        "--loops", type=whole_number(1, 10_000), default=1, metavar="N", help="repetitions of the file (default: 1)"
-    )
+    add_number(parser, "--loops", Quantity("", 1, 10_000, "repetitions of the file", 1, whole=True))
     picture = output_file("a picture", (".png", ".svg", ".pdf"))
     parser.add_argument("--out", type=picture, metavar="FILE", help="picture of the path, .png, .svg or .pdf")
     parser.add_argument("--blind", action="store_true", help="walk without a scan: obstacles are not seen")

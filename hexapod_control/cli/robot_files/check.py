@@ -8,27 +8,25 @@ import sys
 from pathlib import Path
 from typing import TextIO
 
-from hexapod_control.cli.bounded_options import number, output_file
+from hexapod_control.cli.bounded_options import add_number, output_file
 from hexapod_control.cli.input_error import InputError
 from hexapod_control.config.errors import DONE, FAILED
 from hexapod_control.config.robots import saved_capabilities
 from hexapod_control.config.robots.robot_file import implausible, load
+from hexapod_control.core.quantity import Quantity
 from hexapod_control.evaluation.robot_check.remark import Remark, Seriousness
 from hexapod_control.evaluation.robot_check.subject import USUAL_BATTERY_WH, Subject
 from hexapod_control.servos.settings.unused_settings import unused_settings
 
-MAX_PAYLOAD_KG = 100.0
-BATTERY_WH = (0.1, 10000.0)
+PAYLOAD = Quantity("kg", 0.0, 100.0, "load on the body", 0.0)
+BATTERY = Quantity("Wh", 0.1, 10000.0, "capacity of the battery; three cells of 2200 mAh", USUAL_BATTERY_WH)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the subcommand."""
     parser.add_argument("robot", metavar="NAME|FILE", help="a robot file, or a name that comes with the package")
-    payload = number(0.0, MAX_PAYLOAD_KG, "kg")
-    parser.add_argument("--payload", type=payload, default=0.0, metavar="KG", help="load on the body [kg] (default: 0)")
-    battery = number(*BATTERY_WH, "Wh")
-    capacity = f"capacity of the battery [Wh] (default: {USUAL_BATTERY_WH:g}, three cells of 2200 mAh)"
-    parser.add_argument("--battery", type=battery, default=USUAL_BATTERY_WH, metavar="WH", help=capacity)
+    add_number(parser, "--payload", PAYLOAD)
+    add_number(parser, "--battery", BATTERY)
     parser.add_argument("--values", action="store_true", help="only look for implausible values, which takes a second")
     parser.add_argument(
         "--report", type=output_file("a report", (".html",)), metavar="FILE", help="write a page with plots"

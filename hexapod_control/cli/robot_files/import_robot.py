@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from hexapod_control.cli.bounded_options import number
+from hexapod_control.cli.bounded_options import add_number, number
 from hexapod_control.cli.input_error import InputError
 from hexapod_control.config.errors import DONE
 from hexapod_control.config.robots.draft.robot_text import robot_text
 from hexapod_control.config.robots.robot_file import load
+from hexapod_control.config.robots.robot_keys import ROBOT, SERVO_VOLTAGE
 from hexapod_control.config.robots.servo_table import nearest_models, permitted, version_for, versions
 from hexapod_control.config.robots.urdf_import.body_frame import DIRECTIONS
 from hexapod_control.config.robots.urdf_import.body_values import ImportOptions
@@ -20,8 +21,12 @@ from hexapod_control.config.robots.urdf_import.findings import ImportedRobot
 from hexapod_control.config.robots.urdf_import.importer import ImportRequest, import_urdf
 from hexapod_control.config.robots.urdf_import.writing.joint_names import import_notes, mapping_text
 from hexapod_control.config.robots.urdf_import.writing.report import report_page, sections
+from hexapod_control.config.schema import NumberRow
+from hexapod_control.core.quantity import Quantity
 
-MAX_ANGLE_RAD, MAX_POINT_M = 7.0, 3.0  # of a frozen joint, of the coordinates of a foot tip
+MAX_ANGLE_RAD = 7.0  # of a frozen joint
+POINT = Quantity("m", -3.0, 3.0, "coordinate of a foot tip")
+FOOT_RADIUS = next(row.quantity for row in ROBOT if isinstance(row, NumberRow) and row.key == "foot.radius")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,16 +44,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--foot",
         nargs=3,
-        type=number(-MAX_POINT_M, MAX_POINT_M, "m"),
+        type=number(POINT),
         metavar=("X", "Y", "Z"),
         help="center of the foot in the frame of the last link of every leg [m] (default: searched)",
     )
-    parser.add_argument("--foot-radius", type=number(0.0005, 0.2, "m"), metavar="R", help="radius of the feet [m]")
-    parser.add_argument("--mass", type=number(0.01, 200.0, "kg"), metavar="KG", help="mass of the whole robot [kg]")
+    add_number(parser, "--foot-radius", FOOT_RADIUS)
+    add_number(parser, "--mass", Quantity("kg", 0.01, 200.0, "mass of the whole robot"))
     parser.add_argument(
         "--servo", default="", metavar="MODEL", help="servo of the table; hexapod servos models lists it"
     )
-    parser.add_argument("--voltage", type=number(1.0, 60.0, "V"), metavar="V", help="supply of the servos [V]")
+    add_number(parser, "--voltage", SERVO_VOLTAGE.quantity)
     axes = "|".join(DIRECTIONS)
     parser.add_argument(
         "--forward", choices=tuple(DIRECTIONS), metavar=axes, help="axis of the base link, e.g. --forward=-y"

@@ -7,7 +7,7 @@ import math
 import sys
 from pathlib import Path
 
-from hexapod_control.cli.bounded_options import number
+from hexapod_control.cli.bounded_options import add_number
 from hexapod_control.cli.input_error import CommandFailedError, InputError
 from hexapod_control.clients import connection_options
 from hexapod_control.config.errors import DONE, FAILED
@@ -16,36 +16,25 @@ from hexapod_control.config.robots.robot_keys import ODOMETRY_SCALE
 from hexapod_control.config.robots.rules.odometry_scale import odometry_scale
 from hexapod_control.config.section_writer import own_file, save_section
 from hexapod_control.config.shipped_files import use_venv_prefix
+from hexapod_control.core.quantity import Quantity, QuantityError
 
 DIGITS = 4  # decimals of a factor in the robot file
-UNITS = {"distance": "m", "turn": "deg"}
-COMMANDED = {"distance": number(0.2, 20.0, "m"), "turn": number(45.0, 3600.0, "deg")}
-MEASURED = {"distance": number(1e-3, 1e3, "m"), "turn": number(1e-3, 1e5, "deg")}
+COMMANDED = {
+    "distance": Quantity("m", 0.2, 20.0, "distance by odometry", 1.0),
+    "turn": Quantity("deg", 45.0, 3600.0, "rotation by odometry", 360.0),
+}
+MEASURED = {
+    "distance": Quantity("m", 1e-3, 1e3, "measured distance", "ask for it"),
+    "turn": Quantity("deg", 1e-3, 1e5, "measured rotation", "ask for it"),
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the subcommand."""
     parser.add_argument("--robot", required=True, metavar="FILE", help="robot file to write the factors to")
-    parser.add_argument(
-        "--distance",
-        type=COMMANDED["distance"],
-        default=1.0,
-        metavar="M",
-        help="distance by odometry (default: %(default)g)",
-    )
-    parser.add_argument(
-        "--turn",
-        type=COMMANDED["turn"],
-        default=360.0,
-        metavar="DEG",
-        help="rotation by odometry (default: %(default)g)",
-    )
-    parser.add_argument(
-        "--measured-distance", type=MEASURED["distance"], metavar="M", help="measured distance (default: ask for it)"
-    )
-    parser.add_argument(
-        "--measured-turn", type=MEASURED["turn"], metavar="DEG", help="measured rotation (default: ask for it)"
-    )
+    for name in COMMANDED:
+        add_number(parser, f"--{name}", COMMANDED[name])
+        add_number(parser, f"--measured-{name}", MEASURED[name])
     connection_options.add_arguments(parser)
     parser.add_argument("--simulate", action="store_true", help="in simulation against ground truth, without ROS")
     parser.add_argument("--dry-run", action="store_true", help="print the factors, write nothing")
@@ -57,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
     if args.simulate:
         factors = _simulated(args)
     else:
-        for name in UNITS:
+        for name in COMMANDED:
             if getattr(args, f"measured_{name}") is None and not sys.stdin.isatty():
                 raise InputError(f"--measured-{name}: must be given, as there is no terminal to ask on")
         from hexapod_control.clients.bounded_wait import RobotError
@@ -77,14 +66,12 @@ def run(args: argparse.Namespace) -> int:
 
 def _write(args: argparse.Namespace, path: Path, factors: dict[str, float]) -> int:
     for row in ODOMETRY_SCALE:
-        factor = factors.get(row.key, 1.0)
-        if not row.lower <= factor <= row.upper:
-            raise CommandFailedError(
-                f"{row.key}: the factor would be {factor:.3f}, must be in [{row.lower}, {row.upper}]: "
-                "nothing was written, measure again"
-            )
+        try:
+            row.quantity.checked(round(factors.get(row.key, 1.0), DIGITS))
+        except QuantityError as error:
+            raise CommandFailedError(f"{row.key}: the factor {error}; nothing was written, measure again") from None
     robot_file = load(path)
-    present = dict(zip(UNITS, odometry_scale(robot_file.document), strict=True))
+    present = dict(zip(COMMANDED, odometry_scale(robot_file.document), strict=True))
     data = {name: round(value, DIGITS) for name, value in {**present, **factors}.items()}
     print(f"odometry_scale: distance {data['distance']:g}, turn {data['turn']:g}")
     if args.dry_run:
@@ -112,10 +99,11 @@ def _simulated(args: argparse.Namespace) -> dict[str, float]:
 
 def ask_measured(name: str, by_odometry: float, given: float | None) -> float:
     """Returns the measured distance [m] or rotation [deg], as given or as typed; asks again after an invalid answer."""
+    unit = MEASURED[name].unit
     while given is None:
-        answer = input(f"{name} by odometry: {by_odometry:.3f} {UNITS[name]}; measured [{UNITS[name]}]: ")
+        answer = input(f"{name} by odometry: {by_odometry:.3f} {unit}; measured [{unit}]: ")
         try:
-            given = MEASURED[name](answer.replace(",", "."))
-        except argparse.ArgumentTypeError as error:
+            given = MEASURED[name].read(answer.replace(",", "."))
+        except QuantityError as error:
             print(error)
     return given

@@ -55,9 +55,9 @@ def _fields(parts: Sequence[Part], text: str) -> list[dict[str, Any]]:
         {
             "name": part.name,
             "value": number,
-            "unit": part.quantity.unit(unit) or part.quantity.usual,
-            "units": part.quantity.units,
-            "signed": part.row.lower < 0.0,
+            "unit": part.dimension.unit(unit) or part.dimension.usual,
+            "units": part.dimension.units,
+            "signed": part.row.quantity.lower < 0.0,
         }
         for part, (number, unit) in zip(parts, found, strict=True)
     ]

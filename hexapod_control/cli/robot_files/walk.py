@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 
-from hexapod_control.cli.bounded_options import add_robot, number
+from hexapod_control.cli.bounded_options import add_number, add_robot, number
 from hexapod_control.cli.input_error import InputError
 from hexapod_control.config.errors import DONE
 from hexapod_control.config.robots import saved_capabilities
@@ -18,11 +18,12 @@ from hexapod_control.core import names
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.planner.planner import MAX_TICK_S, Planner
+from hexapod_control.core.quantity import Quantity
 from hexapod_control.evaluation.robot_check.steady_walk import standing_start
 
-MAX_DURATION_S = 3600.0
-MIN_RATE_HZ, MAX_RATE_HZ = 0.1, 10_000.0
-MAX_TWIST = 100.0  # [m/s, rad/s] accepted; the planner scales to what the robot can do
+DURATION = Quantity("s", 0.0, 3600.0, "length of the walk", 5.0)
+RATE = Quantity("Hz", 0.1, 10_000.0, "rows per second", 50.0)
+TWIST = Quantity("", -100.0, 100.0, "m/s or rad/s; the planner scales to what the robot can do")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,18 +33,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--twist",
         nargs=3,
-        type=number(-MAX_TWIST, MAX_TWIST),
+        type=number(TWIST),
         default=[0.1, 0.0, 0.0],
         metavar=("VX", "VY", "WZ"),
         help="forward, left [m/s] and counter-clockwise [rad/s] (default: 0.1 0 0)",
     )
-    seconds, rate = number(0.0, MAX_DURATION_S, "s"), number(MIN_RATE_HZ, MAX_RATE_HZ, "Hz")
-    parser.add_argument(
-        "--seconds", type=seconds, default=5.0, metavar="S", help="length of the walk [s] (default: %(default)g)"
-    )
-    parser.add_argument(
-        "--rate", type=rate, default=50.0, metavar="HZ", help="rows per second [Hz] (default: %(default)g)"
-    )
+    add_number(parser, "--seconds", DURATION)
+    add_number(parser, "--rate", RATE)
     parser.add_argument("--out", metavar="FILE", help="CSV file to write (default: standard output)")
 
 

@@ -7,12 +7,13 @@ import contextlib
 import dataclasses
 import sys
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from hexapod_control.cli.bounded_options import HasArguments, number, whole_number
+from hexapod_control.cli.bounded_options import HasArguments, add_number, number
 from hexapod_control.cli.input_error import CommandFailedError, InputError
 from hexapod_control.config.robots.robot_file import RobotFile, plausibility_warning
 from hexapod_control.core.posture.stand_up import lying_joints
@@ -24,15 +25,16 @@ from hexapod_control.servos.calibration.servo_jogger import ServoJogger
 from hexapod_control.servos.line_search.line_probe import with_findings
 from hexapod_control.servos.line_search.line_sweep import shared_text
 from hexapod_control.servos.protocol_registry import PROTOCOLS
-from hexapod_control.servos.settings.servo_section import LOOPBACK, WIRED, ServoSettings, servo_settings
+from hexapod_control.servos.settings.joint_section import SERVO_ID
+from hexapod_control.servos.settings.servo_section import BAUD, LOOPBACK, PACE, WIRED, ServoSettings, servo_settings
 
 PORTS = ("ttyUSB*", "ttyACM*", "i2c-[0-9]")  # in /dev
 FACTORY_ID = 1  # of a new servo
 SCANNED_AT_ONCE = 32  # ids between two lines of progress
 MAX_DUPLICATE_CHECKS = 2  # ids of the robot that are checked for duplicates, if nothing responds
 REPLY_MARGIN_S = 0.01  # extra time for a late reply; longer than in servo_driver, which has a fixed cycle
-baud = whole_number(1200, 4_500_000)  # the type of `--baud`
-servo_id = whole_number(0, 253)  # of any protocol; some protocols have fewer
+baud = number(BAUD)  # the type of `--baud`
+servo_id = number(SERVO_ID)  # of any protocol; some protocols have fewer
 
 
 def add_arguments(parser: HasArguments, default: str | None) -> None:
@@ -47,19 +49,11 @@ def add_bus_arguments(parser: HasArguments) -> None:
     """Arguments that select the bus of a robot."""
     parser.add_argument("--protocol", default="", metavar="P", help="servo bus (default: the robot file's)")
     parser.add_argument("--port", default="", metavar="PATH", help="serial port (default: the robot file's)")
-    parser.add_argument(
-        "--baud", type=baud, default=0, metavar="B", help="baud rate (default: the robot file's, or usual)"
-    )
+    add_number(parser, "--baud", replace(BAUD, default="the robot file's, or usual"))
     parser.add_argument(
         "--force-model", action="store_true", help="use servos whose model is not one of the protocol's"
     )
-    parser.add_argument(
-        "--pace",
-        type=number(0.1, 50.0),
-        default=1.0,
-        metavar="X",
-        help="factor on the speed of moves (default: 1)",
-    )
+    add_number(parser, "--pace", PACE)
 
 
 def bus_settings(args: argparse.Namespace, file: RobotFile) -> ServoSettings:

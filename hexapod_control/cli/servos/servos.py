@@ -10,7 +10,7 @@ import sys
 import time
 
 from hexapod_control.bringup.process_supervisor import stop_requests
-from hexapod_control.cli.bounded_options import add_everywhere, number, whole_number
+from hexapod_control.cli.bounded_options import add_everywhere, add_number, number
 from hexapod_control.cli.input_error import CommandFailedError, InputError
 from hexapod_control.cli.servos import bus_access, models, repair, search
 from hexapod_control.cli.servos.interruption import Interrupted, interruptions
@@ -20,6 +20,7 @@ from hexapod_control.cli.servos.terminal_dialog import TerminalDialog
 from hexapod_control.config.errors import DONE
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.core.names import JOINTS, joint_name
+from hexapod_control.core.quantity import Quantity, QuantityError
 from hexapod_control.servos.calibration.dialog import Abandoned, question, yes
 from hexapod_control.servos.calibration.joint_moves import is_far, move_text
 from hexapod_control.servos.calibration.move_check import move_failure, torque_missing
@@ -45,9 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     ping = add("ping", "ping servos and show their models and response times")
     ping.add_argument("ids", nargs="*", type=bus_access.servo_id, metavar="ID", help="default: those of the robot file")
     watch = add("watch", "live table of the servos' readings, until Ctrl-C; only reads")
-    watch.add_argument(
-        "--count", type=whole_number(0, MAX_TABLES), default=0, metavar="N", help="end after N tables (default: never)"
-    )
+    add_number(watch, "--count", Quantity("", 0, MAX_TABLES, "end after this many tables; 0: never", 0, whole=True))
     change = add("set-id", "write another id into the only servo on the bus; without ids: lead through all new servos")
     change.add_argument("old", nargs="?", type=bus_access.servo_id)
     change.add_argument("new", nargs="?", type=bus_access.servo_id)
@@ -74,7 +73,7 @@ def _absolute_angle(text: str) -> float:
     """The type of DEGREES. A plus looks like a distance."""
     if text.lstrip().startswith("+"):
         raise argparse.ArgumentTypeError(f"is the angle of the joint, not a distance: write it without +, is {text!r}")
-    return number(-360.0, 360.0, "deg")(text)
+    return number(Quantity("deg", -360.0, 360.0, "angle of the joint"))(text)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -154,8 +153,10 @@ def _move(action: ServoAction) -> int:
         raise InputError(f"LEG: must be one of {', '.join(file.robot.leg_names)}, is {args.leg!r}")
     joint = next(j for j in settings.joints if j.joint == joint_name(args.leg, args.joint))
     lower, upper = math.degrees(joint.lower), math.degrees(joint.upper)
-    if not lower <= args.degrees <= upper:
-        raise InputError(f"DEGREES: must be in [{lower:g}, {upper:g}], the joint's limits, is {args.degrees:g}")
+    try:
+        Quantity("deg", lower, upper, "angle of the joint", hint="the joint's limits").checked(args.degrees)
+    except QuantityError as error:
+        raise InputError(f"DEGREES: {error}") from None
     goal = joint.goal(math.radians(args.degrees))  # never clamped: a robot file whose joint cannot go there is refused
     bus_access.check_models(bus, bus.identify())
     repair.check_before_torque(bus, settings.protocol, joint)

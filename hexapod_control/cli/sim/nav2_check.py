@@ -7,11 +7,12 @@ import tempfile
 from importlib import import_module
 from pathlib import Path
 
-from hexapod_control.cli.bounded_options import add_robot, whole_number
+from hexapod_control.cli.bounded_options import add_number, add_robot
 from hexapod_control.cli.input_error import InputError
 from hexapod_control.config.errors import DONE, FAILED
 from hexapod_control.config.robots import saved_capabilities
 from hexapod_control.config.robots.robot_file import load
+from hexapod_control.core.quantity import Quantity
 
 ACTIONS = {  # types in nav2_msgs
     "navigate_to_pose": "NavigateToPose",
@@ -27,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_robot(parser)
     parser.add_argument("--gait", default="", help="gait to walk in (default: the robot file's)")
     parser.add_argument("--seed", type=int, default=3, help="seed of the obstacles and of the goals (default: 3)")
-    parser.add_argument("--goals", type=whole_number(0, 100), default=5, metavar="N", help="random goals (default: 5)")
+    add_number(parser, "--goals", Quantity("", 0, 100, "random goals", 5, whole=True))
     parser.add_argument("--ekf", action="store_true", help="odometry of robot_localization")
     parser.add_argument("--no-amcl", action="store_true", help="no AMCL: the map stays at the origin of the odometry")
     parser.add_argument(

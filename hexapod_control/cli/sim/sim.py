@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 
-from hexapod_control.cli.bounded_options import HasArguments, add_robot, number, output_file, whole_number
+from hexapod_control.cli.bounded_options import HasArguments, add_number, add_robot, output_file
 from hexapod_control.cli.input_error import InputError
 from hexapod_control.config.errors import DONE
 from hexapod_control.config.robots import saved_capabilities
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.shipped_files import use_venv_prefix
 from hexapod_control.core.gait.gait_table import GaitSelection, unknown_gait
+from hexapod_control.core.quantity import Quantity, quantities
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.sensing.odometry import ODOMETRY_MODES
+from hexapod_control.core.simulated_world import SPEED_FACTOR
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.servos.settings.servo_section import WIRED
 from hexapod_control.sim.world_settings import WorldSettings
+from hexapod_control.web.page_address import PORT
 
 WORLD = ("world", "seed", "slope_deg", "block_height", "friction", "payload", "servo_model")
 
@@ -27,17 +31,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     drive = parser.add_mutually_exclusive_group()
     drive.add_argument("--stay", action="store_true", help="drive from the page only, until Ctrl-C")
     drive.add_argument("--demo", action="store_true", help="run the scripted drive even with a terminal")
-    parser.add_argument(
-        "--segment",
-        type=number(1.4, 600.0, "s"),
-        metavar="S",
-        help="length of each part of the drive [s] (default: 3 s or 3 cycles)",
-    )
+    add_number(parser, "--segment", Quantity("s", 1.4, 600.0, "length of each part of the drive", "3 s or 3 cycles"))
     film = output_file("a film", (".gif", ".png"))
     parser.add_argument("--record", type=film, metavar="FILE", help="film of the run, .gif or .png, drawn at the end")
-    parser.add_argument(
-        "--speed", type=number(0.05, 10.0), default=1.0, metavar="X", help="factor on real time (default: 1)"
-    )
+    add_number(parser, "--speed", SPEED_FACTOR)
     parser.add_argument(
         "--joint-mapping", metavar="FILE", help="joint names, signs and zeros of a URDF, from hexapod import"
     )
@@ -57,32 +54,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _add_page(page: HasArguments) -> None:
     page.add_argument("--lan", action="store_true", help="open the page to the network, with a QR code for phones")
-    page.add_argument(
-        "--port",
-        type=whole_number(0, 65535),
-        metavar="N",
-        help="port of the page or the next free one (default: 8770)",
-    )
+    add_number(page, "--port", replace(PORT, default=f"{PORT.default}"))
     page.add_argument("--no-web", action="store_true", help="no page")
 
 
 def _add_world(world: HasArguments) -> None:
     world.add_argument("--world", help="flat, slope, blocks, bumps or obstacles")
-    world.add_argument("--seed", type=int, help="seed of blocks, bumps and obstacles")
-    world.add_argument("--slope-deg", type=float, metavar="DEG", help="angle of the slope, + is uphill")
-    world.add_argument(
-        "--block-height", type=float, metavar="M", help="maximum height of blocks above and below the ground [m]"
-    )
-    world.add_argument("--friction", type=float, help="coefficient of friction")
-    world.add_argument("--payload", type=float, metavar="KG", help="load on the body [kg]")
-    world.add_argument(
-        "--camera",
-        type=number(0.1, 30.0, "Hz"),
-        nargs="?",
-        const=10.0,
-        metavar="HZ",
-        help="a camera at the front, for the page (10 images per second)",
-    )
+    for name, quantity in quantities(WorldSettings):
+        if name in WORLD:  # an option that is not given leaves the parameter of the node
+            add_number(world, f"--{name.replace('_', '-')}", replace(quantity, default=f"{quantity.default:g}"))
+    camera = Quantity("Hz", 0.1, 30.0, "a camera at the front, for the page; without a number 10 Hz", "none")
+    add_number(world, "--camera", camera, nargs="?", const=10.0)
     world.add_argument("--servo-model", metavar="NAME", help="servo of all joints (default: the robot file's)")
 
 

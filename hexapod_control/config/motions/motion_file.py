@@ -20,6 +20,7 @@ from hexapod_control.core.motions.motion_steps import (
     MotionStep,
     RepeatStep,
     TogetherStep,
+    si,
 )
 from hexapod_control.core.names import JOINTS
 from hexapod_control.core.robot import Robot, Vector
@@ -35,10 +36,10 @@ def motion(root: DocumentEntry, robot: Robot) -> Choreography:
     schema.refuse_unknown(root, dict.fromkeys((*HEAD, FOR_HEIGHT.key)))
     factor = 1.0
     if FOR_HEIGHT.key in root.children:
-        factor = robot.walk.height / schema.number(root, FOR_HEIGHT)
+        factor = robot.walk.height / FOR_HEIGHT.number(root)
     head = {name: key for name, key in HEAD.items() if key.field != "steps"}
     if "name" in root.children:
-        schema.value(root.children["name"], schema.TextRow("name", schema.NAME, schema.NAME_BOUND, ""))
+        schema.TextRow("name", schema.NAME, schema.NAME_BOUND, "").value(root.children["name"])
     fields = _fields(root, head, robot)
     entry = root.children.get("steps")
     if entry is None:
@@ -149,10 +150,9 @@ def _fields(section: DocumentEntry, known: Mapping[str, MotionKey], robot: Robot
 def _value(entry: DocumentEntry, key: MotionKey, robot: Robot) -> Any:
     if key.columns:
         return _vectors(entry, key, robot)
-    value = schema.value(entry, key.row(robot))
-    if isinstance(value, float):
-        return int(value) if key.whole else value * key.factor
-    return value
+    value = key.row(robot).value(entry)
+    # of a whole number the factor is 1
+    return value * si(key.quantity) if key.quantity and isinstance(value, float) else value
 
 
 def _vectors(entry: DocumentEntry, key: MotionKey, robot: Robot) -> dict[str, Vector]:
@@ -163,9 +163,9 @@ def _vectors(entry: DocumentEntry, key: MotionKey, robot: Robot) -> dict[str, Ve
     schema.refuse_unknown(entry, dict.fromkeys(known))
     vectors = {}
     for leg, child in entry.children.items():
-        values = schema.value(child, key.row(robot))
-        assert isinstance(values, tuple)
-        a, b, c = (key.factor * value for value in values)
+        values = key.row(robot).value(child)
+        assert isinstance(values, tuple) and key.quantity is not None
+        a, b, c = (si(key.quantity) * value for value in values)
         vectors[leg] = (a, b, c)
     return vectors
 
@@ -173,4 +173,4 @@ def _vectors(entry: DocumentEntry, key: MotionKey, robot: Robot) -> dict[str, Ve
 def _bound(key: MotionKey, robot: Robot) -> str:
     if key.columns:
         return f"must be a section with [{', '.join(key.columns)}] for {ALL_LEGS} or {', '.join(robot.leg_names)}"
-    return schema.bound(key.row(robot))
+    return key.row(robot).bound

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from hexapod_control.config.schema import NAME, NAME_BOUND, KeyRow, NumberRow, TextRow
 from hexapod_control.core.names import JOINTS
+from hexapod_control.core.quantity import Quantity
 
-_METRES = "metres, not millimetres?"
-_KILOGRAMS = "kilograms, not grams?"
-_SECONDS = "seconds, not milliseconds?"
-_DEGREES = "degrees"
 _CALIBRATE = "remove the section, or calibrate again with hexapod odom-calibrate"
 _TABLE = "from the servo table"
 
@@ -20,64 +17,54 @@ SERVO_MODEL = TextRow(
     "servo.model", r"(?s).*\S.*", "a text", "the servo's name", meaning="as `hexapod servos models` lists it"
 )
 SERVO_VOLTAGE = NumberRow(
-    *("servo.voltage", 1, 3.0, 30.0, "V", "the supply of the servos"),
-    meaning="under load, for the servo table",
-    default="none, unless the table is used",
+    "servo.voltage",
+    Quantity("V", 3.0, 30.0, "supply of the servos under load, for the servo table", "none, unless the table is used"),
 )
 ROBOT: tuple[KeyRow, ...] = (
     TextRow("name", NAME, NAME_BOUND, "it becomes the name of the URDF", meaning="name of the robot"),
-    NumberRow("body.size", 3, 0.001, 2.0, "m", _METRES, meaning="of the box, along x, y, z"),
-    NumberRow("body.center", 3, -1.0, 1.0, "m", _METRES, meaning="middle of the box in base_link"),
-    NumberRow("body.mass", 1, 0.001, 100.0, "kg", _KILOGRAMS, meaning="all except the legs; hip servos belong to it"),
-    NumberRow("body.center_of_mass", 3, -1.0, 1.0, "m", _METRES, meaning="of the body, in base_link"),
-    NumberRow("foot.radius", 1, 0.0005, 0.2, "m", _METRES, meaning="of the ball at the end of every tibia"),
-    NumberRow("imu.position", 3, -2.0, 2.0, "m", _METRES, meaning="in base_link, axes parallel to it"),
+    NumberRow("body.size", Quantity("m", 0.001, 2.0, "of the box, along x, y, z"), 3),
+    NumberRow("body.center", Quantity("m", -1.0, 1.0, "middle of the box in base_link"), 3),
+    NumberRow("body.mass", Quantity("kg", 0.001, 100.0, "all except the legs; hip servos belong to it")),
+    NumberRow("body.center_of_mass", Quantity("m", -1.0, 1.0, "of the body, in base_link"), 3),
+    NumberRow("foot.radius", Quantity("m", 0.0005, 0.2, "of the ball at the end of every tibia")),
+    NumberRow("imu.position", Quantity("m", -2.0, 2.0, "in base_link, axes parallel to it"), 3),
     TextRow("walk.gait", NAME, "the name of a gait, or auto", "tripod is the usual one", meaning="gait to start with"),
-    NumberRow("walk.height", 1, 0.001, 2.0, "m", _METRES, meaning="base_link above the ground"),
-    NumberRow("walk.swing_time", 1, 0.05, 10.0, "s", _SECONDS, meaning="from lift-off to touch-down"),
+    NumberRow("walk.height", Quantity("m", 0.001, 2.0, "base_link above the ground")),
+    NumberRow("walk.swing_time", Quantity("s", 0.05, 10.0, "from lift-off to touch-down")),
     NumberRow(
-        "walk.lift_height",
-        1,
-        0.001,
-        1.0,
-        "m",
-        _METRES,
-        meaning="top of the swing above the ground; lower near the top speed",
+        "walk.lift_height", Quantity("m", 0.001, 1.0, "top of the swing above the ground; lower near the top speed")
     ),
     NumberRow(
-        *("walk.preload", 1, 0.0, 0.02, "m", "0 unless the feet of a soft robot must press"),
-        meaning="planted feet are commanded this far below the ground",
+        "walk.preload",
+        Quantity(
+            "m", 0.0, 0.02, "planted feet are commanded this far below the ground", hint="0 unless feet must press"
+        ),
     ),
 )
 COMMON: tuple[KeyRow, ...] = (  # under `leg`, or under the name of a leg to override
-    NumberRow("coxa.length", 1, 0.0, 1.0, "m", _METRES, meaning="coxa axis to femur axis, horizontally"),
-    NumberRow("coxa.mass", 1, MIN_MASS_KG, 20.0, "kg", _KILOGRAMS, meaning="centered halfway along the length"),
-    NumberRow("coxa.radius", 1, 0.001, 0.2, "m", _METRES, meaning="half of the thickness, for drawings only"),
-    NumberRow("femur.length", 1, 0.001, 1.0, "m", _METRES, meaning="femur axis to tibia axis"),
-    NumberRow("femur.mass", 1, MIN_MASS_KG, 20.0, "kg", _KILOGRAMS, meaning="centered halfway along the length"),
-    NumberRow("femur.radius", 1, 0.001, 0.2, "m", _METRES, meaning="half of the thickness, for collisions"),
-    NumberRow("femur.lateral_offset", 1, -0.5, 0.5, "m", _METRES, meaning="leg's plane left of the coxa axis"),
-    NumberRow("femur.vertical_offset", 1, -0.5, 0.5, "m", _METRES, meaning="femur axis above the hip"),
-    NumberRow("tibia.length", 1, 0.001, 1.0, "m", _METRES, meaning="tibia axis to the center of the foot's ball"),
-    NumberRow("tibia.mass", 1, MIN_MASS_KG, 20.0, "kg", _KILOGRAMS, meaning="with the foot, centered halfway"),
-    NumberRow("tibia.radius", 1, 0.001, 0.2, "m", _METRES, meaning="half of the thickness, for collisions"),
+    NumberRow("coxa.length", Quantity("m", 0.0, 1.0, "coxa axis to femur axis, horizontally")),
+    NumberRow("coxa.mass", Quantity("kg", MIN_MASS_KG, 20.0, "centered halfway along the length")),
+    NumberRow("coxa.radius", Quantity("m", 0.001, 0.2, "half of the thickness, for drawings only")),
+    NumberRow("femur.length", Quantity("m", 0.001, 1.0, "femur axis to tibia axis")),
+    NumberRow("femur.mass", Quantity("kg", MIN_MASS_KG, 20.0, "centered halfway along the length")),
+    NumberRow("femur.radius", Quantity("m", 0.001, 0.2, "half of the thickness, for collisions")),
+    NumberRow("femur.lateral_offset", Quantity("m", -0.5, 0.5, "leg's plane left of the coxa axis")),
+    NumberRow("femur.vertical_offset", Quantity("m", -0.5, 0.5, "femur axis above the hip")),
+    NumberRow("tibia.length", Quantity("m", 0.001, 1.0, "tibia axis to the center of the foot's ball")),
+    NumberRow("tibia.mass", Quantity("kg", MIN_MASS_KG, 20.0, "with the foot, centered halfway")),
+    NumberRow("tibia.radius", Quantity("m", 0.001, 0.2, "half of the thickness, for collisions")),
     *(
         NumberRow(
-            *(f"joints.{joint}.{side}_deg", 1, -MAX_ANGLE_DEG, MAX_ANGLE_DEG, "deg", _DEGREES),
-            meaning=f"{side} end of the {joint}'s range",
-            default=_TABLE,
+            f"joints.{joint}.{side}_deg",
+            Quantity("deg", -MAX_ANGLE_DEG, MAX_ANGLE_DEG, f"{side} end of the {joint}'s range", _TABLE),
         )
         for joint in JOINTS
         for side in ("lower", "upper")
     ),
     SERVO_MODEL,
-    NumberRow("servo.no_load_speed", 1, 0.1, 100.0, "rad/s", "rpm / 9.549", meaning="without a load", default=_TABLE),
-    NumberRow("servo.stall_torque", 1, 0.001, 500.0, "N m", "kgf cm / 10.2", meaning="at a standstill", default=_TABLE),
-    NumberRow(
-        *("servo.stiffness", 1, 0.01, 100000.0, "N m/rad", "torque per position error"),
-        meaning="torque of the position loop per angle",
-        default=_TABLE,
-    ),
+    NumberRow("servo.no_load_speed", Quantity("rad/s", 0.1, 100.0, "without a load", _TABLE, "rpm / 9.549")),
+    NumberRow("servo.stall_torque", Quantity("N m", 0.001, 500.0, "at a standstill", _TABLE, "kgf cm / 10.2")),
+    NumberRow("servo.stiffness", Quantity("N m/rad", 0.01, 1e5, "torque of the position loop per angle", _TABLE)),
     TextRow(
         *("servo.source", r"(?s).*\S.*", "a text", "where the servo's figures come from"),
         meaning="data sheet or measurement",
@@ -85,33 +72,25 @@ COMMON: tuple[KeyRow, ...] = (  # under `leg`, or under the name of a leg to ove
     ),
 )
 PLACE: tuple[KeyRow, ...] = (  # under the name of each leg
-    NumberRow("hip", 3, -2.0, 2.0, "m", _METRES, meaning="point on the coxa axis in base_link"),
-    NumberRow(
-        "yaw_deg", 1, -360.0, 360.0, "deg", _DEGREES, meaning="direction of the straight leg, from x to the left"
-    ),
+    NumberRow("hip", Quantity("m", -2.0, 2.0, "point on the coxa axis in base_link"), 3),
+    NumberRow("yaw_deg", Quantity("deg", -360.0, 360.0, "direction of the straight leg, from x to the left")),
 )
 FOOTHOLD = NumberRow(
-    *("foothold", 2, -3.0, 3.0, "m", _METRES),
-    meaning="neutral contact point, x and y in base_link",
-    default="chosen for large strides and little load",
+    "foothold",
+    Quantity("m", -3.0, 3.0, "neutral contact point, x and y in base_link", "chosen for large strides and little load"),
+    2,
 )
 TILT = NumberRow(
-    *("tilt_deg", 2, -45.0, 45.0, "deg", "degrees; leave it out for a vertical coxa axis"),
-    meaning="roll and pitch of the coxa axis",
-    default="[0, 0]",
+    "tilt_deg", Quantity("deg", -45.0, 45.0, "roll and pitch of the coxa axis; without it vertical", "[0, 0]"), 2
 )
 GAIT: tuple[NumberRow, ...] = (  # under the name of each gait of the optional section `gaits`
-    NumberRow(
-        *("duty_factor", 1, 0.5, 0.95, "", "the share of the cycle that a foot is on the ground"),
-        meaning="the higher, the slower and steadier the gait",
-    ),
+    NumberRow("duty_factor", Quantity("", 0.5, 0.95, "share of the cycle that a foot is on the ground")),
 )
 LIFT_OFF = NumberRow(  # for each leg
-    *("lift_off", 1, 0.0, 1.0, "", "the phase of the cycle at which the leg lifts off"),
-    meaning="when this leg lifts off; every leg has a line",
+    "lift_off", Quantity("", 0.0, 1.0, "phase of the cycle at which this leg lifts off; every leg has a line")
 )
 ODOMETRY_SCALE: tuple[NumberRow, ...] = (  # under the optional section `odometry_scale`
-    NumberRow("distance", 1, 0.5, 2.0, "", _CALIBRATE, meaning="factor on distances"),
-    NumberRow("turn", 1, 0.5, 2.0, "", _CALIBRATE, meaning="factor on turns"),
+    NumberRow("distance", Quantity("", 0.5, 2.0, "factor on distances", hint=_CALIBRATE)),
+    NumberRow("turn", Quantity("", 0.5, 2.0, "factor on turns", hint=_CALIBRATE)),
 )
 OPTIONAL_SECTIONS = ("servos", "io", "odometry_scale")  # checked by their readers: servos.settings, odometry_scale

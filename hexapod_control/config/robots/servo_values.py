@@ -40,7 +40,7 @@ def completed(leg: DocumentEntry) -> DocumentEntry:
         leg = _with_ranges(leg, model, without_range)
     if not absent:
         return leg
-    voltage = schema.value(schema.require(leg, SERVO_VOLTAGE), SERVO_VOLTAGE)
+    voltage = SERVO_VOLTAGE.value(schema.require(leg, SERVO_VOLTAGE))
     assert isinstance(voltage, float)
     speed_and_torque = model.at(voltage)
     known = {
@@ -58,7 +58,7 @@ def completed(leg: DocumentEntry) -> DocumentEntry:
 def _model(servo: DocumentEntry) -> CatalogServo:
     """The row of the table for the section's model and voltage."""
     entry = servo.children["model"]
-    name = str(schema.value(entry, SERVO_MODEL))
+    name = str(SERVO_MODEL.value(entry))
     rows = versions(name)
     if not rows:
         near = ", ".join(nearest_models(name))
@@ -67,7 +67,7 @@ def _model(servo: DocumentEntry) -> CatalogServo:
     voltage = servo.children.get("voltage")
     if voltage is None:
         return rows[0]
-    supply = schema.value(voltage, SERVO_VOLTAGE)
+    supply = SERVO_VOLTAGE.value(voltage)
     assert isinstance(supply, float)
     fitting = version_for(name, supply)
     if fitting is None:

@@ -1,7 +1,7 @@
 """Motions as data: the steps of a choreography file.
 
-One frozen class per kind of step; the metadata of a field give its unit, bounds and description, and `degrees` if files
-give it in degrees. Lengths and speeds are for the size of one robot; `scaled` converts them for others.
+One frozen class per kind of step, in SI units; files give angles in degrees. Lengths and speeds are for the size of one
+robot; `scaled` converts them for others.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
+from hexapod_control.core.names import JOINTS
+from hexapod_control.core.quantity import Quantity, QuantityError, choice, number, quantities
 from hexapod_control.core.robot import LIFT_RANGE, Vector
 from hexapod_control.core.walking.walk_settings import TEMPO_RANGE
 
@@ -23,26 +25,14 @@ class MotionError(ValueError):
     """An impossible step; the text names the key, the value, the bounds and the remedy."""
 
 
-def quantity(default: Any, unit: str, lower: float, upper: float, description: str, **more: Any) -> Any:
-    """Returns a field for a number in [lower, upper]; with a unit of LENGTH_UNITS it scales with the robot's size."""
-    metadata = {"unit": unit, "lower": lower, "upper": upper, "description": description, **more}
-    return field(default=default, metadata=metadata)
-
-
-def text(default: Any, description: str, **more: Any) -> Any:
-    """Returns a field for a text."""
-    return field(default=default, metadata={"unit": "", "description": description, **more})
-
-
-def degrees(default: Any, lower_deg: float, upper_deg: float, description: str, unit: str = "rad") -> Any:
-    """Returns a field in radians that files give in degrees."""
-    bounds = math.radians(lower_deg), math.radians(upper_deg)
-    return quantity(default, unit, *bounds, description, degrees=True)
+def degrees(default: float, lower: float, upper: float, meaning: str, unit: str = "deg") -> Any:
+    """Returns a field in radians for a quantity in degrees."""
+    return field(default=math.radians(default), metadata=Quantity(unit, lower, upper, meaning, default).metadata())
 
 
 def time(default: float, description: str) -> Any:
     """Returns a field for a duration [s]."""
-    return quantity(default, "s", 0.0, MAX_DURATION_S, description)
+    return number(default, "s", 0.0, MAX_DURATION_S, description)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,41 +42,43 @@ class MotionStep:
     place: str = field(default="", kw_only=True, compare=False, repr=False)  # file:line, for messages
 
     def __post_init__(self) -> None:
-        for item in dataclasses.fields(self):
-            if "lower" in item.metadata:
-                _check(item, getattr(self, item.name))
+        for name, quantity in quantities(self):
+            value = getattr(self, name)
+            if isinstance(value, Mapping):  # by leg; the reader of the file checks it
+                continue
+            try:
+                quantity.checked(value if si(quantity) == 1.0 else round(math.degrees(value), 9))
+            except QuantityError as error:
+                raise MotionError(f"{key(name, quantity)} {error}") from None
 
     def scaled(self, factor: float) -> Self:
         """The step for a robot `factor` times as large."""
-        lengths = {
-            item.name: getattr(self, item.name) * factor
-            for item in dataclasses.fields(self)
-            if item.metadata.get("unit") in LENGTH_UNITS
-        }
+        scaled = {name for name, quantity in quantities(self) if quantity.unit in LENGTH_UNITS}
+        lengths = {name: getattr(self, name) * factor for name in scaled}
         return dataclasses.replace(self, **lengths) if lengths else self
 
 
-def _check(item: dataclasses.Field[Any], value: float) -> None:
-    """Raises MotionError if a value is not within the bounds of its field."""
-    lower, upper = item.metadata["lower"], item.metadata["upper"]
-    if not lower <= value <= upper:
-        factor = 180.0 / math.pi if item.metadata.get("degrees") else 1.0
-        unit = item.metadata["unit"].replace("rad", "deg") if factor != 1.0 else item.metadata["unit"]
-        key = f"{item.name}_deg" if factor != 1.0 else item.name
-        raise MotionError(f"{key} must be in [{factor * lower:g}, {factor * upper:g}] {unit}, is {factor * value:g}")
+def si(quantity: Quantity) -> float:
+    """A unit of a file in that of the field: radians for degrees."""
+    return math.radians(1.0) if quantity.unit.startswith("deg") else 1.0
+
+
+def key(name: str, quantity: Quantity | None) -> str:
+    """The key in a file of a field."""
+    return f"{name}_deg" if quantity is not None and si(quantity) != 1.0 else name
 
 
 @dataclass(frozen=True, slots=True)
 class WalkStep(MotionStep):
     """Walks with a constant twist for a time, a distance or an angle; all zero: steps on the spot."""
 
-    x: float = quantity(0.0, "m/s", -2.0, 2.0, "speed forward")
-    y: float = quantity(0.0, "m/s", -2.0, 2.0, "speed to the left")
-    yaw: float = degrees(0.0, -360.0, 360.0, "rate of turn, + to the left", "rad/s")
-    lift: float = quantity(1.0, "", *LIFT_RANGE, "height of the steps, as a share of the robot's")
-    tempo: float = quantity(1.0, "", *TEMPO_RANGE, "swing time, as a share of the robot's")
+    x: float = number(0.0, "m/s", -2.0, 2.0, "speed forward")
+    y: float = number(0.0, "m/s", -2.0, 2.0, "speed to the left")
+    yaw: float = degrees(0.0, -360.0, 360.0, "rate of turn, + to the left", "deg/s")
+    lift: float = number(1.0, "", *LIFT_RANGE, "height of the steps, as a share of the robot's")
+    tempo: float = number(1.0, "", *TEMPO_RANGE, "swing time, as a share of the robot's")
     duration: float = time(0.0, "duration")
-    distance: float = quantity(0.0, "m", 0.0, 100.0, "or distance to walk")
+    distance: float = number(0.0, "m", 0.0, 100.0, "or distance to walk")
     angle: float = degrees(0.0, 0.0, 3600.0, "or angle to turn")
 
     def __post_init__(self) -> None:
@@ -103,8 +95,8 @@ class WalkStep(MotionStep):
 class ArcStep(MotionStep):
     """Walks on an arc given by the travel of the outermost foot per stance and the curvature."""
 
-    travel: float = quantity(0.03, "m", -0.5, 0.5, "of the outermost foot per stance; < 0 goes backwards")
-    curvature: float = quantity(0.0, "", -1.999, 1.999, "0 is straight on, 1.999 turns on the spot, + to the right")
+    travel: float = number(0.03, "m", -0.5, 0.5, "of the outermost foot per stance; < 0 goes backwards")
+    curvature: float = number(0.0, "", -1.999, 1.999, "0 is straight on, 1.999 turns on the spot, + to the right")
     duration: float = time(2.0, "duration")
 
 
@@ -112,19 +104,19 @@ class ArcStep(MotionStep):
 class RotateStep(MotionStep):
     """Turns about an axis through the middle of the body: z walks round, x and y rock the body."""
 
-    axis: str = text("z", "x, y or z", choices=("x", "y", "z"))
-    angle: float = degrees(math.pi / 2, -3600.0, 3600.0, "to turn; for x and y how far it rocks to either side")
-    rate: float = degrees(math.radians(20.0), 1.0, 180.0, "of the turn", "rad/s")
-    times: int = quantity(1, "", 1, 100, "number of times it rocks to both sides")
+    axis: str = choice("z", "x, y or z", choices=("x", "y", "z"))
+    angle: float = degrees(90.0, -3600.0, 3600.0, "to turn; for x and y how far it rocks to either side")
+    rate: float = degrees(20.0, 1.0, 180.0, "of the turn", "deg/s")
+    times: int = number(1, "", 1, 100, "number of times it rocks to both sides")
 
 
 @dataclass(frozen=True, slots=True)
 class PoseStep(MotionStep):
     """Moves the body to a pose relative to the neutral stance."""
 
-    x: float = quantity(0.0, "m", -0.3, 0.3, "forward")
-    y: float = quantity(0.0, "m", -0.3, 0.3, "to the left")
-    z: float = quantity(0.0, "m", -0.3, 0.3, "up")
+    x: float = number(0.0, "m", -0.3, 0.3, "forward")
+    y: float = number(0.0, "m", -0.3, 0.3, "to the left")
+    z: float = number(0.0, "m", -0.3, 0.3, "up")
     roll: float = degrees(0.0, -60.0, 60.0, "+ left side up")
     pitch: float = degrees(0.0, -60.0, 60.0, "+ nose down")
     yaw: float = degrees(0.0, -60.0, 60.0, "+ to the left")
@@ -135,7 +127,7 @@ class PoseStep(MotionStep):
 class HeightStep(MotionStep):
     """Moves the body to a height relative to the neutral stance; the rest of the pose stays."""
 
-    z: float = quantity(0.0, "m", -0.3, 0.3, "up")
+    z: float = number(0.0, "m", -0.3, 0.3, "up")
     duration: float = time(0.0, "of the move; 0: chosen for a moderate speed")
 
 
@@ -143,21 +135,21 @@ class HeightStep(MotionStep):
 class SwayStep(MotionStep):
     """Moves the body pose along an ellipse: cosine and sine parts of every coordinate."""
 
-    x: float = quantity(0.0, "m", -0.3, 0.3, "forward, cosine part")
-    y: float = quantity(0.0, "m", -0.3, 0.3, "to the left, sine part")
-    z: float = quantity(0.0, "m", -0.3, 0.3, "up, cosine part")
+    x: float = number(0.0, "m", -0.3, 0.3, "forward, cosine part")
+    y: float = number(0.0, "m", -0.3, 0.3, "to the left, sine part")
+    z: float = number(0.0, "m", -0.3, 0.3, "up, cosine part")
     roll: float = degrees(0.0, -60.0, 60.0, "sine part")
     pitch: float = degrees(0.0, -60.0, 60.0, "cosine part")
     yaw: float = degrees(0.0, -60.0, 60.0, "sine part")
-    period: float = quantity(2.0, "s", 0.2, 60.0, "of one revolution")
-    rounds: float = quantity(1.0, "", 0.25, 1000.0, "number of revolutions")
+    period: float = number(2.0, "s", 0.2, 60.0, "of one revolution")
+    rounds: float = number(1.0, "", 0.25, 1000.0, "number of revolutions")
 
 
 @dataclass(frozen=True, slots=True)
 class GaitStep(MotionStep):
     """Changes to another gait."""
 
-    name: str = text("", "a gait of the robot", names="gaits")
+    name: str = choice("", "a gait of the robot", names="gaits")
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,10 +183,10 @@ class WaitStep(MotionStep):
 class LegStep(MotionStep):
     """Moves one foot to a point relative to its neutral foothold while the others stand; z 0 sets it down."""
 
-    name: str = text("", "of the leg", names="legs")
-    x: float = quantity(0.0, "m", -0.5, 0.5, "forward")
-    out: float = quantity(0.0, "m", -0.5, 0.5, "away from the body")
-    z: float = quantity(0.0, "m", 0.0, 0.5, "above the ground")
+    name: str = choice("", "of the leg", names="legs")
+    x: float = number(0.0, "m", -0.5, 0.5, "forward")
+    out: float = number(0.0, "m", -0.5, 0.5, "away from the body")
+    z: float = number(0.0, "m", 0.0, 0.5, "above the ground")
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,12 +195,9 @@ class FeetStep(MotionStep):
 
     offsets: Mapping[str, Vector] = field(
         default_factory=dict,
-        metadata={
-            "unit": "m",
-            "description": "goal of each foot, relative to its neutral position",
-            "columns": ("forward", "to the left", "up"),
-            "each": (-0.5, 0.5),
-        },
+        metadata=Quantity("m", -0.5, 0.5, "goal of each foot, relative to its neutral position").metadata(
+            columns=("forward", "to the left", "up")
+        ),
     )
     duration: float = time(0.0, "of the move; 0: chosen for a moderate speed")
 
@@ -224,13 +213,7 @@ class JointsStep(MotionStep):
 
     angles: Mapping[str, Vector] = field(
         default_factory=dict,
-        metadata={
-            "unit": "rad",
-            "degrees": True,
-            "description": "joint angles of the named legs",
-            "columns": ("coxa", "femur", "tibia"),
-            "each": (-math.pi, math.pi),
-        },
+        metadata=Quantity("deg", -180.0, 180.0, "joint angles of the named legs").metadata(columns=JOINTS),
     )
     duration: float = time(0.0, "of the move; 0: chosen for a moderate speed")
 
@@ -239,8 +222,8 @@ class JointsStep(MotionStep):
 class RepeatStep(MotionStep):
     """Repeats steps."""
 
-    times: int = quantity(2, "", 1, 1000, "number of repetitions")
-    steps: tuple[MotionStep, ...] = field(default=(), metadata={"unit": "", "description": "list of steps"})
+    times: int = number(2, "", 1, 1000, "number of repetitions")
+    steps: tuple[MotionStep, ...] = field(default=(), metadata={"meaning": "list of steps"})
 
     def scaled(self, factor: float) -> RepeatStep:
         """The step for a robot `factor` times as large."""
@@ -251,7 +234,7 @@ class RepeatStep(MotionStep):
 class TogetherStep(MotionStep):
     """Runs steps at the same time: one that walks, one that moves the body, others that move legs."""
 
-    steps: tuple[MotionStep, ...] = field(default=(), metadata={"unit": "", "description": "list of steps"})
+    steps: tuple[MotionStep, ...] = field(default=(), metadata={"meaning": "list of steps"})
 
     def scaled(self, factor: float) -> TogetherStep:
         """The step for a robot `factor` times as large."""
@@ -285,12 +268,12 @@ STARTS = ("standing", "sitting")
 class Choreography:
     """A sequence of steps with a name."""
 
-    name: str = text("", "letters, digits and _; that of the file")
-    description: str = text("", "one-line description")
-    steps: tuple[MotionStep, ...] = field(default=(), metadata={"unit": "", "description": "list of steps"})
-    start: str = text("standing", "posture in which the motion starts", choices=STARTS)
-    loops: int = quantity(1, "", 0, 1000, "passes through the steps; 0: until it is stopped")
-    total_time: float = quantity(math.inf, "s", 0.0, math.inf, "after which no new pass begins")
+    name: str = choice("", "letters, digits and _; that of the file")
+    description: str = choice("", "one-line description")
+    steps: tuple[MotionStep, ...] = field(default=(), metadata={"meaning": "list of steps"})
+    start: str = choice("standing", "posture in which the motion starts", choices=STARTS)
+    loops: int = number(1, "", 0, 1000, "passes through the steps; 0: until it is stopped")
+    total_time: float = number(math.inf, "s", 0.0, math.inf, "after which no new pass begins")
 
     def scaled(self, factor: float) -> Choreography:
         """The motion for a robot `factor` times as large."""

@@ -7,12 +7,13 @@ import math
 from dataclasses import dataclass
 
 from hexapod_control.config.ros_names import frame_prefix
+from hexapod_control.core.quantity import choice, number
 from hexapod_control.core.robot import LIFT_RANGE
 from hexapod_control.core.sensing.sensor_inputs import Adaptation, MishapDetection
 from hexapod_control.core.walking.walk_settings import TEMPO_RANGE
 from hexapod_control.core.workspace.twist_limits import MIN_COMMAND, AxisLimits, TwistLimits
 from hexapod_control.ros.distribution import stamped_by_default
-from hexapod_control.ros.parameters import FROM_ROBOT, LIVE, RobotSettings, choice, number
+from hexapod_control.ros.parameters import FROM_ROBOT, LIVE, RobotSettings
 
 VELOCITY = {**FROM_ROBOT, "least": max(MIN_COMMAND)}  # metadata of the limit of a velocity: a smaller one is not walked
 

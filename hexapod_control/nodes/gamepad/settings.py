@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hexapod_control.ros.parameters import choice, number
+from hexapod_control.core.quantity import choice, number
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from hexapod_control.config.ros_names import frame_prefix
-from hexapod_control.ros.parameters import RobotSettings, choice, number
+from hexapod_control.core.quantity import choice, number
+from hexapod_control.core.simulated_world import SPEED_FACTOR
+from hexapod_control.ros.parameters import RobotSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,7 +15,7 @@ class SimulatorSettings(RobotSettings):
     """Parameters of mujoco_sim, except those of the world and the lidar."""
 
     rate: float = number(100.0, "Hz", 50.0, 500.0, "steps of the world and imu/data; joint_states at half of it")
-    sim_speed_factor: float = number(1.0, "", 0.05, 10.0, "simulated seconds per second; not 1 needs use_sim_time")
+    sim_speed_factor: float = field(default=1.0, metadata=SPEED_FACTOR.metadata())
     publish_clock: bool = choice(False, "publish the simulated time on /clock and stamp with it")
     headless: bool = choice(True, "run without a window; false opens MuJoCo's viewer")
     record: str = choice("", "file (.npz) for the states of the run, written at the end; empty: none")

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from hexapod_control.config.ros_names import frame, frame_prefix
 from hexapod_control.core.names import quoted
+from hexapod_control.core.quantity import choice, number
 from hexapod_control.core.sensing.odometry import ODOMETRY_MODES
-from hexapod_control.ros.parameters import ParameterError, RobotSettings, choice, number
+from hexapod_control.ros.parameters import ParameterError, RobotSettings
 
 BASE_LINK = "base_link"  # below base_frame_id
 

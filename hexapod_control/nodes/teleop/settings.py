@@ -10,10 +10,11 @@ from typing import Any
 from hexapod_control.config.ros_names import frame
 from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.kinematics.se2 import Twist
+from hexapod_control.core.quantity import choice, number
 from hexapod_control.core.steering import gamepad_map
 from hexapod_control.core.steering.gamepad_teleop import GamepadScaling
 from hexapod_control.ros.distribution import stamped_by_default
-from hexapod_control.ros.parameters import FROM_ROBOT, LIVE, choice, number
+from hexapod_control.ros.parameters import FROM_ROBOT, LIVE
 
 
 def _control(row: gamepad_map.GamepadControl) -> Any:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from hexapod_control.core.quantity import choice, number
 from hexapod_control.ros.distribution import stamped_by_default
-from hexapod_control.ros.parameters import RobotSettings, choice, number
+from hexapod_control.ros.parameters import RobotSettings
+from hexapod_control.web.page_address import PORT
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,7 +15,7 @@ class WebSettings(RobotSettings):
     """Parameters of web."""
 
     bind: str = choice("127.0.0.1", "address to listen on; lan listens on all")
-    port: int = number(8770, "", 0, 65535, "port to listen on, or the next free one; 0 takes any")
+    port: int = field(default=8770, metadata=PORT.metadata())
     lan: bool = choice(False, "open the page to the network and show a QR code with an invitation for one person")
     token: str = choice("", "token for the page, at least 16 characters; empty: a random one at every start")
     allowed_hosts: str = choice("", "more host names under which the page is opened, with commas, e.g. of a TLS proxy")

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from hexapod_control.core.quantity import number
 from hexapod_control.servos.bus.bus_interface import PortGoneError
 from hexapod_control.servos.i2c.i2c_port import (
     I2cPort,
@@ -34,10 +35,12 @@ class SupplySection:
 
     chip: str
     address: int
-    shunt: float = 0.1  # [ohm]
-    channel: int = 0
-    divider: float = 1.0  # battery = divider * input
-    reference: float = 5.0  # [V] of a converter without its own
+    shunt: float = number(0.1, "ohm", 1e-5, 10.0, "resistor of an INA219 or INA226", "ohms, not milliohms?")
+    channel: int = number(0, "", 0, 7, "input of an ADS1115 or ADS7830", "the input to which the battery is wired")
+    divider: float = number(
+        1.0, "", 0.01, 100.0, "battery voltage by voltage at the input", "battery = divider * input"
+    )
+    reference: float = number(5.0, "V", 1.0, 6.0, "supply of an ADS7830")
 
 
 class SupplyChip(NamedTuple):

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from hexapod_control.config.document import DocumentEntry
@@ -28,13 +28,12 @@ from hexapod_control.config.schema import (
     YamlValue,
     checked_section,
     known_keys,
-    line,
-    number,
     refuse_unknown,
     require,
-    value,
+    rows_of,
     yaml_text,
 )
+from hexapod_control.core.quantity import Quantity
 from hexapod_control.core.robot import Vector
 from hexapod_control.servos.i2c.foot_switches import SERVO_BOARD, SWITCH_CHIPS, FootSwitchSection
 from hexapod_control.servos.i2c.imu_chips import IMU_CHIPS
@@ -45,18 +44,15 @@ from hexapod_control.servos.settings.servo_section import LOOPBACK, ServoSetting
 BUS = "/dev/i2c-1"
 GPIO_DEVICE, BOUNCE_S = "/dev/gpiochip0", 0.01
 _PIN = NumberRow(
-    *("pins.LEG", 1, 0.0, 63.0, "", "the number of the pin, up to 15 on an MCP23017, 5 on a Servo2040"),
-    whole=True,
-    meaning="pin of the switch of this leg",
+    "pins.LEG",
+    Quantity("", 0, 63, "pin of the switch of this leg", hint="up to 15 on an MCP23017, 5 on a Servo2040", whole=True),
 )
 I2C_SERVOS = "pca9685"
 _BUS = TextRow("bus", r"/\S+", "the path of an I2C bus", "ls /dev/i2c-* shows them", "bus of the sensors", default=BUS)
 _ADDRESS = NumberRow(
-    *("address", 1, 0x08, 0x77, "", "as hexapod i2c scan shows it, e.g. 0x68"),
-    whole=True,
+    "address",
+    Quantity("", 0x08, 0x77, "on the I2C bus", "the usual one of the chip", "as hexapod i2c scan shows it", whole=True),
     hexadecimal=True,
-    meaning="on the I2C bus",
-    default="the usual one of the chip",
 )
 
 
@@ -93,45 +89,21 @@ class IoSettings:
             yield "feet", self.feet.address, SWITCH_CHIPS[self.feet.chip].title
 
 
-def _wiring(name: str) -> str:
-    return f"{next(item.default for item in fields(SupplySection) if item.name == name):g}"
-
-
 _MODEL = "the model printed on it"
 _PARTS: Mapping[str, tuple[KeyRow, ...]] = {  # `chip` is required, everything else has a default
     "imu": (
         ChoiceRow("chip", tuple(IMU_CHIPS), _MODEL, "model of the IMU"),
         _ADDRESS,
         NumberRow(
-            *("mounting_deg", 3, -180.0, 180.0, "deg", "roll, pitch, yaw of the chip's axes in the body's"),
-            meaning="how the chip is mounted",
-            default="[0, 0, 0]",
+            "mounting_deg",
+            Quantity("deg", -180.0, 180.0, "roll, pitch, yaw of the chip's axes in the body's", "[0, 0, 0]"),
+            3,
         ),
     ),
     "battery": (
         ChoiceRow("chip", tuple(SUPPLY_CHIPS), _MODEL, "model of the sensor of the supply"),
         _ADDRESS,
-        NumberRow(
-            *("shunt", 1, 1e-5, 10.0, "ohm", "ohms, not milliohms? 0.1 on most boards with an INA219"),
-            meaning="resistor of an INA219 or INA226",
-            default=_wiring("shunt"),
-        ),
-        NumberRow(
-            *("channel", 1, 0.0, 7.0, "", "the input to which the battery is wired"),
-            whole=True,
-            meaning="input of an ADS1115 or ADS7830",
-            default=_wiring("channel"),
-        ),
-        NumberRow(
-            *("divider", 1, 0.01, 100.0, "", "battery = divider * input"),
-            meaning="battery voltage by voltage at the input",
-            default=_wiring("divider"),
-        ),
-        NumberRow(
-            *("reference", 1, 1.0, 6.0, "V", "supply of the converter"),
-            meaning="supply of an ADS7830",
-            default=_wiring("reference"),
-        ),
+        *rows_of(SupplySection),
     ),
     "feet": (
         ChoiceRow("chip", tuple(SWITCH_CHIPS), "gpio: pins of this computer", "where the switches are wired"),
@@ -146,22 +118,18 @@ _PARTS: Mapping[str, tuple[KeyRow, ...]] = {  # `chip` is required, everything e
             meaning="level of a loaded foot; on a Servo2040 high, unless given",
             default="low",
         ),
-        NumberRow(
-            *("bounce", 1, 0.0, 0.2, "s", "seconds, not milliseconds?"),
-            meaning="shorter changes do not count",
-            default=f"{BOUNCE_S:g}",
-        ),
+        NumberRow("bounce", Quantity("s", 0.0, 0.2, "shorter changes do not count", BOUNCE_S)),
     ),
 }
 
 
 def io_lines() -> Iterator[SchemaLine]:
     """Every key of the section, for the reference."""
-    yield line(_BUS)
+    yield _BUS.line()
     for part, rows in _PARTS.items():
         for row in rows:
-            yield line(row, f"{part}.")
-    yield line(_PIN, "feet.")
+            yield row.line(f"{part}.")
+    yield _PIN.line("feet.")
 
 
 def has_imu(robot: str) -> bool:
@@ -189,7 +157,7 @@ def io_settings(file: RobotFile) -> IoSettings:
     legs = dict.fromkeys(file.robot.leg_names)
     known = known_keys(key.key for key in io_lines())
     refuse_unknown(section, {**known, "feet": {**known_keys(row.key for row in _PARTS["feet"]), "pins": legs}})
-    bus = str(value(section.children["bus"], _BUS)) if "bus" in section.children else BUS
+    bus = str(_BUS.value(section.children["bus"])) if "bus" in section.children else BUS
     parts = section.children
     found = IoSettings(
         bus,
@@ -209,7 +177,7 @@ def _values(entry: DocumentEntry, rows: tuple[KeyRow, ...]) -> dict[str, YamlVal
     if not entry.is_section:
         raise entry.error(f"is {yaml_text(entry.value)}", "must be a section with chip", "e.g. {chip: mpu6050}")
     require(entry, rows[0])
-    return {row.key: value(entry.children[row.key], row) for row in rows if row.key in entry.children}
+    return {row.key: row.value(entry.children[row.key]) for row in rows if row.key in entry.children}
 
 
 def _imu(entry: DocumentEntry) -> ImuSection:
@@ -227,8 +195,6 @@ def _battery(entry: DocumentEntry) -> SupplySection:
     for key in set(values) - {"chip", "address", *chip.keys}:
         raise entry.children[key].error("is not used", f"known with {name}: {', '.join(chip.keys)}", "remove it")
     numbers: dict[str, Any] = {key: values[key] for key in chip.keys if key in values}
-    if "channel" in numbers:
-        numbers["channel"] = int(numbers["channel"])
     if numbers.get("channel", 0) > chip.last_channel:
         allowed = f"must be 0 to {chip.last_channel} with this chip"
         raise entry.children["channel"].error(f"is {numbers['channel']}", allowed)
@@ -239,10 +205,10 @@ def _feet(entry: DocumentEntry, legs: Sequence[str]) -> FootSwitchSection:
     values = _values(entry, _PARTS["feet"])
     chip = str(values["chip"])
     kind = SWITCH_CHIPS[chip]
-    row = replace(_PIN, upper=float(kind.last_pin))
+    quantity = replace(_PIN.quantity, upper=kind.last_pin)
     pins: dict[int, str] = {}
     for leg in legs:
-        pin = int(number(entry, replace(row, key=f"pins.{leg}")))
+        pin = int(NumberRow(f"pins.{leg}", quantity).number(entry))
         if pin in pins:
             problem = f"is {pin}, which {pins[pin]} has already"
             raise entry.children["pins"].children[leg].error(problem, "must be a pin of its own")
@@ -254,9 +220,9 @@ def _feet(entry: DocumentEntry, legs: Sequence[str]) -> FootSwitchSection:
 
 
 def _address(values: Mapping[str, YamlValue], usual: int) -> int:
-    address = values.get("address", float(usual))
-    assert isinstance(address, float)
-    return int(address)
+    address = values.get("address", usual)
+    assert isinstance(address, int)
+    return address
 
 
 def _check_addresses(section: DocumentEntry, settings: IoSettings, servos: ServoSettings) -> None:

@@ -6,55 +6,33 @@ import math
 from collections.abc import Iterator
 
 from hexapod_control.config.document import DocumentEntry
-from hexapod_control.config.schema import NumberRow, SchemaLine, line, number, refuse_unknown
+from hexapod_control.config.schema import NumberRow, SchemaLine, refuse_unknown
 from hexapod_control.core.names import JOINTS, joint_name
+from hexapod_control.core.quantity import Quantity
 from hexapod_control.core.robot import Joint, Robot
 from hexapod_control.servos.bus.bus_interface import RawScale
 from hexapod_control.servos.protocol_registry import ServoProtocol
 from hexapod_control.servos.settings.joint_calibration import JointCalibration
 
-_UNITS = 1e6
 _OF_SERVO = "of the protocol's servo"
+_RAW = ("raw units", -1e6, 1e6)
+_SCALE = ("raw units per rad", 1.0, 1e6)
+_POSITIVE = "positive; direction holds the sign"
+SERVO_ID = Quantity("", 0, 253, "id or channel of the servo", hint="every servo needs its own", whole=True)
 _ROWS = (
-    NumberRow("id", 1, 0.0, 253.0, "", "every servo needs its own", whole=True, meaning="id or channel of the servo"),
+    NumberRow("id", SERVO_ID),
     NumberRow(
-        *("direction", 1, -1.0, 1.0, "", "1, or -1 for a servo that turns in the opposite direction"),
-        meaning="sense of rotation, 1 or -1",
+        "direction", Quantity("", -1, 1, "sense of rotation, 1 or -1", hint="1, or -1 for the other", whole=True)
     ),
+    NumberRow("center", Quantity(*_RAW, "raw position at q_center_deg", f"the middle {_OF_SERVO}")),
+    NumberRow("units_per_rad", Quantity(*_SCALE, "scale of the servo", f"that {_OF_SERVO}", _POSITIVE)),
+    NumberRow("units_per_rad_neg", Quantity(*_SCALE, "scale below q_center_deg", "units_per_rad", _POSITIVE)),
+    NumberRow("q_center_deg", Quantity("deg", -180.0, 180.0, "angle of the joint at center", 0.0)),
+    NumberRow("trim_deg", Quantity("deg", -45.0, 45.0, "correction of the angle", 0.0)),
+    NumberRow("low", Quantity(*_RAW, "minimum goal", f"the minimum {_OF_SERVO}", whole=True)),
+    NumberRow("high", Quantity(*_RAW, "maximum goal", f"the maximum {_OF_SERVO}", whole=True)),
     NumberRow(
-        *("center", 1, -_UNITS, _UNITS, "raw units", "where the joint is at q_center_deg"),
-        meaning="raw position at q_center_deg",
-        default=f"the middle {_OF_SERVO}",
-    ),
-    NumberRow(
-        *("units_per_rad", 1, 1.0, _UNITS, "raw units per rad", "positive; direction holds the sign"),
-        meaning="scale of the servo",
-        default=f"that {_OF_SERVO}",
-    ),
-    NumberRow(
-        *("units_per_rad_neg", 1, 1.0, _UNITS, "raw units per rad", "positive; direction holds the sign"),
-        meaning="scale below q_center_deg",
-        default="units_per_rad",
-    ),
-    NumberRow("q_center_deg", 1, -180.0, 180.0, "deg", "degrees", meaning="angle of the joint at center", default="0"),
-    NumberRow("trim_deg", 1, -45.0, 45.0, "deg", "degrees", meaning="correction of the angle", default="0"),
-    NumberRow(
-        *("low", 1, -_UNITS, _UNITS, "raw units", "minimum goal the servo gets"),
-        whole=True,
-        meaning="minimum goal",
-        default=f"the minimum {_OF_SERVO}",
-    ),
-    NumberRow(
-        *("high", 1, -_UNITS, _UNITS, "raw units", "maximum goal the servo gets"),
-        whole=True,
-        meaning="maximum goal",
-        default=f"the maximum {_OF_SERVO}",
-    ),
-    NumberRow(
-        *("offset", 1, -_UNITS, _UNITS, "raw units", "offset register of the servo at the calibration"),
-        whole=True,
-        meaning="offset register of the servo when it was calibrated",
-        default="not compared",
+        "offset", Quantity(*_RAW, "offset register of the servo when it was calibrated", "not compared", whole=True)
     ),
 )
 _REQUIRED = ("id", "direction")
@@ -64,7 +42,7 @@ _ROOM = 0.98  # of a standard servo's range that the joint may use
 def joint_lines() -> Iterator[SchemaLine]:
     """The keys of a joint, for the reference."""
     for row in _ROWS:
-        yield line(row, "joints.LEG.JOINT.")
+        yield row.line("joints.LEG.JOINT.")
 
 
 def _each(robot: Robot) -> Iterator[tuple[str, str, Joint]]:
@@ -99,11 +77,11 @@ def calibrations(section: DocumentEntry, robot: Robot, kind: ServoProtocol) -> t
 
 
 def _calibration(entry: DocumentEntry, name: str, joint: Joint, kind: ServoProtocol) -> JointCalibration:
-    values = {row.key: number(entry, row) for row in _ROWS if row.key in entry.children or row.key in _REQUIRED}
+    values = {row.key: row.number(entry) for row in _ROWS if row.key in entry.children or row.key in _REQUIRED}
     scale = kind.scale
     identity, direction = int(values["id"]), int(values["direction"])
-    if direction not in (-1, 1) or direction != values["direction"]:
-        raise entry.children["direction"].error(f"is {values['direction']:g}", "must be 1 or -1")
+    if direction == 0:
+        raise entry.children["direction"].error("is 0", "must be 1 or -1")
     if identity not in kind.ids:
         bounds = f"must be {kind.ids.start} to {kind.ids.stop - 1} with this protocol"
         raise entry.children["id"].error(f"is {identity}", bounds)

@@ -14,7 +14,8 @@ A robot without the section has the loopback bus. Errors are found before any to
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from enum import Enum
 from typing import Any
@@ -25,17 +26,14 @@ from hexapod_control.config.robots.robot_file import RobotFile
 from hexapod_control.config.schema import (
     ChoiceRow,
     KeyRow,
-    NumberRow,
     SchemaLine,
     TextRow,
-    bound,
     checked_section,
     did_you_mean,
-    line,
-    number,
     refuse_unknown,
-    value,
+    rows_of,
 )
+from hexapod_control.core.quantity import Quantity, number
 from hexapod_control.core.robot import Robot
 from hexapod_control.servos.protocol_options import values
 from hexapod_control.servos.protocol_registry import PROTOCOLS, refused
@@ -44,7 +42,8 @@ from hexapod_control.servos.settings.joint_section import calibrations, joint_li
 
 LOOPBACK = "loopback"
 WIRED = tuple(name for name in PROTOCOLS if name != LOOPBACK)  # protocols of real servos
-_RATED = "by the servos' rated voltage"
+BAUD = Quantity("bit/s", 1200, 4_500_000, "speed of the bus", "that of the protocol", whole=True)
+PACE = Quantity("", 0.1, 50.0, "factor on the speed of the moves of a calibration", 1.0)
 
 
 class OnLost(Enum):
@@ -71,13 +70,17 @@ class OnExit(Enum):
     HOLD = "hold"  # the torque stays on
 
 
+def _volts(meaning: str) -> Quantity:
+    return Quantity("V", 1.0, 100.0, meaning, "by the servos' rated voltage", "of the whole battery")
+
+
 @dataclass(frozen=True, slots=True)
 class Battery:
     """Voltage thresholds [V]; minus infinity: not monitored."""
 
-    warn: float = float("-inf")
-    critical: float = float("-inf")
-    time: float = 2.0  # [s] below `critical` before it counts
+    warn: float = field(default=-math.inf, metadata=_volts("a warning below it").metadata())
+    critical: float = field(default=-math.inf, metadata=_volts("sits down below it").metadata())
+    time: float = number(2.0, "s", 0.5, 60.0, "time below critical before it counts", "shorter sags do not count")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,12 +89,14 @@ class ServoSettings:
 
     protocol: str
     port: str
-    baud: int
+    baud: int = field(metadata=BAUD.metadata())
     joints: tuple[JointCalibration, ...]  # row order
-    rate: float = 50.0  # [Hz]
-    lost_after: float = 0.5  # [s] without an answer before a servo is lost
-    max_temperature: float = 70.0  # [degC]
-    silence_time: float = 10.0  # [s] of holding without targets before the reaction `on_silence`
+    rate: float = number(50.0, "Hz", 5.0, 500.0, "rate of the goals", "goals per second")
+    lost_after: float = number(0.5, "s", 0.05, 10.0, "time without an answer after which a servo is lost")
+    max_temperature: float = number(
+        70.0, "degC", 30.0, 120.0, "above it the robot sits down, then torque off", "the servo's own limit"
+    )
+    silence_time: float = number(10.0, "s", 0.2, 3600.0, "holding without targets until on_silence happens")
     on_lost: OnLost = OnLost.LEG
     on_silence: OnSilence = OnSilence.HOLD
     on_exit: OnExit = OnExit.SIT
@@ -104,55 +109,23 @@ class ServoSettings:
         return tuple(joint.id for joint in self.joints)
 
 
-def _default(name: str) -> str:
-    value = next(item.default for item in (*fields(ServoSettings), *fields(Battery)) if item.name == name)
-    return str(value.value) if isinstance(value, Enum) else f"{value:g}"
-
-
 _PROTOCOL = ChoiceRow("protocol", tuple(PROTOCOLS), "", "language of the servos' bus")
 _PORT = TextRow(
     *("port", r"(?s).*\S.*", "the path of a port", "ls /dev/serial/by-id shows them"),
     meaning="to which the bus is connected; none with loopback",
 )
-_NUMBERS = (
-    NumberRow(
-        *("baud", 1, 1200.0, 4.5e6, "bit/s", "the baud the servos are set to"),
-        whole=True,
-        meaning="speed of the bus",
-        default="that of the protocol",
-    ),
-    NumberRow("rate", 1, 5.0, 500.0, "Hz", "goals per second", meaning="rate of the goals", default=_default("rate")),
-    NumberRow(
-        *("lost_after", 1, 0.05, 10.0, "s", "seconds, not milliseconds?"),
-        meaning="time without an answer after which a servo is lost",
-        default=_default("lost_after"),
-    ),
-    NumberRow(
-        *("max_temperature", 1, 30.0, 120.0, "degC", "the servo's own limit"),
-        meaning="above it the robot sits down, then torque off",
-        default=_default("max_temperature"),
-    ),
-    NumberRow(
-        *("silence_time", 1, 0.2, 3600.0, "s", "seconds, not milliseconds?"),
-        meaning="holding without targets until on_silence happens",
-        default=_default("silence_time"),
-    ),
-)
-_BATTERY = (
-    NumberRow("warn", 1, 1.0, 100.0, "V", "of the whole battery", meaning="a warning below it", default=_RATED),
-    NumberRow("critical", 1, 1.0, 100.0, "V", "of the whole battery", meaning="sits down below it", default=_RATED),
-    NumberRow(
-        *("time", 1, 0.5, 60.0, "s", "shorter voltage sags do not count"),
-        meaning="time below critical before it counts",
-        default=_default("time"),
-    ),
-)
-_CHOICES: Mapping[str, type[Enum]] = {"on_lost": OnLost, "on_silence": OnSilence, "on_exit": OnExit}
+_NUMBERS = rows_of(ServoSettings)
+_BATTERY = rows_of(Battery)
 _REACTIONS = tuple(
     ChoiceRow(
-        name, tuple(word.value for word in kind), "choose one of them", (kind.__doc__ or "").rstrip("."), _default(name)
+        item.name,
+        tuple(word.value for word in type(item.default)),
+        "choose one of them",
+        (type(item.default).__doc__ or "").rstrip("."),
+        str(item.default.value),
     )
-    for name, kind in _CHOICES.items()
+    for item in fields(ServoSettings)
+    if isinstance(item.default, Enum)
 )
 
 _KEYS: tuple[KeyRow, ...] = (_PROTOCOL, _PORT, *_NUMBERS, *_REACTIONS)
@@ -160,14 +133,14 @@ _KEYS: tuple[KeyRow, ...] = (_PROTOCOL, _PORT, *_NUMBERS, *_REACTIONS)
 
 def section_lines() -> Iterator[SchemaLine]:
     """Every key of the section, for the reference."""
-    yield from map(line, _KEYS)
+    yield from (row.line() for row in _KEYS)
     for row in _BATTERY:
-        yield line(row, "battery.")
+        yield row.line("battery.")
     yield from joint_lines()
     for protocol, kind in PROTOCOLS.items():
         for option in kind.settings:
-            found = option.line
-            yield found._replace(key=f"options.{found.key}", meaning=f"with {protocol}: {found.meaning}")
+            found = option.line("options.")
+            yield found._replace(meaning=f"with {protocol}: {found.meaning}")
 
 
 def servo_settings(file: RobotFile, protocol: str = "", port: str = "") -> ServoSettings:
@@ -186,11 +159,10 @@ def servo_settings(file: RobotFile, protocol: str = "", port: str = "") -> Servo
     name = _protocol(section)
     options = values(section.children["options"], PROTOCOLS[name].settings) if "options" in section.children else {}
     kind = PROTOCOLS[name].with_options(options)
-    numbers = {row.key: number(section, row) for row in _NUMBERS if row.key in section.children}
-    baud = int(numbers.pop("baud", float(kind.baud)))
-    more: dict[str, Any] = {**numbers, **_choices(section), "battery": _battery(section)}
+    numbers = {row.key: row.number(section) for row in _NUMBERS if row.key in section.children}
+    more: dict[str, Any] = {"baud": kind.baud, **numbers, **_choices(section), "battery": _battery(section)}
     more["options"] = tuple(options.items())
-    return ServoSettings(name, _port(section, name, port), baud, calibrations(section, file.robot, kind), **more)
+    return ServoSettings(name, _port(section, name, port), joints=calibrations(section, file.robot, kind), **more)
 
 
 def standard(robot: Robot, protocol: str, port: str) -> ServoSettings:
@@ -210,16 +182,16 @@ def _known() -> dict[str, object]:
 
 
 def _unknown(protocol: str) -> tuple[str, str, str]:
-    return f'is "{protocol}"', bound(_PROTOCOL), refused(protocol) or did_you_mean(protocol, tuple(PROTOCOLS))
+    return f'is "{protocol}"', _PROTOCOL.bound, refused(protocol) or did_you_mean(protocol, tuple(PROTOCOLS))
 
 
 def _protocol(section: DocumentEntry) -> str:
     entry = section.children.get(_PROTOCOL.key)
     if entry is None:
-        raise section.error("is missing", bound(_PROTOCOL), below=_PROTOCOL.key)
+        raise section.error("is missing", _PROTOCOL.bound, below=_PROTOCOL.key)
     if refused(str(entry.value)):
         raise entry.error(*_unknown(str(entry.value)))
-    return str(value(entry, _PROTOCOL))
+    return str(_PROTOCOL.value(entry))
 
 
 def _port(section: DocumentEntry, protocol: str, override: str) -> str:
@@ -228,13 +200,13 @@ def _port(section: DocumentEntry, protocol: str, override: str) -> str:
         return override
     if entry is None:
         raise section.error("is missing", "must be a port", "e.g. /dev/serial/by-id/usb-...", below=_PORT.key)
-    return str(value(entry, _PORT))
+    return str(_PORT.value(entry))
 
 
 def _choices(section: DocumentEntry) -> dict[str, Enum]:
     # YAML 1.1 reads a bare `off` as false; ruamel uses YAML 1.2, where it is a string
-    rows = [row for row in _REACTIONS if row.key in section.children]
-    return {row.key: _CHOICES[row.key](value(section.children[row.key], row)) for row in rows}
+    given = {row.key: row.value(section.children[row.key]) for row in _REACTIONS if row.key in section.children}
+    return {item.name: type(item.default)(given[item.name]) for item in fields(ServoSettings) if item.name in given}
 
 
 def _battery(section: DocumentEntry) -> Battery:
@@ -244,10 +216,7 @@ def _battery(section: DocumentEntry) -> Battery:
     for needed in ("warn", "critical"):
         if needed not in entry.children:
             raise entry.error("is missing", "must be a voltage [V]", "warn above critical", below=needed)
-    names = {item.name for item in fields(Battery)}
-    rows = {row.key: row for row in _BATTERY}
-    numbers: dict[str, Any] = {n: number(entry, rows[n]) for n in entry.children if n in names}
-    battery = Battery(**numbers)
+    battery = Battery(**{row.key: row.number(entry) for row in _BATTERY if row.key in entry.children})
     if battery.warn <= battery.critical:
         problem = f"is {battery.warn:g}, critical is {battery.critical:g}"
         raise entry.children["warn"].error(problem, "must be above critical", "are the two swapped?")

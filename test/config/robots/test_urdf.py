@@ -15,7 +15,6 @@ from pathlib import Path
 import mujoco
 import numpy as np
 import pytest
-import xacro
 from numpy.typing import NDArray
 from ruamel.yaml import YAML
 from support.suite.soak import some
@@ -213,16 +212,6 @@ def neutral_joints(robot: Robot) -> Matrix:
     """Joints (n, 3) [rad] of the neutral stance."""
     feet = np.array([[*leg.foothold, robot.foot_radius - robot.walk.height] for leg in robot.legs])
     return inverse(robot, feet, np.zeros((len(robot.legs), 3))).joints
-
-
-@pytest.mark.parametrize("robot_file", ["phantomx", asymmetric, four_legs], indirect=True)
-def test_xacro_alone_makes_the_same_robot_from_a_complete_file(robot_file: RobotFile, tree: ET.Element) -> None:
-    document = xacro.process_file(
-        str(share("urdf", "hexapod.urdf.xacro")), mappings={"robot_file": str(robot_file.path)}
-    )
-    alone = ET.fromstring(document.toprettyxml(indent="  "))
-    alone.set("name", robot_file.robot.name)
-    assert ET.tostring(alone) == ET.tostring(tree)
 
 
 def test_the_tags_of_ros2_control_name_every_joint_once_with_the_limits_of_the_file(

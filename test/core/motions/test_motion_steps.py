@@ -72,12 +72,11 @@ CLASSES = {**KINDS, "motion": Choreography}
 def bounded_fields(kind):
     """Name, bounds and default of the bounded fields of a step, in the units of motion files."""
     for item in dataclasses.fields(CLASSES[kind]):
-        if "lower" in item.metadata:
-            data = item.metadata
-            turn = math.degrees(1.0) if "degrees" in data else 1.0
-            unit = data["unit"] if turn == 1.0 else data["unit"].replace("rad", "deg")
-            numbers = (f"{turn * value:.6g}" for value in (item.default, data["lower"], data["upper"]))
-            yield (kind, item.name, *numbers, *([unit] if unit else []))
+        quantity = item.metadata.get("quantity")
+        if quantity is not None and "columns" not in item.metadata:
+            turn = math.degrees(1.0) if "deg" in quantity.unit else 1.0
+            numbers = (f"{value:.6g}" for value in (turn * item.default, quantity.lower, quantity.upper))
+            yield (kind, item.name, *numbers, *quantity.unit.split())
 
 
 def test_defaults_and_bounds_of_every_field_are_those_of_the_table():
@@ -104,13 +103,8 @@ def test_fields_have_the_choices_names_units_and_columns_of_the_table():
     assert fields["motion", "start"].default == "standing"
     assert fields["motion", "start"].metadata["choices"] == ("standing", "sitting")
     feet, joints = fields["feet", "offsets"].metadata, fields["joints", "angles"].metadata
-    assert (feet["unit"], feet["columns"], feet["each"]) == ("m", ("forward", "to the left", "up"), (-0.5, 0.5))
-    assert (joints["unit"], joints["columns"], joints["each"]) == (
-        "rad",
-        ("coxa", "femur", "tibia"),
-        (-math.pi, math.pi),
-    )
-    assert joints["degrees"] and "degrees" not in feet
+    assert feet["quantity"].bounds == "[-0.5, 0.5] m" and feet["columns"] == ("forward", "to the left", "up")
+    assert joints["quantity"].bounds == "[-180, 180] deg" and joints["columns"] == ("coxa", "femur", "tibia")
     assert {NAMES[kind] for kind in KINDS.values()} == set(KINDS)
 
 

@@ -39,7 +39,7 @@ MAX_JUMP_RAD = 0.4  # of a joint in a tick of DT
 
 def around(row):
     """Floats at, next to and beyond the bounds of a parameter, and special ones."""
-    bounds = row.metadata["lower"], row.metadata["upper"]
+    bounds = row.quantity.lower, row.quantity.upper
     near = [math.nextafter(float(value), way) for value in bounds for way in (-math.inf, math.inf)]
     return (*SPECIAL, *bounds, *near, math.inf, -math.inf, math.nan, sys.float_info.max)
 

@@ -116,7 +116,7 @@ def test_other_numbers_and_scales_are_parameters_and_live_where_they_may_be(benc
 @pytest.mark.parametrize("kind", [TeleopSettings, GamepadSettings])
 def test_every_parameter_has_a_description_and_a_default_within_its_bounds(kind):
     for row in parameters.table(kind):
-        assert row.metadata["description"]
+        assert row.metadata["meaning"]
         row.value(row.default)
 
 

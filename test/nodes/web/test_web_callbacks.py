@@ -8,13 +8,14 @@ from support.kits.plain_node import Moment
 from support.page_messages import TOKEN
 from support.real_time.ros_bench import overrides
 
+from hexapod_control.core.simulated_world import WORLDS
 from hexapod_control.nodes.odometry.usage_memory import usage_folder
 from hexapod_control.nodes.web import web
 from hexapod_control.nodes.web.diagnostics_summary import NodeStatus
 from hexapod_control.nodes.web.web import WebNode
 from hexapod_control.ros.guarded_node import ReportLevel
 from hexapod_control.web.page_address import ALL_ADDRESSES
-from hexapod_control.web.protocol import WORLDS, GaitMessage, QueryMessage, RecordingMessage
+from hexapod_control.web.protocol import GaitMessage, QueryMessage, RecordingMessage
 from hexapod_control.web.sessions.client_sessions import Forward
 
 

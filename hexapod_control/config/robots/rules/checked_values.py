@@ -21,7 +21,7 @@ class CheckedValues:
     def checked(cls, section: DocumentEntry, rows: Sequence[schema.KeyRow]) -> CheckedValues:
         """Reads all rows below a section. Raises RobotFileError for a missing or invalid value."""
         entries = {row.key: schema.require(section, row) for row in rows}
-        return cls(entries, {row.key: schema.value(entries[row.key], row) for row in rows})
+        return cls(entries, {row.key: row.value(entries[row.key]) for row in rows})
 
     def joined(self, other: CheckedValues) -> CheckedValues:
         """These values together with others, which take precedence."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hexapod_control.config.document import DocumentEntry
 from hexapod_control.config.robots.robot_keys import ODOMETRY_SCALE
-from hexapod_control.config.schema import number, refuse_unknown
+from hexapod_control.config.schema import refuse_unknown
 
 
 def odometry_scale(file: DocumentEntry) -> tuple[float, float]:
@@ -13,5 +13,5 @@ def odometry_scale(file: DocumentEntry) -> tuple[float, float]:
     if section is None:
         return 1.0, 1.0
     refuse_unknown(section, dict.fromkeys(row.key for row in ODOMETRY_SCALE))
-    distance, turn = (number(section, row) for row in ODOMETRY_SCALE)
+    distance, turn = (row.number(section) for row in ODOMETRY_SCALE)
     return distance, turn

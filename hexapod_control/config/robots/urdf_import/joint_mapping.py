@@ -11,15 +11,16 @@ import numpy as np
 
 from hexapod_control.config.document import DocumentEntry, read
 from hexapod_control.config.errors import FileError
-from hexapod_control.config.schema import NumberRow, TextRow, number, refuse_unknown, require, value
+from hexapod_control.config.schema import NumberRow, TextRow, refuse_unknown, require
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.names import MAX_NAME, joint_names, quoted
+from hexapod_control.core.quantity import Quantity
 from hexapod_control.core.robot import Robot
 
 MAX_ANGLE = 100.0  # [rad]
 NAME = TextRow("name", rf"\S{{1,{MAX_NAME}}}", "the name of a joint of the URDF", f"at most {MAX_NAME}, no space")
-SIGN = NumberRow("sign", 1, -1.0, 1.0, "", "1 or -1")
-OFFSET = NumberRow("offset", 1, -MAX_ANGLE, MAX_ANGLE, "rad", "the URDF's angle where ours is 0")
+SIGN = NumberRow("sign", Quantity("", -1, 1, "1, or -1 for an axis in the opposite direction", whole=True))
+OFFSET = NumberRow("offset", Quantity("rad", -MAX_ANGLE, MAX_ANGLE, "the URDF's angle where ours is 0"))
 ENTRY = (NAME, SIGN, OFFSET)
 
 
@@ -59,10 +60,10 @@ def mapping_of(root: DocumentEntry, robot: Robot) -> JointMapping:
         rows.append(_row(joints.children[name]))
     names = tuple(row[0] for row in rows)
     fixed = root.children.get("fixed")
-    values = {} if fixed is None else {name: number(fixed, _angle(name)) for name in _section(root, "fixed").children}
+    values = {} if fixed is None else {name: _angle(name).number(fixed) for name in _section(root, "fixed").children}
     for name in values:
         if not name.isprintable() or not re.fullmatch(NAME.pattern, name):
-            raise root.error(f"{quoted(name)} must be {NAME.bound}, {NAME.hint}", below="fixed")
+            raise root.error(f"{quoted(name)} must be {NAME.allowed}, {NAME.hint}", below="fixed")
     for index, name in enumerate(names):
         if name in names[:index] or name in values:
             raise joints.children[ours[index]].error(f"names {quoted(name)}, which another entry names already")
@@ -71,7 +72,7 @@ def mapping_of(root: DocumentEntry, robot: Robot) -> JointMapping:
 
 
 def _angle(name: str) -> NumberRow:
-    return NumberRow(name, 1, -MAX_ANGLE, MAX_ANGLE, "rad", "the angle at which it stays")
+    return NumberRow(name, Quantity("rad", -MAX_ANGLE, MAX_ANGLE, "the angle at which it stays"))
 
 
 def _section(root: DocumentEntry, name: str) -> DocumentEntry:
@@ -83,8 +84,8 @@ def _section(root: DocumentEntry, name: str) -> DocumentEntry:
 
 def _row(entry: DocumentEntry) -> tuple[str, float, float]:
     refuse_unknown(entry, dict.fromkeys(row.key for row in ENTRY))
-    name, sign, offset = (value(require(entry, row), row) for row in ENTRY)
-    assert isinstance(name, str) and isinstance(sign, float) and isinstance(offset, float)
-    if abs(sign) != 1.0:
-        raise entry.children["sign"].error(f"is {sign:g}", "must be 1 or -1")
+    name, sign, offset = (row.value(require(entry, row)) for row in ENTRY)
+    assert isinstance(name, str) and isinstance(sign, int) and isinstance(offset, float)
+    if sign == 0:
+        raise entry.children["sign"].error("is 0", "must be 1 or -1")
     return name, sign, offset

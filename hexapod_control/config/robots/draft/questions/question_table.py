@@ -25,8 +25,8 @@ from hexapod_control.config.robots.draft.questions.units import (
     TORQUE,
     VOLTAGE,
     AnswerError,
+    Dimension,
     Part,
-    Quantity,
 )
 from hexapod_control.config.robots.servo_table import permitted, servo_table, version_for
 from hexapod_control.config.schema import NumberRow
@@ -39,8 +39,8 @@ _ROWS = {
 }
 
 
-def _part(name: str, quantity: Quantity, key: str) -> Part:
-    return Part(name, quantity, _ROWS[key])
+def _part(name: str, dimension: Dimension, key: str) -> Part:
+    return Part(name, dimension, _ROWS[key])
 
 
 def _supply(answered: Answers) -> None:
@@ -52,7 +52,7 @@ def _supply(answered: Answers) -> None:
 def _weights(answered: Answers) -> None:
     whole, leg = answered.numbers["masses"]
     count = layout(answered).legs
-    if whole - count * leg < _ROWS["body.mass"].lower:
+    if whole - count * leg < _ROWS["body.mass"].quantity.lower:
         raise AnswerError(
             f"whole robot: is {1000.0 * whole:.6g} g, must be more than its {count} legs of {1000.0 * leg:.6g} g, "
             "weigh it with battery and legs, or write kg behind the number"

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hexapod_control.config.robots.plausibility.servo_rules import OZ_IN, SECONDS_PER_60_DEG
 from hexapod_control.config.robots.servo_table import KG_CM, RPM
 from hexapod_control.config.schema import NumberRow
 from hexapod_control.core.names import quoted
+from hexapod_control.core.quantity import QuantityError
 
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)"
 _SEPARATORS = r"[\s,;:×]+|\b(?:x|to|and)\b"
@@ -28,7 +29,7 @@ class DoubtfulAnswerError(AnswerError):
 
 
 @dataclass(frozen=True, slots=True)
-class Quantity:
+class Dimension:
     """A kind of number with its units, the usual one first; values are in the units of a robot file."""
 
     factors: Mapping[str, float]
@@ -49,48 +50,48 @@ class Quantity:
         return (*self.factors, *self.reciprocal)
 
     def unit(self, written: str) -> str | None:
-        """The unit for what was written; empty: the usual one. None if this quantity has no such unit."""
+        """The unit for what was written; empty: the usual one. None if it has no such unit."""
         return next((name for name in self.units if _normalised(name) == _normalised(written or self.usual)), None)
 
     def value(self, number: float, written: str) -> float | None:
-        """The value of a number with a unit; None if this quantity has no such unit."""
+        """The value of a number with a unit; None if it has no such unit."""
         unit = self.unit(written)
         if unit is None or unit in self.factors:
             return None if unit is None else number * self.factors[unit]
         return self.reciprocal[unit] / number if number else None
 
 
-LENGTH = Quantity({"mm": 0.001, "cm": 0.01, "m": 1.0, "in": 0.0254}, {})
-ANGLE = Quantity({"deg": 1.0, "°": 1.0, "rad": math.degrees(1.0)}, {})
-MASS = Quantity({"g": 0.001, "kg": 1.0, "oz": 0.0283495, "lb": 0.453592}, {})
-VOLTAGE = Quantity({"V": 1.0, "mV": 0.001}, {})
-TORQUE = Quantity({"kg cm": KG_CM, "kgf cm": KG_CM, "N m": 1.0, "N cm": 0.01, "oz in": OZ_IN}, {})
-SPEED = Quantity({"rpm": RPM, "rad/s": 1.0, "deg/s": math.radians(1.0)}, {"s": SECONDS_PER_60_DEG})
+LENGTH = Dimension({"mm": 0.001, "cm": 0.01, "m": 1.0, "in": 0.0254}, {})
+ANGLE = Dimension({"deg": 1.0, "°": 1.0, "rad": math.degrees(1.0)}, {})
+MASS = Dimension({"g": 0.001, "kg": 1.0, "oz": 0.0283495, "lb": 0.453592}, {})
+VOLTAGE = Dimension({"V": 1.0, "mV": 0.001}, {})
+TORQUE = Dimension({"kg cm": KG_CM, "kgf cm": KG_CM, "N m": 1.0, "N cm": 0.01, "oz in": OZ_IN}, {})
+SPEED = Dimension({"rpm": RPM, "rad/s": 1.0, "deg/s": math.radians(1.0)}, {"s": SECONDS_PER_60_DEG})
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One number of an answer; the row of the robot file has its bounds."""
+    """One number of an answer; the row of the robot file has its quantity."""
 
     name: str
-    quantity: Quantity
+    dimension: Dimension
     row: NumberRow
 
     @property
     def label(self) -> str:
         """Name and usual unit."""
-        return f"{self.name} [{self.quantity.usual}]"
+        return f"{self.name} [{self.dimension.usual}]"
 
     def checked(self, value: float) -> float:
         """The value. Raises AnswerError if it is out of bounds."""
-        if self.row.lower <= value <= self.row.upper:
-            return value
-        lower, upper = (self.quantity.shown(end) for end in (self.row.lower, self.row.upper))
-        unit = self.quantity.usual
-        raise AnswerError(
-            f"{self.name}: is {self.quantity.shown(value)} {unit}, must be within {lower} and {upper} {unit}, "
-            f"write the unit behind the number if it is not {unit}"
-        )
+        quantity, unit = self.row.quantity, self.dimension.usual
+        try:
+            return quantity.checked(value)
+        except QuantityError:
+            lower, upper = (float(self.dimension.shown(end)) for end in (quantity.lower, quantity.upper))
+            hint = f"write the unit behind the number if it is not {unit}"
+            shown = replace(quantity, unit=unit, lower=lower, upper=upper, hint=hint)
+            raise AnswerError(f"{self.name}: {shown.refusal(float(self.dimension.shown(value)))}") from None
 
 
 def numbers(text: str, parts: Sequence[Part]) -> tuple[float, ...]:
@@ -102,7 +103,7 @@ def numbers(text: str, parts: Sequence[Part]) -> tuple[float, ...]:
 
 
 def split(text: str, parts: Sequence[Part]) -> list[tuple[str, str]]:
-    """The numbers of an answer and their units; a unit also applies to earlier numbers of the same quantity.
+    """The numbers of an answer and their units; a unit also applies to earlier numbers of the same dimension.
 
     Raises AnswerError for another count of numbers.
     """
@@ -117,20 +118,20 @@ def split(text: str, parts: Sequence[Part]) -> list[tuple[str, str]]:
     ends = [match.start() for match in found[1:]] + [len(found[0].string)]
     units = ["".join(re.split(_SEPARATORS, m.string[m.end() : end])) for m, end in zip(found, ends, strict=True)]
     for i in range(len(parts) - 2, -1, -1):
-        if not units[i] and parts[i].quantity is parts[i + 1].quantity:
+        if not units[i] and parts[i].dimension is parts[i + 1].dimension:
             units[i] = units[i + 1]
     return [(match[0], unit) for match, unit in zip(found, units, strict=True)]
 
 
 def shown(values: Sequence[float], parts: Sequence[Part]) -> str:
     """Values as an answer in the usual units."""
-    return " ".join(part.quantity.shown(value) for value, part in zip(values, parts, strict=True))
+    return " ".join(part.dimension.shown(value) for value, part in zip(values, parts, strict=True))
 
 
 def _value(part: Part, number: float, unit: str) -> float:
-    value = part.quantity.value(number, unit)
+    value = part.dimension.value(number, unit)
     if value is None:
-        known = ", ".join(part.quantity.units)
+        known = ", ".join(part.dimension.units)
         raise AnswerError(f"{part.name}: is {number:g} {unit}, must have one of the units {known}")
     return value
 
