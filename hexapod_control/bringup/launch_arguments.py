@@ -26,7 +26,7 @@ from hexapod_control.servos.settings.servo_section import WIRED, servo_settings
 from hexapod_control.sim.world_settings import WorldSettings
 from hexapod_control.web.page_address import PORT
 
-TEXT, TRUTH = "text", "truth"
+TEXT, NUMBER, INTEGER, TRUTH = "text", "number", "whole number", "truth"
 ParameterValue = str | float | int | bool
 
 
@@ -39,10 +39,11 @@ class Argument:
     """An argument of a launch file. `default` is what a user would type; empty: the default of the node's parameter."""
 
     name: str
-    kind: str | Quantity
+    kind: str
     description: str
     default: str = ""
     choices: tuple[str, ...] = ()  # of a text; empty: any
+    quantity: Quantity | None = None  # of a number
 
     def value(self, text: str) -> ParameterValue:
         """Converts a text to the type of the argument. Raises GraphError."""
@@ -52,20 +53,22 @@ class Argument:
         return value
 
     def _converted(self, text: str) -> ParameterValue:
-        if self.kind == TEXT:
-            return text
-        if self.kind == TRUTH:
-            if text.lower() not in ("true", "false"):
-                raise GraphError(f"{self.name}: must be true or false, is {quoted(text)}")
-            return text.lower() == "true"
-        assert isinstance(self.kind, Quantity)
-        try:
-            return self.kind.read(text)
-        except QuantityError as error:
-            raise GraphError(f"{self.name}: {error}") from None
+        if self.quantity is not None:
+            try:
+                return self.quantity.read(text)
+            except QuantityError as error:
+                raise GraphError(f"{self.name}: {error}") from None
+        if self.kind == TRUTH and text.lower() not in ("true", "false"):
+            raise GraphError(f"{self.name}: must be true or false, is {quoted(text)}")
+        return text if self.kind == TEXT else text.lower() == "true"
 
 
-DEVICE_ID = Quantity("", 0, 255, "number of the gamepad, if there are several", 0, whole=True)
+def _number(name: str, quantity: Quantity) -> Argument:
+    description = f"{quantity.meaning} [{quantity.unit}]".removesuffix(" []")
+    return Argument(name, INTEGER if quantity.whole else NUMBER, description, quantity=quantity)
+
+
+_DEVICE = Quantity("", 0, 255, "number of the gamepad, if there are several", whole=True)
 _WORLD = dict(quantities(WorldSettings))
 ARGUMENTS = {
     argument.name: argument
@@ -91,7 +94,7 @@ ARGUMENTS = {
         Argument("tf_frame_prefix", TEXT, "prefix of every frame id, for several robots in one tf tree"),
         Argument("world", TEXT, "ground of the simulation: flat, slope, blocks, bumps, obstacles"),
         *(
-            Argument(name, _WORLD[name], f"{_WORLD[name].meaning} [{_WORLD[name].unit}]".removesuffix(" []"))
+            _number(name, _WORLD[name])
             for name in ("seed", "slope_deg", "block_height", "bump_height", "friction", "payload")
         ),
         Argument("servo_model", TEXT, "servo of the simulated joints; empty: the robot file's"),
@@ -106,8 +109,8 @@ ARGUMENTS = {
         Argument("web", TRUTH, "start the page for the browser"),
         Argument("web_lan", TRUTH, "open the page to the network, with invitations by QR code"),
         Argument("web_bind", TEXT, "address on which the page is served"),
-        Argument("web_port", PORT, PORT.meaning),
-        Argument("device_id", DEVICE_ID, DEVICE_ID.meaning),
+        _number("web_port", PORT),
+        _number("device_id", _DEVICE),
         Argument("device_name", TEXT, "name of the gamepad, or a part of it"),
         Argument("fixed_frame", TEXT, "fixed frame of RViz, without the prefix", "odom"),
         Argument(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from hexapod_control.core.quantity import check_fields, choice, number
 from hexapod_control.core.simulated_world import FRICTION, PAYLOAD, WORLDS
@@ -18,7 +20,7 @@ ONLY_IN = {  # worlds in which these settings have an effect
     "obstacle_gap": ("obstacles",),
     "room_size": ("obstacles",),
 }
-LIVE = {"live": True}  # can be changed while the simulation runs
+LIVE: Mapping[str, Any] = {"live": True}  # can be changed while the simulation runs
 
 
 @dataclass(frozen=True, slots=True)

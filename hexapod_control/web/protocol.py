@@ -175,17 +175,7 @@ class PageMessage:
     body: MessageBody
 
 
-FieldCheck = Callable[[str, Any], Any]
-
-
-def _number(quantity: Quantity) -> FieldCheck:
-    def check(name: str, value: Any) -> float:
-        try:
-            return quantity.checked(value)
-        except QuantityError as error:
-            raise RefusedMessageError(400, f"{name} {error}") from None
-
-    return check
+FieldCheck = Callable[[str, Any], Any] | Quantity
 
 
 def _boolean(name: str, value: Any) -> bool:
@@ -212,13 +202,13 @@ def _one_of(*known: str) -> FieldCheck:
     return check
 
 
-_COUNT = _number(Quantity("", 0, MAX_INTEGER, "number of a message or a client", whole=True))
-_SHARE = _number(Quantity("", -1.0, 1.0, "share of the limit of the velocity", 0.0))
-_METRES = _number(Quantity("m", -0.3, 0.3, "shift of the body", 0.0))
-_TILT = _number(Quantity("rad", -1.0, 1.0, "turn of the body", 0.0))
-_FORCE = _number(Quantity("N", -200.0, 200.0, "push of the simulated body"))
+_COUNT = Quantity("", 0, MAX_INTEGER, "number of a message or a client", whole=True)
+_SHARE = Quantity("", -1.0, 1.0, "share of the limit of the velocity", 0.0)
+_METRES = Quantity("m", -0.3, 0.3, "shift of the body", 0.0)
+_TILT = Quantity("rad", -1.0, 1.0, "turn of the body", 0.0)
+_FORCE = Quantity("N", -200.0, 200.0, "push of the simulated body")
 _POSE = dict.fromkeys(("x", "y", "z"), _METRES) | dict.fromkeys(("roll", "pitch", "yaw"), _TILT)
-_WORLD = {"world": _one_of(*WORLDS), "friction": _number(FRICTION), "payload": _number(PAYLOAD)}
+_WORLD = {"world": _one_of(*WORLDS), "friction": FRICTION, "payload": PAYLOAD}
 KINDS: Mapping[str, tuple[Any, Mapping[str, FieldCheck]]] = {
     "hello": (HelloMessage, {"token": _text(128), "key": _text(128), "name": _text(40)}),
     "drive": (DriveMessage, {"on": _boolean, "vx": _SHARE, "vy": _SHARE, "wz": _SHARE}),
@@ -226,8 +216,8 @@ KINDS: Mapping[str, tuple[Any, Mapping[str, FieldCheck]]] = {
     "gait": (GaitMessage, {"name": _text(40)}),
     "leg": (LegMessage, {"name": _text(40), "lost": _boolean}),
     "play": (PlayMessage, {"name": _text(60)}),
-    "lift": (LiftMessage, {"share": _number(Quantity("", *LIFT_RANGE, "height of the steps"))}),
-    "speed": (SpeedMessage, {"share": _number(Quantity("", 0.1, 1.0, "share of the maximum speed"))}),
+    "lift": (LiftMessage, {"share": Quantity("", *LIFT_RANGE, "height of the steps")}),
+    "speed": (SpeedMessage, {"share": Quantity("", 0.1, 1.0, "share of the maximum speed")}),
     "request": (RequestMessage, {"what": _one_of(*REQUESTS)}),
     "control": (ControlMessage, {"act": _one_of(*CONTROL_ACTS), "to": _COUNT}),
     "heartbeat": (HeartbeatMessage, {"echo": _COUNT}),
@@ -253,7 +243,7 @@ def parse(text: str) -> PageMessage:
     version = data.pop("v", None)
     if type(version) is not int or version != VERSION:
         raise RefusedMessageError(426, f"this server uses version {VERSION} of the protocol: reload the page")
-    sequence = _COUNT("n", data.pop("n", None))
+    sequence = _field({"n": _COUNT}, "n", data.pop("n", None))
     kind = data.pop("t", None)
     if type(kind) is not str or kind not in KINDS:
         raise RefusedMessageError(400, f"t must be one of {', '.join(KINDS)}")
@@ -262,9 +252,19 @@ def parse(text: str) -> PageMessage:
     if unknown is not None:
         raise RefusedMessageError(400, f"{kind} has no field {unknown[:40]!r}")
     try:
-        return PageMessage(sequence, message_class(**{name: checks[name](name, value) for name, value in data.items()}))
+        return PageMessage(sequence, message_class(**{name: _field(checks, name, data[name]) for name in data}))
     except TypeError:
         raise RefusedMessageError(400, f"{kind} needs its fields {', '.join(checks)}") from None
+
+
+def _field(checks: Mapping[str, FieldCheck], name: str, value: Any) -> Any:
+    check = checks[name]
+    if not isinstance(check, Quantity):
+        return check(name, value)
+    try:
+        return check.checked(value)
+    except QuantityError as error:
+        raise RefusedMessageError(400, f"{name} {error}") from None
 
 
 def _object(text: str) -> dict[str, Any]:

@@ -309,11 +309,11 @@ def test_every_parameter_of_the_graph_is_declared_by_its_node(row):
 def test_the_bounds_of_a_parameter_are_those_of_its_launch_argument(row):
     found = declared(row.executable)
     for name, source in row.parameters.items():
-        bounds = found[name].metadata if name in found and found[name].bounds else {}
-        for key, outwards in (("lower", -1), ("upper", 1)) if bounds else ():
-            launch_arguments.argument_values("sim", [ARGUMENTS[source]], {source: bounds[key]})
-            with pytest.raises(node_graph.GraphError, match=rf"^{source}:? must be in \["):
-                launch_arguments.argument_values("sim", [ARGUMENTS[source]], {source: bounds[key] + outwards})
+        quantity = found[name].quantity if name in found else None
+        for bound, outwards in ((quantity.lower, -1), (quantity.upper, 1)) if quantity else ():
+            launch_arguments.argument_values("sim", [ARGUMENTS[source]], {source: bound})
+            with pytest.raises(node_graph.GraphError, match=rf"^{source}: must be in \["):
+                launch_arguments.argument_values("sim", [ARGUMENTS[source]], {source: bound + outwards})
 
 
 def test_the_urdf_of_another_program_is_shown_as_it_is(tmp_path):

@@ -249,10 +249,10 @@ def test_values_that_the_dataclass_refuses_are_refused(bench):
 
 @pytest.fixture
 def own_signals():
-    kept = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    kept = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     yield
-    for number, handler in kept.items():
-        signal.signal(number, handler)
+    for each, handler in kept.items():
+        signal.signal(each, handler)
 
 
 def one_line(capfd):

@@ -19,7 +19,7 @@ from hexapod_control.evaluation.robot_check.subject import USUAL_BATTERY_WH, Sub
 from hexapod_control.servos.settings.unused_settings import unused_settings
 
 PAYLOAD = Quantity("kg", 0.0, 100.0, "load on the body", 0.0)
-BATTERY = Quantity("Wh", 0.1, 10000.0, "capacity of the battery; three cells of 2200 mAh", USUAL_BATTERY_WH)
+BATTERY = Quantity("Wh", 0.1, 10000.0, "capacity of the battery; 24 Wh are three cells of 2200 mAh", USUAL_BATTERY_WH)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

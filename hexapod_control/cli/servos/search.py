@@ -97,7 +97,7 @@ def _limits(args: argparse.Namespace) -> SweepLimits:
                 f"--protocols: is {name!r}, must be of {', '.join(PROTOCOLS)}; {refused(name)}".rstrip("; ")
             )
     try:
-        bauds = tuple(bus_access.baud(text) for text in args.bauds.split(",") if text)
+        bauds = tuple(int(bus_access.baud(text)) for text in args.bauds.split(",") if text)
     except argparse.ArgumentTypeError as error:
         raise InputError(f"--bauds: {error}") from None
     ids = id_range(args.ids, range(254)) if args.ids else USUAL_IDS

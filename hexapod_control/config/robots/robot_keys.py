@@ -84,7 +84,9 @@ TILT = NumberRow(
     "tilt_deg", Quantity("deg", -45.0, 45.0, "roll and pitch of the coxa axis; without it vertical", "[0, 0]"), 2
 )
 GAIT: tuple[NumberRow, ...] = (  # under the name of each gait of the optional section `gaits`
-    NumberRow("duty_factor", Quantity("", 0.5, 0.95, "share of the cycle that a foot is on the ground")),
+    NumberRow(
+        "duty_factor", Quantity("", 0.5, 0.95, "share of the cycle on the ground; the higher, the slower and steadier")
+    ),
 )
 LIFT_OFF = NumberRow(  # for each leg
     "lift_off", Quantity("", 0.0, 1.0, "phase of the cycle at which this leg lifts off; every leg has a line")

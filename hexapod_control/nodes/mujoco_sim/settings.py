@@ -10,12 +10,15 @@ from hexapod_control.core.simulated_world import SPEED_FACTOR
 from hexapod_control.ros.parameters import RobotSettings
 
 
+_WITH_SIM_TIME = {"meaning": "simulated seconds per second; not 1 needs use_sim_time"}
+
+
 @dataclass(frozen=True, slots=True)
 class SimulatorSettings(RobotSettings):
     """Parameters of mujoco_sim, except those of the world and the lidar."""
 
     rate: float = number(100.0, "Hz", 50.0, 500.0, "steps of the world and imu/data; joint_states at half of it")
-    sim_speed_factor: float = field(default=1.0, metadata=SPEED_FACTOR.metadata())
+    sim_speed_factor: float = field(default=1.0, metadata=SPEED_FACTOR.metadata(**_WITH_SIM_TIME))
     publish_clock: bool = choice(False, "publish the simulated time on /clock and stamp with it")
     headless: bool = choice(True, "run without a window; false opens MuJoCo's viewer")
     record: str = choice("", "file (.npz) for the states of the run, written at the end; empty: none")

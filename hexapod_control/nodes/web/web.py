@@ -17,6 +17,7 @@ from queue import SimpleQueue
 from typing import Any
 
 from hexapod_control.config.robots.urdf import urdf
+from hexapod_control.core.simulated_world import WORLDS
 from hexapod_control.nodes.odometry.usage_memory import usage_folder
 from hexapod_control.nodes.web.camera_feed import CameraFeed
 from hexapod_control.nodes.web.command_queue import CommandQueue
@@ -33,7 +34,7 @@ from hexapod_control.ros.parameters import ParameterError, declare
 from hexapod_control.ros.started_files import started_mapping, started_robot
 from hexapod_control.web import page_address
 from hexapod_control.web.page_state import shape
-from hexapod_control.web.protocol import RESTART, WORLDS, QueryMessage, RecordingMessage, RequestMessage
+from hexapod_control.web.protocol import RESTART, QueryMessage, RecordingMessage, RequestMessage
 from hexapod_control.web.server import PageServer
 from hexapod_control.web.sessions.access_control import HostPolicy, TokenAuthority, is_loopback
 from hexapod_control.web.sessions.client_sessions import ClientSessions, Forward

@@ -35,7 +35,7 @@ class SupplySection:
 
     chip: str
     address: int
-    shunt: float = number(0.1, "ohm", 1e-5, 10.0, "resistor of an INA219 or INA226", "ohms, not milliohms?")
+    shunt: float = number(0.1, "ohm", 1e-5, 10.0, "resistor of an INA219 or INA226", "ohms, not milliohms? mostly 0.1")
     channel: int = number(0, "", 0, 7, "input of an ADS1115 or ADS7830", "the input to which the battery is wired")
     divider: float = number(
         1.0, "", 0.01, 100.0, "battery voltage by voltage at the input", "battery = divider * input"

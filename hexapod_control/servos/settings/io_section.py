@@ -51,7 +51,15 @@ I2C_SERVOS = "pca9685"
 _BUS = TextRow("bus", r"/\S+", "the path of an I2C bus", "ls /dev/i2c-* shows them", "bus of the sensors", default=BUS)
 _ADDRESS = NumberRow(
     "address",
-    Quantity("", 0x08, 0x77, "on the I2C bus", "the usual one of the chip", "as hexapod i2c scan shows it", whole=True),
+    Quantity(
+        "",
+        0x08,
+        0x77,
+        "on the I2C bus",
+        "the usual one of the chip",
+        "as hexapod i2c scan shows it, e.g. 0x68",
+        whole=True,
+    ),
     hexadecimal=True,
 )
 

@@ -116,18 +116,17 @@ _PORT = TextRow(
 )
 _NUMBERS = rows_of(ServoSettings)
 _BATTERY = rows_of(Battery)
+_WORDS = {item.name: type(item.default) for item in fields(ServoSettings) if isinstance(item.default, Enum)}
 _REACTIONS = tuple(
     ChoiceRow(
-        item.name,
-        tuple(word.value for word in type(item.default)),
+        name,
+        tuple(word.value for word in kind),
         "choose one of them",
-        (type(item.default).__doc__ or "").rstrip("."),
-        str(item.default.value),
+        (kind.__doc__ or "").rstrip("."),
+        ServoSettings.__dataclass_fields__[name].default.value,
     )
-    for item in fields(ServoSettings)
-    if isinstance(item.default, Enum)
+    for name, kind in _WORDS.items()
 )
-
 _KEYS: tuple[KeyRow, ...] = (_PROTOCOL, _PORT, *_NUMBERS, *_REACTIONS)
 
 
@@ -205,8 +204,8 @@ def _port(section: DocumentEntry, protocol: str, override: str) -> str:
 
 def _choices(section: DocumentEntry) -> dict[str, Enum]:
     # YAML 1.1 reads a bare `off` as false; ruamel uses YAML 1.2, where it is a string
-    given = {row.key: row.value(section.children[row.key]) for row in _REACTIONS if row.key in section.children}
-    return {item.name: type(item.default)(given[item.name]) for item in fields(ServoSettings) if item.name in given}
+    rows = [row for row in _REACTIONS if row.key in section.children]
+    return {row.key: _WORDS[row.key](row.value(section.children[row.key])) for row in rows}
 
 
 def _battery(section: DocumentEntry) -> Battery:
