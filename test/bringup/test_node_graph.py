@@ -122,11 +122,11 @@ def test_a_robot_file_is_found_from_every_folder(tmp_path, monkeypatch):
     ("graph", "given", "message"),
     [
         ("sim", {"robots": "x"}, "robots: unknown argument of sim, known are robot, namespace"),
-        ("sim", {"seed": "many"}, "seed: must be a whole number, is 'many'"),
+        ("sim", {"seed": "many"}, 'seed: must be in [0, 2147483647], is "many"'),
         ("sim", {"use_sim_time": "maybe"}, "use_sim_time: must be true or false, is 'maybe'"),
         ("sim", {"world": "moon"}, "world must be one of flat, slope, blocks, bumps, obstacles, is 'moon'"),
         ("sim", {"servo_model": "rocket"}, "servo_model must be one of ax12, mg90s, "),
-        ("sim", {"friction": "nan"}, "friction must be in [0.01, 5], is nan"),
+        ("sim", {"friction": "nan"}, "friction: must be in [0.01, 5], is nan"),
         ("sim", {"bus": "loopback"}, "bus: must be one of feetech_st, "),
         ("sim", {"gait": "trot"}, "gait: unknown gait 'trot'; known: tripod, ripple, tetrapod, wave, auto"),
         ("bringup", {"odometry_mode": "gps"}, "odometry_mode: must be one of commanded, legs, legs_imu, is 'gps'"),

@@ -52,7 +52,7 @@ REASONS = (
     "is unknown, known here: ",
     "must be a name of letters, digits and _",
     "must be a step: ",
-    "must be a number within ",
+    "must be in [",
 )
 
 

@@ -173,8 +173,11 @@ def test_the_factors_of_the_simulation_make_odometry_better_and_a_dry_run_writes
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--distance", "0"], "--distance: must be a number in [0.2, 20] m, is '0'; see hexapod odom-calibrate --help"),
-        (["--turn", "nan"], "--turn: must be a number in [45, 3600] deg, is 'nan'; see hexapod odom-calibrate --help"),
+        (
+            ["--distance", "0"],
+            "--distance: must be in [0.2, 20] m, is 0, metres, not millimetres?; see hexapod odom-calibrate --help",
+        ),
+        (["--turn", "nan"], "--turn: must be in [45, 3600] deg, is nan; see hexapod odom-calibrate --help"),
         ([], "--measured-distance: must be given, as there is no terminal to ask on"),
     ],
 )
@@ -188,5 +191,5 @@ def test_the_measured_value_is_asked_for_until_it_is_a_positive_number(monkeypat
     answers = iter(["about a metre", "-1", "1,03"])
     monkeypatch.setattr("builtins.input", lambda prompt: next(answers))
     assert odom_calibrate.ask_measured("distance", 1.0, None) == 1.03
-    assert "must be a number in [0.001, 1000] m, is 'about a metre'" in capsys.readouterr().out
+    assert 'must be in [0.001, 1000] m, is "about a metre"' in capsys.readouterr().out
     assert odom_calibrate.ask_measured("distance", 1.0, 0.9) == 0.9

@@ -179,7 +179,7 @@ def test_every_quantity_says_what_it_is_and_has_bounds_in_order():
 def test_a_whole_number_is_read_exactly_and_a_fraction_is_refused():
     count = Quantity("", 0, 2**53, "count", whole=True)
     assert count.read(str(2**53 - 1)) == 2**53 - 1 and isinstance(count.checked(4.0), int)
-    with pytest.raises(QuantityError, match="is 1.5, write a whole number"):
+    with pytest.raises(QuantityError, match=r"is 1\.5, write a whole number"):
         count.checked(1.5)
 
 

@@ -30,7 +30,7 @@ def test_by_default_the_page_is_served_to_this_machine_only():
 
 def test_an_invalid_port_is_bad_input(capsys):
     assert main(["sim", "--port", "70000"]) == 2
-    assert "--port: must be a whole number in [0, 65535]" in capsys.readouterr().err
+    assert "--port: must be in [0, 65535]" in capsys.readouterr().err
 
 
 def test_the_page_shows_the_robot_that_is_simulated():

@@ -9,7 +9,6 @@ from hexapod_control.core.quantity import choice, number
 from hexapod_control.core.simulated_world import SPEED_FACTOR
 from hexapod_control.ros.parameters import RobotSettings
 
-
 _WITH_SIM_TIME = {"meaning": "simulated seconds per second; not 1 needs use_sim_time"}
 
 

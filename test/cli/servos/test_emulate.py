@@ -108,7 +108,7 @@ def test_an_invalid_fault_is_refused(text):
         (["--protocol", "feetech_s"], 'hexapod: --protocol: is "feetech_s", must be one of feetech_st, '),
         (["--protocol", "feetech_s"], "did you mean feetech_st?"),
         ([], "--protocol: must be given"),
-        (["--protocol", "feetech_st", "--baud", "12"], "--baud: must be a whole number in [1200, 4500000]"),
+        (["--protocol", "feetech_st", "--baud", "12"], "--baud: must be in [1200, 4500000] bit/s"),
         (["--protocol", "feetech_st", "--fault", "unplug=99"], "must be the id of a servo, one of 1 to 18"),
         (["--protocol", "feetech_st", "--fault", "drop=2"], "drop: must be in [0, 1]"),
     ],

@@ -112,7 +112,7 @@ def test_an_angle_that_is_not_clear_moves_nothing(degrees, wire, capsys):
     begin = emulation.world.positions.copy()
     assert servos(emulation, "feetech_st", "move", "left_front", "coxa", degrees) == 2
     error = capsys.readouterr().err
-    assert "must be a number in [-360, 360] deg" in error or "not a distance: write it without +" in error
+    assert "must be in [-360, 360] deg" in error or "not a distance: write it without +" in error
     assert (emulation.world.positions == begin).all() and not emulation.world.torques.any()
 
 

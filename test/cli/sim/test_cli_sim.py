@@ -124,7 +124,7 @@ def names(states):
     ("arguments", "message"),
     [
         (["--world", "moon"], "--world must be one of flat, slope, blocks, bumps, obstacles, is 'moon'"),
-        (["--payload", "-1"], "--payload must be in [0, 20] kg, is -1"),
+        (["--payload", "-1"], "--payload: must be in [0, 20] kg, is -1"),
         (["--servo-model", "rocket"], "--servo-model must be one of ax12, mg90s, "),
         (["--gait", "trot"], "unknown gait 'trot'; known: tripod, ripple, tetrapod, wave"),
         (["--robot", "unknown"], "known: article, "),
@@ -133,8 +133,8 @@ def names(states):
             "--record: run.mp4: the name of a film must end in .gif or .png; see hexapod sim --help",
         ),
         (["--record", "/no/such/folder/run.gif"], "its folder does not exist or is not writable"),
-        (["--speed", "0"], "--speed: must be a number in [0.05, 10], is '0'"),
-        (["--segment", "nan"], "--segment: must be a number in [1.4, 600] s, is 'nan'"),
+        (["--speed", "0"], "--speed: must be in [0.05, 10], is 0"),
+        (["--segment", "nan"], "--segment: must be in [1.4, 600] s, is nan"),
     ],
 )
 def test_bad_input_ends_with_code_two_and_one_line_and_starts_nothing(capsys, arguments, message):

@@ -21,10 +21,10 @@ MISSING = "every key is required"
 ALONE = "write the number alone"
 METRES = "metres, not millimetres?"
 KILOGRAMS = "kilograms, not grams?"
-LENGTH = "must be a number within 0.001 and 1 m"
+LENGTH = "must be in [0.001, 1] m"
 LEG_KEYS = "hip, yaw_deg, foothold, tilt_deg, coxa, femur, tibia, joints, servo"
 MODEL = "must be a text, the servo's name"
-ANGLE = "must be a number within -360 and 360 deg"
+ANGLE = "must be in [-360, 360] deg"
 
 # Text of phantomx.yaml, what it is replaced by, and the message: the key, then the violation. The line is
 # that of the replacement, or of the section that lacks a key.
@@ -59,32 +59,38 @@ BAD = {
         f"known here: {LEG_KEYS}",
         "did you mean yaw_deg?",
     ),
-    "bool": ("mass: 1.08 ", "mass: true ", "body.mass: is true", "must be a number within 0.001 and 100 kg", ALONE),
-    "quoted": ("length: 0.133 ", 'length: "0.133" ', 'leg.tibia.length: is "0.133"', LENGTH, "remove the quotes"),
+    "bool": ("mass: 1.08 ", "mass: true ", "body.mass: must be in [0.001, 100] kg", "is true", ALONE),
+    "quoted": ("length: 0.133 ", 'length: "0.133" ', f"leg.tibia.length: {LENGTH}", 'is "0.133"', "remove the quotes"),
     "with a unit": (
         "length: 0.133 ",
         "length: 133 mm ",
-        'leg.tibia.length: is "133 mm"',
-        LENGTH,
+        f"leg.tibia.length: {LENGTH}",
+        'is "133 mm"',
         "write the number alone, no unit",
     ),
     "comma": (
         "length: 0.133 ",
         "length: 0,133 ",
-        'leg.tibia.length: is "0,133"',
-        LENGTH,
+        f"leg.tibia.length: {LENGTH}",
+        'is "0,133"',
         "a decimal point, not a comma",
     ),
     "octal": (
         "length: 0.133 ",
         "length: 010 ",
-        "leg.tibia.length: is 10",
-        LENGTH,
+        f"leg.tibia.length: {LENGTH}",
+        "is 10",
         "write a decimal number without leading zeros",
     ),
-    "empty": ("length: 0.133 ", "length: ", "leg.tibia.length: is empty", LENGTH, ALONE),
-    "list for a number": ("length: 0.133 ", "length: [0.133] ", "leg.tibia.length: is [0.133]", LENGTH, ALONE),
-    "section for a number": ("length: 0.133 ", "length: {m: 0.133} ", "leg.tibia.length: is a section", LENGTH, ALONE),
+    "empty": ("length: 0.133 ", "length: ", f"leg.tibia.length: {LENGTH}", "is empty", ALONE),
+    "list for a number": ("length: 0.133 ", "length: [0.133] ", f"leg.tibia.length: {LENGTH}", "is [0.133]", ALONE),
+    "section for a number": (
+        "length: 0.133 ",
+        "length: {m: 0.133} ",
+        f"leg.tibia.length: {LENGTH}",
+        "is a section",
+        ALONE,
+    ),
     "number for a section": (
         "coxa: {lower_deg: -75.0, upper_deg: 75.0}",
         "coxa: 75.0",
@@ -96,66 +102,72 @@ BAD = {
     "NaN": (
         "mass: 1.08 ",
         "mass: .nan ",
-        "body.mass: is nan",
-        "must be a number within 0.001 and 100 kg",
+        "body.mass: must be in [0.001, 100] kg",
+        "is nan",
     ),
     "infinity in a list": (
         "position: [0.0, 0.0, 0.02]",
         "position: [0.0, -.inf, 0.02]",
-        "imu.position: has -inf at [1]",
-        "must be a list of 3 numbers, each within -2 and 2 m",
+        "imu.position[1]: must be in [-2, 2] m",
+        "is -inf",
     ),
     "list too short": (
         "size: [0.24, 0.12, 0.05]",
         "size: [0.24, 0.12]",
         "body.size: is [0.24, 0.12]",
-        "must be a list of 3 numbers, each within 0.001 and 2 m",
+        "must be a list of 3 numbers, each in [0.001, 2] m",
         "e.g. [0.1, 0.1, 0.1]",
     ),
     "bool in a list": (
         "foothold: [0.0, 0.2534]",
         "foothold: [no, 0.2534]",
-        'legs.left_middle.foothold: has "no" at [0]',
-        "must be a list of 2 numbers, each within -3 and 3 m",
+        "legs.left_middle.foothold[0]: must be in [-3, 3] m",
+        'is "no"',
         "write the number alone, no unit",
     ),
-    "millimetres": ("length: 0.066 ", "length: 66 ", "leg.femur.length: is 66", LENGTH, METRES),
+    "millimetres": ("length: 0.066 ", "length: 66 ", f"leg.femur.length: {LENGTH}", "is 66", METRES),
     "hip in millimetres": (
         "hip: [0.0, 0.1034, 0.0]",
         "hip: [0.0, 103.4, 0.0]",
-        "legs.left_middle.hip: has 103.4 at [1]",
-        "must be a list of 3 numbers, each within -2 and 2 m",
+        "legs.left_middle.hip[1]: must be in [-2, 2] m",
+        "is 103.4",
         METRES,
     ),
     "grams": (
         "mass: 1.08 ",
         "mass: 1080 ",
-        "body.mass: is 1080",
-        "must be a number within 0.001 and 100 kg",
+        "body.mass: must be in [0.001, 100] kg",
+        "is 1080",
         KILOGRAMS,
     ),
     "point foot": (
         "radius: 0.01 ",
         "radius: 0 ",
-        "foot.radius: is 0",
-        "must be a number within 0.0005 and 0.2 m",
+        "foot.radius: must be in [0.0005, 0.2] m",
+        "is 0",
         METRES,
     ),
     "negative": (
         "mass: 0.060 ",
         "mass: -0.060 ",
-        "leg.coxa.mass: is -0.06",
-        "must be a number within 0.0001 and 20 kg",
+        "leg.coxa.mass: must be in [0.0001, 20] kg",
+        "is -0.06",
         KILOGRAMS,
     ),
     "milliseconds": (
         "swing_time: 0.45 ",
         "swing_time: 450 ",
-        "walk.swing_time: is 450",
-        "must be a number within 0.05 and 10 s",
+        "walk.swing_time: must be in [0.05, 10] s",
+        "is 450",
         "seconds, not milliseconds?",
     ),
-    "angle beyond a turn": ("yaw_deg: 135.0", "yaw_deg: 495.0", "legs.left_rear.yaw_deg: is 495", ANGLE, "degrees"),
+    "angle beyond a turn": (
+        "yaw_deg: 135.0",
+        "yaw_deg: 495.0",
+        f"legs.left_rear.yaw_deg: {ANGLE}",
+        "is 495",
+        "degrees",
+    ),
     "swapped limits": (
         "femur: {lower_deg: -100.0, upper_deg: 130.0}",
         "femur: {lower_deg: 130.0, upper_deg: -100.0}",
@@ -173,8 +185,8 @@ BAD = {
     "bad override": (
         "left_rear: {hip",
         "left_rear: {tibia: {length: 141}, hip",
-        "legs.left_rear.tibia.length: is 141",
-        LENGTH,
+        f"legs.left_rear.tibia.length: {LENGTH}",
+        "is 141",
         METRES,
     ),
     "same hip": (

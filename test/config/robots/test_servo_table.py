@@ -120,7 +120,7 @@ def test_the_version_of_a_servo_follows_from_its_voltage(tmp_path: Path) -> None
 REFUSED = {
     "model: AX-12": ('leg.servo.model: is "AX-12", must be a servo', "did you mean AX-12A"),
     "model: xl430, voltage: 12": ('leg.servo.model: is "xl430"', "XL430-W250"),
-    "model: AX-12A": ("leg.servo.voltage: is missing, must be a number within 3 and 30 V", "every key is required"),
+    "model: AX-12A": ("leg.servo.voltage: is missing, must be in [3, 30] V", "every key is required"),
     "model: AX-12A, voltage: 14.8": (
         "leg.servo.voltage: is 14.8, must be 9 to 12 V for AX-12A",
         "the supply of the servos under load",

@@ -15,7 +15,7 @@ SERVOS = """
     battery.critical: 1 to 100 V number, default by the servos' rated voltage
     battery.time: 0.5 to 60 s number, default 2
     joints.LEG.JOINT.id: 0 to 253 - whole number, default required
-    joints.LEG.JOINT.direction: -1 to 1 - number, default required
+    joints.LEG.JOINT.direction: -1 to 1 - whole number, default required
     joints.LEG.JOINT.center: -1e+06 to 1e+06 raw units number, default the middle of the protocol's servo
     joints.LEG.JOINT.units_per_rad: 1 to 1e+06 raw units per rad number, default that of the protocol's servo
     joints.LEG.JOINT.units_per_rad_neg: 1 to 1e+06 raw units per rad number, default units_per_rad

@@ -52,7 +52,7 @@ def test_the_usual_address_and_no_rotation_are_the_defaults(read):
         ("{imu: {}}", "io.imu.chip: is missing, must be one of mpu6050"),
         ("{imu: 3}", "io.imu: is 3, must be a section"),
         ("{imu: {chip: mpu6055}}", "did you mean mpu6050"),
-        ("{imu: {chip: mpu6050, address: 0x80}}", "must be a whole number within 8 and 119"),
+        ("{imu: {chip: mpu6050, address: 0x80}}", "must be in [8, 119], is 128"),
         ("{imu: {chip: mpu6050, mounting_deg: [0, 0]}}", "must be a list of 3 numbers"),
         ("{imu: {chip: mpu6050, mounting: [0, 0, 1]}}", "did you mean mounting_deg"),
         ("{imus: {chip: mpu6050}}", "did you mean imu"),
@@ -139,7 +139,7 @@ def test_feet_have_a_pin_for_every_leg(read):
     found = read(f"{{feet: {{chip: gpio, pressed: high, bounce: 0.02, pins: {{{PINS.format(last=27)}}}}}}}").feet
     assert (found.device, found.pins[-1], found.pressed) == ("/dev/gpiochip0", 27, "high")
     for text, words in (
-        (f"{{feet: {{chip: mcp23017, pins: {{{PINS.format(last=16)}}}}}}}", "within 0 and 15"),
+        (f"{{feet: {{chip: mcp23017, pins: {{{PINS.format(last=16)}}}}}}}", "must be in [0, 15], is 16"),
         (f"{{feet: {{chip: gpio, pins: {{{PINS.format(last=3)}}}}}}}", "is 3, which right_front has already"),
         ("{feet: {chip: gpio, pins: {left_front: 1}}}", "io.feet.pins.left_middle: is missing"),
         ("{feet: {chip: gpio}}", "io.feet.pins.left_front: is missing"),

@@ -115,8 +115,8 @@ def test_addresses_may_be_hexadecimal_and_keep_that_when_the_section_is_written_
     [
         ([0x40, 0x40], "is 64 again, must differ from the others"),
         ([0x40, 0x41, 0x42, 0x43, 0x44], "has 5 values"),
-        ([0x30], "must be a whole number within 64 and 119"),
-        ([0x40, 64.5], "must be a whole number"),
+        ([0x30], r"must be in \[64, 119\], is 48"),
+        ([0x40, 64.5], "is 64.5, write a whole number"),
     ],
 )
 def test_addresses_that_no_boards_can_have_are_refused(with_options, given, words):

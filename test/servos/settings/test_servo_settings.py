@@ -106,18 +106,21 @@ WRONG = {
     "a section that is a list": ("servos: [1]\n", "servos: is [1], must be a section"),
     "an unknown key": (TOP + "  bauds: 9600\n" + joints(), "servos.bauds: is unknown"),
     "a baud that is a text": (TOP + '  baud: "1M"\n' + joints(), "servos.baud"),
-    "a baud of nothing": (TOP + "  baud: 0\n" + joints(), "must be a whole number within 1200"),
-    "a rate that is not a number": (TOP + "  rate: .nan\n" + joints(), "servos.rate: is nan"),
+    "a baud of nothing": (TOP + "  baud: 0\n" + joints(), "must be in [1200, 4500000] bit/s, is 0"),
+    "a rate that is not a number": (TOP + "  rate: .nan\n" + joints(), "servos.rate: must be in [5, 500] Hz, is nan"),
     "a policy that is none": (TOP + "  on_lost: relax\n" + joints(), "must be one of leg, hold, sit, off"),
     "half a battery": (TOP + "  battery: {warn: 10}\n" + joints(), "servos.battery.critical: is missing"),
     "a swapped battery": (TOP + "  battery: {warn: 9, critical: 10}\n" + joints(), "are the two swapped?"),
     "an option of another protocol": (TOP + "  options: {battery: A}\n" + joints(), "options.battery: is unknown"),
-    "an option that is a list": (TOP + "  options: {acceleration: [1]}\n" + joints(), "acceleration: is [1], must be"),
-    "an option out of bounds": (TOP + "  options: {acceleration: 255}\n" + joints(), "within 0 and 254"),
-    "half a register": (TOP + "  options: {acceleration: 1.5}\n" + joints(), "must be a whole number"),
+    "an option that is a list": (
+        TOP + "  options: {acceleration: [1]}\n" + joints(),
+        "acceleration: must be in [0, 254], is [1]",
+    ),
+    "an option out of bounds": (TOP + "  options: {acceleration: 255}\n" + joints(), "must be in [0, 254], is 255"),
+    "half a register": (TOP + "  options: {acceleration: 1.5}\n" + joints(), "is 1.5, write a whole number"),
     "an option that is a truth": (
         TOP + "  options: {acceleration: true}\n" + joints(),
-        "must be a whole number",
+        "must be in [0, 254], is true",
     ),
     "options that are a text": (TOP + "  options: fast\n" + joints(), 'options: is "fast", must be a section'),
     "options of a protocol without any": (
@@ -138,7 +141,7 @@ WRONG = {
     "an unknown leg": (TOP + joints() + "    tail: {}\n", "servos.joints.tail: is unknown"),
     "a missing id": (TOP + joints(left_front_coxa="{direction: 1}"), "left_front.coxa.id: is missing"),
     "an id of NaN": (TOP + joints(left_front_coxa="{id: .nan, direction: 1}"), "left_front.coxa.id: is nan"),
-    "half an id": (TOP + joints(left_front_coxa="{id: 1.5, direction: 1}"), "must be a whole number"),
+    "half an id": (TOP + joints(left_front_coxa="{id: 1.5, direction: 1}"), "is 1.5, write a whole number"),
     "a duplicate id": (
         TOP + joints(right_rear_coxa="{id: 4, direction: 1}"),
         "right_rear.coxa.id: is 4, which servos.joints.left_middle.coxa (line",
@@ -216,7 +219,7 @@ def test_a_number_is_taken_up_to_its_bounds_and_refused_beyond_them(read, key):
     for value in (least, most):
         assert getattr(read(TOP + f"  {key}: {value}\n" + joints()), key) == value
     for value in (least * 0.99, most * 1.01):
-        with pytest.raises(RobotFileError, match=rf"servos\.{key}: is"):
+        with pytest.raises(RobotFileError, match=rf"servos\.{key}: must be in"):
             read(TOP + f"  {key}: {round(value) if key == 'baud' else value}\n" + joints())
 
 
@@ -251,7 +254,7 @@ def test_the_battery_has_bounds_of_its_own(read, key):
     bounds = {"warn": (1, 100), "critical": (1, 100), "time": (0.5, 60)}[key]
     for value in (bounds[0] * 0.99, bounds[1] * 1.01):
         text = ", ".join(f"{name}: {number}" for name, number in {**good, key: value}.items())
-        with pytest.raises(RobotFileError, match=rf"servos\.battery\.{key}: is"):
+        with pytest.raises(RobotFileError, match=rf"servos\.battery\.{key}: must be in"):
             read(TOP + f"  battery: {{{text}}}\n" + joints())
     assert read(TOP + "  battery: {warn: 100, critical: 1, time: 60}\n" + joints()).battery == Battery(100, 1, 60)
     assert read(TOP + "  battery: {warn: 2, critical: 1, time: 0.5}\n" + joints()).battery == Battery(2, 1, 0.5)
@@ -275,8 +278,8 @@ def test_the_battery_has_bounds_of_its_own(read, key):
 def test_a_number_of_a_servo_beyond_its_bounds_is_refused_with_them(read, key, least, most):
     for value in (least - 1, most + 1):
         text = f"{{id: 100, direction: 1, {key}: {value}}}" if key != "id" else f"{{id: {value}, direction: 1}}"
-        bounds = re.escape(f"within {least:g} and {most:g}")
-        with pytest.raises(RobotFileError, match=rf"left_front\.coxa\.{key}: is {value}, must be .*{bounds}"):
+        bounds = re.escape(f"must be in [{least:.10g}, {most:.10g}]")
+        with pytest.raises(RobotFileError, match=rf"left_front\.coxa\.{key}: {bounds}.*, is {value}"):
             read(TOP + joints(left_front_coxa=text))
 
 

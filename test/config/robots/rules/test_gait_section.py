@@ -21,7 +21,7 @@ BAD = {  # text of the file, what it is replaced by, the key, and the message
     "a leg is missing": (
         ", right_rear: 0.833",
         "",
-        "amble.lift_off.right_rear: is missing, must be a number within 0 and 1, every key is required",
+        "amble.lift_off.right_rear: is missing, must be in [0, 1], every key is required",
     ),
     "a leg is unknown": (
         "right_rear: 0.833",
@@ -31,14 +31,12 @@ BAD = {  # text of the file, what it is replaced by, the key, and the message
     "a phase beyond the cycle": (
         "right_rear: 0.833",
         "right_rear: 1.2",
-        "amble.lift_off.right_rear: is 1.2, must be a number within 0 and 1, "
-        "the phase of the cycle at which the leg lifts off",
+        "amble.lift_off.right_rear: must be in [0, 1], is 1.2the phase of the cycle at which the leg lifts off",
     ),
     "more in the air than on the ground": (
         "duty_factor: 0.75",
         "duty_factor: 0.4",
-        "amble.duty_factor: is 0.4, must be a number within 0.5 and 0.95, "
-        "the share of the cycle that a foot is on the ground",
+        "amble.duty_factor: must be in [0.5, 0.95], is 0.4the share of the cycle that a foot is on the ground",
     ),
     "the name of another gait": ("  amble:", "  wave:", "wave: is a gait already, must be another name, e.g. my_wave"),
     "no name": (
