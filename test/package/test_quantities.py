@@ -27,6 +27,7 @@ from hexapod_control.core.quantity import Quantity, QuantityError, check_fields,
 from hexapod_control.nodes.gait_planner.settings import PlannerSettings
 from hexapod_control.nodes.gamepad.settings import GamepadSettings
 from hexapod_control.nodes.imu_driver.settings import ImuDriverSettings
+from hexapod_control.nodes.link_frames.settings import LinkFramesSettings
 from hexapod_control.nodes.mujoco_sim.settings import SimulatorSettings
 from hexapod_control.nodes.odometry.settings import OdometrySettings
 from hexapod_control.nodes.servo_driver.settings import DriverSettings
@@ -44,7 +45,7 @@ from hexapod_control.web.protocol import VERSION, RefusedMessageError, parse
 
 SETTINGS = (
     *(PlannerSettings, DriverSettings, SimulatorSettings, TeleopSettings, WebSettings, OdometrySettings),
-    *(GamepadSettings, ImuDriverSettings, WorldSettings, LidarSettings),
+    *(GamepadSettings, ImuDriverSettings, LinkFramesSettings, WorldSettings, LidarSettings),
 )
 PARAMETERS = [row for kind in SETTINGS for row in table(kind) if row.quantity]
 OPTIONS = [getattr(each, "each", each) for kind in PROTOCOLS.values() for each in kind.settings]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hexapod_control.config.ros_names import frame_prefix
-from hexapod_control.ros.parameters import RobotSettings, choice, number
+from hexapod_control.core.quantity import choice, number
+from hexapod_control.ros.parameters import RobotSettings
 
 
 @dataclass(frozen=True, slots=True)
