@@ -82,6 +82,11 @@ class Quantity:
         """The metadata of a field of a dataclass for this quantity."""
         return {"quantity": self, "meaning": self.meaning, **more}
 
+    # `Any`: as `dataclasses.field`, whose result is assigned to fields of every type.
+    def field(self, **more: Any) -> Any:
+        """A field of a dataclass for this quantity, with its default."""
+        return dataclasses.field(default=self.default, metadata=self.metadata(**more))
+
     def refusal(self, given: object, remedy: str = "") -> str:
         """The words with which a value is refused; without `remedy` that of the quantity."""
         if not remedy:
@@ -116,11 +121,9 @@ def _spelled(given: object) -> str:
     return f"{float(given):.12g}" if isinstance(given, float) else str(given)
 
 
-# `Any`: as `dataclasses.field`, whose result is assigned to fields of every type.
 def number(default: float, unit: str, lower: float, upper: float, meaning: str, hint: str = "", **more: Any) -> Any:
     """A field of a dataclass for a number in [lower, upper], an integer if the default is one."""
-    quantity = Quantity(unit, lower, upper, meaning, default, hint, type(default) is int)
-    return dataclasses.field(default=default, metadata=quantity.metadata(**more))
+    return Quantity(unit, lower, upper, meaning, default, hint, type(default) is int).field(**more)
 
 
 def choice(default: str | bool, meaning: str, **more: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from hexapod_control.core.quantity import check_fields, choice, number
@@ -35,8 +35,8 @@ class WorldSettings:
     obstacle_count: int = number(8, "", 0, 100, "number of obstacles; fewer if there is no room", **LIVE)
     obstacle_gap: float = number(0.9, "m", 0.1, 5.0, "minimum distance between obstacles, and to the walls", **LIVE)
     room_size: float = number(5.0, "m", 2.0, 50.0, "side of the square room around the obstacles", **LIVE)
-    friction: float = field(default=0.8, metadata=FRICTION.metadata(**LIVE))
-    payload: float = field(default=0.0, metadata=PAYLOAD.metadata(**LIVE))
+    friction: float = FRICTION.field(**LIVE)
+    payload: float = PAYLOAD.field(**LIVE)
     servo_model: str = choice("", "servo of every joint, a name in servo_models.py; empty: that of the robot file")
     between_targets: str = choice(
         "hold", f"course of the target until the next one arrives: {', '.join(BETWEEN_TARGETS)}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from hexapod_control.config.ros_names import frame_prefix
 from hexapod_control.core.quantity import choice, number
@@ -17,7 +17,7 @@ class SimulatorSettings(RobotSettings):
     """Parameters of mujoco_sim, except those of the world and the lidar."""
 
     rate: float = number(100.0, "Hz", 50.0, 500.0, "steps of the world and imu/data; joint_states at half of it")
-    sim_speed_factor: float = field(default=1.0, metadata=SPEED_FACTOR.metadata(**_WITH_SIM_TIME))
+    sim_speed_factor: float = SPEED_FACTOR.field(**_WITH_SIM_TIME)
     publish_clock: bool = choice(False, "publish the simulated time on /clock and stamp with it")
     headless: bool = choice(True, "run without a window; false opens MuJoCo's viewer")
     record: str = choice("", "file (.npz) for the states of the run, written at the end; empty: none")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from hexapod_control.core.quantity import choice, number
 from hexapod_control.ros.parameters import RobotSettings
@@ -22,7 +22,7 @@ class DriverSettings(RobotSettings):
     reply_margin: float = number(0.008, "s", 0.001, 0.2, "delay after which a reply counts as lost")
     force_model: bool = choice(False, "use servos whose model is not one of the protocol's; reported as a warning")
     assume_lying: bool = choice(False, "also arm servos that report no positions: the robot lies on its belly")
-    calibration_pace: float = field(default=1.0, metadata=PACE.metadata())
+    calibration_pace: float = PACE.field()
     publish_foot_states: bool = choice(
         True, "detect loaded feet by the servo loads, if the bus reports them; false: by contact sensors"
     )

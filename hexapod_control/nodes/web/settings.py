@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from hexapod_control.core.quantity import choice, number
 from hexapod_control.ros.distribution import stamped_by_default
@@ -15,7 +15,7 @@ class WebSettings(RobotSettings):
     """Parameters of web."""
 
     bind: str = choice("127.0.0.1", "address to listen on; lan listens on all")
-    port: int = field(default=8770, metadata=PORT.metadata())
+    port: int = PORT.field()
     lan: bool = choice(False, "open the page to the network and show a QR code with an invitation for one person")
     token: str = choice("", "token for the page, at least 16 characters; empty: a random one at every start")
     allowed_hosts: str = choice("", "more host names under which the page is opened, with commas, e.g. of a TLS proxy")
