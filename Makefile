@@ -5,7 +5,8 @@
 # make ros DISTRO=kilted   only the tests that talk to ROS
 # make both             make test, then make ros on the wheels of OTHER=kilted
 # make one ARGS="test/core/gait -k swing"   some of the tests, on the present sources
-# make bench | soak | style | clean
+# make bench [ARGS="tick bus --robot phantomx"]   computing time, bus load and walking quality, as JSON
+# make soak | style | clean
 # make docs            the documentation as a site, build/docs/index.html; a warning is a failure
 # make docs-images [ARGS="plots page"]   the pictures of the documentation; make drawings: those drawn by code alone
 # make install-user     the command hexapod of .venv on your PATH, in ~/.local/bin
@@ -61,7 +62,7 @@ install-user: $(VENV)/.package
 	@case ":$$PATH:" in *":$$HOME/.local/bin:"*) ;; *) echo 'log in again, or: export PATH=~/.local/bin:$$PATH';; esac
 
 bench: $(VENV)/.package
-	@$(ENV) hexapod bench $(ARGS)
+	@$(ENV) PYTHONPATH=bench python bench/measure.py $(ARGS)
 
 soak: $(VENV)/.package $(VENV)/.test
 	@$(ENV) HEXAPOD_SOAK=1 $(PYTEST) -n $(WORKERS) -k soak test
@@ -135,7 +136,7 @@ style: $(VENV)/.package $(VENV)/.test
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/lint-imports --no-cache --no-logo
-	@$(BIN)/mypy hexapod_control
+	@$(BIN)/mypy hexapod_control bench
 
 # Drawings of the documentation that need no simulation and no browser.
 drawings: $(VENV)/.package

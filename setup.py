@@ -61,7 +61,6 @@ setup(
     project_urls={url.get("type"): url.text for url in MANIFEST.iter("url")},
     packages=find_packages(include=[NAME, f"{NAME}.*"]),
     package_data={
-        f"{NAME}.evaluation.performance.planner": ["*.c"],
         f"{NAME}.ros.transport": ["*.xml"],
         f"{NAME}.web": ["static/*", "static/*/*"],
         f"{NAME}.web.dialog_pages": ["pages/*/*", "pages/*/*/*"],

@@ -21,6 +21,10 @@ import rclpy
 from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
+sys.path.insert(0, str(Path(__file__).parent))
+
+from command_table import transitions
+
 from hexapod_control.bringup import node_graph
 from hexapod_control.cli import main
 from hexapod_control.config import schema
@@ -29,7 +33,6 @@ from hexapod_control.config.robots import robot_keys
 from hexapod_control.config.robots.robot_file import known_robots, load
 from hexapod_control.config.robots.servo_table import servo_table
 from hexapod_control.core.motions.motion_steps import KINDS, Choreography
-from hexapod_control.evaluation.quality.command_table import transitions
 from hexapod_control.nodes.web.web import WebNode
 from hexapod_control.ros import parameters
 from hexapod_control.ros.guarded_node import GuardedNode

@@ -9,11 +9,11 @@ import tempfile
 import time
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parents[2] / "bench"))
 sys.path.insert(0, str(Path(__file__).parent))
 
+from chromium import Browser
 from page import IMAGES, until
-
-from hexapod_control.evaluation.performance.page.chromium import Browser
 
 COMMAND = (sys.executable, "-m", "hexapod_control.cli.main", "new", "my_robot.yaml", "--page")
 ANSWERS = 5  # before the question for the lengths of a leg

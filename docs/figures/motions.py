@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "bench"))
+
+from shipped_motions import MOTION, MotionRun, perform
 
 from hexapod_control.config.motions.motion_library import known_motions, load_motion
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.robots.urdf import urdf
-from hexapod_control.evaluation.quality.shipped_motions import MOTION, MotionRun, perform
 from hexapod_control.sim.rendering.film import Film
 
 IMAGES = Path(__file__).parent.parent / "images" / "motions"

@@ -9,15 +9,19 @@ from __future__ import annotations
 import argparse
 import os
 import signal
+import sys
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parents[2] / "bench"))
+
+from chromium import Browser, BrowserPage
+
 from hexapod_control.bringup import node_graph
 from hexapod_control.bringup.process_supervisor import Supervisor
 from hexapod_control.clients.bounded_wait import wait_until
-from hexapod_control.evaluation.performance.page.chromium import Browser, BrowserPage
 from hexapod_control.ros.transport.loopback import private_domain
 
 IMAGES = Path(__file__).parents[1] / "images"

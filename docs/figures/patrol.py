@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
+import sys
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "bench"))
+
+from patrols import patrol, prepare_patrol
 
 from hexapod_control.clients.patrol.patrol_map import PatrolResult, draw
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.robots.urdf import urdf
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.se2 import Pose
-from hexapod_control.evaluation.quality.patrols import patrol, prepare_patrol
 
 IMAGE = Path(__file__).parent.parent / "images" / "patrol.png"
 SEED = 3

@@ -151,9 +151,6 @@ COMMANDS = {
     "doctor": Command(
         "computer.doctor", "list what this computer has and what works here: ROS, modules, ports, groups, OpenGL", ""
     ),
-    "bench": Command(
-        "bench", "measure computing time, bus load and walking quality, as JSON", "tick --robot my_robot.yaml"
-    ),
 }
 NOTICE_S = 2.0  # of computing, before a notice is printed
 EXIT_CODES = {

@@ -1,1 +1,1 @@
-"""Measures quality (walks in physics) and performance (CPU time and latency)."""
+"""Judges a robot before it walks: its file, its odometry in lock step with physics, and its way with Nav2."""

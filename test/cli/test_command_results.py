@@ -42,7 +42,6 @@ CHECKED = {  # command, or action of `hexapod servos` -> the test in which what 
     "nav2-check": "evaluation/navigation/test_nav2_check.py",
     "setup": "cli/computer/test_setup.py::test_a_command_of_the_system_that_fails_is_a_failure",
     "doctor": "cli/computer/test_doctor.py",
-    "bench": "evaluation/performance",
     **dict.fromkeys(
         ("urdf", "import", "new", "gaits", "nav2-params", "walk", "odom-calibrate"),
         "cli/test_command_results.py::test_output_that_cannot_be_written_is_a_failure",

@@ -21,8 +21,8 @@ from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.robots.rules.odometry_scale import odometry_scale
 from hexapod_control.config.robots.urdf import urdf
 from hexapod_control.config.section_writer import own_file, save_section, with_section
-from hexapod_control.evaluation.quality import odometry_calibration
-from hexapod_control.evaluation.quality.odometry_calibration import measure
+from hexapod_control.evaluation import odometry_calibration
+from hexapod_control.evaluation.odometry_calibration import measure
 from hexapod_control.sim.world_settings import WorldSettings
 
 SCALE = {"distance": 1.25, "turn": 0.75}

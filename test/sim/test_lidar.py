@@ -5,13 +5,14 @@ import math
 import mujoco
 import numpy as np
 import pytest
+from patrols import patrol, prepare_patrol
 from support.drives import ROBOTS
 from support.suite.soak import SOAK
 
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.robots.urdf import urdf
-from hexapod_control.evaluation.quality.patrols import distance_to_obstacles, patrol, prepare_patrol
 from hexapod_control.sim.collision_counter import CollisionCounter
+from hexapod_control.sim.free_places import distance_to_obstacles
 from hexapod_control.sim.lidar import Lidar, lidar_position
 from hexapod_control.sim.simulation import Simulation
 from hexapod_control.sim.terrain import OBSTACLE_HEIGHT_M, layout
@@ -149,7 +150,7 @@ def test_goals_of_a_patrol_have_room_for_the_robot(phantomx):
 
 
 def test_a_goal_behind_an_obstacle_is_reached_without_a_collision(phantomx):
-    """A slice of `python -m hexapod_control.evaluation.quality.patrols`."""
+    """A slice of `python bench/patrols.py`."""
     lockstep, pursuit = prepare_patrol(*phantomx, count=1, seed=SEED_WITH_OBSTACLE_ON_THE_WAY)
     done = patrol(lockstep, pursuit, seed=SEED_WITH_OBSTACLE_ON_THE_WAY)
     (arrival,) = done.arrivals

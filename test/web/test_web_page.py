@@ -4,6 +4,7 @@ import dataclasses
 import math
 
 import pytest
+from chromium import Browser
 from nav_msgs.msg import Odometry
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
@@ -17,7 +18,6 @@ from hexapod_control.bringup import node_graph
 from hexapod_control.bringup.process_supervisor import Supervisor
 from hexapod_control.bringup.shared_process import merged
 from hexapod_control.core.motions.motion_request import MotionRequest
-from hexapod_control.evaluation.performance.page.chromium import Browser
 from hexapod_control.ros import messages
 
 pytestmark = [pytest.mark.browser, pytest.mark.heavy, pytest.mark.physics]

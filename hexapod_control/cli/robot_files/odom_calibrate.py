@@ -83,7 +83,7 @@ def _write(args: argparse.Namespace, path: Path, factors: dict[str, float]) -> i
 
 def _simulated(args: argparse.Namespace) -> dict[str, float]:
     from hexapod_control.config.robots.urdf import urdf
-    from hexapod_control.evaluation.quality.odometry_calibration import measure
+    from hexapod_control.evaluation.odometry_calibration import measure
     from hexapod_control.sim.world_settings import WorldSettings
 
     use_venv_prefix()

@@ -37,7 +37,7 @@ UNKNOWN_RESIDUAL = 0.002  # [m] assumed for a step without planted feet
 BRIDGED_TIME_S = 0.1  # for which a constant velocity is assumed without planted feet
 MIN_SLIP = 0.0005  # [m] residual of a foot between two samples from which it may slip; it is left out of the fit if ...
 SLIP_RATIO = 2.5  # ... the residual without it is smaller by this factor
-# Growth of the variance, from drives in physics: see evaluation/quality/odometry_drift.py.
+# Growth of the variance, from drives in physics: see bench/odometry_drift.py.
 VARIANCE_PER_DISTANCE = 1e-6  # [m^2/m] of position
 YAW_VARIANCE_PER_DISTANCE = (
     1e-5  # [rad^2/m] without an IMU; a turn on the spot counts with the distance the feet travel

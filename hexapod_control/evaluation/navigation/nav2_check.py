@@ -23,8 +23,8 @@ from hexapod_control.core.kinematics.se2 import Pose
 from hexapod_control.evaluation.navigation import nav2_processes
 from hexapod_control.evaluation.navigation.nav2_walk import Nav2Walker, drive_goal, pose_goal, spin_goal, wait_goal
 from hexapod_control.evaluation.navigation.room_map import write_room_map
-from hexapod_control.evaluation.quality.patrols import random_goals
 from hexapod_control.ros.distribution import stamped_by_default
+from hexapod_control.sim.free_places import random_goals
 from hexapod_control.sim.simulation import Simulation
 from hexapod_control.sim.terrain import layout
 from hexapod_control.sim.world_settings import WorldSettings

@@ -12,7 +12,7 @@ from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.kinematics.whole_body import standing_joints
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.workspace.capabilities import Capabilities
-from hexapod_control.evaluation.performance.footholds.foothold_search import FoundStride, fastest_stride
+from hexapod_control.evaluation.robot_check.foothold_search import FoundStride, fastest_stride
 from hexapod_control.evaluation.robot_check.joint_torques import JointTorques, walking_torques
 from hexapod_control.evaluation.robot_check.steady_walk import PlannedCycle, steady_walk
 

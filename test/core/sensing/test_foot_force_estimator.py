@@ -5,6 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from rough_ground import LOW_LIFT_M, with_swing
+from sensing_lockstep import ServoSensingLockstep
 from support.drives import robot
 from support.suite.soak import cases
 
@@ -16,8 +18,6 @@ from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.sensing.foot_force_estimator import FootForceEstimator, ServoTorqueModel
 from hexapod_control.core.sensing.sensor_inputs import Adaptation
 from hexapod_control.core.statics.static_stability import GRAVITY
-from hexapod_control.evaluation.quality.rough_ground import LOW_LIFT_M, with_swing
-from hexapod_control.evaluation.quality.sensing_lockstep import ServoSensingLockstep
 from hexapod_control.sim.servo_models import with_servo
 from hexapod_control.sim.simulation import Simulation
 from hexapod_control.sim.start_poses import sitting_pose

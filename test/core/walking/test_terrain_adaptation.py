@@ -5,10 +5,14 @@ import random
 from functools import cache
 from itertools import combinations
 
+import flat_ground
 import numpy as np
 import pytest
+import rough_ground
+from sensing_lockstep import SensingLockstep
 from support.drives import DT, robot, standing_planner, walk_state
 from support.suite.soak import SOAK, cases, some
+from walk_quality import walk as walked
 
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.robots.urdf import urdf
@@ -22,10 +26,7 @@ from hexapod_control.core.statics.static_stability import GRAVITY
 from hexapod_control.core.walking.foot import Dropping, Swing
 from hexapod_control.core.walking.terrain.terrain_adaptation import STEEP
 from hexapod_control.core.workspace.swing_limits import SPEED_SHARE
-from hexapod_control.evaluation.quality import flat_ground, rough_ground
-from hexapod_control.evaluation.quality.lockstep import walk as walked
-from hexapod_control.evaluation.quality.sensing_lockstep import SensingLockstep
-from hexapod_control.evaluation.quality.walk_quality import planar_pose
+from hexapod_control.evaluation.lockstep import planar_pose
 from hexapod_control.sim.simulation import Simulation
 from hexapod_control.sim.world_settings import WorldSettings
 

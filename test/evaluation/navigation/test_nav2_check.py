@@ -21,7 +21,7 @@ from hexapod_control.evaluation.navigation.nav2_processes import (
 )
 from hexapod_control.evaluation.navigation.nav2_walk import Nav2Walker
 from hexapod_control.evaluation.navigation.room_map import FREE, RESOLUTION_M, write_room_map
-from hexapod_control.evaluation.quality.patrols import distance_to_obstacles
+from hexapod_control.sim.free_places import distance_to_obstacles
 from hexapod_control.sim.simulation import Simulation
 from hexapod_control.sim.world_settings import WorldSettings
 

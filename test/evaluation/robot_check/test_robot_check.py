@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.suite.soak import some
+from walk_quality import Course, walk
 
 from hexapod_control.config.robots.robot_file import known_robots, load
 from hexapod_control.config.robots.urdf import urdf
@@ -22,7 +23,7 @@ from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.statics.leg_compliance import foot_jacobian
 from hexapod_control.core.statics.static_stability import GRAVITY, center_of_mass, static_margin
-from hexapod_control.evaluation.quality.lockstep import Course, Lockstep, walk
+from hexapod_control.evaluation.lockstep import Lockstep
 from hexapod_control.evaluation.robot_check import checks
 from hexapod_control.evaluation.robot_check.checks import CHECKS, SAG_SHARE, remarks
 from hexapod_control.evaluation.robot_check.joint_torques import standing_torques

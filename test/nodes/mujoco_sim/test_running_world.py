@@ -6,13 +6,13 @@ import math
 import numpy as np
 import pytest
 from support.drives import ROBOTS
+from walk_quality import QualityRecorder
 
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.robots.urdf import urdf
 from hexapod_control.core.kinematics.se2 import Twist, exp, log
 from hexapod_control.core.names import JOINTS, joint_names
 from hexapod_control.core.simulated_world import WORLDS
-from hexapod_control.evaluation.quality.walk_quality import QualityRecorder
 from hexapod_control.sim.servo_models import SERVO_MODELS, with_servo
 from hexapod_control.sim.simulation import Simulation
 from hexapod_control.sim.start_poses import lowest_point, sitting_pose, standing_pose

@@ -3,6 +3,7 @@
 import math
 from dataclasses import replace
 
+import bus_replay
 import numpy as np
 import pytest
 from support.kits.plain_node import PlainNode
@@ -12,9 +13,7 @@ from hexapod_control.config.robots.urdf import urdf
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.sensing.odometry import Odometry
-from hexapod_control.evaluation.performance.bus import bus_replay
-from hexapod_control.evaluation.quality.lockstep import CONTROL_PERIOD_S
-from hexapod_control.evaluation.quality.walk_quality import planar_pose
+from hexapod_control.evaluation.lockstep import CONTROL_PERIOD_S, planar_pose
 from hexapod_control.nodes.servo_driver.driver_output import DriverOutput
 from hexapod_control.ros import messages
 from hexapod_control.ros.row_messages import FootLayout

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from chromium import Browser
 from support.kits.first_user import FirstUser
 from support.kits.memory_wire import Kit
 from support.kits.paged_evening import PagedEvening
@@ -10,7 +11,6 @@ from support.phantomx import lying
 from support.real_time.programs import until
 
 from hexapod_control.config.robots.robot_file import load, resolve
-from hexapod_control.evaluation.performance.page.chromium import Browser
 from hexapod_control.servos.commissioning.stages import STAGES
 from hexapod_control.servos.settings.servo_section import servo_settings
 

@@ -9,12 +9,12 @@ import urllib.error
 import urllib.request
 
 import pytest
+from chromium import Browser, BrowserError
 from support.real_time.programs import HEXAPOD, read_line, until
 from support.real_time.web.page_checks import PAUSE_S
 
 from hexapod_control.config.robots.draft.questions.answers_file import read_answers
 from hexapod_control.config.robots.robot_file import load
-from hexapod_control.evaluation.performance.page.chromium import Browser, BrowserError
 from hexapod_control.web.dialog_pages.request_server import MAX_REQUEST_BYTES
 
 pytestmark = [pytest.mark.heavy, pytest.mark.browser, pytest.mark.process]

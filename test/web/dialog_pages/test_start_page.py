@@ -5,11 +5,11 @@ import signal
 import subprocess
 
 import pytest
+from chromium import Browser, BrowserError
 from support.real_time.programs import HEXAPOD, read_line, until
 from support.real_time.web.page_checks import PAUSE_S
 
 from hexapod_control.config.robots.robot_file import known_robots, resolve
-from hexapod_control.evaluation.performance.page.chromium import Browser, BrowserError
 
 pytestmark = [pytest.mark.heavy, pytest.mark.browser, pytest.mark.process, pytest.mark.physics]
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 from support.robots.urdf_robots import LIMIT, UrdfPeculiarity, urdf_text
+from walk_quality import Course, walk
 
 from hexapod_control.config.robots.draft.robot_text import robot_text
 from hexapod_control.config.robots.robot_file import implausible, load
@@ -13,7 +14,6 @@ from hexapod_control.config.robots.urdf_import.importer import ImportRequest, im
 from hexapod_control.config.robots.urdf_import.writing.joint_names import import_notes
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.workspace.capabilities import Capabilities
-from hexapod_control.evaluation.quality.lockstep import Course, walk
 from hexapod_control.sim.simulation import Simulation
 from hexapod_control.sim.world_settings import WorldSettings
 

@@ -1,6 +1,7 @@
 """A robot whose topics and services are scripted by the test, and its page in Chromium."""
 
 import numpy as np
+from chromium import Browser
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import Pose
 from geometry_msgs.msg import Twist as TwistMessage
@@ -17,7 +18,6 @@ from visualization_msgs.msg import MarkerArray
 from hexapod_control.core.kinematics.body_pose import NEUTRAL
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.kinematics.whole_body import joints_at_offset
-from hexapod_control.evaluation.performance.page.chromium import Browser
 from hexapod_control.nodes.web.web import WebNode
 from hexapod_control.ros import messages
 from hexapod_control.ros.qos import LATCHED

@@ -1,1 +1,0 @@
-"""Measures the CPU time and latency of a tick, the node graph, the servo bus and the page."""

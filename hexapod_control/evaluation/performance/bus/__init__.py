@@ -1,1 +1,0 @@
-"""Timing of the servo driver on emulated buses."""

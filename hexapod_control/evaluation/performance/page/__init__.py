@@ -1,1 +1,0 @@
-"""Measures frame rate, latency and network load of the page in Chromium."""

@@ -1,1 +1,0 @@
-"""Measures the CPU time of a planner tick, compared with the same kinematics in C, and walks in physics."""

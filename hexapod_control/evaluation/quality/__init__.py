@@ -1,1 +1,0 @@
-"""Measures walks, motions, patrols and odometry in physics and compares them with limits."""
