@@ -17,7 +17,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 
-from hexapod_control.cli.robot_files import gait_diagrams
+from hexapod_control.cli.robot_files import gaits
 from hexapod_control.config.robots.robot_file import from_text, load, resolve
 from hexapod_control.core.kinematics.body_pose import Placement
 from hexapod_control.core.kinematics.se2 import Pose, Twist, exp
@@ -87,7 +87,7 @@ def paths(robot: Robot) -> None:
 
 def diagram(robot: Robot) -> None:
     """When which foot stands, in every gait, with the static margin."""
-    gait_diagrams.plot(Capabilities.of(robot), IMAGES / "gaits.png")
+    gaits.plot(Capabilities.of(robot), IMAGES / "gaits.png")
     print(IMAGES / "gaits.png")
 
 
@@ -97,7 +97,7 @@ def own_gait() -> None:
     (gait,) = re.findall(r"^```yaml\n(gaits:\n.*?)^```", page, re.S | re.M)
     path = resolve("phantomx")
     robot = from_text(path, f"{path.read_text(encoding='utf-8')}\n{gait}").robot
-    gait_diagrams.plot(Capabilities.of(robot), IMAGES / "own-gait.png")
+    gaits.plot(Capabilities.of(robot), IMAGES / "own-gait.png")
     print(IMAGES / "own-gait.png")
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from hexapod_control.evaluation.robot_check.wire_budget import idle_bus
+from hexapod_control.evaluation.robot_check.checks import idle_bus
 from hexapod_control.servos.bus.bus_interface import Bus, BusError, ServoQuantity
 from hexapod_control.servos.bus.bus_timing import TURNAROUND_S, budget
 from hexapod_control.servos.protocol_registry import PROTOCOLS, ServoProtocol

@@ -15,9 +15,10 @@ from pathlib import Path
 from ament_index_python.packages import PackageNotFoundError, get_package_prefix
 
 from hexapod_control.bringup.display.robot_description import is_urdf, robot_description
-from hexapod_control.bringup.display.rviz_view import rviz_file
 from hexapod_control.bringup.launch_arguments import ARGUMENTS, Argument, GraphError, ParameterValue, argument_values
 from hexapod_control.config import ros_names
+from hexapod_control.config.bounded_yaml import parse, parser, read_text
+from hexapod_control.config.shipped_files import share
 from hexapod_control.servos.settings.io_section import has_imu
 
 PACKAGE = "hexapod_control"
@@ -244,3 +245,26 @@ def _absolute(path: str) -> str:
 def _rviz_arguments(values: Mapping[str, ParameterValue]) -> tuple[str, ...]:
     prefix = str(values.get("tf_frame_prefix", ""))
     return ("-d", str(rviz_file(prefix)), "-f", f"{prefix}{values['fixed_frame']}")
+
+
+def rviz_file(frame_prefix: str) -> Path:
+    """Path of the shipped file, or, with a prefix, of a copy in which model and camera use the prefix.
+
+    RViz appends a slash to the prefix of a model, so only a prefix that ends with a slash works in RViz.
+    """
+    shipped = share("config", "rviz", "hexapod.rviz")
+    if not frame_prefix:
+        return shipped
+    yaml = parser()
+    view = parse(read_text(shipped), yaml)
+    assert isinstance(view, dict)
+    manager = view["Visualization Manager"]
+    for display in manager["Displays"]:
+        if "TF Prefix" in display:
+            display["TF Prefix"] = frame_prefix.removesuffix("/")
+    camera = manager["Views"]["Current"]
+    camera["Target Frame"] = frame_prefix + camera["Target Frame"]
+    # Not deleted, as RViz reads it when it starts and may be restarted.
+    with tempfile.NamedTemporaryFile("w", prefix="hexapod_", suffix=".rviz", delete=False) as file:
+        yaml.dump(view, file)
+    return Path(file.name)

@@ -10,6 +10,7 @@ TEST = ROOT / "test"
 DATA = TEST / "data"
 PACKAGE = ROOT / "hexapod_control"
 SOURCES = sorted(PACKAGE.rglob("*.py"))
+BENCHES = sorted((ROOT / "bench").rglob("*.py"))  # not installed
 
 
 @cache

@@ -15,7 +15,7 @@ from support.page_messages import TOKEN
 from support.real_time.web.page_attack import attack
 from support.real_time.web.web_bench import Loop, Visitor, stalled_socket
 
-from hexapod_control.web import doorway, page_address, send_queue
+from hexapod_control.web import doorway, page_address, server
 from hexapod_control.web.doorway import MAX_STRANGERS, PORTS_TRIED
 from hexapod_control.web.page_files import STATIC
 from hexapod_control.web.protocol import MAX_MESSAGE_BYTES, DriveMessage
@@ -169,7 +169,7 @@ def test_the_robot_stops_when_the_driver_disconnects(site, way):
 
 
 def test_a_client_that_does_not_read_delays_no_other_and_is_disconnected(site, monkeypatch):
-    monkeypatch.setattr(send_queue, "MAX_SEND_TIME_S", 0.5)
+    monkeypatch.setattr(server, "MAX_SEND_TIME_S", 0.5)
     raw = stalled_socket(site.port)
     visitor = site.visit()
     visitor.wait(lambda: site.people == 2)

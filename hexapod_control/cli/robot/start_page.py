@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import re
+import signal
+import sys
 import time
-from collections.abc import Callable, Mapping
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
+from hexapod_control.bringup.process_supervisor import end_with_parent
 from hexapod_control.cli.robot.robot_gallery import RobotGallery
-from hexapod_control.cli.robot.started_program import StartedProgram
 from hexapod_control.cli.servos.bus_access import ports
 from hexapod_control.config.errors import FileError
 from hexapod_control.web.dialog_pages.request_server import Reply
 
+ADDRESS = re.compile(r"the page(?:, an invitation for one person)?: (http://\S+)")
+MAX_LINES = 6
+END_S = 30.0  # time limit; the robot sits down first
 WAIT_S, POLL_S = 8.0, 0.1  # longest wait of `show` for a change, and period of looking for one
 Words = list[str]
 
@@ -111,3 +120,56 @@ class StartPage:
         self._program = None
         self._count_change()
         return await self._show({})
+
+
+class StartedProgram:
+    """One run of a command; `changed` is called after each change of its attributes."""
+
+    def __init__(self, words: Sequence[str], changed: Callable[[], None]) -> None:
+        """`words` follow `hexapod` on the command line."""
+        self.lines: deque[str] = deque(maxlen=MAX_LINES)  # the last ones of its output
+        self.url = ""  # of its page
+        self.code: int | None = None  # exit code, once it has ended
+        self._words, self._changed = words, changed
+        self._process: asyncio.subprocess.Process | None = None
+        self._reader: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Starts it, in a session of its own: Ctrl-C reaches it once, from `end`."""
+        command = (sys.executable, "-m", "hexapod_control.cli.main", *self._words)
+        self._process = await asyncio.create_subprocess_exec(
+            *command,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+            env={**os.environ, "PYTHONUNBUFFERED": "1"},
+            start_new_session=True,
+            preexec_fn=partial(end_with_parent, os.getpid()),
+        )
+        self._reader = asyncio.create_task(self._read(self._process))
+
+    async def _read(self, process: asyncio.subprocess.Process) -> None:
+        assert process.stdout is not None
+        while line := await process.stdout.readline():
+            text = line.decode(errors="replace").rstrip()
+            print(text, file=sys.stderr, flush=True)
+            found = ADDRESS.search(text)
+            if found and not self.url:
+                self.url = found[1]
+            if text and not found:
+                self.lines.append(text)
+            self._changed()
+        self.code = await process.wait()
+        self._changed()
+
+    async def end(self) -> None:
+        """Ends it as Ctrl-C does, and waits; kills it after END_S."""
+        if self._process is None or self._reader is None:
+            return
+        if self._process.returncode is None:
+            self._process.send_signal(signal.SIGINT)
+        try:
+            await asyncio.wait_for(asyncio.shield(self._reader), END_S)
+        except TimeoutError:
+            self._process.kill()
+            await self._reader

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import math
 import sys
+from collections.abc import Callable, Iterable, Sequence
 
 from hexapod_control.cli.bounded_options import add_robot
-from hexapod_control.cli.robot_files.robot_summary import summary
 from hexapod_control.config.errors import DONE
-from hexapod_control.config.robots.robot_file import load
+from hexapod_control.config.robots.robot_file import RobotFile, load
 from hexapod_control.config.robots.ros2_controllers import controllers
 from hexapod_control.config.robots.urdf import urdf
+from hexapod_control.core.names import JOINTS
+from hexapod_control.core.robot import Joint, Leg, Robot
+
+SummaryRow = tuple[str, ...]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,3 +42,85 @@ def run(args: argparse.Namespace) -> int:
         text = urdf(file, ros2_control=args.ros2_control)
     sys.stdout.write(text)
     return DONE
+
+
+def summary(file: RobotFile) -> str:
+    """The tables, in mm, g and degrees."""
+    robot, models = file.robot, dict(zip(file.robot.leg_names, file.models, strict=True))
+
+    def servo(leg: Leg) -> SummaryRow:
+        return models[leg.name], *_servo(leg.femur_joint)
+
+    hips = ("leg", "hip [mm]", "hip height [mm]", "yaw [deg]", "foothold [mm]")
+    segments = ("leg", *(f"{part} [mm]" for part in JOINTS), *(f"{part} [g]" for part in JOINTS))
+    limits = ("leg", *(f"{joint} [deg]" for joint in JOINTS))
+    servos = ("leg", "servo", "speed [rad/s]", "stall torque [N m]", "stiffness [N m/rad]")
+    tables = (
+        _whole(file),
+        [hips, *_by_legs(robot, _place(robot))],
+        [segments, *_segments(robot)],
+        [limits, *_by_legs(robot, _limits)],
+        [servos, *_by_legs(robot, servo)],
+    )
+    return "\n".join(map(_table, tables))
+
+
+def _whole(file: RobotFile) -> list[SummaryRow]:
+    robot, walk = file.robot, file.robot.walk
+    legs = robot.mass - robot.body.mass
+    steps = f"swing {walk.swing_time:g} s, lift {_mm(walk.lift_height)} mm, preload {_mm(walk.preload)} mm"
+    return [
+        ("robot", f"{robot.name} ({file.path})"),
+        ("legs", f"{len(robot.legs)} with {3 * len(robot.legs)} joints"),
+        ("mass", f"{robot.mass:.3f} kg: body {robot.body.mass:.3f} kg, legs {legs:.3f} kg"),
+        ("body", f"{' x '.join(map(_mm, robot.body.size))} mm"),
+        ("height", f"{_mm(walk.height)} mm from base_link to the ground"),
+        ("feet", f"balls of {_mm(robot.foot_radius)} mm radius"),
+        ("walk", f"{walk.gait}, {steps}"),
+    ]
+
+
+def _place(robot: Robot) -> Callable[[Leg], SummaryRow]:
+    def row(leg: Leg) -> SummaryRow:
+        height = robot.walk.height + leg.hip[2]
+        return _points(leg.hip), _mm(height), f"{math.degrees(leg.hip_yaw):.1f}", _points(leg.foothold)
+
+    return row
+
+
+def _segments(robot: Robot) -> list[SummaryRow]:
+    def row(leg: Leg) -> SummaryRow:
+        parts = (leg.coxa, leg.femur, leg.tibia)
+        return (*(_mm(part.length) for part in parts), *(f"{1e3 * part.mass:.4g}" for part in parts))
+
+    return _by_legs(robot, row)
+
+
+def _limits(leg: Leg) -> SummaryRow:
+    return tuple(f"{math.degrees(joint.lower):.5g} to {math.degrees(joint.upper):.5g}" for joint in leg.joints)
+
+
+def _servo(joint: Joint) -> SummaryRow:
+    return tuple(f"{value:.4g}" for value in (joint.no_load_speed, joint.stall_torque, joint.stiffness))
+
+
+def _by_legs(robot: Robot, values: Callable[[Leg], SummaryRow]) -> list[SummaryRow]:
+    """One row for all legs with the same values, headed by their names."""
+    groups: dict[SummaryRow, list[str]] = {}
+    for leg in robot.legs:
+        groups.setdefault(values(leg), []).append(leg.name)
+    return [("all" if len(names) == len(robot.legs) else ", ".join(names), *row) for row, names in groups.items()]
+
+
+def _table(rows: Sequence[SummaryRow]) -> str:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
+    return "".join(f"{line.rstrip()}\n" for line in lines)
+
+
+def _points(values: Iterable[float]) -> str:
+    return ", ".join(map(_mm, values))
+
+
+def _mm(metres: float) -> str:
+    return f"{round(1e3 * metres, 1) + 0.0:g}"

@@ -8,25 +8,29 @@ import math
 import signal
 import sys
 import time
+from collections.abc import Iterable, Sequence
 
 from hexapod_control.bringup.process_supervisor import stop_requests
 from hexapod_control.cli.bounded_options import add_everywhere, add_number, number
 from hexapod_control.cli.input_error import CommandFailedError, InputError
-from hexapod_control.cli.servos import bus_access, models, repair, search
+from hexapod_control.cli.servos import bus_access, repair, search
 from hexapod_control.cli.servos.interruption import Interrupted, interruptions
 from hexapod_control.cli.servos.servo_action import ServoAction
-from hexapod_control.cli.servos.telemetry_table import TelemetryScreen, telemetry_table
 from hexapod_control.cli.servos.terminal_dialog import TerminalDialog
 from hexapod_control.config.errors import DONE
 from hexapod_control.config.robots.robot_file import load
+from hexapod_control.config.robots.servo_table import KG_CM, RPM, CatalogServo, servo_table
 from hexapod_control.core.names import JOINTS, joint_name
 from hexapod_control.core.quantity import Quantity, QuantityError
+from hexapod_control.servos.bus.bus_interface import Bus, ServoFault, ServoQuantity, ServoReading
 from hexapod_control.servos.calibration.dialog import Abandoned, question, yes
 from hexapod_control.servos.calibration.joint_moves import is_far, move_text
 from hexapod_control.servos.calibration.move_check import move_failure, torque_missing
 from hexapod_control.servos.calibration.servo_jogger import ServoJogger
 from hexapod_control.servos.settings.joint_calibration import JointCalibration
+from hexapod_control.servos.settings.servo_section import ServoSettings
 
+HEAD = ("model", "protocol", "V", "rad/s", "rpm", "N m", "kg cm", "range deg", "g", "source")
 REFRESH_PERIOD_S = 0.2
 MAX_TABLES = 1_000_000  # of `watch`
 SENT_OFF = "torque is off, as far as can be known: these servos report nothing"
@@ -79,7 +83,7 @@ def _absolute_angle(text: str) -> float:
 def run(args: argparse.Namespace) -> int:
     """Runs the subcommand. Returns 0 done, 1 failed or servos are missing, 2 bad input, 128 + number of a signal."""
     if args.action == "models":
-        return models.show()
+        return show()
     file = load(args.robot)
     if args.action == "scan" and search.sweeps(args, file):
         return search.sweep_port(args, file)
@@ -225,3 +229,86 @@ ASKING = {  # actions with questions, and what is left after a signal
     "identify": "ended: nothing was saved, torque is off",
     "repair": "ended: the registers that were reported as restored stay so; run the same command again",
 }
+
+
+def show() -> int:
+    """Prints a row per listed supply of every servo, as CSV."""
+    print(",".join(HEAD))
+    for servo in servo_table():
+        for row in _rows(servo):
+            print(",".join(row))
+    return DONE
+
+
+def _rows(servo: CatalogServo) -> list[tuple[str, ...]]:
+    return [
+        (
+            servo.model,
+            servo.protocol,
+            f"{each.voltage:g}",
+            f"{each.no_load_speed:.2f}",
+            f"{each.no_load_speed / RPM:.0f}",
+            f"{each.stall_torque:.3f}",
+            f"{each.stall_torque / KG_CM:.1f}",
+            f"{servo.turn:g}",
+            f"{1000.0 * servo.mass:g}",
+            servo.source,
+        )
+        for each in servo.figures
+    ]
+
+
+class TelemetryScreen:
+    """Prints tables: on a terminal each over the previous one, else one after the other."""
+
+    def __init__(self) -> None:
+        self.shown = 0
+
+    def show(self, lines: Sequence[str]) -> None:
+        """Shows a table."""
+        if self.shown and sys.stdout.isatty():  # over the last table
+            print(f"\x1b[{len(lines)}A" + "\n".join(f"{line}\x1b[K" for line in lines))
+        else:
+            print("\n".join(lines))
+        sys.stdout.flush()
+        self.shown += 1
+
+
+def telemetry_table(bus: Bus, settings: ServoSettings) -> tuple[list[str], int]:
+    """Reads all servos once. Returns the table of their readings, one string per line, and how many have answered."""
+    answers = bus.read(settings.ids, bus.can_read or ServoQuantity.POSITION)
+    head = f"{'joint':22s} {'id':>3s} {'raw':>6s} {'deg':>7s} {'load':>5s} {'V':>5s} {'degC':>4s}  faults"
+    volts, amperes = bus.supply()
+    rows = [_row(joint, answers.get(joint.id)) for joint in settings.joints]
+    counters = bus.counters
+    foot = [f"{len(answers)} of {len(rows)} answer", f"{counters.bad} bad frames", f"{counters.timeouts} timeouts"]
+    if volts is not None:
+        foot.append(f"board {volts:.1f} V" + (f" {amperes:.2f} A" if amperes is not None else ""))
+    if not bus.can_read & ServoQuantity.POSITION:
+        foot.append("raw is the last goal: these servos report no position")
+    return [head, *rows, ", ".join(foot)], len(answers)
+
+
+def _row(joint: JointCalibration, reading: ServoReading | None) -> str:
+    """The row of one servo; a dash stands for a value that it does not report."""
+    name = joint.short_name
+    if reading is None:
+        return f"{name:22s} {joint.id:3d}      -"
+    raw = reading.position
+    cells = (
+        _cell("6d", raw),
+        _cell("7.1f", None if raw is None else math.degrees(joint.angle(raw))),
+        _cell("5.2f", reading.load),
+        _cell("5.1f", reading.voltage),
+        _cell("4.0f", reading.temperature),
+    )
+    return f"{name:22s} {joint.id:3d} {' '.join(cells)}  {_faults(reading.fault)}".rstrip()
+
+
+def _cell(form: str, value: float | None) -> str:
+    return "-".rjust(int(form.split(".")[0].rstrip("d"))) if value is None else format(value, form)
+
+
+def _faults(fault: ServoFault) -> str:
+    names: Iterable[str] = (item.name.lower() for item in ServoFault if item in fault and item.name)
+    return " ".join(names)

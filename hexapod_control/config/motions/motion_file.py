@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ruamel.yaml.comments import CommentedSeq
@@ -11,9 +11,10 @@ from ruamel.yaml.comments import CommentedSeq
 from hexapod_control.config import schema
 from hexapod_control.config.document import DocumentEntry
 from hexapod_control.config.motions.motion_keys import ALL_LEGS, FOR_HEIGHT, MotionKey, keys
-from hexapod_control.config.motions.step_resources import first_conflict
+from hexapod_control.core.motions import motion_steps
 from hexapod_control.core.motions.motion_steps import (
     KINDS,
+    NAMES,
     Choreography,
     JointsStep,
     MotionError,
@@ -25,6 +26,8 @@ from hexapod_control.core.motions.motion_steps import (
 from hexapod_control.core.names import JOINTS
 from hexapod_control.core.robot import Robot, Vector
 
+FEET, BODY, GAIT, GUIDED_LEG = "the feet", "the body", "the gait", "the leg"
+ALL_RESOURCES = frozenset({FEET, BODY, GAIT, GUIDED_LEG})
 MAX_DEPTH = 8  # steps within steps
 MAX_STEPS = 5000  # in one pass, including repetitions
 KEYS: Mapping[type[MotionStep], Mapping[str, MotionKey]] = {kind: keys(kind) for kind in KINDS.values()}
@@ -174,3 +177,49 @@ def _bound(key: MotionKey, robot: Robot) -> str:
     if key.columns:
         return f"must be a section with [{', '.join(key.columns)}] for {ALL_LEGS} or {', '.join(robot.leg_names)}"
     return key.row(robot).bound
+
+
+def _inner(step: Any) -> frozenset[str]:
+    return frozenset().union(*(resources(inner) for inner in step.steps))
+
+
+RESOURCES: Mapping[type[MotionStep], Callable[[Any], frozenset[str]]] = {
+    motion_steps.WalkStep: lambda step: frozenset({FEET}),
+    motion_steps.ArcStep: lambda step: frozenset({FEET}),
+    motion_steps.RotateStep: lambda step: frozenset({FEET if step.axis == "z" else BODY}),
+    motion_steps.PoseStep: lambda step: frozenset({BODY}),
+    motion_steps.HeightStep: lambda step: frozenset({BODY}),
+    motion_steps.SwayStep: lambda step: frozenset({BODY}),
+    motion_steps.GaitStep: lambda step: frozenset({GAIT}),
+    motion_steps.LegStep: lambda step: frozenset({f"{GUIDED_LEG}: {step.name}"}),
+    motion_steps.WaitStep: lambda step: frozenset(),
+    motion_steps.RepeatStep: _inner,
+    motion_steps.TogetherStep: _inner,
+}
+
+
+def resources(step: MotionStep) -> frozenset[str]:
+    """Resources that a step uses; a posture step uses all."""
+    used = RESOURCES.get(type(step))
+    return used(step) if used else ALL_RESOURCES
+
+
+def first_conflict(steps: Sequence[MotionStep]) -> tuple[MotionStep, str] | None:
+    """The first step that shares a resource with an earlier one, and the message; None without a conflict."""
+    before: list[MotionStep] = []
+    for step in steps:
+        for other in before:
+            common = _common(resources(other), resources(step))
+            if common:
+                return step, f"{NAMES[type(other)]} and {NAMES[type(step)]} both take {common}"
+        before.append(step)
+    return None
+
+
+def _common(one: frozenset[str], other: frozenset[str]) -> str:
+    """A resource used by both, or "". A guided leg needs all other legs in stance, so it also excludes walking."""
+    for first, second in ((one, other), (other, one)):
+        guided = sorted(name for name in first if name.startswith(GUIDED_LEG))
+        if guided and FEET in second:
+            return FEET
+    return next(iter(sorted(one & other)), "")

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from hexapod_control.config import document, schema
-from hexapod_control.config.document import DocumentEntry, plain, read
+from hexapod_control.config.document import DocumentEntry, join, merge, plain, read
 from hexapod_control.config.errors import FileError, RobotFileError
 from hexapod_control.config.robots import robot_keys
 from hexapod_control.config.robots.plausibility.check_values import findings, located_errors, one_line
 from hexapod_control.config.robots.plausibility.finding import CheckedRobot
+from hexapod_control.config.robots.robot_keys import MAX_ANGLE_DEG, SERVO_MODEL, SERVO_VOLTAGE
 from hexapod_control.config.robots.rules.checked_values import CheckedValues
-from hexapod_control.config.robots.rules.consistency import check
 from hexapod_control.config.robots.rules.foothold_choice import with_footholds
 from hexapod_control.config.robots.rules.gait_section import check_gaits, read_gaits
-from hexapod_control.config.robots.servo_values import merged
+from hexapod_control.config.robots.servo_table import CatalogServo, nearest_models, permitted, version_for, versions
 from hexapod_control.config.shipped_files import file_path, shipped_names
 from hexapod_control.core.gait.gait_table import MIN_LEGS
+from hexapod_control.core.kinematics.leg_kinematics import UnreachableReason, base_to_hip, leg_inverse
+from hexapod_control.core.names import JOINTS
 from hexapod_control.core.robot import (
     Body,
     GaitRow,
@@ -28,7 +31,10 @@ from hexapod_control.core.robot import (
     Segment,
     WalkDefaults,
 )
+from hexapod_control.core.workspace.stance_regions import MIN_RADIUS, max_radii, nominal_stance
 
+_SAME_HIP_M = 0.001  # hips nearer than this coincide
+_ANY_ANGLE_RAD = {"lower": -math.pi, "upper": math.pi}
 _OPTIONAL = (robot_keys.FOOTHOLD, robot_keys.TILT)  # of the place of a leg
 _PLACE = tuple(row.key for row in (*robot_keys.PLACE, *_OPTIONAL))
 
@@ -200,3 +206,171 @@ def _robot(values: CheckedValues, legs: tuple[Leg, ...], gaits: tuple[GaitRow, .
         ),
         gaits=gaits,
     )
+
+
+def merged(common: DocumentEntry, own: DocumentEntry) -> DocumentEntry:
+    """The section of one leg: the common section with its own overrides, completed by the servo table."""
+    if "model" in own.children.get("servo", own).children and "servo" in common.children:
+        servo = common.children["servo"]
+        inherited = {name: child for name, child in servo.children.items() if name == "voltage"}
+        common = _with(common, "servo", replace(servo, value=inherited))
+    return completed(merge(common, own))
+
+
+def completed(leg: DocumentEntry) -> DocumentEntry:
+    """Completes a leg's section by the figures and joint ranges of its servo model. Raises RobotFileError."""
+    servo = leg.children.get("servo")
+    figures = ("no_load_speed", "stall_torque", "stiffness", "source")
+    absent = () if servo is None or not servo.is_section else [key for key in figures if key not in servo.children]
+    joints = leg.children.get("joints")
+    without_range = [name for name in JOINTS if joints is None or (joints.is_section and name not in joints.children)]
+    if servo is None or not (absent or without_range) or "model" not in servo.children:
+        return leg
+    if not absent and not versions(str(servo.children["model"].value)):
+        return leg  # an unlisted servo: a missing range is reported like any other key
+    model = _model(servo)
+    if without_range:
+        leg = _with_ranges(leg, model, without_range)
+    if not absent:
+        return leg
+    voltage = SERVO_VOLTAGE.value(schema.require(leg, SERVO_VOLTAGE))
+    assert isinstance(voltage, float)
+    speed_and_torque = model.at(voltage)
+    known = {
+        "no_load_speed": speed_and_torque.no_load_speed,
+        "stall_torque": speed_and_torque.stall_torque,
+        "stiffness": model.stiffness(voltage),
+        "source": model.source,
+    }
+    line = servo.children["model"].line
+    for key in absent:
+        servo = _with(servo, key, replace(servo, key=join(servo.key, key), line=line, value=known[key]))
+    return _with(leg, "servo", servo)
+
+
+def _model(servo: DocumentEntry) -> CatalogServo:
+    """The row of the table for the section's model and voltage."""
+    entry = servo.children["model"]
+    name = str(SERVO_MODEL.value(entry))
+    rows = versions(name)
+    if not rows:
+        near = ", ".join(nearest_models(name))
+        bound = "must be a servo that `hexapod servos models` lists, unless the file gives all its figures"
+        raise entry.error(f"is {schema.yaml_text(entry.value)}", bound, f"did you mean {near}?" if near else "")
+    voltage = servo.children.get("voltage")
+    if voltage is None:
+        return rows[0]
+    supply = SERVO_VOLTAGE.value(voltage)
+    assert isinstance(supply, float)
+    fitting = version_for(name, supply)
+    if fitting is None:
+        bound = f"must be {permitted(name)} for {name}"
+        raise voltage.error(f"is {supply:g}", bound, "the supply of the servos under load")
+    return fitting
+
+
+def _with_ranges(leg: DocumentEntry, model: CatalogServo, names: list[str]) -> DocumentEntry:
+    """Sets missing joint limits to the range of the servo, centered on the straight leg."""
+    line = leg.children["servo"].children["model"].line
+    joints = leg.children.get("joints") or replace(leg, key=join(leg.key, "joints"), line=line, value={})
+    end = min(MAX_ANGLE_DEG, model.turn / 2.0)
+    for name in names:
+        joint = replace(joints, key=join(joints.key, name), line=line, value={})
+        for key, value in (("lower_deg", -end), ("upper_deg", end)):
+            joint = _with(joint, key, replace(joint, key=join(joint.key, key), value=value))
+        joints = _with(joints, name, joint)
+    return _with(leg, "joints", joints)
+
+
+def _with(section: DocumentEntry, name: str, child: DocumentEntry) -> DocumentEntry:
+    """The section with one child replaced or added."""
+    return replace(section, value={**section.children, name: child})
+
+
+def check(robot: Robot, whole: CheckedValues, legs: Sequence[CheckedValues]) -> None:
+    """Raises RobotFileError for the first inconsistency; `whole` and `legs` give the key and line of a value."""
+    _check_walk(robot, whole)
+    _check_hips(robot, legs)
+    for leg, values in zip(robot.legs, legs, strict=True):
+        _check_tibia(robot, leg, values)
+        _check_neutral(robot, leg, values)
+    _check_stepping(robot, legs)
+
+
+def _check_walk(robot: Robot, whole: CheckedValues) -> None:
+    walk, body = robot.walk, robot.body
+    underside = body.size[2] / 2.0 - body.center[2]
+    if walk.height <= underside:
+        raise whole.entries["walk.height"].error(
+            f"is {walk.height:g}", f"must be above {underside:g} m", "else the underside of body.size is on the ground"
+        )
+    if walk.lift_height > walk.height:
+        raise whole.entries["walk.lift_height"].error(
+            f"is {walk.lift_height:g}", f"must be at most walk.height, {walk.height:g} m"
+        )
+
+
+def _check_hips(robot: Robot, legs: Sequence[CheckedValues]) -> None:
+    for i, leg in enumerate(robot.legs):
+        for other in robot.legs[:i]:
+            if math.dist(leg.hip, other.hip) < _SAME_HIP_M:
+                hip = "[" + ", ".join(f"{c:g}" for c in leg.hip) + "]"
+                bound = f"must differ from legs.{other.name}.hip"
+                raise legs[i].entries["hip"].error(f"is {hip}", bound, "two legs cannot be mounted in one place")
+
+
+def _check_tibia(robot: Robot, leg: Leg, values: CheckedValues) -> None:
+    shortest = 2.0 * (robot.foot_radius + leg.tibia.radius)
+    if leg.tibia.length <= shortest:
+        raise values.entries["tibia.length"].error(
+            f"is {leg.tibia.length:g}",
+            f"must be above {shortest:g} m",
+            "it must be longer than 2 x (tibia.radius + foot.radius)",
+        )
+
+
+def _check_neutral(robot: Robot, leg: Leg, values: CheckedValues) -> None:
+    """Checks that the neutral foothold is reachable, knee up, at walking height."""
+    x, y = leg.foothold
+    solution = leg_inverse(leg, base_to_hip(leg, robot.neutral_ball(leg)), (0.0, 0.0, 0.0))
+    if solution.reason is None:
+        return
+    where = f"is [{x:g}, {y:g}]"
+    if solution.reason is UnreachableReason.JOINT_LIMIT:
+        raise values.entries["foothold"].error(where, *_limit(robot, leg, values))
+    bound = f"must be in reach of leg {leg.name} at walk.height {robot.walk.height:g} m"
+    hint = f"{solution.reason.value} ({solution.excess * 1000.0:.0f} mm)"
+    raise values.entries["foothold"].error(where, bound, f"it is {hint}: check hip, lengths and walk.height")
+
+
+def _check_stepping(robot: Robot, legs: Sequence[CheckedValues]) -> None:
+    """Checks that every foot has a stance region around its neutral foothold."""
+    stance, walk, apart = nominal_stance(robot), robot.walk, max_radii(robot)
+    for leg, radius, most, values in zip(robot.legs, stance.radii, apart, legs, strict=True):
+        if radius >= MIN_RADIUS:
+            continue
+        x, y = leg.foothold
+        where, bound = (
+            f"is [{x:g}, {y:g}]",
+            f"must let leg {leg.name} step {MIN_RADIUS * 1000.0:g} mm in every direction",
+        )
+        if most < MIN_RADIUS:
+            raise values.entries["foothold"].error(where, bound, "move it away from the foothold of its neighbour")
+        lift = f"walk.lift_height {walk.lift_height:g} m and walk.height {walk.height:g} m"
+        raise values.entries["foothold"].error(
+            where, f"{bound} with {lift}", "lower the lift, or change height or foothold"
+        )
+
+
+def _limit(robot: Robot, leg: Leg, values: CheckedValues) -> tuple[str, str]:
+    """Bound and hint for a neutral stance outside the joint limits: joint and excess."""
+    free = replace(
+        leg, **{f"{name}_joint": replace(getattr(leg, f"{name}_joint"), **_ANY_ANGLE_RAD) for name in JOINTS}
+    )
+    angles = leg_inverse(free, base_to_hip(leg, robot.neutral_ball(leg)), (0.0, 0.0, 0.0)).joints
+    for name, angle, joint in zip(JOINTS, angles, leg.joints, strict=True):
+        if not joint.lower <= angle <= joint.upper:
+            lower, upper = (values.number(f"joints.{name}.{side}_deg") for side in ("lower", "upper"))
+            need = f"needs joints.{name} at {math.degrees(angle):.1f} deg, must be within {lower:g} and {upper:g} deg"
+            return need, "check yaw_deg, foothold and the joint's limits"
+    raise AssertionError("a joint limit was reported but none is exceeded")

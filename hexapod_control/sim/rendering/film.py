@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,6 +18,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.sim.rendering.offscreen_camera import FOOT_DOWN, FOOT_UP, MissingGraphicsError, OffscreenCamera
+from hexapod_control.sim.rendering.state_recording import KEYS
 from hexapod_control.sim.simulation import MIN_CONTACT_FORCE_N, Simulation
 
 __all__ = ["Film", "MissingGraphicsError"]
@@ -201,3 +203,25 @@ def _sheet(stills: list[Image.Image]) -> Image.Image:
     for index, still in enumerate(stills):
         sheet.paste(still, ((index % columns) * (width + GAP_PX), (index // columns) * (height + GAP_PX)))
     return sheet
+
+
+def render_recording(recording: Path, simulation: Simulation, film: Path, caption: Callable[[float], str]) -> int:
+    """Renders the recorded states of a simulation; `caption` of the time of a state. Returns the number of frames.
+
+    Raises ValueError for a file type that is no film, MissingGraphicsError if nothing can be drawn, OSError.
+    """
+    picture = Film(simulation, film)
+    count = 0
+    with np.load(recording) as frames:
+        for time, stamp, qpos, qvel, ctrl in zip(*(frames[key] for key in KEYS), strict=True):
+            data = simulation.data
+            data.time = time
+            data.qpos[:] = qpos
+            data.qvel[:] = qvel
+            data.ctrl[:] = ctrl
+            mujoco.mj_forward(simulation.model, data)
+            if picture.due:
+                picture.frame(caption(float(stamp)))
+                count += 1
+    picture.close()
+    return count

@@ -9,7 +9,7 @@ import pytest
 from support.robots.robot_answers import answers_of
 from support.suite.soak import some
 
-from hexapod_control.cli.robot_files.question_view import question_view, typed_view
+from hexapod_control.cli.robot_files.new_page import question_view, typed_view
 from hexapod_control.config.robots.draft.questions.answered_robot import NOTES
 from hexapod_control.config.robots.draft.questions.answers_file import read_answers, write_answers
 from hexapod_control.config.robots.draft.questions.canvas import WIDTH
