@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from hexapod_control.bringup.display.robot_description import is_urdf
+from hexapod_control.bringup.robot_description import is_urdf
 from hexapod_control.config import ros_names
 from hexapod_control.config.errors import ArgumentError
 from hexapod_control.config.robots.robot_file import RobotFile, load

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from ament_index_python.packages import PackageNotFoundError, get_package_prefix
 
-from hexapod_control.bringup.display.robot_description import is_urdf, robot_description
 from hexapod_control.bringup.launch_arguments import ARGUMENTS, Argument, GraphError, ParameterValue, argument_values
+from hexapod_control.bringup.robot_description import is_urdf, robot_description
 from hexapod_control.config import ros_names
 from hexapod_control.config.bounded_yaml import parse, parser, read_text
 from hexapod_control.config.shipped_files import share

@@ -85,7 +85,7 @@ def _loaded(root: DocumentEntry) -> RobotFile:
         robot = with_footholds(robot, chosen)
     models = tuple(values.text("servo.model") for values in legs)
     try:
-        check(robot, whole, legs)
+        _check_together(robot, whole, legs)
         check_gaits(robot, root, whole, legs)
     except RobotFileError as error:
         raise _cause(root, robot, models, error) from None
@@ -140,7 +140,7 @@ def _leg_values(common: DocumentEntry, own: DocumentEntry) -> CheckedValues:
     place = CheckedValues.checked(own, (*robot_keys.PLACE, *present))
     place.entries.setdefault(robot_keys.FOOTHOLD.key, replace(own, key=f"{own.key}.{robot_keys.FOOTHOLD.key}"))
     overrides = {name: child for name, child in own.children.items() if name not in _PLACE}
-    leg = merged(common, DocumentEntry(own.path, own.key, own.line, overrides))
+    leg = _merged(common, DocumentEntry(own.path, own.key, own.line, overrides))
     return place.joined(CheckedValues.checked(leg, robot_keys.COMMON))
 
 
@@ -208,16 +208,16 @@ def _robot(values: CheckedValues, legs: tuple[Leg, ...], gaits: tuple[GaitRow, .
     )
 
 
-def merged(common: DocumentEntry, own: DocumentEntry) -> DocumentEntry:
+def _merged(common: DocumentEntry, own: DocumentEntry) -> DocumentEntry:
     """The section of one leg: the common section with its own overrides, completed by the servo table."""
     if "model" in own.children.get("servo", own).children and "servo" in common.children:
         servo = common.children["servo"]
         inherited = {name: child for name, child in servo.children.items() if name == "voltage"}
-        common = _with(common, "servo", replace(servo, value=inherited))
-    return completed(merge(common, own))
+        common = _with_child(common, "servo", replace(servo, value=inherited))
+    return _completed(merge(common, own))
 
 
-def completed(leg: DocumentEntry) -> DocumentEntry:
+def _completed(leg: DocumentEntry) -> DocumentEntry:
     """Completes a leg's section by the figures and joint ranges of its servo model. Raises RobotFileError."""
     servo = leg.children.get("servo")
     figures = ("no_load_speed", "stall_torque", "stiffness", "source")
@@ -244,8 +244,8 @@ def completed(leg: DocumentEntry) -> DocumentEntry:
     }
     line = servo.children["model"].line
     for key in absent:
-        servo = _with(servo, key, replace(servo, key=join(servo.key, key), line=line, value=known[key]))
-    return _with(leg, "servo", servo)
+        servo = _with_child(servo, key, replace(servo, key=join(servo.key, key), line=line, value=known[key]))
+    return _with_child(leg, "servo", servo)
 
 
 def _model(servo: DocumentEntry) -> CatalogServo:
@@ -277,17 +277,17 @@ def _with_ranges(leg: DocumentEntry, model: CatalogServo, names: list[str]) -> D
     for name in names:
         joint = replace(joints, key=join(joints.key, name), line=line, value={})
         for key, value in (("lower_deg", -end), ("upper_deg", end)):
-            joint = _with(joint, key, replace(joint, key=join(joint.key, key), value=value))
-        joints = _with(joints, name, joint)
-    return _with(leg, "joints", joints)
+            joint = _with_child(joint, key, replace(joint, key=join(joint.key, key), value=value))
+        joints = _with_child(joints, name, joint)
+    return _with_child(leg, "joints", joints)
 
 
-def _with(section: DocumentEntry, name: str, child: DocumentEntry) -> DocumentEntry:
+def _with_child(section: DocumentEntry, name: str, child: DocumentEntry) -> DocumentEntry:
     """The section with one child replaced or added."""
     return replace(section, value={**section.children, name: child})
 
 
-def check(robot: Robot, whole: CheckedValues, legs: Sequence[CheckedValues]) -> None:
+def _check_together(robot: Robot, whole: CheckedValues, legs: Sequence[CheckedValues]) -> None:
     """Raises RobotFileError for the first inconsistency; `whole` and `legs` give the key and line of a value."""
     _check_walk(robot, whole)
     _check_hips(robot, legs)

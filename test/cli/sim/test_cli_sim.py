@@ -12,7 +12,7 @@ from support.phantomx import robot as phantomx
 from support.real_time.programs import MAX_WAIT_S, processes
 
 from hexapod_control.cli.main import main
-from hexapod_control.cli.sim import scripted_drive
+from hexapod_control.cli.sim import simulation_run
 from hexapod_control.clients.trajectory_log import TrajectoryLog, TrajectorySample
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.core.kinematics.se2 import Pose, Twist, exp
@@ -157,21 +157,21 @@ def track(twist, seconds, rate=50):
 
 @pytest.mark.parametrize("twist", [Twist(0.1, 0.0, 0.0), Twist(0.1, 0.0, 0.4), Twist(0.0, 0.0, -1.5)])
 def test_the_achieved_twist_matches_the_motion(twist):
-    span = scripted_drive.DriveSpan(scripted_drive.DriveSegment("x", twist), 10.0, 13.6)
-    assert scripted_drive.achieved(track(twist, 4.0), span, 0.9) == pytest.approx(twist, abs=1e-4)
+    span = simulation_run.DriveSpan(simulation_run.DriveSegment("x", twist), 10.0, 13.6)
+    assert simulation_run.achieved(track(twist, 4.0), span, 0.9) == pytest.approx(twist, abs=1e-4)
 
 
 def test_the_table_is_aligned_and_marks_what_is_wrong():
-    good = scripted_drive.DriveResult(
-        scripted_drive.DriveSegment("forward", Twist(0.1, 0.0, 0.0)), Twist(0.101, 0.0, 0.0)
+    good = simulation_run.DriveResult(
+        simulation_run.DriveSegment("forward", Twist(0.1, 0.0, 0.0)), Twist(0.101, 0.0, 0.0)
     )
-    poor = scripted_drive.DriveResult(
-        scripted_drive.DriveSegment("strafe", Twist(0.0, 0.1, 0.0)), Twist(0.0, 0.092, 0.0)
+    poor = simulation_run.DriveResult(
+        simulation_run.DriveSegment("strafe", Twist(0.0, 0.1, 0.0)), Twist(0.0, 0.092, 0.0)
     )
-    bad = scripted_drive.DriveResult(
-        scripted_drive.DriveSegment("a longer name", Twist(0.0, 0.0, 0.5)), Twist(0.0, 0.0, 0.2)
+    bad = simulation_run.DriveResult(
+        simulation_run.DriveSegment("a longer name", Twist(0.0, 0.0, 0.5)), Twist(0.0, 0.0, 0.2)
     )
-    head, *rows = scripted_drive.table([good, poor, bad])
+    head, *rows = simulation_run.table([good, poor, bad])
     assert len({row.index("0.000") for row in rows[1:]}) == 1
     assert rows[0].endswith("1.010")
     assert rows[1].endswith("0.920  outside 0.95-1.05")
@@ -185,7 +185,7 @@ def test_the_odometry_is_compared_with_the_ground_truth_independent_of_its_origi
     origin = Pose(3.0, -2.0, 1.0)
     for sample in truth.between(0.0, 100.0):
         odometry.add(sample._replace(pose=origin @ sample.pose))
-    error, height = scripted_drive.odometry_lines(truth, odometry, 11.0, 14.0)
+    error, height = simulation_run.odometry_lines(truth, odometry, 11.0, 14.0)
     assert "0.0 mm = 0.00 % of 0.30 m, heading 0.00 deg" in error
     assert "100.0 mm" in height
 
@@ -195,10 +195,10 @@ def test_the_odometry_is_compared_with_the_ground_truth_independent_of_its_origi
 def test_the_drive_commands_no_speed_beyond_robot_and_gait(name, gait):
     robot = load(name).robot
     row = gaits(robot)[gait]
-    script = scripted_drive.script_for(robot, row)
+    script = simulation_run.script_for(robot, row)
     capabilities = Capabilities.of(robot)
     for segment in script:
         limit = capabilities.envelope.limit(row, robot.walk.height, 1.0, segment.twist)
         assert limit.twist == segment.twist
     if (name, gait) == ("phantomx", "tripod"):
-        assert script == scripted_drive.SCRIPT
+        assert script == simulation_run.SCRIPT
