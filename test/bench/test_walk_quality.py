@@ -8,6 +8,7 @@ from functools import cache
 import flat_ground
 import gait_changes
 import pytest
+from support.drives import GAITS
 from support.suite.soak import SOAK, some
 from walk_quality import Course, walk
 
@@ -105,7 +106,7 @@ def test_a_twist_the_robot_never_reaches_is_named(phantomx, monkeypatch):
         walk(Simulation(*phantomx, WorldSettings()), Course("tripod", Twist(3.0, 0.0, 0.0)))
 
 
-PAIRS = list(itertools.combinations(("tripod", "ripple", "tetrapod", "wave"), 2))
+PAIRS = list(itertools.combinations(GAITS, 2))
 CHANGES = [(*pair, direction) for pair, direction in zip(PAIRS, itertools.cycle(gait_changes.DIRECTIONS))]
 
 
@@ -123,7 +124,7 @@ def test_changing_the_gait_while_walking_keeps_the_speed_and_the_body_level(phan
     command, ticks = Twist(0.027, 0.0, 0.0), 210
     cycle = round(max(gait.cycle for gait in lockstep.planner.capabilities.gaits.values()) * 0.45 / CONTROL_PERIOD_S)
     places, tilts = [], []
-    for gait in ("tripod", "wave", "ripple", "tetrapod", "tripod"):
+    for gait in (*GAITS, GAITS[0]):
         assert lockstep.planner.change_gait(gait) == ""
         for _ in range(ticks):
             lockstep.planner.command(command)

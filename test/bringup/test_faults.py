@@ -18,6 +18,7 @@ from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState, MultiDOFJointState
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
+from support.drives import GAITS
 from support.phantomx import LIMITS, robot, standing_joints
 from support.real_time.ros_bench import (
     LATE,
@@ -274,7 +275,7 @@ def test_the_gait_changes_at_any_phase_without_a_jump_of_a_foot(bench):
     for tick in range(1500):
         if tick > 100 and chance.random() < 0.02:
             switched += 1
-            node.body.on_gait(String(data=chance.choice(["tripod", "ripple", "tetrapod", "wave"])))
+            node.body.on_gait(String(data=chance.choice(GAITS)))
         plan = node.planner.step(STEP)
         rows.append(plan.feet)
         assert plan.unreached is None

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from ruamel.yaml import YAML
+from support.drives import GAIT_NAMES
 from support.paths import ROOT
 
 from hexapod_control.bringup import launch_arguments, node_graph
@@ -128,7 +129,7 @@ def test_a_robot_file_is_found_from_every_folder(tmp_path, monkeypatch):
         ("sim", {"servo_model": "rocket"}, "servo_model must be one of ax12, mg90s, "),
         ("sim", {"friction": "nan"}, "friction: must be in [0.01, 5], is nan"),
         ("sim", {"bus": "loopback"}, "bus: must be one of feetech_st, "),
-        ("sim", {"gait": "trot"}, "gait: unknown gait 'trot'; known: tripod, ripple, tetrapod, wave, auto"),
+        ("sim", {"gait": "trot"}, f"gait: unknown gait 'trot'; known: {', '.join(GAIT_NAMES)}"),
         ("bringup", {"odometry_mode": "gps"}, "odometry_mode: must be one of commanded, legs, legs_imu, is 'gps'"),
         ("bringup", {"servo_protocol": "feetech"}, 'servo_protocol: is "feetech", must be one of feetech_st, '),
         ("bringup", {"servo_protocol": "lx16a"}, "servo_port: must be given with lx16a, which is not in the section"),

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from support.drives import GAIT_NAMES
 from support.paths import ROOT, SOURCES, source_text, syntax_nodes, syntax_tree, test_file
 
 from hexapod_control.bringup import node_graph
@@ -88,7 +89,7 @@ def test_states_gaits_and_robots_are_named_as_in_the_code():
     line = next(row[-1] for row in rows(section("docs/reference.md", "## Topics")) if row[0] == "`gait_state`")
     assert set(line.removeprefix("latched: ").split(", ")) == {state.value for state in RobotState}
     readme = text("README.md")
-    assert "tripod, ripple, tetrapod, wave" in readme
+    assert ", ".join(GAIT_NAMES) in readme
 
 
 def test_the_picture_of_the_data_flow_has_only_names_that_exist(tables):

@@ -14,7 +14,7 @@ from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.walking.walk_state import WalkState
-from hexapod_control.core.workspace.robot_gaits import gaits
+from hexapod_control.core.workspace.robot_gaits import gait_names, gaits
 from hexapod_control.core.workspace.stance_regions import StanceRegions
 from hexapod_control.core.workspace.strides.stride_regions import NEUTRAL_REGION, Strides
 
@@ -36,6 +36,7 @@ def robot(name: str) -> Robot:
 
 
 GAITS = tuple(gaits(robot("phantomx")))
+GAIT_NAMES = gait_names(robot("phantomx"))  # also auto
 
 
 def random_joints(machine: Robot, rng: random.Random) -> tuple[tuple[float, ...], ...]:

@@ -9,10 +9,11 @@ stands for the rest. Swing time is the setting that all gaits share; the cycle t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from types import MappingProxyType
+from typing import NamedTuple
 
 from hexapod_control.core.gait.leg_sides import leg_sides
 from hexapod_control.core.names import quoted
@@ -95,28 +96,20 @@ class GaitSelection:
         return self.gaits[-1]
 
 
-# Name of the gait with two alternating groups, by number of legs. A tetrapod keeps four feet on the ground: with eight
-# legs it alternates between two groups, with six legs (`_standard_gaits`) it lifts two legs at a time.
-ALTERNATING = {6: "tripod", 8: "tetrapod"}
-
-RESERVED_NAMES = ("tripod", "tetrapod", "alternating", "ripple", "wave", "crawl", "fastest")
-"""Names that gaits in a robot file may not use: those of `derived_gaits` and of core/workspace/robot_gaits.py."""
-
-Phases = list[list[Fraction]]
-"""Lift-off phase of the left and of the right legs, front to rear."""
-
-
 def derived_gaits(robot: Robot) -> MappingProxyType[str, Gait]:
     """Gaits by name, derived from the positions of the hips. Raises ValueError for fewer than `MIN_LEGS`."""
     if len(robot.legs) < MIN_LEGS:
         raise ValueError(f"a walking robot needs at least {MIN_LEGS} legs, has {len(robot.legs)}")
     left, right = leg_sides(robot.legs)
     counts = (len(left), len(right))
-    rows = []
-    for name, in_the_air, phases in _standard_gaits(counts):
-        lift_off = dict(zip(left + right, phases[0] + phases[1], strict=True))
-        rows.append(Gait(name, float(1 - in_the_air), tuple(float(lift_off[leg]) for leg in range(len(lift_off)))))
-    return MappingProxyType({row.name: row for row in rows})
+    found = {}
+    for row in STANDARD_GAITS:
+        if row.is_for(counts):
+            phases = row.phases(counts)
+            lift_off = dict(zip(left + right, phases[0] + phases[1], strict=True))
+            ordered = tuple(float(lift_off[leg]) for leg in range(len(lift_off)))
+            found[row.name] = Gait(row.name, float(1 - row.in_the_air(counts)), ordered)
+    return MappingProxyType(found)
 
 
 def unknown_gait(name: str, known: Iterable[str]) -> str:
@@ -130,27 +123,49 @@ def own_gaits(robot: Robot) -> dict[str, Gait]:
     return {row.name: Gait(*row) for row in robot.gaits}
 
 
-def _standard_gaits(counts: tuple[int, int]) -> Iterator[tuple[str, Fraction, Phases]]:
-    """Yields name, swing share of the cycle, and phases of each gait for these numbers of legs left and right."""
-    total, larger = sum(counts), max(counts)
-    if counts[0] == counts[1] and larger > 2:
-        yield ALTERNATING.get(total, "alternating"), Fraction(1, 2), _in_turn(counts, 2)
-    if larger > 2:
-        half_apart = [
-            [(Fraction(n - 1 - i, n) + Fraction(side, 2)) % 1 for i in range(n)] for side, n in _sides(counts)
-        ]
-        yield "ripple", Fraction(1, larger), half_apart
-    if counts == (3, 3):
-        yield "tetrapod", Fraction(1, 3), _in_turn(counts, 3)
-    one_by_one = [[Fraction(side * counts[0] + n - 1 - i, total) for i in range(n)] for side, n in _sides(counts)]
-    yield "wave", Fraction(1, total), one_by_one
+LegCounts = tuple[int, int]
+"""Legs on the left and on the right."""
+
+Phases = list[list[Fraction]]
+"""Lift-off phase of the left and of the right legs, front to rear."""
 
 
-def _in_turn(counts: tuple[int, int], parts: int) -> Phases:
-    """Phases of legs that lift off one part of the cycle after their neighbour in front or on the left side."""
-    return [[Fraction(i + side, parts) % 1 for i in range(n)] for side, n in _sides(counts)]
+class StandardGait(NamedTuple):
+    """A gait that follows from the numbers of legs; one name may stand for gaits of different numbers."""
+
+    name: str
+    is_for: Callable[[LegCounts], bool]
+    in_the_air: Callable[[LegCounts], Fraction]  # share of the cycle
+    phases: Callable[[LegCounts], Phases]
 
 
-def _sides(counts: tuple[int, int]) -> Iterable[tuple[int, int]]:
-    """(0, legs on the left) and (1, legs on the right)."""
-    return enumerate(counts)
+def _in_turn(parts: int) -> Callable[[LegCounts], Phases]:
+    """Legs lift off one part of the cycle after their neighbour in front or on the left side."""
+    return lambda counts: [[Fraction(i + side, parts) % 1 for i in range(n)] for side, n in enumerate(counts)]
+
+
+def _half_apart(counts: LegCounts) -> Phases:
+    """Legs lift off from rear to front on each side, the sides half a cycle apart."""
+    return [[(Fraction(n - 1 - i, n) + Fraction(side, 2)) % 1 for i in range(n)] for side, n in enumerate(counts)]
+
+
+def _one_by_one(counts: LegCounts) -> Phases:
+    """Legs lift off one after the other, from rear to front, first on the left."""
+    total = sum(counts)
+    return [[Fraction(side * counts[0] + n - 1 - i, total) for i in range(n)] for side, n in enumerate(counts)]
+
+
+# Two alternating groups are called by the number of feet that stay on the ground. With six legs a tetrapod keeps four
+# there too: it lifts two at a time.
+STANDARD_GAITS = (
+    StandardGait("tripod", lambda counts: counts == (3, 3), lambda counts: Fraction(1, 2), _in_turn(2)),
+    StandardGait("tetrapod", lambda counts: counts == (4, 4), lambda counts: Fraction(1, 2), _in_turn(2)),
+    StandardGait("alternating", lambda c: c[0] == c[1] > 4, lambda counts: Fraction(1, 2), _in_turn(2)),
+    StandardGait("ripple", lambda counts: max(counts) > 2, lambda counts: Fraction(1, max(counts)), _half_apart),
+    StandardGait("tetrapod", lambda counts: counts == (3, 3), lambda counts: Fraction(1, 3), _in_turn(3)),
+    StandardGait("wave", lambda counts: True, lambda counts: Fraction(1, sum(counts)), _one_by_one),
+)
+"""In the order of the keys and lists that show them."""
+
+RESERVED_NAMES = {*(row.name for row in STANDARD_GAITS), "crawl", "fastest", AUTO}
+"""Names that gaits in a robot file may not use: also those of core/workspace/robot_gaits.py."""

@@ -1,6 +1,7 @@
 """`hexapod walk`: the table it writes is a feasible walk."""
 
 import csv
+import itertools
 import math
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from support.drives import GAITS
 
 from hexapod_control.cli.main import main
 from hexapod_control.config.robots.robot_file import load
@@ -56,9 +58,7 @@ def test_the_first_row_is_the_neutral_stance_and_the_walk_ramps_away_from_it(tmp
     assert np.abs(joints[-1] - joints[0]).max() > 0.05
 
 
-@pytest.mark.parametrize(
-    ("robot", "gait"), [("phantomx", "tripod"), ("article", "ripple"), ("phantomx", "tetrapod"), ("article", "wave")]
-)
+@pytest.mark.parametrize(("robot", "gait"), list(zip(itertools.cycle(("phantomx", "article")), GAITS)))
 def test_limits_of_angle_and_speed_are_kept_even_for_commands_that_are_too_fast(tmp_path, robot, gait):
     arguments = ["--robot", robot, "--gait", gait, "--twist", -1, 0.5, 2, "--seconds", 4, "--rate", 50]
     _, time, joints = walk(tmp_path, *arguments)
@@ -138,7 +138,7 @@ def test_without_a_file_the_table_goes_to_standard_output(capsys):
         (["--twist", "0", "fast", "0"], "is 'fast'"),
         (["--seconds", "-1"], "--seconds: must be a number in [0, 3600] s, is '-1'"),
         (["--rate", "0"], "--rate: must be a number in"),
-        (["--gait", "trot"], "unknown gait 'trot'; known: tripod, ripple, tetrapod, wave"),
+        (["--gait", "trot"], f"unknown gait 'trot'; known: {', '.join(GAITS)}"),
         (["--robot", "unknown"], "known: article, "),
         (["--out", "/no/such/folder/walk.csv"], "/no/such/folder/walk.csv"),
     ],

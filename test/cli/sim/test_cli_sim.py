@@ -8,6 +8,7 @@ import termios
 
 import numpy as np
 import pytest
+from support.drives import GAITS
 from support.phantomx import robot as phantomx
 from support.real_time.programs import MAX_WAIT_S, processes
 
@@ -126,7 +127,7 @@ def names(states):
         (["--world", "moon"], "--world must be one of flat, slope, blocks, bumps, obstacles, is 'moon'"),
         (["--payload", "-1"], "--payload: must be in [0, 20] kg, is -1"),
         (["--servo-model", "rocket"], "--servo-model must be one of ax12, mg90s, "),
-        (["--gait", "trot"], "unknown gait 'trot'; known: tripod, ripple, tetrapod, wave"),
+        (["--gait", "trot"], f"unknown gait 'trot'; known: {', '.join(GAITS)}"),
         (["--robot", "unknown"], "known: article, "),
         (
             ["--record", "run.mp4"],
@@ -191,7 +192,7 @@ def test_the_odometry_is_compared_with_the_ground_truth_independent_of_its_origi
 
 
 @pytest.mark.parametrize("name", ["phantomx", "article"])
-@pytest.mark.parametrize("gait", ["tripod", "ripple", "tetrapod", "wave"])
+@pytest.mark.parametrize("gait", GAITS)
 def test_the_drive_commands_no_speed_beyond_robot_and_gait(name, gait):
     robot = load(name).robot
     row = gaits(robot)[gait]

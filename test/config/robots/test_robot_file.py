@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.drives import GAIT_NAMES
 
 from hexapod_control.config import shipped_files
 from hexapod_control.config.errors import RobotFileError
@@ -207,7 +208,7 @@ BAD = {
         "gait: tripod ",
         "gait: tripot ",
         'walk.gait: is "tripot"',
-        "must be one of tripod, ripple, tetrapod, wave, auto",
+        f"must be one of {', '.join(GAIT_NAMES)}",
         "did you mean tripod?",
     ),
     "belly on the ground": (

@@ -13,7 +13,7 @@ from support.suite.soak import SOAK, cases
 from hexapod_control.core.gait.gait_table import Gait, derived_gaits
 from hexapod_control.core.gait.leg_sides import leg_sides
 
-STANDARD_ROWS = {  # of left front, middle, rear, right front, middle, rear
+STANDARD_ROWS = {  # of left front, middle, rear, right front, middle, rear, as the literature has them
     "tripod": (1 / 2, (0.0, 1 / 2, 0.0, 1 / 2, 0.0, 1 / 2)),
     "ripple": (2 / 3, (2 / 3, 1 / 3, 0.0, 1 / 6, 5 / 6, 1 / 2)),
     "tetrapod": (2 / 3, (0.0, 1 / 3, 2 / 3, 1 / 3, 2 / 3, 0.0)),
@@ -39,12 +39,15 @@ def shuffled(count: int, seed: int) -> list[int]:
 
 @pytest.mark.parametrize("name", ROBOTS)
 def test_the_phase_offsets_of_six_legs_are_the_standard_ones(name):
-    assert dict(derived_gaits(robot(name))) == {gait: Gait(gait, *row) for gait, row in STANDARD_ROWS.items()}
+    found = derived_gaits(robot(name))
+    assert {gait: found[gait] for gait in STANDARD_ROWS} == {
+        gait: Gait(gait, *row) for gait, row in STANDARD_ROWS.items()
+    }
 
 
 @pytest.mark.parametrize("counts", NAMES, ids=str)
 def test_every_number_of_legs_has_its_standard_gaits(counts):
-    assert set(derived_gaits(in_rows(*counts))) == NAMES[counts]
+    assert set(derived_gaits(in_rows(*counts))) & {name for names in NAMES.values() for name in names} == NAMES[counts]
 
 
 def test_fewer_than_four_legs_are_refused():

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from support.drives import robot
+from support.drives import GAIT_NAMES, robot
 
 from hexapod_control.config.robots import saved_capabilities
 from hexapod_control.core.gait.gait_table import AUTO, GaitSelection
@@ -48,13 +48,13 @@ def test_capabilities_are_read_from_the_store_or_else_computed_and_written_to_it
 
 
 def test_a_robot_whose_own_gait_is_unknown_is_refused():
-    with pytest.raises(ValueError, match="unknown gait 'gallop'; known: tripod, ripple, tetrapod, wave, auto"):
+    with pytest.raises(ValueError, match=f"unknown gait 'gallop'; known: {', '.join(GAIT_NAMES)}"):
         Capabilities.of(replace(MACHINE, walk=replace(MACHINE.walk, gait="gallop")))
 
 
 def test_a_gait_is_selected_by_name_and_without_one_it_is_that_of_the_robot():
     gaits = CAPABILITIES.gaits
-    assert CAPABILITIES.gait_names == ("tripod", "ripple", "tetrapod", "wave", "auto")
+    assert CAPABILITIES.gait_names == (*gaits, AUTO)
     assert CAPABILITIES.selection("wave") == GaitSelection("wave", (gaits["wave"],))
     assert CAPABILITIES.selection() == GaitSelection.of(gaits[MACHINE.walk.gait])
     assert CAPABILITIES.selection(AUTO) == GaitSelection(AUTO, (gaits["wave"], gaits["ripple"], gaits["tripod"]))

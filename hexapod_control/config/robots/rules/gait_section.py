@@ -8,7 +8,7 @@ from hexapod_control.config.document import DocumentEntry
 from hexapod_control.config.robots.robot_keys import GAIT, LIFT_OFF
 from hexapod_control.config.robots.rules.checked_values import CheckedValues
 from hexapod_control.config.schema import checked_section, did_you_mean, known_keys, refuse_name, refuse_unknown
-from hexapod_control.core.gait.gait_table import AUTO, RESERVED_NAMES
+from hexapod_control.core.gait.gait_table import RESERVED_NAMES
 from hexapod_control.core.names import enumerated
 from hexapod_control.core.robot import GaitRow, Leg, Robot
 from hexapod_control.core.workspace.robot_gaits import Support, gait_names, known_gaits, least_support
@@ -25,7 +25,7 @@ def read_gaits(root: DocumentEntry, legs: tuple[Leg, ...]) -> tuple[GaitRow, ...
 
 def _gait(name: str, entry: DocumentEntry, legs: tuple[Leg, ...]) -> GaitRow:
     refuse_name(entry, name, "gait", "amble")
-    if name in (*RESERVED_NAMES, AUTO):
+    if name in RESERVED_NAMES:
         raise entry.error("is a gait already", "must be another name", f"e.g. my_{name}")
     phases = [LIFT_OFF.below(leg.name) for leg in legs]
     rows = (*GAIT, *phases)
