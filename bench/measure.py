@@ -51,9 +51,13 @@ SECTIONS = {
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measures and prints. Returns 1 if a section failed, 0 if all are measured or skipped, 2 for an unknown robot."""
     parser = argparse.ArgumentParser(prog="bench/measure.py", description=__doc__)
-    parser.add_argument("sections", nargs="*", metavar="SECTION", choices=SECTIONS, help="what to measure: %(choices)s")
+    text = f"what to measure: {', '.join(SECTIONS)} (default: all)"
+    parser.add_argument("sections", nargs="*", metavar="SECTION", help=text)
     parser.add_argument("--robot", default="phantomx", metavar="NAME|FILE", help="robot (default: %(default)s)")
     args = parser.parse_args(arguments)
+    for name in args.sections:
+        if name not in SECTIONS:
+            parser.error(f"SECTION: must be one of {', '.join(SECTIONS)}, is {name!r}")
     try:
         robot_file = load(args.robot)
     except FileError as error:

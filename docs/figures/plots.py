@@ -30,9 +30,12 @@ IMAGES = Path(__file__).parent.parent / "images"
 DT = 0.02  # [s]
 ORIGIN = Pose(0.0, 0.0, 0.0)
 ARC = Twist(0.1, 0.0, 0.2)
-COLOURS = {"tripod": "#d1495b", "ripple": "#edae49", "tetrapod": "#00798c", "wave": "#30638e"}
-# Ripple and tetrapod have the same duty factor and so the same speeds.
-STYLE = {"tripod": {}, "ripple": {"linewidth": 4, "alpha": 0.6}, "tetrapod": {}, "wave": {}}
+STYLES = {  # of gaits that do not have the next colour
+    "tripod": {"color": "#d1495b"},
+    "ripple": {"color": "#edae49", "linewidth": 4, "alpha": 0.6},  # the same speeds as tetrapod
+    "tetrapod": {"color": "#00798c"},
+    "wave": {"color": "#30638e"},
+}
 LEGS = ("#2e8b57", "#46a86f", "#6cc08b", "#e4572e", "#ec7a58", "#f2a088")  # left green, right red, as in the films
 FIXED = ", fixed footholds"
 
@@ -113,8 +116,8 @@ def envelope(robot: Robot) -> None:
 
     fig = plt.figure(figsize=(11, 4.4))
     left, right = fig.add_subplot(1, 2, 1), fig.add_subplot(1, 2, 2)
-    lines = {name: {"color": colour, **STYLE[name]} for name, colour in COLOURS.items()}
-    lines[f"tripod{FIXED}"] = {"color": COLOURS["tripod"], "linestyle": ":"}
+    lines = {name: STYLES.get(name, {}) for name in capabilities.gaits}
+    lines[f"tripod{FIXED}"] = {**STYLES["tripod"], "linestyle": ":"}
     for name, style in lines.items():
         angles = np.linspace(0.0, math.tau, 181)
         fastest = [most(name, Twist(math.cos(a), math.sin(a), 0.0)) for a in angles]

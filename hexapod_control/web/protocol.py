@@ -20,7 +20,18 @@ VERSION = 2
 MAX_MESSAGE_BYTES = 4096
 MAX_INTEGER = 2**53  # larger ones are not exact in JavaScript
 RESTART = "restart"  # of the node that is silent
-REQUESTS = ("stand", "sit", "stop", "estop", "rearm", "reset_world", "cancel_motion", "arm", RESTART)
+HARDWARE = "the hardware node"
+REQUESTS = {  # what a page may request, and the node that carries it out by a service of that name
+    "stand": "gait_planner",
+    "sit": "gait_planner",
+    "stop": "gait_planner",
+    "cancel_motion": "gait_planner",
+    "estop": HARDWARE,
+    "arm": HARDWARE,
+    "rearm": HARDWARE,  # by several services
+    "reset_world": "mujoco_sim",
+    RESTART: "",
+}
 ALWAYS_ALLOWED = ("stop", "estop")  # for every admitted client
 QUERIES = ("urdf", "invite", "terrain", "camera")
 CONTROL_ACTS = ("take", "leave", "give", "keep")

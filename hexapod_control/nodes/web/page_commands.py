@@ -31,6 +31,9 @@ from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode
 from hexapod_control.ros.qos import COMMAND, DELIVERY_TIME_S, EVENTS
 from hexapod_control.web.protocol import (
+    HARDWARE,
+    REQUESTS,
+    RESTART,
     DriveMessage,
     GaitMessage,
     LegMessage,
@@ -50,13 +53,8 @@ FINAL_ZEROS = 10  # zero velocities sent after the last motion; then other sourc
 MAX_RESPONSE_TIME_S = 3.0  # time limit for the response of a service
 SIMULATOR, PLANNER = "mujoco_sim", "gait_planner"
 SERVICE_OWNERS = {
-    "stand": PLANNER,
-    "sit": PLANNER,
-    "stop": PLANNER,
-    "cancel_motion": PLANNER,
-    "estop": "the hardware node",
-    "reset_fault": "the hardware node",
-    "arm": "the hardware node",
+    **{name: owner for name, owner in REQUESTS.items() if name not in ("rearm", "reset_world", RESTART)},
+    "reset_fault": HARDWARE,
     f"{PLANNER}/set_parameters": PLANNER,
     f"{SIMULATOR}/reset_world": SIMULATOR,
     f"{SIMULATOR}/set_parameters": SIMULATOR,

@@ -156,6 +156,7 @@ $("raise").onclick = actions.r;
 $("lower").onclick = actions.f;
 $("neutral").onclick = actions.c;
 $("gait").onchange = () => connection.send("gait", { name: $("gait").value });
+for (const button of all("[data-request]")) button.onclick = () => request(button.dataset.request ?? "");
 for (const button of all("[data-speed]")) button.onclick = () => setSpeed(Number(button.dataset.speed));
 $("log-button").onclick = () => sheets.toggle("log");
 $("records-button").onclick = () => {

@@ -28,7 +28,6 @@ export class MotionPanel {
     this.gap = this.margin.querySelector("small");
     this.level = this.margin.querySelector("i");
     find("finish").onclick = () => connection.send("play", { name: "" });
-    find("cancel").onclick = () => connection.send("request", { what: "cancel_motion" });
   }
 
   /**

@@ -33,7 +33,6 @@ export class Settings {
     this.sliders(root);
     find("leg").onchange = () => this.leg();
     find("lose-leg").onclick = () => connection.send("leg", { name: find("leg").value, lost: !this.lost });
-    find("reset").onclick = () => connection.send("request", { what: "reset_world" });
     find("world").onchange = () => connection.send("world", { world: find("world").value });
     find("share").onclick = find("share-too").onclick = () => connection.send("query", { what: "invite" });
     find("theme").onclick = find("theme-too").onclick = () => this.setTheme(document.documentElement.dataset.theme === "dark" ? "light" : "dark");
