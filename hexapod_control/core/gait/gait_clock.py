@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from hexapod_control.core.copyable import Copyable
 from hexapod_control.core.gait.gait_table import Gait
 
 SHORTEST_STANCE = 0.1  # [swing times]: a leg due to lift off sooner after its touch-down skips this lift-off
@@ -24,10 +25,9 @@ class GaitChange:
     time_to_change: float  # [swing times] from now
 
 
-class GaitClock:
+class GaitClock(Copyable):
     """Lift-off times of all legs."""
 
-    __slots__ = ("change", "gait", "phase", "until")
     change: GaitChange | None
     gait: Gait
     phase: float
@@ -36,12 +36,6 @@ class GaitClock:
     def __init__(self, gait: Gait) -> None:
         """Starts at phase 0 of the gait."""
         self.enter(gait, 0.0)
-
-    def copy(self) -> GaitClock:
-        """An independent clock in the same state."""
-        other = GaitClock.__new__(GaitClock)
-        other.gait, other.change, other.phase, other.until = self.gait, self.change, self.phase, self.until[:]
-        return other
 
     def enter(self, gait: Gait, phase: float) -> None:
         """Switches to a gait at once, at a phase in [0, 1)."""

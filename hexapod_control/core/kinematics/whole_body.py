@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, Self
 
 from hexapod_control.core.kinematics.body_pose import BodyPose, Placement
 from hexapod_control.core.kinematics.leg_kinematics import LegJoints, UnreachableReason
@@ -32,6 +32,9 @@ class WholeBodyPose(NamedTuple):
 
 class BodyMotion(Protocol):
     """A motion that is executed tick by tick: a walk, a lift of the body, a move of all feet or joints."""
+
+    def copy(self) -> Self:
+        """An independent motion in the same state."""
 
     def advance(self, dt: float, previous: Sequence[LegJoints]) -> WholeBodyPose:
         """The pose `dt` [s] later; `previous` are the joint angles [rad] of the tick before."""

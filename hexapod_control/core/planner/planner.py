@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from hexapod_control.core.copyable import Copyable
 from hexapod_control.core.gait.gait_table import unknown_gait
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.body_pose import BodyPose
@@ -24,7 +25,6 @@ from hexapod_control.core.planner.faults.blocked_posture import leave_blocked, w
 from hexapod_control.core.planner.faults.leg_change import change_legs
 from hexapod_control.core.planner.faults.mishap_response import recover, respond, rising_refusal
 from hexapod_control.core.planner.faults.unknown_state import Unknown
-from hexapod_control.core.planner.independent_copy import independent_copy
 from hexapod_control.core.planner.plan_builder import build_plan, for_whole_robot, plan_at_rest
 from hexapod_control.core.planner.planner_state import PlannerContext, PlannerState
 from hexapod_control.core.planner.planner_view import PlannerView
@@ -40,7 +40,7 @@ LEG_LOST = "refused while a leg is lost: unfold it first (hexapod leg back LEG, 
 MAX_TICK_S = 0.1  # longer time steps are cut to this: the planner does not catch up after a pause
 
 
-class Planner:
+class Planner(Copyable):
     """Plans the motion of one robot. Call `step` at the control rate; requests are possible between two ticks.
 
     It starts in the state `unknown`; `set_measured_joints` sets the pose, and `forget_pose` returns to `unknown`.
@@ -49,18 +49,18 @@ class Planner:
     def __init__(self, robot: Robot, gait: str = "", limits: TwistLimits | None = None) -> None:
         """Computes the tables of the robot. Raises ValueError if the robot cannot walk as its file describes."""
         self.robot = robot
-        self.sensors = SensorInputs(robot)
         legs = WalkingLegs.without(robot, frozenset())
         settings = WalkSettings(legs.capabilities.selection(gait), limits or TwistLimits())
-        self._context = PlannerContext.of(legs, self.sensors, settings)
+        self._context = PlannerContext.of(legs, SensorInputs(robot), settings)
         self.capabilities = legs.capabilities  # with the legs that are not lost
         self._state: PlannerState = Unknown()
         self.plays_motion = False  # True while a motion commands the robot: its state is then `moving`
         self._failed = False  # whether the last tick failed
 
-    def copy(self) -> Planner:
-        """Returns an independent planner in the same state."""
-        return independent_copy(self)
+    @property
+    def sensors(self) -> SensorInputs:
+        """What is measured, and the adaptations that use it."""
+        return self._context.sensors
 
     @property
     def state(self) -> RobotState:

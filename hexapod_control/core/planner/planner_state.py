@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import NamedTuple, Protocol, Self, TypeVar
 
+from hexapod_control.core.copyable import Copyable
 from hexapod_control.core.gait.gait_table import AUTO
 from hexapod_control.core.kinematics.leg_kinematics import LegJoints, clamp
 from hexapod_control.core.kinematics.whole_body import WholeBodyPose
@@ -28,8 +29,8 @@ NO_POSE = "the pose is not known yet: no joint_states have arrived; start or arm
 TORQUE_OFF = "the torque is off: call arm, after an emergency stop first estop with false and reset_fault, then stand"
 
 
-@dataclass(slots=True)
-class PlannerContext:
+@dataclass
+class PlannerContext(Copyable):
     """The data that all states share: the tables of one robot, its settings and sensors, and the last tick."""
 
     legs: WalkingLegs  # the legs that are not lost; robot, tables, joints and plan refer only to these
@@ -163,7 +164,6 @@ class PlannerState(Protocol):
 class AtRest:
     """Base class of the states in which nothing moves."""
 
-    __slots__ = ()
     walk = None
     progress = 0.0
     lies_down = False

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from hexapod_control.core.copyable import Copyable
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose
 from hexapod_control.core.kinematics.leg_kinematics import LegJoints
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
@@ -62,7 +63,6 @@ LOW_SHARE = 0.1  # of the walk height, by which the body of a low robot is below
 class Lying(AtRest):
     """The robot lies on its belly at rest."""
 
-    __slots__ = ()
     robot_state = RobotState.SITTING
 
     def handle(self, request: Request, context: PlannerContext) -> StateReply:
@@ -80,8 +80,8 @@ class Lying(AtRest):
                 return StateReply(self, request_handling.refusal(request, self.robot_state))
 
 
-@dataclass(slots=True)
-class Transition:
+@dataclass
+class Transition(Copyable):
     """The robot stands up, lies down, or sets its feet down in a take-over."""
 
     robot_state: RobotState  # rising or sinking
@@ -155,8 +155,8 @@ class Transition:
         return self
 
 
-@dataclass(slots=True)
-class OnFeet:
+@dataclass
+class OnFeet(Copyable):
     """The robot stands or walks, guides single feet, or rises from a low pose in which it was taken over."""
 
     walk: WalkController
@@ -289,8 +289,8 @@ class OnFeet:
         return self
 
 
-@dataclass(slots=True)
-class WholeBodyMove:
+@dataclass
+class WholeBodyMove(Copyable):
     """All feet or all joints move on straight lines to a goal.
 
     A request to stand, lie down or halt ends the move where it comes to rest.

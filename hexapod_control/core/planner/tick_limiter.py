@@ -17,11 +17,11 @@ from itertools import chain
 from operator import sub, truediv
 from typing import Generic, NamedTuple, TypeVar
 
+from hexapod_control.core.copyable import Copyable
 from hexapod_control.core.kinematics.arrays import read_only
 from hexapod_control.core.kinematics.leg_clearance import LegClearance, LegNeighbours
 from hexapod_control.core.kinematics.leg_kinematics import LegJoints, forward
 from hexapod_control.core.kinematics.whole_body import BodyMotion, UnreachableFoot, WholeBodyPose
-from hexapod_control.core.planner.independent_copy import independent_copy
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.workspace.swing_limits import SPEED_SHARE
 
@@ -59,7 +59,7 @@ class _Attempt(NamedTuple, Generic[AnyMotion]):
     change: float  # maximum change of a joint's speed over its limit
 
 
-class TickLimiter:
+class TickLimiter(Copyable):
     """Limits the ticks of one robot, starting from the joint speeds and the share of the last tick."""
 
     def __init__(self, robot: Robot) -> None:
@@ -117,7 +117,7 @@ class TickLimiter:
         blocked: LegClearance | None = None
         best: _Attempt[AnyMotion] | None = None
         for _ in range(MAX_ATTEMPTS):
-            tried = independent_copy(motion)
+            tried = motion.copy()
             pose = tried.advance(share * dt, joints)
             if pose.unreached:
                 unreached = pose.unreached
@@ -150,7 +150,7 @@ class TickLimiter:
         """
         share = 1.0
         for _ in range(MAX_ATTEMPTS):
-            tried = independent_copy(motion)
+            tried = motion.copy()
             pose = tried.retreat(share * dt, joints)
             if pose is None:
                 return None
@@ -167,7 +167,7 @@ class TickLimiter:
         self, motion: AnyMotion, joints: Sequence[LegJoints], unreached: UnreachableFoot | None
     ) -> _Attempt[AnyMotion]:
         """Returns an attempt in which nothing moves."""
-        last = self._last if self._last is not None else independent_copy(motion).advance(MIN_TICK_S, joints)
+        last = self._last if self._last is not None else motion.copy().advance(MIN_TICK_S, joints)
         pose = last._replace(joints=list(joints), unreached=unreached)
         return _Attempt(motion, pose, [0.0] * len(self._max_speeds), 0.0, None, math.inf)
 

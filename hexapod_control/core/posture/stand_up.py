@@ -25,7 +25,7 @@ RISE_SPEED = 0.08  # [m/s] peak speed of the body
 HEIGHT_STEP = 0.002  # [m] between the heights that are tried for lying
 
 
-@dataclass(slots=True)
+@dataclass
 class BodyLift(TimedMove):
     """The body moves straight up or down over planted feet."""
 

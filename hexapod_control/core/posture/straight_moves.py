@@ -9,6 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from hexapod_control.core.copyable import Copyable
 from hexapod_control.core.gait.swing_trajectory import PEAK_TRAVEL_SPEED, smooth_travel
 from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.kinematics.leg_kinematics import LegJoints, solve_leg
@@ -21,10 +22,8 @@ SPEED_SHARE = 0.35  # peak joint speed as a share of the no-load speed
 FOOT_SPEED_M_S = 0.12  # peak speed of the fastest foot
 
 
-class TimedMove:
+class TimedMove(Copyable):
     """Base class of moves that take a given time; their `advance` is called in every tick until they are done."""
-
-    __slots__ = ()
 
     duration: float  # [s]
     elapsed: float  # [s]
@@ -48,7 +47,7 @@ class TimedMove:
         """Returns None: if a foot is out of reach, the robot holds."""
 
 
-@dataclass(slots=True)
+@dataclass
 class StraightMove(TimedMove):
     """Base class of straight moves: start, goal and time."""
 
@@ -68,8 +67,6 @@ class StraightMove(TimedMove):
 
 class JointMove(StraightMove):
     """All joints move linearly to a goal and arrive together."""
-
-    __slots__ = ()
 
     @classmethod
     def between(
@@ -97,8 +94,6 @@ class JointMove(StraightMove):
 
 class FeetMove(StraightMove):
     """All feet move on straight lines to a goal in base_link and arrive together."""
-
-    __slots__ = ()
 
     @classmethod
     def between(

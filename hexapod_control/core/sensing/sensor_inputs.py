@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from hexapod_control.core.copyable import Copyable
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.statics.static_stability import GRAVITY
 
@@ -20,7 +21,7 @@ CONTACT_FORCE_SHARE = 0.12  # of an even share of the weight: a foot with more l
 RELEASE_SHARE = 0.06  # ... until its load is below this
 
 
-class SensorSource:
+class SensorSource(Copyable):
     """The newest sample of one sensor and its age."""
 
     def __init__(self) -> None:
@@ -111,7 +112,7 @@ class MishapDetection:
     legs: bool = False  # stuck legs and slipping feet
 
 
-class SensorInputs:
+class SensorInputs(Copyable):
     """The sensor sources of one robot, and their values for the walk."""
 
     def __init__(self, robot: Robot) -> None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import ClassVar
 
+from hexapod_control.core.copyable import Copyable
 from hexapod_control.core.gait.swing_trajectory import SMOOTH, SwingTiming
 from hexapod_control.core.robot import Point, Vector
 from hexapod_control.core.workspace.strides.stride_regions import NEUTRAL_REGION, StrideRegion
@@ -28,8 +29,8 @@ class Stance:
 STANCE = Stance()
 
 
-@dataclass(slots=True)
-class Swing:
+@dataclass
+class Swing(Copyable):
     """The foot is in the air, from lift-off to touch-down."""
 
     progress: float  # in [0, 1)
@@ -50,8 +51,8 @@ class Swing:
         return self.progress == 0.0
 
 
-@dataclass(slots=True)
-class Dropping:
+@dataclass
+class Dropping(Copyable):
     """The foot moves to the ground outside of a swing: after a halt in mid-swing, or after an early contact."""
 
     duration: float  # [s]
@@ -75,8 +76,8 @@ class GuidedPhase(Enum):
     ARRIVED = "arrived"  # at rest at the end of its path
 
 
-@dataclass(slots=True)
-class Guided:
+@dataclass
+class Guided(Copyable):
     """The foot follows a path of contact points (x, y) [m] and heights z [m]."""
 
     path: tuple[Vector, ...]  # [m] remaining points; the last one is the goal
@@ -99,8 +100,8 @@ FootState = Stance | Swing | Dropping | Guided
 """The state of a foot."""
 
 
-@dataclass(slots=True)
-class Foot:
+@dataclass
+class Foot(Copyable):
     """Position and state of one foot."""
 
     x: float  # [m] contact point in base_footprint

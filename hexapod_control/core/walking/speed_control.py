@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from hexapod_control.core.copyable import Copyable
 from hexapod_control.core.gait.gait_table import Gait
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.walking.walk_settings import WalkSettings
@@ -37,21 +38,9 @@ MAX_LOST_S = 1.0  # lost time for which the robot makes up
 ROUGH_STRIDE_SHARE = 0.85  # maximum length of strides on rough ground, relative to steady strides: they vary
 
 
-class SpeedControl:
+class SpeedControl(Copyable):
     """Command, executed twist, swing time and lift of a walk; `ramp` and `change_swing` advance them by one tick."""
 
-    __slots__ = (
-        "_limiter",
-        "_limits",
-        "_lost",
-        "_speed_share",
-        "_swing_time_scale",
-        "command",
-        "halted",
-        "lift_share",
-        "swing_time",
-        "twist",
-    )
     _limits: TwistLimits
     _lost: float  # [s] lost time: by which the walk is behind its command, on rough ground
     _speed_share: float

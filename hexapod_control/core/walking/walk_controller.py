@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
+from hexapod_control.core.copyable import Copyable
 from hexapod_control.core.gait.gait_clock import GaitClock
 from hexapod_control.core.gait.gait_table import Gait, GaitSelection
 from hexapod_control.core.kinematics.body_pose import BodyPose
@@ -47,10 +48,8 @@ SLACK_LAGS = 2.4  # slack of a foot in friction lags: two, and the play of gears
 WAITING_SHARE = 0.3  # share of the speed while a lift-off waits
 
 
-class WalkController:
+class WalkController(Copyable):
     """Controls a robot on its feet, after standing up and before lying down; `advance` computes one tick."""
-
-    __slots__ = ("_body", "_capabilities", "_gaits", "_motion", "_recovery", "_speed", "_strides", "state")
 
     def __init__(self, capabilities: Capabilities, contacts: Sequence[Point], pose: BodyPose, gait: Gait) -> None:
         """Starts standing on contact points [m, base_footprint] in a pose."""
@@ -62,11 +61,20 @@ class WalkController:
         self._gaits = GaitChangeScheduler(capabilities, gait)
         self._recovery = MarginRecovery()
         self._strides = StrideControl(capabilities)
-        self.state = WalkState(
-            capabilities.stances, self._motion, self._body, self._speed, self._gaits, self._strides, self._recovery
-        )
         self._body.sway.prepare(pose, gait.sway)
         self.change_settings(WalkSettings(self._gaits.selection))
+
+    @property
+    def state(self) -> WalkState:
+        return WalkState(
+            self._capabilities.stances,
+            self._motion,
+            self._body,
+            self._speed,
+            self._gaits,
+            self._strides,
+            self._recovery,
+        )
 
     # --- requests ------------------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from hexapod_control.core.copyable import Copyable
 from hexapod_control.core.gait.gait_table import Gait
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.workspace.capabilities import Capabilities
@@ -35,10 +36,8 @@ class _MaximaLookup(NamedTuple):
     maxima: Twist
 
 
-class SpeedLimiter:
+class SpeedLimiter(Copyable):
     """Speed and acceleration limits of one robot; computed again only when an argument has changed."""
-
-    __slots__ = ("_capabilities", "_last_limit", "_last_maxima")
 
     def __init__(self, capabilities: Capabilities) -> None:
         """Starts without any lookup."""

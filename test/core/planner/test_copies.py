@@ -1,12 +1,15 @@
 """A copy of a planner behaves like its original, and neither changes the other, in every state."""
 
+from collections import Counter
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 from support.drives import DT, robot, standing_planner
 
+from hexapod_control.core.copyable import Copyable
 from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.kinematics.se2 import Twist
-from hexapod_control.core.planner.independent_copy import independent_copy
 from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.sensing.sensor_inputs import Adaptation
 
@@ -122,6 +125,26 @@ def test_the_age_of_sensor_samples_is_not_shared_with_a_copy():
     assert copied.sensors.contacts.fault == "silent" and planner.sensors.contacts.fault == ""
 
 
-def test_an_attribute_that_cannot_be_copied_is_refused_by_name():
-    with pytest.raises(TypeError, match="generator"):
-        independent_copy([value for value in ([1], (x for x in ()))])
+def changeable(value: object, place: str) -> Iterator[tuple[int, str]]:
+    """Identity and place of every object in a planner that can change."""
+    assert not isinstance(value, dict | set | bytearray), f"{place}: copies would share it"
+    if isinstance(value, Copyable | list):
+        yield id(value), place
+    if isinstance(value, np.ndarray):
+        assert not value.flags.writeable, f"{place}: copies would share it"
+    if isinstance(value, Copyable):
+        for name, part in vars(value).items():
+            yield from changeable(part, f"{place}.{name}")
+    elif isinstance(value, list | tuple):
+        for part in value:
+            assert not isinstance(value, tuple) or not isinstance(part, Copyable), f"{place}: copies would share a part"
+            yield from changeable(part, f"{place}[]") if isinstance(value, list) else ()
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_a_copy_shares_nothing_that_can_change_and_no_part_belongs_to_two_objects(state):
+    original = STATES[state]()
+    places = [*changeable(original, "original"), *changeable(original.copy(), "copy")]
+    found = Counter(part for part, _ in places)
+    assert len(found) > 10
+    assert [place for part, place in places if found[part] > 1] == []

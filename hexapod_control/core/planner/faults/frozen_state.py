@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
+from hexapod_control.core.copyable import Copyable
 from hexapod_control.core.kinematics.body_pose import NEUTRAL
 from hexapod_control.core.kinematics.whole_body import WholeBodyPose
 from hexapod_control.core.planner import request_handling
@@ -40,8 +41,8 @@ SETTLING_S = 1.0  # in which the body comes to rest on its belly after the legs 
 StoppedMotion = WalkController | PostureMove | FeetMove | JointMove
 
 
-@dataclass(slots=True)
-class Frozen:
+@dataclass
+class Frozen(Copyable):
     """The robot has fallen or was lifted: the motion in progress slows down to rest.
 
     After a fall, the load of joints that the ground deflects too far is then relieved (`joint_relief`).
@@ -115,8 +116,8 @@ class Frozen:
         return self
 
 
-@dataclass(slots=True)
-class Folding:
+@dataclass
+class Folding(Copyable):
     """The robot folds its legs, waits until its body is at rest, and stands up if it then lies on its belly."""
 
     moves: list[JointMove]

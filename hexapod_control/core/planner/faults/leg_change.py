@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+from hexapod_control.core.copyable import Copyable
 from hexapod_control.core.kinematics.arrays import read_only
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose, Placement
 from hexapod_control.core.kinematics.leg_kinematics import LegJoints
@@ -65,8 +66,8 @@ def change_legs(state: PlannerState, goal: WalkingLegs, context: PlannerContext)
             return StateReply(state, request_handling.not_at_rest(state.robot_state))
 
 
-@dataclass(slots=True)
-class LegChange:
+@dataclass
+class LegChange(Copyable):
     """The robot comes to rest, one leg is folded or unfolded, and the feet step to their new footholds."""
 
     walk: WalkController
@@ -148,8 +149,8 @@ class LegChange:
         return self
 
 
-@dataclass(slots=True)
-class LyingLegChange:
+@dataclass
+class LyingLegChange(Copyable):
     """The robot lies, and one leg is folded."""
 
     goal: WalkingLegs

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from hexapod_control.core.copyable import Copyable
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.names import JOINTS
 
@@ -26,10 +27,8 @@ class LaggingJoint(NamedTuple):
     time: float  # [s] for which the error has been greater than MAX_ERROR_RAD
 
 
-class JointWatch:
+class JointWatch(Copyable):
     """Compares measured joints with the planned ones of the last LAG_S."""
-
-    __slots__ = ("_age", "_errors", "_times", "_windows")
 
     def __init__(self) -> None:
         """Starts without samples."""

@@ -9,6 +9,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from hexapod_control.core.copyable import Copyable
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.names import JOINTS
 from hexapod_control.core.robot import Robot
@@ -38,13 +39,8 @@ class WatchedTick(NamedTuple):
     walking: bool
 
 
-class MishapWatch:
+class MishapWatch(Copyable):
     """The mishaps of one robot; `step` updates them every tick."""
-
-    __slots__ = (
-        *("_joints", "_lagging_leg", "_slip", "_slow", "_support", "_tilted"),
-        *("fallen", "hanging", "limit", "slow_mishap", "stuck", "tilt", "time_since_stuck"),
-    )
 
     def __init__(self, robot: Robot) -> None:
         """Starts without a mishap."""

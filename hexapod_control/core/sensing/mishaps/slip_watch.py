@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from hexapod_control.core.copyable import Copyable
+
 SMOOTHING_TIME_S = 1.0  # of the averages: about one gait cycle, in which the yaw rate oscillates
 SLIP_RATE_RAD_S = 0.2  # mean difference of the rates above which feet slip
 MIN_SHARE = 0.7  # of the largest value of a leg, from which a leg counts as slipping
 
 
-class SlipWatch:
+class SlipWatch(Copyable):
     """Compares the yaw rate of the gyro with the planned one."""
-
-    __slots__ = ("_leg_differences", "difference")
 
     def __init__(self) -> None:
         """Starts without difference."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from hexapod_control.core.copyable import Copyable
 from hexapod_control.core.statics.static_stability import MIN_SUPPORTING_FEET
 
 CARRIED_TIME_S = 0.4  # without load on any foot: longer than a hop after a push
@@ -12,13 +13,11 @@ AVERAGING_TIME_S = 2.0  # longer than a gait cycle
 MAX_SHORTAGE = 0.6  # share of the time without load on MIN_SUPPORTING_FEET: above it, the body rests on an edge
 
 
-class SupportWatch:
+class SupportWatch(Copyable):
     """Detects that the robot was lifted, or hangs on an edge.
 
     Sensors that have not reported enough load since the robot came to its feet are ignored: they may be broken.
     """
-
-    __slots__ = ("_loaded", "_shortage", "_unloaded", "_worked", "known")
 
     def __init__(self) -> None:
         """Starts without load."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from hexapod_control.core.copyable import Copyable
 from hexapod_control.core.kinematics.body_pose import BodyPose, Placement
 from hexapod_control.core.robot import Point
 from hexapod_control.core.walking.body.body_levelling import LEVEL, BodyLevelling, Tilt
@@ -18,19 +19,9 @@ from hexapod_control.core.walking.foot import Foot
 from hexapod_control.core.workspace.capabilities import Capabilities
 
 
-class BodyControl:
+class BodyControl(Copyable):
     """Pose, sway and tilt of the body; `step` advances pose and tilt by one tick."""
 
-    __slots__ = (
-        "_feasibility",
-        "_height",
-        "_pose",
-        "_requested",
-        "_shift",
-        "levelling",
-        "sway",
-        "temporary",
-    )
     _height: float  # [m] of base_link above the ground in the neutral stance
     _requested: BodyPose  # by the operator
     _shift: Point  # [m] (x, y) added to the requested pose

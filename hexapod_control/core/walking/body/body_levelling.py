@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from hexapod_control.core.copyable import Copyable
 from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.walking.body.pose_feasibility import PoseFeasibility
 from hexapod_control.core.walking.foot import Foot
@@ -32,7 +33,7 @@ Tilt = tuple[float, float]
 LEVEL: Tilt = (0.0, 0.0)
 
 
-class BodyLevelling:
+class BodyLevelling(Copyable):
     """The tilt and its rates; the object exists from the first measured attitude until the tilt has faded to zero."""
 
     def __init__(self) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from hexapod_control.core.copyable import Copyable
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose
 from hexapod_control.core.walking.body.pose_feasibility import PoseFeasibility, level_at_height
 from hexapod_control.core.walking.foot import Foot
@@ -24,21 +25,9 @@ REGION_SHARE_RATE = 1.0  # [1/s] at which the stance regions shrink before the b
 POSE_TOLERANCE = 1e-4  # [m, rad] by which poses beyond the pose at rest must be in reach, too
 
 
-class BodyPoseControl:
+class BodyPoseControl(Copyable):
     """Goals and present pose of the body; `step` advances the pose by one tick."""
 
-    __slots__ = (
-        "_accelerations",
-        "_feasibility",
-        "_goal_share",
-        "_speed",
-        "_top",
-        "pose",
-        "region_share",
-        "standing_goal",
-        "walkable",
-        "walking_goal",
-    )
     _accelerations: tuple[float, ...]  # [m/s^2, rad/s^2] maximum, by coordinate
     _goal_share: float  # region share of the walking goal
     _speed: tuple[float, ...]  # [m/s, rad/s] by coordinate

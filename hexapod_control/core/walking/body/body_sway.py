@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hexapod_control.core.copyable import Copyable
 from hexapod_control.core.gait.gait_table import SHIFT_TIME
 from hexapod_control.core.gait.swing_trajectory import smooth_travel
 from hexapod_control.core.kinematics.body_pose import BodyPose
@@ -13,10 +14,9 @@ from hexapod_control.core.workspace.stance_regions import REGION_SHARES
 CENTERED: Point = (0.0, 0.0)
 
 
-class BodySway:
+class BodySway(Copyable):
     """Offset of the body from its pose; every shift from one side to the other begins and ends at rest."""
 
-    __slots__ = ("_feasibility", "_goal", "_prepared_for", "_progress", "_start", "offset", "region_share")
     _start: Point
     _goal: Point
     _prepared_for: tuple[BodyPose, Point] | None  # pose and sway for which `region_share` was computed

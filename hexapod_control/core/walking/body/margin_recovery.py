@@ -15,6 +15,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from hexapod_control.core.copyable import Copyable
 from hexapod_control.core.gait.gait_table import Gait
 from hexapod_control.core.robot import Point
 
@@ -71,10 +72,9 @@ class RecoveryMeasures:
         return replace(self, speed_share=share, settled=settled, lowest=lowest)
 
 
-class MarginRecovery:
+class MarginRecovery(Copyable):
     """Updates the measures every tick, and decides when the body has to shift and the gait to change."""
 
-    __slots__ = ("_since_gait_change", "external_speed_share", "measures", "requested_shift", "required_margin")
     _since_gait_change: float  # [s]
     external_speed_share: float  # limit of the speed share for another reason than the margin
     measures: RecoveryMeasures

@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from hexapod_control.core.copyable import Copyable
 from hexapod_control.core.gait.gait_clock import GaitClock
 from hexapod_control.core.kinematics.se2 import Twist, exp
 from hexapod_control.core.walking.feet.drop_motion import advance_drop, drop_after_halt
@@ -29,10 +30,9 @@ AT_NEUTRAL = 0.001  # [m] distance from its neutral foothold up to which a foot 
 MAX_LIFT_OFF_DELAY = 0.15  # [cycles] for which a lift-off may wait for other feet to touch the ground
 
 
-class FootMotion:
+class FootMotion(Copyable):
     """The feet of one robot and the gait clock; `step` advances them by one tick."""
 
-    __slots__ = ("clock", "feet", "lift_height", "lift_share", "raised", "running", "slack", "terrain", "twist_is_zero")
     lift_height: float  # [m]
     lift_share: float  # (0 to 1) of the lift height, at the present speed
     raised: tuple[int, float] | None  # row of a leg that lifts higher than the others, and its lift [m]

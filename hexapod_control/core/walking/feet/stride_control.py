@@ -13,6 +13,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from hexapod_control.core.copyable import Copyable
 from hexapod_control.core.gait.gait_table import Gait
 from hexapod_control.core.kinematics.leg_clearance import LegNeighbours
 from hexapod_control.core.kinematics.se2 import Twist
@@ -42,18 +43,9 @@ class StrideDemand(NamedTuple):
     twist: Twist  # the limited command, to which the executed twist ramps
 
 
-class StrideControl:
+class StrideControl(Copyable):
     """The regions in which the feet stride next; `step` advances them by one tick."""
 
-    __slots__ = (
-        "_capabilities",
-        "_demand",
-        "_goal",
-        "_lengths",
-        "_neighbours",
-        "regions",
-        "speed_share",
-    )
     _demand: StrideDemand | None
     _goal: tuple[StrideRegion, ...]  # for the demanded twist
     _lengths: tuple[float, ...]  # [m] largest displacements of the centers while they move; empty: they rest

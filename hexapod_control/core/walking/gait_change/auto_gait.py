@@ -8,6 +8,7 @@ the gait does not change; a robot that starts to walk uses the gait for the comm
 
 from __future__ import annotations
 
+from hexapod_control.core.copyable import Copyable
 from hexapod_control.core.gait.gait_table import Gait, GaitSelection
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.workspace.speed_envelope import SpeedEnvelope
@@ -17,10 +18,9 @@ MORE_STABLE_SHARE = 0.6  # of the highest speed of a more stable gait, below whi
 MORE_STABLE_DELAY_S = 1.0  # ... after this time
 
 
-class AutoGait:
+class AutoGait(Copyable):
     """Chooses one of the selected gaits by speed; `follow` updates the choice every tick."""
 
-    __slots__ = ("_conditions", "_envelope", "_indices", "_slow_for", "gait", "selection")
     _conditions: tuple[Twist, float, float] | None  # for which the indices were computed
     _indices: tuple[int, int]  # of the most stable gait that is fast enough: with FULL_SHARE, with MORE_STABLE_SHARE
     _slow_for: float  # [s] time for which a more stable gait has been fast enough

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from hexapod_control.core.copyable import Copyable
 from hexapod_control.core.gait.gait_clock import GaitChange
 from hexapod_control.core.gait.gait_table import Gait, GaitSelection
 from hexapod_control.core.kinematics.se2 import Twist
@@ -56,10 +57,9 @@ def first_phase(gait: Gait, contacts: Sequence[Point], center: Point) -> float:
     return first if first > 0.0 or margin(first) >= SUFFICIENT_MARGIN else max(gait.lift_off, key=margin)
 
 
-class GaitChangeScheduler:
+class GaitChangeScheduler(Copyable):
     """The requested gait of one robot, and the change to it."""
 
-    __slots__ = ("_auto", "_capabilities", "_on_detour", "_requested", "_until_retry", "_waited", "wanted")
     _on_detour: bool  # whether the current change leads to an intermediate gait
     _requested: Gait
     _until_retry: float  # [s]

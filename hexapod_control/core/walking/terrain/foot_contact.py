@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from hexapod_control.core.copyable import Copyable
+
 TERRAIN_TOLERANCE = 0.003  # [m] height above the expected ground, up to which a contact is with that ground
 EARLIEST_TOUCH_DOWN = 0.5  # progress of a swing from which a contact ends it; before, it is the old ground or an edge
 REACH_MARGIN = 0.001  # [m] between feet in the air and the limit of their reach
 
 
-@dataclass(slots=True)
-class FootContact:
+@dataclass
+class FootContact(Copyable):
     """Contact history of one foot, and the speeds at which it follows the ground."""
 
     sinking: float = 0.0  # [m/s] downward speed of a planted foot that searches the ground

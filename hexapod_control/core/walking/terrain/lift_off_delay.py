@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+from hexapod_control.core.copyable import Copyable
 from hexapod_control.core.statics.static_stability import MIN_SUPPORTING_FEET
 from hexapod_control.core.walking.foot import Dropping, Foot, Swing
 from hexapod_control.core.walking.terrain.foot_contact import EARLIEST_TOUCH_DOWN
 
 
-@dataclass(slots=True)
-class LiftOffDelay:
+@dataclass
+class LiftOffDelay(Copyable):
     """Whether a lift-off waits, and for how long."""
 
     waiting: bool = False

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from hexapod_control.core.copyable import Copyable
 from hexapod_control.core.kinematics.plane_fit import fit_plane
 from hexapod_control.core.walking.foot import Dropping, Foot, Swing
 from hexapod_control.core.workspace.twist_limits import change_towards
@@ -21,8 +22,8 @@ HEIGHT_RATE, TILT_RATE = 0.1, 0.15  # [m/s, rad/s] maxima
 HEIGHT_ACCELERATION, TILT_ACCELERATION = 0.5, 2.0  # [m/s^2, rad/s^2] maxima
 
 
-@dataclass(slots=True)
-class SupportPlane:
+@dataclass
+class SupportPlane(Copyable):
     """The rates of the plane."""
 
     rates: tuple[float, float, float] = (0.0, 0.0, 0.0)  # [1/s, 1/s, m/s] of the slopes a and b and of the height c

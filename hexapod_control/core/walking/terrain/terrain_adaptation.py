@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from hexapod_control.core.copyable import Copyable
 from hexapod_control.core.gait.swing_trajectory import SMOOTH, SwingTiming
 from hexapod_control.core.statics.static_stability import MIN_SUPPORTING_FEET
 from hexapod_control.core.walking.foot import Dropping, Foot, Swing
@@ -46,7 +47,7 @@ def ease_out(t: float) -> float:
     return 1.0 - t * t * (3.0 - 2.0 * t)
 
 
-class TerrainAdaptation:
+class TerrainAdaptation(Copyable):
     """Makes the feet follow the ground; the object exists from the first contacts until all heights have faded."""
 
     def __init__(self, count: int, height: float) -> None:
