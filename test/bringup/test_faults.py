@@ -35,7 +35,7 @@ from support.real_time.ros_bench import (
 from support.real_time.wires import RISING
 
 from hexapod_control.core.kinematics.se2 import Twist
-from hexapod_control.core.walking.stepping import NEUTRAL_TOLERANCE
+from hexapod_control.core.walking.walk_controller import NEUTRAL_TOLERANCE
 from hexapod_control.nodes.inverse_kinematics.inverse_kinematics import InverseKinematicsNode
 from hexapod_control.nodes.inverse_kinematics.joint_target_filter import JointTargetFilter
 from hexapod_control.ros import messages

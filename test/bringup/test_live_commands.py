@@ -58,7 +58,7 @@ def test_a_foot_command_that_would_tip_the_robot_is_refused_as_a_whole(bench):
     for far in (1e5, 1e308, -1e308):
         topic.publish(foot_command(left_front=(far, 0.0, far)))
         bench.until(lambda value=far: f"{value:.3g}" in node.last_report("foot"), 1.0)
-    assert not node.planner.view.walk.guiding
+    assert not node.planner.view.walk.motion.guiding
 
 
 @pytest.mark.parametrize("tiny", [5e-324, 1e-200, 9e-4])
@@ -152,9 +152,9 @@ def test_the_cycle_time_can_be_changed_while_walking(bench):
     node = bench.planner()
     stream = Stream(bench, lambda: twist(0.03))
     bench.until(lambda: node.output.last.twist.vx > 0.029)
-    before = node.planner.view.walk.swing_time
+    before = node.planner.view.walk.speed.swing_time
     assert node.set_parameters([Parameter("swing_time_scale", value=1.5)])[0].successful
-    bench.until(lambda: node.planner.view.walk.swing_time == pytest.approx(1.5 * before))
+    bench.until(lambda: node.planner.view.walk.speed.swing_time == pytest.approx(1.5 * before))
     assert not node.set_parameters([Parameter("swing_time_scale", value=0.5)])[0].successful
     assert node.output.last.twist.vx == pytest.approx(0.03)
     stream.stop()
@@ -173,7 +173,7 @@ def test_a_leg_that_would_touch_its_neighbour_is_refused_and_both_are_named(benc
     bench.until(lambda: node.last_report("foot"))
     assert "refused: left_front: at " in node.last_report("foot")
     assert " m on its path it would touch left_middle" in node.last_report("foot")
-    assert not node.planner.view.walk.guiding
+    assert not node.planner.view.walk.motion.guiding
 
 
 def test_legs_about_to_collide_stop_the_robot_and_are_named(bench):

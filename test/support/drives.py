@@ -13,7 +13,7 @@ from hexapod_control.core.kinematics.whole_body import joints_at_offset
 from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
 from hexapod_control.core.robot import Robot
-from hexapod_control.core.walking.walk_state import WalkState
+from hexapod_control.core.walking.walk_controller import WalkController
 from hexapod_control.core.workspace.robot_gaits import gait_names, gaits
 from hexapod_control.core.workspace.stance_regions import StanceRegions
 from hexapod_control.core.workspace.strides.stride_regions import NEUTRAL_REGION, Strides
@@ -60,7 +60,7 @@ def _standing(machine: Robot, gait: str) -> Planner:
     return planner
 
 
-def walk_state(planner: Planner) -> WalkState:
+def walk_of(planner: Planner) -> WalkController:
     """Feet, body and gait clock of a robot on its feet."""
     walk = planner.view.walk
     assert walk is not None, "the robot is not on its feet"

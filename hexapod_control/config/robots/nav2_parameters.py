@@ -97,11 +97,11 @@ def _rates(walk: WalkController, capabilities: Capabilities, goal: Twist) -> tup
     rates = []
     for wanted in (goal, ZERO):
         walk.drive(wanted)
-        now = start = max(map(abs, walk.state.twist))
+        now = start = max(map(abs, walk.speed.twist))
         end, ticks = max(map(abs, wanted)), 0
         while abs(now - end) > (1.0 - SPEED_SHARE) * max(map(abs, goal)) and ticks * TICK_S < MAX_ACCELERATION_TIME_S:
             row = walk.advance(TICK_S, row).joints
-            now = max(map(abs, walk.state.twist))
+            now = max(map(abs, walk.speed.twist))
             ticks += 1
         rates.append(_floor(abs(now - start) / (max(1, ticks) * TICK_S)))
     return rates[0], rates[1]

@@ -22,6 +22,11 @@ class BodyPose(NamedTuple):
     pitch: float = 0.0  # [rad], + nose down
     yaw: float = 0.0  # [rad]
 
+    @property
+    def level(self) -> BodyPose:
+        """The level pose over the feet at the same height."""
+        return BodyPose(z=self.z)
+
     def towards(self, goal: BodyPose, share: float) -> BodyPose:
         """Interpolates each coordinate linearly between this pose (share 0) and the goal (share 1)."""
         return BodyPose(*(a + share * (b - a) for a, b in zip(self, goal, strict=True)))

@@ -15,11 +15,11 @@ from hexapod_control.core.planner.planner_state import PlannerContext
 from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
 from hexapod_control.core.posture.walking_legs import WalkingLegs
 from hexapod_control.core.statics.static_stability import GRAVITY, center_of_mass, foot_loads, static_margin
-from hexapod_control.core.walking.walk_state import WalkState
+from hexapod_control.core.walking.walk_controller import WalkController
 
 
 def build_plan(
-    context: PlannerContext, state: RobotState, pose: WholeBodyPose, walk: WalkState | None, dt: float
+    context: PlannerContext, state: RobotState, pose: WholeBodyPose, walk: WalkController | None, dt: float
 ) -> TickPlan:
     """Returns the plan of a tick of `dt` [s] that ends in `pose`; the context has joints and plan of the last tick.
 
@@ -50,8 +50,8 @@ def build_plan(
         joint_angles=joints,
         contacts=read_only(pose.contacts),
         planted=tuple(pose.planted),
-        twist=walk.twist.scaled(limiter.share) if walk else ZERO,
-        pose=walk.body_pose if walk else NEUTRAL,
+        twist=walk.speed.twist.scaled(limiter.share) if walk else ZERO,
+        pose=walk.body.pose.now if walk else NEUTRAL,
         margin=static_margin(standing, (x, y)) if standing else math.nan,
         center=(x, y),
         unreached=pose.unreached,

@@ -94,8 +94,7 @@ class Planner(Copyable):
             plan = plan_at_rest(context, self.state)
             self._state = respond(self._state.after_rest(context), plan, dt, context)
             return for_whole_robot(plan_at_rest(context, self.state), context.legs)
-        walk = self._state.walk
-        plan = build_plan(context, self.state, pose, walk.state if walk is not None else None, dt)
+        plan = build_plan(context, self.state, pose, self._state.walk, dt)
         context.joints, context.plan = tuple(pose.joints), plan
         self._state = respond(self._state.after_tick(plan, dt, context), plan, dt, context)
         waiting = waiting_request(self._state, context)

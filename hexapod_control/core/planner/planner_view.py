@@ -15,7 +15,6 @@ from hexapod_control.core.planner.states import OnFeet, Transition
 from hexapod_control.core.planner.tick_plan import RobotState
 from hexapod_control.core.robot import Point
 from hexapod_control.core.steering.arc_steering import twist as twist_of_arc
-from hexapod_control.core.walking.foot import Foot
 from hexapod_control.core.walking.walk_settings import WalkSettings
 
 
@@ -26,9 +25,8 @@ class PlannerView:
         """Shows the present state of the planner."""
         self._context = context
         self._state = state
-        self._controller = state.walk
-        self.walk = state.walk.state if state.walk is not None else None  # None unless the robot stands or walks
-        self.selected_gait = (self.walk or context.settings).selection.name  # a gait or `auto`
+        self.walk = state.walk  # None unless the robot stands or walks
+        self.selected_gait = (self.walk.gaits if self.walk else context.settings).selection.name  # a gait or `auto`
         self.lost_legs = context.legs.names_of_lost
         self.mishap = present_mishap(state, context)  # None without one
         # A lifted robot that stands on its feet again walks on a velocity; else `held_reason` says why it does not.
@@ -102,11 +100,6 @@ class PlannerView:
     # --- the walk ----------------------------------------------------------------------------------
 
     @property
-    def feet(self) -> tuple[Foot, ...]:
-        """The feet of a standing or walking robot, in leg order, read-only; empty otherwise."""
-        return self.walk.feet if self.walk is not None else ()
-
-    @property
     def settings(self) -> WalkSettings:
         """The requested settings of the walk."""
         return self._context.settings
@@ -114,49 +107,50 @@ class PlannerView:
     @property
     def active_gait(self) -> str:
         """Name of the active gait."""
-        return self.walk.gait.name if self.walk is not None else self._context.settings.selection.most_stable.name
+        selection = self._context.settings.selection
+        return selection.most_stable.name if self.walk is None else self.walk.motion.clock.gait.name
 
     @property
     def gait_phase(self) -> float:
         """Phase of the gait clock in [0, 1)."""
-        return self.walk.gait_phase if self.walk is not None else 0.0
+        return self.walk.motion.clock.phase if self.walk is not None else 0.0
 
     @property
     def body_pose(self) -> BodyPose:
         """Pose of the body now, relative to the neutral stance."""
-        return self.walk.body_pose if self.walk is not None else NEUTRAL
+        return self.walk.body.pose.now if self.walk is not None else NEUTRAL
 
     @property
     def body_pose_goal(self) -> BodyPose:
         """Goal of the body pose of a standing robot."""
-        return self.walk.pose_goal if self.walk is not None else NEUTRAL
+        return self.walk.body.pose.standing_goal if self.walk is not None else NEUTRAL
 
     def pose_reachable(self, pose: BodyPose) -> bool:
         """Returns True if a standing robot can take a body pose without clamping."""
-        return self._controller is not None and self._controller.pose_reachable(pose)
+        return self.walk is not None and self.walk.body.feasibility.can_stand(pose)
 
     def neutral_footholds(self) -> tuple[Point, ...]:
         """Returns the contact points (n, 2) [m, base_footprint] of the neutral stance at the present height."""
-        return self.walk.stance.footholds if self.walk is not None else self._context.sequences.neutral_footholds
+        return self.walk.regions.footholds if self.walk is not None else self._context.sequences.neutral_footholds
 
     def guided_foot_arrived(self, leg: str) -> bool:
         """Returns True if the foot of a leg has reached its guided goal, or is not guided."""
-        return self.walk is None or self.walk.guided_foot_arrived(self._context.robot.leg_names.index(leg))
+        return self.walk is None or self.walk.motion.feet[self._context.robot.leg_names.index(leg)].arrived
 
     # --- speed -------------------------------------------------------------------------------------
 
     def maxima(self) -> Twist:
         """Returns the present maximum speed along each axis alone; zero while no velocity commands are accepted."""
         ignored = self._state.lies_down or self.rising
-        return self._controller.maxima() if self._controller is not None and not ignored else ZERO
+        return self.walk.maxima() if self.walk is not None and not ignored else ZERO
 
     def speed_limit(self) -> Twist:
         """Returns the commanded twist within the speed limits; zero unless the robot stands or walks."""
-        return self._controller.limit().twist if self._controller is not None else ZERO
+        return self.walk.limit().twist if self.walk is not None else ZERO
 
     def braking_time(self) -> float:
         """Returns the time [s] in which the robot can come to rest from its present speed."""
-        return self._controller.braking_time() if self._controller is not None else 0.0
+        return self.walk.braking_time() if self.walk is not None else 0.0
 
     def arc_twist(self, distance: float, curvature: float) -> Twist:
         """Returns the twist for a travel [m] of the outermost foot per stance and a curvature, in the present gait."""

@@ -63,7 +63,7 @@ def pass_on(request: Request, walk: WalkController) -> None:
     """Passes requests on to a walk that it accepts at any time."""
     match request:
         case PoseTrackingRequest(pose):
-            walk.track_pose(pose)
+            walk.body.pose.track(pose)
         case FeetReleaseRequest():
             walk.release()
         case NeutralStanceRequest():
@@ -89,7 +89,7 @@ def whole_body_move(
 
 def recover_margin(walk: WalkController, plan: TickPlan, dt: float, required_margin: float) -> None:
     """Takes measures if the static margin of a tick of `dt` [s] is below the required one [m]; 0: no measures."""
-    if required_margin <= 0.0 or walk.state.guiding or math.isnan(plan.margin):
+    if required_margin <= 0.0 or walk.motion.guiding or math.isnan(plan.margin):
         return
     inward = (0.0, 0.0)
     if plan.margin < required_margin:

@@ -212,10 +212,10 @@ class OnFeet(Copyable):
         return StateReply(self)
 
     def _move(self, request: FeetMoveRequest | JointMoveRequest, context: PlannerContext) -> StateReply:
-        now = self.walk.state
+        now = self.walk
         if self.then is not None or not now.still:
             return StateReply(self, request_handling.not_at_rest(self.robot_state))
-        move = request_handling.whole_body_move(request, context, now.body_pose)
+        move = request_handling.whole_body_move(request, context, now.body.pose.now)
         return StateReply(WholeBodyMove(move, origin=self.origin))
 
     def _follow(self, twist: Twist, context: PlannerContext) -> None:
@@ -225,17 +225,17 @@ class OnFeet(Copyable):
 
     def _halt(self) -> None:
         if isinstance(self.then, StandRequest):
-            self.walk.track_pose(self.walk.state.body_pose)
+            self.walk.body.pose.track(self.walk.body.pose.now)
         self.then = None
         self.walk.halt()
 
     def _leave_taken_over_pose(self, context: PlannerContext, *, before_steps: bool = False) -> None:
         """Moves the body to its neutral pose: before the robot walks, if it was taken over low or cannot step."""
         if self.origin is not PoseOrigin.REQUESTED:
-            now = self.walk.state
-            self.walk.settle(NEUTRAL)
-            low = now.body_pose.z < -LOW_SHARE * context.robot.walk.height
-            rises = low or not now.can_start_walking or (before_steps and not now.in_neutral_stance)
+            now, pose = self.walk, self.walk.body.pose
+            now.settle(NEUTRAL)
+            low = pose.now.z < -LOW_SHARE * context.robot.walk.height
+            rises = low or not pose.can_start_walking(now.motion.feet) or (before_steps and not now.in_neutral_stance)
             if rises and self.origin is PoseOrigin.TAKEN_OVER:
                 self.then, self.robot_state = StandRequest(), RobotState.RISING
             else:
@@ -245,8 +245,8 @@ class OnFeet(Copyable):
         if self.walk.would_tip(pose, joints):
             return "refused: with a leg in the air the robot would tip"
         self.origin = PoseOrigin.REQUESTED
-        self.walk.request_pose(pose, duration)
-        return "" if self.walk.state.pose_goal == pose else "out of reach: clamped, see the achieved pose"
+        self.walk.body.request(pose, duration)
+        return "" if self.walk.body.pose.standing_goal == pose else "out of reach: clamped, see the achieved pose"
 
     def advance(self, dt: float, context: PlannerContext) -> WholeBodyPose | None:
         """Advances body, feet and gait clock by `dt` [s]; sensors are used unless the robot is about to sit down."""
@@ -256,17 +256,17 @@ class OnFeet(Copyable):
 
     def after_tick(self, plan: TickPlan, dt: float, context: PlannerContext) -> PlannerState:
         """After a tick of `dt` [s]: lies down if requested and in the neutral stance, else recovers the margin."""
-        walk, now = self.walk, self.walk.state
+        walk = now = self.walk
         held = self.then is not None and now.still and bool(abs(plan.joint_velocity).max() < HELD_SPEED)
         self.held_time = self.held_time + dt if held else 0.0
         if isinstance(self.then, StandRequest):
             return self._after_rising_tick(plan, dt, context)
-        if now.guiding:
+        if now.motion.guiding:
             self.robot_state = RobotState.MOVING
         else:
             self.robot_state = RobotState.STANDING if now.at_rest else RobotState.WALKING
         if self.then is not None:
-            if now.halted or now.pose_goal != NEUTRAL:
+            if now.speed.halted or now.body.pose.standing_goal != NEUTRAL:
                 walk.drive(ZERO)
                 walk.settle(NEUTRAL)
             if now.in_neutral_stance:
@@ -276,11 +276,11 @@ class OnFeet(Copyable):
 
     def _after_rising_tick(self, plan: TickPlan, dt: float, context: PlannerContext) -> PlannerState:
         """Ends the rise in the neutral stance. The feet step once the body is up, or cannot rise over them."""
-        now = self.walk.state
+        now = self.walk
         if now.in_neutral_stance:
             self.then, self.origin = None, PoseOrigin.REQUESTED
             return self.after_tick(plan, dt, context)
-        if now.halted and (now.body_pose == now.pose_goal or self.held_time > 0.0):
+        if now.speed.halted and (now.body.pose.now == now.body.pose.standing_goal or self.held_time > 0.0):
             self.walk.drive(ZERO)
         return self
 

@@ -72,7 +72,7 @@ class PostureSequences:
 
     def lying_down(self, walk: WalkController) -> list[PostureMove]:
         """Returns the sequence from standing to lying; the feet stay at their present contact points."""
-        return self.sinking([(foot.x, foot.y) for foot in walk.state.feet], 0.0)
+        return self.sinking([(foot.x, foot.y) for foot in walk.motion.feet], 0.0)
 
     def taking_over(self, joints: Sequence[LegJoints], gait: Gait) -> tuple[JointMove, WalkController] | None:
         """Returns the sequence that takes over a robot with these joint angles [rad]; None if it does not stand.

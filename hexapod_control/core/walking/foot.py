@@ -117,6 +117,11 @@ class Foot(Copyable):
         return self.state.planted
 
     @property
+    def arrived(self) -> bool:
+        """True if the foot is at the end of its path, or not guided at all."""
+        return not isinstance(self.state, Guided) or self.state.phase is GuidedPhase.ARRIVED
+
+    @property
     def at(self) -> Vector:
         """Position of the foot: contact point (x, y) and height z [m]."""
         return self.x, self.y, self.z

@@ -23,29 +23,34 @@ from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.kinematics.whole_body import WholeBodyPose, whole_body_pose
 from hexapod_control.core.robot import Point, Robot
 from hexapod_control.core.statics.leg_compliance import compensated_twist, friction_lag
+from hexapod_control.core.statics.static_stability import center_of_mass_in_footprint
 from hexapod_control.core.walking.body.body_control import BodyControl
 from hexapod_control.core.walking.body.body_levelling import LEVEL, Tilt
 from hexapod_control.core.walking.body.margin_recovery import MarginRecovery
 from hexapod_control.core.walking.feet.foot_motion import FootMotion
 from hexapod_control.core.walking.feet.stride_control import StrideControl, StrideDemand
 from hexapod_control.core.walking.foot import Foot
-from hexapod_control.core.walking.gait_change.gait_change_scheduler import GaitChangeScheduler, WalkConditions
+from hexapod_control.core.walking.gait_change.gait_change_scheduler import (
+    GaitChangeScheduler,
+    WalkConditions,
+    first_phase,
+)
 from hexapod_control.core.walking.guided import guided_legs
 from hexapod_control.core.walking.guided.guided_legs import FootGoal
 from hexapod_control.core.walking.speed_control import SpeedControl, stretched_swing_time
-from hexapod_control.core.walking.stepping import is_stepping, start_or_stop
 from hexapod_control.core.walking.terrain.height_reach import HeightReach
 from hexapod_control.core.walking.walk_settings import WalkSettings
-from hexapod_control.core.walking.walk_state import WalkState
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.speed_envelope import SpeedLimit
 from hexapod_control.core.workspace.speed_limiter import SpeedConditions
-from hexapod_control.core.workspace.stance_regions import reaches
+from hexapod_control.core.workspace.stance_regions import StanceRegions, StanceRegionTable, reaches
 from hexapod_control.core.workspace.strides.stride_regions import Strides
 
 RAISED_LIFTS = (1.5, 1.25)  # factors on the lift height of a lagging leg; the first one in reach is used
 SLACK_LAGS = 2.4  # slack of a foot in friction lags: two, and the play of gears
 WAITING_SHARE = 0.3  # share of the speed while a lift-off waits
+NEUTRAL_TOLERANCE = 0.005  # [m] distance from its neutral foothold above which a foot of a standing robot steps
+STOP_TOLERANCE = 2 * NEUTRAL_TOLERANCE / 5  # [m] distance of all feet from their footholds at which the clock stops
 
 
 class WalkController(Copyable):
@@ -54,35 +59,23 @@ class WalkController(Copyable):
     def __init__(self, capabilities: Capabilities, contacts: Sequence[Point], pose: BodyPose, gait: Gait) -> None:
         """Starts standing on contact points [m, base_footprint] in a pose."""
         self._capabilities = capabilities
-        self._motion = FootMotion([Foot(x, y) for x, y in contacts], GaitClock(gait), 0.0)
-        self._motion.slack = SLACK_LAGS * friction_lag(capabilities.robot)
-        self._body = BodyControl(capabilities, pose)
-        self._speed = SpeedControl(capabilities)
-        self._gaits = GaitChangeScheduler(capabilities, gait)
-        self._recovery = MarginRecovery()
-        self._strides = StrideControl(capabilities)
-        self._body.sway.prepare(pose, gait.sway)
-        self.change_settings(WalkSettings(self._gaits.selection))
-
-    @property
-    def state(self) -> WalkState:
-        return WalkState(
-            self._capabilities.stances,
-            self._motion,
-            self._body,
-            self._speed,
-            self._gaits,
-            self._strides,
-            self._recovery,
-        )
+        self.motion = FootMotion([Foot(x, y) for x, y in contacts], GaitClock(gait), 0.0)
+        self.motion.slack = SLACK_LAGS * friction_lag(capabilities.robot)
+        self.body = BodyControl(capabilities, pose)
+        self.speed = SpeedControl(capabilities)
+        self.gaits = GaitChangeScheduler(capabilities, gait)
+        self.recovery = MarginRecovery()
+        self.strides = StrideControl(capabilities)
+        self.body.sway.prepare(pose, gait.sway)
+        self.change_settings(WalkSettings(self.gaits.selection))
 
     # --- requests ------------------------------------------------------------------------------------
 
     def drive(self, command: Twist) -> None:
         """Follows a twist from now on; zero returns the feet to their neutral footholds."""
-        if self._motion.guiding and not command.is_zero:
+        if self.motion.guiding and not command.is_zero:
             self.release()
-        self._speed.drive(command)
+        self.speed.drive(command)
 
     def halt(self, *, deadlock: tuple[int, int] | None = None) -> None:
         """Brings the body to rest, lowers the feet in the air, and leaves all feet where they are.
@@ -90,87 +83,75 @@ class WalkController(Copyable):
         `deadlock` are the rows of two legs that block each other: then the feet in the air cannot be lowered, and are
         guided to their neutral footholds.
         """
-        motion = self._motion
+        motion = self.motion
         self.release()
-        self._speed.halt()
-        self._gaits.halt(motion)
-        motion.halt(self._speed.swing_time)
+        self.speed.halt()
+        self.gaits.halt(motion)
+        motion.halt(self.speed.swing_time)
         if deadlock is not None:
-            self._speed.stop()
-            placement = self._body.placement
-            guided_legs.separate(self._capabilities.robot, motion.feet, deadlock, self.state.stance, placement)
+            self.speed.stop()
+            placement = self.body.placement
+            guided_legs.separate(self._capabilities.robot, motion.feet, deadlock, self.regions, placement)
 
     def stay(self, lifted: Mapping[int, float] = MappingProxyType({})) -> None:
         """Leaves all feet where they are until the next command; `lifted` are heights [m] of lifted feet, by leg."""
-        self._speed.stay()
-        guided_legs.hold_lifted_feet(self._motion.feet, lifted)
+        self.speed.stay()
+        guided_legs.hold_lifted_feet(self.motion.feet, lifted)
 
     def change_settings(self, settings: WalkSettings) -> None:
         """Applies all settings except the gait; a new lift height applies from the next swing of each foot."""
         walk = self._capabilities.robot.walk
-        self._speed.change_settings(settings)
-        self._recovery.required_margin = settings.margin
-        self._motion.lift_height = settings.lift * walk.lift_height + walk.preload
+        self.speed.change_settings(settings)
+        self.recovery.required_margin = settings.margin
+        self.motion.lift_height = settings.lift * walk.lift_height + walk.preload
 
     def select_gait(self, selection: GaitSelection) -> None:
         """Changes to another gait without a stop, as soon as both gaits allow the speed."""
-        self._gaits.select(selection, self._motion)
-
-    def request_pose(self, pose: BodyPose, duration: float = 0.0) -> None:
-        """Moves to a body pose, clamped to the reach of the legs, in `duration` [s] or as fast as the limits allow."""
-        self._body.request(pose, duration)
-
-    def track_pose(self, pose: BodyPose) -> None:
-        """Follows a pose that changes every tick and is known to be in reach."""
-        self._body.track(pose)
-
-    def pose_reachable(self, pose: BodyPose) -> bool:
-        """Returns True if a standing robot can take this pose without clamping."""
-        return self._body.can_stand(pose)
+        self.gaits.select(selection, self.motion)
 
     def would_tip(self, pose: BodyPose, joints: Sequence[LegJoints]) -> bool:
         """Returns True if a foot is guided and the others would not support the robot in a pose.
 
         `joints` (n, 3) [rad] are the present joint angles.
         """
-        return guided_legs.would_tip(self._capabilities.robot, self._motion.feet, self._body.pose, pose, joints)
+        return guided_legs.would_tip(self._capabilities.robot, self.motion.feet, self.body.pose.now, pose, joints)
 
     def guide_foot(self, leg: int, goal: FootGoal, joints: Sequence[LegJoints]) -> str:
         """Guides one foot to a goal while the others support the robot; `joints` (n, 3) [rad] are the present angles.
 
         Returns why it is refused; empty if it is accepted.
         """
-        motion = self._motion
-        if motion.running or not self._speed.twist.is_zero or motion.any_in_air:
+        motion = self.motion
+        if motion.running or not self.speed.twist.is_zero or motion.any_in_air:
             return "the robot walks: stop first"
-        return guided_legs.guide_leg(self._capabilities.robot, motion.feet, self._body, leg, goal, joints)
+        return guided_legs.guide_leg(self._capabilities.robot, motion.feet, self.body, leg, goal, joints)
 
     def release(self) -> None:
         """Returns guided feet to their neutral footholds."""
-        guided_legs.return_to_footholds(self._motion.feet, self.state.stance)
+        guided_legs.return_to_footholds(self.motion.feet, self.regions)
 
     def settle(self, pose: BodyPose) -> None:
         """Returns guided feet to their neutral footholds, and then moves the body to a pose."""
         self.release()
-        if self._motion.guiding:
-            self._body.request_later(pose)
+        if self.motion.guiding:
+            self.body.request_later(pose)
         else:
-            self._body.request(pose)
+            self.body.request(pose)
 
     # --- sensors -------------------------------------------------------------------------------------
 
     def sense(self, contacts: Sequence[bool] | None, tilt: Tilt | None) -> None:
         """Processes the contact of each foot, and roll and pitch [rad] of the body; None if unknown or unused."""
-        self._motion.sense(contacts, self._capabilities.robot.walk.height)
-        self._body.sense(tilt)
+        self.motion.sense(contacts, self._capabilities.robot.walk.height)
+        self.body.sense(tilt)
 
     def slow_down(self, share: float, lagging_leg: int | None = None) -> None:
         """Limits the speed to a share (0 to 1) from now on; a lagging leg (row) has to lift higher."""
-        self._recovery.external_speed_share = share
-        motion, body = self._motion, self._body
+        self.recovery.external_speed_share = share
+        motion, body = self.motion, self.body
         motion.raised = None
         if lagging_leg is not None:
-            foothold, robot = self.state.stance.footholds[lagging_leg], self._capabilities.robot
+            foothold, robot = self.regions.footholds[lagging_leg], self._capabilities.robot
             lift = _raised_lift(robot, body, lagging_leg, motion.feet[lagging_leg], foothold, motion.lift_height)
             motion.raised = lagging_leg, lift
 
@@ -179,59 +160,84 @@ class WalkController(Copyable):
 
         `inward` is the inward normal of the edge of the support polygon nearest to the center of mass.
         """
-        recovery = self._recovery
+        recovery = self.recovery
         if recovery.update(dt, margin, inward):
-            self._body.shift(recovery.requested_shift)
-        safer = recovery.safer_gait(dt, margin, self.state.gait, self._capabilities.gaits.values())
-        if safer is not None and self._gaits.wanted is None:
+            self.body.shift(recovery.requested_shift)
+        safer = recovery.safer_gait(dt, margin, self.motion.clock.gait, self._capabilities.gaits.values())
+        if safer is not None and self.gaits.wanted is None:
             self.select_gait(GaitSelection.of(safer))
+
+    # --- the walk now --------------------------------------------------------------------------------
+
+    @property
+    def regions(self) -> StanceRegions:
+        """Neutral footholds and stance regions at the present height."""
+        return self._capabilities.stances.at(self.body.height)
+
+    @property
+    def at_rest(self) -> bool:
+        """True while the robot stands still with all feet down."""
+        return not self.motion.running and self.motion.all_in_stance and self.speed.twist.is_zero
+
+    @property
+    def still(self) -> bool:
+        """True while neither the body nor a foot moves; a guided foot may be held in the air."""
+        motion = self.motion
+        feet_still = not motion.running and all(foot.arrived for foot in motion.feet) and not motion.any_in_air
+        return feet_still and self.speed.twist.is_zero and self.body.pose.still
+
+    @property
+    def in_neutral_stance(self) -> bool:
+        """True at rest with every foot near its neutral foothold and the body in its goal pose."""
+        near = self.motion.distance_from_neutral(self.regions) <= NEUTRAL_TOLERANCE
+        return self.at_rest and near and self.body.settled and not self.motion.terrain
 
     # --- speed limits --------------------------------------------------------------------------------
 
     def limit(self) -> SpeedLimit:
         """Returns the possible twist and its strides for the present command."""
-        next_gaits = self._gaits.next_gaits(self._motion)
-        return self._speed.limit(self._conditions, self._at_best, next_gaits, self._recovery.speed_share)
+        next_gaits = self.gaits.next_gaits(self.motion)
+        return self.speed.limit(self._conditions, self._at_best, next_gaits, self.recovery.speed_share)
 
     def maxima(self) -> Twist:
         """Returns the present maximum speed along each axis alone, in the fastest of the selected gaits."""
-        return self._speed.maxima(self._at_best)
+        return self.speed.maxima(self._at_best)
 
     def braking_time(self) -> float:
         """Returns the time [s] in which the executed twist can ramp down to zero."""
-        return self._speed.braking_time(self._conditions)
+        return self.speed.braking_time(self._conditions)
 
     @property
     def _conditions(self) -> SpeedConditions:
         """The conditions in the active gait."""
-        return SpeedConditions(self._motion.clock.gait, self._body.height, self._body.region_share)
+        return SpeedConditions(self.motion.clock.gait, self.body.height, self.body.region_share)
 
     @property
     def _at_best(self) -> SpeedConditions:
         """The conditions in the fastest of the selected gaits."""
-        return SpeedConditions(self._gaits.fastest(self._motion), self._body.height, self._body.region_share)
+        return SpeedConditions(self.gaits.fastest(self.motion), self.body.height, self.body.region_share)
 
     # --- one tick ------------------------------------------------------------------------------------
 
     def advance(self, dt: float, previous: Sequence[LegJoints]) -> WholeBodyPose:
         """Advances body, feet and clock by `dt` [s]; `previous` (n, 3) [rad] are the joint angles of the last tick."""
-        motion, body, speed, robot = self._motion, self._body, self._speed, self._capabilities.robot
+        motion, body, speed, robot = self.motion, self.body, self.speed, self._capabilities.robot
         stances = self._capabilities.stances
         conditions = at_best = self._conditions
-        if self._gaits.automatic:
+        if self.gaits.automatic:
             at_best = self._at_best
-            goal = speed.goal(at_best, self._recovery.speed_share)
-            self._gaits.choose(dt, goal, motion, at_best.height, at_best.region_share)
-        limit = speed.limit(conditions, at_best, self._gaits.next_gaits(motion), self._recovery.speed_share)
+            goal = speed.goal(at_best, self.recovery.speed_share)
+            self.gaits.choose(dt, goal, motion, at_best.height, at_best.region_share)
+        limit = speed.limit(conditions, at_best, self.gaits.next_gaits(motion), self.recovery.speed_share)
         body.step(dt, is_stepping(limit.twist, motion, body, speed, stances), motion.feet)
-        body.sway.prepare(body.walking_goal, motion.clock.gait.sway)
+        body.sway.prepare(body.pose.walking_goal, motion.clock.gait.sway)
         body.sway.step(dt / speed.swing_time, motion)
         stance = stances.at(body.height)
         demand = StrideDemand(stance, motion.clock.gait, body.region_share, limit.adaptation.moved, limit.twist)
-        strides = self._strides.step(demand, speed.twist, speed.swing_time, motion)
+        strides = self.strides.step(demand, speed.twist, speed.swing_time, motion)
         guided_legs.prepare_feet(robot, motion.feet, body, previous)
         if not motion.running or speed.swing_time >= limit.swing_time - 1e-9:  # a rising swing time prolongs stances
-            self._gaits.step(
+            self.gaits.step(
                 dt, motion, WalkConditions(speed.twist, speed.swing_time, stance, body.height, strides.share)
             )
         start_or_stop(limit.twist, motion, body, speed, stance, robot, previous)
@@ -251,16 +257,16 @@ class WalkController(Copyable):
 
     def retreat(self, dt: float, previous: Sequence[LegJoints]) -> WholeBodyPose:
         """Moves the body towards its neutral pose for `dt` [s], to bring feet into reach; feet and clock stand."""
-        self._speed.stop()
-        self._body.retreat(dt)
-        if self._motion.terrain is not None:
-            self._motion.terrain.retreat(self._motion.feet, dt)
+        self.speed.stop()
+        self.body.retreat(dt)
+        if self.motion.terrain is not None:
+            self.motion.terrain.retreat(self.motion.feet, dt)
         return self._whole_body_pose(previous)
 
     def _change_speed(self, dt: float, limit: SpeedLimit, strides: Strides) -> None:
         """Ramps twist and swings towards the limit, slowed by the region guard and by waiting lift-offs."""
-        motion, speed = self._motion, self._speed
-        goal = limit.twist.scaled(self._strides.speed_share) if motion.running or speed.halted else ZERO
+        motion, speed = self.motion, self.speed
+        goal = limit.twist.scaled(self.strides.speed_share) if motion.running or speed.halted else ZERO
         swing_time, roughness = limit.swing_time, 0.0
         if motion.terrain is not None:
             roughness = motion.terrain.roughness if motion.running else 0.0
@@ -279,10 +285,10 @@ class WalkController(Copyable):
 
     def _whole_body_pose(self, previous: Sequence[LegJoints]) -> WholeBodyPose:
         """The pose of the robot for the present body pose and feet."""
-        feet = self._motion.feet
+        feet = self.motion.feet
         return whole_body_pose(
             self._capabilities.robot,
-            self._body.placement,
+            self.body.placement,
             [(foot.x, foot.y) for foot in feet],
             [foot.z for foot in feet],
             [foot.state.planted for foot in feet],
@@ -297,3 +303,47 @@ def _raised_lift(robot: Robot, body: BodyControl, leg: int, foot: Foot, foothold
         if all(reaches(robot.legs[leg], robot, point, height, body.placement) for point in points):
             return height
     return lift
+
+
+def is_stepping(
+    goal: Twist, motion: FootMotion, body: BodyControl, speed: SpeedControl, stances: StanceRegionTable
+) -> bool:
+    """Returns True while the feet step, or will step next; `goal` is the twist to be executed."""
+    moving = not (goal.is_zero and speed.twist.is_zero)
+    if moving or motion.running:
+        return True
+    if not (body.pose.walkable and _can_step(motion, speed)):
+        return False
+    return motion.distance_from_neutral(stances.at(body.height)) > NEUTRAL_TOLERANCE
+
+
+def start_or_stop(
+    goal: Twist,
+    motion: FootMotion,
+    body: BodyControl,
+    speed: SpeedControl,
+    regions: StanceRegions,
+    robot: Robot,
+    joints: Sequence[LegJoints],
+) -> None:
+    """Starts or stops the gait clock; `goal` is the twist to be executed, `joints` (n, 3) [rad] are the present ones.
+
+    It starts at a phase at which the planted feet support the robot in the first swing.
+    """
+    still = goal.is_zero and speed.twist.is_zero
+    if motion.running:
+        if still and motion.all_planted and motion.distance_from_neutral(regions) <= STOP_TOLERANCE:
+            motion.running = False
+    elif (
+        _can_step(motion, speed)
+        and (not still or motion.distance_from_neutral(regions) > NEUTRAL_TOLERANCE)
+        and body.pose.can_start_walking(motion.feet)
+    ):
+        contacts = [(foot.x, foot.y) for foot in motion.feet]
+        center = center_of_mass_in_footprint(robot, joints, body.pose.now)
+        motion.start(first_phase(motion.clock.gait, contacts, center))
+
+
+def _can_step(motion: FootMotion, speed: SpeedControl) -> bool:
+    """True while all feet stand, none is guided, and the walk is not halted."""
+    return motion.all_in_stance and not speed.halted

@@ -229,8 +229,8 @@ def test_a_command_within_the_limits_is_followed(robot, gait):
             wanted = min(top, rate * tick * dt)
             walk.drive(Twist(*(wanted if k == axis else 0.0 for k in range(3))))
             row = walk.advance(dt, row).joints
-            assert walk.state.twist[axis] > wanted - LAG * top
-        assert walk.state.twist[axis] == wanted
+            assert walk.speed.twist[axis] > wanted - LAG * top
+        assert walk.speed.twist[axis] == wanted
 
 
 def test_the_limits_are_those_of_the_gait():

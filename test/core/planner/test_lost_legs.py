@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from support.drives import DT, ROBOTS, drive, robot, standing_planner, walk_state
+from support.drives import DT, ROBOTS, drive, robot, standing_planner, walk_of
 from support.suite.soak import cases
 
 from hexapod_control.core.kinematics.body_pose import BodyPose
@@ -100,7 +100,7 @@ def test_on_five_legs_the_feet_stay_planted_in_the_world_and_support_the_robot_a
     before = None
     for plan in drive(planner, Twist(*(a * b for a, b in zip(direction, top, strict=True))), 4.0):
         laws.check(plan)
-        now = walk_state(planner).feet
+        now = walk_of(planner).motion.feet
         if before is not None:
             back = plan.twist
             for old, new in zip(before, now, strict=True):
@@ -112,7 +112,7 @@ def test_on_five_legs_the_feet_stay_planted_in_the_world_and_support_the_robot_a
                     assert np.abs(moved - expected).max() < 2e-4  # [m]
         before = [(foot.x, foot.y, foot.planted) for foot in now]
     assert laws.least_margin > 0.005  # [m]
-    assert not walk_state(planner).at_rest
+    assert not walk_of(planner).at_rest
 
 
 @pytest.mark.parametrize(("name", "pair"), cases(ROBOTS, PAIRS))

@@ -354,7 +354,7 @@ def test_a_leg_that_does_not_follow_slows_the_walk_then_stops_it_by_name_and_its
     assert ": the robot walks slowly and lifts this leg higher; " in scene.mishap.text
     heights = []
     while scene.state is not RobotState.MOVING and len(heights) < 100:
-        heights.append([foot.z for foot in scene.planner.view.feet])
+        heights.append([foot.z for foot in scene.planner.view.walk.motion.feet])
         scene.run(DT, FORWARD)
     assert scene.mishap.kind is MishapKind.STUCK
     assert scene.mishap.text.startswith("left_middle is stuck, its femur is ")
@@ -378,7 +378,7 @@ def test_a_foot_that_a_stuck_leg_holds_in_the_air_is_set_down_without_a_command_
     assert scene.state is RobotState.MOVING, "also after a trial: this foot is in the air"
     scene.held.clear()
     scene.run(8.0)
-    assert scene.state is RobotState.STANDING and [foot.z for foot in scene.planner.view.feet] == [0.0] * 6
+    assert scene.state is RobotState.STANDING and [foot.z for foot in scene.planner.view.walk.motion.feet] == [0.0] * 6
 
 
 def test_a_leg_that_lagged_lifts_its_foot_higher_for_some_steps(scene):
@@ -386,7 +386,7 @@ def test_a_leg_that_lagged_lifts_its_foot_higher_for_some_steps(scene):
         rows = []
         for _ in range(round(seconds / DT)):
             scene.run(DT, FORWARD)
-            rows.append([foot.z for foot in scene.planner.view.feet])
+            rows.append([foot.z for foot in scene.planner.view.walk.motion.feet])
         return np.max(rows, axis=0)
 
     scene.run(1.0, FORWARD)

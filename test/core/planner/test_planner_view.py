@@ -70,7 +70,7 @@ def test_before_any_joint_is_known_a_plan_has_no_targets_and_no_support():
     assert math.isnan(plan.margin) and math.isnan(plan.gap)
     assert plan.contacts.tolist() == pytest.approx(np.array(planner.view.neutral_footholds()))
     view = planner.view
-    assert view.joint_angles is None and not view.at_rest and not view.on_feet and view.feet == ()
+    assert view.joint_angles is None and not view.at_rest and not view.on_feet and view.walk is None
     assert (view.maxima(), view.speed_limit(), view.braking_time()) == (ZERO, ZERO, 0.0)
     assert (view.gait_phase, view.progress, view.body_pose, view.body_pose_goal) == (0.0, 0.0, NEUTRAL, NEUTRAL)
     assert view.active_gait == robot(NAME).walk.gait and view.guided_foot_arrived("left_front")

@@ -28,11 +28,11 @@ def test_a_robot_stands_on_three_feet_or_more_and_keeps_the_others_in_the_air(li
     walk = SEQUENCES.standing_on(standing(lifts), NEUTRAL, GAIT)
     assert (walk is None) == (lifted == 4)
     if walk is not None:
-        feet = walk.state.feet
+        feet = walk.motion.feet
         assert [foot.z for foot in feet] == pytest.approx(lifts, abs=1e-6)
         for foot, leg in zip(feet, MACHINE.legs, strict=True):
             assert (foot.x, foot.y) == pytest.approx(leg.foothold, abs=1e-5)
-        assert walk.state.body_pose == pytest.approx(NEUTRAL, abs=1e-6) and walk.state.gait is GAIT
+        assert walk.body.pose.now == pytest.approx(NEUTRAL, abs=1e-6) and walk.motion.clock.gait is GAIT
 
 
 def test_a_robot_stands_at_the_heights_at_which_it_can_walk():
@@ -42,4 +42,4 @@ def test_a_robot_stands_at_the_heights_at_which_it_can_walk():
         walk = SEQUENCES.standing_on(standing([0.0] * 6, height - MACHINE.walk.height, feet), NEUTRAL, GAIT)
         assert (walk is not None) == stands
         if stands:
-            assert walk.state.body_pose.z == pytest.approx(height - MACHINE.walk.height, abs=1e-5)
+            assert walk.body.pose.now.z == pytest.approx(height - MACHINE.walk.height, abs=1e-5)

@@ -8,7 +8,7 @@ from xml.sax.saxutils import escape
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from support.drives import drive, standing_planner, walk_state
+from support.drives import drive, standing_planner, walk_of
 from support.paths import ROOT
 
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose
@@ -497,7 +497,7 @@ def tops(planner, share, seconds=1.8):
     planner.change_settings(lift=share)
     highest, before = [0.0] * 6, None
     for plan in drive(planner, Twist(0.08, 0.0, 0.0), seconds):
-        heights = [foot.z for foot in walk_state(planner).feet]
+        heights = [foot.z for foot in walk_of(planner).motion.feet]
         highest = [max(a, b) for a, b in zip(highest, heights, strict=True)]
         if before is not None:
             assert (

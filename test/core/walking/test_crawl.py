@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from support.drives import DIRECTIONS, DT, drive, fitting, random_drive, robot, standing_planner, walk_state
+from support.drives import DIRECTIONS, DT, drive, fitting, random_drive, robot, standing_planner, walk_of
 from support.robots.other_robots import around, in_rows, reordered
 from support.suite.soak import cases
 
@@ -15,7 +15,7 @@ from hexapod_control.core.gait.swing_trajectory import smooth_travel
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose
 from hexapod_control.core.kinematics.se2 import ZERO
 from hexapod_control.core.planner.tick_plan import RobotState
-from hexapod_control.core.walking.body.body_sway import BodySway
+from hexapod_control.core.walking.body.body_control import BodySway
 from hexapod_control.core.walking.body.pose_feasibility import PoseFeasibility
 from hexapod_control.core.walking.feet.foot_motion import FootMotion
 from hexapod_control.core.walking.foot import STANCE, Foot, Swing
@@ -34,7 +34,7 @@ machines = pytest.mark.parametrize("machine", MACHINES.values(), ids=MACHINES)
 
 def body_offset(planner):
     """Offset (x, y) [m] of the body from base_footprint."""
-    x, y, _ = walk_state(planner).placement.to_footprint(0.0, 0.0, 0.0)
+    x, y, _ = walk_of(planner).body.placement.to_footprint(0.0, 0.0, 0.0)
     return np.array((x, y))
 
 
@@ -68,7 +68,7 @@ def test_the_body_rests_over_one_side_while_legs_of_the_other_swing_and_is_cente
     before, rests = body_offset(planner), []
     for plan in drive(planner, fitting(planner, DIRECTIONS["straight"], 1.0, "crawl"), 12.0):
         now = body_offset(planner)
-        swing_time = walk_state(planner).swing_time
+        swing_time = walk_of(planner).speed.swing_time
         # From one side to the other in two swing times; 15/8 is the peak speed of a fifth-order profile over the mean.
         fastest = 15.0 / 8.0 * math.hypot(*sway) / swing_time
         assert math.dist(now, before) / DT <= 1.01 * fastest

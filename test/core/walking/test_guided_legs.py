@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from support.drives import DT, ROBOTS, robot, standing_planner, walk_state
+from support.drives import DT, ROBOTS, robot, standing_planner, walk_of
 from support.suite.soak import some
 
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose, Placement
@@ -94,7 +94,7 @@ def test_a_foot_that_returns_at_any_time_does_not_rise_above_its_height(name):
                 called.halt()
             plan = called.step(DT)
             assert plan.unreached is None and plan.blocked is None
-            before, z = heights[-1] if tick else 0.0, walk_state(called).feet[leg].z
+            before, z = heights[-1] if tick else 0.0, walk_of(called).motion.feet[leg].z
             assert abs(z - before) <= GUIDED_SPEED * DT * 1.001  # it stands only once it has come down
             heights.append(z)
         assert plan.state is RobotState.STANDING
@@ -128,7 +128,7 @@ def test_the_body_moves_to_a_pose_only_after_feet_that_could_not_lift_off_in_it_
     planner.request_pose(BodyPose(0.0, -0.0102, -0.0275, -0.0055, 0.1384, 0.1481))
     planner.release_feet()
     plan = last_plan(planner, 500)
-    assert plan.state is RobotState.STANDING and plan.pose == walk_state(planner).pose_goal != NEUTRAL
+    assert plan.state is RobotState.STANDING and plan.pose == walk_of(planner).body.pose.standing_goal != NEUTRAL
 
 
 def test_the_body_stops_turning_before_a_guided_foot_gets_out_of_reach():
@@ -164,7 +164,7 @@ def test_a_foot_that_cannot_return_in_the_body_pose_returns_with_a_level_body_an
         last_plan(planner, rng.choice((3, 8, 15, 30)))
     planner.release_feet()
     plan = last_plan(planner, 400)
-    assert plan.state is RobotState.STANDING and plan.pose == walk_state(planner).pose_goal != NEUTRAL
+    assert plan.state is RobotState.STANDING and plan.pose == walk_of(planner).body.pose.standing_goal != NEUTRAL
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import rough_ground
 from sensing_lockstep import SensingLockstep
-from support.drives import DT, robot, standing_planner, walk_state
+from support.drives import DT, robot, standing_planner, walk_of
 from support.suite.soak import SOAK, cases, some
 from walk_quality import walk as walked
 
@@ -54,11 +54,11 @@ def adaptive_planner(name="phantomx", adaptation=FEET):
 
 
 def feet(planner):
-    return walk_state(planner).feet
+    return walk_of(planner).motion.feet
 
 
 def terrain(planner):
-    return walk_state(planner).terrain
+    return walk_of(planner).motion.terrain
 
 
 def progress(foot):
@@ -278,7 +278,7 @@ def test_a_lift_off_waits_for_three_feet_at_most_for_its_share_of_the_cycle_and_
         waited += DT * terrain(planner).waiting
         slowest = min(slowest, plan.twist.vx)
         assert waited < 1.0
-    most = MAX_LIFT_OFF_DELAY * walk_state(planner).gait.cycle * walk_state(planner).swing_time
+    most = MAX_LIFT_OFF_DELAY * walk_of(planner).motion.clock.gait.cycle * walk_of(planner).speed.swing_time
     assert 0.5 * most < waited <= most + 2 * DT
     assert slowest < 0.5 * (1.0 + WAITING_SHARE) * speed  # at least half of what a waiting walk loses
 
@@ -310,20 +310,20 @@ def test_feet_are_back_on_the_plane_half_a_second_after_the_contacts_are_lost(lo
 def test_the_tilt_is_zero_half_a_second_after_the_imu_is_lost(loss):
     planner = adaptive_planner(adaptation=LEVEL)
     level(planner, (0.02, -0.06), 4.0)
-    assert math.hypot(*walk_state(planner).tilt) > 0.03
+    assert math.hypot(*walk_of(planner).body.tilt) > 0.03
     sample = planner.sensors.imu.sample
     for k in range(round(RECOVERY_TIME_S / DT)):
         LOSSES[loss](planner.sensors.imu, sample, k)
         planner.command(FORWARD)
         planner.step(DT)
-    assert not walk_state(planner).levelling
+    assert not walk_of(planner).body.levelling
 
 
 def level(planner, slope, seconds, command=FORWARD):
     """Walks on a plane of this roll and pitch [rad] with an ideal IMU; the tilts of the body."""
     tilts = []
     for k in range(round(seconds / DT)):
-        tilt = walk_state(planner).tilt
+        tilt = walk_of(planner).body.tilt
         tilts.append((slope[0] + tilt[0], slope[1] + tilt[1]))
         planner.sensors.imu.take((*tilts[-1], 1e-6 * k))
         planner.command(command)
@@ -352,21 +352,21 @@ def test_the_body_tilts_at_twice_the_error_per_second_and_with_bounded_accelerat
 def test_the_tilt_stays_within_its_bound_and_the_robot_continues_to_walk(name):
     planner = adaptive_planner(name, LEVEL)
     level(planner, (0.0, -0.5), 5.0)
-    assert math.hypot(*walk_state(planner).tilt) <= MAX_TILT + 1e-6
+    assert math.hypot(*walk_of(planner).body.tilt) <= MAX_TILT + 1e-6
     assert planner.state is RobotState.WALKING
     assert planner.step(DT).twist.vx > 0.01  # [m/s] it walks, if slowly
 
 
 def test_levelling_does_not_cancel_a_requested_pose():
     planner = adaptive_planner(adaptation=LEVEL)
-    planner.request_pose(walk_state(planner).body_pose._replace(pitch=0.08))
+    planner.request_pose(walk_of(planner).body.pose.now._replace(pitch=0.08))
     for k in range(200):
-        achieved = walk_state(planner).body_pose.pitch
-        tilt = walk_state(planner).tilt[1]
+        achieved = walk_of(planner).body.pose.now.pitch
+        tilt = walk_of(planner).body.tilt[1]
         planner.sensors.imu.take((0.0, achieved + tilt, 1e-6 * k))
         planner.step(DT)
-    assert walk_state(planner).body_pose.pitch == pytest.approx(0.08)
-    assert abs(walk_state(planner).tilt[1]) < 1e-3
+    assert walk_of(planner).body.pose.now.pitch == pytest.approx(0.08)
+    assert abs(walk_of(planner).body.tilt[1]) < 1e-3
 
 
 def test_feet_and_body_return_first_when_the_adaptations_are_switched_off_or_the_robot_sits():

@@ -18,7 +18,7 @@ from support.drives import (
     random_drive,
     robot,
     standing_planner,
-    walk_state,
+    walk_of,
 )
 from support.robots.other_robots import PRELOAD_M, on_point_feet
 from support.suite.soak import SOAK, cases
@@ -119,15 +119,15 @@ def test_feet_leave_and_land_at_rest_over_the_ground(name, gait):
     planner = standing_planner(name, gait)
     command = fitting(planner, DIRECTIONS["arc"], 0.8, gait)
     list(drive(planner, command, 4.0))
-    fine, swing_time = 0.002, walk_state(planner).swing_time
-    feet = walk_state(planner).feet  # the speed over the ground is not in the plan
+    fine, swing_time = 0.002, walk_of(planner).speed.swing_time
+    feet = walk_of(planner).motion.feet  # the speed over the ground is not in the plan
     fastest = max(math.hypot(command.vx - command.wz * foot.y, command.vy + command.wz * foot.x) for foot in feet)
     seen = 0
     planted = [foot.planted for foot in feet]
     for _ in range(round(1.05 * planner.capabilities.gaits[gait].cycle * swing_time / fine)):
         planner.command(command)
         planner.step(fine)
-        feet = walk_state(planner).feet
+        feet = walk_of(planner).motion.feet
         for foot, stood in zip(feet, planted, strict=True):
             if foot.planted is not stood:  # it has landed or lifted off in this tick
                 seen += 1
@@ -167,9 +167,9 @@ def test_soak_of_random_joystick_input_keeps_all_limits(name, seed):
         assert (np.abs(plan.joint_angles - before.joint_angles) / dt <= limits * ROUNDED).all()
         assert plan.unreached is None and plan.margin > 0.0 and sum(plan.planted) >= 3
         assert_feet_follow_the_twist(before, plan, dt)
-        walk = walk_state(planner)
-        strides = neutral_strides(walk.stance)
-        for leg, (foot, now) in enumerate(zip(walk.feet, walk.strides.regions, strict=True)):
+        walk = walk_of(planner)
+        strides = neutral_strides(walk.regions)
+        for leg, (foot, now) in enumerate(zip(walk.motion.feet, walk.strides.regions, strict=True)):
             discs = [strides.disc(leg, region) for region in (foot.region, now)]
             assert not foot.planted or any(math.dist((foot.x, foot.y), center) <= radius for center, radius in discs)
         before = plan
@@ -229,7 +229,7 @@ def test_in_a_retreat_the_body_returns_to_neutral_above_feet_that_stand_still():
     capabilities = Capabilities.of(machine)
     footholds = capabilities.stances.at(machine.walk.height).footholds
     walk = WalkController(capabilities, footholds, NEUTRAL, capabilities.gaits["ripple"])
-    walk.request_pose(BodyPose(z=-0.01, yaw=0.05))
+    walk.body.request(BodyPose(z=-0.01, yaw=0.05))
     joints = joints_at_offset(machine, footholds, 0.0)
     for tick in range(60):
         if tick == 20:
@@ -237,17 +237,17 @@ def test_in_a_retreat_the_body_returns_to_neutral_above_feet_that_stand_still():
         walk.sense([True] * 6, (0.02, -0.01))
         found = walk.advance(DT, joints)
         joints = found.joints
-    assert walk.state.tilt != (0.0, 0.0) and walk.state.body_pose.z < -0.005 and walk.state.twist != ZERO
+    assert walk.body.tilt != (0.0, 0.0) and walk.body.pose.now.z < -0.005 and walk.speed.twist != ZERO
     contacts, sizes = found.contacts, []
-    heights = [abs(foot.z) if foot.state.planted else 0.0 for foot in walk.state.feet]
+    heights = [abs(foot.z) if foot.state.planted else 0.0 for foot in walk.motion.feet]
     assert any(heights)
     for _ in range(100):
         found = walk.retreat(DT, found.joints)
-        assert found.contacts == contacts and walk.state.twist == ZERO
-        sizes.append(np.abs([*walk.state.body_pose, *walk.state.tilt]).sum())
+        assert found.contacts == contacts and walk.speed.twist == ZERO
+        sizes.append(np.abs([*walk.body.pose.now, *walk.body.tilt]).sum())
     assert all(after <= before for before, after in pairwise(sizes))
     assert sizes[-1] == 0.0 and found.unreached is None
-    assert all(abs(foot.z) < 0.2 * height for foot, height in zip(walk.state.feet, heights, strict=True) if height)
+    assert all(abs(foot.z) < 0.2 * height for foot, height in zip(walk.motion.feet, heights, strict=True) if height)
 
 
 @pytest.mark.parametrize("name", ROBOTS)
@@ -419,26 +419,26 @@ def test_a_caught_leg_lifts_as_high_as_it_reaches_over_its_stride_while_the_robo
         heights = []
         for _ in range(ticks):
             joints = walk.advance(DT, joints).joints
-            heights.append([foot.z for foot in walk.state.feet])
+            heights.append([foot.z for foot in walk.motion.feet])
         return np.max(heights, axis=0)
 
     highest(120)
-    (x, y), foot = walk.state.stance.footholds[leg], walk.state.feet[leg]
+    (x, y), foot = walk.regions.footholds[leg], walk.motion.feet[leg]
     ends = (foot.x, foot.y), (x, y), (2.0 * x - foot.x, 2.0 * y - foot.y)
     raised = next(
         factor * lift_height
         for factor in (*RAISED_LIFTS, 1.0)
-        if all(reaches(machine.legs[leg], machine, end, factor * lift_height, walk.state.placement) for end in ends)
+        if all(reaches(machine.legs[leg], machine, end, factor * lift_height, walk.body.placement) for end in ends)
     )
     walk.slow_down(0.5, lagging_leg=leg)
     highest(60)
     expected = np.full(len(machine.legs), lift_height)
     expected[leg] = raised
-    assert highest(60) == pytest.approx(expected, rel=0.03) and walk.state.twist == pytest.approx(twist.scaled(0.5))
+    assert highest(60) == pytest.approx(expected, rel=0.03) and walk.speed.twist == pytest.approx(twist.scaled(0.5))
     walk.slow_down(1.0)
     highest(60)
     assert highest(60) == pytest.approx(np.full(len(machine.legs), lift_height), rel=0.03)
-    assert walk.state.twist == pytest.approx(twist)
+    assert walk.speed.twist == pytest.approx(twist)
 
 
 def test_a_walk_is_in_its_neutral_stance_only_at_rest_on_its_footholds_in_its_pose_on_flat_ground():
@@ -453,18 +453,18 @@ def test_a_walk_is_in_its_neutral_stance_only_at_rest_on_its_footholds_in_its_po
         return found, joints_at_offset(machine, footholds, 0.0)
 
     resting, joints = walk(shifted=0.004)
-    assert resting.state.in_neutral_stance and resting.state.at_rest and resting.state.still
-    assert not walk(shifted=0.006)[0].state.in_neutral_stance and walk(shifted=0.006)[0].state.at_rest
-    resting.request_pose(BodyPose(z=0.01))
-    assert not resting.state.in_neutral_stance and resting.state.at_rest
+    assert resting.in_neutral_stance and resting.at_rest and resting.still
+    assert not walk(shifted=0.006)[0].in_neutral_stance and walk(shifted=0.006)[0].at_rest
+    resting.body.request(BodyPose(z=0.01))
+    assert not resting.in_neutral_stance and resting.at_rest
     joints = resting.advance(DT, joints).joints
-    assert not resting.state.still
+    assert not resting.still
     for _ in range(100):
         joints = resting.advance(DT, joints).joints
-    assert resting.state.in_neutral_stance and resting.state.still
+    assert resting.in_neutral_stance and resting.still
     resting.sense([True] * 6, None)
-    assert not resting.state.in_neutral_stance and resting.state.terrain is not None
+    assert not resting.in_neutral_stance and resting.motion.terrain is not None
     moving, joints = walk()
     moving.drive(Twist(0.05, 0.0, 0.0))
     joints = moving.advance(DT, joints).joints
-    assert not (moving.state.in_neutral_stance or moving.state.at_rest or moving.state.still)
+    assert not (moving.in_neutral_stance or moving.at_rest or moving.still)

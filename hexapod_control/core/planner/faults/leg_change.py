@@ -81,7 +81,7 @@ class LegChange(Copyable):
     @classmethod
     def beginning(cls, walk: WalkController, goal: WalkingLegs) -> LegChange:
         """Returns the state in which feet and body first return to neutral."""
-        command = walk.state.command
+        command = walk.speed.command
         walk.drive(ZERO)
         walk.settle(NEUTRAL)
         return cls(walk, goal, command)
@@ -118,14 +118,14 @@ class LegChange(Copyable):
         """Starts the next part when one is done, after a tick of `dt` [s]."""
         if self.moves:
             return self._after_moves(context) if remove_finished(self.moves) else self
-        if not self.walk.state.in_neutral_stance:
+        if not self.walk.in_neutral_stance:
             return self
         if context.legs.lost == self.goal.lost:
             state = OnFeet.beginning(self.walk, context, PoseOrigin.REQUESTED)
             self.walk.drive(self.command)
             return state
         goal_pose = _shifted(NEUTRAL, self.goal.shift, context.legs.shift)
-        if self.walk.state.pose_goal != goal_pose:
+        if self.walk.body.pose.standing_goal != goal_pose:
             # Only now: feet away from their footholds may not reach the ground in this pose.
             self.walk.settle(goal_pose)
         elif self.goal.lost > context.legs.lost:
@@ -194,10 +194,10 @@ def _on_other_legs(walk: WalkController, goal: WalkingLegs, context: PlannerCont
     """
     now = context.legs
     dx, dy = now.shift[0] - goal.shift[0], now.shift[1] - goal.shift[1]
-    standing = {row: (foot.x + dx, foot.y + dy) for row, foot in zip(now.rows, walk.state.feet, strict=True)}
+    standing = {row: (foot.x + dx, foot.y + dy) for row, foot in zip(now.rows, walk.motion.feet, strict=True)}
     neutral = goal.sequences.neutral_footholds
     contacts = [standing.get(row, foothold) for row, foothold in zip(goal.rows, neutral, strict=True)]
-    pose = _shifted(walk.state.body_pose, now.shift, goal.shift)
+    pose = _shifted(walk.body.pose.now, now.shift, goal.shift)
     context.change_legs(goal)
     return WalkController(goal.capabilities, contacts, pose, context.settings.selection.most_stable)
 
@@ -209,13 +209,13 @@ def _folding(context: PlannerContext, goal: WalkingLegs, walk: WalkController | 
     start = context.joints
     lifted = start[leg] if walk is None else _lifted(context.robot, walk, leg, start[leg])
     waypoints = [start[leg], lifted, _raised(context.robot, leg, start, lifted), goal.folded[row]]
-    return _moves(context, leg, waypoints, NEUTRAL if walk is None else walk.state.body_pose)
+    return _moves(context, leg, waypoints, NEUTRAL if walk is None else walk.body.pose.now)
 
 
 def _unfolding(context: PlannerContext, walk: WalkController, row: int) -> list[JointMove]:
     """The moves of a returning leg (a row of the whole robot) to its contact point in a walk."""
     joints, leg = context.joints, context.legs.rows.index(row)
-    foot, pose = walk.state.feet[leg], walk.state.body_pose
+    foot, pose = walk.motion.feet[leg], walk.body.pose.now
     placement, radius = Placement(pose, context.robot.walk.height), context.robot.foot_radius
     lifted = _lifted(context.robot, walk, leg, joints[leg])
     _, (down, _, _) = ball_center_and_joints(
@@ -226,7 +226,7 @@ def _unfolding(context: PlannerContext, walk: WalkController, row: int) -> list[
 
 def _lifted(robot: Robot, walk: WalkController, leg: int, previous: LegJoints) -> LegJoints:
     """Joints [rad] of a leg with its foot above its contact point in a walk."""
-    foot, placement = walk.state.feet[leg], Placement(walk.state.body_pose, robot.walk.height)
+    foot, placement = walk.motion.feet[leg], Placement(walk.body.pose.now, robot.walk.height)
     height = robot.walk.lift_height
     return ball_center_and_joints(robot.legs[leg], (foot.x, foot.y), height, placement, robot.foot_radius, previous)[1][
         0

@@ -111,14 +111,14 @@ def _stopped_for_stuck_leg(state: OnFeet, context: PlannerContext) -> PlannerSta
     A foot that is in the air then is set down later: the leg may be free again, or targets did not arrive for a while.
     """
     watch, walk, measured = context.watch, state.walk, context.sensors.joints.sample
-    relieved = state.origin is PoseOrigin.RELIEVED and walk.state.guiding
+    relieved = state.origin is PoseOrigin.RELIEVED and walk.motion.guiding
     if relieved and watch.time_since_stuck > SET_DOWN_AFTER_S:
         state.handle(StandRequest(), context)
     if watch.stuck is None or state.lies_down:
         return state
-    if not walk.state.halted:
+    if not walk.speed.halted:
         walk.halt()
-    if not walk.state.at_rest or measured is None:
+    if not walk.at_rest or measured is None:
         return state
     leg = context.robot.legs[watch.stuck]
     row = 3 * context.legs.rows[watch.stuck]
@@ -128,5 +128,5 @@ def _stopped_for_stuck_leg(state: OnFeet, context: PlannerContext) -> PlannerSta
     )
     joints = [*context.joints]
     joints[watch.stuck] = (coxa, femur, tibia)
-    move = JointMove.between(context.robot, context.joints, joints, walk.state.body_pose)
+    move = JointMove.between(context.robot, context.joints, joints, walk.body.pose.now)
     return WholeBodyMove(move, origin=PoseOrigin.RELIEVED)

@@ -9,14 +9,58 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hexapod_control.core.copyable import Copyable
+from hexapod_control.core.gait.gait_table import SHIFT_TIME
+from hexapod_control.core.gait.swing_trajectory import smooth_travel
 from hexapod_control.core.kinematics.body_pose import BodyPose, Placement
 from hexapod_control.core.robot import Point
 from hexapod_control.core.walking.body.body_levelling import LEVEL, BodyLevelling, Tilt
 from hexapod_control.core.walking.body.body_pose_control import BodyPoseControl
-from hexapod_control.core.walking.body.body_sway import CENTERED, BodySway
 from hexapod_control.core.walking.body.pose_feasibility import PoseFeasibility
+from hexapod_control.core.walking.feet.foot_motion import FootMotion
 from hexapod_control.core.walking.foot import Foot
 from hexapod_control.core.workspace.capabilities import Capabilities
+from hexapod_control.core.workspace.stance_regions import REGION_SHARES
+
+CENTERED: Point = (0.0, 0.0)
+
+
+class BodySway(Copyable):
+    """Offset of the body from its pose; every shift from one side to the other begins and ends at rest."""
+
+    _start: Point
+    _goal: Point
+    _prepared_for: tuple[BodyPose, Point] | None  # pose and sway for which `region_share` was computed
+    _progress: float  # of the shift from start (0) to goal (1)
+    offset: Point  # [m] in base_footprint
+    region_share: float  # that the sway leaves for walking
+
+    def __init__(self, feasibility: PoseFeasibility) -> None:
+        """Starts without an offset."""
+        self._feasibility = feasibility
+        self.offset = self._goal = self._start = CENTERED
+        self._progress = 1.0
+        self._prepared_for = None
+        self.region_share = REGION_SHARES[0]
+
+    def prepare(self, pose: BodyPose, sway: Point) -> None:
+        """Computes the region share for a sway (x, y) [m] to both sides of a pose, unless that is known."""
+        if self._prepared_for != (pose, sway):
+            self._prepared_for = (pose, sway)
+            ends = [pose._replace(x=pose.x + sign * sway[0], y=pose.y + sign * sway[1]) for sign in (1.0, -1.0)]
+            self.region_share = REGION_SHARES[0] if sway == CENTERED else min(map(self._feasibility.region_share, ends))
+
+    def step(self, swing_times: float, motion: FootMotion) -> None:
+        """Advances the sway by a time [swing times] according to the gait clock; back to zero once all feet stand."""
+        if motion.running:
+            goal = motion.clock.gait.shift(motion.clock.phase)
+        else:
+            goal = self._goal if motion.any_in_air else CENTERED
+        if goal != self._goal:
+            self._start, self._goal, self._progress = self.offset, goal, 0.0
+        self._progress += swing_times / SHIFT_TIME
+        part = smooth_travel(self._progress)
+        (x0, y0), (x1, y1) = self._start, self._goal
+        self.offset = (x0 + part * (x1 - x0), y0 + part * (y1 - y0))
 
 
 class BodyControl(Copyable):
@@ -30,65 +74,40 @@ class BodyControl(Copyable):
     def __init__(self, capabilities: Capabilities, pose: BodyPose) -> None:
         """Starts at rest in a pose."""
         self._height = capabilities.robot.walk.height
-        self._feasibility = PoseFeasibility(capabilities)
-        self._pose = BodyPoseControl(self._feasibility, pose)
+        self.feasibility = PoseFeasibility(capabilities)
+        self.pose = BodyPoseControl(self.feasibility, pose)
         self._requested = pose
         self._shift = (0.0, 0.0)
-        self.sway = BodySway(self._feasibility)
+        self.sway = BodySway(self.feasibility)
         self.temporary = False
         self.levelling: BodyLevelling | None = None  # None: the body is parallel to the ground
 
     @property
-    def pose(self) -> BodyPose:
-        """The present pose, without the tilt."""
-        return self._pose.pose
-
-    @property
-    def goal(self) -> BodyPose:
-        """The goal of the pose while the robot stands."""
-        return self._pose.standing_goal
-
-    @property
-    def walking_goal(self) -> BodyPose:
-        """The goal of the pose while the robot walks."""
-        return self._pose.walking_goal
-
-    @property
     def height(self) -> float:
         """Height of base_link above the ground [m]."""
-        return self._height + self._pose.pose.z
-
-    @property
-    def still(self) -> bool:
-        """True while the pose does not change."""
-        return self._pose.still
-
-    @property
-    def walkable(self) -> bool:
-        """True if the robot can walk in the present pose."""
-        return self._pose.walkable
+        return self._height + self.pose.now.z
 
     @property
     def settled(self) -> bool:
         """True if the body is in the requested pose, neither swayed nor tilted by levelling."""
         centered = self.sway.offset == CENTERED
-        return centered and self._pose.pose == self._pose.standing_goal and not (self.temporary or self.levelling)
+        return centered and self.pose.now == self.pose.standing_goal and not (self.temporary or self.levelling)
 
     @property
     def region_share(self) -> float:
         """The region share (REGION_SHARES) that pose, sway and tilt of the body leave."""
-        share = min(self._pose.region_share, self.sway.region_share)
+        share = min(self.pose.region_share, self.sway.region_share)
         return min(share, self.levelling.region_share) if self.levelling else share
 
     @property
     def placement(self) -> Placement:
         """Placement of the body over the ground."""
-        return self._placement_of(self._pose.pose)
+        return self._placement_of(self.pose.now)
 
     @property
     def resting_placement(self) -> Placement:
         """Placement of the body in the pose in which it can come to rest."""
-        return self._placement_of(self._pose.rest)
+        return self._placement_of(self.pose.rest)
 
     def _placement_of(self, pose: BodyPose) -> Placement:
         """Placement for a pose with the present sway and tilt."""
@@ -97,26 +116,19 @@ class BodyControl(Copyable):
         return Placement(self.levelling.applied_to(pose) if self.levelling else pose, self._height)
 
     @property
+    def tilt(self) -> Tilt:
+        """Roll and pitch [rad] added to the pose to keep the body level."""
+        return LEVEL if self.levelling is None else self.levelling.tilt
+
+    @property
     def slope(self) -> Tilt:
         """Roll and pitch [rad] of the ground under the body; level without an IMU."""
-        return LEVEL if self.levelling is None else self.levelling.slope(self._pose.pose)
-
-    def can_stand(self, pose: BodyPose) -> bool:
-        """Returns True if a standing robot can take this pose without clamping."""
-        return self._feasibility.can_stand(pose)
-
-    def can_shift_to(self, pose: BodyPose, feet: Sequence[Foot]) -> bool:
-        """Returns True if the body can take this pose without clamping over the present feet."""
-        return self._pose.can_shift_to(pose, feet)
-
-    def can_start_walking(self, feet: Sequence[Foot]) -> bool:
-        """Returns True if the robot can walk in the present pose and the feet can step to their neutral footholds."""
-        return self._pose.can_start_walking(feet)
+        return LEVEL if self.levelling is None else self.levelling.slope(self.pose.now)
 
     def request(self, pose: BodyPose, duration: float = 0.0) -> None:
         """Moves to a body pose in `duration` [s], or as fast as the limits allow."""
         self._requested = pose
-        self._pose.request(_shifted(pose, self._shift), duration)
+        self.pose.request(_shifted(pose, self._shift), duration)
 
     def request_later(self, pose: BodyPose) -> None:
         """Requests a body pose, to which the body moves once the temporary pose ends."""
@@ -125,22 +137,18 @@ class BodyControl(Copyable):
     def take_temporarily(self, pose: BodyPose) -> None:
         """Moves to a pose until `end_temporary`; the requested pose is kept."""
         self.temporary = True
-        self._pose.request(pose)
+        self.pose.request(pose)
 
     def end_temporary(self) -> None:
         """Ends a temporary pose: the body moves to the requested one."""
         if self.temporary:
             self.temporary = False
-            self._pose.request(_shifted(self._requested, self._shift))
+            self.pose.request(_shifted(self._requested, self._shift))
 
     def shift(self, offset: Point) -> None:
         """Adds an offset (x, y) [m] to the requested pose from now on."""
         self._shift = offset
-        self._pose.request(_shifted(self._requested, self._shift))
-
-    def track(self, pose: BodyPose) -> None:
-        """Follows a pose that changes every tick and is known to be reachable."""
-        self._pose.track(pose)
+        self.pose.request(_shifted(self._requested, self._shift))
 
     def sense(self, tilt: Tilt | None) -> None:
         """Processes the measured roll and pitch [rad] of the body; None if unknown or levelling is off."""
@@ -153,14 +161,14 @@ class BodyControl(Copyable):
 
     def step(self, dt: float, stepping: bool, feet: Sequence[Foot]) -> None:
         """Advances the body by `dt` [s] towards its goal, which depends on whether the robot is `stepping`."""
-        pose = self._pose
+        pose = self.pose
         pose.step(dt, pose.stepping_goal(feet) if stepping else pose.standing_goal, feet)
         if self.levelling is not None:
-            self.levelling.step(dt, pose.pose, self._feasibility, feet)
+            self.levelling.step(dt, pose.now, self.feasibility, feet)
 
     def retreat(self, dt: float) -> None:
         """Moves straight towards the neutral pose without tilt for `dt` [s]."""
-        self._pose.retreat(dt)
+        self.pose.retreat(dt)
         if self.levelling is not None:
             self.levelling.retreat(dt)
 

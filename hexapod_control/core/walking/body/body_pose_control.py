@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from hexapod_control.core.copyable import Copyable
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose
-from hexapod_control.core.walking.body.pose_feasibility import PoseFeasibility, level_at_height
+from hexapod_control.core.walking.body.pose_feasibility import PoseFeasibility
 from hexapod_control.core.walking.foot import Foot
 from hexapod_control.core.workspace.stance_regions import REGION_SHARES
 from hexapod_control.core.workspace.twist_limits import change_towards
@@ -32,7 +32,7 @@ class BodyPoseControl(Copyable):
     _goal_share: float  # region share of the walking goal
     _speed: tuple[float, ...]  # [m/s, rad/s] by coordinate
     _top: tuple[float, ...]  # [m/s, rad/s] maximum speed by coordinate
-    pose: BodyPose
+    now: BodyPose  # the present pose, without the tilt
     region_share: float  # of the pose, see REGION_SHARES
     standing_goal: BodyPose
     walkable: bool  # whether the robot can walk in the present pose
@@ -41,7 +41,7 @@ class BodyPoseControl(Copyable):
     def __init__(self, feasibility: PoseFeasibility, pose: BodyPose) -> None:
         """Starts at rest in a pose."""
         self._feasibility = feasibility
-        self.pose = pose
+        self.now = pose
         self._speed, self._top, self._accelerations = STANDSTILL, SPEED, ACCELERATION
         self.standing_goal = self.walking_goal = pose
         self._goal_share = REGION_SHARES[0]
@@ -59,7 +59,7 @@ class BodyPoseControl(Copyable):
         return BodyPose(
             *(
                 now + v * abs(v) / (2.0 * acceleration)
-                for now, v, acceleration in zip(self.pose, self._speed, self._accelerations, strict=True)
+                for now, v, acceleration in zip(self.now, self._speed, self._accelerations, strict=True)
             )
         )
 
@@ -81,7 +81,7 @@ class BodyPoseControl(Copyable):
         """Sets speeds and accelerations for `duration` [s], a quarter of it each to start and to stop."""
         self._top, self._accelerations = SPEED, ACCELERATION
         if duration > 0.0:
-            distances = [max(abs(b - a), 1e-6) for a, b in zip(self.pose, self.standing_goal, strict=True)]
+            distances = [max(abs(b - a), 1e-6) for a, b in zip(self.now, self.standing_goal, strict=True)]
             self._top = tuple(min(v, 4.0 * s / (3.0 * duration)) for v, s in zip(SPEED, distances, strict=True))
             slow = (min(a, 16.0 * s / (3.0 * duration**2)) for a, s in zip(ACCELERATION, distances, strict=True))
             # A coordinate that is still faster from an earlier motion must be able to brake.
@@ -93,23 +93,23 @@ class BodyPoseControl(Copyable):
     def step(self, dt: float, goal: BodyPose, feet: Sequence[Foot]) -> None:
         """Advances the pose by `dt` [s] towards a goal; it comes to rest before any foot gets out of reach."""
         narrowing = self.region_share > self._goal_share and not self._feasibility.within_regions(
-            self.pose, feet, self._goal_share
+            self.now, feet, self._goal_share
         )
         if narrowing:  # the feet step inside the smaller regions first
             self.region_share = max(self._goal_share, self.region_share - REGION_SHARE_RATE * dt)
-            goal = self.pose
+            goal = self.now
         elif self.region_share > self._goal_share:
             self.region_share = self._goal_share
-        if self.pose == goal and not any(self._speed):
+        if self.now == goal and not any(self._speed):
             if goal == self.walking_goal and not narrowing:
                 self.walkable, self.region_share = True, self._goal_share
-            elif goal == level_at_height(goal) and not narrowing:
+            elif goal == goal.level and not narrowing:
                 self.walkable, self.region_share = True, REGION_SHARES[0]
             return
         if goal == self.standing_goal != self.walking_goal:
             self.walkable = False
         wanted = []
-        for now, end, top, acceleration in zip(self.pose, goal, self._top, self._accelerations, strict=True):
+        for now, end, top, acceleration in zip(self.now, goal, self._top, self._accelerations, strict=True):
             error = end - now
             # The highest speed from which it can come to rest at the goal within the acceleration limit
             wanted.append(math.copysign(min(top, math.sqrt(2.0 * acceleration * abs(error)), abs(error) / dt), error))
@@ -119,24 +119,24 @@ class BodyPoseControl(Copyable):
     def stepping_goal(self, feet: Sequence[Foot]) -> BodyPose:
         """Returns the goal while walking: the walking goal, or a pose in which all feet can step to neutral."""
         goal = self.walking_goal
-        if self.pose == goal and self.still and goal == level_at_height(goal):
+        if self.now == goal and self.still and goal == goal.level:
             return goal  # a short cut: all three results below are the same
         if self._can_step_to_neutral(goal, feet):
             return goal
         if self.walkable and self._can_step_to_neutral(self.rest, feet):
             return self.rest
-        return level_at_height(goal)
+        return goal.level
 
     def can_start_walking(self, feet: Sequence[Foot]) -> bool:
         """Returns True if the robot can walk in the present pose and the feet can step to their neutral footholds."""
         rest = self.rest
-        return self.walkable and (rest == level_at_height(rest) or self._can_step_to_neutral(rest, feet))
+        return self.walkable and (rest == rest.level or self._can_step_to_neutral(rest, feet))
 
     def _can_step_to_neutral(self, pose: BodyPose, feet: Sequence[Foot]) -> bool:
         return self._feasibility.can_step_to_neutral(pose, feet, self.region_share)
 
     def _keeps_feet(self, pose: BodyPose, feet: Sequence[Foot]) -> bool:
-        return self._feasibility.keeps_feet_in_regions(pose, self.pose, feet, self.region_share)
+        return self._feasibility.keeps_feet_in_regions(pose, self.now, feet, self.region_share)
 
     def can_shift_to(self, pose: BodyPose, feet: Sequence[Foot]) -> bool:
         """Returns True if the body can take this pose without clamping over the present feet."""
@@ -150,7 +150,7 @@ class BodyPoseControl(Copyable):
         """
         moved, halfway, rest, speeds = [], [], [], []
         for now, end, speed, aim, acceleration in zip(
-            self.pose, goal, self._speed, wanted, self._accelerations, strict=True
+            self.now, goal, self._speed, wanted, self._accelerations, strict=True
         ):
             speed = change_towards(speed, aim, acceleration * dt)
             if abs(end - now) < 1e-6 and abs(speed) <= acceleration * dt:
@@ -164,15 +164,15 @@ class BodyPoseControl(Copyable):
         reachable = self._feasibility.all_feet_reachable
         if not (self._keeps_feet(BodyPose(*rest), feet) and reachable(BodyPose(*halfway), feet)):
             return False
-        self.pose, self._speed = BodyPose(*moved), tuple(speeds)
+        self.now, self._speed = BodyPose(*moved), tuple(speeds)
         return True
 
     def _brake(self, dt: float, feet: Sequence[Foot]) -> None:
         """Halves the speed in every tick while a foot would get out of reach; stops if even that is too fast."""
         speeds = tuple(0.5 * speed for speed in self._speed)
-        pose = BodyPose(*(now + speed * dt for now, speed in zip(self.pose, speeds, strict=True)))
+        pose = BodyPose(*(now + speed * dt for now, speed in zip(self.now, speeds, strict=True)))
         if self._keeps_feet(pose, feet):
-            self.pose, self._speed = pose, speeds
+            self.now, self._speed = pose, speeds
         else:
             self._speed = STANDSTILL
 
@@ -180,5 +180,5 @@ class BodyPoseControl(Copyable):
         """Moves straight towards the neutral pose for `dt` [s]; in it every foot in its region is in reach."""
         self.standing_goal = self.walking_goal = NEUTRAL
         self.region_share, self._goal_share, self._speed = REGION_SHARES[-1], REGION_SHARES[0], STANDSTILL
-        longest = max(abs(now) / (top * dt) for now, top in zip(self.pose, SPEED, strict=True))
-        self.pose = self.pose.towards(NEUTRAL, 1.0 / longest) if longest > 1.0 else NEUTRAL
+        longest = max(abs(now) / (top * dt) for now, top in zip(self.now, SPEED, strict=True))
+        self.now = self.now.towards(NEUTRAL, 1.0 / longest) if longest > 1.0 else NEUTRAL

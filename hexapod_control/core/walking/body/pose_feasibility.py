@@ -93,7 +93,7 @@ class PoseFeasibility:
         """True if the feet can stride over a share of their regions in a pose, and support the robot meanwhile."""
         return self.capabilities.strides.fits(pose, share, self._robot.walk.lift_height) and (
             self._stride_margin(pose, share) >= MIN_STRIDE_MARGIN
-            or self._stride_margin(level_at_height(pose), share) < MIN_STRIDE_MARGIN  # too small with a level body, too
+            or self._stride_margin(pose.level, share) < MIN_STRIDE_MARGIN  # too small with a level body, too
         )
 
     def _stride_margin(self, pose: BodyPose, share: float) -> float:
@@ -163,11 +163,6 @@ class PoseFeasibility:
         )
 
 
-def level_at_height(pose: BodyPose) -> BodyPose:
-    """Returns the level pose at the same height, centered over the neutral stance."""
-    return BodyPose(z=pose.z)
-
-
 def _beyond(leg: int, foot: Foot, stance: StanceRegions, shares: RegionShares) -> float:
     """Distance [m] of the foot of a leg (row) outside of the usable part of its region; negative inside."""
     usable = 1.0 if foot.state.planted else FLIGHT_REACH_SHARE
@@ -185,7 +180,7 @@ def _clamped(pose: BodyPose, fits: Callable[[BodyPose], bool]) -> BodyPose:
     """The pose nearest to `pose` that fits, on the straight line from the level pose; by bisection."""
     if fits(pose):
         return pose
-    level = level_at_height(pose)  # in reach at all heights of the table
+    level = pose.level  # in reach at all heights of the table
     low, high = 0.0, 1.0
     while high - low > RESOLUTION:
         middle = (low + high) / 2

@@ -126,13 +126,13 @@ def guide_leg(
     Returns why it is refused; empty if it is accepted.
     """
     name = robot.legs[leg].name
-    shift = shift_away(supporting_contacts(feet, leg), center_of_mass_in_footprint(robot, joints, body.pose))
+    shift = shift_away(supporting_contacts(feet, leg), center_of_mass_in_footprint(robot, joints, body.pose.now))
     if shift is None:
         return f"{name}: the other feet on the ground would not support the robot"
-    pose = body.goal
+    pose = body.pose.standing_goal
     if shift != (0.0, 0.0):
-        pose = pose._replace(x=body.pose.x + shift[0], y=body.pose.y + shift[1])
-        if not body.can_shift_to(pose, feet):
+        pose = pose._replace(x=body.pose.now.x + shift[0], y=body.pose.now.y + shift[1])
+        if not body.pose.can_shift_to(pose, feet):
             return f"{name}: the body cannot shift far enough for the other feet to support the robot"
     refusal = start_guiding(robot, feet, pose, leg, goal, joints)
     if not refusal and shift != (0.0, 0.0):
@@ -290,7 +290,8 @@ def prepare_feet(robot: Robot, feet: Sequence[Foot], body: BodyControl, joints: 
     if Guided not in [type(foot.state) for foot in feet]:
         body.end_temporary()
         return
-    lift_off(robot, feet, body.pose, joints)
-    if body.still and any(isinstance(foot.state, Guided) and foot.state.phase is GuidedPhase.HELD for foot in feet):
+    lift_off(robot, feet, body.pose.now, joints)
+    held = any(isinstance(foot.state, Guided) and foot.state.phase is GuidedPhase.HELD for foot in feet)
+    if held and body.pose.still:
         # A foot cannot continue in this pose: the body is level until the feet are down.
-        body.take_temporarily(NEUTRAL._replace(x=body.pose.x, y=body.pose.y))
+        body.take_temporarily(NEUTRAL._replace(x=body.pose.now.x, y=body.pose.now.y))

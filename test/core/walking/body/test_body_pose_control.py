@@ -46,15 +46,15 @@ class Body:
 
     def step(self, goal=None, dt=DT):
         """Changes of speed in a tick towards a goal, by default that of a standing robot."""
-        before = self.control.pose, self.speeds
+        before = self.control.now, self.speeds
         self.control.step(dt, self.control.standing_goal if goal is None else goal, self.feet)
-        self.speeds = tuple((b - a) / dt for a, b in zip(before[0], self.control.pose, strict=True))
+        self.speeds = tuple((b - a) / dt for a, b in zip(before[0], self.control.now, strict=True))
         return [b - a for a, b in zip(before[1], self.speeds, strict=True)]
 
     def arrive(self, seconds=10.0):
         """Time [s] until the pose is the standing goal."""
         for k in range(round(seconds / DT)):
-            if self.control.pose == self.control.standing_goal and self.control.still:
+            if self.control.now == self.control.standing_goal and self.control.still:
                 return k * DT
             self.step()
         raise AssertionError(f"not there after {seconds} s")
@@ -75,7 +75,7 @@ def test_any_sequence_of_goals_keeps_speeds_and_accelerations_bounded_and_reache
             # The last tick only covers the remaining distance.
             assert all(abs(c) <= 2.0 * a * DT * ROUNDED for c, a in zip(changes, MAX_ACCELERATION, strict=True))
     body.arrive()
-    assert body.feasibility.all_feet_reachable(body.control.pose, body.feet)
+    assert body.feasibility.all_feet_reachable(body.control.now, body.feet)
 
 
 @pytest.mark.parametrize("axis", range(6))
@@ -104,10 +104,10 @@ def test_a_stopped_body_comes_to_rest_at_the_predicted_pose(name):
         body.control.request(random_pose(name, rng))
         for _ in range(rng.randint(3, 12)):
             body.step()
-        start, rest, passed = body.control.pose, body.control.rest, []
+        start, rest, passed = body.control.now, body.control.rest, []
         while not body.control.still:
             body.step(goal=rest)
-            passed.append(body.control.pose)
+            passed.append(body.control.now)
         for axis, end in enumerate(rest):
             low, high = sorted((start[axis], end))
             slack = MAX_SPEED[axis] * DT  # a tick at the present speed passes before it brakes
@@ -141,13 +141,13 @@ def test_a_body_that_returns_to_neutral_moves_straight_at_full_speed(name):
     body, rng = Body(name), random.Random(4)
     body.control.request(random_pose(name, rng))
     body.arrive()
-    start = body.control.pose
+    start = body.control.now
     ticks = math.ceil(max(abs(now) / (top * DT) for now, top in zip(start, MAX_SPEED, strict=True)))
     for k in range(1, ticks + 1):
         body.control.retreat(DT)
-        share = body.control.pose.x / start.x
-        assert body.control.pose == pytest.approx([share * v for v in start])
-        assert (body.control.pose == NEUTRAL) == (k == ticks)
+        share = body.control.now.x / start.x
+        assert body.control.now == pytest.approx([share * v for v in start])
+        assert (body.control.now == NEUTRAL) == (k == ticks)
     assert body.control.standing_goal == body.control.walking_goal == NEUTRAL and body.control.still
 
 
@@ -294,21 +294,21 @@ def test_a_temporary_pose_ends_in_the_requested_one_with_its_shift():
     body, pose, other = BodyControl(CAPABILITIES, NEUTRAL), BodyPose(z=0.01), BodyPose(x=0.01, y=-0.01)
     assert body.settled and body.height == MACHINE.walk.height and not body.temporary
     body.request(pose)
-    assert not body.settled and body.goal == pose
-    assert arrived(body).settled and body.pose == pose and body.height == pytest.approx(MACHINE.walk.height + 0.01)
+    assert not body.settled and body.pose.standing_goal == pose
+    assert arrived(body).settled and body.pose.now == pose and body.height == pytest.approx(MACHINE.walk.height + 0.01)
     body.take_temporarily(other)
-    assert body.temporary and body.goal == other
-    assert arrived(body).pose == other and not body.settled
+    assert body.temporary and body.pose.standing_goal == other
+    assert arrived(body).pose.now == other and not body.settled
     body.shift((0.005, -0.002))
     body.end_temporary()
-    assert not body.temporary and body.goal == BodyPose(0.005, -0.002, 0.01)
-    assert arrived(body).settled and body.pose == body.goal
+    assert not body.temporary and body.pose.standing_goal == BodyPose(0.005, -0.002, 0.01)
+    assert arrived(body).settled and body.pose.now == body.pose.standing_goal
     body.end_temporary()
-    assert body.goal == BodyPose(0.005, -0.002, 0.01)
+    assert body.pose.standing_goal == BodyPose(0.005, -0.002, 0.01)
     body.request_later(NEUTRAL)
-    assert body.temporary and body.goal == BodyPose(0.005, -0.002, 0.01)
+    assert body.temporary and body.pose.standing_goal == BodyPose(0.005, -0.002, 0.01)
     body.end_temporary()
-    assert body.goal == BodyPose(0.005, -0.002, 0.0) and not body.temporary
+    assert body.pose.standing_goal == BodyPose(0.005, -0.002, 0.0) and not body.temporary
 
 
 def point_over_ground(pose):
@@ -391,19 +391,19 @@ def test_the_regions_shrink_by_their_size_per_second_before_the_body_moves_until
     control.request(TILTED)
     for k in range(1, 60):
         control_after(control, TILTED, 1)
-        assert control.region_share == pytest.approx(2.0 - k * DT) and control.pose == NEUTRAL
+        assert control.region_share == pytest.approx(2.0 - k * DT) and control.now == NEUTRAL
     control_after(control, TILTED, 3)
-    assert control.region_share == 0.8 and control.pose != NEUTRAL
+    assert control.region_share == 0.8 and control.now != NEUTRAL
     other = BodyPoseControl(legs, NEUTRAL)
     other.request(TILTED)
     control_after(other, TILTED, 10)
     legs.inside = True
     control_after(other, TILTED, 1)
-    assert other.region_share == 0.8 and other.pose != NEUTRAL
-    assert control_after(other, TILTED).pose == TILTED and other.walkable
+    assert other.region_share == 0.8 and other.now != NEUTRAL
+    assert control_after(other, TILTED).now == TILTED and other.walkable
     legs.share = 2.0
     other.request(NEUTRAL)
-    while other.pose != NEUTRAL:
+    while other.now != NEUTRAL:
         assert other.region_share == 0.8  # the greater regions are in reach only there
         control_after(other, NEUTRAL, 1)
     assert control_after(other, NEUTRAL, 2).region_share == 2.0
@@ -415,11 +415,11 @@ def test_a_body_in_a_pose_to_stand_in_only_can_walk_again_in_its_walking_pose_or
     legs.share = 0.6
     control = BodyPoseControl(legs, NEUTRAL)
     control.request(TILTED)
-    assert control_after(control, TILTED).pose == TILTED and not control.walkable and control.region_share == 0.6
-    assert control_after(control, control.walking_goal).walkable and control.pose.roll == 0.05
+    assert control_after(control, TILTED).now == TILTED and not control.walkable and control.region_share == 0.6
+    assert control_after(control, control.walking_goal).walkable and control.now.roll == 0.05
     assert control.region_share == 0.6
     assert not control_after(control, TILTED).walkable
-    assert control_after(control, level).walkable and control.pose == level and control.region_share == 2.0
+    assert control_after(control, level).walkable and control.now == level and control.region_share == 2.0
 
 
 def test_a_walking_body_moves_to_a_pose_from_which_the_feet_can_step_to_neutral():
@@ -442,14 +442,14 @@ def test_a_body_that_cannot_stop_in_reach_halves_its_speed_and_then_stands():
     legs = Legs()
     control = BodyPoseControl(legs, NEUTRAL)
     control.request(BodyPose(x=0.05))
-    before = control_after(control, control.standing_goal, 4).pose.x
-    after = control_after(control, control.standing_goal, 1).pose.x
+    before = control_after(control, control.standing_goal, 4).now.x
+    after = control_after(control, control.standing_goal, 1).now.x
     answers = [False, False, True]  # at full speed, while braking, at half the speed
     legs.keeps = lambda pose: answers.pop(0)
-    halved = control_after(control, control.standing_goal, 1).pose.x
+    halved = control_after(control, control.standing_goal, 1).now.x
     assert halved - after == pytest.approx(0.5 * (after - before)) and not control.still
     legs.keeps = lambda pose: False
-    assert control_after(control, control.standing_goal, 1).pose.x == halved and control.still
+    assert control_after(control, control.standing_goal, 1).now.x == halved and control.still
 
 
 def test_a_body_moves_only_if_a_little_more_than_the_pose_in_which_it_comes_to_rest_is_in_reach():
@@ -463,9 +463,9 @@ def test_a_body_moves_only_if_a_little_more_than_the_pose_in_which_it_comes_to_r
 
 def speeds_towards(control, goal):
     """Speeds (n, 6) [m/s, rad/s] until the body rests in a goal."""
-    poses = [control.pose]
-    while control.pose != goal or not control.still:
-        poses.append(control_after(control, goal, 1).pose)
+    poses = [control.now]
+    while control.now != goal or not control.still:
+        poses.append(control_after(control, goal, 1).now)
     return np.diff(poses, axis=0) / DT
 
 

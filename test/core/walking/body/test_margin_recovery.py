@@ -6,7 +6,7 @@ from functools import cache
 from typing import NamedTuple
 
 import pytest
-from support.drives import DT, drive, standing_planner, walk_state
+from support.drives import DT, drive, standing_planner, walk_of
 from support.robots.other_robots import on_point_feet
 
 from hexapod_control.core.kinematics.se2 import Twist
@@ -83,7 +83,7 @@ def test_with_sufficient_margin_no_measure_is_taken():
 def test_the_first_measure_is_to_slow_down_which_suffices_if_little_margin_is_missing():
     missing = 0.008  # [m] of margin
     plain, (planner, margin, last) = unrestricted(), recovered(missing)
-    measures = walk_state(planner).measures
+    measures = walk_of(planner).recovery.measures
     assert measures.speed_share < 1.0 and math.hypot(*measures.shift) < 0.5 * MAX_SHIFT
     assert last.twist.vx < plain.last.twist.vx and margin >= plain.margin + missing - SHIFT_STEP
     assert planner.view.active_gait == "tripod"
@@ -92,8 +92,8 @@ def test_the_first_measure_is_to_slow_down_which_suffices_if_little_margin_is_mi
 def test_the_second_measure_is_to_shift_the_body_away_from_the_edge():
     missing = 0.04  # [m] of margin
     planner, margin, last = recovered(missing)
-    shift = walk_state(planner).measures.shift
-    assert walk_state(planner).measures.speed_share == pytest.approx(SLOWEST_SHARE, abs=0.1)
+    shift = walk_of(planner).recovery.measures.shift
+    assert walk_of(planner).recovery.measures.speed_share == pytest.approx(SLOWEST_SHARE, abs=0.1)
     assert shift[0] < -0.003 and last.pose.x == pytest.approx(shift[0], abs=0.003)
     # The body follows the shift in steps, and the shift follows the margin of the previous tick.
     assert margin >= unrestricted().margin + missing - 2 * SHIFT_STEP and planner.view.active_gait == "tripod"
@@ -108,12 +108,12 @@ def test_the_last_measure_is_a_gait_with_more_support():
 
 def test_measures_are_undone_when_the_margin_is_sufficient_again():
     planner = recovered(0.04).planner.copy()
-    assert walk_state(planner).measures.speed_share < 1.0
+    assert walk_of(planner).recovery.measures.speed_share < 1.0
     walk_with_margin(planner, 0.001)
-    measures = walk_state(planner).measures
+    measures = walk_of(planner).recovery.measures
     assert measures.speed_share == 1.0 and measures.shift == (0.0, 0.0)
     list(drive(planner, Twist(0.01, 0.0, 0.0), 3.0))
-    assert walk_state(planner).body_pose.x == pytest.approx(0.0, abs=1e-6)
+    assert walk_of(planner).body.pose.now.x == pytest.approx(0.0, abs=1e-6)
 
 
 # --- measures without a robot -------------------------------------------------------------------------------

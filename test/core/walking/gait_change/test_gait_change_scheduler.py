@@ -231,6 +231,6 @@ def test_a_change_waits_until_the_swing_time_has_risen_as_longer_swings_prolong_
         tick()
     walk.change_settings(WalkSettings(GaitSelection.of(TRIPOD), tempo=2.0))
     walk.select_gait(GaitSelection.of(WAVE))
-    while walk.state.gait is TRIPOD:
+    while walk.motion.clock.gait is TRIPOD:
         tick()
-        assert walk.state.gait is TRIPOD or walk.state.swing_time == pytest.approx(2.0 * SWING_TIME)
+        assert walk.motion.clock.gait is TRIPOD or walk.speed.swing_time == pytest.approx(2.0 * SWING_TIME)

@@ -89,7 +89,7 @@ def test_close_legs_move_their_centers_in_step_with_their_neighbours():
         assert plan.blocked is None
         shares = [
             math.hypot(*foot.region.displacement) / math.hypot(*each)
-            for foot, each in zip(planner.view.feet, goal, strict=True)
+            for foot, each in zip(planner.view.walk.motion.feet, goal, strict=True)
         ]
         assert all(abs(shares[a] - shares[b]) <= strides.max_lead + 0.02 for a, b in pairs)  # in polar coordinates
     assert plan.twist == pytest.approx(top)

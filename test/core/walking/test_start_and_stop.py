@@ -14,7 +14,7 @@ from hexapod_control.core.walking.foot import STANCE as STANDS
 from hexapod_control.core.walking.foot import Foot, Guided, Swing
 from hexapod_control.core.walking.gait_change.gait_change_scheduler import first_phase
 from hexapod_control.core.walking.speed_control import SpeedControl
-from hexapod_control.core.walking.stepping import is_stepping, start_or_stop
+from hexapod_control.core.walking.walk_controller import is_stepping, start_or_stop
 from hexapod_control.core.workspace.capabilities import Capabilities
 
 MACHINE = robot("phantomx")
@@ -60,9 +60,9 @@ def test_a_robot_does_not_start_while_a_foot_is_guided_or_in_the_air_after_a_hal
     busy, halted, low = Walk(0.01, state), Walk(0.01), Walk(0.01)
     halted.speed.halt()
     low.body.request(NEUTRAL._replace(roll=0.6))
-    while not low.body.still or low.body.pose == NEUTRAL:
+    while not low.body.pose.still or low.body.pose.now == NEUTRAL:
         low.body.step(0.02, False, low.motion.feet)
-    assert not low.body.walkable
+    assert not low.body.pose.walkable
     for walk in (busy, halted, low):
         assert not walk.stepping() and not walk.runs() and not walk.runs(FORWARD)
         walk.motion.running = True
