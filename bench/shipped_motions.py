@@ -28,7 +28,7 @@ from hexapod_control.core.motions.motion_steps import Choreography, MotionError,
 from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
 from hexapod_control.core.robot import Robot
-from hexapod_control.core.sensing.mishaps.attitude import MAX_STANDING_TILT_RAD
+from hexapod_control.core.sensing.mishap_watch import MAX_STANDING_TILT_RAD
 from hexapod_control.evaluation.lockstep import CONTROL_PERIOD_S, Lockstep
 from hexapod_control.sim.simulation import Simulation
 from hexapod_control.sim.start_poses import sitting_pose

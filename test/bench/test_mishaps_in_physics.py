@@ -11,7 +11,7 @@ from hexapod_control.config.robots.urdf import urdf
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.planner.tick_plan import RobotState
-from hexapod_control.core.sensing.mishaps.mishap import MishapKind
+from hexapod_control.core.sensing.mishap_watch import MishapKind
 from hexapod_control.core.sensing.sensor_inputs import Adaptation, MishapDetection
 from hexapod_control.core.statics.static_stability import GRAVITY
 from hexapod_control.evaluation.lockstep import CONTROL_PERIOD_S

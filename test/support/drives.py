@@ -16,7 +16,7 @@ from hexapod_control.core.robot import Robot
 from hexapod_control.core.walking.walk_controller import WalkController
 from hexapod_control.core.workspace.robot_gaits import gait_names, gaits
 from hexapod_control.core.workspace.stance_regions import StanceRegions
-from hexapod_control.core.workspace.strides.stride_regions import NEUTRAL_REGION, Strides
+from hexapod_control.core.workspace.strides.stride_table import NEUTRAL_REGION, Strides
 
 DT = 0.02  # [s] the control period
 ROBOTS = ("article", "phantomx")  # for slow tests; some tests run with all robots of config/robots

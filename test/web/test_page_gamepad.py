@@ -5,7 +5,7 @@ import re
 import pytest
 from support.paths import ROOT
 
-from hexapod_control.core.steering import axis_centers, gamepad_teleop
+from hexapod_control.core.steering import gamepad_teleop
 from hexapod_control.core.steering.gamepad_map import AXES, BUTTONS, PULLED, TRIGGERS
 from hexapod_control.core.steering.gamepad_teleop import GamepadScaling
 
@@ -36,9 +36,9 @@ def test_every_button_and_trigger_has_the_function_that_it_has_with_the_node():
         ("HEIGHT_STEP", GamepadScaling().height_step),
         ("LIFT_SHARE_STEP", gamepad_teleop.LIFT_SHARE_STEP),
         ("NORMAL_SHARE", gamepad_teleop.NORMAL_SHARE),
-        ("CENTER", axis_centers.CENTER),
-        ("CENTER_TIME", round(1e3 * axis_centers.CENTER_TIME_S)),
-        ("REST_TIME", round(1e3 * axis_centers.REST_TIME_S)),
+        ("CENTER", gamepad_teleop.CENTER),
+        ("CENTER_TIME", round(1e3 * gamepad_teleop.CENTER_TIME_S)),
+        ("REST_TIME", round(1e3 * gamepad_teleop.REST_TIME_S)),
     ],
 )
 def test_steps_and_shares_are_those_of_the_node(name, value):

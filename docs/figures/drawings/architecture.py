@@ -187,7 +187,7 @@ def tick() -> None:
                 ("planner", "core/planner/planner.py", "one tick of the state"),
                 ("state", "core/planner/states.py", "which motion, which pace"),
                 ("tick limiter", "core/planner/tick_limiter.py", "copy, advance, check"),
-                ("plan", "core/planner/plan_builder.py", "speeds, loads, margin"),
+                ("plan", "core/planner/planner.py", "speeds, loads, margin"),
             ),
         ),
         (
@@ -197,7 +197,7 @@ def tick() -> None:
                 ("limits of the twist", "core/walking/speed_control.py", "scale, then ramp"),
                 ("body pose", "core/walking/body/body_control.py", "goal, clamp, tilt"),
                 ("gait change", "core/walking/gait_change/gait_change_scheduler.py", "plan if one is due"),
-                ("region guard", "core/walking/feet/region_guard.py", "slow before an edge"),
+                ("region guard", "core/walking/feet/stride_control.py", "slow before an edge"),
                 ("feet", "core/walking/feet/foot_motion.py", "stance, swing, drop"),
                 ("inverse kinematics", "core/kinematics/whole_body.py", "joints, or the failing leg"),
             ),

@@ -61,7 +61,7 @@ SMOOTH = SwingTiming()
 
 def smooth_travel(u: float) -> float:
     """Share (0 to 1) of a travel from rest to rest at progress u: s(u) = u^3 (10 - 15 u + 6 u^2), 1 for u >= 1."""
-    return 1.0 if u >= 1.0 else u * u * u * _factor(u)
+    return 1.0 if u >= 1.0 else u * u * u * (10.0 + u * (6.0 * u - 15.0))
 
 
 def lead(u: float) -> float:
@@ -81,9 +81,4 @@ def lift(u: float, height: float) -> float:
 
 def travel_and_lift(u: Array) -> tuple[Array, Array]:
     """`smooth_travel` and `lift` of a swing of height 1 for many values of the progress in [0, 1], for tables."""
-    return u**3 * _factor(u), np.sin(math.pi * u) ** 2
-
-
-def _factor(u: Progress) -> Progress:
-    """s(u) / u^3, see `smooth_travel`."""
-    return 10.0 + u * (6.0 * u - 15.0)
+    return u**3 * (10.0 + u * (6.0 * u - 15.0)), np.sin(math.pi * u) ** 2

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from hexapod_control.core.kinematics.body_pose import BodyPose, Placement
 from hexapod_control.core.kinematics.leg_kinematics import LegJoints, hip_to_base, leg_forward
-from hexapod_control.core.kinematics.rolling_contact import rolling_shift
+from hexapod_control.core.kinematics.whole_body import rolling_shift
 from hexapod_control.core.robot import Robot, Vector
 
 SAME_GROUND = 0.006  # [m] feet this much higher than the lowest are still on the ground: loaded servos deflect

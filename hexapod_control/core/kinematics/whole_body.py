@@ -1,14 +1,105 @@
-"""Whole-body inverse kinematics: joint angles for contact points and a body pose, and the foot that is out of reach."""
+"""Rolling contact of a ball foot: from the contact point to the center of the ball, and back.
+
+The planner keeps contact points still. As the tibia leans, the ball rolls: without slip its center moves by radius x
+angle in the direction in which the upper end of the tibia leans. Commanding that shift prevents scrubbing in stance
+(speed error on a straight line 3.3 % -> 0.6 %, measured in physics). The contact point is defined as that of the
+upright tibia, so that contact and center correspond one to one. See docs/architecture/walking-mathematics.md, "Leg
+kinematics".
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import atan2, cos, hypot, pi, sin
 from typing import NamedTuple, Protocol, Self
 
 from hexapod_control.core.kinematics.body_pose import BodyPose, Placement
-from hexapod_control.core.kinematics.leg_kinematics import LegJoints, UnreachableReason
-from hexapod_control.core.kinematics.rolling_contact import ball_center_and_joints, joints_at_contact
-from hexapod_control.core.robot import Point, Robot, Vector
+from hexapod_control.core.kinematics.leg_kinematics import (
+    BENT_LEG,
+    LegJoints,
+    LegResult,
+    UnreachableReason,
+    solve_leg,
+    solve_leg_unlimited,
+)
+from hexapod_control.core.robot import Leg, Point, Robot, Vector
+
+QUARTER_TURN = 0.5 * pi
+ITERATIONS = 3  # of `ball_center_and_joints` from BENT_LEG, until the error is less than a micrometre
+
+
+def rolling_shift(leg: Leg, joints: LegJoints, placement: Placement, radius: float) -> tuple[float, float]:
+    """Shift (x, y) [m] in base_footprint from the contact point to below the ball's center."""
+    # Unit vector from the foot to the knee: against the direction of the tibia in the plane of the leg.
+    coxa, femur, tibia = joints
+    angle = femur + tibia
+    radial = -cos(angle)
+    if leg.rotation is None:  # _in_base and Placement.rotate inlined for speed
+        heading = leg.hip_yaw + coxa
+        along_x, along_y, up = radial * cos(heading), radial * sin(heading), -sin(angle)
+    else:
+        along_x, along_y, up = _in_base(leg, coxa, radial, -sin(angle))
+    (a, b, c), (d, e, f), (g, h, i) = placement.rotation
+    x, y, z = a * along_x + b * along_y + c * up, d * along_x + e * along_y + f * up, g * along_x + h * along_y + i * up
+    across = hypot(x, y)
+    if across < 1e-12:
+        return 0.0, 0.0
+    arc = radius * atan2(across, z) / across
+    return arc * x, arc * y
+
+
+def _in_base(leg: Leg, angle: float, across: float, along: float) -> Vector:
+    """A vector in base_link, from its parts across the coxa axis, at an angle [rad] to the leg, and along it."""
+    if leg.rotation is None:
+        heading = leg.hip_yaw + angle
+        return across * cos(heading), across * sin(heading), along
+    x, y = across * cos(angle), across * sin(angle)
+    (a, b, c), (d, e, f), (g, h, i) = leg.rotation
+    return a * x + b * y + c * along, d * x + e * y + f * along, g * x + h * y + i * along
+
+
+def ball_center_and_joints(
+    leg: Leg, contact: tuple[float, float], lift: float, placement: Placement, radius: float, previous: LegJoints
+) -> tuple[Vector, LegResult]:
+    """Ball center [m, base_link] and joints for a foot `lift` [m] above a contact point (x, y) [m, base_footprint].
+
+    The shift depends on the joints and the joints on the shift: the previous joints (one tick old) start a
+    fixed-point iteration that contracts by radius / tibia (about 0.08); after two steps the error is micrometres.
+    """
+    x, y = contact
+    shift_x, shift_y = rolling_shift(leg, previous, placement, radius)
+    z = lift + radius
+    if radius > 0.0:
+        center = placement.to_base(x + shift_x, y + shift_y, z)
+        joints, _, _ = solve_leg_unlimited(
+            leg, center, previous
+        )  # without joint limits: with clamped joints, a foot out of reach could converge to a point in reach
+        shift_x, shift_y = rolling_shift(leg, joints, placement, radius)
+    center = placement.to_base(x + shift_x, y + shift_y, z)
+    return center, solve_leg(leg, center, previous)
+
+
+def joints_at_contact(
+    leg: Leg, contact: tuple[float, float], lift: float, placement: Placement, radius: float
+) -> LegResult:
+    """Joints [rad] as by `ball_center_and_joints`, but without previous ones: iterates from BENT_LEG to convergence."""
+    result: LegResult = (BENT_LEG, None, 0.0)
+    for _ in range(ITERATIONS):
+        _, result = ball_center_and_joints(leg, contact, lift, placement, radius, result[0])
+    return result
+
+
+def rolling_displacement(
+    leg: Leg, before: LegJoints, after: LegJoints, placement: Placement, tilt: tuple[float, float], radius: float
+) -> tuple[float, float]:
+    """Displacement (x, y) [m] of the ball's center over the ground between two sets of joint angles, without slip.
+
+    `tilt` is the change of the body's roll and pitch [rad]. Use this function, not differences of `rolling_shift`, for
+    sums of small steps: a leaning tibia that turns about the vertical spins its ball without rolling it.
+    """
+    coxa, bent = 0.5 * (before[0] + after[0]), after[1] + after[2] - before[1] - before[2]
+    x, y, _ = placement.rotate(*_in_base(leg, coxa - QUARTER_TURN, bent, after[0] - before[0]))
+    return radius * (y + tilt[1]), -radius * (x + tilt[0])
 
 
 class UnreachableFoot(NamedTuple):

@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.motions.motion_state import CANCELLED, DONE, REFUSED
 from hexapod_control.core.motions.motion_steps import NAMES, Choreography, MotionStep, SitStep, StandStep
-from hexapod_control.core.motions.step_context import StepContext, StepExecution, step_place
-from hexapod_control.core.motions.step_execution import execute_step
+from hexapod_control.core.motions.step_execution import StepContext, StepExecution, execute_step, step_place
 from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.planner.tick_plan import TickPlan
 
@@ -153,8 +152,8 @@ class MotionPlayer:
     def step(self, dt: float) -> TickPlan:
         """Advances motion and planner by `dt` [s]. Returns the plan of the tick."""
         context = self._context
-        context.begin_tick(dt)
         if self._now is not None:
+            context.begin_tick(dt)
             self._advance()
             self._elapsed += dt
             self._total += dt

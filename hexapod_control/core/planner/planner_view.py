@@ -10,8 +10,7 @@ from hexapod_control.core.planner.faults.frozen_state import Frozen
 from hexapod_control.core.planner.faults.leg_change import LegChange, LyingLegChange
 from hexapod_control.core.planner.faults.mishap_response import present_mishap
 from hexapod_control.core.planner.faults.unknown_state import Unknown
-from hexapod_control.core.planner.planner_state import PlannerContext, PlannerState, PoseOrigin
-from hexapod_control.core.planner.states import OnFeet, Transition
+from hexapod_control.core.planner.states import OnFeet, PlannerContext, PlannerState, PoseOrigin, Transition
 from hexapod_control.core.planner.tick_plan import RobotState
 from hexapod_control.core.robot import Point
 from hexapod_control.core.steering.arc_steering import twist as twist_of_arc

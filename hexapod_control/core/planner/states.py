@@ -4,31 +4,30 @@
        |                    |                                        |
        +--found standing--> Transition          Lying, OnFeet --move--> WholeBodyMove --> OnFeet or Lying
 
-A request that has to wait is stored in `then`: a robot comes to rest before it sinks. Other states are in faults/.
+A request that has to wait is stored in `then`: a robot comes to rest before it sinks. Other states are in faults/. All
+states share the context, `PlannerContext`.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import NamedTuple, Protocol, Self, TypeVar, assert_never
 
 from hexapod_control.core.copyable import Copyable
+from hexapod_control.core.gait.gait_table import AUTO
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose
-from hexapod_control.core.kinematics.leg_kinematics import LegJoints
+from hexapod_control.core.kinematics.leg_kinematics import LegJoints, clamp
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
+from hexapod_control.core.kinematics.support_detection import detect_support
 from hexapod_control.core.kinematics.whole_body import WholeBodyPose
-from hexapod_control.core.planner import request_handling
-from hexapod_control.core.planner.planner_state import (
-    AtRest,
-    PlannerContext,
-    PlannerState,
-    PoseOrigin,
-    StateReply,
-    remove_finished,
-)
 from hexapod_control.core.planner.requests import (
     BodyPoseRequest,
     FeetMoveRequest,
+    FeetReleaseRequest,
+    GaitRequest,
     GuidedFootOverGroundRequest,
     GuidedFootRequest,
     HaltRequest,
@@ -37,17 +36,250 @@ from hexapod_control.core.planner.requests import (
     NeutralStanceRequest,
     PoseTrackingRequest,
     Request,
+    SettingsRequest,
     SitRequest,
     StandRequest,
     VelocityRequest,
 )
-from hexapod_control.core.planner.tick_limiter import HELD_SPEED
+from hexapod_control.core.planner.tick_limiter import HELD_SPEED, TickLimiter
 from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
-from hexapod_control.core.posture.posture_sequences import PostureMove
+from hexapod_control.core.posture.posture_sequences import PostureMove, PostureSequences
 from hexapod_control.core.posture.stand_up import BodyLift
 from hexapod_control.core.posture.straight_moves import FeetMove, JointMove
+from hexapod_control.core.posture.walking_legs import WalkingLegs
+from hexapod_control.core.robot import Robot
+from hexapod_control.core.sensing.mishap_watch import MishapWatch
+from hexapod_control.core.sensing.sensor_inputs import SensorInputs
+from hexapod_control.core.statics.static_stability import direction_inwards
 from hexapod_control.core.walking.guided.guided_legs import BallCenter, GroundPoint
 from hexapod_control.core.walking.walk_controller import WalkController
+from hexapod_control.core.walking.walk_settings import WalkSettings
+from hexapod_control.core.workspace.capabilities import Capabilities
+from hexapod_control.core.workspace.twist_limits import change_towards
+
+AnyMove = TypeVar("AnyMove", bound=PostureMove)
+PAUSE_TIME_S = 0.25  # in which a stopped move comes to rest
+NO_POSE = "the pose is not known yet: no joint_states have arrived; start or arm the driver"
+TORQUE_OFF = "the torque is off: call arm, after an emergency stop first estop with false and reset_fault, then stand"
+
+
+@dataclass
+class PlannerContext(Copyable):
+    """The data that all states share: the tables of one robot, its settings and sensors, and the last tick."""
+
+    legs: WalkingLegs  # the legs that are not lost; robot, tables, joints and plan refer only to these
+    limiter: TickLimiter
+    sensors: SensorInputs
+    settings: WalkSettings
+    watch: MishapWatch
+    joints: tuple[LegJoints, ...] = ()  # [rad] of the last tick, or as measured; empty while they are unknown
+    plan: TickPlan | None = None  # of the last tick
+    pace: float = 1.0  # time scale (0 to 1) of a move, with which it stops and continues smoothly
+    wanted_gait: str = ""  # the gait requested last; empty: that of the robot file
+
+    @classmethod
+    def of(cls, legs: WalkingLegs, sensors: SensorInputs, settings: WalkSettings) -> PlannerContext:
+        """The context of a robot with these legs and an unknown pose."""
+        limiter, watch = TickLimiter(legs.capabilities.robot), MishapWatch(legs.whole)
+        return cls(legs, limiter, sensors, settings, watch, wanted_gait=settings.selection.name)
+
+    @property
+    def robot(self) -> Robot:
+        """The robot with its walking legs; lost legs are part of its body."""
+        return self.legs.capabilities.robot
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """Gaits, stance regions and speeds with these legs."""
+        return self.legs.capabilities
+
+    @property
+    def sequences(self) -> PostureSequences:
+        """Posture sequences with these legs."""
+        return self.legs.sequences
+
+    @property
+    def touching(self) -> tuple[bool, ...] | None:
+        """Which feet touch the ground; None if unknown, or if the adaptation is off."""
+        touching = self.sensors.touching
+        return None if touching is None else self.legs.of_whole(touching)
+
+    def change_legs(self, legs: WalkingLegs) -> None:
+        """Changes to other legs; the robot is at rest, and lost legs hold their joints."""
+        joints = self.legs.completed(self.joints, self.legs.folded) if self.joints else ()
+        capabilities, wanted = legs.capabilities, self.wanted_gait
+        if wanted not in capabilities.gait_names or (legs.lost and wanted != AUTO):
+            wanted = ""  # the default gait of the robot: with fewer legs, the fastest one
+        self.legs = legs.holding(joints) if joints else legs
+        self.limiter = TickLimiter(capabilities.robot)
+        self.settings = replace(self.settings, selection=capabilities.selection(wanted))
+        self.joints, self.plan = legs.of_whole(joints), None
+
+    def restart_from(self, joints: tuple[LegJoints, ...]) -> None:
+        """Restarts from measured joint angles (n, 3) [rad] of the whole robot, within the limits; empty: unknown."""
+        if joints:
+            self.legs = self.legs.holding(joints)
+        self.joints, self.plan = tuple(map(clamp, self.robot.legs, self.legs.of_whole(joints))) if joints else (), None
+        self.limiter.reset()
+
+    def change_pace(self, goal: float, dt: float) -> float:
+        """Ramps the pace towards a goal (0 to 1) for `dt` [s], from 1 to 0 in PAUSE_TIME_S. Returns the pace."""
+        self.pace = change_towards(self.pace, goal, dt / PAUSE_TIME_S)
+        return self.pace
+
+    def advance_first(self, moves: list[AnyMove], dt: float, pace_goal: float = 1.0) -> WholeBodyPose | None:
+        """Advances the first of several moves by `dt` [s]; the pace ramps to `pace_goal`. Returns None at pace 0."""
+        pace = self.change_pace(pace_goal, dt)
+        if pace <= 0.0:
+            return None
+        moves[0], pose = self.limiter.advance(moves[0], self.joints, dt, pace)
+        return pose
+
+
+def remove_finished(moves: list[AnyMove]) -> AnyMove | None:
+    """Removes the first of several moves if it is done. Returns it if it was the last one, else None."""
+    if not moves[0].done:
+        return None
+    finished = moves.pop(0)
+    return None if moves else finished
+
+
+class StateReply(NamedTuple):
+    """The result of a request."""
+
+    state: PlannerState
+    text: str = ""  # why the request is refused, or how it was changed; empty: accepted unchanged
+
+
+class PoseOrigin(Enum):
+    """Origin of the body pose of a standing robot."""
+
+    REQUESTED = "requested"
+    TAKEN_OVER = "taken over"  # at take-over or after a stopped move; the first velocity moves the body to neutral
+    RELIEVED = "relieved"  # as TAKEN_OVER, after the targets of a stuck leg have moved to where it is
+
+
+class PlannerState(Protocol):
+    """One state of the planner.
+
+    A state is constructed with all its data, and left by returning the next state: from `handle` after a request, from
+    `after_tick` when a motion has ended, or from `after_rest` when a stopped motion has come to rest.
+    """
+
+    @property
+    def robot_state(self) -> RobotState:
+        """The published state of the robot."""
+
+    @property
+    def walk(self) -> WalkController | None:
+        """The walk controller of a robot on its feet, else None."""
+
+    @property
+    def progress(self) -> float:
+        """Share (0 to 1) of the present posture move that is done; 0 if it has no defined end."""
+
+    @property
+    def lies_down(self) -> bool:
+        """True from an accepted request to sit down until the robot sits; commands are ignored meanwhile."""
+
+    def handle(self, request: Request, context: PlannerContext) -> StateReply:
+        """Handles a request. Returns the next state, and why the request is refused."""
+
+    def advance(self, dt: float, context: PlannerContext) -> WholeBodyPose | None:
+        """Advances by `dt` [s] as far as pace and limiter allow. Returns the pose, None if nothing moves."""
+
+    def after_tick(self, plan: TickPlan, dt: float, context: PlannerContext) -> PlannerState:
+        """Returns the state after a tick of `dt` [s] in which the robot moved."""
+
+    def after_rest(self, context: PlannerContext) -> PlannerState:
+        """Returns the state after a tick in which nothing moved."""
+
+
+class AtRest:
+    """Base class of the states in which nothing moves."""
+
+    walk = None
+    progress = 0.0
+    lies_down = False
+
+    def advance(self, dt: float, context: PlannerContext) -> WholeBodyPose | None:
+        """Returns None, as nothing moves."""
+        return None
+
+    def after_tick(self, plan: TickPlan, dt: float, context: PlannerContext) -> Self:
+        """Stays in this state."""
+        return self
+
+    def after_rest(self, context: PlannerContext) -> Self:
+        """Stays in this state."""
+        return self
+
+
+def refusal(request: Request, state: RobotState) -> str:
+    """Returns why a state refuses a request; empty if the request is ignored without a reason."""
+    match request:
+        case BodyPoseRequest() | GuidedFootRequest() | GuidedFootOverGroundRequest():
+            return not_on_feet(state)
+        case FeetMoveRequest() | JointMoveRequest():
+            return not_at_rest(state)
+        case StandRequest() | SitRequest() | HaltRequest() | MeasuredJoints():
+            return ""  # the robot is in that state already, or uses the planned joints
+        case VelocityRequest() | PoseTrackingRequest() | FeetReleaseRequest() | NeutralStanceRequest():
+            return ""  # sent continuously; no effect before the robot stands
+        case GaitRequest() | SettingsRequest():
+            return ""  # stored in the context for the next walk
+        case _:
+            assert_never(request)
+
+
+def not_on_feet(state: RobotState) -> str:
+    """Returns the refusal of a request that needs a robot on its feet."""
+    return f"ignored while {state.value}: stand up first"
+
+
+def not_at_rest(state: RobotState) -> str:
+    """Returns the refusal of a request that needs a robot at rest."""
+    return f"ignored while {state.value}: wait until the robot rests"
+
+
+def pass_on(request: Request, walk: WalkController) -> None:
+    """Passes requests on to a walk that it accepts at any time."""
+    match request:
+        case PoseTrackingRequest(pose):
+            walk.body.pose.track(pose)
+        case FeetReleaseRequest():
+            walk.release()
+        case NeutralStanceRequest():
+            walk.settle(NEUTRAL)
+        case GaitRequest(selection):
+            walk.select_gait(selection)
+        case SettingsRequest(settings):
+            walk.change_settings(settings)
+
+
+def whole_body_move(
+    request: FeetMoveRequest | JointMoveRequest, context: PlannerContext, attitude: BodyPose
+) -> FeetMove | JointMove:
+    """Returns the requested move from the present joint angles; `attitude` is the body pose without its height."""
+    robot, joints = context.robot, context.joints
+    match request:
+        case FeetMoveRequest(centers, duration):
+            now = detect_support(robot, joints, attitude)
+            return FeetMove.between(robot, now.centers, centers, now.pose, duration)
+        case JointMoveRequest(goal, duration):
+            return JointMove.between(robot, joints, goal, attitude, duration)
+
+
+def recover_margin(walk: WalkController, plan: TickPlan, dt: float, required_margin: float) -> None:
+    """Takes measures if the static margin of a tick of `dt` [s] is below the required one [m]; 0: no measures."""
+    if required_margin <= 0.0 or walk.motion.guiding or math.isnan(plan.margin):
+        return
+    inward = (0.0, 0.0)
+    if plan.margin < required_margin:
+        standing = [(x, y) for (x, y), down in zip(plan.contacts.tolist(), plan.planted, strict=True) if down]
+        inward = direction_inwards(standing, plan.center)
+    walk.recover_margin(dt, plan.margin, inward)
+
 
 COMMANDS = (
     VelocityRequest
@@ -72,12 +304,12 @@ class Lying(AtRest):
                 moves, walk = context.sequences.getting_up(context.joints, context.settings.selection.most_stable)
                 return StateReply(Transition(RobotState.RISING, moves, walk))
             case FeetMoveRequest() | JointMoveRequest():
-                return StateReply(WholeBodyMove(request_handling.whole_body_move(request, context, NEUTRAL)))
+                return StateReply(WholeBodyMove(whole_body_move(request, context, NEUTRAL)))
             case MeasuredJoints(joints):
                 context.restart_from(joints)
                 return StateReply(self)
             case _:
-                return StateReply(self, request_handling.refusal(request, self.robot_state))
+                return StateReply(self, refusal(request, self.robot_state))
 
 
 @dataclass
@@ -113,7 +345,7 @@ class Transition(Copyable):
                 self.then, self.pace_goal = None, 0.0
                 return StateReply(self)
             case _:
-                return StateReply(self, request_handling.refusal(request, self.robot_state))
+                return StateReply(self, refusal(request, self.robot_state))
 
     def _towards_standing(self, request: StandRequest, context: PlannerContext) -> Transition:
         self.then, self.pace_goal = request, 1.0
@@ -182,7 +414,7 @@ class OnFeet(Copyable):
         """Executes walking, poses and guided feet; refuses them while the robot rises or is about to sit down."""
         walk = self.walk
         if self.then is not None and isinstance(request, COMMANDS):
-            return StateReply(self, request_handling.refusal(request, self.robot_state))
+            return StateReply(self, refusal(request, self.robot_state))
         match request:
             case StandRequest():
                 self.then = None
@@ -208,14 +440,14 @@ class OnFeet(Copyable):
             case FeetMoveRequest() | JointMoveRequest():
                 return self._move(request, context)
             case _:
-                request_handling.pass_on(request, walk)
+                pass_on(request, walk)
         return StateReply(self)
 
     def _move(self, request: FeetMoveRequest | JointMoveRequest, context: PlannerContext) -> StateReply:
         now = self.walk
         if self.then is not None or not now.still:
-            return StateReply(self, request_handling.not_at_rest(self.robot_state))
-        move = request_handling.whole_body_move(request, context, now.body.pose.now)
+            return StateReply(self, not_at_rest(self.robot_state))
+        move = whole_body_move(request, context, now.body.pose.now)
         return StateReply(WholeBodyMove(move, origin=self.origin))
 
     def _follow(self, twist: Twist, context: PlannerContext) -> None:
@@ -271,7 +503,7 @@ class OnFeet(Copyable):
                 walk.settle(NEUTRAL)
             if now.in_neutral_stance:
                 return Transition(RobotState.SINKING, context.sequences.lying_down(walk), None)
-        request_handling.recover_margin(walk, plan, dt, context.settings.margin)
+        recover_margin(walk, plan, dt, context.settings.margin)
         return self
 
     def _after_rising_tick(self, plan: TickPlan, dt: float, context: PlannerContext) -> PlannerState:
@@ -323,7 +555,7 @@ class WholeBodyMove(Copyable):
                 self.then, self.pace_goal = None, 0.0
                 return StateReply(self)
             case _:
-                return StateReply(self, request_handling.refusal(request, self.robot_state))
+                return StateReply(self, refusal(request, self.robot_state))
 
     def advance(self, dt: float, context: PlannerContext) -> WholeBodyPose | None:
         """Continues the move for `dt` [s], unless it has been stopped."""

@@ -89,28 +89,7 @@ class TickLimiter(Copyable):
 
         `joints` (n, 3) [rad] are those of the last tick. The argument `motion` is not modified.
         """
-        max_share = min(pace, self.share + SHARE_RECOVERY_RATE * dt)
-        self.blocked = None
-        best, unreached, blocked = self._search(motion, joints, dt, max_share)
-        if best is None:
-            best = self._retreat(motion, joints, dt, unreached) or self._hold(motion, joints, unreached)
-        if blocked is not None and best.share < BLOCKED_SHARE:
-            self.blocked = blocked
-        self._blocked_time = self._blocked_time + dt if self.blocked is not None else 0.0
-        self.deadlock = self.blocked if self._blocked_time > MAX_BLOCKED_TIME_S else None
-        if self.deadlock is not None:
-            self._blocked_time = 0.0
-        held = best.share < BLOCKED_SHARE * pace and max(map(abs, best.speeds)) < HELD_SPEED
-        self.held_time = self.held_time + dt if held else 0.0
-        self.gap = best.gap
-        self.slowed = best.share < SLOWED_SHARE * min(pace, self.share + SHARE_RECOVERY_RATE * dt)
-        self.share, self._last, self._speeds = best.share, best.pose, best.speeds
-        return best.motion, best.pose
-
-    def _search(
-        self, motion: AnyMotion, joints: Sequence[LegJoints], dt: float, share: float
-    ) -> tuple[_Attempt[AnyMotion] | None, UnreachableFoot | None, LegClearance | None]:
-        """Returns the best attempt with at most a share, and the foot and the legs that prevented a larger share."""
+        max_share = share = min(pace, self.share + SHARE_RECOVERY_RATE * dt)
         gap = self.gap if self.gap is not None else self._neighbours.gap(joints)
         closing = _max_closing(gap, dt)
         unreached: UnreachableFoot | None = None
@@ -139,7 +118,25 @@ class TickLimiter(Copyable):
             if change <= 1.0:
                 break
             share *= ACCELERATION_FACTOR
-        return best, unreached, blocked
+        if best is None:
+            best = self._retreat(motion, joints, dt, unreached) or self._hold(motion, joints, unreached)
+        self.blocked = blocked if best.share < BLOCKED_SHARE else None
+        self._note_tick(best, dt, pace, max_share)
+        return best.motion, best.pose
+
+    def _note_tick(self, best: _Attempt[AnyMotion], dt: float, pace: float, max_share: float) -> None:
+        """Updates what the next tick starts from, and how long nothing has moved, after a tick of `dt` [s]."""
+        self._blocked_time = self._blocked_time + dt if self.blocked is not None else 0.0
+        self.deadlock = self.blocked if self._blocked_time > MAX_BLOCKED_TIME_S else None
+        if self.deadlock is not None:
+            self._blocked_time = 0.0
+        held = best.share < BLOCKED_SHARE * pace and max(map(abs, best.speeds)) < HELD_SPEED
+        self.held_time = self.held_time + dt if held else 0.0
+        self.gap = best.gap
+        self.slowed = best.share < SLOWED_SHARE * max_share
+        self.share = best.share
+        self._last = best.pose
+        self._speeds = best.speeds
 
     def _retreat(
         self, motion: AnyMotion, joints: Sequence[LegJoints], dt: float, unreached: UnreachableFoot | None

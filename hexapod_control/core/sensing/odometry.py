@@ -27,8 +27,8 @@ from hexapod_control.core.kinematics.body_pose import BodyPose, Placement
 from hexapod_control.core.kinematics.leg_kinematics import LegJoints, hip_to_base, leg_forward
 from hexapod_control.core.kinematics.plane_fit import attitude_over_feet
 from hexapod_control.core.kinematics.rigid_fit import fit_rigid
-from hexapod_control.core.kinematics.rolling_contact import rolling_displacement, rolling_shift
 from hexapod_control.core.kinematics.se2 import ZERO, Pose, exp, log
+from hexapod_control.core.kinematics.whole_body import rolling_displacement, rolling_shift
 from hexapod_control.core.robot import Point, Robot
 
 ODOMETRY_MODES = ("commanded", "legs", "legs_imu")  # joints as commanded; as measured; also the heading of an IMU

@@ -13,7 +13,7 @@ from typing import ClassVar
 from hexapod_control.core.copyable import Copyable
 from hexapod_control.core.gait.swing_trajectory import SMOOTH, SwingTiming
 from hexapod_control.core.robot import Point, Vector
-from hexapod_control.core.workspace.strides.stride_regions import NEUTRAL_REGION, StrideRegion
+from hexapod_control.core.workspace.strides.stride_table import NEUTRAL_REGION, StrideRegion
 
 GUIDED_ACCELERATION = 0.8  # [m/s^2] of a guided foot
 ZERO_VELOCITY: Vector = (0.0, 0.0, 0.0)  # [m/s]
@@ -44,11 +44,6 @@ class Swing(Copyable):
     lag: float = 0.0  # progress by which the horizontal travel lags, the integral of 1 - travel_rate
 
     planted: ClassVar[bool] = False
-
-    @property
-    def begins(self) -> bool:
-        """True in the tick of the lift-off, before the swing advances for the first time."""
-        return self.progress == 0.0
 
 
 @dataclass

@@ -1,8 +1,10 @@
 """From the commanded twist to the executed one: limited, ramped, and slowed down where the feet require it.
 
-This is the only place in the core where a command is limited: `SpeedLimiter` scales it as a whole to what settings,
-legs and servos allow, which keeps the curvature of the path, and returns the required swing time and lift. Executed
-twist, swing time and lift then follow with bounded rates. Twists are in base_footprint.
+The words for "how fast": the command is what the operator wants; the limit (`SpeedLimit`) is the possible twist nearest
+to it, with the swing time and the strides for it; the executed twist ramps towards the limit with bounded acceleration.
+`limit` scales a command as a whole, which keeps the curvature of the path: first to the maxima per axis of the settings
+(`TwistLimits`), then to what legs and servos allow (`SpeedEnvelope`). Region guard, waiting lift-offs and the tick
+limiter slow the executed twist further where the feet require it. Twists are in base_footprint.
 See docs/architecture/walking-mathematics.md, "Speed envelope".
 """
 
@@ -10,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from hexapod_control.core.copyable import Copyable
 from hexapod_control.core.gait.gait_table import Gait
@@ -17,8 +20,7 @@ from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.walking.walk_settings import WalkSettings
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.speed_envelope import SpeedLimit
-from hexapod_control.core.workspace.speed_limiter import SpeedConditions, SpeedLimiter
-from hexapod_control.core.workspace.strides.stride_regions import Strides
+from hexapod_control.core.workspace.strides.stride_table import Strides
 from hexapod_control.core.workspace.swing_limits import STRIDE_SHARE
 from hexapod_control.core.workspace.twist_limits import (
     MIN_TWIST,
@@ -38,8 +40,19 @@ MAX_LOST_S = 1.0  # lost time for which the robot makes up
 ROUGH_STRIDE_SHARE = 0.85  # maximum length of strides on rough ground, relative to steady strides: they vary
 
 
+class SpeedConditions(NamedTuple):
+    """The conditions on which the speed limits of a walk depend."""
+
+    gait: Gait
+    height: float  # [m] of base_link above the ground
+    region_share: float  # that the body pose leaves for walking, see REGION_SHARES
+
+
 class SpeedControl(Copyable):
-    """Command, executed twist, swing time and lift of a walk; `ramp` and `change_swing` advance them by one tick."""
+    """Command, executed twist, swing time and lift of a walk; `ramp` and `change_swing` advance them by one tick.
+
+    Limit and maxima are computed again only when something that they depend on has changed.
+    """
 
     _limits: TwistLimits
     _lost: float  # [s] lost time: by which the walk is behind its command, on rough ground
@@ -53,7 +66,9 @@ class SpeedControl(Copyable):
 
     def __init__(self, capabilities: Capabilities) -> None:
         """Starts at rest, without a command."""
-        self._limiter = SpeedLimiter(capabilities)
+        self._envelope = capabilities.envelope
+        self._last_limit: tuple[tuple[Any, ...], SpeedLimit] | None = None  # arguments and result
+        self._last_maxima: tuple[SpeedConditions, Twist] | None = None
         self._limits = TwistLimits()
         self._swing_time_scale = 1.0
         self._speed_share = 1.0
@@ -89,8 +104,11 @@ class SpeedControl(Copyable):
         A speed share of the settings refers to the maximum speed of the robot under the conditions `at_best`.
         """
         command = self.command.scaled(share * (1.0 + min(self._lost, CATCH_UP_SHARE)))
-        limits = self._derated_limits(at_best)
-        return self._limiter.limit(command, conditions, next_gaits, limits, self._swing_time_scale)
+        key = (command, conditions, tuple(next_gaits), self._derated_limits(at_best), self._swing_time_scale)
+        if self._last_limit is None or self._last_limit[0] != key:
+            within = clamp_to_limits(command, key[3])
+            self._last_limit = key, self._envelope.limit(*conditions, within, self._swing_time_scale, next_gaits)
+        return self._last_limit[1]
 
     def goal(self, at_best: SpeedConditions, share: float) -> Twist:
         """Returns a share of the command within the limits of the settings, regardless of those of the legs."""
@@ -98,24 +116,49 @@ class SpeedControl(Copyable):
 
     def maxima(self, conditions: SpeedConditions) -> Twist:
         """Returns the maximum speed along each axis alone."""
-        return self._limiter.maxima(conditions, self._derated_limits(conditions))
+        bounds = (axis.max_velocity for axis in self._derated_limits(conditions).axes)
+        pairs = zip(self._robot_maxima(conditions), bounds, strict=True)
+        return Twist(*(v if math.isnan(bound) else min(v, bound) for v, bound in pairs))
+
+    def _robot_maxima(self, conditions: SpeedConditions) -> Twist:
+        """Highest speed along each axis alone that legs and servos allow."""
+        if self._last_maxima is None or self._last_maxima[0] != conditions:
+            self._last_maxima = conditions, self._envelope.maxima(*conditions)
+        return self._last_maxima[1]
 
     def _derated_limits(self, conditions: SpeedConditions) -> TwistLimits:
         """The limits of the settings, including the speed share."""
         if self._speed_share >= 1.0:
             return self._limits
-        return derate_limits(self._limits, self._limiter.maxima(conditions, TwistLimits()), self._speed_share)
+        return derate_limits(self._limits, self._robot_maxima(conditions), self._speed_share)
 
     def braking_time(self, conditions: SpeedConditions) -> float:
         """Returns the time [s] in which the executed twist can ramp down to zero."""
-        down = self._limiter.accelerations(conditions, self.swing_time, self._limits, 1.0)[1]
+        down = self.accelerations(conditions, 1.0)[1]
         return max(abs(v) / a if a > 0.0 else 0.0 for v, a in zip(self.twist, down, strict=True))
+
+    def accelerations(self, conditions: SpeedConditions, scale: float) -> tuple[Twist, Twist]:
+        """(acceleration, deceleration) per axis [m/s^2, m/s^2, rad/s^2]: from the settings, else from the robot.
+
+        Deceleration: from full speed v to rest in one swing time T, a = v / T. Acceleration: such that, started from
+        rest, the leg that lifts off last, after the time t, is then no farther from its neutral foothold than after
+        half a stance S at full speed: a t^2 / 2 <= v S / 2, and at most v / S. `scale` is a factor on it, for feet that
+        are already placed for full strides.
+        """
+        gait, last = conditions.gait, 0.0
+        for leg in range(len(gait.lift_off)):
+            last = max(last, gait.until_lift_off(leg, gait.start_phase))
+        time = max(gait.stance, last * last / gait.stance) * self.swing_time / scale
+        up, down = [], []
+        for v, axis in zip(self._robot_maxima(conditions), self._limits.axes, strict=True):
+            up.append(v / time if math.isnan(axis.max_acceleration) else axis.max_acceleration)
+            down.append(v / self.swing_time if math.isnan(axis.max_deceleration) else axis.max_deceleration)
+        return Twist(*up), Twist(*down)
 
     def ramp(self, dt: float, goal: Twist, conditions: SpeedConditions, roughness: float) -> None:
         """Ramps the executed twist towards a goal for `dt` [s], faster on rough ground (roughness 0 to 1)."""
         scale = 1.0 + roughness * (ROUGH_ACCELERATION - 1.0)
-        limits = self._limiter.accelerations(conditions, self.swing_time, self._limits, scale)
-        self.twist = ramp_towards(self.twist, goal, *limits, dt)
+        self.twist = ramp_towards(self.twist, goal, *self.accelerations(conditions, scale), dt)
 
     def change_swing(self, dt: float, swing_time: float, lift_share: float) -> None:
         """Ramps the swing time [s] and the share of the lift height towards goals for `dt` [s].

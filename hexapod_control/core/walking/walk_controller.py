@@ -28,7 +28,7 @@ from hexapod_control.core.walking.body.body_control import BodyControl
 from hexapod_control.core.walking.body.body_levelling import LEVEL, Tilt
 from hexapod_control.core.walking.body.margin_recovery import MarginRecovery
 from hexapod_control.core.walking.feet.foot_motion import FootMotion
-from hexapod_control.core.walking.feet.stride_control import StrideControl, StrideDemand
+from hexapod_control.core.walking.feet.stride_control import StrideControl, StrideDemand, allowed_share
 from hexapod_control.core.walking.foot import Foot
 from hexapod_control.core.walking.gait_change.gait_change_scheduler import (
     GaitChangeScheduler,
@@ -37,14 +37,13 @@ from hexapod_control.core.walking.gait_change.gait_change_scheduler import (
 )
 from hexapod_control.core.walking.guided import guided_legs
 from hexapod_control.core.walking.guided.guided_legs import FootGoal
-from hexapod_control.core.walking.speed_control import SpeedControl, stretched_swing_time
-from hexapod_control.core.walking.terrain.height_reach import HeightReach
+from hexapod_control.core.walking.speed_control import SpeedConditions, SpeedControl, stretched_swing_time
+from hexapod_control.core.walking.terrain.ground_search import HeightReach
 from hexapod_control.core.walking.walk_settings import WalkSettings
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.speed_envelope import SpeedLimit
-from hexapod_control.core.workspace.speed_limiter import SpeedConditions
 from hexapod_control.core.workspace.stance_regions import StanceRegions, StanceRegionTable, reaches
-from hexapod_control.core.workspace.strides.stride_regions import Strides
+from hexapod_control.core.workspace.strides.stride_table import Strides
 
 RAISED_LIFTS = (1.5, 1.25)  # factors on the lift height of a lagging leg; the first one in reach is used
 SLACK_LAGS = 2.4  # slack of a foot in friction lags: two, and the play of gears
@@ -234,8 +233,11 @@ class WalkController(Copyable):
         body.sway.step(dt / speed.swing_time, motion)
         stance = stances.at(body.height)
         demand = StrideDemand(stance, motion.clock.gait, body.region_share, limit.adaptation.moved, limit.twist)
-        strides = self.strides.step(demand, speed.twist, speed.swing_time, motion)
-        guided_legs.prepare_feet(robot, motion.feet, body, previous)
+        strides = self.strides.step(demand, speed.twist, speed.swing_time, motion.feet)
+        if motion.guiding:
+            guided_legs.prepare_feet(robot, motion.feet, body, previous)
+        else:
+            body.end_temporary()
         if not motion.running or speed.swing_time >= limit.swing_time - 1e-9:  # a rising swing time prolongs stances
             self.gaits.step(
                 dt, motion, WalkConditions(speed.twist, speed.swing_time, stance, body.height, strides.share)
@@ -280,7 +282,8 @@ class WalkController(Copyable):
         speed.change_swing(dt, swing_time, limit.adaptation.lift_share)
         motion.lift_share = speed.lift_share
         if not speed.twist.is_zero:
-            speed.slow_down(motion.allowed_share(speed.twist, dt, speed.swing_time, strides))
+            clock = motion.clock if motion.running else None
+            speed.slow_down(allowed_share(motion.feet, clock, speed.twist, dt, speed.swing_time, strides))
             speed.note_lost_time(dt, roughness)
 
     def _whole_body_pose(self, previous: Sequence[LegJoints]) -> WholeBodyPose:

@@ -30,9 +30,9 @@ from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.leg_batch import joints_at_contacts
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.robot import Leg, Robot
-from hexapod_control.core.workspace.stance_regions import StanceRegionTable
-from hexapod_control.core.workspace.strides.foot_paths import UnitMotion, foot_positions
-from hexapod_control.core.workspace.strides.stride_regions import (
+from hexapod_control.core.workspace.stance_regions import StanceRegions, StanceRegionTable
+from hexapod_control.core.workspace.strides.steady_cycle import UnitMotion, foot_positions
+from hexapod_control.core.workspace.strides.stride_table import (
     BENDS,
     CORNERS,
     HEADINGS,
@@ -40,9 +40,10 @@ from hexapod_control.core.workspace.strides.stride_regions import (
     StrideAdaptation,
     Strides,
     StridesByMotion,
+    StrideTable,
+    bend_of_path,
     split_region_share,
 )
-from hexapod_control.core.workspace.strides.stride_table import StrideTable, bend_of_path
 from hexapod_control.core.workspace.swing_limits import (
     PROGRESS,
     STRIDE_SHARE,
@@ -115,9 +116,10 @@ class _Demand:
     """A twist, and the conditions under which it is to be possible."""
 
     gaits: tuple[Gait, ...]  # one of each stance time
-    height: float  # [m]
+    regions: StanceRegions  # at the height of the body
     radii_share: float
     twist: Twist
+    between: tuple[int, int, float]  # tables below and above the height, and weight of the latter
     feet: dict[float, list[_MovingFoot]] = field(default_factory=dict)  # cache, by share of the displacement
 
 
@@ -191,10 +193,10 @@ class SpeedEnvelope:
         """Motion of the planted feet at a twist, with a share `moved` (0 to 1) of the displacement of their regions."""
         if moved in demand.feet:
             return demand.feet[moved]
-        stance, twist = self._stances.at(demand.height), demand.twist
+        twist = demand.twist
         feet = demand.feet[moved] = []
-        regions = self._strides.regions(stance, twist, moved)
-        strides, body_speed = Strides(stance, regions, 1.0), math.hypot(twist.vx, twist.vy)
+        regions = self._strides.regions(demand.regions, twist, moved)
+        strides, body_speed = Strides(demand.regions, regions, 1.0), math.hypot(twist.vx, twist.vy)
         for row, region in enumerate(regions):
             (x, y), radius = strides.disc(row, region)
             vx, vy = twist.velocity_at(x, y)
@@ -205,16 +207,24 @@ class SpeedEnvelope:
         return feet
 
     def _limit_ratios(
-        self, demand: _Demand, gait: Gait, adaptation: StrideAdaptation, swings: Sequence[int]
+        self,
+        demand: _Demand,
+        gait: Gait,
+        adaptation: StrideAdaptation,
+        feet: Sequence[_MovingFoot],
+        swings: Sequence[int],
     ) -> Iterator[float]:
-        """Yields the limit ratio of a twist in a gait, for each of the swing times (indices)."""
-        feet = self._moving_feet(demand, adaptation.moved)
-        low, high, high_weight = self._between(demand.height)
-        table = self._tables[gait.stance]
+        """Yields the limit ratio of a twist in a gait, for each of the swing times (indices).
+
+        For foot i with the speed v_i relative to the body it is max_i max(v_i / u_i, v_i S T / (2 STRIDE_SHARE r_i)):
+        u_i is the highest speed in the tables, S T the stance time, r_i the radius of the region.
+        """
+        low, high, high_weight = demand.between
+        table, corners = self._tables[gait.stance], adaptation.weights()
         weighted = [
             (weight, table[h][corner])
             for h, height_weight in ((low, 1.0 - high_weight), (high, high_weight))
-            for corner, corner_weight in enumerate(adaptation.weights())
+            for corner, corner_weight in enumerate(corners)
             if (weight := height_weight * corner_weight) > 0.0
         ]
         half_stance = 0.5 * gait.stance / STRIDE_SHARE / (demand.radii_share * self.stride_shares.get(gait.name, 1.0))
@@ -245,7 +255,8 @@ class SpeedEnvelope:
         """
         gaits = tuple({gait.stance: gait for gait in (gait, *next_gaits)}.values())
         max_moved, radii_share = split_region_share(region_share)
-        demand, adaptation = _Demand(gaits, height, radii_share, twist), UNADAPTED
+        regions = self._stances.at(height)
+        demand, adaptation = _Demand(gaits, regions, radii_share, twist, self._between(height)), UNADAPTED
         swing, ratio = self._nearest_swing(demand, adaptation, tempo)
         fastest = self._strides.gait.name
         if self.adapts_strides and ratio > TARGET_RATIO and all(each.name == fastest for each in (gait, *next_gaits)):
@@ -265,7 +276,10 @@ class SpeedEnvelope:
         # The region guard slows strides that only just fit their region; another swing time makes them shorter.
         max_ratio = 1.0 - RATIO_ROUNDING if adaptation == UNADAPTED else TARGET_RATIO
         swings = nearest_swing_times(tempo)
-        ratios = zip(*(self._limit_ratios(demand, gait, adaptation, swings) for gait in demand.gaits), strict=True)
+        feet = self._moving_feet(demand, adaptation.moved)
+        ratios = zip(
+            *[self._limit_ratios(demand, gait, adaptation, feet, swings) for gait in demand.gaits], strict=True
+        )
         best, best_ratio = swings[0], math.inf
         for swing, ratio in zip(swings, map(max, ratios), strict=False):
             if ratio <= max_ratio:
@@ -281,10 +295,12 @@ class SpeedEnvelope:
         higher swings are less likely to catch on an obstacle.
         """
         swings = range(len(self._swing))
-        before = list(self._limit_ratios(demand, self._strides.gait, now, swings))
+        feet = self._moving_feet(demand, now.moved)
+        before = list(self._limit_ratios(demand, self._strides.gait, now, feet, swings))
         if min(before) <= (TARGET_RATIO if now == UNADAPTED else INTERPOLATED_RATIO) or now == full:
             return now
-        after = list(self._limit_ratios(demand, self._strides.gait, full, swings))
+        feet = self._moving_feet(demand, full.moved)
+        after = list(self._limit_ratios(demand, self._strides.gait, full, feet, swings))
         gain = min(max((min(before) / min(after) - 1.0) / FULL_GAIN, 0.0), 1.0)
         # Between the two, ratios are nearly linear.
         shares = [(a - TARGET_RATIO) / (a - b) for a, b in zip(before, after, strict=True) if b <= TARGET_RATIO < a]

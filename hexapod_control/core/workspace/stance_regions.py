@@ -23,7 +23,7 @@ from hexapod_control.core.kinematics.arrays import Array, ComplexArray
 from hexapod_control.core.kinematics.body_pose import BodyPose, Placement
 from hexapod_control.core.kinematics.leg_batch import StepGeometry, joints_at_contacts
 from hexapod_control.core.kinematics.leg_kinematics import BENT_LEG
-from hexapod_control.core.kinematics.rolling_contact import ball_center_and_joints, joints_at_contact
+from hexapod_control.core.kinematics.whole_body import ball_center_and_joints, joints_at_contact
 from hexapod_control.core.robot import Leg, Point, Robot
 
 DIRECTIONS = tuple((math.cos(k * math.tau / 12), math.sin(k * math.tau / 12)) for k in range(12))  # unit vectors

@@ -17,8 +17,7 @@ from hexapod_control.core.names import JOINTS
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.statics.static_stability import GRAVITY
 from hexapod_control.core.workspace.robot_gaits import least_support
-from hexapod_control.core.workspace.strides.body_clearance import distance_from_body
-from hexapod_control.core.workspace.strides.leg_sag import sag
+from hexapod_control.core.workspace.strides.leg_centers import distance_from_body, sag
 from hexapod_control.core.workspace.twist_limits import MIN_COMMAND
 from hexapod_control.evaluation.robot_check.joint_torques import of_servos, standing_torques
 from hexapod_control.evaluation.robot_check.remark import Remark, Seriousness

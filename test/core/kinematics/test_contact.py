@@ -11,13 +11,13 @@ from support.drives import ROBOTS, robot
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose, Placement
 from hexapod_control.core.kinematics.leg_kinematics import hip_to_base, leg_forward
 from hexapod_control.core.kinematics.plane_fit import attitude_over_feet, fit_plane
-from hexapod_control.core.kinematics.rolling_contact import (
+from hexapod_control.core.kinematics.support_detection import belly_height, detect_support
+from hexapod_control.core.kinematics.whole_body import (
     ball_center_and_joints,
     joints_at_contact,
     rolling_displacement,
     rolling_shift,
 )
-from hexapod_control.core.kinematics.support_detection import belly_height, detect_support
 
 MACHINE = robot("phantomx")
 TILTED = [replace(leg, tilt=(0.3, -0.6)) for leg in MACHINE.legs]

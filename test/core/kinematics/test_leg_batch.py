@@ -23,7 +23,7 @@ from hexapod_control.core.kinematics.leg_kinematics import (
     solve_leg,
     solve_leg_unlimited,
 )
-from hexapod_control.core.kinematics.rolling_contact import ball_center_and_joints
+from hexapod_control.core.kinematics.whole_body import ball_center_and_joints
 from hexapod_control.core.robot import Leg, Segment
 
 OFFSETS = [(0.0, 0.0), (0.012, -0.006), (-0.015, 0.008)]

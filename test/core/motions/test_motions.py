@@ -45,7 +45,7 @@ from hexapod_control.core.motions.motion_steps import (
     WaitStep,
     WalkStep,
 )
-from hexapod_control.core.motions.step_context import MAX_STEPS_PER_TICK
+from hexapod_control.core.motions.step_execution import MAX_STEPS_PER_TICK
 from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
 from hexapod_control.core.walking.walk_settings import WalkSettings

@@ -12,8 +12,7 @@ from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.planner.tick_plan import RobotState
-from hexapod_control.core.sensing.mishaps.attitude import standing_limit
-from hexapod_control.core.sensing.mishaps.mishap import MishapKind
+from hexapod_control.core.sensing.mishap_watch import MishapKind, standing_limit
 from hexapod_control.core.sensing.sensor_inputs import MishapDetection
 
 NAME = "phantomx"

@@ -10,7 +10,7 @@ from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose
 from hexapod_control.core.kinematics.leg_clearance import LegClearance
 from hexapod_control.core.kinematics.leg_kinematics import forward
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
-from hexapod_control.core.planner.plan_builder import for_whole_robot
+from hexapod_control.core.planner.planner import for_whole_robot
 from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
 from hexapod_control.core.posture.walking_legs import WalkingLegs
 from hexapod_control.core.statics.static_stability import GRAVITY, static_margin

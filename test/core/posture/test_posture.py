@@ -21,7 +21,7 @@ from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.kinematics.support_detection import belly_height
 from hexapod_control.core.kinematics.whole_body import joints_at_offset
 from hexapod_control.core.planner.planner import Planner
-from hexapod_control.core.planner.planner_state import TORQUE_OFF
+from hexapod_control.core.planner.states import TORQUE_OFF
 from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
 from hexapod_control.core.workspace.swing_limits import SPEED_SHARE
 

@@ -4,7 +4,7 @@ import pytest
 from support.drives import robot
 
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose, Placement
-from hexapod_control.core.kinematics.rolling_contact import joints_at_contact
+from hexapod_control.core.kinematics.whole_body import joints_at_contact
 from hexapod_control.core.posture.posture_sequences import PostureSequences
 from hexapod_control.core.workspace.capabilities import Capabilities
 

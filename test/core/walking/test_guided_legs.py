@@ -12,18 +12,19 @@ from support.suite.soak import some
 
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose, Placement
 from hexapod_control.core.kinematics.leg_clearance import LegNeighbours
-from hexapod_control.core.kinematics.rolling_contact import joints_at_contact
-from hexapod_control.core.kinematics.whole_body import joints_at_offset
+from hexapod_control.core.kinematics.whole_body import joints_at_contact, joints_at_offset
 from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
 from hexapod_control.core.statics.static_stability import center_of_mass_in_footprint, static_margin
 from hexapod_control.core.walking.foot import STANCE, Foot, Guided, GuidedPhase, Swing, stopping_point
-from hexapod_control.core.walking.guided.guided_foot import advance_along_path, path_between, points_along
 from hexapod_control.core.walking.guided.guided_legs import (
     GroundPoint,
+    advance_along_path,
     advance_guided_feet,
     hold_lifted_feet,
     lift_off,
+    path_between,
+    points_along,
     return_to_footholds,
     shift_away,
     start_guiding,

@@ -8,11 +8,10 @@ from support.drives import DT, neutral_strides, robot
 
 from hexapod_control.core.gait.gait_table import GaitSelection
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
-from hexapod_control.core.walking.speed_control import SpeedControl, stretched_swing_time
+from hexapod_control.core.walking.speed_control import SpeedConditions, SpeedControl, stretched_swing_time
 from hexapod_control.core.walking.walk_settings import WalkSettings
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.robot_gaits import gaits
-from hexapod_control.core.workspace.speed_limiter import SpeedConditions
 from hexapod_control.core.workspace.twist_limits import AxisLimits, TwistLimits
 
 CATCH_UP_SHARE, MAX_LOST_S = 0.1, 1.0

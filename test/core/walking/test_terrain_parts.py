@@ -12,15 +12,16 @@ from hexapod_control.core.kinematics.body_pose import NEUTRAL, Placement
 from hexapod_control.core.kinematics.se2 import Pose
 from hexapod_control.core.kinematics.whole_body import joints_at_offset
 from hexapod_control.core.walking.body.body_levelling import BodyLevelling
-from hexapod_control.core.walking.feet.drop_motion import advance_drop
+from hexapod_control.core.walking.feet.foot_motion import advance_drop
 from hexapod_control.core.walking.foot import STANCE, Dropping, Foot, Swing
-from hexapod_control.core.walking.terrain.early_contact import early_touch_down, raise_over_edge, stop_at_contact
-from hexapod_control.core.walking.terrain.foot_contact import FootContact
-from hexapod_control.core.walking.terrain.ground_search import keep_in_reach, search_ground
-from hexapod_control.core.walking.terrain.height_reach import HeightReach
-from hexapod_control.core.walking.terrain.lift_off_delay import LiftOffDelay
-from hexapod_control.core.walking.terrain.support_plane import SupportPlane
-from hexapod_control.core.walking.terrain.terrain_adaptation import TerrainAdaptation
+from hexapod_control.core.walking.terrain.early_contact import (
+    FootContact,
+    early_touch_down,
+    raise_over_edge,
+    stop_at_contact,
+)
+from hexapod_control.core.walking.terrain.ground_search import HeightReach, keep_in_reach, search_ground
+from hexapod_control.core.walking.terrain.terrain_adaptation import LiftOffDelay, SupportPlane, TerrainAdaptation
 from hexapod_control.core.workspace.capabilities import Capabilities
 
 MAX_LEVELLING_RATE = 0.35  # [rad/s]

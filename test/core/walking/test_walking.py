@@ -39,7 +39,7 @@ from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.robot_gaits import gaits
 from hexapod_control.core.workspace.stance_regions import TIBIA_CLEARANCE, reaches
 from hexapod_control.core.workspace.stride_stability import stride_margin
-from hexapod_control.core.workspace.strides.top_speeds import LEAST_MARGIN
+from hexapod_control.core.workspace.strides.stride_search import LEAST_MARGIN
 from hexapod_control.core.workspace.swing_limits import MIN_LIFT_SHARE, SPEED_SHARE
 
 FAR = 10.0  # [m] every gap between legs is measured

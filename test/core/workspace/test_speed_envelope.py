@@ -11,14 +11,14 @@ from support.drives import ROBOTS, robot
 from hexapod_control.core.gait.swing_trajectory import lift, smooth_travel
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, Placement
 from hexapod_control.core.kinematics.leg_kinematics import BENT_LEG
-from hexapod_control.core.kinematics.rolling_contact import ball_center_and_joints
 from hexapod_control.core.kinematics.se2 import Twist, exp
-from hexapod_control.core.walking.feet.swing_motion import BodyTick, advance_swing
+from hexapod_control.core.kinematics.whole_body import ball_center_and_joints
+from hexapod_control.core.walking.feet.foot_motion import BodyTick, advance_swing
 from hexapod_control.core.walking.foot import Foot, Swing
-from hexapod_control.core.walking.gait_change.transition_legs import joint_speed_ratios
+from hexapod_control.core.walking.gait_change.gait_transition import joint_speed_ratios
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.speed_envelope import SpeedLimit
-from hexapod_control.core.workspace.strides.stride_regions import UNADAPTED, Strides
+from hexapod_control.core.workspace.strides.stride_table import UNADAPTED, Strides
 
 SPEED_SHARE, TABLE_SHARE, SWING_SAMPLES = 0.7, 0.99, 21
 

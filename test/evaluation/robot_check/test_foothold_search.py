@@ -14,8 +14,8 @@ from support.drives import ROBOTS, robot
 from hexapod_control.core.gait.swing_trajectory import lift, smooth_travel
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, Placement
 from hexapod_control.core.kinematics.leg_kinematics import BENT_LEG
-from hexapod_control.core.kinematics.rolling_contact import ball_center_and_joints
 from hexapod_control.core.kinematics.se2 import exp
+from hexapod_control.core.kinematics.whole_body import ball_center_and_joints
 from hexapod_control.core.planner.tick_limiter import MIN_LEG_GAP_M
 from hexapod_control.core.statics.static_stability import static_margin
 from hexapod_control.core.workspace.capabilities import Capabilities

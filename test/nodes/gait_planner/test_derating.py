@@ -17,7 +17,7 @@ from hexapod_control.config.robots.robot_file import load, resolve
 from hexapod_control.config.section_writer import with_section
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.workspace.twist_limits import AxisLimits, TwistLimits, derate_limits
-from hexapod_control.nodes.gait_planner.speed_derating import SpeedDerating
+from hexapod_control.nodes.gait_planner.request_input import SpeedDerating
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.qos import LATCHED

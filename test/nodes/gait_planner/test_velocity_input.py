@@ -15,7 +15,7 @@ from support.kits.plain_node import Moment, PlainNode
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.steering.command_priorities import ANNOUNCEMENT_TIMEOUT_S
 from hexapod_control.nodes.gait_planner import command_source_display, velocity_input
-from hexapod_control.nodes.gait_planner.command_source_display import CommandSourceDisplay
+from hexapod_control.nodes.gait_planner.planner_output import CommandSourceDisplay
 from hexapod_control.nodes.gait_planner.velocity_input import VelocityInput
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import ReportLevel

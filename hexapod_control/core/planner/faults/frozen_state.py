@@ -1,4 +1,7 @@
-"""The states of the planner after a fall or a lift: the robot holds, and recovers on request."""
+"""The states of the planner after a fall or a lift: the robot holds, and recovers on request.
+
+Joints that the ground deflects too far are relieved after a fall, as a servo at stall torque overheats.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,7 @@ from itertools import pairwise
 from hexapod_control.core.copyable import Copyable
 from hexapod_control.core.kinematics.body_pose import NEUTRAL
 from hexapod_control.core.kinematics.whole_body import WholeBodyPose
-from hexapod_control.core.planner import request_handling
-from hexapod_control.core.planner.faults.joint_relief import relief
-from hexapod_control.core.planner.planner_state import PlannerContext, PlannerState, StateReply, remove_finished
+from hexapod_control.core.names import JOINTS
 from hexapod_control.core.planner.requests import (
     BodyPoseRequest,
     FeetMoveRequest,
@@ -24,13 +25,48 @@ from hexapod_control.core.planner.requests import (
     StandRequest,
     VelocityRequest,
 )
-from hexapod_control.core.planner.states import Lying, OnFeet, Transition
+from hexapod_control.core.planner.states import (
+    Lying,
+    OnFeet,
+    PlannerContext,
+    PlannerState,
+    StateReply,
+    Transition,
+    refusal,
+    remove_finished,
+)
 from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
 from hexapod_control.core.posture.joint_paths import find_path
 from hexapod_control.core.posture.posture_sequences import PostureMove
 from hexapod_control.core.posture.straight_moves import FeetMove, JointMove
-from hexapod_control.core.sensing.mishaps.mishap import Mishap, MishapKind
+from hexapod_control.core.sensing.mishap_watch import Mishap, MishapKind
 from hexapod_control.core.walking.walk_controller import WalkController
+
+MAX_TORQUE_SHARE = 0.7  # of the stall torque, above which a joint is relieved ...
+REMAINING_TORQUE_SHARE = 0.3  # ... to this share
+
+
+def relief(context: PlannerContext) -> JointMove | None:
+    """Returns the move of the joints towards their measured angles; None if no torque is too high or none is known.
+
+    The torque of a joint is estimated as its stiffness times its deflection, measured minus planned angle.
+    """
+    measured = context.sensors.joints
+    if measured.sample is None or measured.fault:
+        return None
+    count = len(JOINTS)
+    angles = [measured.sample[at : at + count] for at in range(0, len(measured.sample), count)]
+    goal, overloaded = [], False
+    for leg, planned, deflected in zip(context.robot.legs, context.joints, context.legs.of_whole(angles), strict=True):
+        joints = []
+        for joint, a, b in zip(leg.joints, planned, deflected, strict=True):
+            remaining = REMAINING_TORQUE_SHARE * joint.stall_torque / joint.stiffness
+            overloaded |= abs(b - a) > MAX_TORQUE_SHARE * joint.stall_torque / joint.stiffness
+            relieved = min(max(a, b - remaining), b + remaining)
+            joints.append(min(max(relieved, joint.lower), joint.upper))
+        goal.append((joints[0], joints[1], joints[2]))
+    return JointMove.between(context.robot, context.joints, goal, NEUTRAL) if overloaded else None
+
 
 STATES: Mapping[MishapKind, RobotState] = {
     MishapKind.FALLEN: RobotState.FALLEN,
@@ -145,7 +181,7 @@ class Folding(Copyable):
                 self.rises = isinstance(request, StandRequest)
                 return StateReply(self)
             case _:
-                return StateReply(self, request_handling.refusal(request, self.robot_state))
+                return StateReply(self, refusal(request, self.robot_state))
 
     def advance(self, dt: float, context: PlannerContext) -> WholeBodyPose | None:
         """Continues the present move for `dt` [s]."""

@@ -16,18 +16,9 @@ from hexapod_control.core.copyable import Copyable
 from hexapod_control.core.kinematics.arrays import read_only
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose, Placement
 from hexapod_control.core.kinematics.leg_kinematics import LegJoints
-from hexapod_control.core.kinematics.rolling_contact import ball_center_and_joints
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
-from hexapod_control.core.kinematics.whole_body import WholeBodyPose
-from hexapod_control.core.planner import request_handling
+from hexapod_control.core.kinematics.whole_body import WholeBodyPose, ball_center_and_joints
 from hexapod_control.core.planner.faults.unknown_state import Unknown
-from hexapod_control.core.planner.planner_state import (
-    PlannerContext,
-    PlannerState,
-    PoseOrigin,
-    StateReply,
-    remove_finished,
-)
 from hexapod_control.core.planner.requests import (
     HaltRequest,
     PoseTrackingRequest,
@@ -37,7 +28,17 @@ from hexapod_control.core.planner.requests import (
     StandRequest,
     VelocityRequest,
 )
-from hexapod_control.core.planner.states import Lying, OnFeet
+from hexapod_control.core.planner.states import (
+    Lying,
+    OnFeet,
+    PlannerContext,
+    PlannerState,
+    PoseOrigin,
+    StateReply,
+    not_at_rest,
+    refusal,
+    remove_finished,
+)
 from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
 from hexapod_control.core.posture import transport_pose
 from hexapod_control.core.posture.straight_moves import JointMove
@@ -63,7 +64,7 @@ def change_legs(state: PlannerState, goal: WalkingLegs, context: PlannerContext)
         case Unknown(reason):
             return StateReply(state, reason)
         case _:
-            return StateReply(state, request_handling.not_at_rest(state.robot_state))
+            return StateReply(state, not_at_rest(state.robot_state))
 
 
 @dataclass
@@ -103,7 +104,7 @@ class LegChange(Copyable):
             case SitRequest():
                 return StateReply(self, CHANGING)
             case _:
-                return StateReply(self, request_handling.refusal(request, self.robot_state))
+                return StateReply(self, refusal(request, self.robot_state))
         return StateReply(self)
 
     def advance(self, dt: float, context: PlannerContext) -> WholeBodyPose | None:
@@ -163,7 +164,7 @@ class LyingLegChange(Copyable):
     def handle(self, request: Request, context: PlannerContext) -> StateReply:
         """Refuses all requests that need a robot at rest."""
         lying_down = isinstance(request, SitRequest)
-        return StateReply(self, CHANGING if lying_down else request_handling.refusal(request, self.robot_state))
+        return StateReply(self, CHANGING if lying_down else refusal(request, self.robot_state))
 
     def advance(self, dt: float, context: PlannerContext) -> WholeBodyPose | None:
         """Advances the move of the leg by `dt` [s]."""

@@ -4,15 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hexapod_control.core.planner.planner_state import (
-    NO_POSE,
-    TORQUE_OFF,
-    AtRest,
-    PlannerContext,
-    PoseOrigin,
-    StateReply,
-)
-from hexapod_control.core.planner.request_handling import refusal
 from hexapod_control.core.planner.requests import (
     BodyPoseRequest,
     FeetMoveRequest,
@@ -24,7 +15,17 @@ from hexapod_control.core.planner.requests import (
     SitRequest,
     StandRequest,
 )
-from hexapod_control.core.planner.states import Lying, Transition
+from hexapod_control.core.planner.states import (
+    NO_POSE,
+    TORQUE_OFF,
+    AtRest,
+    Lying,
+    PlannerContext,
+    PoseOrigin,
+    StateReply,
+    Transition,
+    refusal,
+)
 from hexapod_control.core.planner.tick_plan import RobotState
 from hexapod_control.core.posture.straight_moves import JointMove
 from hexapod_control.core.walking.walk_controller import WalkController

@@ -28,13 +28,13 @@ from hexapod_control.core.workspace.stance_regions import (
     reaches,
 )
 from hexapod_control.core.workspace.stride_stability import MIN_STRIDE_MARGIN, STRIDE_DIRECTIONS, stride_margin
-from hexapod_control.core.workspace.strides.stride_regions import (
+from hexapod_control.core.workspace.strides.stride_table import (
     NEUTRAL_REGION,
     RegionShares,
     Strides,
+    StrideTable,
     split_region_share,
 )
-from hexapod_control.core.workspace.strides.stride_table import StrideTable
 
 TILT_REGION_SHARES = (2.0, 1.75, 1.5, 1.25, 1.0, 0.9, 0.8, 0.7, 0.6)  # possible with a tilt that keeps the body level
 STEP_SHARES = (0.0, 0.35, 0.7)  # of the path to the neutral foothold: points that must be in reach for a step there

@@ -1,30 +1,170 @@
 """Moves the feet while walking: planted feet stay fixed in the world, swinging feet aim at their next stance.
 
-All points are contact points (x, y) [m] in base_footprint. In each tick every point is moved by the inverse of the
-motion of the body, the exact exponential of the twist, so a planted foot stays fixed in the world for any sequence of
-twists (docs/architecture/walking-mathematics.md, "Stance: SE(2) integration"). The twist passed to `step` is
-compensated for the compliance of the legs (`statics.leg_compliance`), so that the body of a real robot moves at the
-executed twist. The balls of planted feet roll: `kinematics.rolling_contact`, applied to all feet in
-`kinematics.whole_body`. The additional motion of swinging feet is in `swing_motion`, that of dropping feet in
-`drop_motion`.
+All points are contact points (x, y) [m] in base_footprint, heights are above its plane.
+
+Stance: in each tick every point is moved by the inverse of the motion of the body, the exact exponential of the twist,
+so a planted foot stays fixed in the world for any sequence of twists (docs/architecture/walking-mathematics.md,
+"Stance: SE(2) integration"). The twist passed to `step` is compensated for the compliance of the legs
+(`statics.leg_compliance`), so that the body of a real robot moves at the executed twist. The balls of planted feet
+roll: `kinematics.rolling_contact`, applied to all feet in `kinematics.whole_body`.
+
+Swing: the next stance is centered on the stride center of the leg for the present twist. The aim of a swing is this
+center, moved along the twist for half the planned stance time and clamped to the stride region. It is updated every
+tick until AIM_FROZEN of the swing, at most at AIM_SPEED, and then fixed in the world. In each tick the foot covers the
+share of the remaining distance that makes its travel follow the profile of `gait.swing_trajectory`, as does its lift. A
+slow foot first passes its aim by a little and returns to it: else friction would keep it behind its aim at touch-down,
+and the first part of the stance would only turn the deflection of the servos round instead of moving the body.
+
+Drop: outside of a swing, after a halt in mid-swing or an early touch-down, a foot moves to the ground. Its horizontal
+speed decreases as (1 - t)^2 over the share t of the duration; its height follows a cubic that ends at rest.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from hexapod_control.core.copyable import Copyable
 from hexapod_control.core.gait.gait_clock import GaitClock
-from hexapod_control.core.kinematics.se2 import Twist, exp
-from hexapod_control.core.walking.feet.drop_motion import advance_drop, drop_after_halt
-from hexapod_control.core.walking.feet.region_guard import allowed_share
-from hexapod_control.core.walking.feet.swing_motion import BodyTick, advance_swing
+from hexapod_control.core.gait.swing_trajectory import AIM_FROZEN, SMOOTH, lift, smooth_travel
+from hexapod_control.core.kinematics.se2 import Pose, Twist, exp, moved_point
+from hexapod_control.core.robot import Point, Vector
 from hexapod_control.core.walking.foot import STANCE, Dropping, Foot, Guided, Stance, Swing
-from hexapod_control.core.walking.terrain.height_reach import HeightReach
+from hexapod_control.core.walking.terrain.ground_search import HeightReach
 from hexapod_control.core.walking.terrain.terrain_adaptation import TerrainAdaptation
 from hexapod_control.core.workspace.stance_regions import StanceRegions
-from hexapod_control.core.workspace.strides.stride_regions import NEUTRAL_REGION, Strides
+from hexapod_control.core.workspace.strides.stride_table import NEUTRAL_REGION, Strides
+
+LANDING = 0.97  # share of the radius of the stride region in which a foot touches down
+AIM_SPEED = 1.0  # [m/s] maximum speed of the aim over the ground: a body that brakes must not jerk a foot in flight
+RETURN_SHARE = 0.08  # of the way of the body in a swing, by which a foot moves back before it touches down
+LEAD_TIME = 1.0  # [s] maximum lead over the speed of the body: the lead vanishes with the speed
+LANDED = 1.0 - 1e-9  # progress at which a swing ends; below 1, so that rounding does not prolong it by a tick
+
+
+class BodyTick(NamedTuple):
+    """The body's motion in one tick."""
+
+    dt: float  # [s]
+    twist: Twist
+    swing_time: float  # [s]
+    back: Pose  # of the old base_footprint in the new one: it transforms points that are fixed in the world
+    slack: float = 0.0  # [m] by which a target has to return before its foot follows it, see `friction_lag`
+
+
+def advance_swing(
+    foot: Foot, swing: Swing, ground_fixed: Point, progress: float, tick: BodyTick, strides: Strides, leg: int
+) -> None:
+    """Advances a swinging foot to a progress in [0, 1]; at the end, the swing becomes a stance.
+
+    `ground_fixed` is its position at the last tick, in the new base_footprint; `leg` is its row.
+    """
+    dt, twist, swing_time, back, _ = tick
+    before, timing = swing.progress, swing.timing
+    begins = before == 0.0  # the tick of the lift-off
+    remaining = (1.0 - progress) * swing_time  # [s]
+    lag, swing.lag = swing.lag, swing.lag + (1.0 - swing.travel_rate) * (progress - before)
+    if begins:
+        foot.region = strides.regions[leg]
+    disc, aimed = strides.disc(leg, foot.region), back.apply(*swing.aim)
+    if progress - lag < AIM_FROZEN * timing.travel_end or begins:
+        x, y = moved_point(twist, 0.5 * swing.stance * swing_time, *disc.center)
+    else:
+        x, y = moved_point(twist, -remaining, *aimed)
+    x, y = disc.clamped(x, y, LANDING)
+    aim = moved_point(twist, remaining, x, y)
+    if not begins and math.dist(aimed, aim) > AIM_SPEED * dt:
+        aim = _point_towards(aimed, aim, AIM_SPEED * dt)
+    swing.aim = x, y = aim
+    if begins and timing == SMOOTH:
+        swing.lead = _lead(foot, tick)
+    travelled, led = timing.travel_share(before - lag), timing.lead_share(before - lag)
+    gain = (timing.travel_share(progress - swing.lag) - travelled) / (1.0 - travelled) if travelled < 1.0 else 1.0
+    change = timing.lead_share(progress - swing.lag) - led
+    (a, b), (lead_x, lead_y) = ground_fixed, swing.lead
+    dx, dy = gain * (x - a + led * lead_x) + change * lead_x, gain * (y - b + led * lead_y) + change * lead_y
+    lift_progress, height = timing.lift_progress(progress), 0.0
+    if lift_progress < LANDED:
+        height = lift(lift_progress, swing.lift)
+        if swing.base:
+            height += (1.0 - smooth_travel(lift_progress)) * swing.base
+    foot.velocity = (dx / dt, dy / dt, (height - foot.z) / dt)
+    foot.x, foot.y, foot.z = ground_fixed[0] + dx, ground_fixed[1] + dy, height
+    if lift_progress < LANDED:
+        swing.progress = progress
+    else:
+        foot.state = STANCE
+
+
+def _lead(foot: Foot, tick: BodyTick) -> Point:
+    """Returns by how much (x, y) [m] a foot passes its aim: ahead of the body's motion, by what its return lacks."""
+    vx, vy = tick.twist.vx - tick.twist.wz * foot.y, tick.twist.vy + tick.twist.wz * foot.x
+    speed = math.hypot(vx, vy)
+    if speed <= 0.0:
+        return 0.0, 0.0
+    lead = min(max(tick.slack - RETURN_SHARE * speed * tick.swing_time, 0.0), LEAD_TIME * speed)
+    return lead * vx / speed, lead * vy / speed
+
+
+def _point_towards(point: Point, goal: Point, distance: float) -> Point:
+    """Returns the point at a distance [m] from `point` on the straight line to `goal` [m]."""
+    share = distance / math.dist(point, goal)
+    return point[0] + share * (goal[0] - point[0]), point[1] + share * (goal[1] - point[1])
+
+
+CONTACT_DELAY_S = 0.02  # from a contact to the tick that reacts to it
+DROP_TIMES_S = tuple(0.1 + 0.025 * k for k in range(13))  # candidate durations of a drop after a halt
+DROP_ACCELERATION = 6.0  # [m/s^2] maximum of the foot: the shortest duration that keeps it is used
+
+
+def drop_after_halt(foot: Foot) -> Dropping:
+    """Returns the drop of a foot in mid-swing to the ground plane, from its present position and velocity."""
+    vx, vy, vz = foot.velocity
+    return Dropping(_drop_time(foot.z, foot.velocity), foot.z, vz, vx, vy)
+
+
+def _drop_time(height: float, velocity: Vector) -> float:
+    """Returns the shortest duration [s] of a drop from a height [m] within DROP_ACCELERATION, above ground."""
+
+    def acceleration(duration: float) -> float:
+        start = 6.0 * height / duration**2 + 4.0 * vz / duration
+        end = 6.0 * height / duration**2 + 2.0 * vz / duration
+        return max(abs(start), abs(end), 2.0 * slide / duration)
+
+    vx, vy, vz = velocity
+    slide = math.hypot(vx, vy)
+    longest = 2.5 * height / -vz if vz < 0.0 else math.inf  # with a longer one, the cubic goes below the ground
+    times = [time for time in DROP_TIMES_S if time <= longest] or [max(longest, 1e-3)]
+    return next((time for time in times if acceleration(time) <= DROP_ACCELERATION), min(times, key=acceleration))
+
+
+def _back_to_contact(t: float, duration: float) -> float:
+    """Displacement per initial speed [s] of a foot that returns to its contact, after a share t of the duration [s]."""
+    return duration * t * (1.0 - t) ** 2 - CONTACT_DELAY_S * t * t * (3.0 - 2.0 * t)
+
+
+def advance_drop(foot: Foot, drop: Dropping, ground_fixed: Point, dt: float, back: Pose) -> None:
+    """Advances a dropping foot by `dt` [s].
+
+    `ground_fixed` is its position at the last tick, transformed by `back` to the new base_footprint.
+    """
+    start = 1.0 - drop.elapsed / drop.duration
+    drop.elapsed = min(drop.elapsed + dt, drop.duration)
+    t = drop.elapsed / drop.duration
+    end = 1.0 - t
+    cosine, sine = math.cos(back.yaw), math.sin(back.yaw)
+    drop.vx, drop.vy = cosine * drop.vx - sine * drop.vy, sine * drop.vx + cosine * drop.vy
+    slide = drop.duration / 3.0 * (start**3 - end**3)
+    if drop.touched:
+        slide = _back_to_contact(t, drop.duration) - _back_to_contact(1.0 - start, drop.duration)
+    foot.x, foot.y = ground_fixed[0] + slide * drop.vx, ground_fixed[1] + slide * drop.vy
+    height = drop.end + end * end * ((1.0 + 2.0 * t) * drop.height + t * drop.duration * drop.vz)
+    foot.velocity = (slide * drop.vx / dt, slide * drop.vy / dt, (height - foot.z) / dt)
+    foot.z = height
+    if t >= 1.0:
+        foot.z, foot.state = drop.end, STANCE
+
 
 AT_NEUTRAL = 0.001  # [m] distance from its neutral foothold up to which a foot of a robot at rest does not step
 MAX_LIFT_OFF_DELAY = 0.15  # [cycles] for which a lift-off may wait for other feet to touch the ground
@@ -81,11 +221,6 @@ class FootMotion(Copyable):
         """Returns the greatest distance [m] of a foot from its neutral foothold."""
         pairs = zip(self.feet, stance.footholds, strict=True)
         return max([math.hypot(foot.x - x, foot.y - y) for foot, (x, y) in pairs])
-
-    def allowed_share(self, twist: Twist, dt: float, swing_time: float, strides: Strides) -> float:
-        """Returns the share (0 to 1) of the twist at which planted feet stay in their regions, see `region_guard`."""
-        clock = self.clock if self.running else None
-        return allowed_share(self.feet, clock, twist, dt, swing_time, strides)
 
     def step(self, dt: float, twist: Twist, swing_time: float, strides: Strides) -> None:
         """Advances all feet by one tick of the body's motion; times in [s]."""

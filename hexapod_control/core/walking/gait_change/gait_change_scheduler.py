@@ -20,8 +20,7 @@ from hexapod_control.core.robot import Point
 from hexapod_control.core.statics.static_stability import static_margin
 from hexapod_control.core.walking.feet.foot_motion import FootMotion
 from hexapod_control.core.walking.gait_change.auto_gait import AutoGait
-from hexapod_control.core.walking.gait_change.gait_transition import MAX_VIOLATION, plan_gait_change
-from hexapod_control.core.walking.gait_change.transition_legs import transition_legs
+from hexapod_control.core.walking.gait_change.gait_transition import MAX_VIOLATION, plan_gait_change, transition_legs
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.stance_regions import StanceRegions
 

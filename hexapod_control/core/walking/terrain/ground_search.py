@@ -8,11 +8,39 @@ that rises to the limit of its reach is slowed down before.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import NamedTuple
 
+from hexapod_control.core.kinematics.body_pose import Placement
+from hexapod_control.core.kinematics.leg_kinematics import LegJoints
+from hexapod_control.core.kinematics.whole_body import ball_center_and_joints
+from hexapod_control.core.robot import Robot
 from hexapod_control.core.walking.foot import STANCE, Dropping, Foot, Swing
-from hexapod_control.core.walking.terrain.early_contact import CONTACT_DECELERATION
-from hexapod_control.core.walking.terrain.foot_contact import REACH_MARGIN, FootContact
-from hexapod_control.core.walking.terrain.height_reach import HeightReach
+from hexapod_control.core.walking.terrain.early_contact import CONTACT_DECELERATION, REACH_MARGIN, FootContact
+from hexapod_control.core.workspace.stance_regions import reaches
+from hexapod_control.core.workspace.strides.stride_table import Strides
+
+
+class HeightReach(NamedTuple):
+    """The heights in reach of all feet in one tick."""
+
+    robot: Robot
+    placement: Placement  # of the body
+    strides: Strides
+    joints: Sequence[LegJoints]  # [rad] of the tick before
+
+    def includes(self, leg: int, foot: Foot, height: float) -> bool:
+        """Returns True if a foot can be at a height [m]; a planted foot at the other end of its stance, too."""
+        robot, (x, y) = self.robot, self.strides.disc(leg, foot.region).center
+        here, there = (foot.x, foot.y), (2.0 * x - foot.x, 2.0 * y - foot.y)
+        lift = height - robot.walk.preload
+        _, (_, reason, _) = ball_center_and_joints(
+            robot.legs[leg], here, lift, self.placement, robot.foot_radius, self.joints[leg]
+        )
+        return reason is None and (
+            not foot.state.planted or reaches(robot.legs[leg], robot, there, height, self.placement)
+        )
+
 
 SEARCH_SPEED = 0.15  # [m/s] at which a foot without contact sinks
 SEARCH_ACCELERATION = 6.0  # [m/s^2] of the foot when the search begins

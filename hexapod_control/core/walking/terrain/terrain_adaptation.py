@@ -5,8 +5,8 @@ that at which it touched the ground:
 
 - a swing that touches early ends there; one that meets an edge rises over it (`early_contact`);
 - a foot that does not touch sinks, planted for the gait clock, down to a limit (`ground_search`);
-- lift-offs wait until three other feet support the robot (`lift_off_delay`);
-- the plane follows the planted feet (`support_plane`), so that the body keeps its height above the ground and becomes
+- lift-offs wait until three other feet support the robot (`LiftOffDelay`);
+- the plane follows the planted feet (`SupportPlane`), so that the body keeps its height above the ground and becomes
   parallel to its mean slope;
 - after touch-downs away from the plane, swings rise before they travel, and reach their aim before they descend.
 
@@ -17,17 +17,108 @@ docs/architecture/walking-mathematics.md, "Terrain adaptation".
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 
 from hexapod_control.core.copyable import Copyable
 from hexapod_control.core.gait.swing_trajectory import SMOOTH, SwingTiming
+from hexapod_control.core.kinematics.plane_fit import fit_plane
 from hexapod_control.core.statics.static_stability import MIN_SUPPORTING_FEET
 from hexapod_control.core.walking.foot import Dropping, Foot, Swing
-from hexapod_control.core.walking.terrain.early_contact import early_touch_down, raise_over_edge, stop_at_contact
-from hexapod_control.core.walking.terrain.foot_contact import TERRAIN_TOLERANCE, FootContact
-from hexapod_control.core.walking.terrain.ground_search import keep_in_reach, search_ground, start_search
-from hexapod_control.core.walking.terrain.height_reach import HeightReach
-from hexapod_control.core.walking.terrain.lift_off_delay import LiftOffDelay
-from hexapod_control.core.walking.terrain.support_plane import SupportPlane
+from hexapod_control.core.walking.terrain.early_contact import (
+    EARLIEST_TOUCH_DOWN,
+    TERRAIN_TOLERANCE,
+    FootContact,
+    early_touch_down,
+    raise_over_edge,
+    stop_at_contact,
+)
+from hexapod_control.core.walking.terrain.ground_search import HeightReach, keep_in_reach, search_ground, start_search
+from hexapod_control.core.workspace.twist_limits import change_towards
+
+HEIGHT_TIME_CONSTANT_S = 0.3  # with which the plane follows the mean height of the feet ...
+TILT_TIME_CONSTANT_S = 2.0  # ... and their tilt
+HEIGHT_RATE, TILT_RATE = 0.1, 0.15  # [m/s, rad/s] maxima
+HEIGHT_ACCELERATION, TILT_ACCELERATION = 0.5, 2.0  # [m/s^2, rad/s^2] maxima
+
+
+@dataclass
+class SupportPlane(Copyable):
+    """The rates of the plane."""
+
+    rates: tuple[float, float, float] = (0.0, 0.0, 0.0)  # [1/s, 1/s, m/s] of the slopes a and b and of the height c
+
+    def follow(self, standing: Sequence[Foot], feet: Sequence[Foot], dt: float) -> None:
+        """Moves the plane towards the standing feet for `dt` [s]; updates the heights of all feet above it."""
+        slope_x, slope_y, height = fit_plane([foot.at for foot in standing]) or (0.0, 0.0, 0.0)
+        x, y, z = self.rates
+        self.rates = along, across, up = (
+            change_towards(x, _rate(slope_x / TILT_TIME_CONSTANT_S, TILT_RATE), TILT_ACCELERATION * dt),
+            change_towards(y, _rate(slope_y / TILT_TIME_CONSTANT_S, TILT_RATE), TILT_ACCELERATION * dt),
+            change_towards(z, _rate(height / HEIGHT_TIME_CONSTANT_S, HEIGHT_RATE), HEIGHT_ACCELERATION * dt),
+        )
+        for foot in feet:
+            rise = (along * foot.x + across * foot.y + up) * dt
+            if isinstance(foot.state, Swing):
+                foot.state.base += rise
+                continue
+            foot.x, foot.y = foot.x - along * dt * foot.z, foot.y - across * dt * foot.z
+            foot.z += rise
+            if isinstance(foot.state, Dropping):
+                foot.state.end += rise
+
+
+def _rate(rate: float, max_rate: float) -> float:
+    """Returns the opposite of a rate, at most `max_rate`."""
+    return change_towards(0.0, -rate, max_rate)
+
+
+@dataclass
+class LiftOffDelay(Copyable):
+    """Whether a lift-off waits, and for how long."""
+
+    waiting: bool = False
+    waited: float = 0.0  # [s]
+
+    def clear(self) -> None:
+        """Ends the delay."""
+        self.waiting, self.waited = False, 0.0
+
+    def update(
+        self,
+        feet: Sequence[Foot],
+        contacts: Sequence[bool] | None,
+        lifted: Collection[int],
+        dt: float,
+        max_delay: float,
+    ) -> bool:
+        """Returns True if the legs (rows) in `lifted` must wait because fewer than three others touch the ground.
+
+        They wait at most `max_delay` [s], and without a limit while a foot drops. `dt` [s] is the duration of the tick.
+        """
+        self.waiting = False
+        if not lifted:
+            return False
+        if any(isinstance(foot.state, Dropping) for foot in feet):
+            standing = sum(foot.state.planted and leg not in lifted for leg, foot in enumerate(feet))
+            self.waiting = standing < MIN_SUPPORTING_FEET
+        if contacts is None or self.waiting:
+            return self.waiting
+        supporting = sum(
+            touches and leg not in lifted and not _early_in_swing(foot)
+            for leg, (foot, touches) in enumerate(zip(feet, contacts, strict=True))
+        )
+        if supporting >= MIN_SUPPORTING_FEET or self.waited >= max_delay:
+            self.waited = 0.0
+            return False
+        self.waited += dt
+        self.waiting = True
+        return True
+
+
+def _early_in_swing(foot: Foot) -> bool:
+    """True for a foot in the first part of its swing: its contact is not a touch-down."""
+    return isinstance(foot.state, Swing) and foot.state.progress < EARLIEST_TOUCH_DOWN
+
 
 FADE_S = 0.3  # in which the heights fade to zero while contacts are unknown
 SWING_STRETCH = 4.0 / 3.0  # factor on the swing time on rough ground, which leaves time for the search

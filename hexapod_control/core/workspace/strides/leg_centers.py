@@ -1,23 +1,246 @@
-"""The candidate stride centers of every leg, and the directions of travel for which they are compared."""
+"""The candidate stride centers of every leg: how fast its foot is about each, and which are stiff and clear enough.
+
+The speed about a center is limited by the radius of the disc about it that the leg reaches, and by the joint speeds,
+from which the shortest swing follows. Both are tabulated in the frame of the hip, so that legs of the same geometry
+share a table. A backward stride is a forward stride reversed in time, so headings over half a turn are sufficient.
+
+A leg whose foot is far from its hip deflects more under the weight: the body tilts, feet in swing touch the ground
+early, and feet slip. In a tripod, a single leg on one side bears half of the weight. Friction keeps a foot from sliding
+outward, which makes the leg stiffer. So centers about which the body would sag too far are no candidates, nor are those
+at which the femur would touch the box of the body.
+See docs/architecture/walking-mathematics.md, "Stride centers".
+"""
 
 from __future__ import annotations
 
 import cmath
 import math
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hexapod_control.core.gait.gait_table import Gait
-from hexapod_control.core.kinematics.arrays import Array
+from hexapod_control.core.gait.swing_trajectory import travel_and_lift
+from hexapod_control.core.kinematics.arrays import Array, ComplexArray, read_only
+from hexapod_control.core.kinematics.leg_batch import Coordinates, StepGeometry, forward_over_arrays, joints_at_contacts
+from hexapod_control.core.kinematics.leg_kinematics import hip_to_base
 from hexapod_control.core.kinematics.se2 import Twist
-from hexapod_control.core.robot import Robot
-from hexapod_control.core.workspace.stance_regions import nominal_stance
-from hexapod_control.core.workspace.strides.body_clearance import clear_of_body
-from hexapod_control.core.workspace.strides.foot_paths import Points
-from hexapod_control.core.workspace.strides.leg_choices import SEARCHED_HEADINGS, stride_choices, turning_speeds
-from hexapod_control.core.workspace.strides.leg_sag import stiff_enough
+from hexapod_control.core.robot import Leg, Robot
+from hexapod_control.core.statics.static_stability import GRAVITY
+from hexapod_control.core.workspace.stance_regions import DIRECTIONS, RegionReach, nominal_stance, seen_from_hip
+from hexapod_control.core.workspace.strides.steady_cycle import Points, UnitMotion, foot_positions
+from hexapod_control.core.workspace.swing_limits import (
+    PROGRESS,
+    STRIDE_SHARE,
+    SWING_TIME_SCALES,
+    max_travels,
+    shortest_swing,
+)
+
+SEARCHED_HEADINGS = 16  # of the foot, over half a turn
+RADIAL_STEPS, ANGULAR_STEPS = 22, 17  # of the grid of centers
+MIN_DISTANCE_SHARE, MAX_DISTANCE_SHARE = 0.3, 0.95  # of the length of the leg, of a center from the hip
+MIN_SPEED_SHARE = 0.7  # of the best speed at a heading: centers that are slower at all headings are left out
+ON_AXIS = 1e-6  # of the length of the leg: distance from the straight leg up to which a center is on it
+MAX_ANGLE = math.radians(80.0)  # of the coxa at a center
+MAX_RADIUS_SHARE = 0.4  # of the length of the leg: the largest region that is tried
+TRAVELS = 5  # number of stride lengths that are tried
+NO_OVERSHOOT = np.array(1.0)  # of the radius: across their motion, feet in the air stay within the disc
+
+
+class StrideChoices(NamedTuple):
+    """Candidate stride centers of one leg. The last one is its neutral foothold, if the leg can step there."""
+
+    centers: Points  # (C,) [m] in the hip's frame, as complex numbers
+    radii: Array  # (SEARCHED_HEADINGS, C) [m] of the region about each center
+    speeds: Array  # (T, SEARCHED_HEADINGS, C) [m/s] of the foot over the ground, for each of SWING_TIME_SCALES
+
+    def only(self, chosen: NDArray[np.bool_]) -> StrideChoices:
+        """The chosen candidates."""
+        return StrideChoices(self.centers[chosen], self.radii[:, chosen], self.speeds[..., chosen])
+
+    def mirrored(self, chosen: NDArray[np.bool_]) -> StrideChoices:
+        """The chosen candidates, mirrored across the straight leg."""
+        centers, radii, speeds = self.only(chosen)
+        image = -np.arange(SEARCHED_HEADINGS) % SEARCHED_HEADINGS
+        return StrideChoices(centers.conj(), radii[image], speeds[:, image])
+
+
+class _Setting(NamedTuple):
+    """The inputs of a leg's table of candidates."""
+
+    leg: Leg  # seen from its hip
+    step: StepGeometry
+    swing_time: float  # [s]
+    stance: float  # [swing times]
+
+
+def stride_choices(robot: Robot, leg: Leg, stance: float) -> StrideChoices:
+    """The candidate centers of a leg in a gait whose stance lasts `stance` swing times."""
+    walk = robot.walk
+    seen = seen_from_hip(leg, leg.foothold)
+    inputs = StepGeometry.of(robot, walk.height), walk.swing_time, stance
+    grid = _grid_choices(_Setting(replace(seen, foothold=(0.0, 0.0)), *inputs))
+    choices = _joined(grid, _choices_about(_Setting(seen, *inputs), np.array([complex(*seen.foothold)])))
+    return StrideChoices(choices.centers, read_only(choices.radii), read_only(choices.speeds))
+
+
+@lru_cache(maxsize=8)
+def _grid_choices(setting: _Setting) -> StrideChoices:
+    """The candidates on a grid over the workspace; legs of the same geometry share them."""
+    leg = setting.leg
+    length = leg.length
+    lowest, highest = max(leg.coxa_joint.lower, -MAX_ANGLE), min(leg.coxa_joint.upper, MAX_ANGLE)
+    radial = length * np.linspace(MIN_DISTANCE_SHARE, MAX_DISTANCE_SHARE, RADIAL_STEPS)
+    symmetric = leg.femur_lateral == 0.0 and lowest == -highest
+    angles = np.linspace(0.0 if symmetric else lowest, highest, ANGULAR_STEPS)
+    choices = _choices_about(setting, (radial[:, None] * np.exp(1j * angles)).ravel())
+    if symmetric:  # strides on one side of the leg mirror those on the other
+        choices = _joined(choices, choices.mirrored(choices.centers.imag > ON_AXIS * length))
+    best = choices.speeds.max(axis=(0, 2))[:, None]
+    return choices.only((choices.speeds.max(axis=0) >= MIN_SPEED_SHARE * best).any(axis=0))
+
+
+def _choices_about(setting: _Setting, centers: Points) -> StrideChoices:
+    """The candidates at those of these centers (C,) [m] about which the leg can step."""
+    leg = setting.leg
+    limits = np.full(len(centers), MAX_RADIUS_SHARE * leg.length)
+    around = np.array([complex(*direction) for direction in DIRECTIONS])
+    radii = RegionReach(leg, setting.step, centers, around, NO_OVERSHOOT).radii(limits)
+    centers, radii = centers[radii > 0.0], radii[radii > 0.0]
+    radii = np.array([_radii_along(setting, centers, radii, heading) for heading in _headings()])
+    return StrideChoices(centers, radii, _speeds(setting, centers, radii))
+
+
+def _joined(first: StrideChoices, second: StrideChoices) -> StrideChoices:
+    return StrideChoices(*(np.concatenate(pair, axis=-1) for pair in zip(first, second, strict=True)))
+
+
+def _headings() -> Points:
+    """Unit vectors of all searched headings, as complex numbers."""
+    headings: Points = np.exp(1j * math.pi * np.arange(SEARCHED_HEADINGS) / SEARCHED_HEADINGS)
+    return headings
+
+
+def _radii_along(setting: _Setting, centers: Points, radii: Array, heading: complex) -> Array:
+    """Radii (C,) [m], up to the given ones, with which feet in the air stay in reach along a heading."""
+    return RegionReach(setting.leg, setting.step, centers, np.array((heading, -heading))).radii(radii)
+
+
+def _speeds(setting: _Setting, centers: Points, radii: Array) -> Array:
+    """Highest foot speeds (T, SEARCHED_HEADINGS, C) [m/s] at which no joint exceeds its speed limit in a swing.
+
+    One heading at a time: arrays for all headings would need more memory than anything else in the planner.
+    """
+    by_heading = [_speeds_along(setting, centers, *pair) for pair in zip(radii, _headings(), strict=True)]
+    return np.stack(by_heading, axis=1)
+
+
+def _speeds_along(setting: _Setting, centers: Points, radii: Array, heading: complex) -> Array:
+    """Highest foot speeds (T, C) [m/s] in strides along a heading, in regions with radii (C,) [m]."""
+    leg, stance = setting.leg, setting.stance
+    travel, lifted = travel_and_lift(PROGRESS)
+    displacement = travel * (1.0 + stance) - PROGRESS - stance / 2  # of the foot in the body's frame, in travels
+    travels = 2.0 * STRIDE_SHARE / stance * radii[:, None] * np.arange(TRAVELS + 1) / TRAVELS  # (C, V)
+    path = centers[:, None, None] + heading * (travels[..., None] * displacement)  # (C, V, U)
+    contacts = path.real, path.imag, setting.step.lift * lifted
+    joints = joints_at_contacts(leg, setting.step.foot_radius, setting.step.height, contacts).joints
+    return _max_speeds(leg, joints, travels, setting.swing_time)
+
+
+def turning_speeds(robot: Robot, leg: Leg, stance: float, radii: Array, centers: Points) -> Array:
+    """Highest foot speeds (T, C) [m/s] about centers (C,) [m, base_footprint] when turning on the spot.
+
+    `radii` (C,) [m] are those of the regions.
+    """
+    travels = 2.0 * STRIDE_SHARE / stance * radii[:, None] * np.arange(TRAVELS + 1) / TRAVELS  # (C, V)
+    turns = (travels / np.maximum(np.abs(centers), 1e-6)[:, None])[..., None]  # [rad]
+    path = foot_positions(UnitMotion.along(Twist(0.0, 0.0, 1.0)), turns, stance, centers[:, None, None], PROGRESS)
+    contacts = path.real, path.imag, robot.walk.lift_height * travel_and_lift(PROGRESS)[1]
+    joints = joints_at_contacts(leg, robot.foot_radius, robot.walk.height, contacts).joints
+    return _max_speeds(leg, joints, travels, robot.walk.swing_time)
+
+
+def _max_speeds(leg: Leg, joints: Coordinates, travels: Array, swing_time: float) -> Array:
+    """Highest foot speeds (T, ...) [m/s] for joints (..., C, V, U) [rad] in swings of strides (..., C, V) [m]."""
+    times = shortest_swing(leg, joints)
+    swings = swing_time * np.array(SWING_TIME_SCALES)
+    speeds: Array = max_travels(travels, times, swings) / swings.reshape(-1, *[1] * (travels.ndim - 1))
+    return speeds
+
+
+TINY = 1e-12  # [m/N]
+FRICTION = 0.5  # coefficient of friction of a foot, a cautious value
+MAX_SAG_SHARE = 0.4  # of the lift height; more only if it is more at the neutral foothold
+
+
+def stiff_enough(robot: Robot, leg: Leg, gait: Gait, centers: ComplexArray) -> NDArray[np.bool_]:
+    """True (C,) for centers x + i y [m, base_footprint] at which the leg does not sag too far in a gait.
+
+    The weight is shared by all legs in stance but one: in a tripod a single leg bears that of its side.
+    """
+    standing = len(robot.legs) * gait.duty_factor
+    load = robot.mass * GRAVITY / max(standing - 1.0, 1.0)
+    neutral = sag(robot, leg, load, np.array([complex(*leg.foothold)])).item()
+    limit = max(MAX_SAG_SHARE * robot.walk.lift_height, neutral * (1.0 + 1e-9))
+    stiff: NDArray[np.bool_] = sag(robot, leg, load, centers) <= limit
+    return stiff
+
+
+def sag(robot: Robot, leg: Leg, load: float, points: ComplexArray) -> Array:
+    """Sag [m] of the body at a leg under a load [N], with its foot at points x + i y [m, base_footprint].
+
+    It follows from the compliance of the foot in the plane of the leg, vertical (zz), horizontal (rr) and coupled (rz),
+    with the lever arms about femur and tibia joint; the coxa axis is taken as vertical. A horizontal force of the
+    ground, limited by friction, keeps the foot in place.
+    """
+    contacts = (points.real, points.imag, np.zeros(points.shape))
+    _, femur, tibia = joints_at_contacts(leg, robot.foot_radius, robot.walk.height, contacts).joints
+    knee, foot = leg.femur.length * np.exp(1j * femur), leg.tibia.length * np.exp(1j * (femur + tibia))
+    arms = ((knee + foot, leg.joints[1].stiffness), (foot, leg.joints[2].stiffness))
+    zz = sum(arm.real**2 / stiffness for arm, stiffness in arms)
+    rr = sum(arm.imag**2 / stiffness for arm, stiffness in arms)
+    rz = sum(-arm.real * arm.imag / stiffness for arm, stiffness in arms)
+    pull = np.clip(-rz / np.maximum(rr, TINY), -FRICTION, FRICTION)
+    sags: Array = load * (zz + rz * pull)
+    return sags
+
+
+CLEARANCE = 0.003  # [m] minimum between a femur and the body, unless it is less about the neutral foothold
+POINT = 1e-9  # [m] in place of a link length of zero
+FEMUR_SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)  # of the femur's length: points on it, from its axis
+
+
+def clear_of_body(robot: Robot, leg: Leg, centers: Points, radii: Array) -> NDArray[np.bool_]:
+    """True (C,) where the femur clears the body over the whole region about a center.
+
+    `centers` (C,) [m, base_footprint] and `radii` (C,) [m] are those of the regions. The last center is the neutral
+    foothold: if the femur is closer to the body there than CLEARANCE, that distance is sufficient everywhere.
+    """
+    around = np.array([0.0, *(complex(*direction) for direction in DIRECTIONS)])
+    feet = centers[:, None] + radii[:, None] * around
+    contacts = feet.real, feet.imag, np.zeros(feet.shape)
+    joints = joints_at_contacts(leg, robot.foot_radius, robot.walk.height, contacts).joints
+    no_tibia = replace(leg.tibia, length=POINT)
+    nearest = np.full(len(centers), np.inf)
+    for share in FEMUR_SHARES:
+        part = replace(leg, femur=replace(leg.femur, length=max(share * leg.femur.length, POINT)), tibia=no_tibia)
+        point = np.stack(hip_to_base(leg, forward_over_arrays(part, joints)), axis=-1)
+        np.minimum(nearest, distance_from_body(robot, point).min(axis=-1) - leg.femur.radius, out=nearest)
+    clear: NDArray[np.bool_] = nearest >= min(CLEARANCE, float(nearest[-1]))
+    return clear
+
+
+def distance_from_body(robot: Robot, points: Array) -> Array:
+    """Returns signed distances (...) [m] of points (..., 3) from the box of the body, negative inside."""
+    beyond = np.abs(points - np.array(robot.body.center)) - 0.5 * np.array(robot.body.size)
+    distance: Array = np.linalg.norm(np.maximum(beyond, 0.0), axis=-1) + np.minimum(beyond.max(axis=-1), 0.0)
+    return distance
+
 
 TURNING = SEARCHED_HEADINGS  # index after the headings: turning on the spot
 SPAN_SHARE = 0.8  # of the distance of the farthest foothold

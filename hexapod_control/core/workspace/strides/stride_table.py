@@ -1,16 +1,23 @@
-"""Table of the stride regions by body height and heading of the foot."""
+"""Stride regions: the discs in which feet stride, displaced from the neutral stance regions according to the twist.
+
+Points are in base_footprint [m]. See docs/architecture/walking-mathematics.md, "Stride centers".
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hexapod_control.core.gait.gait_table import Gait
 from hexapod_control.core.kinematics.arrays import Array, ComplexArray
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose, Placement
-from hexapod_control.core.kinematics.leg_batch import StepGeometry
+from hexapod_control.core.kinematics.leg_batch import StepGeometry, joints_at_contacts
+from hexapod_control.core.kinematics.leg_clearance import LegNeighbours
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.robot import Leg, Point, Robot, Vector
 from hexapod_control.core.workspace.stance_regions import (
@@ -19,22 +26,154 @@ from hexapod_control.core.workspace.stance_regions import (
     RegionReach,
     StanceRegions,
     StanceRegionTable,
+    nominal_stance,
     reaches,
     seen_from_hip,
 )
-from hexapod_control.core.workspace.strides.stride_lead import max_lead
-from hexapod_control.core.workspace.strides.stride_regions import (
-    BENDS,
-    FAR_RAD,
-    HEADINGS,
-    NEUTRAL_REGION,
-    LegStrides,
-    PolarOffset,
-    StrideRegion,
-    Strides,
-    StridesByMotion,
-    moved_points,
-)
+from hexapod_control.core.workspace.strides.steady_cycle import Points, SteadyCycle
+from hexapod_control.core.workspace.swing_limits import MIN_LIFT_SHARE, STRIDE_SHARE
+
+HEADINGS = 32  # in the tables, over half a turn: a backward stride is a forward stride reversed
+FAR_RAD = 0.5  # angle about the hip between the centers of two headings, above which these are not interpolated
+BENDS = (-1.0, -0.5, 0.0, 0.5, 1.0)  # in the tables, see `bend_of_path`: 0 is straight, +-1 as when turning on the spot
+
+
+class PolarOffset(NamedTuple):
+    """Displacement of a foothold in polar coordinates about the hip, in which interpolated points stay in reach."""
+
+    outward: float  # [m]
+    angle: float  # [rad] counter-clockwise
+
+    def towards(self, other: PolarOffset, part: float) -> PolarOffset:
+        """Interpolates between this offset (part 0) and another one (part 1)."""
+        outward, angle = self
+        return PolarOffset(outward + part * (other.outward - outward), angle + part * (other.angle - angle))
+
+    def scaled(self, share: float) -> PolarOffset:
+        """A share of this offset."""
+        return PolarOffset(share * self.outward, share * self.angle)
+
+    def displacement(self, hip: Point, point: Point) -> Point:
+        """Displacement (x, y) [m] of a point (x, y) [m] by this offset about a hip (x, y) [m]."""
+        x, y = point[0] - hip[0], point[1] - hip[1]
+        distance = math.hypot(x, y)
+        c, s = math.cos(self.angle), math.sin(self.angle)
+        factor = 1.0 + self.outward / distance if distance > 0.0 else 1.0
+        return factor * (c * x - s * y) - x, factor * (s * x + c * y) - y
+
+
+def moved_points(point: complex | ComplexArray, outward: Array, angle: Array) -> ComplexArray:
+    """Points [m] moved by offsets about the hip, here the origin: `PolarOffset.displacement` over arrays."""
+    moved: ComplexArray = (1.0 + outward / np.abs(point)) * np.exp(1j * angle) * point
+    return moved
+
+
+@dataclass(frozen=True, slots=True)
+class LegStrides:
+    """Stride centers and regions of one leg, by heading of its foot; the last entry is for turning on the spot."""
+
+    offsets: tuple[PolarOffset, ...]  # of the centers from the neutral foothold
+    radii: tuple[float, ...]  # [m] of the regions about them
+
+
+class StridesByMotion(NamedTuple):
+    """Stride centers and regions of one leg at one height, by bend and heading of the path of its foot."""
+
+    centers: ComplexArray  # (bends, HEADINGS) [m] in base_footprint, as complex numbers
+    radii: Array  # (bends, HEADINGS) [m]
+
+
+class StrideAdaptation(NamedTuple):
+    """Adaptation of strides to the speed: shares (0 to 1) of the displacement of the centers, and of the lower lift."""
+
+    moved: float = 0.0
+    lowered: float = 0.0
+
+    @property
+    def lift_share(self) -> float:
+        """Lift of the swings, as a share of the lift height."""
+        return 1.0 - self.lowered * (1.0 - MIN_LIFT_SHARE)
+
+    def weights(self) -> tuple[float, ...]:
+        """Weights with which the values of CORNERS are interpolated."""
+        unmoved, high = 1.0 - self.moved, 1.0 - self.lowered
+        return unmoved * high, self.moved * high, unmoved * self.lowered, self.moved * self.lowered
+
+    def towards(self, other: StrideAdaptation, share: float) -> StrideAdaptation:
+        """Interpolates between this adaptation (share 0) and another one (share 1)."""
+        return StrideAdaptation(*(a + share * (b - a) for a, b in zip(self, other, strict=True)))
+
+
+UNADAPTED = StrideAdaptation()
+CORNERS = (UNADAPTED, StrideAdaptation(1.0, 0.0), StrideAdaptation(0.0, 1.0), StrideAdaptation(1.0, 1.0))
+
+
+class StrideRegion(NamedTuple):
+    """The region of one leg's strides, relative to its neutral stance region."""
+
+    offset: PolarOffset  # of its center
+    scale: float  # of its radius
+    moved: float  # share (0 to 1) of the full displacement
+    displacement: Point  # [m] of its center: the offset in Cartesian coordinates
+
+
+NEUTRAL_REGION = StrideRegion(PolarOffset(0.0, 0.0), 1.0, 0.0, (0.0, 0.0))
+
+
+class RegionShares(NamedTuple):
+    """The two shares (0 to 1) into which a region share is split."""
+
+    displacement: float  # of the stride regions from the stance regions
+    radii: float
+
+
+def split_region_share(region_share: float) -> RegionShares:
+    """Splits a region share, see REGION_SHARES."""
+    return RegionShares(min(max(region_share - 1.0, 0.0), 1.0), min(region_share, 1.0))
+
+
+class Disc(NamedTuple):
+    """A disc on the ground."""
+
+    center: Point  # [m]
+    radius: float  # [m]
+
+    def clamped(self, x: float, y: float, share: float) -> Point:
+        """The point of this disc with a share of its radius that is nearest to a point (x, y) [m]."""
+        (cx, cy), radius = self.center, share * self.radius
+        dx, dy = x - cx, y - cy
+        distance = math.hypot(dx, dy)
+        if distance <= radius:
+            return x, y
+        factor = radius / distance
+        return cx + factor * dx, cy + factor * dy
+
+
+class Strides(NamedTuple):
+    """The stride regions of all legs in one tick."""
+
+    neutral: StanceRegions  # at the height of the body
+    regions: tuple[StrideRegion, ...]
+    share: float = 1.0  # usable share (0 to 1) of the radii
+
+    def disc(self, leg: int, region: StrideRegion) -> Disc:
+        """The usable disc of a stride region of a leg (row)."""
+        neutral, _, share = self
+        if region is NEUTRAL_REGION:
+            return Disc(neutral.footholds[leg], share * neutral.radii[leg])
+        (x, y), (_, scale, _, (dx, dy)) = neutral.footholds[leg], region
+        return Disc((x + dx, y + dy), share * scale * neutral.radii[leg])
+
+    @property
+    def stance(self) -> StanceRegions:
+        """The stride regions with their full radii, as stance regions."""
+        height, radii = self.neutral.height, self.neutral.radii
+        return StanceRegions(
+            height,
+            tuple([self.disc(leg, region).center for leg, region in enumerate(self.regions)]),
+            tuple([radius * r.scale for radius, r in zip(radii, self.regions, strict=True)]),
+        )
+
 
 OFFSET_SHARES = (1.0, 0.8, 0.6, 0.4, 0.2)  # of the offsets, tried in turn at each height; 0 if all fail
 MIN_MOVED_RADIUS_SHARE = 0.8  # of the radii at the nominal height that must remain at another height
@@ -250,3 +389,64 @@ def _regions(
     around = np.concatenate((along, -along, np.tile([complex(*d) for d in DIRECTIONS], (len(offsets), 1))), axis=1)
     step, flight = StepGeometry.of(robot, height), flight_shares(around, along)
     return RegionReach(seen, step, moved_points(complex(*seen.foothold), outward, angle), around, flight)
+
+
+MIN_GAP = 0.005  # [m] between neighbouring legs: at less than 3 mm the tick limiter stops the walk
+MAX_KNEE_OVERHANG = 0.02  # [m] by which a knee may be horizontally farther from the hip than its foot
+LEAD_SHARES = (1.0, 0.4, 0.3, 0.2)  # leads that are tried, as shares of the displacement; the last one if all fail
+
+
+def max_lead(robot: Robot, gait: Gait, strides: Sequence[LegStrides]) -> float:
+    """Maximum lead of a leg over its neighbours, as a share of its displacement; infinite if legs never collide.
+
+    It is also infinite if knees overhang the feet: then a leg seen from above is not a line from hip to foot, which the
+    gaps are computed for.
+    """
+    if not strides or _knee_overhang(robot) > MAX_KNEE_OVERHANG:
+        return math.inf
+    lead = next((share for share in LEAD_SHARES if _keeps_apart(robot, gait, strides, share)), LEAD_SHARES[-1])
+    return lead if lead < 1.0 else math.inf
+
+
+def _knee_overhang(robot: Robot) -> float:
+    """By how much a knee is farther from the hip than its foot in the neutral stance [m], maximum of all legs."""
+    overhang = -math.inf
+    for leg in robot.legs:
+        contact = np.array(leg.foothold[0]), np.array(leg.foothold[1]), np.array(0.0)
+        femur = joints_at_contacts(leg, robot.foot_radius, robot.walk.height, contact).joints[1].item()
+        knee = leg.coxa.length + leg.femur.length * math.cos(femur)
+        overhang = max(overhang, knee - math.dist(leg.foothold, leg.hip[:2]))
+    return overhang
+
+
+def _keeps_apart(robot: Robot, gait: Gait, strides: Sequence[LegStrides], lead: float) -> bool:
+    """True if neighbours keep MIN_GAP along all headings if one leads by a share (0 to 1) of the displacement."""
+    hips = np.array([complex(*leg.hip[:2]) for leg in robot.legs])
+    arms = np.array([complex(*leg.foothold) for leg in robot.legs]) - hips
+    neutral = np.array(nominal_stance(robot).radii)
+    ahead = np.arange(lead, 1.0 + 1e-9, lead)[:, None]
+    every_second: NDArray[np.bool_] = np.zeros(len(hips), dtype=bool)
+    every_second[[first for first, _ in LegNeighbours.of(robot).pairs][::2]] = True
+    for heading in range(HEADINGS):
+        outward, angle = np.array([leg.offsets[heading] for leg in strides]).T
+        radii = np.array([leg.radii[heading] for leg in strides])
+
+        def centers(shares: Array, outward: Array = outward, angle: Array = angle) -> Points:
+            return hips + moved_points(arms, shares * outward, shares * angle)
+
+        first, second = centers(ahead), centers(ahead - lead)
+        mixed = np.concatenate((np.where(every_second, first, second), np.where(every_second, second, first)))
+        # Between neutral and moved regions radii are interpolated, and the smallest region limits the stride.
+        radius = (neutral + ahead * (radii - neutral)).min(axis=1, keepdims=True)
+        travels = np.tile(2.0 * STRIDE_SHARE * radius / gait.stance, (2, 1))
+        direction = math.pi * heading / HEADINGS
+        axis = Twist(math.cos(direction), math.sin(direction), 0.0)
+        if not all(_apart(SteadyCycle(robot, gait, twist), travels, mixed) for twist in (axis, axis.scaled(-1.0))):
+            return False
+    return True
+
+
+def _apart(cycle: SteadyCycle, travels: Array, centers: Points) -> bool:
+    """True if neighbours keep MIN_GAP for centers (N, legs) [m] and travels per swing time (N, 1) [m]."""
+    crossing = np.flatnonzero(cycle.horizontal_gaps(travels, centers) < 0.0)
+    return all(cycle.limits(float(travels[k, 0]), centers[k], MIN_GAP).gap >= MIN_GAP for k in crossing)

@@ -20,9 +20,9 @@ from hexapod_control.core.motions.motion_state import REHEARSE, MotionState, as_
 from hexapod_control.core.motions.motion_steps import Choreography, MotionError
 from hexapod_control.core.motions.operator_commands import OperatorCommands
 from hexapod_control.core.names import quoted
-from hexapod_control.nodes.gait_planner.motions.motion_reader import MotionReader
-from hexapod_control.nodes.gait_planner.motions.rehearsed_motions import RehearsedMotions
-from hexapod_control.nodes.gait_planner.requests.posture_services import answer
+from hexapod_control.nodes.gait_planner.motion_input import MotionReader
+from hexapod_control.nodes.gait_planner.motion_input import RehearsedMotions
+from hexapod_control.nodes.gait_planner.request_input import answer
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.qos import COMMAND, LATCHED

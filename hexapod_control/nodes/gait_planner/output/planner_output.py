@@ -19,7 +19,7 @@ from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.motions.motion_state import own_activity, percent_in_steps
 from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
-from hexapod_control.nodes.gait_planner.output.foot_markers import foot_markers
+from hexapod_control.nodes.gait_planner.planner_output import foot_markers
 from hexapod_control.nodes.gait_planner.settings import PlannerSettings
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel

@@ -14,7 +14,7 @@ from typing import Any
 from sensor_msgs.msg import JointState
 
 from hexapod_control.core.kinematics.arrays import Array
-from hexapod_control.nodes.gait_planner.output.planner_output import PlannerOutput
+from hexapod_control.nodes.gait_planner.planner_output import PlannerOutput
 from hexapod_control.ros.guarded_node import DISCOVERY_TIME_S, GuardedNode, ReportLevel
 from hexapod_control.ros.monitoring.endpoints import UNKNOWN_NAME
 from hexapod_control.ros.qos import COMMAND

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from hexapod_control.core.motions.operator_commands import OperatorCommands
 from hexapod_control.core.planner.planner import Planner
-from hexapod_control.core.sensing.mishaps.mishap import MishapKind
+from hexapod_control.core.sensing.mishap_watch import MishapKind
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 
 LEVELS: Mapping[MishapKind, ReportLevel] = {

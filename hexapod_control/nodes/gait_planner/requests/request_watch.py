@@ -16,7 +16,7 @@ from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.names import HARDWARE_NODES
 from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
-from hexapod_control.nodes.gait_planner.output.planner_output import PlannerOutput
+from hexapod_control.nodes.gait_planner.planner_output import PlannerOutput
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.qos import SAMPLES
 

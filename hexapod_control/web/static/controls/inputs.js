@@ -259,7 +259,7 @@ export function listenToKeys(velocity, actions) {
   };
 }
 
-// Which axes of a gamepad count: those that rest at their center, by the rules of core/steering/axis_centers.py.
+// Which axes of a gamepad count: those that rest at their center, by the rules of core/steering/gamepad_teleop.py.
 const CENTER = 0.1; // deflection that counts as centered: zero
 const CENTER_TIME = 300; // [ms] at the center, while the dead-man is held
 const REST_TIME = 2000; // [ms] away from the center without dead-man

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from support.drives import DT, robot
 
-from hexapod_control.core.planner.faults.joint_relief import relief
-from hexapod_control.core.planner.planner_state import PlannerContext
+from hexapod_control.core.planner.faults.frozen_state import relief
+from hexapod_control.core.planner.states import PlannerContext
 from hexapod_control.core.posture.walking_legs import WalkingLegs
 from hexapod_control.core.sensing.sensor_inputs import SensorInputs
 from hexapod_control.core.walking.walk_settings import WalkSettings

@@ -11,14 +11,13 @@ from support.drives import DT, ROBOTS, robot
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose, Placement
 from hexapod_control.core.kinematics.whole_body import joints_in_pose
 from hexapod_control.core.statics.static_stability import center_of_mass_in_footprint
-from hexapod_control.core.walking.body.body_control import BodyControl
-from hexapod_control.core.walking.body.body_pose_control import STANDSTILL, BodyPoseControl
+from hexapod_control.core.walking.body.body_control import STANDSTILL, BodyControl, BodyPoseControl
 from hexapod_control.core.walking.body.pose_feasibility import PoseFeasibility
 from hexapod_control.core.walking.foot import Foot, Guided, GuidedPhase, Swing
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.stance_regions import REGION_SHARES, reaches
 from hexapod_control.core.workspace.stride_stability import MIN_STRIDE_MARGIN, stride_margin
-from hexapod_control.core.workspace.strides.stride_regions import PolarOffset, StrideRegion
+from hexapod_control.core.workspace.strides.stride_table import PolarOffset, StrideRegion
 
 MAX_SPEED = (0.1, 0.1, 0.08, 0.8, 0.8, 0.8)  # [m/s, rad/s]
 MAX_ACCELERATION = (0.5, 0.5, 0.4, 4.0, 4.0, 4.0)  # [m/s^2, rad/s^2]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from hexapod_control.core.kinematics.se2 import Pose
-from hexapod_control.core.walking.feet.drop_motion import advance_drop, drop_after_halt
+from hexapod_control.core.walking.feet.foot_motion import advance_drop, drop_after_halt
 from hexapod_control.core.walking.foot import Dropping, Foot
 
 DROP_ACCELERATION = 6.0  # [m/s^2]

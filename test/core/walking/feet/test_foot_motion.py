@@ -9,13 +9,17 @@ from support.drives import neutral_strides, robot
 
 from hexapod_control.core.gait.gait_clock import GaitClock
 from hexapod_control.core.kinematics.se2 import ZERO, Twist, exp
-from hexapod_control.core.walking.feet.drop_motion import drop_after_halt
-from hexapod_control.core.walking.feet.foot_motion import FootMotion, time_to_touch_down
-from hexapod_control.core.walking.feet.swing_motion import BodyTick, advance_swing
+from hexapod_control.core.walking.feet.foot_motion import (
+    BodyTick,
+    FootMotion,
+    advance_swing,
+    drop_after_halt,
+    time_to_touch_down,
+)
 from hexapod_control.core.walking.foot import Dropping, Foot, Guided, GuidedPhase, Swing
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.robot_gaits import gaits
-from hexapod_control.core.workspace.strides.stride_regions import PolarOffset, StrideRegion
+from hexapod_control.core.workspace.strides.stride_table import PolarOffset, StrideRegion
 
 AT_NEUTRAL = 0.001  # [m]
 

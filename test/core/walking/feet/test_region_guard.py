@@ -8,11 +8,11 @@ from support.drives import DT, neutral_strides, robot
 
 from hexapod_control.core.gait.gait_clock import GaitClock
 from hexapod_control.core.kinematics.se2 import ZERO, Twist, exp
-from hexapod_control.core.walking.feet.region_guard import allowed_share, time_inside
+from hexapod_control.core.walking.feet.stride_control import allowed_share, time_inside
 from hexapod_control.core.walking.foot import Dropping, Foot, Swing
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.robot_gaits import gaits
-from hexapod_control.core.workspace.strides.stride_regions import PolarOffset, StrideRegion
+from hexapod_control.core.workspace.strides.stride_table import PolarOffset, StrideRegion
 
 NAME = "phantomx"
 TRIPOD = gaits(robot(NAME))["tripod"]

@@ -11,7 +11,7 @@ from hexapod_control.core.walking.feet.foot_motion import FootMotion
 from hexapod_control.core.walking.feet.stride_control import StrideControl, StrideDemand
 from hexapod_control.core.walking.foot import Foot
 from hexapod_control.core.workspace.capabilities import Capabilities
-from hexapod_control.core.workspace.strides.stride_regions import NEUTRAL_REGION
+from hexapod_control.core.workspace.strides.stride_table import NEUTRAL_REGION
 
 MAX_SWING_PER_STRIDE, MAX_SWING_PER_RADIUS, MIN_STRIDE_SHARE = 1.28, 1.9, 0.6
 
@@ -48,7 +48,7 @@ def test_per_swing_a_region_moves_as_far_as_a_swing_may_be_longer_than_a_stride(
     control, motion = StrideControl(CAPABILITIES), standing()
     for foot, region in zip(motion.feet, goals(ASIDE), strict=True):
         foot.region = region
-    found = control.step(demand(twist), before, swing_time, motion)
+    found = control.step(demand(twist), before, swing_time, motion.feet)
     assert found == (STANCE, control.regions, 1.0)
     shares = [1.0]
     for home, radius, foot, goal, region in zip(
@@ -72,7 +72,7 @@ def test_after_a_few_swings_all_feet_stride_in_the_regions_of_the_twist_at_its_f
     control, motion = StrideControl(CAPABILITIES), standing()
     slowest = 1.0
     for _ in range(8):
-        found = control.step(demand(FORWARD), FORWARD, SWING_TIME, motion)
+        found = control.step(demand(FORWARD), FORWARD, SWING_TIME, motion.feet)
         slowest = min(slowest, control.speed_share)
         for foot, region in zip(motion.feet, found.regions, strict=True):
             foot.region = region
@@ -82,8 +82,10 @@ def test_after_a_few_swings_all_feet_stride_in_the_regions_of_the_twist_at_its_f
 def test_regions_follow_a_new_demand_and_a_body_pose_that_leaves_less_room_shortens_the_strides():
     control, motion = StrideControl(CAPABILITIES), standing()
     assert control.regions == (NEUTRAL_REGION,) * len(STANCE.footholds) and control.speed_share == 1.0
-    assert control.step(demand(FORWARD, 0.6), ZERO, SWING_TIME, motion).share == 0.6
+    assert control.step(demand(FORWARD, 0.6), ZERO, SWING_TIME, motion.feet).share == 0.6
     first = control.regions
-    assert control.step(demand(ASIDE), ZERO, SWING_TIME, motion).share == 1.0
+    assert control.step(demand(ASIDE), ZERO, SWING_TIME, motion.feet).share == 1.0
     assert control.regions != first
-    assert control.step(demand(ZERO), ZERO, SWING_TIME, motion).regions == (NEUTRAL_REGION,) * len(STANCE.footholds)
+    assert control.step(demand(ZERO), ZERO, SWING_TIME, motion.feet).regions == (NEUTRAL_REGION,) * len(
+        STANCE.footholds
+    )

@@ -20,7 +20,7 @@ from hexapod_control.core.walking.gait_change.gait_change_scheduler import (
 from hexapod_control.core.walking.walk_controller import WalkController
 from hexapod_control.core.walking.walk_settings import WalkSettings
 from hexapod_control.core.workspace.capabilities import Capabilities
-from hexapod_control.core.workspace.strides.stride_regions import PolarOffset, StrideRegion
+from hexapod_control.core.workspace.strides.stride_table import PolarOffset, StrideRegion
 
 PLAN_TIMEOUT_S, RETRY_S = 1.2, 0.06
 SUFFICIENT_MARGIN = 0.02  # [m]

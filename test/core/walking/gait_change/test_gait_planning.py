@@ -7,8 +7,7 @@ import pytest
 from support.drives import robot
 
 from hexapod_control.core.gait.gait_clock import GaitChange, GaitClock
-from hexapod_control.core.walking.gait_change.gait_transition import plan_gait_change
-from hexapod_control.core.walking.gait_change.transition_legs import TransitionLeg
+from hexapod_control.core.walking.gait_change.gait_transition import TransitionLeg, plan_gait_change
 from hexapod_control.core.workspace.capabilities import Capabilities
 
 MARGIN_SHARE, MAX_OVERSPEED, MAX_SLOWDOWN, MAX_VIOLATION = 0.5, 0.03, 0.018, 1.0

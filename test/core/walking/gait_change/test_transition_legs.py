@@ -12,7 +12,7 @@ from hexapod_control.core.gait.swing_trajectory import smooth_travel
 from hexapod_control.core.kinematics.se2 import ZERO, Twist, exp
 from hexapod_control.core.walking.feet.foot_motion import FootMotion
 from hexapod_control.core.walking.foot import Foot, Swing
-from hexapod_control.core.walking.gait_change.transition_legs import joint_speed_ratios, transition_legs
+from hexapod_control.core.walking.gait_change.gait_transition import joint_speed_ratios, transition_legs
 from hexapod_control.core.workspace.capabilities import Capabilities
 
 LANDING, MAX_SPEED_FACTOR = 0.97, 1.1

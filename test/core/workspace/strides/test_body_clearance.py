@@ -9,7 +9,7 @@ from support.drives import ROBOTS, robot
 from hexapod_control.core.kinematics.leg_clearance import capsules
 from hexapod_control.core.kinematics.leg_kinematics import solve_leg
 from hexapod_control.core.workspace.stance_regions import DIRECTIONS
-from hexapod_control.core.workspace.strides.body_clearance import clear_of_body
+from hexapod_control.core.workspace.strides.leg_centers import clear_of_body
 
 CLEARANCE_M = 0.003
 

@@ -12,8 +12,16 @@ from hexapod_control.core.gait.gait_table import Gait
 from hexapod_control.core.kinematics.se2 import Twist, exp
 from hexapod_control.core.statics.static_stability import static_margin
 from hexapod_control.core.workspace.robot_gaits import gaits
-from hexapod_control.core.workspace.strides.foot_paths import UnitMotion, displaced, foot_positions, lifts
-from hexapod_control.core.workspace.strides.steady_cycle import CycleLimits, MovingMass, SteadyCycle, polygon_margins
+from hexapod_control.core.workspace.strides.steady_cycle import (
+    CycleLimits,
+    MovingMass,
+    SteadyCycle,
+    UnitMotion,
+    displaced,
+    foot_positions,
+    lifts,
+    polygon_margins,
+)
 
 PHASES = 12
 

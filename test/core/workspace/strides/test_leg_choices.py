@@ -14,13 +14,17 @@ from hexapod_control.core.gait.gait_table import derived_gaits
 from hexapod_control.core.gait.swing_trajectory import lift
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, Placement
 from hexapod_control.core.kinematics.leg_kinematics import BENT_LEG
-from hexapod_control.core.kinematics.rolling_contact import ball_center_and_joints
+from hexapod_control.core.kinematics.whole_body import ball_center_and_joints
 from hexapod_control.core.workspace.stance_regions import DIRECTIONS, nominal_stance, seen_from_hip
-from hexapod_control.core.workspace.strides.body_clearance import clear_of_body
-from hexapod_control.core.workspace.strides.foot_paths import UnitMotion, foot_positions
-from hexapod_control.core.workspace.strides.leg_centers import TURNING, leg_centers
-from hexapod_control.core.workspace.strides.leg_choices import stride_choices, turning_speeds
-from hexapod_control.core.workspace.strides.leg_sag import stiff_enough
+from hexapod_control.core.workspace.strides.leg_centers import (
+    TURNING,
+    clear_of_body,
+    leg_centers,
+    stiff_enough,
+    stride_choices,
+    turning_speeds,
+)
+from hexapod_control.core.workspace.strides.steady_cycle import UnitMotion, foot_positions
 from hexapod_control.core.workspace.swing_limits import PROGRESS, SWING_TIME_SCALES
 
 MAX_DISTANCE_SHARE, MIN_DISTANCE_SHARE, MAX_RADIUS_SHARE = 0.95, 0.3, 0.4  # of the length of the leg

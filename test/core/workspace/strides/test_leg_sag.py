@@ -10,9 +10,9 @@ from support.drives import ROBOTS, robot
 
 from hexapod_control.core.gait.gait_table import derived_gaits
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, Placement
-from hexapod_control.core.kinematics.rolling_contact import joints_at_contact
+from hexapod_control.core.kinematics.whole_body import joints_at_contact
 from hexapod_control.core.statics.leg_compliance import compliance
-from hexapod_control.core.workspace.strides.leg_sag import sag, stiff_enough
+from hexapod_control.core.workspace.strides.leg_centers import sag, stiff_enough
 from hexapod_control.core.workspace.strides.stride_search import stride_centers
 
 FRICTION = 0.5

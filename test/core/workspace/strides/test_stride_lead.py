@@ -15,8 +15,7 @@ from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.robot_gaits import gaits
 from hexapod_control.core.workspace.strides.steady_cycle import SteadyCycle, line_distances
-from hexapod_control.core.workspace.strides.stride_lead import max_lead
-from hexapod_control.core.workspace.strides.stride_regions import HEADINGS, LegStrides, PolarOffset
+from hexapod_control.core.workspace.strides.stride_table import HEADINGS, LegStrides, PolarOffset, max_lead
 
 AXES = [Twist(1.0, 0.0, 0.0), Twist(0.0, 1.0, 0.0), Twist(math.sqrt(0.5), math.sqrt(0.5), 0.0)]
 PHASES = 12

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from support.drives import robot
 
-from hexapod_control.core.workspace.strides.leg_choices import stride_choices
+from hexapod_control.core.workspace.strides.leg_centers import stride_choices
 
 
 def test_the_candidates_of_a_leg_need_little_memory_even_while_they_are_searched():

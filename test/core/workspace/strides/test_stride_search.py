@@ -13,14 +13,14 @@ from hexapod_control.core.workspace.robot_gaits import gaits
 from hexapod_control.core.workspace.stance_regions import nominal_stance
 from hexapod_control.core.workspace.strides.leg_centers import TURNING, leg_centers, straight_travel, turning_travel
 from hexapod_control.core.workspace.strides.steady_cycle import MovingMass, SteadyCycle
-from hexapod_control.core.workspace.strides.stride_search import stride_centers
-from hexapod_control.core.workspace.strides.top_speeds import (
+from hexapod_control.core.workspace.strides.stride_search import (
     LEAST_MARGIN,
     SPREADS,
     USUAL_MARGIN,
     TopSpeedSearch,
     axis_of,
     spread_foothold,
+    stride_centers,
 )
 from hexapod_control.core.workspace.swing_limits import SWING_TIME_SCALES
 

@@ -16,15 +16,15 @@ from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose, Placeme
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.stance_regions import DIRECTIONS, StanceRegions, reaches
-from hexapod_control.core.workspace.strides.stride_regions import (
+from hexapod_control.core.workspace.strides.stride_table import (
     NEUTRAL_REGION,
     LegStrides,
     PolarOffset,
     StrideRegion,
     Strides,
+    StrideTable,
     split_region_share,
 )
-from hexapod_control.core.workspace.strides.stride_table import StrideTable
 
 BUILDS = [str(path) for path in sorted((DATA / "robots").glob("*.yaml"))]
 FLIGHT_REACH_SHARE, OFFSET_SHARES = 1.18, (1.0, 0.8, 0.6, 0.4, 0.2)

@@ -13,8 +13,8 @@ from hexapod_control.core.motions.motion_player import MotionPlayer
 from hexapod_control.core.motions.motion_request import MotionRequest
 from hexapod_control.core.motions.operator_commands import OperatorCommands
 from hexapod_control.nodes.gait_planner.motions import motion_input, motion_reader
-from hexapod_control.nodes.gait_planner.motions.motion_input import MotionInput
-from hexapod_control.nodes.gait_planner.motions.motion_reader import MotionReader
+from hexapod_control.nodes.gait_planner.motion_input import MotionInput
+from hexapod_control.nodes.gait_planner.motion_input import MotionReader
 from hexapod_control.ros.guarded_node import ReportLevel
 
 NOD = """

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from hexapod_control.core.motions.motion_player import RehearsedMotion
 from hexapod_control.core.motions.motion_steps import Choreography, WaitStep
-from hexapod_control.nodes.gait_planner.motions.rehearsed_motions import MAX_REHEARSED, RehearsedMotions
+from hexapod_control.nodes.gait_planner.motion_input import MAX_REHEARSED, RehearsedMotions
 
 
 def motion(number):

@@ -12,7 +12,7 @@ from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.motions.motion_state import percent_in_steps
 from hexapod_control.core.planner.planner import Planner
-from hexapod_control.nodes.gait_planner.output.planner_output import PlannerOutput
+from hexapod_control.nodes.gait_planner.planner_output import PlannerOutput
 from hexapod_control.nodes.gait_planner.settings import PlannerSettings
 from hexapod_control.ros import messages
 from hexapod_control.ros.row_messages import FootLayout, JointLayout

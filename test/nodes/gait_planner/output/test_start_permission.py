@@ -10,8 +10,8 @@ from support.kits.plain_node import Moment, PlainNode
 from support.phantomx import standing_joints
 
 from hexapod_control.nodes.gait_planner.output import start_permission
-from hexapod_control.nodes.gait_planner.output.planner_output import PlannerOutput
-from hexapod_control.nodes.gait_planner.output.start_permission import MAX_WAIT_S, OBSERVERS, StartPermission
+from hexapod_control.nodes.gait_planner.planner_output import PlannerOutput
+from hexapod_control.nodes.gait_planner.planner_output import MAX_WAIT_S, OBSERVERS, StartPermission
 from hexapod_control.nodes.gait_planner.settings import PlannerSettings
 from hexapod_control.ros.guarded_node import ReportLevel
 from hexapod_control.ros.row_messages import JointLayout

@@ -14,12 +14,12 @@ from support.phantomx import LEGS, robot
 
 from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.posture.walking_legs import WalkingLegs
-from hexapod_control.core.sensing.mishaps.mishap import Mishap, MishapKind
+from hexapod_control.core.sensing.mishap_watch import Mishap, MishapKind
 from hexapod_control.nodes.gait_planner.requests import leg_input
-from hexapod_control.nodes.gait_planner.requests.leg_input import LegInput
-from hexapod_control.nodes.gait_planner.requests.mishap_reports import STUCK_PAUSE_S, MishapReports
-from hexapod_control.nodes.gait_planner.requests.pose_gait_foot_input import PoseGaitFootInput
-from hexapod_control.nodes.gait_planner.requests.posture_services import PostureServices
+from hexapod_control.nodes.gait_planner.request_input import LegInput
+from hexapod_control.nodes.gait_planner.planner_output import STUCK_PAUSE_S, MishapReports
+from hexapod_control.nodes.gait_planner.request_input import PoseGaitFootInput
+from hexapod_control.nodes.gait_planner.request_input import PostureServices
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import ReportLevel
 from hexapod_control.ros.row_messages import FootLayout, MessageError

@@ -7,13 +7,15 @@ from support.drives import robot
 
 from hexapod_control.core.gait.gait_table import AUTO
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
+from hexapod_control.core.walking.speed_control import SpeedConditions, SpeedControl
+from hexapod_control.core.walking.walk_settings import WalkSettings
 from hexapod_control.core.workspace.capabilities import Capabilities
-from hexapod_control.core.workspace.speed_limiter import SpeedConditions, SpeedLimiter
 from hexapod_control.core.workspace.swing_limits import SWING_TIME_SCALES
 from hexapod_control.core.workspace.twist_limits import AxisLimits, TwistLimits
 
 CAPABILITIES = Capabilities.of(robot("phantomx"))
 HEIGHT, NOMINAL = robot("phantomx").walk.height, robot("phantomx").walk.swing_time
+SELECTION = CAPABILITIES.selection("tripod")
 NONE = TwistLimits()
 SWING_TIME = 0.5  # [s]
 
@@ -22,11 +24,18 @@ def conditions(gait, share=1.0):
     return SpeedConditions(CAPABILITIES.gaits[gait], HEIGHT, share)
 
 
+def speed_control(limits=NONE):
+    control = SpeedControl(CAPABILITIES)
+    control.swing_time = SWING_TIME
+    control.change_settings(WalkSettings(SELECTION, limits))
+    return control
+
+
 @pytest.mark.parametrize("name", CAPABILITIES.gaits)
 def test_a_walk_stops_in_a_swing_and_starts_so_that_no_stride_is_longer_than_a_steady_one(name):
-    limiter, gait = SpeedLimiter(CAPABILITIES), CAPABILITIES.gaits[name]
-    most = limiter.maxima(conditions(name), NONE)
-    up, down = limiter.accelerations(conditions(name), SWING_TIME, NONE, 1.0)
+    control, gait = speed_control(), CAPABILITIES.gaits[name]
+    most = control.maxima(conditions(name))
+    up, down = control.accelerations(conditions(name), 1.0)
     last = max(gait.until_lift_off(leg, 0.0) for leg in range(len(gait.lift_off))) * SWING_TIME
     stance = gait.stance * SWING_TIME
     for v, faster, slower in zip(most, up, down, strict=True):
@@ -35,25 +44,31 @@ def test_a_walk_stops_in_a_swing_and_starts_so_that_no_stride_is_longer_than_a_s
         first_stride, half = 0.5 * faster * last**2, 0.5 * v * stance
         assert first_stride <= half * (1.0 + 1e-9) and faster * stance <= v * (1.0 + 1e-9)
         assert first_stride == pytest.approx(half) or faster * stance == pytest.approx(v)
-    rough = limiter.accelerations(conditions(name), SWING_TIME, NONE, 3.0)
+    rough = control.accelerations(conditions(name), 3.0)
     assert rough == (pytest.approx(up.scaled(3.0)), down)
 
 
 def test_settings_replace_the_acceleration_and_bound_the_speed_of_their_axis_only():
-    limiter, usual = SpeedLimiter(CAPABILITIES), conditions("tripod")
-    most, (up, down) = limiter.maxima(usual, NONE), limiter.accelerations(usual, SWING_TIME, NONE, 1.0)
+    usual = conditions("tripod")
+    most, (up, down) = speed_control().maxima(usual), speed_control().accelerations(usual, 1.0)
     limits = TwistLimits(
         AxisLimits(0.01), AxisLimits(max_acceleration=0.2, max_deceleration=0.3), AxisLimits(10.0, max_deceleration=0.4)
     )
-    assert limiter.maxima(usual, limits) == (0.01, most.vy, most.wz)
-    assert limiter.accelerations(usual, SWING_TIME, limits, 2.0) == (
+    assert speed_control(limits).maxima(usual) == (0.01, most.vy, most.wz)
+    assert speed_control(limits).accelerations(usual, 2.0) == (
         pytest.approx((2.0 * up.vx, 0.2, 2.0 * up.wz)),
         pytest.approx((down.vx, 0.3, 0.4)),
     )
 
 
 def test_a_new_limit_is_computed_whenever_anything_that_it_depends_on_changes():
-    limiter, command = SpeedLimiter(CAPABILITIES), Twist(1.0, 0.0, 0.0)
+    control, command = speed_control(), Twist(1.0, 0.0, 0.0)
+
+    def limited(control, command, conditions, next_gaits, limits, tempo):
+        control.change_settings(WalkSettings(SELECTION, limits, tempo=tempo))
+        control.drive(command)
+        return control.limit(conditions, conditions, next_gaits, 1.0)
+
     cases = [
         (command, conditions("tripod"), (), NONE, 1.0),
         (command.scaled(0.01), conditions("tripod"), (), NONE, 1.0),
@@ -63,10 +78,10 @@ def test_a_new_limit_is_computed_whenever_anything_that_it_depends_on_changes():
         (command, conditions("tripod"), (), TwistLimits(AxisLimits(0.05)), 1.0),
         (command.scaled(0.01), conditions("tripod"), (), NONE, 2.0),
     ]
-    found = [limiter.limit(*case) for case in cases]
-    assert found == [SpeedLimiter(CAPABILITIES).limit(*case) for case in cases] and len(set(found)) == len(found)
+    found = [limited(control, *case) for case in cases]
+    assert found == [limited(speed_control(), *case) for case in cases] and len(set(found)) == len(found)
     assert found[5].twist == Twist(0.05, 0.0, 0.0)
-    assert limiter.maxima(conditions("wave"), NONE) != limiter.maxima(conditions("tripod"), NONE)
+    assert control.maxima(conditions("wave")) != control.maxima(conditions("tripod"))
 
 
 @pytest.mark.parametrize("tempo", [0.5, 0.8, 0.94, 0.96, 1.0, 1.3, 1.7, 2.0, 3.0])

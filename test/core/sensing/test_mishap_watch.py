@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from support.drives import DT, robot
 
-from hexapod_control.core.sensing.mishaps.mishap import MishapKind
-from hexapod_control.core.sensing.mishaps.mishap_watch import MishapWatch, WatchedTick
+from hexapod_control.core.sensing.mishap_watch import MishapKind, MishapWatch, WatchedTick
 from hexapod_control.core.sensing.sensor_inputs import MishapDetection, SensorInputs
 
 MACHINE = robot("phantomx")

@@ -9,10 +9,7 @@ from hypothesis import strategies as st
 
 from hexapod_control.config.robots.robot_file import known_robots, load
 from hexapod_control.core.kinematics.body_pose import BodyPose
-from hexapod_control.core.sensing.mishaps.attitude import standing_limit, tilt_angle
-from hexapod_control.core.sensing.mishaps.joint_watch import JointWatch
-from hexapod_control.core.sensing.mishaps.slip_watch import SlipWatch
-from hexapod_control.core.sensing.mishaps.support_watch import SupportWatch
+from hexapod_control.core.sensing.mishap_watch import JointWatch, SlipWatch, SupportWatch, standing_limit, tilt_angle
 from hexapod_control.core.workspace.robot_gaits import neutral_center
 
 DT = 0.02  # [s]

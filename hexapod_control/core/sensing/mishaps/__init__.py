@@ -1,1 +1,0 @@
-"""Detection of mishaps: falls, lifts, stuck legs and slipping feet."""
