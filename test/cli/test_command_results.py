@@ -16,7 +16,7 @@ UNTIL_CTRL_C = ("start", "robot", "keyboard", "gamepad")  # what they run is rep
 CHECKED = {  # command, or action of `hexapod servos` -> the test in which what was asked for does not happen
     "sim": "cli/sim/test_restarts.py",
     "play": "clients/test_play.py::test_a_refusal_of_the_robot_is_printed_with_line_and_time",
-    "leg": "nodes/gait_planner/requests/test_leg_input.py",
+    "leg": "nodes/gait_planner/test_leg_input.py",
     "status": "cli/drive/test_status.py",
     "recover": "nodes/gait_planner/test_mishap_topics.py"
     "::test_the_command_recover_ends_when_the_robot_stands_and_fails_if_it_stays_tilted",

@@ -21,19 +21,24 @@ from hexapod_control.core.robot import Robot
 from hexapod_control.nodes.announcements.edited_files import report_edits
 from hexapod_control.nodes.announcements.graph_presence import create_exclusive_node
 from hexapod_control.nodes.announcements.implausible_values import report_implausible_values
-from hexapod_control.nodes.gait_planner.planner_output import CommandSourceDisplay
 from hexapod_control.nodes.gait_planner.motion_input import MotionInput
-from hexapod_control.nodes.gait_planner.planner_output import PlannerOutput
-from hexapod_control.nodes.gait_planner.planner_output import StartPermission
 from hexapod_control.nodes.gait_planner.pauses import FAILURE_PAUSE_S, Pauses
-from hexapod_control.nodes.gait_planner.request_input import LegInput
-from hexapod_control.nodes.gait_planner.planner_output import MishapReports
-from hexapod_control.nodes.gait_planner.request_input import PoseGaitFootInput
-from hexapod_control.nodes.gait_planner.request_input import PostureServices, answer
-from hexapod_control.nodes.gait_planner.request_input import RequestWatch
+from hexapod_control.nodes.gait_planner.planner_output import (
+    CommandSourceDisplay,
+    MishapReports,
+    PlannerOutput,
+    StartPermission,
+)
+from hexapod_control.nodes.gait_planner.request_input import (
+    LegInput,
+    PoseGaitFootInput,
+    PostureServices,
+    RequestWatch,
+    SpeedDerating,
+    answer,
+)
 from hexapod_control.nodes.gait_planner.sensor_input import SensorInput
 from hexapod_control.nodes.gait_planner.settings import PlannerSettings
-from hexapod_control.nodes.gait_planner.request_input import SpeedDerating
 from hexapod_control.nodes.gait_planner.velocity_input import VelocityInput
 from hexapod_control.nodes.joint_state_input import JointStateInput, MeasuredSample
 from hexapod_control.ros.guarded_node import DISCOVERY_TIME_S, GuardedNode, ReportLevel

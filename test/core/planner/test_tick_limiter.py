@@ -6,6 +6,7 @@ from itertools import pairwise
 import pytest
 from support.drives import DT, robot, standing_planner
 
+from hexapod_control.core.copyable import Copyable
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, Placement
 from hexapod_control.core.kinematics.leg_kinematics import UnreachableReason
 from hexapod_control.core.kinematics.whole_body import UnreachableFoot, WholeBodyPose
@@ -26,7 +27,7 @@ def pose(joints, unreached=None):
     return WholeBodyPose(joints, None, contacts, [True] * len(contacts), placement, unreached)
 
 
-class OutOfReach:
+class OutOfReach(Copyable):
     """A motion whose feet are never in reach, though its joints move.
 
     It retreats at a speed [rad/s], or not at all for NaN.
@@ -48,11 +49,6 @@ class OutOfReach:
 
 def start():
     return [tuple(row) for row in Planner(MACHINE).view.lying_joints.tolist()]
-
-
-@pytest.fixture(autouse=True)
-def copied_like_objects_of_the_package(monkeypatch):
-    monkeypatch.setattr(OutOfReach, "__module__", "hexapod_control.test")
 
 
 def test_without_a_retreat_the_joints_hold_and_the_foot_out_of_reach_is_named():
@@ -104,7 +100,7 @@ def test_legs_that_would_touch_block_each_other_and_are_named():
     assert limiter.blocked is None  # they may go apart
 
 
-class Turning:
+class Turning(Copyable):
     """A motion that turns every coxa at a rate [rad/s] of its own time, with a foot out of reach in longer ticks."""
 
     def __init__(self, rate, longest=math.inf):
@@ -114,11 +110,6 @@ class Turning:
     def advance(self, dt, previous):
         self.time += dt
         return pose([(a + self.rate * dt, b, c) for a, b, c in previous], UNREACHED if dt > self.longest else None)
-
-
-@pytest.fixture(autouse=True)
-def turning_is_copied_like_objects_of_the_package(monkeypatch):
-    monkeypatch.setattr(Turning, "__module__", "hexapod_control.test")
 
 
 @pytest.mark.parametrize(("reach", "share"), [(1.0, 1.0), (0.6, 0.5), (0.3, 0.25), (0.07, 0.0625)])

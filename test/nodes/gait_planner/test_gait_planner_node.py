@@ -30,8 +30,7 @@ from hexapod_control.core.planner.tick_plan import RobotState
 from hexapod_control.core.sensing.sensor_inputs import Adaptation, MishapDetection
 from hexapod_control.nodes.gait_planner import gait_planner
 from hexapod_control.nodes.gait_planner.gait_planner import GaitPlannerNode
-from hexapod_control.nodes.gait_planner.planner_output import PlannerOutput
-from hexapod_control.nodes.gait_planner.planner_output import StartPermission
+from hexapod_control.nodes.gait_planner.planner_output import PlannerOutput, StartPermission
 from hexapod_control.nodes.inverse_kinematics.inverse_kinematics import InverseKinematicsNode
 from hexapod_control.nodes.joint_state_input import MeasuredSample
 from hexapod_control.nodes.servo_driver.servo_driver import ServoDriverNode

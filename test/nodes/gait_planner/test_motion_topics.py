@@ -20,7 +20,7 @@ from hexapod_control.config.motions.motion_library import known_motions
 from hexapod_control.core.kinematics.leg_kinematics import forward
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.motions.motion_request import MotionRequest
-from hexapod_control.nodes.gait_planner.motions import motion_input
+from hexapod_control.nodes.gait_planner import motion_input
 from hexapod_control.nodes.inverse_kinematics.inverse_kinematics import InverseKinematicsNode
 from hexapod_control.ros import messages
 from hexapod_control.ros.qos import LATCHED

@@ -14,7 +14,7 @@ from support.kits.plain_node import Moment, PlainNode
 
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.steering.command_priorities import ANNOUNCEMENT_TIMEOUT_S
-from hexapod_control.nodes.gait_planner import command_source_display, velocity_input
+from hexapod_control.nodes.gait_planner import planner_output, velocity_input
 from hexapod_control.nodes.gait_planner.planner_output import CommandSourceDisplay
 from hexapod_control.nodes.gait_planner.velocity_input import VelocityInput
 from hexapod_control.ros import messages
@@ -44,7 +44,7 @@ class Input:
 
     def __init__(self, monkeypatch, stamped=False):
         self.time = Moment()
-        for module in (velocity_input, command_source_display):
+        for module in (velocity_input, planner_output):
             monkeypatch.setattr(module, "time", self.time)
         self.node, self.commands, self.planner = PlainNode(moment=self.time), Commands(), standing_planner("phantomx")
         self.input = VelocityInput(self.node, self.commands, self.planner, stamped, TIMEOUT_S)

@@ -1,4 +1,4 @@
-"""Requests for motions, by name or as the content of a file. They are rehearsed between the ticks of the control loop.
+"""Requests for motions, by name or as the content of a file: parsed in a thread, rehearsed between ticks, then played.
 
 core/motions/motion_state.py defines the text of the topic `motion_state`.
 """
@@ -8,24 +8,70 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
-from hexapod_control.config.motions.motion_library import MotionFileError, known_motions, load_motion
+from hexapod_control.config.motions.motion_library import MotionFileError, known_motions, load_motion, load_motion_text
 from hexapod_control.config.schema import did_you_mean
-from hexapod_control.core.motions.motion_player import MotionEnd, MotionOutcome, MotionPlayer
+from hexapod_control.core.motions.motion_player import MotionEnd, MotionOutcome, MotionPlayer, RehearsedMotion
 from hexapod_control.core.motions.motion_request import MotionRequest
 from hexapod_control.core.motions.motion_state import REHEARSE, MotionState, as_word, percent_in_steps
 from hexapod_control.core.motions.motion_steps import Choreography, MotionError
 from hexapod_control.core.motions.operator_commands import OperatorCommands
 from hexapod_control.core.names import quoted
-from hexapod_control.nodes.gait_planner.motion_input import MotionReader
-from hexapod_control.nodes.gait_planner.motion_input import RehearsedMotions
+from hexapod_control.core.robot import Robot
 from hexapod_control.nodes.gait_planner.request_input import answer
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.qos import COMMAND, LATCHED
+
+
+class MotionReader:
+    """Parses one motion at a time in a thread; a newer request replaces a waiting one."""
+
+    def __init__(self, robot: Robot) -> None:
+        """The thread starts with the first request."""
+        self._robot = robot
+        self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="motion_reader")
+        self._reading: Future[Choreography] | None = None  # for the newest request
+
+    def read(self, request: MotionRequest) -> None:
+        """Starts to parse a motion; results of earlier requests are dropped."""
+        if self._reading is not None:
+            self._reading.cancel()
+        self._reading = self._pool.submit(load_motion_text, request.file, request.text, self._robot)
+
+    def take(self) -> Choreography | None:
+        """Returns the motion once when it is parsed, else None. Raises MotionFileError once if it is invalid."""
+        if self._reading is None or not self._reading.done():
+            return None
+        done, self._reading = self._reading, None
+        return done.result()
+
+
+MAX_REHEARSED = 32
+
+
+class RehearsedMotions:
+    """The last MAX_REHEARSED motions by name, of one robot."""
+
+    def __init__(self) -> None:
+        self._motions: dict[str, RehearsedMotion] = {}
+
+    def add(self, rehearsed: RehearsedMotion) -> None:
+        """Stores a motion; it replaces the one with its name, or the oldest one if the cache is full."""
+        self._motions.pop(rehearsed.motion.name, None)
+        self._motions[rehearsed.motion.name] = rehearsed
+        if len(self._motions) > MAX_REHEARSED:
+            del self._motions[next(iter(self._motions))]
+
+    def find(self, motion: Choreography) -> RehearsedMotion | None:
+        """The rehearsed motion; None if it is not stored, or if its steps have changed since."""
+        known = self._motions.get(motion.name)
+        return known if known is not None and known.motion == motion else None
+
 
 OUTCOME_TIME_S = 0.5  # for which `motion_state` shows how a motion has ended
 PERCENT_STEP = 2  # resolution of the progress [%]

@@ -15,11 +15,9 @@ from support.phantomx import LEGS, robot
 from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.posture.walking_legs import WalkingLegs
 from hexapod_control.core.sensing.mishap_watch import Mishap, MishapKind
-from hexapod_control.nodes.gait_planner.requests import leg_input
-from hexapod_control.nodes.gait_planner.request_input import LegInput
+from hexapod_control.nodes.gait_planner import request_input
 from hexapod_control.nodes.gait_planner.planner_output import STUCK_PAUSE_S, MishapReports
-from hexapod_control.nodes.gait_planner.request_input import PoseGaitFootInput
-from hexapod_control.nodes.gait_planner.request_input import PostureServices
+from hexapod_control.nodes.gait_planner.request_input import LegInput, PoseGaitFootInput, PostureServices
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import ReportLevel
 from hexapod_control.ros.row_messages import FootLayout, MessageError
@@ -62,7 +60,7 @@ class Legs:
     def __init__(self, monkeypatch):
         pools = []
         monkeypatch.setattr(
-            leg_input, "ThreadPoolExecutor", lambda **options: pools.append(Tables(**options)) or pools[-1]
+            request_input, "ThreadPoolExecutor", lambda **options: pools.append(Tables(**options)) or pools[-1]
         )
         self.view = SimpleNamespace(lost_legs=(), changing_legs=False)
         self.node, self.commands = PlainNode(), Commands()

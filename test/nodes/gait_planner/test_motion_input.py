@@ -12,9 +12,8 @@ from hexapod_control.config.motions.motion_library import known_motions
 from hexapod_control.core.motions.motion_player import MotionPlayer
 from hexapod_control.core.motions.motion_request import MotionRequest
 from hexapod_control.core.motions.operator_commands import OperatorCommands
-from hexapod_control.nodes.gait_planner.motions import motion_input, motion_reader
-from hexapod_control.nodes.gait_planner.motion_input import MotionInput
-from hexapod_control.nodes.gait_planner.motion_input import MotionReader
+from hexapod_control.nodes.gait_planner import motion_input
+from hexapod_control.nodes.gait_planner.motion_input import MotionInput, MotionReader
 from hexapod_control.ros.guarded_node import ReportLevel
 
 NOD = """
@@ -52,7 +51,7 @@ class Motions:
     def __init__(self, monkeypatch):
         pools = []
         monkeypatch.setattr(
-            motion_reader, "ThreadPoolExecutor", lambda **options: pools.append(Pool(**options)) or pools[-1]
+            motion_input, "ThreadPoolExecutor", lambda **options: pools.append(Pool(**options)) or pools[-1]
         )
         self.time = Moment()
         monkeypatch.setattr(motion_input, "time", self.time)
@@ -201,7 +200,7 @@ def test_an_unusable_file_is_refused_unless_a_newer_request_has_replaced_it(moti
 def test_the_newest_file_counts(monkeypatch):
     pools = []
     monkeypatch.setattr(
-        motion_reader, "ThreadPoolExecutor", lambda **options: pools.append(Pool(**options)) or pools[-1]
+        motion_input, "ThreadPoolExecutor", lambda **options: pools.append(Pool(**options)) or pools[-1]
     )
     reader = MotionReader(standing_planner("phantomx").robot)
     assert reader.take() is None

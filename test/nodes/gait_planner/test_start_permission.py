@@ -9,9 +9,8 @@ from support.drives import standing_planner
 from support.kits.plain_node import Moment, PlainNode
 from support.phantomx import standing_joints
 
-from hexapod_control.nodes.gait_planner.output import start_permission
-from hexapod_control.nodes.gait_planner.planner_output import PlannerOutput
-from hexapod_control.nodes.gait_planner.planner_output import MAX_WAIT_S, OBSERVERS, StartPermission
+from hexapod_control.nodes.gait_planner import planner_output
+from hexapod_control.nodes.gait_planner.planner_output import MAX_WAIT_S, OBSERVERS, PlannerOutput, StartPermission
 from hexapod_control.nodes.gait_planner.settings import PlannerSettings
 from hexapod_control.ros.guarded_node import ReportLevel
 from hexapod_control.ros.row_messages import JointLayout
@@ -24,7 +23,7 @@ class Rig:
 
     def __init__(self, monkeypatch, receivers=("inverse_kinematics", "odometry"), publishers=0):
         self.moment = Moment()
-        monkeypatch.setattr(start_permission, "time", self.moment)
+        monkeypatch.setattr(planner_output, "time", self.moment)
         self.node, planner = PlainNode(moment=self.moment), standing_planner("phantomx", "tripod")
         self.layout = JointLayout(planner.robot)
         self.node.subscribers_of["foot_targets"] = [SimpleNamespace(node_name=name) for name in receivers]

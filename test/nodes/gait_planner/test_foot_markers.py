@@ -7,7 +7,7 @@ from visualization_msgs.msg import Marker
 
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.planner.planner import Planner
-from hexapod_control.nodes.gait_planner.output import foot_markers as foot_markers_module
+from hexapod_control.nodes.gait_planner import planner_output as foot_markers_module
 from hexapod_control.nodes.gait_planner.planner_output import foot_markers
 from hexapod_control.ros import messages
 from hexapod_control.ros.row_messages import xyz

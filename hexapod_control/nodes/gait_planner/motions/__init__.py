@@ -1,1 +1,0 @@
-"""Motions requested by name or as the content of a file."""

@@ -1,1 +1,0 @@
-"""Publishers of gait_planner: targets, states, markers."""

@@ -1,0 +1,285 @@
+"""Requests other than velocities and motions: posture, body pose, gait, single feet, lost legs, and the speed share.
+
+A request is accepted by what the planner knows. Whether the robot follows also depends on inverse_kinematics and the
+driver: `RequestWatch` reports why an accepted request changes nothing.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import NamedTuple
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from geometry_msgs.msg import Pose
+from sensor_msgs.msg import MultiDOFJointState
+from std_msgs.msg import Float64, String
+from std_srvs.srv import Trigger
+
+from hexapod_control.core.kinematics.arrays import Array
+from hexapod_control.core.kinematics.body_pose import BodyPose
+from hexapod_control.core.motions.operator_commands import OperatorCommands
+from hexapod_control.core.names import HARDWARE_NODES, enumerated, quoted
+from hexapod_control.core.planner.planner import Planner
+from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
+from hexapod_control.core.posture.walking_legs import WalkingLegs
+from hexapod_control.core.robot import Robot
+from hexapod_control.nodes.gait_planner.planner_output import PlannerOutput
+from hexapod_control.ros import messages
+from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
+from hexapod_control.ros.qos import COMMAND, EVENTS, LATCHED, SAMPLES
+from hexapod_control.ros.row_messages import FootLayout, MessageError
+
+
+class PostureServices:
+    """Serves standing up, sitting down and recovery. Lives as long as its node."""
+
+    def __init__(
+        self,
+        node: GuardedNode,
+        commands: OperatorCommands,
+        block: Callable[[], None],
+        accepted: Callable[[str], None] = lambda request: None,
+    ) -> None:
+        """`block` makes the node ignore velocity commands until a zero or a silence; `accepted` gets every request."""
+        self._commands, self._block, self._accepted = commands, block, accepted
+        node.create_service(Trigger, "stand", self.on_stand)
+        node.create_service(Trigger, "sit", self.on_sit)
+        node.create_service(Trigger, "recover", self.on_recover)
+
+    def on_stand(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        """Stands up, or sets down the feet that are in the air."""
+        return self._answer(response, "stand", self._commands.stand(), "standing up")
+
+    def on_sit(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        """Sits down; velocity commands are accepted again after a zero or a silence."""
+        refusal = self._commands.sit()
+        if not refusal:
+            self._block()
+        return self._answer(response, "sit", refusal, "sitting down")
+
+    def on_recover(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        """Stands up after a fall, or continues after the robot was lifted."""
+        return self._answer(response, "recover", self._commands.stand(after_fall=True), "recovering")
+
+    def _answer(self, response: Trigger.Response, request: str, refusal: str, doing: str) -> Trigger.Response:
+        if not refusal:
+            self._accepted(request)
+        return answer(response, refusal, f"{doing}, gait_state reports when it is done")
+
+
+def answer(response: Trigger.Response, refusal: str, accepted: str) -> Trigger.Response:
+    """Fills the response of a Trigger service; an empty `refusal` is success."""
+    response.success, response.message = not refusal, refusal or accepted
+    return response
+
+
+class LegInput:
+    """Passes requests on to the operator commands, and publishes the lost legs. Lives as long as its node."""
+
+    def __init__(self, node: GuardedNode, commands: OperatorCommands, planner: Planner) -> None:
+        """The thread starts with the first request."""
+        self._node, self._commands, self._planner = node, commands, planner
+        self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="walking_legs")
+        self._computing: Future[WalkingLegs] | None = None  # for the newest request
+        self._leg, self._loses = "", False  # the newest request: the leg, and whether it is lost or returns
+        self._lost_then: tuple[str, ...] = ()  # legs lost when the computation was started
+        self._refusals = node.create_publisher(String, "leg_refused", EVENTS)
+        self._lost = node.create_publisher(String, "lost_legs", LATCHED)
+        self._shown: tuple[str, ...] = ()
+        self._lost.publish(messages.text(""))
+        node.create_subscription(String, "lose_leg", self.on_lose, COMMAND)
+        node.create_subscription(String, "return_leg", self.on_return, COMMAND)
+
+    def on_lose(self, message: String) -> None:
+        """Requests that the leg of this name is folded away."""
+        self._begin(message.data, lost=True)
+
+    def on_return(self, message: String) -> None:
+        """Requests that the folded leg of this name is used again."""
+        self._begin(message.data, lost=False)
+
+    def _begin(self, leg: str, *, lost: bool) -> None:
+        """Computes the tables of the remaining legs; the request is passed on afterwards."""
+        self._leg, self._loses = leg, lost
+        self._compute()
+
+    def _compute(self) -> None:
+        self._lost_then = self._planner.view.lost_legs
+        robot, others = self._planner.robot, {*self._lost_then} - {self._leg}
+        lost = {*others, self._leg} if self._loses else others
+        rows = frozenset(row for row, name in enumerate(robot.leg_names) if name in lost)
+        self._computing = self._pool.submit(WalkingLegs.without, robot, rows)
+
+    def watch(self) -> None:
+        """Passes a request on when its tables are ready and no leg is being folded; call it every tick."""
+        tables, view = self._computing, self._planner.view
+        if tables is not None and tables.done() and not view.changing_legs:
+            if view.lost_legs == self._lost_then:
+                self._pass_on(tables)
+            else:
+                self._compute()
+        self._show(self._planner.view.lost_legs)
+
+    def _pass_on(self, tables: Future[WalkingLegs]) -> None:
+        self._computing = None
+        try:
+            remaining = tables.result()
+        except ValueError as error:  # no gait is stable on the remaining legs
+            refusal = str(error)
+        else:
+            refusal = self._commands.change_leg(self._leg, lost=self._loses, remaining=remaining)
+        if refusal:
+            self._node.report("leg", ReportLevel.WARNING, f"lose_leg or return_leg refused: {refusal}")
+            self._refusals.publish(messages.text(refusal))
+
+    def _show(self, lost: tuple[str, ...]) -> None:
+        if lost != self._shown:
+            self._shown = lost
+            self._lost.publish(messages.text(",".join(lost)))
+            walks = f"the robot walks without {enumerated(lost)}" if lost else "the robot walks on all legs"
+            self._node.report("lost legs", ReportLevel.WARNING if lost else ReportLevel.OK, walks)
+
+
+PATIENCE_S = 2.0  # of the control clock, after which a request without any effect is reported
+MOVED_RAD = 0.02  # by which a joint has to turn for an effect
+MAX_REPORT_AGE_S = 2.5  # of a report of another node
+CHAIN = ("inverse_kinematics", *HARDWARE_NODES)  # nodes between the planner and the joints, in this order
+ENDS = {"stand": (RobotState.STANDING,), "recover": (RobotState.STANDING,), "sit": (RobotState.SITTING,)}
+
+
+class _Watched(NamedTuple):
+    """An accepted request, and the robot at that time."""
+
+    name: str
+    accepted_at: float  # [s] of the control clock
+    state: RobotState
+    joints: Array | None  # (n, 3) [rad] measured
+
+
+class RequestWatch:
+    """Watches the newest accepted request. Call `watch` in every tick.
+
+    `joints` are the newest measured ones, `armed` is whether the torque is on.
+    """
+
+    def __init__(self, node: GuardedNode, planner: Planner, output: PlannerOutput) -> None:
+        self._node, self._planner, self._output = node, planner, output
+        self._request: _Watched | None = None
+        self._reports: dict[str, tuple[str, float]] = {}  # text by name of a node in CHAIN, with its steady time [s]
+        self.armed = True
+        self.joints: Array | None = None  # (n, 3) [rad]
+        node.create_subscription(DiagnosticArray, "/diagnostics", self.on_diagnostics, SAMPLES)
+
+    def on_diagnostics(self, message: DiagnosticArray) -> None:
+        """Stores what the nodes in CHAIN of this robot report."""
+        namespace = self._node.get_namespace().rstrip("/")
+        for status in message.status:
+            place, _, name = status.name.rpartition("/")
+            if place == namespace and name in CHAIN:
+                text = "" if status.level == DiagnosticStatus.OK else status.message
+                self._reports[name] = text, time.monotonic()
+
+    def begin(self, request: str) -> None:
+        """Watches an accepted request, and no longer the one before."""
+        self._request = _Watched(request, self._node.control_time, self._planner.state, self.joints)
+
+    def watch(self) -> None:
+        """Reports a request that has changed nothing."""
+        request, plan = self._request, self._output.last
+        if request is None or plan is None or self._node.control_time - request.accepted_at < PATIENCE_S:
+            return
+        self._request = None
+        if not self._is_done(request, plan) and not self._has_moved(request):
+            text = f"{request.name} was accepted {PATIENCE_S:g} s ago, but the robot does not move: {self._cause(plan)}"
+            self._node.report("request without effect", ReportLevel.ERROR, text)
+
+    def _is_done(self, request: _Watched, plan: TickPlan) -> bool:
+        return plan.at_rest and self._planner.state in ENDS.get(request.name, (self._planner.state,))
+
+    def _has_moved(self, request: _Watched) -> bool:
+        if request.joints is None or self.joints is None:
+            return self._planner.state is not request.state
+        return bool(abs(self.joints - request.joints).max() > MOVED_RAD)
+
+    def _cause(self, plan: TickPlan) -> str:
+        """Why nothing moves: what the nodes after the planner report, in their order, else what the planner knows."""
+        if not self.armed:
+            return "the torque is off: call arm"
+        now = time.monotonic()
+        fresh = {name: text for name, (text, at) in self._reports.items() if text and now - at < MAX_REPORT_AGE_S}
+        for name in CHAIN:
+            if name in fresh:
+                return f"{name} reports: {fresh[name]}"
+        if plan.unreached is not None:
+            leg, reason, excess = plan.unreached
+            return f"the target of the foot of {leg} is {reason.describe(excess)}: call sit or stand again"
+        if plan.blocked is not None and math.isfinite(plan.blocked.distance):
+            return "two legs are in each other's way: switch the torque off with disarm, and part them by hand"
+        if self.joints is None:
+            return "no joint_states arrive: start the driver"
+        return "the joints do not follow their targets: do inverse_kinematics and the driver run, and is it armed?"
+
+
+class PoseGaitFootInput:
+    """Passes messages on to the operator commands and reports refusals. Lives as long as its node."""
+
+    def __init__(self, node: GuardedNode, commands: OperatorCommands, robot: Robot, frame: str) -> None:
+        """`frame` is the frame id of base_link, with its prefix."""
+        self._node, self._commands, self._frame = node, commands, frame
+        self._feet = FootLayout(robot)
+        node.create_subscription(Pose, "body_pose", self.on_body_pose, COMMAND)
+        node.create_subscription(String, "gait", self.on_gait, COMMAND)
+        node.create_subscription(MultiDOFJointState, "foot_command", self.on_foot_command, COMMAND)
+
+    def on_body_pose(self, message: Pose) -> None:
+        """Requests a body pose, clamped to the reach of the legs."""
+        pose = messages.body_pose(message)
+        refusal = self._commands.request_pose(pose)
+        if refusal:
+            self._node.report("pose", ReportLevel.WARNING, f"body_pose {_pose_text(pose)}: {refusal}")
+
+    def on_gait(self, message: String) -> None:
+        """Requests a gait by name."""
+        refusal = self._commands.change_gait(message.data)
+        if refusal:
+            self._node.report("gait", ReportLevel.WARNING, f"gait refused: {refusal}")
+
+    def on_foot_command(self, message: MultiDOFJointState) -> None:
+        """Requests positions of single feet; if one is refused, none moves. Without any, guided feet come down."""
+        if message.header.frame_id not in ("", self._frame):
+            text = f"its frame is {quoted(message.header.frame_id)}; send points in {self._frame}"
+            raise MessageError(text)
+        refusal = self._commands.guide_feet(self._feet.positions(message))
+        if refusal:
+            self._node.report("foot", ReportLevel.WARNING, f"foot_command refused: {refusal}")
+
+
+def _pose_text(pose: BodyPose) -> str:
+    return "(" + ", ".join(f"{name} {value:.3g}" for name, value in pose._asdict().items() if value) + ")"
+
+
+MIN_SHARE = 0.01  # below it, a share counts as zero
+
+
+class SpeedDerating:
+    """Passes the share to the planner, which slows the walk and reduces `velocity_limits`."""
+
+    def __init__(self, node: GuardedNode, planner: Planner) -> None:
+        """The share is 1 until a message arrives."""
+        self.value = 1.0
+        self._node, self._planner = node, planner
+        node.create_subscription(Float64, "speed_share", self.on_speed_share, LATCHED)
+
+    def on_speed_share(self, message: Float64) -> None:
+        """Applies a new share, clamped to 0 to 1. Raises MessageError if it is not finite."""
+        if not math.isfinite(message.data):
+            raise MessageError(f"must be a number from 0 to 1, is {message.data}")
+        share = min(message.data, 1.0) if message.data >= MIN_SHARE else 0.0
+        if share != self.value:
+            level = ReportLevel.WARNING if share < 1.0 else ReportLevel.OK
+            self._node.report("speed_share", level, f"the servos allow {100 * share:.0f} % of the speed")
+        self.value = share
+        self._planner.change_settings(speed_share=share)

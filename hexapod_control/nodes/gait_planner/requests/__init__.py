@@ -1,1 +1,0 @@
-"""Requests other than velocities and motions: posture, body pose, gait, single feet, lost legs; reports of mishaps."""
