@@ -196,9 +196,13 @@ def allowed_share(
         share = MAX_STANCE_RADIUS_SHARE if planted else FLIGHT_REACH_SHARE
         disc = strides.disc(leg, foot.region)
         inside = time_inside(foot.x, foot.y, twist, disc.center, share * disc.radius)
-        if strides.regions[leg] != foot.region:
-            disc = strides.disc(leg, strides.regions[leg])
-            inside = max(inside, time_inside(foot.x, foot.y, twist, disc.center, share * disc.radius))
+        outside = math.dist((foot.x, foot.y), disc.center) > disc.radius
+        if strides.regions[leg] != foot.region:  # it may use both, and counts as outside only if it is in neither
+            following = strides.disc(leg, strides.regions[leg])
+            inside_following = time_inside(foot.x, foot.y, twist, following.center, share * following.radius)
+            outside = outside and math.dist((foot.x, foot.y), following.center) > following.radius
+            if inside_following > inside:
+                disc, inside = following, inside_following
         if inside == math.inf:
             continue
         until_lift_off = math.inf if clock is None else clock.stance(leg, 0.0) * swing_time
@@ -208,7 +212,7 @@ def allowed_share(
         # Either the foot stays inside until its lift-off, or the body brakes so hard that it can stop before the edge.
         braking_share = 1.0 if clock is None else 1.0 - BRAKING_DECELERATION * dt / speed
         stopping_share = min(math.sqrt(2.0 * BRAKING_DECELERATION * inside / speed), inside / dt)
-        if clock is not None and math.dist((foot.x, foot.y), disc.center) > disc.radius:
+        if clock is not None and outside:
             stopping_share = OUTSIDE_SHARE  # the foot has touched down outside of its region
         factor = min(factor, max(inside / until_lift_off, min(braking_share, stopping_share)))
     return factor

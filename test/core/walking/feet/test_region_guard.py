@@ -147,6 +147,17 @@ def test_a_foot_that_drops_may_be_somewhat_outside_of_its_region_and_a_swing_nee
     assert share_of(outside(1.5, state=Swing(0.5, 1.0, 0.03)), None) == 1.0
 
 
+def test_a_foot_inside_its_region_and_outside_of_the_next_one_is_braked_as_if_the_regions_rested():
+    clock, radius = GaitClock(TRIPOD), stance().radii[0]
+    clock.enter(TRIPOD, 0.5)
+    behind = StrideRegion(PolarOffset(0.0, 0.0), 1.0, 1.0, (-0.5 * radius, 0.0))
+    regions = (behind, *neutral_strides(stance()).regions[1:])
+    for place in (0.6, 0.8, 0.97):
+        usual = share_of(outside(place), clock)
+        assert share_of(outside(place), clock, regions=regions) == usual > 0.3
+    assert share_of(outside(1.01), clock, regions=regions) == pytest.approx(0.3)
+
+
 def test_while_regions_move_a_foot_may_use_the_one_in_which_it_landed_and_the_next_one():
     radius = stance().radii[0]
     ahead = StrideRegion(PolarOffset(0.0, 0.0), 1.0, 1.0, (0.5 * radius, 0.0))
