@@ -25,8 +25,15 @@ from hexapod_control.core.planner.tick_limiter import MIN_LEG_GAP_M
 from hexapod_control.core.robot import Leg, Robot
 from hexapod_control.core.workspace.stance_regions import nominal_stance
 from hexapod_control.core.workspace.strides.leg_centers import clear_of_body
-from hexapod_control.core.workspace.strides.steady_cycle import Points, UnitMotion, displaced, foot_positions, lifts
-from hexapod_control.core.workspace.strides.steady_cycle import MovingMass, SteadyCycle
+from hexapod_control.core.workspace.strides.steady_cycle import (
+    MovingMass,
+    Points,
+    SteadyCycle,
+    UnitMotion,
+    displaced,
+    foot_positions,
+    lifts,
+)
 from hexapod_control.core.workspace.swing_limits import SPEED_SHARE, SWING_SAMPLES, SWING_TIME_SCALES
 
 MIN_MARGIN_M = 0.020
