@@ -87,11 +87,13 @@ class Quantity:
         """A field of a dataclass for this quantity, with its default."""
         return dataclasses.field(default=self.default, metadata=self.metadata(**more))
 
-    def refusal(self, given: object, remedy: str = "") -> str:
-        """The words with which a value is refused; without `remedy` that of the quantity."""
-        if not remedy:
+    def refusal(self, given: object, remedy: str | None = None) -> str:
+        """The words with which a value is refused; `remedy` replaces that of the quantity."""
+        if remedy is None:
             # A value that is no finite number is not one in the wrong unit.
-            remedy = self.remedy if isinstance(given, int | float) and abs(given) < math.inf else self.hint
+            remedy = (
+                self.remedy or self.meaning if isinstance(given, int | float) and abs(given) < math.inf else self.hint
+            )
         return f"must be in {self.bounds}, is {spelled(given)}{remedy and ', '}{remedy}"
 
 

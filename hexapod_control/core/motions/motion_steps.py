@@ -46,10 +46,11 @@ class MotionStep:
             value = getattr(self, name)
             if isinstance(value, Mapping):  # by leg; the reader of the file checks it
                 continue
+            given = value if si(quantity) == 1.0 else round(math.degrees(value), 9)
             try:
-                quantity.checked(value if si(quantity) == 1.0 else round(math.degrees(value), 9))
-            except QuantityError as error:
-                raise MotionError(f"{key(name, quantity)} {error}") from None
+                quantity.checked(given)
+            except QuantityError:  # the remedy is for who writes the number
+                raise MotionError(f"{key(name, quantity)} {quantity.refusal(given, '')}") from None
 
     def scaled(self, factor: float) -> Self:
         """The step for a robot `factor` times as large."""

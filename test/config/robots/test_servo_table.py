@@ -126,7 +126,10 @@ REFUSED = {
         "the supply of the servos under load",
     ),
     "model: STS3215, voltage: 8.7": ("must be 4 to 8.4 V or 9 to 12.6 V for STS3215", "servo.voltage"),
-    "model: AX-12A, voltage: 11.1 V": ('leg.servo.voltage: is "11.1 V"', "write the number alone, no unit"),
+    "model: AX-12A, voltage: 11.1 V": (
+        'leg.servo.voltage: must be in [3, 30] V, is "11.1 V"',
+        "write the number alone, no unit",
+    ),
 }
 
 

@@ -91,7 +91,7 @@ def test_values_up_to_the_bounds_are_accepted_and_others_refused_in_the_units_of
         inside = turn * (bound if turn == 1.0 else 0.999 * bound + 0.001 * (float(lower) + float(upper)) / 2)
         assert getattr(KINDS[kind](**{name: inside}), name) == inside
         beyond = bound + sign
-        text = f"{key} must be in [{float(lower):g}, {float(upper):g}] {unit}, is {beyond:g}"
+        text = f"{key} must be in [{float(lower):g}, {float(upper):g}]{unit and ' '}{unit}, is {beyond:g}"
         with pytest.raises(MotionError, match=re.escape(text)):
             KINDS[kind](**{name: turn * beyond})
 

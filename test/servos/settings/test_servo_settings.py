@@ -140,7 +140,10 @@ WRONG = {
     "a missing joint": (TOP + joints(left_rear_tibia=""), "servos.joints.left_rear.tibia: is missing"),
     "an unknown leg": (TOP + joints() + "    tail: {}\n", "servos.joints.tail: is unknown"),
     "a missing id": (TOP + joints(left_front_coxa="{direction: 1}"), "left_front.coxa.id: is missing"),
-    "an id of NaN": (TOP + joints(left_front_coxa="{id: .nan, direction: 1}"), "left_front.coxa.id: is nan"),
+    "an id of NaN": (
+        TOP + joints(left_front_coxa="{id: .nan, direction: 1}"),
+        "id: must be in [0, 253], is nan",
+    ),
     "half an id": (TOP + joints(left_front_coxa="{id: 1.5, direction: 1}"), "is 1.5, write a whole number"),
     "a duplicate id": (
         TOP + joints(right_rear_coxa="{id: 4, direction: 1}"),

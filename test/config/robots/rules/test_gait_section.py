@@ -31,12 +31,14 @@ BAD = {  # text of the file, what it is replaced by, the key, and the message
     "a phase beyond the cycle": (
         "right_rear: 0.833",
         "right_rear: 1.2",
-        "amble.lift_off.right_rear: must be in [0, 1], is 1.2the phase of the cycle at which the leg lifts off",
+        "amble.lift_off.right_rear: must be in [0, 1], is 1.2, "
+        "phase of the cycle at which this leg lifts off; every leg has a line",
     ),
     "more in the air than on the ground": (
         "duty_factor: 0.75",
         "duty_factor: 0.4",
-        "amble.duty_factor: must be in [0.5, 0.95], is 0.4the share of the cycle that a foot is on the ground",
+        "amble.duty_factor: must be in [0.5, 0.95], is 0.4, "
+        "share of the cycle on the ground; the higher, the slower and steadier",
     ),
     "the name of another gait": ("  amble:", "  wave:", "wave: is a gait already, must be another name, e.g. my_wave"),
     "no name": (
