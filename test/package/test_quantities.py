@@ -160,10 +160,8 @@ def test_answers_have_the_same_words_in_the_unit_of_the_question():
 def test_numbers_of_commands_are_refused_with_their_bounds_and_the_option(command, capsys):
     with pytest.raises(SystemExit):
         main.parser(command).parse_args([command, "--help"])
-    shown = re.sub(r"\s+", " ", capsys.readouterr().out)
-    for option, lower, upper in re.findall(
-        r"(--[a-z-]+) \[?[A-Z/]+\]? (?:(?!--)[^()])*\(([-\d.]+) to ([-\d.]+)", shown
-    ):
+    text = re.sub(r"\s+", " ", capsys.readouterr().out)
+    for option, lower, upper in re.findall(r"(--[a-z-]+) \[?[A-Z/]+\]? (?:(?!--)[^()])*\(([-\d.]+) to ([-\d.]+)", text):
         bounds = re.escape(f"[{float(lower):.10g}, {float(upper):.10g}]")
         with pytest.raises(InputError, match=rf"{option}.* must be in {bounds}.*, is 1e\+300"):
             main.parser(command).parse_args([command, option, "1e300"])

@@ -134,10 +134,10 @@ def test_without_a_file_the_table_goes_to_standard_output(capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--twist", "nan", "0", "0"], "--twist: must be a number in [-100, 100], is 'nan'; see hexapod walk --help"),
-        (["--twist", "0", "fast", "0"], "is 'fast'"),
-        (["--seconds", "-1"], "--seconds: must be a number in [0, 3600] s, is '-1'"),
-        (["--rate", "0"], "--rate: must be a number in"),
+        (["--twist", "nan", "0", "0"], "--twist: must be in [-100, 100], is nan; see hexapod walk --help"),
+        (["--twist", "0", "fast", "0"], 'is "fast"'),
+        (["--seconds", "-1"], "--seconds: must be in [0, 3600] s, is -1"),
+        (["--rate", "0"], "--rate: must be in [0.1, 10000] Hz, is 0"),
         (["--gait", "trot"], f"unknown gait 'trot'; known: {', '.join(GAITS)}"),
         (["--robot", "unknown"], "known: article, "),
         (["--out", "/no/such/folder/walk.csv"], "/no/such/folder/walk.csv"),

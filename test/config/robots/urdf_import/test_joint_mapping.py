@@ -33,7 +33,7 @@ def test_without_a_path_there_is_no_mapping():
         (f"  {NAMES[3]}: {{name: u3, sign: -1, offset: 0.5}}\n", "", f"joints.{NAMES[3]}: is missing"),
         ("name: u3", "name: u2", f"joints.{NAMES[3]}: names 'u2', which another entry names already"),
         ("name: u3", "name: head", "names 'head', which another entry names already"),
-        ("name: u3, sign: -1", "name: u3, sign: 0.5", f"joints.{NAMES[3]}.sign: is 0.5, must be 1 or -1"),
+        ("name: u3, sign: -1", "name: u3, sign: 0.5", f"joints.{NAMES[3]}.sign: must be in [-1, 1], is 0.5"),
         ("name: u3, sign: -1, offset: 0.5", "name: u3, sign: -1", f"joints.{NAMES[3]}.offset: is missing"),
         (NAMES[3], "tail_joint", "joints.tail_joint: is unknown"),
         ("fixed:", "rest:", "rest: is unknown"),

@@ -157,7 +157,7 @@ def test_a_servo_that_no_table_lists_is_described_by_speed_and_torque(tmp_path):
         ("legs", "5", ["'5'", "6 rows"]),
         ("body", "24 12", ["'24 12'", "3 numbers", "width [mm]"]),
         ("body", "24 12 5 parsec", ["24 parsec", "mm, cm, m, in"]),
-        ("body", "9 m, 12 cm, 5 cm", ["length: is 9000 mm", "1 and 2000 mm"]),
+        ("body", "9 m, 12 cm, 5 cm", ["length: must be in [1, 2000] mm, is 9000, write the unit"]),
         ("body", "1 m 100 50", ["body.size", "1"]),
         ("hip left_front", "0 0 45", ["hip", "must differ"]),
         ("lengths", "52 133 66", ["femur.length", "swapped?"]),
