@@ -118,7 +118,9 @@ def test_a_section_that_fails_is_reported_and_the_exit_code_is_one(monkeypatch, 
     assert json.loads(capsys.readouterr().out)["tick"] == {"failed": "the robot does not walk"}
 
 
-@pytest.mark.parametrize(("words", "reason"), [(["tock"], "web, physics, is 'tock'"), (["--robot", "no"], "no robot")])
+@pytest.mark.parametrize(
+    ("words", "reason"), [(["tock"], "web, physics, is 'tock'"), (["--robot", "no"], "no: is not a known robot")]
+)
 def test_an_unknown_section_or_robot_is_bad_input(words, reason, capsys):
     with pytest.raises(SystemExit) as ended:
         main(words)

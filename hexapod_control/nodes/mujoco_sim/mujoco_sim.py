@@ -9,36 +9,46 @@ from __future__ import annotations
 import math
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
+import numpy as np
 from builtin_interfaces.msg import Time
+from geometry_msgs.msg import Wrench
 from rosgraph_msgs.msg import Clock as ClockMessage
-from sensor_msgs.msg import JointState
+from sensor_msgs.msg import CompressedImage, JointState
+from std_srvs.srv import SetBool, Trigger
 from visualization_msgs.msg import MarkerArray
 
+from hexapod_control.core.kinematics.body_pose import BodyPose
+from hexapod_control.core.robot import Robot
 from hexapod_control.nodes.announcements.graph_presence import create_exclusive_node
 from hexapod_control.nodes.announcements.implausible_values import report_implausible_values
-from hexapod_control.nodes.mujoco_sim.camera_output import CameraOutput
 from hexapod_control.nodes.mujoco_sim.lidar_output import LidarOutput
 from hexapod_control.nodes.mujoco_sim.running_world import RunningWorld
 from hexapod_control.nodes.mujoco_sim.settings import SimulatorSettings
 from hexapod_control.nodes.mujoco_sim.simulation_output import SimulationOutput
 from hexapod_control.nodes.mujoco_sim.terrain_markers import terrain_markers
 from hexapod_control.nodes.mujoco_sim.viewer_window import ViewerWindow
-from hexapod_control.nodes.mujoco_sim.world_services import WorldServices
 from hexapod_control.nodes.servo_driver.torque_services import ArmedTopic, TorqueServices
 from hexapod_control.ros import messages, parameters
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.node_process import run
-from hexapod_control.ros.qos import COMMAND, EVENTS, LATCHED
+from hexapod_control.ros.qos import COMMAND, DISPLAY, EVENTS, LATCHED
 from hexapod_control.ros.row_messages import JointLayout
 from hexapod_control.ros.started_files import started_mapping, started_robot
+from hexapod_control.ros.static_frames import publish_mounting
 from hexapod_control.servos.driver.target_follower import TargetFollower
 from hexapod_control.servos.driver.torque_switch import HOW_TO_ARM
+from hexapod_control.sim.mujoco_model import front_camera_pose
+from hexapod_control.sim.rendering.front_camera import FrontCamera
 from hexapod_control.sim.rendering.state_recording import StateRecording
+from hexapod_control.sim.simulation import Simulation
 from hexapod_control.sim.world_settings import ONLY_IN, LidarSettings, WorldSettings
 
+PUSH_DURATION_S = 0.2
+MAX_PUSH = 500.0  # [N] along each axis
 CLOCK_REPEAT_S = 0.1  # period of /clock while the simulated time is stopped
 TARGETS_TIMEOUT_S = 0.25  # without targets, after which the robot counts as at rest
 
@@ -196,6 +206,82 @@ class MujocoSimNode(GuardedNode):
                 self._record.save()
             except OSError as error:
                 self.report("record", ReportLevel.ERROR, f"the record was not written: {error}")
+
+
+class CameraOutput:
+    """Publishes the images of one simulated camera; without a subscriber nothing is rendered."""
+
+    def __init__(self, node: GuardedNode, robot: Robot, prefix: str, settings: SimulatorSettings) -> None:
+        """`prefix` is that of the frame ids base_link and camera_optical_frame (z forward, x right)."""
+        self._node, self._period, self._last = node, 1.0 / settings.camera_rate, -math.inf
+        width = settings.camera_width
+        self._camera = FrontCamera((width, 3 * width // 4), self._take, self._failed)
+        self._images = node.create_publisher(CompressedImage, "image_raw/compressed", DISPLAY)
+        (x, y, z), pitch = front_camera_pose(robot)
+        pose = BodyPose(x=x, y=y, z=z, roll=-math.pi / 2.0 - pitch, yaw=-math.pi / 2.0)
+        self._frame = publish_mounting(node, prefix, "camera_optical_frame", pose)
+
+    def publish(self, simulation: Simulation, stamp: Time) -> None:
+        """Publishes an image if one is due; call it after every step of the world."""
+        now = time.monotonic()
+        if now - self._last >= self._period and self._images.is_received:
+            self._last = now
+            self._camera.shoot(simulation, stamp)
+
+    def close(self) -> None:
+        """Ends the thread of the camera."""
+        self._camera.close()
+
+    def _take(self, image: bytes, stamp: Time) -> None:
+        message = CompressedImage(format="jpeg", data=image)
+        message.header.stamp, message.header.frame_id = stamp, self._frame
+        self._node.run_in_executor(partial(self._images.publish, message))
+
+    def _failed(self, reason: str) -> None:
+        self._node.run_in_executor(partial(self._node.report, "camera", ReportLevel.ERROR, f"no images: {reason}"))
+
+
+class WorldServices:
+    """Offers the services on a node; `publish` publishes all topics of the world."""
+
+    def __init__(self, node: GuardedNode, world: RunningWorld, publish: Callable[[], None]) -> None:
+        self._world, self._publish = world, publish
+        node.create_service(SetBool, "~/set_pause", self._set_pause)
+        node.create_service(Trigger, "~/reset_world", self._reset_world)
+        node.create_service(Trigger, "~/step_simulation", self._step_simulation)
+        node.create_subscription(Wrench, "~/push", self._push, COMMAND)
+
+    def _set_pause(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
+        with self._world.lock:
+            if request.data:
+                self._world.pause()
+            else:
+                self._world.resume()
+        response.success, response.message = True, "paused" if request.data else "running"
+        return response
+
+    def _step_simulation(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        with self._world.lock:
+            response.success = self._world.paused
+            if self._world.paused:
+                self._world.step(self._world.period)
+                self._publish()
+                response.message = f"simulated time is {self._world.time:.3f} s"
+            else:
+                response.message = "the simulation runs: call set_pause with true first"
+        return response
+
+    def _reset_world(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        with self._world.lock:
+            self._world.reset()
+        response.success, response.message = True, "the robot is at the origin, with its joint angles"
+        return response
+
+    def _push(self, message: Wrench) -> None:
+        """Pushes the body at its center of mass for PUSH_DURATION_S, in the world frame."""
+        force = np.array(messages.force(message))
+        with self._world.lock:
+            self._world.simulation.push(np.clip(force, -MAX_PUSH, MAX_PUSH), PUSH_DURATION_S)
 
 
 def main() -> int:

@@ -7,9 +7,12 @@ checked in the executor, by the time at which a command arrived: it works even i
 from __future__ import annotations
 
 import math
+import os
+import signal
 import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -18,23 +21,25 @@ from typing import Any
 
 from hexapod_control.config.robots.urdf import urdf
 from hexapod_control.core.simulated_world import WORLDS
+from hexapod_control.nodes.announcements import local_announcement
 from hexapod_control.nodes.odometry.usage_memory import usage_folder
 from hexapod_control.nodes.web.camera_feed import CameraFeed
 from hexapod_control.nodes.web.command_queue import CommandQueue
 from hexapod_control.nodes.web.event_log import EventLog, LogEvent
-from hexapod_control.nodes.web.hung_process import HungProcesses
 from hexapod_control.nodes.web.page_commands import PageCommands
 from hexapod_control.nodes.web.recordings.page_recorder import PageRecorder
 from hexapod_control.nodes.web.recordings.recording_folder import RecordingFolder
 from hexapod_control.nodes.web.robot_feed import RobotFeed
 from hexapod_control.nodes.web.settings import WebSettings
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
+from hexapod_control.ros.monitoring.graph_identity import started_graph
 from hexapod_control.ros.node_process import run
 from hexapod_control.ros.parameters import ParameterError, declare
 from hexapod_control.ros.started_files import started_mapping, started_robot
 from hexapod_control.web import page_address
 from hexapod_control.web.page_state import shape
 from hexapod_control.web.protocol import RESTART, QueryMessage, RecordingMessage, RequestMessage
+from hexapod_control.web.robot_condition import RESTARTABLE_NODES
 from hexapod_control.web.server import PageServer
 from hexapod_control.web.sessions.access_control import HostPolicy, TokenAuthority, is_loopback
 from hexapod_control.web.sessions.client_sessions import ClientSessions, Forward
@@ -268,6 +273,43 @@ def _token_authority(settings: WebSettings, public: bool) -> TokenAuthority:
         return TokenAuthority(settings.token, once=public)
     except ValueError as error:
         raise ParameterError(str(error)) from None
+
+
+class HungProcesses:
+    """The processes of the nodes beside this one."""
+
+    def __init__(self, namespace: str) -> None:
+        """`namespace` is that of this node."""
+        self._namespace = namespace.rstrip("/")
+
+    def can_restart(self, node: str) -> bool:
+        """True if the program that started this process would start a node again, given by its short name."""
+        return self._process(node) is not None
+
+    def restart(self, node: str) -> str:
+        """Ends the process of a silent node, empty if there is none. Returns why not; empty if it was ended."""
+        process = self._process(node)
+        if process is None:
+            return f"{node} cannot be restarted from here" if node else "no node is silent any more"
+        with suppress(ProcessLookupError):
+            os.kill(process, signal.SIGKILL)  # a stopped process takes no other signal
+        return ""
+
+    def _process(self, node: str) -> int | None:
+        if node not in RESTARTABLE_NODES or not started_graph():
+            return None
+        name = f"{self._namespace}/{node}"
+        found = (each for each in local_announcement.running(self._namespace) if each.node == name)
+        mine = (each.process for each in found if each.graph == started_graph())
+        return next(filter(_is_sibling, mine), None)
+
+
+def _is_sibling(process: int) -> bool:
+    """Whether a process is another one and has the same parent, whatever has announced it."""
+    with suppress(OSError, ValueError):
+        fields = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+        return process != os.getpid() and int(fields[1]) == os.getppid()
+    return False
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -10,9 +10,9 @@ from support.phantomx import robot, standing_joints
 
 from hexapod_control.core.kinematics.body_pose import BodyPose, Placement
 from hexapod_control.core.kinematics.leg_kinematics import forward
-from hexapod_control.nodes.mujoco_sim import camera_output, lidar_output
-from hexapod_control.nodes.mujoco_sim.camera_output import CameraOutput
+from hexapod_control.nodes.mujoco_sim import lidar_output, mujoco_sim
 from hexapod_control.nodes.mujoco_sim.lidar_output import LidarOutput
+from hexapod_control.nodes.mujoco_sim.mujoco_sim import CameraOutput
 from hexapod_control.nodes.mujoco_sim.settings import SimulatorSettings
 from hexapod_control.nodes.mujoco_sim.simulation_output import SimulationOutput
 from hexapod_control.ros import messages
@@ -171,8 +171,8 @@ class Shots:
 @pytest.fixture
 def camera(monkeypatch):
     made, time = [], Moment()
-    monkeypatch.setattr(camera_output, "time", time)
-    monkeypatch.setattr(camera_output, "FrontCamera", lambda *what: made.append(Shots(*what)) or made[-1])
+    monkeypatch.setattr(mujoco_sim, "time", time)
+    monkeypatch.setattr(mujoco_sim, "FrontCamera", lambda *what: made.append(Shots(*what)) or made[-1])
     node = PlainNode(moment=time)
     output = CameraOutput(node, robot(), "a/", SimulatorSettings(camera_rate=10.0, camera_width=320))
     return node, output, made[0], time

@@ -14,9 +14,8 @@ from support.real_time.ros_bench import overrides
 from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.kinematics.se2 import Pose, Twist
 from hexapod_control.nodes.joint_state_input import MeasuredSample
-from hexapod_control.nodes.odometry import odometry, usage_input
-from hexapod_control.nodes.odometry.odometry import OdometryNode
-from hexapod_control.nodes.odometry.usage_input import UsageInput
+from hexapod_control.nodes.odometry import odometry
+from hexapod_control.nodes.odometry.odometry import OdometryNode, UsageInput
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import ReportLevel
 from hexapod_control.ros.row_messages import FootLayout, JointLayout, xyz
@@ -266,8 +265,8 @@ class Meter(Part):
 @pytest.fixture
 def usage(monkeypatch):
     time, meter = Moment(), Meter()
-    monkeypatch.setattr(usage_input, "time", time)
-    monkeypatch.setattr(usage_input, "UsageMeter", lambda robot, usage: meter)
+    monkeypatch.setattr(odometry, "time", time)
+    monkeypatch.setattr(odometry, "UsageMeter", lambda robot, usage: meter)
     node = PlainNode("odometry", time)
     return SimpleNamespace(input=UsageInput(node, robot(), keep=False), node=node, time=time, meter=meter)
 

@@ -16,8 +16,7 @@ from hexapod_control.core.names import joint_names
 from hexapod_control.core.sensing.usage import Usage
 from hexapod_control.nodes.joint_state_input import MeasuredSample
 from hexapod_control.nodes.odometry import usage_memory
-from hexapod_control.nodes.odometry.odometry import OdometryNode
-from hexapod_control.nodes.odometry.usage_input import UsageInput
+from hexapod_control.nodes.odometry.odometry import OdometryNode, UsageInput
 from hexapod_control.nodes.odometry.usage_memory import PERIOD_S, UsageMemory
 from hexapod_control.ros.guarded_node import GuardedNode
 
