@@ -95,8 +95,7 @@ def test_gaits_are_refused_with_impossible_numbers():
             Gait("wrong", duty_factor, lift_off)
 
 
-def test_the_share_of_swinging_legs_is_one_minus_the_duty_factor():
+def test_the_share_of_swinging_legs_is_on_average_one_minus_the_duty_factor():
     for gait in TABLE.values():
         counts = [len(gait.legs_in_swing((k + 0.5) / 60)) for k in range(60)]
         assert sum(counts) / 60 == pytest.approx(6 * (1.0 - gait.duty_factor))
-        assert set(counts) == {round(6 * (1.0 - gait.duty_factor))}
