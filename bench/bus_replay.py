@@ -18,9 +18,9 @@ from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.planner.planner import Planner
 from hexapod_control.evaluation.lockstep import CONTROL_PERIOD_S, Lockstep, WalkError
 from hexapod_control.servos.driver.driver import Driver
+from hexapod_control.servos.emulated_robot.physics_world import PhysicsWorld
 from hexapod_control.servos.emulator.device import EmulatedDevice
 from hexapod_control.servos.emulator.device_registry import emulated_device
-from hexapod_control.servos.emulator.physics_world import PhysicsWorld
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.servo_section import ServoSettings, servo_settings
 from hexapod_control.sim.simulation import Simulation

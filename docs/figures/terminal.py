@@ -74,8 +74,8 @@ def calibration() -> str:
 def table() -> str:
     """What `hexapod servos watch` shows."""
     from hexapod_control.config.robots.robot_file import load
-    from hexapod_control.servos.emulator import fault_injection
-    from hexapod_control.servos.emulator.robot_emulator import emulate
+    from hexapod_control.servos.emulated_robot import fault_injection
+    from hexapod_control.servos.emulated_robot.robot_emulator import emulate
     from hexapod_control.servos.settings.servo_section import servo_settings
 
     with tempfile.TemporaryDirectory() as folder:

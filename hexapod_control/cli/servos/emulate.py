@@ -19,9 +19,9 @@ from hexapod_control.cli.servos.bus_access import baud
 from hexapod_control.config.errors import DONE
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.servos.bus.bus_interface import BusError
-from hexapod_control.servos.emulator import fault_injection
-from hexapod_control.servos.emulator.fault_injection import Emulation, FaultCommand
-from hexapod_control.servos.emulator.robot_emulator import emulate, sensor_bus
+from hexapod_control.servos.emulated_robot import fault_injection
+from hexapod_control.servos.emulated_robot.fault_injection import Emulation, FaultCommand
+from hexapod_control.servos.emulated_robot.robot_emulator import emulate, sensor_bus
 from hexapod_control.servos.settings.io_section import io_settings
 from hexapod_control.servos.settings.servo_section import LOOPBACK, WIRED, servo_settings
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from hexapod_control.config.robots.known_models import controlling_protocol
+from hexapod_control.config.servo_models import controlling_protocol
 from hexapod_control.config.shipped_files import share
 from hexapod_control.core.names import MAX_QUOTED
 

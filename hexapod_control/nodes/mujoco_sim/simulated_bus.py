@@ -10,9 +10,9 @@ from threading import RLock
 from hexapod_control.config.robots.robot_file import RobotFile
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.ros.parameters import ParameterError
+from hexapod_control.servos.emulated_robot.physics_world import PhysicsWorld, SimulatedRobot
 from hexapod_control.servos.emulator.device import DelayedReply, EmulatedDevice
 from hexapod_control.servos.emulator.device_registry import emulated_device
-from hexapod_control.servos.emulator.physics_world import PhysicsWorld, SimulatedRobot
 from hexapod_control.servos.emulator.pseudo_terminal import PseudoTerminal
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.servo_section import LOOPBACK, servo_settings

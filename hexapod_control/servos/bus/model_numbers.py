@@ -1,14 +1,14 @@
-"""The models that servos report, checked before the first write.
+"""The models that servos report, checked before the first write, and their rated supply.
 
 A wrong protocol writes into registers with another meaning, so a servo whose model does not match is refused.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Literal
 
-from hexapod_control.config.robots.known_models import FEETECH, FEETECH_SERIES, ROBOTIS, KnownModel
+from hexapod_control.config.servo_models import FEETECH, FEETECH_SERIES, ROBOTIS, KnownModel
 from hexapod_control.servos.bus.bus_interface import BusError
 
 HEAD = (0, 6)  # address and length of the registers that identify a servo with `FF FF` frames
@@ -83,3 +83,28 @@ class ModelCheck:
         model = self._found[servo]
         remedy = f": use protocol {model.protocol}" if model.protocol else ""
         return f"servo {servo} answers like a {model.title}{remedy}"
+
+
+RATED_VOLTAGES: Mapping[str, float] = {  # prefix of the model -> [V]; the first match counts
+    "XL330": 5.0,
+    "XC330-M": 5.0,
+    "XH430-V": 24.0,
+    "XH540-V": 24.0,
+    "X": 12.0,
+    "2X": 12.0,
+    "AX": 12.0,
+    "MX": 12.0,
+    "STS3215": 12.0,
+    "STS3250": 12.0,
+    "SCS0009": 6.0,
+    "LX": 7.4,
+}
+LOW_VOLTAGE_STS3215 = 7.4  # [V] rated voltage of the low-voltage version of this servo
+LOW_VOLTAGE_STS3215_LIMIT = 9.0  # [V] the voltage limit set in that version is at most this
+
+
+def rated_voltage(model: str, maximum: float | None) -> float | None:
+    """Rated supply [V] of a model whose voltage limit is set to `maximum` [V]; None if it is not known."""
+    if maximum is not None and maximum <= LOW_VOLTAGE_STS3215_LIMIT and model.startswith("STS3215"):
+        return LOW_VOLTAGE_STS3215
+    return next((volts for prefix, volts in RATED_VOLTAGES.items() if model.startswith(prefix)), None)

@@ -21,7 +21,7 @@ from hexapod_control.servos.bus.bus_interface import (
     ServoReading,
 )
 from hexapod_control.servos.bus.bus_timing import BusBudget, budget
-from hexapod_control.servos.bus.rated_voltage import rated_voltage
+from hexapod_control.servos.bus.model_numbers import rated_voltage
 from hexapod_control.servos.driver.boards import BoardLoss, BoardWatch
 from hexapod_control.servos.driver.presence import Presence, ServoClock, check_presence, describe
 from hexapod_control.servos.driver.read_schedule import HEALTH, MOTION, ReadSchedule

@@ -13,9 +13,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from hexapod_control.core.robot import Vector
-from hexapod_control.core.sensing.attitude_filter import Quaternion
-from hexapod_control.core.statics.static_stability import GRAVITY
 from hexapod_control.servos.i2c.i2c_port import (
     I2cPort,
     I2cRead,
@@ -24,6 +21,10 @@ from hexapod_control.servos.i2c.i2c_port import (
     read_registers,
     write_registers,
 )
+
+MeasuredVector = tuple[float, float, float]
+MeasuredQuaternion = tuple[float, float, float, float]  # w, x, y, z
+GRAVITY = 9.81  # [m/s^2] of 1 g, as in the core
 
 
 class RegisterWrite(NamedTuple):
@@ -37,9 +38,9 @@ class RegisterWrite(NamedTuple):
 class ImuSample(NamedTuple):
     """One reading of an IMU."""
 
-    acceleration: Vector  # [m/s^2] including gravity: + up at rest
-    rate: Vector  # [rad/s]
-    orientation: Quaternion | None  # None unless the chip estimates it
+    acceleration: MeasuredVector  # [m/s^2] including gravity: + up at rest
+    rate: MeasuredVector  # [rad/s]
+    orientation: MeasuredQuaternion | None  # None unless the chip estimates it
     raw: bytes  # as read from the chip
 
 
@@ -155,7 +156,7 @@ def check_imu(port: I2cPort, chip: ImuChip, address: int) -> None:
         )
 
 
-def _vector(chip: ImuChip, data: bytes, position: int, scale: float) -> Vector:
+def _vector(chip: ImuChip, data: bytes, position: int, scale: float) -> MeasuredVector:
     x, y, z = struct.unpack_from(f"{chip.order}3h", data, position)
     return x * scale, y * scale, z * scale
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from enum import IntEnum
 
-from hexapod_control.config.robots.known_models import KnownModel
+from hexapod_control.config.servo_models import KnownModel
 from hexapod_control.servos.bus.bus_interface import RELAX_REPEATS, BusTiming, RawScale, ServoQuantity, ServoReading
 from hexapod_control.servos.bus.ff_frames import FFPacket, PacketDecoder, checksum
 from hexapod_control.servos.bus.id_addressing import SmartServoBus

@@ -12,7 +12,7 @@ from hexapod_control.cli.main import main
 from hexapod_control.config.robots.robot_file import load, resolve
 from hexapod_control.servos.calibration.dialog import TorqueStop
 from hexapod_control.servos.commissioning.commissioning_progress_file import CommissioningProgressFile
-from hexapod_control.servos.emulator.robot_emulator import emulate
+from hexapod_control.servos.emulated_robot.robot_emulator import emulate
 from hexapod_control.servos.settings.servo_section import servo_settings
 
 STEP_US = 5.0  # of the pulses of a PCA9685

@@ -3,7 +3,7 @@
 import pytest
 
 from hexapod_control.config.robots.robot_file import load
-from hexapod_control.servos.emulator.robot_emulator import emulate
+from hexapod_control.servos.emulated_robot.robot_emulator import emulate
 from hexapod_control.servos.settings.servo_section import servo_settings
 
 

@@ -12,7 +12,7 @@ from hexapod_control.cli.main import main
 from hexapod_control.servos.bus.bus_interface import PortGoneError, ServoFault, ServoQuantity
 from hexapod_control.servos.bus.serial_port import SerialPort
 from hexapod_control.servos.bus.transaction import ReplyTiming
-from hexapod_control.servos.emulator import fault_injection
+from hexapod_control.servos.emulated_robot import fault_injection
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 
 MAX_WAIT_S = 20.0

@@ -7,7 +7,7 @@ from hexapod_control.cli.main import main
 from hexapod_control.cli.servos.i2c import guess
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.section_writer import with_section
-from hexapod_control.servos.emulator.robot_emulator import emulate, sensor_bus
+from hexapod_control.servos.emulated_robot.robot_emulator import emulate, sensor_bus
 from hexapod_control.servos.i2c.foot_switches import SWITCH_CHIPS
 from hexapod_control.servos.i2c.imu_chips import IMU_CHIPS
 from hexapod_control.servos.i2c.supply_sensor import SUPPLY_CHIPS

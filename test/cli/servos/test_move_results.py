@@ -12,7 +12,7 @@ from support.real_time.programs import HEXAPOD, until
 from hexapod_control.cli.main import main
 from hexapod_control.cli.servos.servos import TelemetryScreen
 from hexapod_control.servos.bus.bus_interface import ServoQuantity
-from hexapod_control.servos.emulator import fault_injection
+from hexapod_control.servos.emulated_robot import fault_injection
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.servo_section import WIRED
 

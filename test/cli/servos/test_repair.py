@@ -8,7 +8,7 @@ from ruamel.yaml import YAML
 
 from hexapod_control.cli.main import main
 from hexapod_control.config.robots.robot_file import load, resolve
-from hexapod_control.servos.emulator.robot_emulator import emulate
+from hexapod_control.servos.emulated_robot.robot_emulator import emulate
 from hexapod_control.servos.settings.servo_section import servo_settings
 
 MODE, OFFSET, TORQUE_LIMIT, LOW_LIMIT = 33, 31, 48, 9  # registers of an STS3215

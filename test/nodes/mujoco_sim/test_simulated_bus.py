@@ -19,7 +19,7 @@ from hexapod_control.nodes.mujoco_sim.mujoco_sim import MujocoSimNode
 from hexapod_control.nodes.servo_driver.servo_driver import ServoDriverNode
 from hexapod_control.ros.parameters import ParameterError
 from hexapod_control.ros.qos import LATCHED
-from hexapod_control.servos.emulator.physics_world import PhysicsWorld
+from hexapod_control.servos.emulated_robot.physics_world import PhysicsWorld
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.servo_section import servo_settings
 from hexapod_control.sim.simulation import Simulation

@@ -9,7 +9,7 @@ from hexapod_control.cli.main import parser
 from hexapod_control.config.robots.draft.questions.drawings import drawing
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.servos.commissioning.stages import STAGES
-from hexapod_control.servos.emulator.fault_injection import parse_fault
+from hexapod_control.servos.emulated_robot.fault_injection import parse_fault
 
 PAGE = (ROOT / "docs" / "first-robot.md").read_text(encoding="utf-8")
 PLAIN = " ".join(PAGE.split())

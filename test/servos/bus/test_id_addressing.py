@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from hexapod_control.servos.bus.id_addressing import SpeedRegister
+from hexapod_control.servos.bus.ff_bus import SpeedRegister
 
 UNKNOWN = 30
 

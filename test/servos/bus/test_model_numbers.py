@@ -4,8 +4,8 @@ import pytest
 import yaml
 from support.kits.memory_wire import MemoryPort
 
-from hexapod_control.config.robots.known_models import FEETECH_SERIES, controlling_protocol
 from hexapod_control.config.robots.servo_table import versions
+from hexapod_control.config.servo_models import FEETECH_SERIES, controlling_protocol
 from hexapod_control.config.shipped_files import share
 from hexapod_control.servos.bus.bus_interface import BusError
 from hexapod_control.servos.bus.ff_frames import FFDecoder, FFInstruction
@@ -15,9 +15,9 @@ from hexapod_control.servos.bus.model_numbers import (
     KnownModel,
     WrongModelError,
     ff_model,
+    rated_voltage,
     robotis_model,
 )
-from hexapod_control.servos.bus.rated_voltage import rated_voltage
 from hexapod_control.servos.emulator.device_registry import emulated_device
 from hexapod_control.servos.emulator.servo_world import LagWorld
 from hexapod_control.servos.protocol_registry import PROTOCOLS, refused

@@ -10,9 +10,9 @@ import pytest
 from support.kits.recorded_servos import SMART
 from support.suite.soak import some
 
+from hexapod_control.servos.emulated_robot.fault_injection import KINDS, Emulation, parse_fault
 from hexapod_control.servos.emulator.device_registry import DEVICES, emulated_device
 from hexapod_control.servos.emulator.emulated_line import WireFaults
-from hexapod_control.servos.emulator.fault_injection import KINDS, Emulation, parse_fault
 from hexapod_control.servos.emulator.servo_world import VOLTS, LagWorld
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.servo_section import OnLost

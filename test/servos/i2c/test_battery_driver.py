@@ -7,8 +7,7 @@ from support.real_time.servo_bench import ServoBench
 
 from hexapod_control.servos.driver.driver import Driver
 from hexapod_control.servos.driver.telemetry import PlannerRequest
-from hexapod_control.servos.emulator.chips.io_chips import supply_chip
-from hexapod_control.servos.emulator.chips.supply_chips import EmulatedSupply
+from hexapod_control.servos.emulator.chips.io_chips import EmulatedSupply, supply_chip
 from hexapod_control.servos.i2c.supply_sensor import SupplySection, SupplySensor
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.servo_section import Battery

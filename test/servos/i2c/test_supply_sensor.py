@@ -4,9 +4,9 @@ import errno
 
 import pytest
 
+from hexapod_control.servos.emulated_robot.robot_emulator import io_chips
 from hexapod_control.servos.emulator.chips.i2c_wire import I2cWire
-from hexapod_control.servos.emulator.chips.io_chips import io_chips, supply_chip
-from hexapod_control.servos.emulator.chips.supply_chips import EmulatedSupply
+from hexapod_control.servos.emulator.chips.io_chips import EmulatedSupply, supply_chip
 from hexapod_control.servos.i2c import foot_switches, supply_sensor
 from hexapod_control.servos.i2c.foot_switches import FootSwitches, FootSwitchSection
 from hexapod_control.servos.i2c.i2c_port import I2cRead, I2cWrite, failure

@@ -10,9 +10,9 @@ from support.phantomx import robot
 from hexapod_control.servos.bus.bus_interface import PortGoneError
 from hexapod_control.servos.bus.transaction import ReplyTiming
 from hexapod_control.servos.calibration.servo_jogger import ServoJogger
+from hexapod_control.servos.emulated_robot.fault_injection import FACTORY_ID, Emulation, parse_fault
 from hexapod_control.servos.emulator.device_registry import emulated_device
 from hexapod_control.servos.emulator.emulated_line import WireFaults
-from hexapod_control.servos.emulator.fault_injection import FACTORY_ID, Emulation, parse_fault
 from hexapod_control.servos.emulator.servo_world import LagWorld
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.servo_section import standard

@@ -8,10 +8,8 @@ import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from hexapod_control.core.robot import Vector
-from hexapod_control.core.sensing.attitude_filter import LEVEL, Quaternion
-from hexapod_control.core.statics.static_stability import GRAVITY
 from hexapod_control.servos.emulator.chips.register_chip import RegisterChip
+from hexapod_control.servos.i2c.imu_chips import GRAVITY, MeasuredQuaternion, MeasuredVector
 
 ACCELERATION_NOISE, RATE_NOISE = 0.04, 0.002  # [m/s^2], [rad/s] standard deviation
 FULL = 32767  # counts
@@ -21,10 +19,10 @@ FULL = 32767  # counts
 class ImuMotion:
     """The motion that a chip measures, in its own axes. May be changed at any time."""
 
-    acceleration: Vector = (0.0, 0.0, GRAVITY)  # [m/s^2]
-    rate: Vector = (0.0, 0.0, 0.0)  # [rad/s]
-    bias: Vector = (0.02, -0.01, 0.015)  # [rad/s] of the gyro
-    orientation: Quaternion = LEVEL
+    acceleration: MeasuredVector = (0.0, 0.0, GRAVITY)  # [m/s^2]
+    rate: MeasuredVector = (0.0, 0.0, 0.0)  # [rad/s]
+    bias: MeasuredVector = (0.02, -0.01, 0.015)  # [rad/s] of the gyro
+    orientation: MeasuredQuaternion = (1.0, 0.0, 0.0, 0.0)
     frozen: bool = False  # constant readings, like those of a failed chip
     noise: random.Random = field(default_factory=lambda: random.Random(0))
 

@@ -8,16 +8,32 @@ import numpy as np
 
 from hexapod_control.core.posture.stand_up import lying_joints
 from hexapod_control.core.robot import Robot
+from hexapod_control.servos.emulated_robot.fault_injection import Emulation
 from hexapod_control.servos.emulator.chips.i2c_adapter import I2cAdapter
-from hexapod_control.servos.emulator.chips.io_chips import NO_IO, io_chips
+from hexapod_control.servos.emulator.chips.i2c_wire import I2cChip
+from hexapod_control.servos.emulator.chips.imu_chip import ImuMotion
+from hexapod_control.servos.emulator.chips.io_chips import EmulatedSupply, imu_chip, supply_chip
+from hexapod_control.servos.emulator.chips.register_chip import RegisterChip
 from hexapod_control.servos.emulator.device_registry import emulated_device
-from hexapod_control.servos.emulator.fault_injection import Emulation
 from hexapod_control.servos.emulator.pseudo_terminal import PseudoTerminal
-from hexapod_control.servos.emulator.servo_world import LagWorld
+from hexapod_control.servos.emulator.servo_world import VOLTS, LagWorld
 from hexapod_control.servos.i2c.open_bus import SENSOR_BAUD
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.io_section import I2C_SERVOS, IoSettings
 from hexapod_control.servos.settings.servo_section import ServoSettings
+
+NO_IO = IoSettings()
+AMPERES = 2.0  # of the emulated battery
+
+
+def io_chips(io: IoSettings) -> list[I2cChip]:
+    """One chip for each device of the section; the robot is at rest."""
+    chips = [imu_chip(io.imu.chip, io.imu.address, ImuMotion())] if io.imu else []
+    if io.battery:
+        chips.append(supply_chip(io.battery, EmulatedSupply(VOLTS / io.battery.divider, AMPERES * io.battery.shunt)))
+    if io.feet and io.feet.chip == "mcp23017":
+        chips.append(RegisterChip(io.feet.address, {0x00: 0xFF, 0x01: 0xFF}, lambda chip: {0x12: 0xFF, 0x13: 0xFF}))
+    return chips
 
 
 def sensor_bus(io: IoSettings, link: Path) -> PseudoTerminal:

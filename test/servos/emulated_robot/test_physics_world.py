@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hexapod_control.servos.bus.bus_interface import RawScale, ServoFault
-from hexapod_control.servos.emulator.physics_world import PhysicsWorld
+from hexapod_control.servos.emulated_robot.physics_world import PhysicsWorld
 from hexapod_control.servos.settings.joint_calibration import JointCalibration
 
 SCALE = RawScale("tick", 0, 4095, 2048, 650.0)

@@ -1,0 +1,1 @@
+"""The servos and sensors of a whole robot, emulated: at its joints, in its pose, with named faults."""
