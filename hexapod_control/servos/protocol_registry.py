@@ -1,4 +1,4 @@
-"""Table of servo protocols. A new one needs a bus in protocols/, an entry here and an emulated device in emulator/."""
+"""Table of servo protocols. A new one needs a bus in protocols/, a row here, and a device in emulator/devices/."""
 
 from __future__ import annotations
 
@@ -50,6 +50,10 @@ class ServoProtocol:
     ids: range  # that a servo can have
     can_read: ServoQuantity  # from the servos; NONE: no position feedback
     registers: RegisterTable | None = None  # of its servos
+    searched: tuple[int, ...] = ()  # baud rates at which a port is searched for its servos, the usual ones first
+    likely: tuple[int, ...] = ()  # those of a quick search, the likeliest first
+    probe: Callable[[Port], str] | None = None  # of a board, in place of a scan for ids: a text if it answers
+    found_with: str = ""  # protocol whose search finds its servos too, as their frames are the same
     options: tuple[str, ...] = ()  # keyword arguments of `open`
     settings: tuple[ProtocolOption, ...] = ()  # that `servos.options` of a robot file may set
     scale_with: Callable[..., RawScale] | None = None  # (**settings) -> raw units, where they depend on them
@@ -65,6 +69,8 @@ class ServoProtocol:
 _ROWS = (
     ServoProtocol(
         name="feetech_st",
+        searched=(1_000_000, 500_000, 250_000, 128_000, 115_200, 76_800, 57_600, 38_400),
+        likely=(1_000_000, 115_200, 500_000, 57_600),
         registers=feetech_st.TABLE,
         title="Feetech ST (STS3215)",
         open=feetech_st.open_bus,
@@ -79,6 +85,7 @@ _ROWS = (
     ),
     ServoProtocol(
         name="feetech_sc",
+        found_with="feetech_st",
         registers=feetech_sc.TABLE,
         title="Feetech SC (SC15, SCS0009)",
         open=feetech_sc.open_bus,
@@ -93,6 +100,7 @@ _ROWS = (
     ),
     ServoProtocol(
         name="dynamixel1",
+        found_with="feetech_st",
         registers=dynamixel1.TABLE,
         title="Dynamixel protocol 1 (AX-12A, AX-18A)",
         open=dynamixel1.open_bus,
@@ -105,6 +113,8 @@ _ROWS = (
     ),
     ServoProtocol(
         name="dynamixel2",
+        searched=(57_600, 1_000_000, 115_200, 2_000_000, 3_000_000, 4_000_000, 9_600),
+        likely=(1_000_000, 57_600, 115_200),
         registers=dynamixel2_frames.TABLE,
         title="Dynamixel protocol 2 (X series)",
         open=dynamixel2_bus.open_bus,
@@ -120,6 +130,8 @@ _ROWS = (
     ),
     ServoProtocol(
         name="lx16a",
+        searched=(lx16a.BAUD,),
+        likely=(lx16a.BAUD,),
         registers=lx16a.TABLE,
         title="LewanSoul/Hiwonder LX-16A, LX-224",
         open=lx16a.open_bus,
@@ -132,6 +144,8 @@ _ROWS = (
     ),
     ServoProtocol(
         name="servo2040",
+        probe=servo2040.probe,
+        searched=(115_200,),
         title="Pimoroni Servo2040 with the Chica firmware or its fork (hobby servos)",
         open=servo2040.Servo2040Bus,
         scale=pulse_board.SCALE,
@@ -147,6 +161,8 @@ _ROWS = (
     ),
     ServoProtocol(
         name="ssc32",
+        probe=ssc32.probe,
+        searched=(115_200, 9_600),
         title="SSC-32, SSC-32U, firmware/ssc32_mega (hobby servos)",
         open=ssc32.Ssc32Bus,
         scale=pulse_board.SCALE,
@@ -164,6 +180,8 @@ _ROWS = (
     ),
     ServoProtocol(
         name="maestro",
+        probe=maestro.probe,
+        searched=(115_200,),
         title="Pololu Mini Maestro 18 and 24 (hobby servos)",
         open=maestro.MaestroBus,
         scale=pulse_board.SCALE,

@@ -26,7 +26,7 @@ from hexapod_control.servos.commissioning.front_end import FrontEnd, TextFrontEn
 from hexapod_control.servos.commissioning.pictured_dialog import PicturedDialog
 from hexapod_control.servos.commissioning.stage_actions import StageActions
 from hexapod_control.servos.commissioning.stages import BY_KEY, StageMachine, report
-from hexapod_control.servos.line_search.line_sweep import LineFinding, sweep
+from hexapod_control.servos.line_search import LineFinding, sweep
 from hexapod_control.servos.settings.servo_section import ServoSettings
 
 HINT = "Ctrl-C ends it, with the torque off; answers are saved after each question."

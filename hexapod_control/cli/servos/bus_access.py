@@ -22,8 +22,7 @@ from hexapod_control.servos.bus.id_addressing import duplicate_ids
 from hexapod_control.servos.bus.serial_port import BY_ID, SerialPort, slow_adapter
 from hexapod_control.servos.bus.transaction import ReplyTiming
 from hexapod_control.servos.calibration.servo_jogger import ServoJogger
-from hexapod_control.servos.line_search.line_probe import with_findings
-from hexapod_control.servos.line_search.line_sweep import shared_text
+from hexapod_control.servos.line_search import shared_text, with_findings
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.joint_section import SERVO_ID
 from hexapod_control.servos.settings.servo_section import BAUD, LOOPBACK, PACE, WIRED, ServoSettings, servo_settings
@@ -98,7 +97,7 @@ def open_bus(settings: ServoSettings, *, force_model: bool) -> Iterator[Bus]:
         yield bus
     except BusError as error:
         bus.close()
-        raise InputError(with_findings(error, settings)) from None
+        raise InputError(with_findings(error, settings.protocol, settings.port, settings.baud, settings.ids)) from None
     finally:
         bus.close()
 

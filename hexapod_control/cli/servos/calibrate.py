@@ -18,7 +18,7 @@ from hexapod_control.servos.calibration.dialog import Abandoned
 from hexapod_control.servos.calibration.guide import STEPS
 from hexapod_control.servos.calibration.progress_file import ProgressFile
 from hexapod_control.servos.calibration.session import CalibrationSession, check_ranges, parse_steps
-from hexapod_control.servos.line_search.line_sweep import shared_text
+from hexapod_control.servos.line_search import shared_text
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.servo_section import ServoSettings
 

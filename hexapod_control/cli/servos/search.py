@@ -23,7 +23,7 @@ from hexapod_control.servos.calibration.assign_ids import USUAL_IDS, IdAssignmen
 from hexapod_control.servos.calibration.calibration_state import CalibrationState
 from hexapod_control.servos.calibration.dialog import Abandoned, Back
 from hexapod_control.servos.calibration.steps import identify_joints
-from hexapod_control.servos.line_search.line_sweep import sweep
+from hexapod_control.servos.line_search import sweep
 from hexapod_control.servos.protocol_registry import PROTOCOLS, refused, scale
 from hexapod_control.servos.settings.save_servo_section import save
 from hexapod_control.servos.settings.servo_section import LOOPBACK, ServoSettings, servo_settings

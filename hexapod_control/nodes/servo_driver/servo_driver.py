@@ -40,7 +40,7 @@ from hexapod_control.servos.driver.target_follower import SILENCE_QUESTION
 from hexapod_control.servos.driver.telemetry import PlannerRequest, Snapshot, TorqueState
 from hexapod_control.servos.driver.torque_switch import HOW_TO_ARM
 from hexapod_control.servos.i2c.supply_sensor import SupplySensor
-from hexapod_control.servos.line_search.line_probe import with_findings
+from hexapod_control.servos.line_search import with_findings
 from hexapod_control.servos.settings.io_section import io_settings
 from hexapod_control.servos.settings.servo_section import OnExit, servo_settings
 from hexapod_control.servos.settings.unused_settings import unused_settings
@@ -109,11 +109,15 @@ class ServoDriverNode(GuardedNode):
             self.driver.connect()
         except (PortGoneError, BusError, ValueError) as error:
             if not (settings.wait_for_port and isinstance(error, PortGoneError)):
-                reason = with_findings(error, self._servos) if isinstance(error, BusError) else error
+                reason = self._cause(error) if isinstance(error, BusError) else error
                 raise ParameterError(f"servos: {reason}") from None
             self.report("start", ReportLevel.OK, f"waits for {self._servos.port}")
             return False
         return True
+
+    def _cause(self, error: BusError) -> str:
+        servos = self._servos
+        return with_findings(error, servos.protocol, servos.port, servos.baud, servos.ids)
 
     def _check_latency(self) -> None:
         port = self._servos.port

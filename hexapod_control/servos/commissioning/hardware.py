@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from typing import Protocol
 
 from hexapod_control.servos.bus.bus_interface import Bus
-from hexapod_control.servos.line_search.line_sweep import LineFinding
+from hexapod_control.servos.line_search import LineFinding
 from hexapod_control.servos.settings.servo_section import ServoSettings
 
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from hexapod_control.core.names import JOINTS, joint_name
 from hexapod_control.servos.bus.bus_interface import ServoFault
-from hexapod_control.servos.emulator.chips.i2c_adapter import I2cAdapter
 from hexapod_control.servos.emulator.chips.i2c_wire import I2cWire
+from hexapod_control.servos.emulator.devices.i2c_adapter import I2cAdapter
 from hexapod_control.servos.emulator.emulated_line import WireFaults
 from hexapod_control.servos.emulator.pseudo_terminal import PseudoTerminal
 from hexapod_control.servos.emulator.servo_world import MIN_VOLTS, TEMPERATURE_DEGC, VOLTS, LagWorld

@@ -1,33 +1,24 @@
-"""Table of emulated devices by protocol name."""
+"""The emulated devices by protocol: what the modules of `devices/` name in their DEVICES."""
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 from collections.abc import Callable, Mapping, Sequence
 
-from hexapod_control.servos.emulator.chips.i2c_adapter import I2cAdapter
+from hexapod_control.servos.emulator import devices
 from hexapod_control.servos.emulator.device import EmulatedDevice
-from hexapod_control.servos.emulator.devices import (
-    dynamixel1_device,
-    dynamixel2_device,
-    feetech_device,
-    lx16a_device,
-)
-from hexapod_control.servos.emulator.devices.maestro_device import MaestroDevice
-from hexapod_control.servos.emulator.devices.servo2040_device import Servo2040Device
-from hexapod_control.servos.emulator.devices.ssc32_device import Ssc32Device
 from hexapod_control.servos.emulator.servo_world import ServoWorld
 
-DEVICES: Mapping[str, Callable[..., EmulatedDevice]] = {  # (world, ids) -> device
-    "feetech_st": feetech_device.st_device,
-    "feetech_sc": feetech_device.sc_device,
-    "dynamixel1": dynamixel1_device.device,
-    "dynamixel2": dynamixel2_device.device,
-    "lx16a": lx16a_device.device,
-    "servo2040": Servo2040Device,
-    "ssc32": Ssc32Device,
-    "maestro": MaestroDevice,
-    "pca9685": I2cAdapter,
-}
+
+def _found() -> dict[str, Callable[..., EmulatedDevice]]:
+    names = [f"{devices.__name__}.{each.name}" for each in pkgutil.iter_modules(devices.__path__)]
+    modules = map(importlib.import_module, names)
+    return {name: device for module in modules for name, device in getattr(module, "DEVICES", {}).items()}
+
+
+DEVICES: Mapping[str, Callable[..., EmulatedDevice]] = _found()
+"""(world, ids) -> device, by protocol."""
 CONFIGURED = ("pca9685",)  # devices that take the options of their protocol
 
 

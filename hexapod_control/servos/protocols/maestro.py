@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntFlag
 
+from hexapod_control.servos.bus.board_probe import BoardProbe
 from hexapod_control.servos.bus.bus_interface import (
     RELAX_REPEATS,
     Bus,
@@ -238,3 +239,9 @@ class MaestroBus(Bus):
     def close(self) -> None:
         """Closes the port."""
         self._wire.port.close()
+
+
+def probe(port: Port) -> str:
+    """Nothing; raises WrongModelError if this board answers, as all buses with servo frames do."""
+    BoardProbe(port).check()
+    return ""

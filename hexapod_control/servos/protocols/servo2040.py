@@ -312,3 +312,9 @@ class Servo2040Bus(Bus):
     def close(self) -> None:
         """Closes the port."""
         self._wire.port.close()
+
+
+def probe(port: Port) -> str:
+    """What answers like this board, with the protocol to use; empty if nothing does."""
+    board = Servo2040Bus(port, [0], dialect=Servo2040Dialect.ORIGINAL)  # the fork's replies have the same beginning
+    return "the port answers like a Servo2040: use protocol servo2040" if board.answers() else ""

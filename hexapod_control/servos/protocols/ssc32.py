@@ -208,3 +208,8 @@ class Ssc32Bus(Bus):
     def close(self) -> None:
         """Closes the port."""
         self._wire.port.close()
+
+
+def probe(port: Port) -> str:
+    """What answers like this board, with the protocol to use; empty if nothing does."""
+    return "the port answers like an SSC-32: use protocol ssc32" if Ssc32Bus(port, [0]).answers() else ""

@@ -141,7 +141,7 @@ def test_a_refusal_to_arm_at_the_start_is_an_error(make):
 @pytest.mark.parametrize("wait", [True, False])
 @pytest.mark.parametrize("fault", [BusError("nobody answers"), ValueError("wrong"), PortGoneError("no port")], ids=repr)
 def test_servos_that_cannot_be_reached_are_refused_unless_their_port_may_come_later(make, monkeypatch, fault, wait):
-    monkeypatch.setattr(servo_driver, "with_findings", lambda error, servos: f"{error}, but others do")
+    monkeypatch.setattr(servo_driver, "with_findings", lambda error, *servos: f"{error}, but others do")
     if wait and isinstance(fault, PortGoneError):
         made = make(fault, wait_for_port=True)
         assert made.report("start")[1].startswith("waits for ")

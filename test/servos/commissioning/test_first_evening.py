@@ -30,7 +30,7 @@ from hexapod_control.servos.commissioning.stages import (
     report,
 )
 from hexapod_control.servos.commissioning.weight_test import LoadWatch, rise
-from hexapod_control.servos.line_search.line_sweep import LineFinding
+from hexapod_control.servos.line_search import LineFinding
 from hexapod_control.servos.settings.servo_section import servo_settings
 
 pytestmark = pytest.mark.usefixtures("memory_time")

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hexapod_control.servos.bus.bus_interface import BusError, PortGoneError
-from hexapod_control.servos.emulator.chips.i2c_adapter import I2cAdapter
+from hexapod_control.servos.emulator.devices.i2c_adapter import I2cAdapter
 from hexapod_control.servos.emulator.pseudo_terminal import PseudoTerminal
 from hexapod_control.servos.emulator.servo_world import LagWorld
 from hexapod_control.servos.i2c import open_bus

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from support.kits.memory_wire import Kit
 
 from hexapod_control.servos.bus.bus_interface import BusError, NoAnswerError, ServoQuantity
-from hexapod_control.servos.emulator.chips.i2c_adapter import I2cAdapter
+from hexapod_control.servos.emulator.devices.i2c_adapter import I2cAdapter
 from hexapod_control.servos.emulator.servo_world import LagWorld
 from hexapod_control.servos.i2c import pwm_chip
 from hexapod_control.servos.i2c.adapter_frames import REPLY, REQUEST, encode_messages, frame

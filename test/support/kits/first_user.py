@@ -17,7 +17,7 @@ from hexapod_control.servos.commissioning.front_end import TextFrontEnd
 from hexapod_control.servos.commissioning.pictured_dialog import PicturedDialog
 from hexapod_control.servos.commissioning.stage_actions import StageActions
 from hexapod_control.servos.commissioning.stages import BY_KEY, CommissioningProgress, StageMachine
-from hexapod_control.servos.line_search.line_sweep import LineFinding
+from hexapod_control.servos.line_search import LineFinding
 
 PACE = 50.0
 

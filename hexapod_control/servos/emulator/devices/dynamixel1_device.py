@@ -99,3 +99,6 @@ class AxServos:
 def device(world: ServoWorld, ids: Sequence[int]) -> FFDevice:
     """A bus of AX servos."""
     return FFDevice(world, ids, AxServos())
+
+
+DEVICES = {"dynamixel1": device}

@@ -219,6 +219,4 @@ class Dynamixel2Device(EmulatedDevice):
         return memory[Dynamixel2Register.RETURN_DELAY] * DELAY_UNIT, bytes_on_line(self.world, index, reply)
 
 
-def device(world: ServoWorld, ids: Sequence[int]) -> Dynamixel2Device:
-    """A bus of X servos."""
-    return Dynamixel2Device(world, ids)
+DEVICES = {"dynamixel2": Dynamixel2Device}

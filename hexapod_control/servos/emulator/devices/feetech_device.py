@@ -157,3 +157,6 @@ def st_device(world: ServoWorld, ids: Sequence[int]) -> FFDevice:
 def sc_device(world: ServoWorld, ids: Sequence[int]) -> FFDevice:
     """A bus of SC servos."""
     return FFDevice(world, ids, ScServos())
+
+
+DEVICES = {"feetech_st": st_device, "feetech_sc": sc_device}

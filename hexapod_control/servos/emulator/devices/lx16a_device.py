@@ -191,6 +191,4 @@ class Lx16aDevice(EmulatedDevice):
         return bytes((self.ids[index],)) if command == Lx16aCommand.ID_READ else b""
 
 
-def device(world: ServoWorld, ids: Sequence[int]) -> Lx16aDevice:
-    """A bus of LX servos."""
-    return Lx16aDevice(world, ids)
+DEVICES = {"lx16a": Lx16aDevice}

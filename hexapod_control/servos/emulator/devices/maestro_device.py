@@ -222,3 +222,6 @@ class MaestroCommandDecoder:
         if not parameters:
             return 2
         return 2 + 2 * parameters[0] if 1 <= parameters[0] <= LAST_CHANNEL + 1 else None
+
+
+DEVICES = {"maestro": MaestroDevice}

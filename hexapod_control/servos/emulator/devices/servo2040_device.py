@@ -116,3 +116,6 @@ class Servo2040Device(EmulatedDevice):
         elif index == LATCH:
             value = self.latch
         return min(max(round(value), 0), (1 << VALUE_BITS) - 1)
+
+
+DEVICES = {"servo2040": Servo2040Device}

@@ -313,3 +313,6 @@ class Ssc32LineDecoder:
         if len(line) > MAX_LINE_BYTES or _INVALID.search(self._line):
             return None
         return parse(bytes(line), self._last)
+
+
+DEVICES = {"ssc32": Ssc32Device}

@@ -3,7 +3,7 @@
 import pytest
 from support.kits.memory_wire import AT_ONCE, Kit
 
-from hexapod_control.servos.line_search.line_sweep import LineFinding, scan_with_duplicates, shared_text, sweep
+from hexapod_control.servos.line_search import LineFinding, scan_with_duplicates, shared_text, sweep
 
 pytestmark = pytest.mark.usefixtures("memory_time")
 

@@ -11,7 +11,7 @@ from hexapod_control.servos.bus.serial_port import SerialPort
 from hexapod_control.servos.emulator.device_registry import emulated_device
 from hexapod_control.servos.emulator.pseudo_terminal import PseudoTerminal
 from hexapod_control.servos.emulator.servo_world import LagWorld
-from hexapod_control.servos.line_search.line_probe import find_other_protocol, with_findings
+from hexapod_control.servos.line_search import find_other_protocol, with_findings
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.servo_section import LOOPBACK, standard
 
@@ -41,6 +41,7 @@ class Rig:
         ids = range(18) if protocol in ("servo2040", "ssc32", "maestro") else settings.ids
         self.pty = PseudoTerminal(emulated_device(protocol, self.world, ids), baud or row.baud)
         self.settings = standard(robot(), chosen, self.pty.path)
+        self.asked = chosen, self.pty.path, self.settings.baud, self.settings.ids
         self.goals = list(self.world.goals)
 
     def __enter__(self):
@@ -55,7 +56,7 @@ class Rig:
 def test_servos_and_boards_of_every_other_protocol_are_named_and_nothing_is_written(protocol):
     with Rig(protocol) as rig:
         begin = time.monotonic()
-        text = with_findings(NoAnswerError("no servo answers"), rig.settings)
+        text = with_findings(NoAnswerError("no servo answers"), *rig.asked)
         assert time.monotonic() - begin < LONGEST_S
         found = NAMES[protocol].replace("servo 1 ", "servo [1-9] ")  # on a loaded machine one may answer too late
         assert re.match(rf"{found}: use protocol {protocol} at ", text), text
@@ -69,6 +70,6 @@ def test_a_silent_port_costs_less_than_two_seconds_and_the_error_stays_as_it_is(
     with Rig("feetech_st") as rig:
         rig.pty.faults.mute = True
         begin = time.monotonic()
-        assert find_other_protocol(rig.settings) == ""
+        assert find_other_protocol(*rig.asked) == ""
         assert time.monotonic() - begin < LONGEST_S
-        assert with_findings(BusError("two servos with one id"), rig.settings) == "two servos with one id"
+        assert with_findings(BusError("two servos with one id"), *rig.asked) == "two servos with one id"

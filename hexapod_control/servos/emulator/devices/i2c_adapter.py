@@ -65,3 +65,6 @@ class I2cAdapter(EmulatedDevice):
             self._channels.drive(first + channel, pulse.width)
         elif pulse.width == 0.0:
             self._channels.release(first + channel)
+
+
+DEVICES = {"pca9685": I2cAdapter}
