@@ -88,6 +88,14 @@ class RawScale:
         return min(max(raw, self.low), self.high)
 
 
+BITS_PER_BYTE = 10  # on a serial wire: 8N1
+
+
+def transmission_time(size: int, baud: int) -> float:
+    """Time of `size` bytes on the wire [s]."""
+    return size * BITS_PER_BYTE / baud
+
+
 @dataclass(frozen=True, slots=True)
 class BusTiming:
     """Time for which the line is busy, computed from the number of bytes, without processing time."""

@@ -10,8 +10,8 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 
-from hexapod_control.servos.bus.bus_interface import BusCounters, BusError, NoAnswerError, RawScale
-from hexapod_control.servos.bus.serial_port import Port, transmission_time
+from hexapod_control.servos.bus.bus_interface import BusCounters, BusError, NoAnswerError, RawScale, transmission_time
+from hexapod_control.servos.bus.serial_port import Port
 from hexapod_control.servos.bus.transaction import LATE_MEMORY_S
 
 SCALE = RawScale(unit="us", low=500, high=2500, center=1500, per_rad=2000.0 / math.pi)

@@ -22,7 +22,6 @@ BY_ID = Path("/dev/serial/by-id")
 PORT_ERRORS = (serial.SerialException, OSError, ValueError, termios.error, TypeError)
 """Exceptions of pyserial for a missing or vanished port; TypeError if it was closed concurrently."""
 BUSY = (errno.EAGAIN, errno.EBUSY)
-BITS_PER_BYTE = 10  # on the wire: 8N1
 
 
 class Port(Protocol):
@@ -41,11 +40,6 @@ class Port(Protocol):
 
     def close(self) -> None:
         """Closes; never raises."""
-
-
-def transmission_time(size: int, baud: int) -> float:
-    """Time of `size` bytes on the wire [s]."""
-    return size * BITS_PER_BYTE / baud
 
 
 class SerialPort:

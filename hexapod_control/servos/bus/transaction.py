@@ -8,9 +8,9 @@ from collections import deque
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
-from hexapod_control.servos.bus.bus_interface import BusCounters, NoAnswerError
+from hexapod_control.servos.bus.bus_interface import BusCounters, NoAnswerError, transmission_time
 from hexapod_control.servos.bus.ff_frames import BROADCAST, FFPacket, PacketDecoder
-from hexapod_control.servos.bus.serial_port import Port, transmission_time
+from hexapod_control.servos.bus.serial_port import Port
 
 LATE_MEMORY_S = 1.0  # for which further late replies are expected after a late one
 MAX_LATE_WAIT_S = 0.25  # for the next late reply

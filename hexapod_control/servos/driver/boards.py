@@ -34,7 +34,7 @@ class BoardWatch:
         """Reads the inputs, and asks the board when that is due; a late reply is an answer."""
         self.input_levels = self._bus.input_levels()
         now = self._clock()
-        if self._bus.features.board and now >= self._due and self._bus.answers():
+        if now >= self._due and self._bus.answers():
             self._due = now + QUERY_PERIOD_S
 
     def silence_text(self, reaction: str) -> str:

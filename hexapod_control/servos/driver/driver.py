@@ -20,9 +20,9 @@ from hexapod_control.servos.bus.bus_interface import Bus, BusError, PortGoneErro
 from hexapod_control.servos.driver.bus_connection import BusConnection
 from hexapod_control.servos.driver.bus_lease import BusLease
 from hexapod_control.servos.driver.bus_thread import ANSWER_TIMEOUT_S, BusRequest, BusThread
-from hexapod_control.servos.driver.read_schedule import BROWN_OUT_SHARE
 from hexapod_control.servos.driver.servo_group import ServoGroup
 from hexapod_control.servos.driver.servo_health import ServoHealth
+from hexapod_control.servos.driver.servo_readings import BROWN_OUT_SHARE
 from hexapod_control.servos.driver.snapshot_builder import SnapshotBuilder
 from hexapod_control.servos.driver.target_follower import MAX_STEP_S, Interpolation, TargetFollower
 from hexapod_control.servos.driver.telemetry import Diagnosis, Snapshot, TorqueState

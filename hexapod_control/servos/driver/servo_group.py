@@ -24,11 +24,10 @@ from hexapod_control.servos.bus.bus_timing import BusBudget, budget
 from hexapod_control.servos.bus.model_numbers import rated_voltage
 from hexapod_control.servos.driver.boards import BoardLoss, BoardWatch
 from hexapod_control.servos.driver.presence import Presence, ServoClock, check_presence, describe
-from hexapod_control.servos.driver.read_schedule import HEALTH, MOTION, ReadSchedule
-from hexapod_control.servos.driver.servo_readings import GoalCheck, ServoReadings
+from hexapod_control.servos.driver.servo_readings import HEALTH, MOTION, GoalCheck, ReadSchedule, ServoReadings
 from hexapod_control.servos.i2c.supply_sensor import SupplySensor
 from hexapod_control.servos.preflight import preflight
-from hexapod_control.servos.preflight.register_checks import RegisterProblem
+from hexapod_control.servos.preflight.preflight import RegisterProblem
 from hexapod_control.servos.settings.joint_calibration import UnitConverter
 from hexapod_control.servos.settings.servo_section import ServoSettings
 
@@ -146,9 +145,10 @@ class ServoGroup:
             if self.presence.quarantined(index):
                 goals.pop(servo, None)
         if goals:
-            self.board_loss.sent(goals)
             self._bus.write_goals(goals, duration)
             self.goal_check.sent(goals, duration)
+            if self.board_loss.is_supported:
+                self.board_loss.sent(goals)
 
     def goals(self, joints: Array) -> dict[int, int]:
         """Raw goals by servo id of joint angles (n, 3) [rad]."""
@@ -203,7 +203,8 @@ class ServoGroup:
 
         In a cycle in which registers were `watched` for so long [s], less is read, so that it takes no longer.
         """
-        self.board_watch.check()
+        if self._bus.features.board:
+            self.board_watch.check()
         now = self.clock()
         if self._schedule.has_time_after(watched):
             if self._schedule.supply_due(now):

@@ -15,8 +15,8 @@ from hexapod_control.servos.driver.monitors import (
     RetryBudget,
     Severity,
 )
-from hexapod_control.servos.driver.read_schedule import BROWN_OUT_SHARE
 from hexapod_control.servos.driver.servo_group import ServoGroup
+from hexapod_control.servos.driver.servo_readings import BROWN_OUT_SHARE
 from hexapod_control.servos.driver.telemetry import Diagnosis, PlannerRequest
 from hexapod_control.servos.driver.watches import RegisterWatch
 from hexapod_control.servos.settings.joint_calibration import SERVOS_PER_LEG

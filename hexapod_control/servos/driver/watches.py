@@ -10,9 +10,9 @@ import math
 from collections.abc import Collection
 from itertools import product
 
-from hexapod_control.servos.driver.read_schedule import BROWN_OUT_SHARE
 from hexapod_control.servos.driver.servo_group import ServoGroup
-from hexapod_control.servos.preflight.register_checks import RegisterEffect, RegisterProblem
+from hexapod_control.servos.driver.servo_readings import BROWN_OUT_SHARE
+from hexapod_control.servos.preflight.preflight import RegisterEffect, RegisterProblem
 
 
 class TorqueWatch:
@@ -106,6 +106,8 @@ class RegisterWatch:
 
     def check(self, group: ServoGroup, excluded: Collection[int], now: float) -> int | None:
         """Reads what is due at a steady time [s]. Returns a servo whose torque is off, of those not `excluded`."""
+        if now < self._due:
+            return None
         turns = list(product(range(len(group.ids)), range(len(group.registers))))
         if not (group.reports_position and turns):
             return None

@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from hexapod_control.servos.bus.serial_port import transmission_time
+from hexapod_control.servos.bus.bus_interface import transmission_time
 from hexapod_control.servos.emulator.device import DelayedReply
 
 

@@ -12,7 +12,8 @@ import os
 import time
 from collections.abc import Iterator
 
-from hexapod_control.servos.bus.serial_port import Port, SerialPort, transmission_time
+from hexapod_control.servos.bus.bus_interface import transmission_time
+from hexapod_control.servos.bus.serial_port import Port, SerialPort
 from hexapod_control.servos.i2c.adapter_frames import (
     HEAD,
     REPLY,

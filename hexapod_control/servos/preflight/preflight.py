@@ -1,20 +1,193 @@
-"""Reads the configuration registers of servos and finds values that are wrong for the robot."""
+"""Checks of the configuration registers of servos before their torque comes on: values that are wrong for the robot.
+
+The checks follow from the roles in the table of a servo type. Boards have none: they cannot read servos.
+"""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import cache
 
 from hexapod_control.servos.bus.bus_interface import Bus
 from hexapod_control.servos.bus.registers import Register, RegisterRole, RegisterTable
-from hexapod_control.servos.preflight.register_checks import (
-    RegisterCheck,
-    RegisterEffect,
-    RegisterProblem,
-    checks,
-)
 from hexapod_control.servos.settings.joint_calibration import JointCalibration
+
+LIMIT_ROOM = math.radians(5.0)  # [rad] between a servo's angle limits and the joint's, as it may start outside them
+LITTLE_TORQUE = "the servo does not have its full torque"
+LATE_REPLIES = "its replies are late by 2 us per unit"
+NO_REPLIES = "the servo does not confirm writes"
+NO_TORQUE = "the servo has no torque"
+RECALIBRATE = "hexapod calibrate records it"
+WIDE = "a corrupted goal could turn the servo farther than the joint"
+
+
+class RegisterEffect(Enum):
+    """Effect of a wrong value."""
+
+    WARNING = "warning"  # the servo is slow or weak
+    DANGER = "danger"  # the servo may move where it must not: the torque stays off
+    TORQUE = "torque"  # the servo has no torque: watched while the robot holds, no matter before
+    ADVICE = "advice"  # a corrupted goal could turn it farther than the joint: shown and restored on request only
+
+
+@dataclass(frozen=True, slots=True)
+class RegisterCheck:
+    """Required value of a register, and the effect of other values."""
+
+    register: Register
+    effect: RegisterEffect
+    problem: Callable[[int, JointCalibration], str]  # of a value; empty if correct
+    wanted: Callable[[JointCalibration], int | None]  # the value to restore; None: unknown
+    remedy: str = "hexapod servos repair restores it"
+    any_joint: bool = True  # whether the check does not depend on the joint of the servo
+
+
+@dataclass(frozen=True, slots=True)
+class RegisterProblem:
+    """A register of one servo with a wrong value."""
+
+    joint: JointCalibration
+    check: RegisterCheck
+    value: int
+    data: bytes = field(repr=False)  # as read
+    problem: str
+
+    @property
+    def text(self) -> str:
+        """The register, its value and the effect."""
+        return f"{self.check.register.name} is {self.value}: {self.problem}"
+
+    @property
+    def change(self) -> str:
+        """The register, its value and the one that is expected, the effect and the remedy, while the robot holds."""
+        wanted = "" if self.wanted is None else f", expected {self.wanted}"
+        name = f"{self.joint.joint} (id {self.joint.id})"
+        text = f"{name}: {self.check.register.name} has changed to {self.value}{wanted}: {self.problem}"
+        return f"{text}: the robot stops; let it sit, call disarm, then {self.check.remedy}"
+
+    @property
+    def wanted(self) -> int | None:
+        """The value to restore."""
+        return self.check.wanted(self.joint)
+
+
+def exactly(value: int, problem: str | Mapping[int, str]) -> Callable[[int, JointCalibration], str]:
+    """Returns a check that reports `problem` for any other value: a text, or texts by value with -1 for the rest."""
+
+    def check(actual: int, joint: JointCalibration) -> str:
+        if actual == value:
+            return ""
+        return problem if isinstance(problem, str) else problem.get(actual, problem[-1])
+
+    return check
+
+
+def at_most(value: int, problem: str) -> Callable[[int, JointCalibration], str]:
+    """Returns a check that reports `problem` for greater values."""
+    return lambda actual, joint: problem if actual > value else ""
+
+
+def at_least(value: int, problem: str) -> Callable[[int, JointCalibration], str]:
+    """Returns a check that reports `problem` for smaller values."""
+    return lambda actual, joint: problem if actual < value else ""
+
+
+def value(number: int) -> Callable[[JointCalibration], int | None]:
+    """Returns a rule that requires `number` for every joint."""
+    return lambda joint: number
+
+
+def goal_range(joint: JointCalibration) -> tuple[int, int]:
+    """The minimum and maximum goal [raw] of a joint."""
+    ends = sorted((joint.raw(joint.lower), joint.raw(joint.upper)))
+    return max(math.ceil(ends[0]), joint.low), min(math.floor(ends[1]), joint.high)
+
+
+def reaches_low(actual: int, joint: JointCalibration) -> str:
+    """A minimum position above the joint's range is a problem."""
+    low, high = goal_range(joint)
+    return f"it cuts the joint's range {low} to {high}" if actual > low else ""
+
+
+def reaches_high(actual: int, joint: JointCalibration) -> str:
+    """A maximum position below the joint's range is a problem."""
+    low, high = goal_range(joint)
+    return f"it cuts the joint's range {low} to {high}" if actual < high else ""
+
+
+def narrow_range(joint: JointCalibration) -> tuple[int, int]:
+    """Angle limits [raw] that keep a servo near its joint's range for any goal."""
+    low, high = goal_range(joint)
+    room = math.ceil(LIMIT_ROOM * max(joint.units_per_rad, joint.units_per_rad_neg))
+    return max(low - room, joint.low), min(high + room, joint.high)
+
+
+def wide_low(actual: int, joint: JointCalibration) -> str:
+    """A minimum position far below the joint's range is a problem."""
+    return WIDE if actual < narrow_range(joint)[0] else ""
+
+
+def wide_high(actual: int, joint: JointCalibration) -> str:
+    """A maximum position far above the joint's range is a problem."""
+    return WIDE if actual > narrow_range(joint)[1] else ""
+
+
+def calibrated_offset(actual: int, joint: JointCalibration) -> str:
+    """An offset that differs from the one at the calibration is a problem."""
+    if joint.offset is None:
+        return ""
+    return "" if actual == joint.offset else f"it was {joint.offset} at the calibration, so that every angle is wrong"
+
+
+def unknown_offset(actual: int, joint: JointCalibration) -> str:
+    """An offset that was not recorded at the calibration is a problem: it may have changed since."""
+    if joint.offset is not None or not actual:
+        return ""
+    return "the robot file does not say whether it was calibrated with it"
+
+
+@cache
+def checks(table: RegisterTable) -> tuple[RegisterCheck, ...]:
+    """The checks of the registers of a servo type."""
+    return tuple(_checks(table))
+
+
+def _checks(table: RegisterTable) -> Iterator[RegisterCheck]:
+    mode = table.get(RegisterRole.MODE)
+    if mode is not None:
+        yield RegisterCheck(mode, RegisterEffect.DANGER, exactly(mode.default, table.modes), value(mode.default))
+    torque = table[RegisterRole.TORQUE]
+    yield RegisterCheck(torque, RegisterEffect.TORQUE, exactly(1, NO_TORQUE), value(1))
+    yield from _limit_checks(table, table[RegisterRole.LOW_LIMIT], table[RegisterRole.HIGH_LIMIT])
+    offset = table.get(RegisterRole.OFFSET)
+    if offset is not None:
+        yield RegisterCheck(
+            offset, RegisterEffect.DANGER, calibrated_offset, lambda joint: joint.offset, any_joint=False
+        )
+        yield RegisterCheck(
+            offset, RegisterEffect.WARNING, unknown_offset, lambda joint: None, RECALIBRATE, any_joint=False
+        )
+    for full in table.all(RegisterRole.FULL_TORQUE):
+        yield RegisterCheck(full, RegisterEffect.WARNING, at_least(full.default, LITTLE_TORQUE), value(full.default))
+    delay, level = table.get(RegisterRole.RETURN_DELAY), table.get(RegisterRole.REPLY_LEVEL)
+    if delay is not None:
+        yield RegisterCheck(delay, RegisterEffect.WARNING, at_most(0, LATE_REPLIES), value(0))
+    if level is not None and level.high is not None:
+        yield RegisterCheck(level, RegisterEffect.WARNING, exactly(level.high, NO_REPLIES), value(level.high))
+
+
+def _limit_checks(table: RegisterTable, low: Register, high: Register) -> Iterator[RegisterCheck]:
+    if table.zero_limits:
+        yield RegisterCheck(high, RegisterEffect.DANGER, at_least(1, table.zero_limits), lambda joint: joint.high)
+    yield RegisterCheck(low, RegisterEffect.DANGER, reaches_low, lambda joint: joint.low, any_joint=False)
+    yield RegisterCheck(high, RegisterEffect.DANGER, reaches_high, lambda joint: joint.high, any_joint=False)
+    yield RegisterCheck(low, RegisterEffect.ADVICE, wide_low, lambda joint: narrow_range(joint)[0], any_joint=False)
+    yield RegisterCheck(high, RegisterEffect.ADVICE, wide_high, lambda joint: narrow_range(joint)[1], any_joint=False)
+
 
 MAX_TRIES = 5  # of a read; a late reply is received by the next try
 MAX_NAMES = 3  # joints named in a message

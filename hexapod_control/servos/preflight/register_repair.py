@@ -10,8 +10,7 @@ from pathlib import Path
 
 from hexapod_control.servos.bus.bus_interface import Bus
 from hexapod_control.servos.bus.registers import RegisterTable
-from hexapod_control.servos.preflight.preflight import PreflightReport, read
-from hexapod_control.servos.preflight.register_checks import RegisterProblem
+from hexapod_control.servos.preflight.preflight import PreflightReport, RegisterProblem, read
 
 
 def repairable(report: PreflightReport) -> tuple[RegisterProblem, ...]:

@@ -10,7 +10,6 @@ from hexapod_control.servos.driver import (
     driver,
     monitors,
     presence,
-    read_schedule,
     servo_group,
     servo_health,
     servo_readings,
@@ -34,10 +33,12 @@ DECIDED = {
     """,
     snapshot_builder: "RATE_WINDOW_S=1.0 MAX_EXTRAPOLATION_S=0.1 DIAGNOSIS_PERIOD_S=0.1",
     boards: "SERVOS_AT_ONCE=3 PAUSE_S=0.2 QUERY_PERIOD_S=0.1 MIN_SILENCE_S=1.0",
-    servo_readings: "HISTORY=25 SHARE_PER_CYCLE=0.25",
+    servo_readings: """
+        MAX_HEALTH_RATE_HZ=3.0 MAX_HEALTH_SHARE=0.08 BROWN_OUT_SHARE=0.5 SUPPLY_PERIOD_S=0.4
+        HISTORY=25 SHARE_PER_CYCLE=0.25
+    """,
     watches: "ROTATION_S=1.5 MAX_PER_CYCLE=2",
     presence: "QUARANTINE_MISSES=3 PING_PERIOD_S=1.0 FIRST_PING_S=0.2 ALLOWED_CYCLES=2.0",
-    read_schedule: "MAX_HEALTH_RATE_HZ=3.0 MAX_HEALTH_SHARE=0.08 BROWN_OUT_SHARE=0.5 SUPPLY_PERIOD_S=0.4",
     servo_group: "READ_TRIES=3 MAX_ROUNDS=10 QUIET_CYCLES=3.0 MIN_QUIET_S=0.1 SCHEDULING_SLACK_S=0.02",
     monitors: """
         MAX_RETRIES=3 RETRY_WINDOW_S=300.0 SIT_TIMEOUT_S=10.0 MAX_WARN_DELAY_S=0.5

@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from hexapod_control.servos.preflight.register_checks import (
+from hexapod_control.servos.preflight.preflight import (
     calibrated_offset,
     checks,
     narrow_range,

@@ -14,7 +14,7 @@ from support.phantomx import robot
 from hexapod_control.servos.bus.bus_interface import PortGoneError, ServoQuantity
 from hexapod_control.servos.bus.bus_timing import budget
 from hexapod_control.servos.driver.driver import Driver
-from hexapod_control.servos.driver.read_schedule import MOTION
+from hexapod_control.servos.driver.servo_readings import MOTION
 from hexapod_control.servos.emulator.device_registry import emulated_device
 from hexapod_control.servos.emulator.emulated_line import EmulatedLine
 from hexapod_control.servos.protocol_registry import PROTOCOLS
