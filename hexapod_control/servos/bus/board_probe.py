@@ -19,7 +19,8 @@ class BoardProbe:
     """Queries the port once, before the first frame."""
 
     def __init__(self, port: Port) -> None:
-        self._port, self._done = port, False
+        self._port = port
+        self._done = False
 
     def check(self) -> None:
         """Raises WrongModelError if a Maestro answers."""

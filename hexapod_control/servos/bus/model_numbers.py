@@ -47,7 +47,8 @@ class ModelCheck:
     def __init__(self, protocol: str, forced: bool) -> None:
         """`forced` accepts any model, with a `warning`."""
         self.warning = ""
-        self._protocol, self._forced = protocol, forced
+        self._protocol = protocol
+        self._forced = forced
         self._found: dict[int, KnownModel] = {}
 
     def note(self, servo: int, model: KnownModel) -> str:

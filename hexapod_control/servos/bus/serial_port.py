@@ -51,7 +51,8 @@ class SerialPort:
 
     def __init__(self, path: str, baud: int, *, exclusive: bool = True) -> None:
         """Opens the port; `exclusive` refuses other programs. Raises PortGoneError with cause and remedy."""
-        self.path, self.baud = path, baud
+        self.path = path
+        self.baud = baud
         try:
             self._serial = serial.Serial(path, baud, timeout=0, write_timeout=WRITE_TIMEOUT_S, exclusive=exclusive)
         except PORT_ERRORS as error:

@@ -25,7 +25,8 @@ class BackOff:
 
     def reset(self) -> None:
         """Starts over after a success."""
-        self._wait, self._next = MIN_BACK_OFF_S, -math.inf
+        self._wait = MIN_BACK_OFF_S
+        self._next = -math.inf
 
     def failed(self, now: float) -> float:
         """Doubles the pause after a failure. Returns the time at which the next attempt is due."""
@@ -55,7 +56,9 @@ class BusConnection:
         self.lost_reason = "the port is not open yet"
         self.reconnections = 0
         self.servo_clock = ServoClock(clock)
-        self._settings, self._open_bus, self._clock = settings, open_bus, clock
+        self._settings = settings
+        self._open_bus = open_bus
+        self._clock = clock
         self._back_off = BackOff()
 
     @property

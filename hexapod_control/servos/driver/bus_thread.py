@@ -19,7 +19,8 @@ class BusRequest:
 
         An `urgent` request does not wait for late replies.
         """
-        self.act, self.urgent = act, urgent
+        self.act = act
+        self.urgent = urgent
         self.answer = ""
         self.done = threading.Event()
 
@@ -58,7 +59,10 @@ class BusThread:
         self.requests: deque[BusRequest] = deque()
         self.overruns = 0  # cycles that started too late
         self.after_cycle: Callable[[], None] = _ignore
-        self._cycle, self._period, self._clock, self._note = cycle, period, clock, note
+        self._cycle = cycle
+        self._period = period
+        self._clock = clock
+        self._note = note
         self._hurry = hurry
         self._condition = threading.Condition()
         self._ending = False

@@ -60,9 +60,14 @@ class DriverCycle:
         clock: Callable[[], float],
     ) -> None:
         self.events: deque[Diagnosis] = deque(maxlen=MAX_EVENTS)  # to be reported once
-        self._settings, self._clock = settings, clock
-        self._connection, self._torque, self._follower, self._health = connection, torque, follower, health
-        self._restarts, self._torque_watch = RestartWatch(), TorqueWatch()
+        self._settings = settings
+        self._clock = clock
+        self._connection = connection
+        self._torque = torque
+        self._follower = follower
+        self._health = health
+        self._restarts = RestartWatch()
+        self._torque_watch = TorqueWatch()
         self._targets: JointTargets | None = None
         self._last = clock()  # [s] steady time of the last cycle
 

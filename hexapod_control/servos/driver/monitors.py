@@ -40,7 +40,10 @@ class EscalationLadder:
     ) -> None:
         """WARN ends when the value is `hysteresis` below `warn`; SIT becomes OFF after `sit_timeout_s`."""
         self.severity = Severity.OK
-        self._warn, self._limit, self._delay_s, self._hysteresis = warn, limit, delay_s, hysteresis
+        self._warn = warn
+        self._limit = limit
+        self._delay_s = delay_s
+        self._hysteresis = hysteresis
         self._sit_timeout_s = sit_timeout_s
         self._warn_since = self._limit_since = self._sit_since = math.nan  # [s] steady time
 
@@ -87,7 +90,8 @@ class LowPass:
 
     def __init__(self, time_constant_s: float) -> None:
         self.value: float | None = None
-        self._time_constant_s, self._last = time_constant_s, math.nan  # [s] steady time of the last value
+        self._time_constant_s = time_constant_s
+        self._last = math.nan  # [s] steady time of the last value
 
     def update(self, value: float, now: float) -> float:
         """Filters a value measured at `now` [s]. Returns the filtered value."""
@@ -103,7 +107,8 @@ class RetryBudget:
     """Allows at most `count` retries within `window_s`."""
 
     def __init__(self, count: int = MAX_RETRIES, window_s: float = RETRY_WINDOW_S) -> None:
-        self._count, self._window_s = count, window_s
+        self._count = count
+        self._window_s = window_s
         self._retries: deque[float] = deque()
 
     def take(self, now: float) -> bool:
@@ -266,11 +271,13 @@ class LineHealth:
         self.noise = 0.0  # share of the replies that are corrupt; 0 if there are few
         self._windows: deque[tuple[int, int]] = deque(maxlen=NOISE_WINDOWS)  # corrupt and good replies
         self._wrong_goals = 0  # since the start
-        self._before, self._excluded = BusCounters(), 0.0  # at the begin of the window
+        self._before = BusCounters()  # at the begin of the window
+        self._excluded = 0.0  # the same
         self._begin = math.nan  # [s] of the window
         self._good_windows = 0
         self._lateness = 0.0  # [s]
-        self._pause, self._paused = 0.0, -math.inf  # [s] duration of the last pause, and when it was noticed
+        self._pause = 0.0  # [s] duration of the last pause
+        self._paused = -math.inf  # [s] when it was noticed
 
     def update(self, counters: BusCounters, excluded: float, now: float) -> None:
         """Evaluates the counters; `excluded` [s] is the total delay of the driver by the computer."""

@@ -21,9 +21,13 @@ class ServoClock:
     def __init__(self, clock: Callable[[], float]) -> None:
         """`clock` is steady time [s]."""
         self.excluded = 0.0  # [s] total delay of the driver by the computer since the start
-        self._clock, self._last = clock, clock()
-        self._counters, self._waited, self._allowed = BusCounters(), 0.0, 0.0
-        self._received, self._heard = 0, 0.0  # number of replies, and time of the last one [s]
+        self._clock = clock
+        self._last = clock()
+        self._counters = BusCounters()
+        self._waited = 0.0
+        self._allowed = 0.0
+        self._received = 0  # replies
+        self._heard = 0.0  # [s] time of the last reply
 
     def follow(self, counters: BusCounters, period: float) -> None:
         """Follows a newly opened bus with this cycle period [s]."""

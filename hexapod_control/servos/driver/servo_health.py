@@ -206,7 +206,9 @@ class ServoHealth:
             return persists
         self._given_up.clear()
         self._recoveries.clear()
-        self._lost_since, self._seated, self.off_reason = math.nan, False, ""
+        self._lost_since = math.nan
+        self._seated = False
+        self.off_reason = ""
         return ""
 
     # --- texts --------------------------------------------------------------------------------------

@@ -31,7 +31,9 @@ class ReadSchedule:
 
     def __init__(self, bus: Bus, count: int, budget: BusBudget, presence: Presence) -> None:
         """`budget` limits the servos read per cycle."""
-        self._count, self._reads, self._presence = count, budget.reads, presence
+        self._count = count
+        self._reads = budget.reads
+        self._presence = presence
         self._one_by_one = bus.timing(count, bus.can_read & MOTION).turnarounds > 1
         motion = partial(bus.timing, quantities=bus.can_read & MOTION)
         self._each = motion(1).read  # [s] at most, for the motion of one more servo
@@ -200,7 +202,8 @@ class GoalCheck:
 
     def __init__(self, bus: Bus, reads: int, *, one_by_one: bool) -> None:
         """`reads` is the number of servos read per cycle; `one_by_one`: each needs its own transaction."""
-        self._bus, self._duration = bus, 0.0
+        self._bus = bus
+        self._duration = 0.0
         self._goals: dict[int, int] = {}  # servo id -> last goal, in the order of reading
         self._history: deque[Mapping[int, int]] = deque(maxlen=HISTORY)  # goals sent, including the last ones
         self._count = max(1, round(SHARE_PER_CYCLE * reads)) if one_by_one else len(bus.ids)

@@ -25,7 +25,8 @@ class CycleRate:
 
     def __init__(self) -> None:
         self.rate = 0.0  # [Hz] over the last RATE_WINDOW_S
-        self._cycles, self._since = 0, math.nan
+        self._cycles = 0
+        self._since = math.nan
 
     def count(self, now: float) -> None:
         """Counts a cycle at a steady time [s]."""
@@ -41,10 +42,12 @@ class SnapshotBuilder:
     """Builds snapshots from connection and health. Life cycle: `build` once per cycle."""
 
     def __init__(self, connection: BusConnection, health: ServoHealth) -> None:
-        self._connection, self._health = connection, health
+        self._connection = connection
+        self._health = health
         self._rate = CycleRate()
         self._diagnoses: tuple[Diagnosis, ...] = ()
-        self._diagnosis_due, self._diagnosed_state = -math.inf, TorqueState.UNPLUGGED
+        self._diagnosis_due = -math.inf
+        self._diagnosed_state = TorqueState.UNPLUGGED
         self._last_command: Array | None = None
         self._last_time = math.nan  # [s] of the last command
 

@@ -139,7 +139,9 @@ class TorqueSwitch:
 
     def __init__(self, connection: BusConnection, estop: EmergencyStop, assumed: Array) -> None:
         """`assumed` (n, 3) [rad] is the pose of servos that do not report their position."""
-        self._connection, self._estop, self._assumed = connection, estop, assumed
+        self._connection = connection
+        self._estop = estop
+        self._assumed = assumed
         self.ordered_off = False  # torque-off was ordered or sent, and all had no torque since
         self._state = TorqueState.OFF
         self._arming: Arming | None = None

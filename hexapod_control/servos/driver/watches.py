@@ -94,7 +94,8 @@ class RegisterWatch:
     def __init__(self) -> None:
         self.found: dict[tuple[int, int], tuple[RegisterProblem, ...]] = {}  # present problems by servo index and block
         self._accepted: set[tuple[int, str, int]] = set()  # servo id, register and value
-        self._turn, self._due = 0, -math.inf  # the next servo and block; [s] steady time
+        self._turn = 0  # the next servo and block
+        self._due = -math.inf  # [s] steady time
 
     def accept(self, problems: Collection[RegisterProblem]) -> None:
         """Accepts the values that the preflight has warned of: they are no change."""

@@ -48,9 +48,12 @@ class PhysicsWorld:
         voltage: float = VOLTS,
     ) -> None:
         """`body` returns the present simulated robot; `advance` runs the physics to a steady time [s]."""
-        self.scale, self.count = scale, len(calibrations)
+        self.scale = scale
+        self.count = len(calibrations)
         self._joints = tuple(calibrations)
-        self._body, self._advance, self._voltage = body, advance, voltage
+        self._body = body
+        self._advance = advance
+        self._voltage = voltage
         self.torques = np.zeros(self.count, dtype=bool)
         self._references = np.ravel(body().joints)  # [rad] present references of the profiles
         self._goals = self._references.copy()  # [rad]

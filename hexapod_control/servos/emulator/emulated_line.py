@@ -35,7 +35,8 @@ class EmulatedLine:
         """`turnaround` [s] is the USB delay before every first reply."""
         self.faults = WireFaults()
         self._byte = transmission_time(1, baud)  # [s]
-        self._turnaround, self._random = turnaround, random.Random(seed)
+        self._turnaround = turnaround
+        self._random = random.Random(seed)
         self.clear()
 
     def clear(self) -> None:

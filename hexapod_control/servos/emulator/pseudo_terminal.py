@@ -33,10 +33,12 @@ class PseudoTerminal:
         self, device: EmulatedDevice, baud: int, *, link: Path | None = None, turnaround: float = 0.001, seed: int = 0
     ) -> None:
         """`link` is a symbolic link to create, `turnaround` [s] the USB delay before every first reply."""
-        self.device, self.baud = device, baud
+        self.device = device
+        self.baud = baud
         device.baud = baud
         self.listener: Callable[[bytes], None] = lambda data: None  # called with all bytes that the host sends
-        self._link, self._line = link, EmulatedLine(baud, turnaround, seed)
+        self._link = link
+        self._line = EmulatedLine(baud, turnaround, seed)
         self._any_baud = device.ignores_baud
         self._order = itertools.count()
         self._thread: threading.Thread | None = None

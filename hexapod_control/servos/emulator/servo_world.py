@@ -85,7 +85,8 @@ class LagWorld:
         voltage: float = VOLTS,
     ) -> None:
         """Time constant `lag` [s], no-load `speed` [rad/s], positions [raw] (default: all centered), `voltage` [V]."""
-        self.scale, self.count = scale, count
+        self.scale = scale
+        self.count = count
         self._lag = lag
         self._fastest = speed * scale.per_rad
         start = [float(scale.center)] * count if positions is None else list(positions)

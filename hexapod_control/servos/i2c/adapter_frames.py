@@ -60,7 +60,8 @@ class AdapterDecoder:
     """Decodes bytes to frames with this start byte; skips all other bytes."""
 
     def __init__(self, start: int) -> None:
-        self._start, self._data = start, b""
+        self._start = start
+        self._data = b""
 
     def forget(self) -> None:
         """Drops an unfinished frame."""

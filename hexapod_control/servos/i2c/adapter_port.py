@@ -36,8 +36,11 @@ class AdapterPort(I2cPort):
 
     def __init__(self, port: Port, path: str = "", lock: TerminalLock | None = None) -> None:
         """`lock` serialises the transfers of several programs."""
-        self.path, self.baud = path, port.baud
-        self._port, self._lock, self._tag = port, lock, os.getpid() & 0xFF
+        self.path = path
+        self.baud = port.baud
+        self._port = port
+        self._lock = lock
+        self._tag = os.getpid() & 0xFF
 
     def transfer(self, *messages: I2cMessage) -> bytes:
         """Sends messages in one transfer. Returns all bytes read."""
@@ -76,7 +79,8 @@ class TerminalLock:
     """The lock of a terminal; one program holds it at a time."""
 
     def __init__(self, path: str) -> None:
-        self._path, self._file = path, os.open(path, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
+        self._path = path
+        self._file = os.open(path, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:

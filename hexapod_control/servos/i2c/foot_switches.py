@@ -46,7 +46,8 @@ class Mcp23017Inputs:
 
     def __init__(self, section: FootSwitchSection, bus: str) -> None:
         """Sets the pins to inputs with pull-up. Raises TransferError or PortGoneError."""
-        self._section, self._port = section, open_i2c(bus)
+        self._section = section
+        self._port = open_i2c(bus)
         try:
             self._configure(self._port)
         except TransferError:
@@ -136,7 +137,8 @@ class FootSwitches:
 
     def __init__(self, section: FootSwitchSection, bus: str) -> None:
         self.error = ""  # why the switches are unknown; empty if known
-        self._section, self._bus = section, bus
+        self._section = section
+        self._bus = bus
         self._inputs: SwitchInputs | None = None
 
     def read(self, board: Sequence[bool] | None = None) -> tuple[bool, ...] | None:

@@ -122,7 +122,9 @@ class ImuDevice:
     """One IMU on a bus. Life cycle: `configure`, then `read`. All methods raise TransferError or PortGoneError."""
 
     def __init__(self, port: I2cPort, chip: ImuChip, address: int) -> None:
-        self._port, self._chip, self._address = port, chip, address
+        self._port = port
+        self._chip = chip
+        self._address = address
         first, count = chip.block
         self._request = I2cWrite(address, bytes([first])), I2cRead(address, count)
 

@@ -26,7 +26,8 @@ class SmbusPort(I2cPort):
             import smbus2
         except ModuleNotFoundError as error:
             raise PortGoneError(f"{path}: {missing_module(error)}") from None
-        self.path, self.baud = path, baud
+        self.path = path
+        self.baud = baud
         self._write: Callable[..., Any] = smbus2.i2c_msg.write
         self._read: Callable[..., Any] = smbus2.i2c_msg.read
         try:

@@ -118,7 +118,9 @@ class SupplySensor:
 
     def __init__(self, section: SupplySection, bus: str) -> None:
         self.error = ""  # why the battery is unknown; empty if known
-        self._section, self._bus, self._chip = section, bus, SUPPLY_CHIPS[section.chip]
+        self._section = section
+        self._bus = bus
+        self._chip = SUPPLY_CHIPS[section.chip]
         self._port: I2cPort | None = None
         self._checked = False
 

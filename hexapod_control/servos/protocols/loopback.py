@@ -40,7 +40,8 @@ class LoopbackBus(Bus):
         self.counters = BusCounters()
         self.urgent = threading.Event()
         self._fastest = speed * self.scale.per_rad
-        self._clock, self._last = clock, clock()
+        self._clock = clock
+        self._last = clock()
         self._positions = {i: float((positions or {}).get(i, self.scale.center)) for i in self.ids}
         self._goals = dict(self._positions)
         self._limits = dict.fromkeys(self.ids, self._fastest)  # [raw/s]

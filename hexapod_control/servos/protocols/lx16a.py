@@ -126,7 +126,9 @@ class Lx16aDecoder(PacketDecoder):
     def __init__(self, servo: int | None = None, command: int | None = None, size: int | None = None) -> None:
         """Accepts only frames of this servo and command with `size` bytes of parameters (None: any)."""
         super().__init__()
-        self._servo, self._command, self._size = servo, command, size
+        self._servo = servo
+        self._command = command
+        self._size = size
 
     def _decode(self, frame: bytes) -> FFPacket | None:
         return FFPacket(frame[2], frame[4], frame[5:-1]) if checksum(frame[2:-1]) == frame[-1] else None

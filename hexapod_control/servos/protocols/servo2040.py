@@ -183,7 +183,8 @@ class Servo2040Bus(Bus):
         self.counters = self._wire.counters
         self.urgent = self._wire.urgent
         self._staging = PulseStaging(self.ids)
-        self.dialect, self._touch = dialect, touch
+        self.dialect = dialect
+        self._touch = touch
         self.can_read = ServoQuantity.FAULT if dialect is Servo2040Dialect.FORK else ServoQuantity.NONE
 
     def identify(self) -> Mapping[int, str]:

@@ -95,7 +95,8 @@ class Ssc32Bus(Bus):
         self.counters = self._wire.counters
         self.urgent = self._wire.urgent
         self._staging = PulseStaging(self.ids)
-        self._battery, self._divider = battery, divider
+        self._battery = battery
+        self._divider = divider
         self._input_is_valid = False  # after the first reading of the input
         self._unfinished_line = True  # the board may hold an unfinished line
 

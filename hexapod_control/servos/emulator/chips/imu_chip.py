@@ -49,7 +49,8 @@ class EmulatedMpu(RegisterChip):
     """An MPU6050 or MPU9250: asleep after power-on, readings according to its ranges."""
 
     def __init__(self, address: int, motion: ImuMotion, identity: int = 0x68) -> None:
-        self.motion, self._last = motion, bytes(14)
+        self.motion = motion
+        self._last = bytes(14)
         super().__init__(address, {0x6B: 0x40, 0x75: identity}, lambda _: self._readings())
 
     def set(self, register: int, value: int) -> None:
@@ -72,7 +73,8 @@ class EmulatedBno055(RegisterChip):
     """A BNO055: it has readings only in a fusion mode, without the bias of the gyro."""
 
     def __init__(self, address: int, motion: ImuMotion) -> None:
-        self.motion, self._last = motion, bytes(32)
+        self.motion = motion
+        self._last = bytes(32)
         super().__init__(address, {0x00: 0xA0, 0x01: 0xFB, 0x02: 0x32, 0x03: 0x0F}, lambda _: self._readings())
 
     def _readings(self) -> Mapping[int, int]:
@@ -87,7 +89,9 @@ class EmulatedIcm20948(RegisterChip):
     """An ICM-20948: four banks of registers; the first one has the readings."""
 
     def __init__(self, address: int, motion: ImuMotion) -> None:
-        self.motion, self._last, self._bank = motion, bytes(12), 0
+        self.motion = motion
+        self._last = bytes(12)
+        self._bank = 0
         self._ranges = [0x01, 0x01]  # of gyro and acceleration
         super().__init__(address, {0x00: 0xEA, 0x06: 0x41}, lambda _: self._readings())
 

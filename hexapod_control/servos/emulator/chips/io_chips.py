@@ -61,7 +61,10 @@ class EmulatedAds7830:
     """An ADS7830: the command byte selects a channel, a read converts it. Channel `channel` has the voltage."""
 
     def __init__(self, address: int, supply: EmulatedSupply, channel: int = 0, reference: float = 5.0) -> None:
-        self.address, self._supply, self._channel, self._reference = address, supply, channel, reference
+        self.address = address
+        self._supply = supply
+        self._channel = channel
+        self._reference = reference
         self.power_on()
 
     def power_on(self) -> None:

@@ -39,7 +39,9 @@ class Pca9685Chip:
 
     def __init__(self, address: int, outputs: Callable[[int, LedPulse], None], *, oscillator: float = 25.0) -> None:
         """`oscillator` is its true frequency [MHz]."""
-        self.address, self._outputs, self._oscillator = address, outputs, oscillator
+        self.address = address
+        self._outputs = outputs
+        self._oscillator = oscillator
         self._shown = [LedPulse(0.0, 0.0)] * CHANNELS
         self.power_on()
 

@@ -17,7 +17,10 @@ class RegisterChip:
         width: int = 1,
     ) -> None:
         """`defaults` are the values after power-on of registers that are not 0."""
-        self.address, self._defaults, self._live, self._width = address, dict(defaults), live, width
+        self.address = address
+        self._defaults = dict(defaults)
+        self._live = live
+        self._width = width
         self.power_on()
 
     def power_on(self) -> None:

@@ -42,7 +42,8 @@ class I2cAdapter(EmulatedDevice):
                 for n, place in enumerate(boards)
             ]
         )
-        self._decoder, self._received_at = AdapterDecoder(REQUEST), 0.0
+        self._decoder = AdapterDecoder(REQUEST)
+        self._received_at = 0.0
 
     def receive(self, data: bytes, now: float) -> list[DelayedReply]:
         """Executes every complete request."""

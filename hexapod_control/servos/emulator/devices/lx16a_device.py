@@ -77,7 +77,9 @@ class Lx16aDevice(EmulatedDevice):
 
     def __init__(self, world: ServoWorld, ids: Sequence[int], delay: float = 0.0) -> None:
         """Servo `ids[i]` is number i of the world; a reply starts after `delay` [s]."""
-        self.world, self.ids, self._delay = world, list(ids), delay
+        self.world = world
+        self.ids = list(ids)
+        self._delay = delay
         self._waiting: dict[int, tuple[int, float]] = {}  # index -> goal and duration of a MOVE_WAIT
         self._moves: dict[tuple[int, int], bytes] = {}  # (index, command) -> parameters of the last move
         self._settings = [{write: setting.default for write, setting in LX_SETTINGS.items()} for _ in ids]

@@ -52,7 +52,8 @@ class MaestroDevice(EmulatedDevice):
         self._ramps = [PulseRamp()] * (LAST_CHANNEL + 1)
         self._speeds = [0.0] * (LAST_CHANNEL + 1)  # [us/s], 0 for no limit
         self._accelerations = [0.0] * (LAST_CHANNEL + 1)  # [us/s^2], 0 for no limit
-        self._timeout, self._last_receive = timeout, -1.0
+        self._timeout = timeout
+        self._last_receive = -1.0
 
     def receive(self, data: bytes, now: float) -> list[DelayedReply]:
         """Executes every complete command."""

@@ -48,13 +48,17 @@ class Servo2040Device(EmulatedDevice):
         `byte_timeout` [s] is 100e-6 on the real board; infinite where the timing of the host is not reliable.
         Above a current of `fuse` [A] the fork opens the relay and latches.
         """
-        self.world, self.dialect = world, dialect
+        self.world = world
+        self.dialect = dialect
         self._channels = PulseChannels(world, ids)
-        self.relay, self.latch = False, 0
+        self.relay = False
+        self.latch = 0
         self.touch = [0] * TOUCH_INPUTS  # counts of the inputs
         self.goals: dict[int, int] = {}  # servo -> pulse [us], for servos with a goal
         self._decoder = Servo2040Decoder()
-        self._byte_timeout, self._fuse, self._last_receive = byte_timeout, fuse, math.inf
+        self._byte_timeout = byte_timeout
+        self._fuse = fuse
+        self._last_receive = math.inf
 
     def receive(self, data: bytes, now: float) -> list[DelayedReply]:
         """Executes every complete frame, and a short one after its timeout."""

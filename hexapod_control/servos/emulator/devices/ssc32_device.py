@@ -48,7 +48,8 @@ class Ssc32Device(EmulatedDevice):
         self._registers = _factory_registers()
         self._decoder = Ssc32LineDecoder(count - 1)
         self._version = version
-        self._battery, self._divider = ord(battery) - ord("A"), divider
+        self._battery = ord(battery) - ord("A")
+        self._divider = divider
         self._read: set[int] = set()  # analog inputs that were read before
 
     @property
