@@ -83,8 +83,9 @@ class ModelCheck:
         """One clause with the model of a servo that was found, and the protocol to use if there is one."""
         model = self._found[servo]
         remedy = f": use protocol {model.protocol}" if model.protocol else ""
-        article = "an" if model.title.startswith("LX") else "a"
-        return f"servo {servo} answers like {article} {model.title}{remedy}"
+        if model.title.startswith("LX"):
+            return f"servo {servo} answers like an {model.title}{remedy}"
+        return f"servo {servo} answers like a {model.title}{remedy}"
 
 
 RATED_VOLTAGES: Mapping[str, float] = {  # prefix of the model -> [V]; the first match counts

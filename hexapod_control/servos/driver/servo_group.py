@@ -59,6 +59,7 @@ class ServoGroup:
         self.readings = ServoReadings(settings.joints)
         self.garbled_pings = [0] * len(self.ids)  # consecutive pings with a corrupt reply
         self.rated_voltage: float | None = None  # [V] of the servos
+        self.model_warning = bus.model_warning  # see Bus
         self.board_voltage: float | None = None  # [V]
         self.board_current: float | None = None  # [A]
         self.reports_torque = bus.features.torque
@@ -93,11 +94,6 @@ class ServoGroup:
         return self.budget.reads == len(self.ids) and not self._bus.features.jumps
 
     @property
-    def model_warning(self) -> str:
-        """A servo that is used although the protocol is not that of its model; empty if there is none."""
-        return self._bus.model_warning
-
-    @property
     def counters(self) -> BusCounters:
         """Statistics of the line since it was opened."""
         return self._bus.counters
@@ -110,6 +106,7 @@ class ServoGroup:
     def handshake(self) -> None:
         """Checks that all servos answer, and reads their positions. Raises BusError that names missing servos."""
         models = check_presence(self._bus, self._converter.joints)
+        self.model_warning = self._bus.model_warning
         servo = self.ids[0]
         self.rated_voltage = rated_voltage(models[servo], self._bus.max_voltage(servo))
         if self.reports_position:
