@@ -4,11 +4,12 @@ import sys
 from contextlib import contextmanager
 from statistics import median
 
-from support.paths import PACKAGE
+import hexapod_control
 
 ON_THE_WAY = 10  # files
 IN_A_CYCLE = 20
-EMULATED = str(PACKAGE / "servos" / "emulator")  # the other end of the line
+PACKAGE = hexapod_control.__path__[0]
+EMULATED = f"{PACKAGE}/servos/emulator"  # the other end of the line
 STAGES = {"Driver.take", "DriverCycle.take", "TargetFollower.take", "TargetFollower.step", "ServoGroup.send"}
 SENT = "Transaction.send"  # what follows sends the bytes of the frame
 
@@ -23,7 +24,7 @@ class Trace:
 
     def __call__(self, frame, event, argument):
         code = frame.f_code
-        if event not in ("call", "return") or not code.co_filename.startswith(str(PACKAGE)):
+        if event not in ("call", "return") or not code.co_filename.startswith(PACKAGE):
             return
         step = 1 if event == "call" else -1
         self._emulated += step * code.co_filename.startswith(EMULATED)
