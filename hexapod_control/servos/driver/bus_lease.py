@@ -45,10 +45,9 @@ class BusLease(Bus):
         results: list[LeaseResult] = []
         failed: list[Exception] = []
 
-        def serve(request: BusRequest) -> None:
+        def serve(request: BusRequest) -> str:
             if self.over:
-                request.finish(self.over)
-                return
+                return self.over
             try:
                 results.append(act(self._bus))
             except PortGoneError as error:
@@ -56,7 +55,7 @@ class BusLease(Bus):
                 raise
             except BusError as error:  # an error of the borrower, not of the driver
                 failed.append(error)
-            request.finish()
+            return ""
 
         answer = self._ask(BusRequest(serve))
         if failed:

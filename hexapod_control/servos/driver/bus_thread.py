@@ -14,8 +14,8 @@ OVERRUN_SHARE = 0.5  # of a cycle period; a cycle that starts later than this co
 class BusRequest:
     """A request to the bus thread, which serves it once; the caller waits for `done` and reads `answer`."""
 
-    def __init__(self, act: Callable[[BusRequest], None], *, urgent: bool = False) -> None:
-        """`act` is called by the bus thread; it calls `finish`, at once or later.
+    def __init__(self, act: Callable[[BusRequest], str | None], *, urgent: bool = False) -> None:
+        """The bus thread calls `act`, which returns the answer, or None if `finish` is called later.
 
         An `urgent` request does not wait for late replies.
         """
@@ -27,10 +27,12 @@ class BusRequest:
     def serve(self) -> None:
         """Runs the request. An exception becomes the answer and is raised again for the driver."""
         try:
-            self.act(self)
+            answer = self.act(self)
         except Exception as error:
             self.finish(str(error))
             raise
+        if answer is not None:
+            self.finish(answer)
 
     def finish(self, answer: str = "") -> None:
         """Answers the caller; an empty text is success."""
@@ -81,9 +83,13 @@ class BusThread:
                 self._condition.notify()
             self._thread.join(ANSWER_TIMEOUT_S)
 
-    def post(self, request: BusRequest) -> None:
-        """Queues a request for the next cycle, without waiting for an answer."""
-        self.requests.append(request)
+    def post(self, act: Callable[[], None]) -> None:
+        """Queues an action for the next cycle; nobody waits for it."""
+
+        def run(request: BusRequest) -> None:
+            act()
+
+        self.requests.append(BusRequest(run))
 
     def ask(self, request: BusRequest, timeout_s: float, *, first: bool = False) -> bool:
         """Makes the thread serve a request, before all others if `first`. Returns whether it answered in time."""

@@ -233,14 +233,13 @@ class DriverCycle:
                 self.note("brown-out", self._health.brown_out_text)
             self._torque.off(self._health.off_reason or self._health.brown_out)
 
-    def recalibrate(self, settings: ServoSettings, request: BusRequest) -> None:
-        """Uses new calibrations of the same servos if the torque is off; otherwise the answer is a refusal."""
+    def recalibrate(self, settings: ServoSettings) -> str:
+        """Uses new calibrations of the same servos. Returns why they were refused, or an empty text."""
         if self._torque.engaged:
-            request.finish("the servos hold: restart the driver")
-            return
+            return "the servos hold: restart the driver"
         self._settings = settings
         self._connection.recalibrate(settings)
-        request.finish()
+        return ""
 
     def note(self, kind: str, text: str) -> None:
         """Adds an event."""
@@ -319,7 +318,7 @@ class Driver:
         Returns why torque-off could not be sent, or an empty text.
         """
         self._estop.press()
-        torque_off = BusRequest(lambda request: self._torque.switch_off(request, ESTOP_LATCHED), urgent=True)
+        torque_off = BusRequest(lambda request: self._torque.switch_off(ESTOP_LATCHED), urgent=True)
         return self._ask(torque_off, first=True)
 
     def release_estop(self) -> None:
@@ -328,21 +327,18 @@ class Driver:
 
     def reset_fault(self) -> str:
         """Clears the latch and past faults. Returns a fault that persists, or an empty text."""
-        return self._ask(BusRequest(self._reset))
-
-    def _reset(self, request: BusRequest) -> None:
-        request.finish(self._estop.reset() or self._health.reset(self._connection.group))
+        return self._ask(BusRequest(lambda request: self._estop.reset() or self._health.reset(self._connection.group)))
 
     def arm(self) -> str:
         """Switches the torque on at the present joint angles. Returns why it is not on, or an empty text."""
         begun = threading.Event()
 
-        def begin(request: BusRequest) -> None:
+        def begin(request: BusRequest) -> str | None:
             if not self._torque.engaged:
                 begun.set()
-            self._torque.begin_arming(request, self._health.begin_arming())
+            return self._torque.begin_arming(request, self._health.begin_arming())
 
-        def give_up(request: BusRequest) -> None:
+        def give_up() -> None:
             if begun.is_set() and self._torque.engaged:
                 self._torque.undo_arming("arming took too long")
 
@@ -350,28 +346,31 @@ class Driver:
         answer = self._ask(request)
         if not request.done.is_set():  # no torque after the caller has given up
             self._thread.withdraw(request)
-            self._thread.post(BusRequest(give_up))
+            self._thread.post(give_up)
         return answer
 
     def disarm(self) -> str:
         """Switches the torque off. Returns why torque-off could not be sent, or an empty text."""
-        return self._ask(BusRequest(lambda request: self._torque.switch_off(request, "disarmed"), urgent=True))
+        return self._ask(BusRequest(lambda request: self._torque.switch_off("disarmed"), urgent=True))
 
     def hold(self) -> None:
         """Holds the present joint angles until the next targets."""
-        self._thread.post(BusRequest(lambda request: self._follower.hold()))
+        self._thread.post(self._follower.hold)
 
     def note_seated(self) -> None:
         """Records that the planner reports the robot sitting."""
-        self._thread.post(BusRequest(lambda request: self._health.note_seated()))
+        self._thread.post(self._health.note_seated)
 
     def lend(self) -> BusLease:
         """The bus on lease while the torque is off; return it with `give_back`. Raises BusError if refused."""
         lent: list[BusLease] = []
 
-        def lend(request: BusRequest) -> None:
-            lease = self._torque.lend(self._ask, request)
-            lent.extend([lease] if lease else [])
+        def lend(request: BusRequest) -> str:
+            lease = self._torque.lend(self._ask)
+            if isinstance(lease, str):
+                return lease
+            lent.append(lease)
+            return ""
 
         answer = self._ask(BusRequest(lend))
         if not lent:
@@ -380,11 +379,11 @@ class Driver:
 
     def give_back(self, lease: BusLease) -> None:
         """Ends a lease."""
-        self._thread.post(BusRequest(lambda request: self._torque.give_back(lease)))
+        self._thread.post(lambda: self._torque.give_back(lease))
 
     def recalibrate(self, settings: ServoSettings) -> str:
         """Uses new calibrations of the same servos. Returns why they were refused, or an empty text."""
-        return self._ask(BusRequest(lambda request: self._cycle.recalibrate(settings, request)))
+        return self._ask(BusRequest(lambda request: self._cycle.recalibrate(settings)))
 
     def _ask(self, request: BusRequest, *, first: bool = False) -> str:
         """Makes the bus thread serve a request. Returns its answer, or why there is none."""

@@ -173,10 +173,10 @@ class TorqueSwitch:
 
     # --- off ----------------------------------------------------------------------------------------
 
-    def switch_off(self, request: BusRequest, reason: str) -> None:
-        """Switches the torque off at once. The answer is why torque-off could not be sent, or an empty text."""
+    def switch_off(self, reason: str) -> str:
+        """Switches the torque off at once. Returns why torque-off could not be sent, or an empty text."""
         self.off(reason)
-        request.finish(self._connection.refusal)
+        return self._connection.refusal
 
     def off(self, reason: str) -> None:
         """Switches the torque off at once; an arming and a lease end with the reason. Raises PortGoneError."""
@@ -191,21 +191,21 @@ class TorqueSwitch:
 
     # --- on -----------------------------------------------------------------------------------------
 
-    def begin_arming(self, request: BusRequest, fault: str) -> None:
+    def begin_arming(self, request: BusRequest, fault: str) -> str | None:
         """Starts to switch the torque on at the present joint angles; the answer follows when it is on.
 
-        A refusal is answered at once; a non-empty `fault` is one.
+        Returns a refusal at once, or an empty text if it is on already; a non-empty `fault` is a refusal.
         """
         refusal = self._refusal() or fault
         if self.state is TorqueState.UNKNOWN:
             refusal = refusal or STILL_UNKNOWN
         if refusal or self.state is TorqueState.ON or self._connection.group is None:
-            request.finish(refusal)
-            return
+            return refusal
         if self._waiting is not None:
             self._waiting.finish("armed by another call")
         self._waiting, self._state = request, TorqueState.ARMING
         self._arming = Arming(self._connection.group, self._assumed)
+        return None
 
     def _refusal(self) -> str:
         if self._estop.latched:
@@ -248,16 +248,15 @@ class TorqueSwitch:
 
     # --- the bus on lease ---------------------------------------------------------------------------
 
-    def lend(self, ask: Callable[[BusRequest], str], request: BusRequest) -> BusLease | None:
-        """Lends the bus while the torque is off; arming is then refused. A refusal is the answer of the request.
+    def lend(self, ask: Callable[[BusRequest], str]) -> BusLease | str:
+        """Lends the bus while the torque is off; arming is then refused. Returns the lease, or a refusal.
 
         `ask` makes the bus thread serve a request and returns its answer.
         """
         holds = "the servos hold: let the robot sit down, then call disarm" if self.engaged else ""
         refusal = self._connection.refusal or holds or self._refusal()
-        request.finish(refusal)
         if refusal or self._connection.bus is None:
-            return None
+            return refusal
         self.ordered_off = False  # a calibration may leave torque on
         return self._lease.lend(self._connection.bus, ask)
 

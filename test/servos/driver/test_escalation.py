@@ -80,7 +80,7 @@ class Cycles:
     def __init__(self, *times, after_cycle=lambda: None):
         self.left, self.now, self.notes, self.finished = list(times), 50.0, [], threading.Event()
         self.thread = BusThread(self.cycle, lambda: 0.02, lambda: self.now, self.note, lambda: None)
-        self.thread.post(BusRequest(lambda request: None))
+        self.thread.post(lambda: None)
         self.thread.after_cycle = after_cycle
         self.thread.start()
         assert self.finished.wait(5.0)
@@ -129,20 +129,20 @@ def test_requests_are_served_in_turn_or_first_and_only_urgent_ones_end_the_waits
     served, hurried = [], []
 
     def request(name, *, urgent=False):
-        return BusRequest(lambda asked: (served.append(name), asked.finish(name)), urgent=urgent)
+        return BusRequest(lambda asked: served.append(name) or name, urgent=urgent)
 
     thread = BusThread(
         lambda: thread.requests.popleft().serve(), lambda: 0.02, lambda: 0.0, print, lambda: hurried.append(len(served))
     )
     withdrawn = request("withdrawn")
-    thread.post(request("posted"))
-    thread.post(withdrawn)
+    thread.requests.append(request("posted"))
+    thread.requests.append(withdrawn)
     for _ in range(2):
         thread.withdraw(withdrawn)
     asked = request("asked")
     assert thread.ask(asked, 0.0) and asked.answer == "asked"
     assert served == ["posted", "asked"] and hurried == []
-    thread.post(request("posted"))
+    thread.requests.append(request("posted"))
     assert thread.ask(request("first", urgent=True), 0.0, first=True)
     assert served == ["posted", "asked", "first"] and hurried == [3]
 
