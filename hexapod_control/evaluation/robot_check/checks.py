@@ -25,7 +25,7 @@ from hexapod_control.evaluation.robot_check.servo_power import power
 from hexapod_control.evaluation.robot_check.subject import Subject
 from hexapod_control.servos.bus.bus_interface import Bus, BusError, ServoQuantity
 from hexapod_control.servos.bus.bus_timing import budget
-from hexapod_control.servos.driver.read_schedule import MOTION
+from hexapod_control.servos.driver.servo_readings import MOTION
 from hexapod_control.servos.protocol_registry import PROTOCOLS, ServoProtocol
 from hexapod_control.servos.settings.servo_section import LOOPBACK, servo_settings
 

@@ -5,6 +5,7 @@ import time
 import pytest
 
 from hexapod_control.servos.bus.serial_port import SerialPort
+from hexapod_control.servos.emulator.device import EmulatedDevice
 from hexapod_control.servos.emulator.pseudo_terminal import PseudoTerminal
 
 pytestmark = pytest.mark.waits
@@ -15,7 +16,7 @@ BYTE_S, TURNAROUND_S = 10.0 / 9600, 0.01
 SILENCE_S, PATIENCE_S = 0.15, 5.0
 
 
-class FixedReplyDevice:
+class FixedReplyDevice(EmulatedDevice):
     """A device that always replies the same."""
 
     def __init__(self):
