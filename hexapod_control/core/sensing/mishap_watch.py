@@ -142,7 +142,8 @@ class MishapWatch(Copyable):
     def fallen_mishap(self) -> Mishap:
         """The mishap of a robot that has fallen."""
         text = f"the robot has fallen ({self.attitude}, it stands up to {math.degrees(self.limit):.0f} deg)"
-        return Mishap(MishapKind.FALLEN, f"{text}: its joints hold; lay it on its belly and call recover")
+        remedy = "set it on its feet and call stand, or lay it on its belly and call recover"
+        return Mishap(MishapKind.FALLEN, f"{text}: its joints hold; {remedy}")
 
     def hanging_mishap(self) -> Mishap:
         """The mishap of a robot whose body rests on an edge."""

@@ -196,25 +196,20 @@ class WalkController(Copyable):
     def limit(self) -> SpeedLimit:
         """Returns the possible twist and its strides for the present command."""
         next_gaits = self.gaits.next_gaits(self.motion)
-        return self.speed.limit(self._conditions, self._at_best, next_gaits, self.recovery.speed_share)
+        conditions, at_best = map(self._conditions, (self.motion.clock.gait, self.gaits.fastest(self.motion)))
+        return self.speed.limit(conditions, at_best, next_gaits, self.recovery.speed_share)
 
     def maxima(self) -> Twist:
         """Returns the present maximum speed along each axis alone, in the fastest of the selected gaits."""
-        return self.speed.maxima(self._at_best)
+        return self.speed.maxima(self._conditions(self.gaits.fastest(self.motion)))
 
     def braking_time(self) -> float:
         """Returns the time [s] in which the executed twist can ramp down to zero."""
-        return self.speed.braking_time(self._conditions)
+        return self.speed.braking_time(self._conditions(self.motion.clock.gait))
 
-    @property
-    def _conditions(self) -> SpeedConditions:
-        """The conditions in the active gait."""
-        return SpeedConditions(self.motion.clock.gait, self.body.height, self.body.region_share)
-
-    @property
-    def _at_best(self) -> SpeedConditions:
-        """The conditions in the fastest of the selected gaits."""
-        return SpeedConditions(self.gaits.fastest(self.motion), self.body.height, self.body.region_share)
+    def _conditions(self, gait: Gait) -> SpeedConditions:
+        """The present conditions in a gait."""
+        return SpeedConditions(gait, self.body.height, self.body.region_share)
 
     # --- one tick ------------------------------------------------------------------------------------
 
@@ -222,37 +217,43 @@ class WalkController(Copyable):
         """Advances body, feet and clock by `dt` [s]; `previous` (n, 3) [rad] are the joint angles of the last tick."""
         motion, body, speed, robot = self.motion, self.body, self.speed, self._capabilities.robot
         stances = self._capabilities.stances
-        conditions = at_best = self._conditions
+        conditions = at_best = self._conditions(motion.clock.gait)
         if self.gaits.automatic:
-            at_best = self._at_best
+            at_best = self._conditions(self.gaits.fastest(motion))
             goal = speed.goal(at_best, self.recovery.speed_share)
             self.gaits.choose(dt, goal, motion, at_best.height, at_best.region_share)
+        # In the gait that is active before a change in this tick: the change waits until the speed suits both gaits.
         limit = speed.limit(conditions, at_best, self.gaits.next_gaits(motion), self.recovery.speed_share)
+        # The body goes to its walking goal as soon as the twist makes the feet step, so that they find room to stride.
         body.step(dt, is_stepping(limit.twist, motion, body, speed, stances), motion.feet)
         body.sway.prepare(body.pose.walking_goal, motion.clock.gait.sway)
         body.sway.step(dt / speed.swing_time, motion)
-        stance = stances.at(body.height)
-        demand = StrideDemand(stance, motion.clock.gait, body.region_share, limit.adaptation.moved, limit.twist)
+        # After the body: its new height, pose and sway decide where the feet may stand and which foot may lift off.
+        regions = stances.at(body.height)
+        demand = StrideDemand(regions, motion.clock.gait, body.region_share, limit.adaptation.moved, limit.twist)
         strides = self.strides.step(demand, speed.twist, speed.swing_time, motion.feet)
         if motion.guiding:
             guided_legs.prepare_feet(robot, motion.feet, body, previous)
         else:
             body.end_temporary()
-        if not motion.running or speed.swing_time >= limit.swing_time - 1e-9:  # a rising swing time prolongs stances
-            self.gaits.step(
-                dt, motion, WalkConditions(speed.twist, speed.swing_time, stance, body.height, strides.share)
-            )
-        start_or_stop(limit.twist, motion, body, speed, stance, robot, previous)
+        # A rising swing time prolongs the stances while they are planned: a change is planned only afterwards.
+        if not motion.running or speed.swing_time >= limit.swing_time - 1e-9:
+            now = WalkConditions(speed.twist, speed.swing_time, regions, body.height, strides.share)
+            self.gaits.step(dt, motion, now)
+        # After the gaits: a robot at rest changes its gait at once, and then starts at a phase of the new one.
+        start_or_stop(limit.twist, motion, body, speed, regions, robot, previous)
+        # After the start: the twist stays zero until the clock runs, or planted feet would be dragged.
         self._change_speed(dt, limit, strides)
         motion.twist_is_zero = speed.command.is_zero and speed.twist.is_zero
         slope = body.slope if motion.running else LEVEL
-        gait = motion.clock.gait
+        gait = motion.clock.gait  # read again, as it may have changed
         drift = self._capabilities.drift.get(gait.name, ZERO)
         twist = compensated_twist(robot, gait, speed.swing_time, speed.twist, slope, drift)
         motion.step(dt, twist, speed.swing_time, strides)
         if motion.guiding:
             placements = (body.placement, body.resting_placement)
             guided_legs.advance_guided_feet(robot, motion.feet, placements, dt)
+        # Last: the ground decides at which height the feet are that have just moved.
         if motion.terrain is not None:
             motion.follow_terrain(dt, HeightReach(robot, body.placement, strides, previous))
         return self._whole_body_pose(previous)
@@ -275,7 +276,7 @@ class WalkController(Copyable):
             if motion.terrain.waiting:
                 goal = goal.scaled(WAITING_SHARE)
         if speed.twist != goal:
-            speed.ramp(dt, goal, self._conditions, roughness)
+            speed.ramp(dt, goal, self._conditions(motion.clock.gait), roughness)
         if motion.terrain is not None:
             gait = motion.clock.gait
             swing_time = stretched_swing_time(swing_time, motion.terrain.stretch, speed.twist, gait, strides)

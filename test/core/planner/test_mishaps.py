@@ -205,6 +205,23 @@ def test_a_robot_that_rises_while_tilted_stops_too(scene):
     assert scene.state is RobotState.FALLEN and at_rest(scene.run(0.2))
 
 
+@pytest.mark.parametrize(
+    ("loaded", "calls"),
+    [(True, ("stand",)), (None, ("stand",)), (True, ("recover",)), (False, ("recover",)), (False, ("sit", "stand"))],
+)
+def test_after_a_fall_a_robot_on_its_feet_or_on_its_belly_stands_up_as_message_and_page_say(fallen, loaded, calls):
+    for said in ("set it on its feet and call stand", "lay it on its belly and call recover"):
+        assert said in fallen.mishap.text
+    fallen.roll, fallen.loaded = 0.0, loaded
+    fallen.run(1.0)
+    for call in calls:
+        assert getattr(fallen.planner, call)() == ""
+        fallen.run(6.0)
+        fallen.loaded = True
+    fallen.run(3.0)
+    assert fallen.state is RobotState.STANDING and fallen.mishap is None
+
+
 def test_a_robot_on_its_belly_recovers_by_folding_its_legs_and_standing_up(fallen):
     fallen.roll = 5.0 * DEGREE  # it has rolled back
     fallen.loaded = False

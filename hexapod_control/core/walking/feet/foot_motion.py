@@ -6,7 +6,7 @@ Stance: in each tick every point is moved by the inverse of the motion of the bo
 so a planted foot stays fixed in the world for any sequence of twists (docs/architecture/walking-mathematics.md,
 "Stance: SE(2) integration"). The twist passed to `step` is compensated for the compliance of the legs
 (`statics.leg_compliance`), so that the body of a real robot moves at the executed twist. The balls of planted feet
-roll: `kinematics.rolling_contact`, applied to all feet in `kinematics.whole_body`.
+roll: `kinematics.whole_body`.
 
 Swing: the next stance is centered on the stride center of the leg for the present twist. The aim of a swing is this
 center, moved along the twist for half the planned stance time and clamped to the stride region. It is updated every
