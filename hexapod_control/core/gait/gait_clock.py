@@ -77,7 +77,7 @@ class GaitClock(Copyable):
         self.phase = (self.phase + step / cycle) % 1.0
         return lifted
 
-    def stance(self, leg: int, flight: float) -> float:
+    def stance_time(self, leg: int, flight: float) -> float:
         """Planned stance time of a leg after a touch-down in the time `flight`, 0 if it is planted [swing times]."""
         cycle = self.gait.cycle
         change = self.change

@@ -40,7 +40,7 @@ class Gait:
             raise ValueError(f"gait {self.name}: lift-off phases must be in [0, 1), are {self.lift_off}")
 
     @property
-    def stance(self) -> float:
+    def stance_time(self) -> float:
         """Stance time [swing times]."""
         return self.duty_factor / (1.0 - self.duty_factor)
 

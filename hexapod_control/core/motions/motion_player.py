@@ -116,7 +116,7 @@ class MotionPlayer:
         else:
             self._next, self.state = motion, PlayerState.STOPPING
 
-    def stop(self) -> None:
+    def finish_cycle(self) -> None:
         """Ends the running motion after its cycle, and discards the waiting one."""
         self._next = None
         if self._now is not None:

@@ -198,7 +198,7 @@ class OperatorCommands:
     def finish_cycle(self) -> None:
         """Ends the motion after its cycle, and discards a motion in rehearsal."""
         self._rehearsal, self._awaited = None, ""
-        self._player.stop()
+        self._player.finish_cycle()
 
     def take_outcomes(self) -> list[MotionOutcome]:
         """Returns the outcomes of motions and rehearsals that have ended since the last call."""

@@ -23,7 +23,7 @@ from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.kinematics.whole_body import WholeBodyPose
 from hexapod_control.core.names import quoted
 from hexapod_control.core.planner import requests
-from hexapod_control.core.planner.faults.leg_change import change_legs
+from hexapod_control.core.planner.faults.leg_change import begin_leg_change
 from hexapod_control.core.planner.faults.mishap_response import (
     leave_blocked,
     recover,
@@ -325,7 +325,7 @@ class Planner(Copyable):
                 remaining = WalkingLegs.without(self.robot, goal)
             except ValueError as error:
                 return str(error)
-        self._state, text = change_legs(self._state, remaining, context)
+        self._state, text = begin_leg_change(self._state, remaining, context)
         self.capabilities = context.capabilities
         return text
 

@@ -154,5 +154,5 @@ class PlannerView:
     def arc_twist(self, distance: float, curvature: float) -> Twist:
         """Returns the twist for a travel [m] of the outermost foot per stance and a curvature, in the present gait."""
         settings, robot = self._context.settings, self._context.robot
-        stance_time = settings.selection.fastest.stance * robot.walk.swing_time * settings.tempo
+        stance_time = settings.selection.fastest.stance_time * robot.walk.swing_time * settings.tempo
         return twist_of_arc(distance, curvature, self._context.sequences.neutral_footholds, stance_time)

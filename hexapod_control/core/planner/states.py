@@ -104,7 +104,7 @@ class PlannerContext(Copyable):
         touching = self.sensors.touching
         return None if touching is None else self.legs.of_whole(touching)
 
-    def change_legs(self, legs: WalkingLegs) -> None:
+    def use_legs(self, legs: WalkingLegs) -> None:
         """Changes to other legs; the robot is at rest, and lost legs hold their joints."""
         joints = self.legs.completed(self.joints, self.legs.folded) if self.joints else ()
         capabilities, wanted = legs.capabilities, self.wanted_gait

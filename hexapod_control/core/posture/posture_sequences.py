@@ -83,7 +83,7 @@ class PostureSequences:
         if standing is None or self._lies_at(standing.pose):
             return None
         walk = WalkController(self.capabilities, standing.contacts, standing.pose, gait)
-        walk.stay()
+        walk.hold_feet()
         return JointMove.between(self.capabilities.robot, joints, standing.joints, standing.pose), walk
 
     def standing_on(self, joints: Sequence[LegJoints], pose: BodyPose, gait: Gait) -> WalkController | None:
@@ -99,7 +99,7 @@ class PostureSequences:
         if sum(support.planted) < MIN_SUPPORTING_FEET:
             return None
         walk = WalkController(self.capabilities, support.contacts, support.pose, gait)
-        walk.stay({leg: lift for leg, lift in enumerate(support.lifts) if not support.planted[leg]})
+        walk.hold_feet({leg: lift for leg, lift in enumerate(support.lifts) if not support.planted[leg]})
         return walk
 
     def _lies_at(self, pose: BodyPose) -> bool:

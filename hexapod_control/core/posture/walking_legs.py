@@ -113,7 +113,7 @@ def _stable_capabilities(robot: Robot) -> Capabilities | None:
     usable = {name: gait for name, gait in rows.items() if shares[name]}
     if not usable:
         return None
-    fastest = max(usable, key=lambda name: shares[name] / usable[name].stance)
+    fastest = max(usable, key=lambda name: shares[name] / usable[name].stance_time)
     started = replace(capabilities.robot, walk=replace(robot.walk, gait=fastest))
     envelope = capabilities.envelope.with_stride_shares(shares)
     drift = {name: load_drift(robot, gait, neutral_center(robot)) for name, gait in usable.items()}

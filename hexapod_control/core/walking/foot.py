@@ -34,7 +34,7 @@ class Swing(Copyable):
     """The foot is in the air, from lift-off to touch-down."""
 
     progress: float  # in [0, 1)
-    stance: float  # [swing times] planned duration of the stance after touch-down
+    stance_time: float  # [swing times] planned duration of the stance after touch-down
     lift: float  # [m] height of the swing
     base: float = 0.0  # [m] height of the foot at lift-off, which fades to zero during the swing
     timing: SwingTiming = SMOOTH

@@ -90,9 +90,9 @@ class SpeedControl(Copyable):
     def halt(self) -> None:
         """Sets a zero command, and leaves the feet where they are until the next command."""
         self.command = ZERO
-        self.stay()
+        self.hold_feet()
 
-    def stay(self) -> None:
+    def hold_feet(self) -> None:
         """Leaves the feet where they are until the next command."""
         self.halted = True
 
@@ -148,7 +148,7 @@ class SpeedControl(Copyable):
         gait, last = conditions.gait, 0.0
         for leg in range(len(gait.lift_off)):
             last = max(last, gait.until_lift_off(leg, gait.start_phase))
-        time = max(gait.stance, last * last / gait.stance) * self.swing_time / scale
+        time = max(gait.stance_time, last * last / gait.stance_time) * self.swing_time / scale
         up, down = [], []
         for v, axis in zip(self._robot_maxima(conditions), self._limits.axes, strict=True):
             up.append(v / time if math.isnan(axis.max_acceleration) else axis.max_acceleration)
@@ -182,15 +182,15 @@ class SpeedControl(Copyable):
         along = sum(a * b for a, b in zip(self.twist, self.command, strict=True)) / (size * size)
         self._lost = min(max(self._lost + roughness * (1.0 - along) * dt, 0.0), MAX_LOST_S)
 
-    def stop(self) -> None:
+    def hold(self) -> None:
         """Sets the executed twist to zero at once, for a robot that holds its joints."""
         self.twist = ZERO
 
 
 def stretched_swing_time(swing_time: float, stretch: float, twist: Twist, gait: Gait, strides: Strides) -> float:
     """Returns the swing time [s] multiplied by `stretch`, or by less if the strides would leave the stance regions."""
-    share = 2.0 * ROUGH_STRIDE_SHARE * STRIDE_SHARE * strides.share / gait.stance
-    longest, stance = stretch * swing_time, strides.stance
+    share = 2.0 * ROUGH_STRIDE_SHARE * STRIDE_SHARE * strides.share / gait.stance_time
+    longest, stance = stretch * swing_time, strides.stance_regions
     for (x, y), radius in zip(stance.footholds, stance.radii, strict=True):
         speed = twist.speed_at(x, y)
         if longest * speed > share * radius:

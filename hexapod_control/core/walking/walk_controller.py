@@ -7,6 +7,14 @@ One tick, in the order of `advance`:
 4. `FootMotion` moves the feet by that twist, guided feet follow their paths, planted feet follow the terrain;
 5. contacts and body pose give the joint angles of the whole robot.
 Twists and contact points are in base_footprint.
+
+How a walk ends, from the softest to the hardest word:
+- release: guided feet return to their footholds; settle: and then the body moves to a pose;
+- halt (the operator's `stop`): the body comes to rest, feet in the air go straight down, and then the feet are held;
+- hold: something stays where it is. `hold_feet`: the feet do not step until the next command; `SpeedControl.hold`: the
+  executed twist is zero at once, while the tick limiter holds all joints;
+- retreat: feet and clock stand, while the body returns to its neutral pose to bring feet into reach.
+A motion file has another end: `MotionPlayer.finish_cycle`.
 """
 
 from __future__ import annotations
@@ -88,13 +96,13 @@ class WalkController(Copyable):
         self.gaits.halt(motion)
         motion.halt(self.speed.swing_time)
         if deadlock is not None:
-            self.speed.stop()
+            self.speed.hold()
             placement = self.body.placement
             guided_legs.separate(self._capabilities.robot, motion.feet, deadlock, self.regions, placement)
 
-    def stay(self, lifted: Mapping[int, float] = MappingProxyType({})) -> None:
+    def hold_feet(self, lifted: Mapping[int, float] = MappingProxyType({})) -> None:
         """Leaves all feet where they are until the next command; `lifted` are heights [m] of lifted feet, by leg."""
-        self.speed.stay()
+        self.speed.hold_feet()
         guided_legs.hold_lifted_feet(self.motion.feet, lifted)
 
     def change_settings(self, settings: WalkSettings) -> None:
@@ -260,7 +268,7 @@ class WalkController(Copyable):
 
     def retreat(self, dt: float, previous: Sequence[LegJoints]) -> WholeBodyPose:
         """Moves the body towards its neutral pose for `dt` [s], to bring feet into reach; feet and clock stand."""
-        self.speed.stop()
+        self.speed.hold()
         self.body.retreat(dt)
         if self.motion.terrain is not None:
             self.motion.terrain.retreat(self.motion.feet, dt)

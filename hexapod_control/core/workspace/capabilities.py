@@ -75,7 +75,7 @@ class Capabilities:
         stances = StanceRegionTable(robot)
         footholds = stances.at(robot.walk.height).footholds
         margins = margins_by_legs_in_swing(footholds, neutral_center(robot))
-        fastest = min(rows.values(), key=lambda gait: gait.stance)
+        fastest = min(rows.values(), key=lambda gait: gait.stance_time)
         strides = StrideTable(robot, stances, fastest, stride_centers(robot, fastest))
         return cls(robot, rows, stances, strides, SpeedEnvelope(robot, stances, strides, rows), margins)
 

@@ -155,7 +155,7 @@ class SpeedEnvelope:
         self._swing = tuple(s * robot.walk.swing_time for s in SWING_TIME_SCALES)
         self._tables = {
             stance_time: [self._table(robot, h, stance_time) for h in self._heights]
-            for stance_time in {gait.stance for gait in gaits.values()}
+            for stance_time in {gait.stance_time for gait in gaits.values()}
         }
         self.adapts_strides = True  # in the fastest gait
         self.stride_shares: Mapping[str, float] = {}  # by gait: share of the regions that strides use; 1 if absent
@@ -171,7 +171,7 @@ class SpeedEnvelope:
                 array("d", _inverse_speeds(leg, robot, height, strides, stance_time, corner.lift_share * lift).ravel())
                 for leg, strides in zip(robot.legs, self._strides.at_row(row, corner.moved), strict=True)
             ]
-            for corner in (CORNERS if stance_time == self._strides.gait.stance else (UNADAPTED,))
+            for corner in (CORNERS if stance_time == self._strides.gait.stance_time else (UNADAPTED,))
         ]
 
     def with_stride_shares(self, shares: Mapping[str, float]) -> SpeedEnvelope:
@@ -220,14 +220,16 @@ class SpeedEnvelope:
         u_i is the highest speed in the tables, S T the stance time, r_i the radius of the region.
         """
         low, high, high_weight = demand.between
-        table, corners = self._tables[gait.stance], adaptation.weights()
+        table, corners = self._tables[gait.stance_time], adaptation.weights()
         weighted = [
             (weight, table[h][corner])
             for h, height_weight in ((low, 1.0 - high_weight), (high, high_weight))
             for corner, corner_weight in enumerate(corners)
             if (weight := height_weight * corner_weight) > 0.0
         ]
-        half_stance = 0.5 * gait.stance / STRIDE_SHARE / (demand.radii_share * self.stride_shares.get(gait.name, 1.0))
+        half_stance = (
+            0.5 * gait.stance_time / STRIDE_SHARE / (demand.radii_share * self.stride_shares.get(gait.name, 1.0))
+        )
         for swing in swings:
             worst, first = 0.0, swing * SWING_STRIDE
             for row, speed, weights, relative_speed in feet:
@@ -253,7 +255,7 @@ class SpeedEnvelope:
         of base_link, `region_share` the share of the regions that the body pose leaves (REGION_SHARES). Only the
         fastest gait adapts its strides.
         """
-        gaits = tuple({gait.stance: gait for gait in (gait, *next_gaits)}.values())
+        gaits = tuple({gait.stance_time: gait for gait in (gait, *next_gaits)}.values())
         max_moved, radii_share = split_region_share(region_share)
         regions = self._stances.at(height)
         demand, adaptation = _Demand(gaits, regions, radii_share, twist, self._between(height)), UNADAPTED

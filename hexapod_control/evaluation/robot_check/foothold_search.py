@@ -86,7 +86,7 @@ def fastest_stride(robot: Robot, gaits: Collection[Gait], axis: Twist, moved: Fo
     anywhere; the walk is then at least as fast.
     """
     best, pairs, anywhere = moved or NOTHING, list(mirror_groups(robot.legs)), moved is not None
-    for gait in sorted(gaits, key=lambda each: each.stance):
+    for gait in sorted(gaits, key=lambda each: each.stance_time):
         candidates = [_candidates(robot, robot.legs[rows[0]], axis, anywhere) for rows in pairs]
         best = _search(SteadyCycle(robot, gait, axis), pairs, candidates, best)
     if anywhere and best.centers:
@@ -122,7 +122,7 @@ def _search(
     times = robot.walk.swing_time * np.array(SWING_TIME_SCALES)
     groups = []
     for rows, centers in zip(pairs, candidates, strict=True):
-        speeds = max_speeds(robot, robot.legs[rows[0]], cycle.axis, cycle.gait.stance, times, centers)
+        speeds = max_speeds(robot, robot.legs[rows[0]], cycle.axis, cycle.gait.stance_time, times, centers)
         groups.append(LegGroup(rows, centers, speeds))
     bounds = np.min([group.speeds.max(axis=1) for group in groups], axis=0)
     for k in np.argsort(-bounds).tolist():

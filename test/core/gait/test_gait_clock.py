@@ -40,8 +40,8 @@ def test_every_leg_lifts_off_once_a_cycle_at_its_own_phase_whatever_the_steps(na
 @pytest.mark.parametrize("name", TABLE)
 def test_phase_and_time_to_lift_off_belong_together_and_a_cycle_is_swing_plus_stance(name):
     gait, rng = TABLE[name], random.Random(2)
-    assert gait.cycle == pytest.approx(1.0 + gait.stance)
-    assert gait.stance / gait.cycle == pytest.approx(gait.duty_factor)
+    assert gait.cycle == pytest.approx(1.0 + gait.stance_time)
+    assert gait.stance_time / gait.cycle == pytest.approx(gait.duty_factor)
     clock = GaitClock(gait)
     for _ in range(100):
         clock.advance(rng.uniform(0.0, 0.2), [0.0] * len(clock.until))
@@ -68,7 +68,7 @@ def test_a_planned_stance_lasts_until_the_next_lift_off_also_over_a_change_of_ga
         clock = GaitClock(TABLE[before])
         clock.enter(TABLE[before], rng.random())
         clock.change = GaitChange(TABLE[after], rng.random(), rng.uniform(0.0, 2.0 * TABLE[before].cycle))
-        planned = [clock.stance(leg, 0.0) for leg in range(len(clock.until))]
+        planned = [clock.stance_time(leg, 0.0) for leg in range(len(clock.until))]
         ahead = clock.copy()
         first = [times[0] for times in lift_offs(ahead, 14.0, rng)]
         assert ahead.gait is TABLE[after] and ahead.change is None
@@ -85,8 +85,8 @@ def test_a_leg_due_while_it_is_in_flight_lifts_off_in_its_next_turn():
         assert (leg in dict(lifted)) == (turn == 0)
         assert clock.until[leg] == pytest.approx(gait.cycle - 0.2)
     clock = GaitClock(gait)
-    assert clock.stance(leg, 1.5) == pytest.approx(1.0 + gait.cycle - 1.5)
-    assert clock.stance(leg, 0.5) == pytest.approx(1.0 - 0.5)
+    assert clock.stance_time(leg, 1.5) == pytest.approx(1.0 + gait.cycle - 1.5)
+    assert clock.stance_time(leg, 0.5) == pytest.approx(1.0 - 0.5)
 
 
 def test_gaits_are_refused_with_impossible_numbers():

@@ -101,7 +101,7 @@ def test_a_new_motion_waits_for_the_end_of_the_cycle_and_a_newer_one_takes_its_p
         names.append(player.name)
     assert names.count("first") == pytest.approx(0.5 / DT, abs=2) and "second" not in names
     assert (player.state, player.name, player.waiting) == (PlayerState.RUNNING, "third", "")
-    player.stop()
+    player.finish_cycle()
     until(player, lambda: player.state is PlayerState.NONE)
     assert player.name == "" and player.waiting == ""
 
@@ -115,7 +115,7 @@ def test_a_cyclic_motion_ends_at_the_end_of_a_cycle(ends):
     if ends == "stop":
         for _ in range(round(1.2 / DT)):
             player.step(DT)
-        player.stop()
+        player.finish_cycle()
     time = len(until(player, lambda: not player.name)) * DT + (1.2 if ends == "stop" else 0.0)
     assert time == pytest.approx(1.5, abs=0.1)
 

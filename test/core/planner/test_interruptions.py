@@ -110,7 +110,7 @@ class Stage:
         elif kind == "play":
             player.execute(self.pieces[value])
         elif kind == "finish":
-            player.stop()
+            player.finish_cycle()
         elif kind == "torque off and on":
             player.cancel()
             planner.forget_pose()
@@ -194,7 +194,7 @@ def ends_as_commanded(stage: Stage, end, twist: Twist) -> None:
         wanted = ENDS.get(MOTIONS[end].name, RobotState.STANDING)
         for _ in range(300):
             stage.tick()
-        player.stop()
+        player.finish_cycle()
         assert stage.until(lambda: not player.name and planner.state is wanted)
         return
     player.command(twist if end == "drive" else ZERO)

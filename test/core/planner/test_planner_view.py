@@ -27,7 +27,7 @@ def test_an_arc_of_given_travel_per_stance_is_slower_at_a_longer_swing_time(temp
 @pytest.mark.parametrize("curvature", [0.0, 0.5, -2.0])
 def test_in_one_stance_the_outermost_foot_covers_the_travel_of_an_arc(curvature):
     planner, machine = standing_planner(NAME), robot(NAME)
-    stance_time = gaits(machine)[planner.view.active_gait].stance * machine.walk.swing_time
+    stance_time = gaits(machine)[planner.view.active_gait].stance_time * machine.walk.swing_time
     vx, vy, wz = planner.view.arc_twist(0.03, curvature)
     speeds = [math.hypot(vx - wz * y, vy + wz * x) for x, y in (leg.foothold for leg in machine.legs)]
     assert max(speeds) * stance_time == pytest.approx(0.03)

@@ -43,7 +43,7 @@ def test_strides_on_fewer_legs_are_as_long_as_the_static_margin_allows(case):
         region = capabilities.region_share(gait) if any(gait.sway) else 1.0
         fitting = [share for share in STRIDE_SHARES if least_margin(machine, gait, share * region) >= least]
         assert shares[gait_name] == pytest.approx(max(fitting)) == fitting[0]
-    fastest = max(capabilities.gaits.values(), key=lambda gait: shares[gait.name] / gait.stance)
+    fastest = max(capabilities.gaits.values(), key=lambda gait: shares[gait.name] / gait.stance_time)
     assert capabilities.robot.walk.gait == fastest.name and not capabilities.envelope.adapts_strides
     assert set(capabilities.drift) == set(capabilities.gaits)
 

@@ -37,7 +37,7 @@ def test_a_stretched_swing_lasts_as_long_as_requested_or_as_the_longest_stride_a
             * STRIDE_SHARE
             * share
             * radius
-            / (gait.stance * math.dist((twist.vx, twist.vy), (twist.wz * y, -twist.wz * x)))
+            / (gait.stance_time * math.dist((twist.vx, twist.vy), (twist.wz * y, -twist.wz * x)))
             for (x, y), radius in zip(regions.footholds, regions.radii, strict=True)
         )
         assert found == pytest.approx(max(0.45, min(0.45 * stretch, fits)))
@@ -109,7 +109,7 @@ def test_the_swing_time_follows_at_half_a_second_per_second_and_a_slow_down_is_i
     for share, expected in ((1.0, 1.0), (0.5, 0.5), (0.5, 0.25)):
         control.slow_down(share)
         assert control.twist == pytest.approx(Twist(0.1, -0.2, 0.3).scaled(expected))
-    control.stop()
+    control.hold()
     assert control.twist == ZERO
 
 

@@ -37,7 +37,7 @@ def test_a_walk_stops_in_a_swing_and_starts_so_that_no_stride_is_longer_than_a_s
     most = control.maxima(conditions(name))
     up, down = control.accelerations(conditions(name), 1.0)
     last = max(gait.until_lift_off(leg, 0.0) for leg in range(len(gait.lift_off))) * SWING_TIME
-    stance = gait.stance * SWING_TIME
+    stance = gait.stance_time * SWING_TIME
     for v, faster, slower in zip(most, up, down, strict=True):
         assert slower == pytest.approx(v / SWING_TIME)
         # Full speed takes a stance, or longer if the last leg were farther than half a stride at its lift-off.

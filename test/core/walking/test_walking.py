@@ -154,7 +154,7 @@ def test_a_gait_is_a_row_of_phases_and_neighbours_never_swing_together(gait):
     for a, b in pairwise((*perimeter, perimeter[0])):
         apart = abs(row.lift_off[a] - row.lift_off[b]) % 1.0
         assert min(apart, 1.0 - apart) >= 1.0 - row.duty_factor - 1e-12
-    assert row.cycle == pytest.approx(1.0 + row.stance)
+    assert row.cycle == pytest.approx(1.0 + row.stance_time)
 
 
 @pytest.mark.parametrize(("seed", "name"), cases(range(SEEDS), ROBOTS))

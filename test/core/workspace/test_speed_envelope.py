@@ -36,7 +36,7 @@ def directions(count: int) -> list[Twist]:
 def swing_use(leg: int, limit: SpeedLimit, stance_time: float, strides: Strides) -> float:
     """Greatest joint speed relative to its limit, in a swing of steady walking."""
     twist, swing_time = limit.twist, limit.swing_time
-    placement, home = Placement(NEUTRAL, HEIGHT), strides.stance.footholds[leg]
+    placement, home = Placement(NEUTRAL, HEIGHT), strides.stance_regions.footholds[leg]
     foot, swing = Foot(*exp(twist, -0.5 * stance_time * swing_time).apply(*home)), Swing(0.0, stance_time, 0.0)
     swing.lift, foot.state = limit.adaptation.lift_share * MACHINE.walk.lift_height, swing
     dt = swing_time / 40
@@ -90,11 +90,11 @@ def test_at_the_speed_limit_a_joint_or_a_region_is_almost_fully_used_and_none_is
     for twist in directions(8):
         found = CAPABILITIES.envelope.limit(gait, HEIGHT, region_share, twist.scaled(10.0))
         strides = CAPABILITIES.strides.at(HEIGHT, found.twist, found.adaptation.moved, 1.0)
-        uses_of_legs = (swing_use(leg, found, gait.stance, strides) for leg in range(len(MACHINE.legs)))
-        joints, regions = max(uses_of_legs), strides.stance
+        uses_of_legs = (swing_use(leg, found, gait.stance_time, strides) for leg in range(len(MACHINE.legs)))
+        joints, regions = max(uses_of_legs), strides.stance_regions
         travel = [
             math.hypot(found.twist.vx - found.twist.wz * y, found.twist.vy + found.twist.wz * x)
-            * gait.stance
+            * gait.stance_time
             * found.swing_time
             / (2.0 * radius)
             for (x, y), radius in zip(regions.footholds, regions.radii, strict=True)

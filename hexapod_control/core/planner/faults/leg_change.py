@@ -49,7 +49,7 @@ from hexapod_control.core.walking.walk_controller import WalkController
 CHANGING = "ignored while a leg is being folded or unfolded: wait until that is done"
 
 
-def change_legs(state: PlannerState, goal: WalkingLegs, context: PlannerContext) -> StateReply:
+def begin_leg_change(state: PlannerState, goal: WalkingLegs, context: PlannerContext) -> StateReply:
     """Starts a change to another set of legs, with one leg more or fewer."""
     match state:
         case OnFeet(then=None) as on_feet:
@@ -57,7 +57,7 @@ def change_legs(state: PlannerState, goal: WalkingLegs, context: PlannerContext)
         case Lying() if goal.lost > context.legs.lost:
             return StateReply(LyingLegChange(goal, _folding(context, goal, None)))
         case Lying():
-            context.change_legs(goal)
+            context.use_legs(goal)
             return StateReply(state)
         case LegChange() | LyingLegChange():
             return StateReply(state, CHANGING)
@@ -174,7 +174,7 @@ class LyingLegChange(Copyable):
         """Starts the next move after a tick of `dt` [s]; after the last one, the robot lies without the leg."""
         if not remove_finished(self.moves):
             return self
-        context.change_legs(self.goal)
+        context.use_legs(self.goal)
         return Lying()
 
     def after_rest(self, context: PlannerContext) -> PlannerState:
@@ -199,7 +199,7 @@ def _on_other_legs(walk: WalkController, goal: WalkingLegs, context: PlannerCont
     neutral = goal.sequences.neutral_footholds
     contacts = [standing.get(row, foothold) for row, foothold in zip(goal.rows, neutral, strict=True)]
     pose = _shifted(walk.body.pose.now, now.shift, goal.shift)
-    context.change_legs(goal)
+    context.use_legs(goal)
     return WalkController(goal.capabilities, contacts, pose, context.settings.selection.most_stable)
 
 

@@ -110,7 +110,7 @@ class PoseFeasibility:
 
     def _moved_stance(self, stance: StanceRegions, direction: Point, moved: float) -> StanceRegions:
         """The stride regions for walking in a direction, with a share `moved` of their displacement."""
-        return Strides(stance, self.capabilities.strides.regions(stance, Twist(*direction, 0.0), moved)).stance
+        return Strides(stance, self.capabilities.strides.regions(stance, Twist(*direction, 0.0), moved)).stance_regions
 
     def within_regions(self, pose: BodyPose, feet: Sequence[Foot], region_share: float) -> bool:
         """Returns True if all feet are planted inside of their regions, reduced to a region share."""

@@ -69,7 +69,7 @@ def advance_swing(
         foot.region = strides.regions[leg]
     disc, aimed = strides.disc(leg, foot.region), back.apply(*swing.aim)
     if progress - lag < AIM_FROZEN * timing.travel_end or begins:
-        x, y = moved_point(twist, 0.5 * swing.stance * swing_time, *disc.center)
+        x, y = moved_point(twist, 0.5 * swing.stance_time * swing_time, *disc.center)
     else:
         x, y = moved_point(twist, -remaining, *aimed)
     x, y = disc.clamped(x, y, LANDING)
@@ -277,7 +277,7 @@ class FootMotion(Copyable):
 
     def _lift_off(self, leg: int, foot: Foot, since: float) -> Swing:
         """Returns the swing of a foot that lifted off `since` [swing times] ago."""
-        stance = self.clock.stance(leg, 1.0 - since)
+        stance = self.clock.stance_time(leg, 1.0 - since)
         height = self.lift_share * self.lift_height
         if self.raised is not None and leg == self.raised[0]:
             height = self.raised[1]

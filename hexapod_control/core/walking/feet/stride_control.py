@@ -47,7 +47,7 @@ MIN_STRIDE_SHARE = 0.6  # of MAX_SWING_PER_RADIUS: strides are not shortened fur
 class StrideDemand(NamedTuple):
     """The conditions on which the stride regions depend."""
 
-    stance: StanceRegions
+    regions: StanceRegions
     gait: Gait  # the active one
     region_share: float  # that the body pose leaves, see REGION_SHARES
     moved: float  # share (0 to 1) of the displacement of the regions
@@ -85,29 +85,31 @@ class StrideControl(Copyable):
         else:
             regions = self._next(regions, demand, twist, swing_time)
         self.regions = regions
-        return Strides(demand.stance, regions, share)
+        return Strides(demand.regions, regions, share)
 
     def _regions(self, demand: StrideDemand) -> tuple[StrideRegion, ...]:
-        return self._capabilities.strides.regions(demand.stance, demand.twist, demand.moved)
+        return self._capabilities.strides.regions(demand.regions, demand.twist, demand.moved)
 
     def _next(
         self, regions: Sequence[StrideRegion], demand: StrideDemand, twist: Twist, swing_time: float
     ) -> tuple[StrideRegion, ...]:
         """The regions of the next swings, as far towards the goal as a swing may move them; sets `speed_share`."""
-        stance, stance_time, next_regions = demand.stance, swing_time * demand.gait.stance, []
+        neutral = demand.regions
+        stance_time = swing_time * demand.gait.stance_time  # [s]
+        next_regions = []
         distances = [math.dist(a.displacement, b.displacement) for a, b in zip(regions, self._goal, strict=True)]
         max_steps = self._max_steps(regions, distances)
         for leg, (now, goal, distance) in enumerate(zip(regions, self._goal, distances, strict=True)):
-            x, y = stance.footholds[leg]
+            x, y = neutral.footholds[leg]
             speed, goal_speed = twist.speed_at(x, y), demand.twist.speed_at(x, y)
             stride, goal_stride = stance_time * speed, stance_time * goal_speed
-            usual = MAX_SWING_PER_RADIUS * stance.radii[leg]
+            usual = MAX_SWING_PER_RADIUS * neutral.radii[leg]
             longest = max(MAX_SWING_PER_STRIDE * goal_stride, usual)
             if goal_stride > 0.0:
                 share = max(longest - distance, MIN_STRIDE_SHARE * usual) / goal_stride
                 self.speed_share = min(self.speed_share, share)
             step = max(min(longest - stride, max_steps[leg]), 0.0)
-            next_regions.append(goal if distance <= step else self._towards(leg, stance, now, goal, step / distance))
+            next_regions.append(goal if distance <= step else self._towards(leg, neutral, now, goal, step / distance))
         return tuple(next_regions)
 
     def _max_steps(self, regions: Sequence[StrideRegion], distances: Sequence[float]) -> list[float]:
@@ -205,7 +207,7 @@ def allowed_share(
                 disc, inside = following, inside_following
         if inside == math.inf:
             continue
-        until_lift_off = math.inf if clock is None else clock.stance(leg, 0.0) * swing_time
+        until_lift_off = math.inf if clock is None else clock.stance_time(leg, 0.0) * swing_time
         speed = twist.speed_at(foot.x, foot.y)
         if (until_lift_off - inside) * speed <= LIFT_OFF_TOLERANCE_SHARE * disc.radius:
             continue

@@ -36,7 +36,7 @@ class WalkConditions(NamedTuple):
 
     twist: Twist  # executed
     swing_time: float  # [s]
-    stance: StanceRegions
+    regions: StanceRegions
     height: float  # [m] of base_link above the ground
     radii_share: float  # (0 to 1) of the regions: the gait changes only with strides about the neutral footholds
 
@@ -158,7 +158,7 @@ class GaitChangeScheduler(Copyable):
     def _plan(self, gait: Gait, motion: FootMotion, now: WalkConditions) -> tuple[GaitChange, float]:
         """Returns the best change to a gait, and its violation."""
         legs = transition_legs(
-            motion, gait, self._capabilities.robot, now.stance, now.twist, now.swing_time, now.radii_share
+            motion, gait, self._capabilities.robot, now.regions, now.twist, now.swing_time, now.radii_share
         )
         return plan_gait_change(motion.clock, legs, gait, self._capabilities.margins)
 

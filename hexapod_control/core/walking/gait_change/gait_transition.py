@@ -70,7 +70,7 @@ def transition_legs(
         neutral, radius = stance.footholds[leg], radii_share * stance.radii[leg]
         x, y = foot.x, foot.y
         if isinstance(foot.state, Swing):
-            landing = exp(twist, 0.5 * foot.state.stance * swing_time).apply(*neutral)
+            landing = exp(twist, 0.5 * foot.state.stance_time * swing_time).apply(*neutral)
             x, y = Disc(neutral, radius).clamped(*landing, LANDING)
         inside = time_inside(x, y, twist, neutral, MAX_STANCE_RADIUS_SHARE * radius) / swing_time
         ends = SWING_ENDS * radius
@@ -179,9 +179,9 @@ def _leg_transition(
     lift_off_behind = np.where(can_aim[:, None], half, leg.radius - to_edge)
     # The first lift-off from now may be at an unusual point; the later ones are as in steady walking in the old gait.
     first_behind = leg.radius - (min(leg.remaining_stance, 1e6) - (until - leg.flight)) * leg.stride
-    behind = np.where(last <= until, first_behind, 0.5 * old.stance * leg.stride)
+    behind = np.where(last <= until, first_behind, 0.5 * old.stance_time * leg.stride)
     before = _swing_overspeed(leg, np.broadcast_to(behind[:, None], due.shape), half)
-    after = _swing_overspeed(leg, lift_off_behind, np.full(due.shape, 0.5 * new.stance * leg.stride))
+    after = _swing_overspeed(leg, lift_off_behind, np.full(due.shape, 0.5 * new.stance_time * leg.stride))
     too_fast = np.maximum(np.where(can_aim[:, None], before, -math.inf), after)
     # A body that is slower by this share reaches the edge of the region at the lift-off.
     too_long = 1.0 - longest[:, None] / np.maximum(stance, SHORTEST_STANCE)

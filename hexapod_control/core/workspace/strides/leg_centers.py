@@ -268,7 +268,7 @@ class Travel(NamedTuple):
 
 def leg_centers(robot: Robot, row: int, gait: Gait) -> LegCenters:
     """The candidate centers of one leg (row) in a gait: those at which it is stiff and clear of the body."""
-    leg, stance = robot.legs[row], gait.stance
+    leg, stance = robot.legs[row], gait.stance_time
     choices = stride_choices(robot, leg, stance)
     centers = complex(*leg.hip[:2]) + cmath.rect(1.0, leg.hip_yaw) * choices.centers
     # Headings of the body in the hip frame, as places in the tables of the choices

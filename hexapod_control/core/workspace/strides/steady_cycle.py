@@ -137,7 +137,9 @@ class SteadyCycle:
         `centers` (..., legs) [m] are the stride centers, `stride_travel` is speed times swing time.
         """
         progress = (phase[..., None] - np.array(self.gait.lift_off)) % 1.0 * self.gait.cycle
-        return foot_positions(UnitMotion.along(self.axis), stride_travel, self.gait.stance, centers, progress), progress
+        return foot_positions(
+            UnitMotion.along(self.axis), stride_travel, self.gait.stance_time, centers, progress
+        ), progress
 
     def support_margins(self, stride_travel: float, centers: Points, mass: MovingMass) -> Array:
         """Smallest static margins (N,) [m] over the cycle, for centers (N, legs) [m]."""

@@ -165,7 +165,7 @@ class TopSpeedSearch:
     def _neutral_top(self, travel: Travel) -> TopSpeed:
         """The highest speed with strides about the neutral footholds, regardless of the static margin."""
         times = np.array(SWING_TIME_SCALES) * self._robot.walk.swing_time
-        longest = 2.0 * STRIDE_SHARE / self._gait.stance / times
+        longest = 2.0 * STRIDE_SHARE / self._gait.stance_time / times
         speeds = np.min(
             [
                 np.minimum(leg.speeds[:, travel.heading, -1], longest * radius) / factor
@@ -249,7 +249,7 @@ def stride_centers(robot: Robot, gait: Gait) -> tuple[LegStrides, ...]:
     travels = [*(straight_travel(len(legs), k) for k in range(SEARCHED_HEADINGS)), turning_travel(legs)]
     search = TopSpeedSearch(robot, gait, legs)
     tops = search.tops(travels)
-    half_stance = 0.5 * gait.stance * robot.walk.swing_time / STRIDE_SHARE
+    half_stance = 0.5 * gait.stance_time * robot.walk.swing_time / STRIDE_SHARE
     offsets_and_radii = []
     for row, leg in enumerate(legs):
         chosen = [*_curve(leg, row, tops), tops[TURNING].chosen[row]]
@@ -354,4 +354,4 @@ def _limits(robot: Robot, gait: Gait, travel: Travel, centers: Points, radii: Ar
     factors = np.abs(centers) if travel.heading == TURNING else np.ones(len(centers))
     longest = 2.0 * STRIDE_SHARE / STRIDE_RESERVE * float((radii / factors).min())
     for axis in (travel.axis, travel.axis.scaled(-1.0)):
-        yield SteadyCycle(robot, gait, axis).limits(longest / gait.stance, centers, TIBIA_CLEARANCE)
+        yield SteadyCycle(robot, gait, axis).limits(longest / gait.stance_time, centers, TIBIA_CLEARANCE)

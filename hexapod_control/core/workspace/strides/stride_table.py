@@ -165,7 +165,7 @@ class Strides(NamedTuple):
         return Disc((x + dx, y + dy), share * scale * neutral.radii[leg])
 
     @property
-    def stance(self) -> StanceRegions:
+    def stance_regions(self) -> StanceRegions:
         """The stride regions with their full radii, as stance regions."""
         height, radii = self.neutral.height, self.neutral.radii
         return StanceRegions(
@@ -438,7 +438,7 @@ def _keeps_apart(robot: Robot, gait: Gait, strides: Sequence[LegStrides], lead: 
         mixed = np.concatenate((np.where(every_second, first, second), np.where(every_second, second, first)))
         # Between neutral and moved regions radii are interpolated, and the smallest region limits the stride.
         radius = (neutral + ahead * (radii - neutral)).min(axis=1, keepdims=True)
-        travels = np.tile(2.0 * STRIDE_SHARE * radius / gait.stance, (2, 1))
+        travels = np.tile(2.0 * STRIDE_SHARE * radius / gait.stance_time, (2, 1))
         direction = math.pi * heading / HEADINGS
         axis = Twist(math.cos(direction), math.sin(direction), 0.0)
         if not all(_apart(SteadyCycle(robot, gait, twist), travels, mixed) for twist in (axis, axis.scaled(-1.0))):

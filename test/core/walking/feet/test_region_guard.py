@@ -47,7 +47,7 @@ def test_the_guard_slows_the_body_only_for_a_foot_that_would_leave_its_region_be
     regions, clock = stance(), GaitClock(TRIPOD)
     feet = [Foot(x, y) for x, y in regions.footholds]
     fits = all(
-        clock.stance(leg, 0.0) * SWING_TIME <= time_inside(foot.x, foot.y, twist, home, 0.985 * radius)
+        clock.stance_time(leg, 0.0) * SWING_TIME <= time_inside(foot.x, foot.y, twist, home, 0.985 * radius)
         for leg, (foot, home, radius) in enumerate(zip(feet, regions.footholds, regions.radii, strict=True))
     )
     if fits:

@@ -39,7 +39,7 @@ def goals(twist):
 def stride(twist, home, swing_time):
     """Path [m] of a foot over the ground in a stance."""
     ends = [exp(twist, time).apply(*home) for time in (-1e-5, 1e-5)]
-    return math.dist(*ends) / 2e-5 * TRIPOD.stance * swing_time
+    return math.dist(*ends) / 2e-5 * TRIPOD.stance_time * swing_time
 
 
 @pytest.mark.parametrize("swing_time", [0.8 * SWING_TIME, SWING_TIME, 2.0 * SWING_TIME])

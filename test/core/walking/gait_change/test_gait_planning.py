@@ -55,11 +55,11 @@ class Rehearsal:
             legs, self.lift_offs, self.last, self.landing, self.first, strict=True
         ):
             stays, most = first - landing, leg.remaining_stance if last is None else leg.max_stance
-            half, ahead = 0.5 * stays * leg.stride, 0.5 * new.stance * leg.stride
+            half, ahead = 0.5 * stays * leg.stride, 0.5 * new.stance_time * leg.stride
             swings = [(leg.radius - (most - stays) * leg.stride, ahead)]
             if last is not None:  # it aims at a stance that is symmetric about its foothold
                 left = leg.remaining_stance - (last - leg.flight)
-                behind = leg.radius - left * leg.stride if last == times[0] else 0.5 * old.stance * leg.stride
+                behind = leg.radius - left * leg.stride if last == times[0] else 0.5 * old.stance_time * leg.stride
                 swings = [(behind, half), (half, ahead)]
             found.append((1.0 - most / stays) / MAX_SLOWDOWN)
             found += [(relative_speed(leg, *ends) - 1.0) / MAX_OVERSPEED for ends in swings]
@@ -74,7 +74,7 @@ def relative_speed(leg, behind, ahead):
 
 def random_legs(rng, gaits, clock):
     """Legs of a walk at any moment of a gait, with room for stances a little longer than those of both gaits."""
-    longest = max(gait.stance for gait in gaits)
+    longest = max(gait.stance_time for gait in gaits)
     for until in clock.until:
         since = clock.gait.cycle - until
         flight = max(0.0, 1.0 - since)

@@ -62,7 +62,7 @@ def test_a_leg_is_limited_by_its_region_by_its_joints_and_by_the_fastest_swing_o
         assert leg.max_stance * stride == pytest.approx(2.0 * LANDING * radius)
         at = foot.x, foot.y
         if swinging:  # it aims half a stance ahead of its foothold
-            at = exp(twist, 0.5 * foot.state.stance * SWING_TIME).apply(*home)
+            at = exp(twist, 0.5 * foot.state.stance_time * SWING_TIME).apply(*home)
             assert math.dist(at, home) < LANDING * radius
         left = exp(twist, -leg.remaining_stance * SWING_TIME).apply(*at)
         assert math.dist(left, home) == pytest.approx(0.985 * radius)

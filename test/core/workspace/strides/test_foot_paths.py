@@ -102,7 +102,7 @@ def sampled(cycle: SteadyCycle, travel: float, count: int) -> float:
 @pytest.mark.parametrize("gait", GAITS, ids=lambda gait: gait.name)
 @pytest.mark.parametrize("axis", AXES[1:3])
 def test_the_margin_is_least_where_a_foot_lifts_off_or_touches_down(gait: Gait, axis):
-    cycle, travel = SteadyCycle(MACHINE, gait, axis), 0.08 / gait.stance
+    cycle, travel = SteadyCycle(MACHINE, gait, axis), 0.08 / gait.stance_time
     margin = sampled(cycle, travel, 240)
     assert cycle.support_margins(travel, FEET[None], fixed_center_of_mass(0.0))[0] == pytest.approx(margin, abs=0.002)
     assert cycle.support_margins(travel, FEET[None], fixed_center_of_mass(0.0))[0] <= margin + 1e-9
@@ -114,8 +114,8 @@ def test_the_margin_is_least_where_a_foot_lifts_off_or_touches_down(gait: Gait, 
 @pytest.mark.parametrize("gait", GAITS, ids=lambda gait: gait.name)
 def test_the_limits_of_a_cycle_are_those_of_its_joints(gait: Gait):
     cycle = SteadyCycle(MACHINE, gait, AXES[0])
-    standing, walking = (cycle.limits(travel, FEET, 1.0) for travel in (0.0, 0.08 / gait.stance))
-    on_feet = cycle.support_margins(0.08 / gait.stance, FEET[None], MovingMass.of(MACHINE))[0]
+    standing, walking = (cycle.limits(travel, FEET, 1.0) for travel in (0.0, 0.08 / gait.stance_time))
+    on_feet = cycle.support_margins(0.08 / gait.stance_time, FEET[None], MovingMass.of(MACHINE))[0]
     assert walking.margin == pytest.approx(on_feet, abs=0.002)
     assert 0.0 < walking.gap < standing.gap
     assert cycle.limits(0.0, FEET, 0.01).gap == 0.01

@@ -144,7 +144,7 @@ def test_in_the_frame_of_the_body_a_heading_has_the_lesser_values_of_those_next_
     size, mass = np.array(MACHINE.body.size), MACHINE.body.mass
     machine = replace(MACHINE, body=replace(MACHINE.body, size=tuple((size + 0.06).tolist()), mass=1.4 * mass))
     leg = machine.legs[row]
-    found, seen = leg_centers(machine, row, GAIT), stride_choices(machine, leg, GAIT.stance)
+    found, seen = leg_centers(machine, row, GAIT), stride_choices(machine, leg, GAIT.stance_time)
     centers = complex(*leg.hip[:2]) + cmath.rect(1.0, leg.hip_yaw) * seen.centers
     steps = np.arange(SEARCHED_HEADINGS)
     apart = (steps[:, None] - steps) / SEARCHED_HEADINGS - leg.hip_yaw / math.pi  # (body, hip), in half turns
@@ -155,7 +155,7 @@ def test_in_the_frame_of_the_body_a_heading_has_the_lesser_values_of_those_next_
     along = np.round(np.angle(1j * centers) / math.pi * SEARCHED_HEADINGS).astype(int) % SEARCHED_HEADINGS
     radii = np.vstack((radii, radii[along, np.arange(len(centers))]))
     # On the spot, feet farther out are faster: speeds are those of the neutral foothold.
-    turning = turning_speeds(machine, leg, GAIT.stance, radii[TURNING], centers)
+    turning = turning_speeds(machine, leg, GAIT.stance_time, radii[TURNING], centers)
     turning = turning * abs(complex(*leg.foothold)) / np.abs(centers)
     stiff = stiff_enough(machine, leg, GAIT, centers)
     clear = clear_of_body(machine, leg, centers, np.minimum(radii.max(axis=0), nominal_stance(machine).radii[row]))

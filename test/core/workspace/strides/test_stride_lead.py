@@ -41,7 +41,7 @@ def test_the_distance_of_two_lines_is_the_least_of_their_points_and_zero_if_they
 @pytest.mark.parametrize("axis", AXES)
 def test_gaps_from_above_are_those_of_the_lines_between_femur_axis_and_foot_less_their_radii(name, axis):
     machine = robot(name)
-    gait = min(gaits(machine).values(), key=lambda each: each.stance)
+    gait = min(gaits(machine).values(), key=lambda each: each.stance_time)
     cycle, pairs = SteadyCycle(machine, gait, axis), LegNeighbours.of(machine).pairs
     centers = np.array([complex(*leg.foothold) for leg in machine.legs])
     thick = [max(leg.femur.radius, leg.tibia.radius, machine.foot_radius) for leg in machine.legs]
@@ -61,7 +61,7 @@ def test_gaps_from_above_are_those_of_the_lines_between_femur_axis_and_foot_less
 @pytest.mark.parametrize("name", ["phantomx", "chica", "octopod", "scratch"])
 def test_gaps_from_above_are_not_wider_than_those_of_the_joint_angles(name):
     machine, rng = robot(name), np.random.default_rng(1)
-    gait = min(gaits(machine).values(), key=lambda each: each.stance)
+    gait = min(gaits(machine).values(), key=lambda each: each.stance_time)
     neutral = np.array([complex(*leg.foothold) for leg in machine.legs])
     cycle = SteadyCycle(machine, gait, AXES[0])
     for centers in neutral + 0.01 * (rng.normal(size=(4, len(neutral))) + 1j * rng.normal(size=(4, len(neutral)))):
@@ -101,7 +101,7 @@ def test_close_legs_move_their_centers_in_step_with_their_neighbours():
 
 def test_legs_with_knees_far_outside_of_their_feet_are_no_lines_from_above_and_move_their_centers_at_once():
     machine = build("rows_6")
-    gait = min(gaits(machine).values(), key=lambda each: each.stance)
+    gait = min(gaits(machine).values(), key=lambda each: each.stance_time)
     turned = [LegStrides((PolarOffset(0.0, 0.2 * (-1) ** row),) * HEADINGS, (0.04,) * HEADINGS) for row in range(6)]
     assert max_lead(machine, gait, turned) == math.inf
     low = replace(machine, walk=replace(machine.walk, height=0.06))  # its knees are inside of its feet

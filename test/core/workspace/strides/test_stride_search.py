@@ -43,7 +43,7 @@ class Search:
 
     def __init__(self, machine):
         self.machine = machine
-        self.gait = min(gaits(machine).values(), key=lambda gait: gait.stance)
+        self.gait = min(gaits(machine).values(), key=lambda gait: gait.stance_time)
         self.legs = [leg_centers(machine, row, self.gait) for row in range(len(machine.legs))]
         self.travels = [
             *(straight_travel(len(self.legs), k) for k in range(SEARCHED_HEADINGS)),
@@ -211,7 +211,7 @@ def test_without_stable_centers_feet_stride_about_their_footholds_as_fast_as_joi
             min(
                 min(
                     leg.speeds[k, travel.heading, -1],
-                    2.0 * STRIDE_SHARE * radius / searched.gait.stance / searched.swing_time(k),
+                    2.0 * STRIDE_SHARE * radius / searched.gait.stance_time / searched.swing_time(k),
                 )
                 / factor
                 for leg, radius, factor in zip(searched.legs, searched.neutral, travel.speeds, strict=True)
@@ -317,7 +317,7 @@ def limits(heading, centers, radii):
     """Least static margin and gap [m] of full strides, forward and backward."""
     searched, travel = search(), search().travels[heading]
     factors = np.abs(centers) if heading == TURNING else 1.0
-    length = 2.0 * STRIDE_SHARE / STRIDE_RESERVE * (radii / factors).min() / searched.gait.stance
+    length = 2.0 * STRIDE_SHARE / STRIDE_RESERVE * (radii / factors).min() / searched.gait.stance_time
     found = [cycle.limits(length, centers, TIBIA_CLEARANCE) for cycle in searched.cycles(travel)]
     return np.min(found, axis=0)
 
@@ -338,7 +338,7 @@ def radius_before(heading, power):
     """Radii (legs,) of the strides at the top speed within their regions, reduced with the offsets."""
     searched, chosen = search(), reduction(heading)[1]
     top, travel = searched.tops[heading], searched.travels[heading]
-    half = 0.5 * searched.gait.stance * searched.swing_time(top.swing) / STRIDE_SHARE
+    half = 0.5 * searched.gait.stance_time * searched.swing_time(top.swing) / STRIDE_SHARE
     strides_ = STRIDE_RESERVE * top.speed * half * np.array(travel.speeds)
     centers = np.array([leg.centers[k] for leg, k in zip(searched.legs, chosen, strict=True)])
     if heading == TURNING:

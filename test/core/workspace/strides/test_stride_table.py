@@ -80,8 +80,8 @@ def test_a_disc_is_displaced_and_scaled_with_its_region():
     strides = Strides(stance, (NEUTRAL_REGION, region), 0.8)
     assert strides.disc(0, NEUTRAL_REGION) == ((0.2, 0.1), pytest.approx(0.04))
     assert strides.disc(1, region) == (pytest.approx((0.23, -0.12)), pytest.approx(0.016))
-    assert strides.stance.footholds == ((0.2, 0.1), pytest.approx((0.23, -0.12)))
-    assert strides.stance.radii == pytest.approx((0.05, 0.02)) and strides.stance.height == 0.1
+    assert strides.stance_regions.footholds == ((0.2, 0.1), pytest.approx((0.23, -0.12)))
+    assert strides.stance_regions.radii == pytest.approx((0.05, 0.02)) and strides.stance_regions.height == 0.1
     assert Strides(stance, (NEUTRAL_REGION,) * 2).share == 1.0
 
 
