@@ -63,8 +63,8 @@ class Ekf:
 
 @cache
 def windows():
-    """Errors (k, 3) of x, y and yaw at the ends of windows, and their standard deviations (k, 3)."""
-    file, errors, deviations = load("phantomx"), [], []
+    """Errors (k, 3) of x, y and yaw at the ends of windows, their standard deviations (k, 3), and those of yaw rates."""
+    file, errors, deviations, rates = load("phantomx"), [], [], []
     robot, text = file.robot, urdf(file)
     for seed in DRIVES:
         lockstep = standing_lockstep(robot, text, WorldSettings(seed=seed))
@@ -75,6 +75,7 @@ def windows():
                 lockstep.planner.command(twist)
                 legs.update(simulation, lockstep.tick().support.tolist())
                 rate = simulation.inertial().angular_velocity[2] + imu.step(CONTROL_PERIOD_S)[0][2]
+                rates.append(rate - simulation.reading().angular_velocity[2])
                 ekf.predict(CONTROL_PERIOD_S)
                 ekf.correct(3, legs.odometry.twist, np.diag(legs.odometry.twist_covariance) + MIN_VARIANCE)
                 ekf.correct(5, [rate], [IMU_VARIANCE])
@@ -84,17 +85,23 @@ def windows():
                     errors.append((ekf.state[0] - x, ekf.state[1] - y, wrap(ekf.state[2] - yaw)))
                     deviations.append(np.sqrt(np.diag(ekf.covariance))[:3])
                     ekf, start = Ekf(), planar_pose(simulation)
-    return np.array(errors), np.array(deviations)
+    return np.array(errors), np.array(deviations), np.array(rates)
 
 
 def test_soak_of_the_uncertainty_being_that_of_the_errors():
-    errors, deviations = windows()
+    errors, deviations, _ = windows()
     assert len(errors) == len(DRIVES) * round(DRIVE_S / WINDOW_S)
     ratio = np.sqrt((deviations**2).mean(axis=0) / (errors**2).mean(axis=0))
     assert (ratio > 1.0 / FACTOR).all() and (ratio < FACTOR).all(), ratio
 
 
+def test_the_yaw_rate_of_the_imu_has_the_uncertainty_of_its_error_while_the_robot_walks():
+    """Against the rate at its stamp: it is the mean of a period in which the body sways over its steps."""
+    _, _, errors = windows()
+    assert math.sqrt(IMU_VARIANCE) / FACTOR < np.sqrt((errors**2).mean()) < math.sqrt(IMU_VARIANCE) * FACTOR
+
+
 def test_filtered_odometry_stays_with_the_robot():
-    errors, _ = windows()
+    errors, _, _ = windows()
     assert np.abs(errors[:, :2]).max() < 0.05
     assert np.abs(errors[:, 2]).max() < 0.05

@@ -24,6 +24,8 @@ from hexapod_control.core.kinematics.whole_body import joints_at_offset
 from hexapod_control.core.walking.walk_controller import WalkController
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.nodes.gait_planner.settings import PlannerSettings
+from hexapod_control.nodes.odometry.settings import OdometrySettings
+from hexapod_control.sim.world_settings import LidarSettings
 
 FACTS = nav2_facts()
 NODES, PLUGINS = FACTS["nodes"], FACTS["plugins"]
@@ -131,6 +133,16 @@ def test_commands_are_published_faster_than_they_time_out_and_the_smoother_brake
     assert smoother["smoothing_frequency"] >= 4 / timeout
     assert 2 / NAV2["controller_server"]["controller_frequency"] < smoother["velocity_timeout"] < timeout
     assert smoother["feedback"] == "OPEN_LOOP"
+
+
+def test_all_nodes_wait_equally_long_for_late_odometry_and_longer_for_a_scan_that_needs_it():
+    """One that waited less long would stop the robot while the others still let it walk."""
+    found = {name: value for section in NAV2.values() for name, value in flat(section)}
+    [tolerance] = {value for name, value in found.items() if name.split(".")[-1] == "transform_tolerance"}
+    assert sum(name.split(".")[-1] == "transform_tolerance" for node in NAV2.values() for name, _ in flat(node)) == 7
+    assert tolerance >= 10.0 / OdometrySettings().publish_rate
+    assert NAV2["collision_monitor"]["source_timeout"] >= tolerance + 1.0 / LidarSettings().scan_rate
+    assert NAV2["collision_monitor"]["FootprintApproach"]["time_before_collision"] > tolerance
 
 
 def test_every_frame_is_one_of_the_tree():

@@ -293,6 +293,27 @@ def test_an_uncertain_heading_makes_the_position_uncertain_across_the_path():
     assert odometry.covariance[0, 1] == pytest.approx(-variance * x * y, rel=0.05)
 
 
+@pytest.mark.parametrize(("name", "gait"), cases(ROBOTS, GAITS))
+def test_the_twist_integrates_to_the_pose_over_lost_samples_and_a_reset(name, gait):
+    """Also in a gap without feet, in which the velocity is kept for a moment and then is zero."""
+    machine, rng = robot(name), np.random.default_rng(8)
+    planner, odometry = standing_planner(machine, gait), Odometry(machine)
+    pose, dt = Pose(0.0, 0.0, 0.0), 0.0
+    for tick, plan in enumerate(drive(planner, fitting(planner, Twist(0.03, 0.01, 0.1), 0.7, gait), 3.0)):
+        dt += DT
+        if rng.random() < 0.2:
+            continue  # a lost sample
+        loads = plan.support.tolist() if tick % 40 > 8 else [0.0] * len(machine.legs)
+        joints = plan.joint_angles + 1e-4 * rng.standard_normal(plan.joint_angles.shape)
+        odometry.update(joints, loads, dt)
+        pose, dt = pose @ exp(odometry.twist, dt), 0.0
+        if tick == 70:
+            odometry.reset()
+            pose = Pose(0.0, 0.0, 0.0)
+    assert math.hypot(pose.x, pose.y) > 0.005
+    assert tuple(odometry.pose) == pytest.approx(tuple(pose), abs=1e-9)
+
+
 def test_the_first_joints_after_an_interruption_count_as_no_motion():
     planner = standing_planner("phantomx")
     odometry = Odometry(robot("phantomx"))
