@@ -63,7 +63,7 @@ class Ekf:
 
 @cache
 def windows():
-    """Errors (k, 3) of x, y and yaw at the ends of windows, their standard deviations (k, 3), and those of yaw rates."""
+    """Errors (k, 3) of x, y, yaw at the ends of windows, their standard deviations (k, 3), and errors of yaw rates."""
     file, errors, deviations, rates = load("phantomx"), [], [], []
     robot, text = file.robot, urdf(file)
     for seed in DRIVES:

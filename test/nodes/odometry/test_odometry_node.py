@@ -102,6 +102,14 @@ def test_a_tripod_that_changes_feet_within_a_sample_loses_no_distance(bench):
     assert abs(wrap(drive.estimate.yaw - drive.pose.yaw)) < ROLLING_SHARE * 0.3 * 150 * STEP
 
 
+def test_odom_and_tf_of_a_sample_have_its_stamp_and_wait_for_no_later_one(bench):
+    drive = Drive(bench)
+    for _ in range(10):
+        drive.step(Twist(0.02, 0.0, 0.0))  # returns once odom has come
+        bench.until(lambda: drive.tf and drive.tf[-1].transforms[0].header.stamp == drive.stamp(), what="/tf")
+        assert drive.odom[-1].header.stamp == drive.stamp()
+
+
 def test_samples_that_were_queued_while_the_node_was_busy_are_all_used(bench):
     """A third of a cycle is published before the executor runs: feet change meanwhile."""
     drive = Drive(bench, "tripod")
