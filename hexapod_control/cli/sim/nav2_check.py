@@ -34,7 +34,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-recoveries", action="store_true", help="goals only: do not try the recoveries, cancel and preempt"
     )
+    parser.add_argument("--record", type=_gif, metavar="FILE", help="film of the goals from above, .gif")
     parser.add_argument("--log", metavar="FILE", help="where to write the output of all nodes")
+
+
+def _gif(text: str) -> Path:
+    if Path(text).suffix.lower() != ".gif":
+        raise argparse.ArgumentTypeError(f"{text}: must end in .gif")
+    return Path(text)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -47,22 +54,28 @@ def run(args: argparse.Namespace) -> int:
             "nav2_msgs is not installed: sudo apt install ros-DISTRO-navigation2, then source ROS"
         ) from None
     from hexapod_control.evaluation.navigation.nav2_check import CheckError, CheckPlan, Nav2Check  # takes a second
+    from hexapod_control.evaluation.navigation.room_film import render
+    from hexapod_control.sim.rendering.offscreen_camera import MissingGraphicsError
 
-    plan = CheckPlan(
-        load(args.robot),
-        args.gait,
-        args.seed,
-        args.goals,
-        ekf=args.ekf,
-        amcl=not args.no_amcl,
-        recoveries=not args.no_recoveries,
-    )
     actions = {name: getattr(types, kind) for name, kind in ACTIONS.items()}
     with tempfile.TemporaryDirectory(prefix="nav2_check_") as folder:
+        recording = Path(folder, "run.npz")
+        plan = CheckPlan(
+            load(args.robot),
+            args.gait,
+            args.seed,
+            args.goals,
+            ekf=args.ekf,
+            amcl=not args.no_amcl,
+            recoveries=not args.no_recoveries,
+            recording=recording if args.record else None,
+        )
         check = Nav2Check(plan, actions, Path(folder))
         try:
             failures = check.run()
-        except CheckError as error:
+            if args.record:
+                print(f"{args.record}: {render(recording, plan.robot, check.world, check.goals, args.record)} frames")
+        except (CheckError, MissingGraphicsError, OSError) as error:
             raise InputError(str(error)) from None
         finally:
             if args.log:

@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any  # types of actions are made by ROS
 
@@ -29,6 +29,7 @@ from hexapod_control.sim.simulation import Simulation
 from hexapod_control.sim.terrain import layout
 from hexapod_control.sim.world_settings import WorldSettings
 
+SIMULATOR = "mujoco_sim"
 TOLERANCE_M, TOLERANCE_RAD = 0.3, 0.35  # by ground truth: those of Nav2, and the drift of odometry and map
 START_S = 60.0  # for the robot to stand and Nav2 to be active
 STOP_S = 10.0  # for the robot to come to rest
@@ -52,6 +53,7 @@ class CheckPlan:
     ekf: bool  # odometry of robot_localization
     amcl: bool  # otherwise the map stays at the origin of the odometry
     recoveries: bool  # also each behaviour, cancel, preempt and a goal in an obstacle
+    recording: Path | None = None  # file (.npz) for the states of the simulation
 
 
 class Nav2Check:
@@ -60,9 +62,10 @@ class Nav2Check:
     def __init__(self, plan: CheckPlan, actions: Mapping[str, Any], folder: Path) -> None:
         """`actions` are types of actions by name; `folder` is for parameters and map."""
         self._plan, self._kinds, self._folder = plan, actions, folder
-        self._world = WorldSettings(world="obstacles", seed=plan.seed)
         self._limits = describe(plan.robot.robot, plan.gait)
-        self._limit = 30.0 + ROOM_SIDES * self._world.room_size / self._limits.velocity.vx  # [s] of a walk
+        self.world = WorldSettings(world="obstacles", seed=plan.seed)
+        self.goals, self._others = self._random_goals()
+        self._limit = 30.0 + ROOM_SIDES * self.world.room_size / self._limits.velocity.vx  # [s] of a walk
         self._failures = 0
         self.reports = nav2_processes.ReportCounter()
 
@@ -70,7 +73,7 @@ class Nav2Check:
         """Starts robot and Nav2, walks, prints. Returns the number of failures. Raises CheckError."""
         plan = self._plan
         shared = {"robot": str(plan.robot.path), "gait": plan.gait}
-        room = write_room_map(self._world, self._folder)
+        room = write_room_map(self.world, self._folder)
         graph = nav2_processes.navigation({**shared, "map": room, "ekf": plan.ekf}, localize=plan.amcl)
         try:
             lines = nav2_processes.command_lines(graph.processes, str(graph.write(self._folder)))
@@ -79,6 +82,8 @@ class Nav2Check:
         odometry = {"odometry_mode": "legs", "enable_odom_tf": False} if plan.ekf else {"odometry_mode": "legs_imu"}
         world = {"world": "obstacles", "seed": plan.seed, "stand_on_start": True, "web": False}
         robot = node_graph.specs("sim", {**shared, **odometry, **world})
+        if plan.recording is not None:
+            robot = tuple(_recorded(spec, plan.recording) for spec in robot)
         nav2 = [NodeSpec(name, package="nav2") for name in lines]
         rclpy.init(args=[])
         try:
@@ -89,8 +94,10 @@ class Nav2Check:
                 if not walker.until(lambda: walker.state == "standing", START_S):
                     raise CheckError("the simulated robot does not stand up: try hexapod sim")
                 started = stack.enter_context(Supervisor(nav2, self.reports.take, lambda spec: lines[spec.executable]))
-                if not walker.active(START_S):
-                    raise CheckError(f"Nav2 is not active after {START_S:g} s: see its output with --log FILE")
+                for manager in (name for name in lines if name.startswith("lifecycle_manager")):
+                    if not walker.active(manager, START_S):
+                        text = f"not all servers of {manager} are active after {START_S:g} s"
+                        raise CheckError(f"{text}: try again, or see their output with --log FILE")
                 pids = {**simulated.pids, **started.pids}
                 before, begin = nav2_processes.cpu_seconds(pids), time.monotonic()
                 self._walk(walker)
@@ -102,15 +109,17 @@ class Nav2Check:
             print(f"{count:5d} x {text}")
         return self._failures
 
-    def _walk(self, walker: Nav2Walker) -> None:
+    def _random_goals(self) -> tuple[Sequence[Pose], Sequence[Pose]]:
+        """The goals of the plan, and two for the interruptions."""
         plan = self._plan
-        simulation = Simulation(plan.robot.robot, urdf(plan.robot), self._world)
-        goals = [
-            Pose(goal.x, goal.y, goal.yaw or 0.0)
-            for goal in random_goals(simulation, self._limits.radius, plan.goals + 2, plan.seed)
-        ]
+        simulation = Simulation(plan.robot.robot, urdf(plan.robot), self.world)
+        found = random_goals(simulation, self._limits.radius, plan.goals + 2, plan.seed)
+        poses = [Pose(goal.x, goal.y, goal.yaw or 0.0) for goal in found]
+        return poses[: plan.goals], poses[plan.goals :]
+
+    def _walk(self, walker: Nav2Walker) -> None:
         kind = self._kinds["navigate_to_pose"]
-        for number, goal in enumerate(goals[: plan.goals], start=1):
+        for number, goal in enumerate(self.goals, start=1):
             hits = walker.collisions
             outcome = walker.run("navigate_to_pose", pose_goal(kind, goal), self._limit)
             far, turned = walker.off(goal)
@@ -123,9 +132,9 @@ class Nav2Check:
                 f"{outcome.status} after {outcome.seconds:.1f} s, {far:.3f} m and {turned:.3f} rad off,"
                 f" {hits} collisions, error {outcome.error}",
             )
-        if plan.recoveries:
+        if self._plan.recoveries:
             self._recoveries(walker)
-            self._interruptions(walker, goals[-2:])
+            self._interruptions(walker, self._others)
 
     def _recoveries(self, walker: Nav2Walker) -> None:
         """Tries each behaviour of Nav2's trees for itself, with the time that the trees give it."""
@@ -153,7 +162,7 @@ class Nav2Check:
         far, _ = walker.off(goals[1])
         text = f"{outcome.status} after {outcome.seconds:.1f} s, {far:.3f} m off"
         self._line(walker, "preempt", outcome.status == "succeeded" and far <= TOLERANCE_M, text)
-        obstacle = layout(self._world)[0]
+        obstacle = layout(self.world)[0]
         inside = Pose(obstacle.x, obstacle.y, 0.0)
         outcome = walker.run("navigate_to_pose", pose_goal(kind, inside), self._limit)
         text = f"{outcome.status} after {outcome.seconds:.1f} s, error {outcome.error}"
@@ -165,6 +174,13 @@ class Nav2Check:
             good, text = False, f"{text}, does not stop: {walker.state}"
         self._failures += not good
         print(f"{'ok  ' if good else 'FAIL'} {title}: {text}", flush=True)
+
+
+def _recorded(spec: NodeSpec, recording: Path) -> NodeSpec:
+    """The process, with the states of its simulation recorded if it is the simulator."""
+    if spec.executable != SIMULATOR:
+        return spec
+    return replace(spec, parameters={**spec.parameters, "record": str(recording)})
 
 
 def _print_figures(walker: Nav2Walker, shares: dict[str, float]) -> None:

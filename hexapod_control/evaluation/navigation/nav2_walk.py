@@ -101,9 +101,9 @@ class Nav2Walker(Node):
             self._spinner.spin_once(timeout_sec=min(left, 0.05))
         return True
 
-    def active(self, seconds: float) -> bool:
-        """Waits until all servers of navigation are active; before that they refuse goals."""
-        asked = self.create_client(Trigger, "lifecycle_manager_navigation/is_active")
+    def active(self, manager: str, seconds: float) -> bool:
+        """Waits until all servers of a lifecycle manager are active; before that they refuse goals."""
+        asked = self.create_client(Trigger, f"{manager}/is_active")
         deadline = time.monotonic() + seconds
         while (left := deadline - time.monotonic()) > 0.0:
             if self.until(asked.service_is_ready, left):

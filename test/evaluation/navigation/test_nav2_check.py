@@ -93,9 +93,8 @@ def test_a_lost_answer_of_the_lifecycle_manager_is_asked_for_again():
     rclpy.init(args=[])
     try:
         walker = Nav2Walker({}, stamped=False, fixed_map=False)
-        name = "lifecycle_manager_navigation/is_active"
-        walker.create_service(Trigger, name, answer, callback_group=ReentrantCallbackGroup())
-        assert walker.active(10.0) and len(asked) == 2
+        walker.create_service(Trigger, "manager/is_active", answer, callback_group=ReentrantCallbackGroup())
+        assert walker.active("manager", 10.0) and len(asked) == 2
         walker.stop()
     finally:
         rclpy.try_shutdown()
