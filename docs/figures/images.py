@@ -23,6 +23,7 @@ PICTURES = {  # by script, in docs/images
     "gallery": ("gallery.png",),
     "plots": ("gaits.png", "own-gait.png", "paths.png", "speeds.png", "swing.png"),
     "motions": tuple(f"motions/{name}.gif" for name in MOTIONS),
+    "nav2": ("nav2.gif",),
     "patrol": ("patrol.png",),
     "terminal": ("calibrate-rest.svg", "calibrate-verify.svg", "calibrate-wiggle.svg", "servos-watch.svg"),
     "walks": ("rough.png", "walk.gif"),

@@ -84,7 +84,10 @@ class Nav2Check:
         robot = node_graph.specs("sim", {**shared, **odometry, **world})
         if plan.recording is not None:
             robot = tuple(_recorded(spec, plan.recording) for spec in robot)
-        nav2 = [NodeSpec(name, package="nav2") for name in lines]
+        managers = [name for name in lines if name.startswith("lifecycle_manager")]
+        servers = tuple(name for name in lines if name not in managers)
+        # A manager ends first: it would report each server that it misses.
+        nav2 = [NodeSpec(name, package="nav2", needs=() if name in servers else servers) for name in lines]
         rclpy.init(args=[])
         try:
             with ExitStack() as stack:
@@ -94,7 +97,7 @@ class Nav2Check:
                 if not walker.until(lambda: walker.state == "standing", START_S):
                     raise CheckError("the simulated robot does not stand up: try hexapod sim")
                 started = stack.enter_context(Supervisor(nav2, self.reports.take, lambda spec: lines[spec.executable]))
-                for manager in (name for name in lines if name.startswith("lifecycle_manager")):
+                for manager in managers:
                     if not walker.active(manager, START_S):
                         text = f"not all servers of {manager} are active after {START_S:g} s"
                         raise CheckError(f"{text}: try again, or see their output with --log FILE")

@@ -58,7 +58,7 @@ def render(recording: Path, robot_file: RobotFile, world: WorldSettings, goals: 
 
 def _camera_above(simulation: Simulation, side: float) -> OffscreenCamera:
     """A camera that sees a square of the ground with this side [m], x to the right."""
-    camera = OffscreenCamera(simulation.model, SIDE_PX, SIDE_PX)
+    camera = OffscreenCamera(simulation.model, SIDE_PX, SIDE_PX, shadows=False)
     view = camera.view
     view.azimuth, view.elevation, view.lookat[:] = 90.0, -90.0, 0.0
     view.distance = side / 2.0 / math.tan(math.radians(simulation.model.vis.global_.fovy) / 2.0)

@@ -5,6 +5,7 @@ import sys
 import numpy as np
 import pytest
 import rclpy
+from PIL import Image
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.task import Future
 from std_srvs.srv import Trigger
@@ -13,6 +14,7 @@ from hexapod_control.bringup import nav2_graph
 from hexapod_control.cli.main import main
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.robots.urdf import urdf
+from hexapod_control.core.kinematics.se2 import Pose
 from hexapod_control.evaluation.navigation.nav2_processes import (
     MissingNav2Error,
     ReportCounter,
@@ -20,8 +22,10 @@ from hexapod_control.evaluation.navigation.nav2_processes import (
     navigation,
 )
 from hexapod_control.evaluation.navigation.nav2_walk import Nav2Walker
+from hexapod_control.evaluation.navigation.room_film import MARGIN_M, PERIOD_S, render
 from hexapod_control.evaluation.navigation.room_map import FREE, RESOLUTION_M, write_room_map
 from hexapod_control.sim.free_places import distance_to_obstacles
+from hexapod_control.sim.rendering.state_recording import StateRecording
 from hexapod_control.sim.simulation import Simulation
 from hexapod_control.sim.world_settings import WorldSettings
 
@@ -76,6 +80,27 @@ def test_reports_that_differ_only_in_numbers_are_one():
     reports.take("[gait_planner] [ERROR] [1795875760.01] [gait_planner]: late")
     assert reports.counts == {"controller_server: missed its rate by N s": 2, "gait_planner: late": 1}
     assert len(reports.lines) == 4
+
+
+def test_the_film_shows_the_goals_from_above_where_they_are(tmp_path):
+    robot_file = load("phantomx")
+    simulation = Simulation(robot_file.robot, urdf(robot_file), ROOM)
+    recording = StateRecording(tmp_path / "run.npz", 25.0)
+    for _ in range(3):
+        recording.take(simulation, 0.0)
+        simulation.data.time += 2.0 * PERIOD_S
+    recording.save()
+    film, goal = tmp_path / "run.gif", Pose(1.25, 1.25, 0.0)
+    assert render(tmp_path / "run.npz", robot_file, ROOM, [goal], film) == 3
+    with Image.open(film) as picture:
+        width, height = picture.size
+        side = ROOM.room_size + 2.0 * MARGIN_M
+        x, y = round(width * (0.5 + goal.x / side)), round(height * (0.5 - goal.y / side))
+        shown = picture.convert("RGB")
+        red, green, _ = shown.getpixel((x, y))
+        assert red > green + 60
+        corners = [shown.getpixel((width // 2, row)) for row in (1, height - 2)]  # walls, which are dark
+        assert max(map(max, corners)) < 150
 
 
 @pytest.mark.waits
