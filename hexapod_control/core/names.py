@@ -25,6 +25,12 @@ def short_joint_name(joint: str) -> str:
     return joint.removesuffix("_joint")
 
 
+def leg_and_joint(joint: str) -> tuple[str, str]:
+    """Returns leg and joint of the name of a joint, e.g. `left_front` and `coxa`."""
+    leg, _, kind = short_joint_name(joint).rpartition("_")
+    return leg, kind
+
+
 def foot_name(leg: str) -> str:
     """Returns the name of a foot in URDF and foot_targets, e.g. `left_front_foot`."""
     return f"{leg}_foot"

@@ -42,8 +42,13 @@ MESSAGES = st.one_of(
 )
 
 
+def german(page):
+    """The German table of a page."""
+    return json.loads((PAGES / page / "texts" / "de.json").read_text())
+
+
 def not_in_german(page, texts):
     """Texts of a program that are missing in the German table of its page, also as a pattern with {1}."""
-    table = json.loads((PAGES / page / "texts" / "de.json").read_text())
+    table = german(page)
     rows = [re.sub(r"\\\{\d\\\}", "(.+?)", re.escape(key)) for key in table if "{1}" in key]
     return [text for text in texts if text not in table and not any(re.match(f"{row}$", text, re.S) for row in rows)]

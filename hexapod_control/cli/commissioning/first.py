@@ -16,14 +16,13 @@ from hexapod_control.config.errors import DONE, FAILED
 from hexapod_control.config.robots.robot_file import RobotFile, load
 from hexapod_control.config.section_writer import own_file
 from hexapod_control.config.shipped_files import use_venv_prefix
+from hexapod_control.core.sentence import Sentence
 from hexapod_control.servos.bus.bus_interface import Bus, BusError, PortGoneError
 from hexapod_control.servos.bus.serial_port import SerialPort
 from hexapod_control.servos.calibration.assign_ids import USUAL_IDS
-from hexapod_control.servos.calibration.dialog import Abandoned
+from hexapod_control.servos.calibration.dialog import Abandoned, Dialog
 from hexapod_control.servos.commissioning.commissioning_progress_file import CommissioningProgressFile
 from hexapod_control.servos.commissioning.commissioning_session import CommissioningSession
-from hexapod_control.servos.commissioning.front_end import FrontEnd, TextFrontEnd
-from hexapod_control.servos.commissioning.pictured_dialog import PicturedDialog
 from hexapod_control.servos.commissioning.stage_actions import StageActions
 from hexapod_control.servos.commissioning.stages import BY_KEY, StageMachine, report
 from hexapod_control.servos.line_search import LineFinding, sweep
@@ -46,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
     commissioning = CommissioningRun(args)
     if args.page or args.lan:
         return commissioning.on_page(args.lan)
-    return commissioning.run(TextFrontEnd(TerminalDialog()))
+    return commissioning.run(TerminalDialog(commissioning.robot))
 
 
 class CommissioningRun:
@@ -54,9 +53,10 @@ class CommissioningRun:
 
     def __init__(self, args: argparse.Namespace) -> None:
         """Raises RobotFileError."""
-        self._args, self.path = args, own_file(args.robot)
+        self._args = args
+        self.path = own_file(args.robot)
         self._file = CommissioningProgressFile(self.path)
-        self._robot = load(self.path).robot
+        self.robot = load(self.path).robot
         self.machine = StageMachine(self._file.read())
         if args.stage:
             self.machine.repeat(args.stage)
@@ -67,17 +67,17 @@ class CommissioningRun:
         from hexapod_control.cli.commissioning.page_dialog import PageDialog
         from hexapod_control.web.dialog_pages.request_server import PORT, RequestServer
 
-        dialog = PageDialog()
-        page = FirstPage(self.path.name, self._robot.leg_names, dialog, self.machine)
+        dialog = PageDialog(self.robot)
+        page = FirstPage(self.path.name, self.robot.leg_names, dialog, self.machine)
         with RequestServer(page.reply, "first", lan=lan).in_background(PORT, HINT):
             return self.run(dialog, dialog.check, dialog.sleep, page.end)
 
     def run(
         self,
-        front_end: FrontEnd,
+        dialog: Dialog,
         check: Callable[[], None] = lambda: None,
         sleep: Callable[[float], None] = time.sleep,
-        end: Callable[[str, str, str], None] = lambda text, report, command: None,
+        end: Callable[[Sentence, str, str], None] = lambda text, report, command: None,
     ) -> int:
         """Runs the dialog. Returns the exit code.
 
@@ -85,7 +85,6 @@ class CommissioningRun:
         with a text, the path of the report, and the command for the next start.
         """
         args, progress = self._args, self.machine.progress
-        dialog = PicturedDialog(front_end, self._robot)
         hardware = RobotHardware(self.path, check, force_model=args.force_model)
         bus_options = (args.protocol, args.port, args.baud)
         acts = StageActions(lambda: load(self.path), bus_options, progress, hardware, dialog, args.pace, sleep)
@@ -93,7 +92,12 @@ class CommissioningRun:
             with interruptions():
                 CommissioningSession(self.machine, acts.by_key, acts.relax, dialog, self._file).run()
         except (Abandoned, Interrupted) as stop:
-            text = f"{len(progress.done)} of {len(BY_KEY)} stages are done: run the same command again to continue"
+            text = Sentence(
+                "evening_interrupted",
+                "{done} of {count} stages are done: run the same command again to continue",
+                done=len(progress.done),
+                count=len(BY_KEY),
+            )
             with contextlib.suppress(OSError):  # the terminal may be gone
                 print(f"\n{text}", flush=True)
             end(text, "", "")
@@ -101,12 +105,13 @@ class CommissioningRun:
         self._finish(end)
         return DONE
 
-    def _finish(self, end: Callable[[str, str, str], None]) -> None:
+    def _finish(self, end: Callable[[Sentence, str, str], None]) -> None:
         command = f"ros2 launch hexapod_control bringup.launch.py robot:={self.path} web:=true"
         target = self.path.with_name(f"{self.path.stem}.first-evening.md")
         target.write_text(report(self.machine.progress, self.path.name, command), encoding="utf-8")
-        print(f"\nThe robot walks.\nrobot file: {self.path}\nreport:     {target}\nNext time:\n  {command}")
-        end("The robot walks.", str(target), command)
+        text = Sentence("robot_walks", "The robot walks.")
+        print(f"\n{text}\nrobot file: {self.path}\nreport:     {target}\nNext time:\n  {command}")
+        end(text, str(target), command)
 
 
 class RobotHardware:
@@ -136,7 +141,7 @@ class RobotHardware:
         except PortGoneError as error:
             raise BusError(str(error)) from None
 
-    def drive(self, settings: ServoSettings, motion: str) -> str:
+    def drive(self, settings: ServoSettings, motion: str) -> Sentence:
         """Starts the nodes and carries out a motion. Returns its line of the report. Only this imports ROS."""
         use_venv_prefix()
         from hexapod_control.cli.commissioning.first_drive import drive

@@ -17,6 +17,7 @@ from hexapod_control.clients.connection_options import ConnectionOptions
 from hexapod_control.clients.robot_client import RobotClient
 from hexapod_control.config.robots.robot_file import RobotFile
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
+from hexapod_control.core.sentence import Sentence
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.ros.distribution import stamped_by_default
 from hexapod_control.servos.calibration.dialog import TorqueStop
@@ -58,13 +59,13 @@ class FirstMotion:
     share: float  # of its top speed, forward
     seconds: float  # besides whole cycles of the gait
     cycles: float
-    result: str  # line of the report
+    result: Sentence  # line of the report, with the speed [m/s]
 
 
 MOTIONS = {
-    "stand_up": FirstMotion(0.0, HOLD_S, 0.0, "stood up and sat down"),
-    "step": FirstMotion(SLOW_SHARE, 0.0, 1.0, "one step with each leg"),
-    "walk": FirstMotion(SLOW_SHARE, WALK_S, 0.0, "walked slowly"),
+    "stand_up": FirstMotion(0.0, HOLD_S, 0.0, Sentence("stood_up_and_sat_down", "stood up and sat down")),
+    "step": FirstMotion(SLOW_SHARE, 0.0, 1.0, Sentence("made_a_step", "one step with each leg at {speed:.2f} m/s")),
+    "walk": FirstMotion(SLOW_SHARE, WALK_S, 0.0, Sentence("walked_slowly", "walked slowly at {speed:.2f} m/s")),
 }
 
 
@@ -74,7 +75,7 @@ def drive(
     name: str,
     output: Callable[[str], None] | None = None,
     check: Callable[[], None] = lambda: None,
-) -> str:
+) -> Sentence:
     """Carries out one of MOTIONS, by name. Returns the line of the report; raises StageError.
 
     `check` is called regularly and raises TorqueStop if the operator wants the torque off.
@@ -101,12 +102,12 @@ def drive(
                 robot.cut_torque()
                 raise
     except (RobotError, NodeExitError) as error:
-        raise StageError(str(error)) from None
+        raise StageError(Sentence.of(error)) from None
     except EndRequested:
         if stop.number != signal.SIGINT:
             raise Interrupted(stop.number) from None  # nobody may be there to answer the next question
-        raise StageError("interrupted: the robot sits and its torque is off") from None
-    return f"{motion.result} at {speed:.2f} m/s" if speed else motion.result
+        raise StageError(Sentence("interrupted", "interrupted: the robot sits and its torque is off")) from None
+    return motion.result.with_values(speed=speed)
 
 
 def _arguments(file: RobotFile, settings: ServoSettings) -> dict[str, str]:

@@ -7,14 +7,14 @@ import math
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Any
 
 from hexapod_control.cli.commissioning.page_dialog import PageDialog
 from hexapod_control.core.names import JOINTS
+from hexapod_control.core.sentence import Sentence
+from hexapod_control.servos.calibration.dialog import Typed
 from hexapod_control.servos.commissioning.commissioning_session import BEGIN
 from hexapod_control.servos.commissioning.stages import STAGES, StageMachine
-from hexapod_control.servos.commissioning.usual_answers import answer_form
 from hexapod_control.web.dialog_pages.request_server import Reply
 
 ACTS = ("show", "answer", "stop", "lead")
@@ -29,9 +29,13 @@ class FirstPage:
 
     def __init__(self, name: str, legs: tuple[str, ...], dialog: PageDialog, machine: StageMachine) -> None:
         """`name` is that of the robot file."""
-        self._name, self._legs, self._dialog, self._machine = name, legs, dialog, machine
-        self._leader, self._heard = "", -math.inf  # the window that leads, and when it was last heard of [s]
-        self._end: Mapping[str, str] = {}
+        self._name = name
+        self._legs = legs
+        self._dialog = dialog
+        self._machine = machine
+        self._leader = ""  # the window that leads
+        self._heard = -math.inf  # when it was last heard of [s]
+        self._end: Mapping[str, object] = {}
         self._fetched = threading.Event()  # the end
 
     async def reply(self, request: Mapping[str, object]) -> Reply:
@@ -48,7 +52,7 @@ class FirstPage:
         leads = self._leads(window)
         if act == "answer" and leads:
             number = request.get("number")
-            self._dialog.answer(number if isinstance(number, int) else 0, text)
+            self._dialog.answer_number(number if isinstance(number, int) else 0, text)
         await self._changed(str(request.get("seen", "")))
         return self._view(window)
 
@@ -69,39 +73,52 @@ class FirstPage:
 
     @property
     def _state(self) -> str:
-        return f"{self._dialog.state}.{self._leader}.{bool(self._end)}"
+        return f"{self._dialog.changes}.{self._dialog.state.prompt is None}.{self._leader}.{bool(self._end)}"
 
     def _view(self, window: str) -> dict[str, Any]:
         dialog, stage, done = self._dialog, self._machine.current, self._machine.progress.done
         seen = self._state
-        number, question = dialog.question
+        prompt = dialog.state.prompt
         shown: dict[str, Any] = {
             "seen": seen,
             "order": dialog.changes,
             "robot": self._name,
             "stages": [
-                {"key": each.key, "title": each.title, "minutes": each.minutes, "result": done.get(each.key)}
+                {
+                    "key": each.key,
+                    "title": each.title.as_json(),
+                    "minutes": each.minutes,
+                    "result": done[each.key].as_json() if each.key in done else None,
+                }
                 for each in STAGES
             ],
-            "stage": None if stage is None else asdict(stage),
+            "stage": None
+            if stage is None
+            else {
+                "key": stage.key,
+                "title": stage.title.as_json(),
+                "text": stage.text.as_json(),
+                "otherwise": stage.otherwise.as_json(),
+            },
             "pictures": dialog.pictures,
-            "number": number,
-            "question": question,
-            "begins": question == BEGIN.strip(),
-            "record": list(dialog.record),
+            "number": 0 if prompt is None else dialog.state.number,
+            "prompt": None if prompt is None else prompt.as_json(),
+            "begins": prompt is BEGIN,
+            "legs": self._legs if prompt is not None and prompt.typed in (Typed.JOINT, Typed.SIGNED_JOINT) else (),
+            "joints": JOINTS,
+            "record": [
+                (kind, said.as_json() if isinstance(said, Sentence) else said) for kind, said in tuple(dialog.record)
+            ],
             "leads": self._leads(window),
             "stopping": dialog.stopping,
             **self._end,
         }
-        if question:
-            form = asdict(answer_form(question))
-            shown |= {**form, "legs": self._legs if form["joint"] else (), "joints": JOINTS}
         if self._end:
             self._fetched.set()
         return shown
 
-    def end(self, text: str, report: str = "", command: str = "") -> None:
+    def end(self, text: Sentence, report: str = "", command: str = "") -> None:
         """Shows the end, and waits until a window has fetched it, if there is one."""
-        self._end = {"end": text, "report": report, "command": command}
+        self._end = {"end": text.as_json(), "report": report, "command": command}
         if time.monotonic() - self._heard < SILENCE_S:
             self._fetched.wait(END_S)

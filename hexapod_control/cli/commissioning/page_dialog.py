@@ -1,42 +1,47 @@
-"""The front end of the first evening for a page: stores what the page shows, takes answers from another thread."""
+"""The dialog of the first evening with a page: keeps what the page shows, takes answers from another thread."""
 
 from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Collection
-from itertools import count
+from collections.abc import Callable
+from typing import Union
 
 from hexapod_control.config.robots.draft.questions.drawings import svg_drawing
 from hexapod_control.core.robot import Robot
-from hexapod_control.servos.calibration.dialog import TorqueStop
+from hexapod_control.core.sentence import Sentence
+from hexapod_control.servos.calibration.dialog import Prompt, TorqueStop
 from hexapod_control.servos.calibration.remote_dialog import RemoteDialog
-from hexapod_control.servos.commissioning.stages import Stage
 
 MAX_LINES = 200  # of the record
 SAID, ASKED, ANSWERED = "said", "asked", "answered"
+Said = Union[Sentence, str]  # noqa: UP007 - evaluated; an answer is a text
 
 
-class PageDialog:
-    """One thread asks; the others read `state`, `question`, `record` and `pictures`, answer and stop."""
+class PageDialog(RemoteDialog):
+    """One thread asks; the others read `state`, `record` and `pictures`, answer and stop."""
 
-    def __init__(self) -> None:
-        self.record: deque[tuple[str, str]] = deque(maxlen=MAX_LINES)  # texts, questions and answers
+    def __init__(self, robot: Robot) -> None:
+        super().__init__()
+        self.record: deque[tuple[str, Said]] = deque(maxlen=MAX_LINES)  # texts, questions and answers
         self.pictures: tuple[str, ...] = ()  # SVG
-        self._remote = RemoteDialog()
-        self._number = 0  # of the open question, 0 if there is none
+        self.changes = 0  # grows with each change
+        self._robot = robot
         self._stop = threading.Event()
         self._picture = ""  # of the stage
-        self._numbers = count(1)
-        self._changes = 0  # grows with each change
 
     # --- the thread that asks -----------------------------------------------------------------------
 
-    def say(self, text: str) -> None:
+    def say(self, text: Sentence) -> None:
         """Shows a text."""
         self._note(SAID, text)
 
-    def ask(self, question: str, meanwhile: Callable[[], None] | None = None) -> str:
+    def introduce(self, text: Sentence, picture: str) -> None:
+        """Shows the picture of a stage; the page takes the rest from the StageMachine."""
+        self._picture = picture
+        self._draw((picture,), ())
+
+    def answer_to(self, prompt: Prompt, meanwhile: Callable[[], None] | None = None) -> str:
         """As in Dialog; raises TorqueStop as soon as the operator wants the torque off."""
 
         def both() -> None:
@@ -44,27 +49,15 @@ class PageDialog:
             if meanwhile:
                 meanwhile()
 
-        self._number = self._remote.state.number + 1
-        self._note(ASKED, question)
-        try:
-            answer = self._remote.ask(question, both)
-        finally:
-            self._number = 0
+        if prompt.picture:  # that of a joint next to the place of its leg
+            other = self._picture if prompt.picture == "leg" else prompt.picture
+            self._draw(("leg",) if other == "leg" else ("leg", other), prompt.joint[:1])
+        else:
+            self._draw((self._picture,), ())
+        self._note(ASKED, prompt.text)
+        answer = super().answer_to(prompt, both)
         self._note(ANSWERED, answer)
         return answer
-
-    def introduce(self, stage: Stage, number: int, count: int) -> None:
-        """Stores the picture of the stage; the page takes the rest from the StageMachine."""
-        self._picture = stage.picture
-
-    def draw(self, kind: str, robot: Robot, legs: Collection[str]) -> None:
-        """Shows a drawing of a leg, the position of the leg, and the drawing of the stage."""
-        kinds = [kind]
-        if legs:
-            other = self._picture if kind == "leg" else kind
-            kinds = ["leg"] if other == "leg" else ["leg", other]
-        self.pictures = tuple(svg_drawing(each, robot, legs, " ".join((each, *legs))) for each in kinds)
-        self._changed()
 
     def check(self) -> None:
         """Raises TorqueStop if the operator wants the torque off."""
@@ -77,46 +70,34 @@ class PageDialog:
         self.check()
 
     def relaxed(self) -> None:
-        """As in FrontEnd."""
+        """As in Dialog."""
         self._stop.clear()
-        self._changed()
+        self._count()
 
-    def _note(self, kind: str, text: str) -> None:
-        self.record.append((kind, text.strip()))
-        self._changed()
+    def _draw(self, kinds: tuple[str, ...], legs: tuple[str, ...]) -> None:
+        self.pictures = tuple(svg_drawing(kind, self._robot, legs, " ".join((kind, *legs))) for kind in kinds if kind)
 
-    def _changed(self) -> None:
-        self._changes = next(self._numbers)
+    def _note(self, kind: str, said: Said) -> None:
+        self.record.append((kind, said))
+        self._count()
+
+    def _count(self) -> None:
+        with self._changed:
+            self.changes += 1
 
     # --- other threads -------------------------------------------------------------------------------------
-
-    @property
-    def changes(self) -> int:
-        """A number that grows with each change."""
-        return self._changes
-
-    @property
-    def state(self) -> str:
-        """A text that differs after each change."""
-        return f"{self._changes}.{self.question[0]}"
-
-    @property
-    def question(self) -> tuple[int, str]:
-        """Number and text of the open question; 0 and empty if there is none."""
-        state = self._remote.state
-        return (state.number, state.question) if state.number == self._number else (0, "")
 
     @property
     def stopping(self) -> bool:
         """True while the torque is being switched off."""
         return self._stop.is_set()
 
-    def answer(self, number: int, text: str) -> None:
-        """Answers a question, if it is still open."""
-        if number and number == self.question[0]:
-            self._remote.answer(text)
+    def answer_number(self, number: int, text: str) -> None:
+        """Answers the prompt of a number, if it is still open."""
+        if number == self.state.number:
+            self.answer(text)
 
     def stop(self) -> None:
         """Requests that the torque is switched off."""
         self._stop.set()
-        self._changed()
+        self._count()

@@ -16,6 +16,7 @@ from hexapod_control.config.robots.draft.questions.drawings import drawing
 from hexapod_control.config.robots.robot_file import RobotFile
 from hexapod_control.config.section_writer import own_file
 from hexapod_control.core.robot import Robot
+from hexapod_control.core.sentence import Sentence
 from hexapod_control.servos.bus.bus_interface import NoAnswerError, PortGoneError
 from hexapod_control.servos.bus.id_addressing import duplicate_ids
 from hexapod_control.servos.bus.serial_port import SerialPort
@@ -170,15 +171,9 @@ def set_id(action: ServoAction) -> int:
 
 
 def _assign(action: ServoAction) -> int:
-    robot = action.file.robot
     try:
-        IdAssignment(
-            action.bus,
-            action.settings.joints,
-            PROTOCOLS[action.settings.protocol].ids,
-            TerminalDialog(),
-            lambda row: "\n".join(drawing("leg", robot, [robot.leg_names[row // 3]])),
-        ).run()
+        known = PROTOCOLS[action.settings.protocol].ids
+        IdAssignment(action.bus, action.settings.joints, known, TerminalDialog(action.file.robot)).run()
     except Abandoned:
         print("\nthe ids so far are stored in the servos: run the same command again to continue")
         return FAILED
@@ -211,7 +206,7 @@ def identify(action: ServoAction) -> int:
         print(f"{joint.short_name}: servo {joint.id}, direction {joint.direction:+d}")
     path = own_file(action.args.robot)
     try:
-        agreed = state.agrees(f"save into {path}?", True)
+        agreed = state.agrees(Sentence("save", "save into {path}?", path=path), True)
     except (Abandoned, Back):
         agreed = False
     if not agreed:

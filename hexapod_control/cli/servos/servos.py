@@ -22,9 +22,10 @@ from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.robots.servo_table import KG_CM, RPM, CatalogServo, servo_table
 from hexapod_control.core.names import JOINTS, joint_name
 from hexapod_control.core.quantity import Quantity, QuantityError
+from hexapod_control.core.sentence import Refusal
 from hexapod_control.servos.bus.bus_interface import Bus, ServoFault, ServoQuantity, ServoReading
-from hexapod_control.servos.calibration.dialog import Abandoned, question, yes
-from hexapod_control.servos.calibration.joint_moves import is_far, move_text
+from hexapod_control.servos.calibration.dialog import Abandoned, agreed, yes_or_no
+from hexapod_control.servos.calibration.joint_moves import is_far, move_question
 from hexapod_control.servos.calibration.move_check import move_failure, torque_missing
 from hexapod_control.servos.calibration.servo_jogger import ServoJogger
 from hexapod_control.servos.settings.joint_calibration import JointCalibration
@@ -175,7 +176,7 @@ def _move(action: ServoAction) -> int:
             if not _agreed(joint, begin, goal, args, bus.scale.unit):
                 raise CommandFailedError("nothing has moved: the move was not confirmed")
             failure = _move_to(jogger, joint, goal, joint.angle(begin))
-            if failure:
+            if failure is not None:
                 raise CommandFailedError(f"{failure}; torque-off is sent")
             if not args.hold:
                 jogger.release(settings.ids)
@@ -196,18 +197,17 @@ def _agreed(joint: JointCalibration, begin: float, goal: int, args: argparse.Nam
     if args.yes or not sys.stdin.isatty() or not is_far(goal - begin, joint.units_per_rad, unit):
         return True
     try:
-        answer = TerminalDialog().ask(question(move_text(joint, begin, goal, unit) + "?", False))
+        return agreed(TerminalDialog().ask_again(yes_or_no(move_question(joint, begin, goal, unit), False)))
     except Abandoned:
         return False
-    return yes(answer, False)
 
 
-def _move_to(jogger: ServoJogger, joint: JointCalibration, goal: int, begin: float) -> str:
+def _move_to(jogger: ServoJogger, joint: JointCalibration, goal: int, begin: float) -> Refusal | None:
     """Moves a joint from an angle [rad] to a goal [raw] and prints its angle. Returns why it is not there."""
     jogger.go({joint.id: goal})
     jogger.settle()
     failure = move_failure(jogger.bus, joint, joint.angle(goal), begin)
-    if not failure:
+    if failure is None:
         raw = jogger.positions([joint.id])[joint.id]
         verb = "is at" if jogger.reports_position else "was sent to"
         print(f"{joint.joint} (id {joint.id}) {verb} {math.degrees(joint.angle(raw)):.1f} deg")

@@ -3,8 +3,9 @@
 `~/calibration/start` begins it; `accept`, `back` and the topic `~/calibration/answer` (a text, as typed in the
 terminal) answer the question on `~/calibration/prompt`; `save` confirms the last question; `cancel` ends the
 calibration without changing the file.
-The prompt is JSON: `state` (idle, working, asking, saved, ended), `number` of the question, `step`, `question`, `said`
-(texts since the last answer) and `residuals_mm` (height of each foot above the plane through all feet).
+The prompt is JSON: `state` (idle, working, asking, saved, ended), `number` of the question, `step`, `question` (its
+text), `prompt` (its kind, values, choices and joint, for programs), `said` (texts since the last answer) and
+`residuals_mm` (height of each foot above the plane through all feet).
 """
 
 from __future__ import annotations
@@ -20,13 +21,14 @@ from hexapod_control.config.errors import RobotFileError
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.section_writer import own_file
 from hexapod_control.core.names import quoted
+from hexapod_control.core.sentence import Refusal, Sentence
 from hexapod_control.nodes.servo_driver.settings import DriverSettings
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.qos import EVENTS, LATCHED
 from hexapod_control.ros.started_files import keep_section
 from hexapod_control.servos.bus.bus_interface import BusError
-from hexapod_control.servos.calibration.dialog import BACK, Abandoned
+from hexapod_control.servos.calibration.dialog import BACK, YES, Abandoned, Choice, Prompt, Typed
 from hexapod_control.servos.calibration.guide import STEPS
 from hexapod_control.servos.calibration.remote_dialog import DialogState, RemoteDialog
 from hexapod_control.servos.calibration.session import SAVE, CalibrationSession, check_ranges, parse_steps
@@ -37,7 +39,9 @@ from hexapod_control.servos.settings.servo_section import LOOPBACK, servo_settin
 
 END_TIMEOUT_S = 3.0  # for a calibration that was cancelled
 IDLE_PROMPT = {"state": "idle"}
-NOT_RUNNING = "no calibration is running: call calibration/start"
+NOT_RUNNING = Refusal("not_running", "no calibration is running: call calibration/start")
+ALL_STEPS = Choice((",".join(STEPS),), Sentence("all_steps", "All"))
+WHICH_STEPS = Prompt(Sentence("which_steps", "which steps?"), (ALL_STEPS,), Typed.TEXT, hint=ALL_STEPS.word)
 
 
 class CalibrationRun:
@@ -45,7 +49,8 @@ class CalibrationRun:
 
     def __init__(self, driver: Driver, settings: DriverSettings) -> None:
         """Borrows the bus and starts the thread. Raises RobotFileError, ValueError or BusError, each with a remedy."""
-        self._driver, self._settings = driver, settings
+        self._driver = driver
+        self._settings = settings
         file = load(own_file(settings.robot))
         servos = servo_settings(file, settings.protocol, settings.port)
         if servos.protocol == LOOPBACK:
@@ -67,7 +72,9 @@ class CalibrationRun:
         try:
             self._session.run(self._steps())
             refusal = self._recalibrate()
-            outcome, said = "saved", [*self.dialog.state.said, *([f"restart the driver: {refusal}"] if refusal else [])]
+            outcome, said = "saved", [str(each) for each in self.dialog.state.said]
+            if refusal:
+                said.append(f"restart the driver: {refusal}")
         except Abandoned:
             outcome, said = "ended", [f"nothing was saved: {self._lease.over or 'cancelled'}"]
         except (BusError, RobotFileError, OSError) as error:
@@ -90,9 +97,10 @@ class CalibrationRun:
     def _steps(self) -> list[str]:
         while True:
             try:
-                return parse_steps(self.dialog.ask(f"which steps? [{','.join(STEPS)}]") or ",".join(STEPS))
+                answer = self.dialog.ask_again(WHICH_STEPS)
+                return parse_steps(answer if isinstance(answer, str) else answer.word)
             except ValueError as error:
-                self.dialog.say(str(error))
+                self.dialog.say(Sentence.of(error))
 
     @property
     def running(self) -> bool:
@@ -110,8 +118,14 @@ class CalibrationRun:
         shown = {"number": dialog.number, "step": self.step, "residuals_mm": self._residuals()}
         if not self.running:
             return {**self.outcome, **shown}
-        state = "asking" if dialog.question else "working"
-        return {"state": state, "question": dialog.question, "said": list(dialog.said), **shown}
+        prompt = dialog.prompt
+        return {
+            "state": "working" if prompt is None else "asking",
+            "question": "" if prompt is None else prompt.line.strip(),
+            "prompt": None if prompt is None else prompt.as_json(),
+            "said": [str(text) for text in dialog.said],
+            **shown,
+        }
 
     def _residuals(self) -> dict[str, float]:
         return {leg: round(1000.0 * height, 2) for leg, height in self._session.residuals.items()}
@@ -157,12 +171,12 @@ class CalibrationServices:
     def on_start(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         """Starts a calibration, unless the torque is on."""
         if self._current is not None:
-            return _answer(response, "a calibration is running: cancel it first")
+            return _answer(response, Refusal("running", "a calibration is running: cancel it first"))
         try:
             self._run = CalibrationRun(self._driver, self._settings)
         except (RobotFileError, ValueError, BusError, OSError) as error:
-            return _answer(response, str(error))
-        return _answer(response, "")
+            return _answer(response, Refusal("not_started", "{error}", error=error))
+        return _answer(response, None)
 
     def on_accept(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         """Like Enter in the terminal: agrees, or accepts the default in brackets."""
@@ -170,12 +184,12 @@ class CalibrationServices:
 
     def on_back(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         """Goes back to the previous question."""
-        return _answer(response, self._answer_question(BACK))
+        return _answer(response, self._answer_question(BACK.word))
 
     def on_answer(self, message: String) -> None:
         """Answers the question with a text."""
         refusal = self._answer_question(message.data)
-        if refusal:
+        if refusal is not None:
             self._node.report(
                 "calibration", ReportLevel.WARNING, f"calibration/answer {quoted(message.data)} ignored: {refusal}"
             )
@@ -183,24 +197,28 @@ class CalibrationServices:
     def on_save(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         """Writes the robot file, once all steps are done."""
         if self._current is not None and self._current.step != SAVE:
-            return _answer(response, "not all steps are done: answer their questions, or cancel and choose fewer")
-        return _answer(response, self._answer_question("y"))
+            return _answer(
+                response,
+                Refusal("not_done", "not all steps are done: answer their questions, or cancel and choose fewer"),
+            )
+        return _answer(response, self._answer_question(YES.word))
 
     def on_cancel(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         """Ends the calibration without changing the file, and switches the torque off."""
         if self._current is None:
             return _answer(response, NOT_RUNNING)
         self._current.dialog.cancel()
-        return _answer(response, "")
+        return _answer(response, None)
 
     @property
     def _current(self) -> CalibrationRun | None:
         return self._run if self._run is not None and self._run.running else None
 
-    def _answer_question(self, text: str) -> str:
+    def _answer_question(self, text: str) -> Refusal | None:
         return NOT_RUNNING if self._current is None else self._current.dialog.answer(text)
 
 
-def _answer(response: Trigger.Response, refusal: str) -> Trigger.Response:
-    response.success, response.message = not refusal, refusal or "calibration/prompt shows what comes next"
+def _answer(response: Trigger.Response, refusal: Refusal | None) -> Trigger.Response:
+    response.success = refusal is None
+    response.message = str(refusal or "calibration/prompt shows what comes next")
     return response

@@ -2,95 +2,99 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
+from hexapod_control.core.names import leg_and_joint
+from hexapod_control.core.sentence import Sentence
 from hexapod_control.servos.bus.bus_interface import Bus, BusError
-from hexapod_control.servos.calibration import dialog as words
-from hexapod_control.servos.calibration.dialog import Abandoned, Dialog
+from hexapod_control.servos.calibration.dialog import DONE, SKIP, Back, Dialog, Prompt, aside, name
 from hexapod_control.servos.settings.joint_calibration import JointCalibration
 
 USUAL_IDS = range(33)  # searched first: robots use small ids
 USUAL_TRIES = 2  # pings of each of them: on a busy computer a reply may be late
-HELP = (
+HELP = Sentence(
+    "help_ids",
     "Each servo gets the id of its joint, the highest id first, so that a new servo, which has id 1, can be connected\n"
-    "beside those that have their ids already. Connecting one servo alone is just as good. s skips a servo."
+    "beside those that have their ids already. Connecting one servo alone is just as good. s skips a servo.",
 )
 
 
 class IdAssignment:
     """Asks for the servos of a robot one by one and writes their ids; those with the id of their joint are skipped."""
 
-    def __init__(
-        self,
-        bus: Bus,
-        joints: Sequence[JointCalibration],
-        ids: range,
-        dialog: Dialog,
-        draw: Callable[[int], str],
-    ) -> None:
-        """`ids` are those that the protocol supports; `draw` returns a picture of the joint of a row, as text."""
-        self._bus, self._ids, self._dialog, self._draw = bus, ids, dialog, draw
-        self._rows = sorted(range(len(joints)), key=lambda row: -joints[row].id)
-        self._joints = joints
-        self._shown = ""  # the last picture
+    def __init__(self, bus: Bus, joints: Sequence[JointCalibration], ids: range, dialog: Dialog) -> None:
+        """`ids` are those that the protocol supports."""
+        self._bus = bus
+        self._ids = ids
+        self._dialog = dialog
+        self._joints = sorted(joints, key=lambda joint: -joint.id)
 
     def run(self) -> None:
         """Assigns all ids. Raises Abandoned if the operator quits."""
-        self._dialog.say(f"\n{HELP}")
+        self._dialog.say(Sentence("introduction_ids", "\n{help}", help=HELP))
         assigned = self._bus.scan([joint.id for joint in self._joints if joint.id != 1], 2)
         index = 0
-        while index < len(self._rows):
-            row = self._rows[index]
-            if self._joints[row].id in assigned:
-                assigned.pop(self._joints[row].id)
+        while index < len(self._joints):
+            if assigned.pop(self._joints[index].id, None) is not None:
                 index += 1
                 continue
-            index = max(0, index + self._ask_for_servo(row, index))
+            try:
+                index += self._ask_for_servo(index)
+            except Back:
+                index = max(0, index - 1)
 
-    def _ask_for_servo(self, row: int, index: int) -> int:
-        """Asks for the servo of a row and writes its id. Returns the number of rows to advance."""
-        joint = self._joints[row]
-        name = joint.short_name
-        picture = self._draw(row)
-        if picture != self._shown:
-            self._dialog.say(picture)
-            self._shown = picture
-        answer = self._dialog.ask(
-            f"{index + 1}/{len(self._rows)}  connect the servo of {name}: it gets id {joint.id}. Enter afterwards "
+    def _ask_for_servo(self, index: int) -> bool:
+        """Asks for the servo of a joint and writes its id. Returns whether that is done, or left out."""
+        joint = self._joints[index]
+        question = Sentence(
+            "connect_servo",
+            "{number}/{count}  connect the servo of {joint}: it gets id {id}. Enter afterwards",
+            number=index + 1,
+            count=len(self._joints),
+            joint=name(joint.short_name),
+            id=joint.id,
         )
-        command = words.command(answer)
-        if command == words.BACK:
-            return -1
-        if command == words.QUIT:
-            raise Abandoned
-        if command == words.HELP:
-            self._dialog.say(f"{HELP}\n{words.GENERAL_HELP}")
-            return 0
-        if answer.lower() in ("s", "skip"):
-            return 1
+        if self._dialog.ask(Prompt(question, (DONE, SKIP), joint=leg_and_joint(joint.joint)), HELP) is SKIP:
+            return True
         try:
-            self._dialog.say(f"  {self._assign(joint.id, index)}")
+            self._dialog.say(self._assign(joint.id, index))
         except BusError as error:
-            self._dialog.say(f"  {error}")
-            return 0
-        return 1
+            self._dialog.say(aside(error))
+            return False
+        return True
 
-    def _assign(self, wanted: int, index: int) -> str:
+    def _assign(self, wanted: int, index: int) -> Sentence:
         """Finds the new servo and writes its id. Returns a report; raises BusError with the remedy."""
-        done = {self._joints[row].id for row in self._rows[:index]}
+        done = {joint.id for joint in self._joints[:index]}
         found = self._find_new(wanted, done)
         if not found:
             raise BusError(
-                "no new servo answers: check its plug and the power supply; if several new ones are connected, they "
-                "answer at once and none is understood: connect one"
+                Sentence(
+                    "no_new_servo",
+                    "no new servo answers: check its plug and the power supply; if several new ones are connected, "
+                    "they answer at once and none is understood: connect one",
+                )
             )
         if len(found) > 1:
-            raise BusError(f"{len(found)} new servos answer, with ids {', '.join(map(str, found))}: connect only one")
+            raise BusError(
+                Sentence(
+                    "several_new_servos",
+                    "{count} new servos answer, with ids {ids}: connect only one",
+                    count=len(found),
+                    ids=", ".join(map(str, found)),
+                )
+            )
         old, model = next(iter(found.items()))
         if old == wanted:
-            return f"{model}: has id {wanted} already"
+            return Sentence("has_id", "  {model}: has id {id} already", model=model, id=wanted)
         self._bus.set_id(old, wanted)
-        return f"{model}: id changed from {old} to {wanted} and stored in the servo"
+        return Sentence(
+            "id_changed",
+            "  {model}: id changed from {old} to {new} and stored in the servo",
+            model=model,
+            old=old,
+            new=wanted,
+        )
 
     def _find_new(self, wanted: int, done: set[int]) -> dict[int, str]:
         """Ids and models of the servos that answer and have not got their id in this assignment."""

@@ -6,11 +6,12 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from hexapod_control.core.names import JOINTS
+from hexapod_control.core.names import leg_and_joint
 from hexapod_control.core.robot import Robot
+from hexapod_control.core.sentence import Sentence
 from hexapod_control.servos.calibration import dialog as words
 from hexapod_control.servos.calibration import joint_moves
-from hexapod_control.servos.calibration.dialog import Back, Dialog
+from hexapod_control.servos.calibration.dialog import DONE, THERE, Answer, Back, Dialog, Prompt, Typed
 from hexapod_control.servos.calibration.servo_jogger import ServoJogger, reach
 from hexapod_control.servos.settings.joint_calibration import JointCalibration
 
@@ -26,11 +27,13 @@ class CalibrationState:
     """
 
     def __init__(self, robot: Robot, joints: Sequence[JointCalibration], jogger: ServoJogger, dialog: Dialog) -> None:
-        self.robot, self.joints, self.jogger = robot, list(joints), jogger
+        self.robot = robot
+        self.joints = list(joints)
+        self.jogger = jogger
         self.scale = jogger.bus.scale
         self.rest = [self._resting(row) for row in range(len(self.joints))]
         self.say = dialog.say
-        self.help = ""  # of the present step
+        self.help: Sentence | None = None  # of the present step
         self.first = 0  # index of the first unfinished item of the next list
         self.finished: Callable[[int], None] = lambda count: None  # called with the number of finished items of a list
         self._dialog = dialog
@@ -43,15 +46,19 @@ class CalibrationState:
 
     # --- questions ----------------------------------------------------------------------------------
 
-    def ask(self, question: str, meanwhile: Callable[[], None] | None = None) -> str:
-        """The answer to a question. Raises Back to return to the previous question, Abandoned to end the dialog."""
-        answer = words.ask(self._dialog, question, self.help, meanwhile)
+    def ask(self, prompt: Prompt, meanwhile: Callable[[], None] | None = None) -> Answer:
+        """The answer to a prompt. Raises Back to return to the previous question, Abandoned to end the dialog."""
+        answer = self._dialog.ask(prompt, self.help, meanwhile)
         self._answered += 1
         return answer
 
-    def agrees(self, question: str, default: bool) -> bool:
+    def wait(self, text: Sentence, joint: tuple[str, ...] = (), meanwhile: Callable[[], None] | None = None) -> None:
+        """Waits until the operator has done something."""
+        self.ask(Prompt(text, (DONE,), joint=joint), meanwhile)
+
+    def agrees(self, question: Sentence, default: bool, joint: tuple[str, ...] = ()) -> bool:
         """The answer to a yes-or-no question."""
-        return words.yes(self.ask(words.question(question, default)), default)
+        return words.agreed(self.ask(words.yes_or_no(question, default, joint)))
 
     def each(self, items: Sequence[Item], act: Callable[[Item], None]) -> None:
         """Calls `act` with each item; going back at its first question repeats the previous item.
@@ -80,48 +87,61 @@ class CalibrationState:
 
     # --- positions -------------------------------------------------------------------------------------
 
-    def capture(self, rows: Sequence[int], pose: str, angles: Sequence[float]) -> dict[int, float]:
+    def capture(self, rows: Sequence[int], pose: Sentence, angles: Sequence[float]) -> dict[int, float]:
         """Raw positions, by row, of joints that the operator moves to `angles` [rad], by hand or by jogging.
 
-        `pose` describes the angles.
+        `pose` describes the angles of one joint, or of a leg.
         """
         if self.jogger.reports_position:
-            self.ask(f"{pose}. Enter when it is there ")
+            joint = self.joint(rows[0])
+            self.wait(
+                Sentence("hold_pose", "{pose}. Enter when it is there", pose=pose),
+                joint if len(rows) == 1 else joint[:1],
+            )
             positions = self.jogger.positions([self.joints[row].id for row in rows])
             return {row: positions[self.joints[row].id] for row in rows}
         self.say(pose)
         return {row: self.jog(row, words.describe_angle(row % 3, angles[row])) for row in rows}
 
-    def jog(self, row: int, target: str, ends: tuple[int, int] | None = None) -> float:
+    def jog(self, row: int, target: Sentence, ends: tuple[int, int] | None = None) -> float:
         """Lets the operator jog a servo to a described target. Returns its raw position there.
 
         `ends` are the raw positions between which it may go; None for the range of the servo.
         """
         servo = self.joints[row].id
+        unit = self.scale.unit
         while True:
             position = self.jogger.positions([servo])[servo]
-            answer = self.ask(f"  {self.label(row)} to {target} ({position:.0f} {self.scale.unit}): ")
-            if not answer:
+            question = Sentence(
+                "jog",
+                "  {joint} to {target} ({position:.0f} {unit}):",
+                joint=self.label(row),
+                target=target,
+                position=position,
+                unit=unit,
+            )
+            answer = self.ask(Prompt(question, (THERE, *words.JOGS), Typed.TEXT, self.joint(row)))
+            if answer is THERE:
                 return position
-            wish = words.jog(answer, position)
+            typed = answer if isinstance(answer, str) else answer.word
+            wish = words.jog(typed, position)
             if wish is None:
-                self.say(f"  {words.no_jog(answer, self.scale.unit)}")
+                self.say(words.aside(words.no_jog(typed, unit)))
             else:
                 self._move(row, position, wish, ends)
 
     def _move(self, row: int, position: float, wish: float, ends: tuple[int, int] | None) -> None:
         """Moves a servo from its raw position to another one; asks before a far move, and says what is out of reach."""
         joint, unit = self.joints[row], self.scale.unit
-        why = joint_moves.LIMITS if ends else joint_moves.RANGE
         reachable = ends or (self.scale.low, self.scale.high)
-        if text := joint_moves.clamp_text(joint, wish, reachable, why):
-            self.say(f"  {text}")
+        if found := joint_moves.out_of_reach(joint, wish, reachable, calibrated=ends is not None):
+            self.say(words.aside(found))
         goal = joint_moves.clamped(wish, reachable)
-        if joint_moves.is_far(goal - position, self.scale.per_rad, unit) and not self.agrees(
-            f"  {joint_moves.move_text(joint, position, goal, unit)}?", False
-        ):
-            self.say("  nothing has moved")
-            return
+        if joint_moves.is_far(goal - position, self.scale.per_rad, unit):
+            question = joint_moves.move_question(joint, position, goal, unit)
+            if not self.agrees(question, False, self.joint(row)):
+                self.say(words.aside(Sentence("nothing_moved", "nothing has moved")))
+                return
         self.energise()
         self.jogger.go({joint.id: goal})
 
@@ -129,14 +149,31 @@ class CalibrationState:
         """Switches the torque of servos that report no positions on, with the operator's consent: all of them move."""
         if self.jogger.reports_position or self.jogger.holds:
             return
-        place = "the middle" if self.jogger.assumes_middle else "where they are on a robot that lies on its belly"
-        self.say(f"These servos report no positions: before the first one turns, all move to {place}, leg by leg.")
-        self.ask("Hands off the legs, feet free. Enter moves them ")
+        if self.jogger.assumes_middle:
+            place = Sentence("to_the_middle", "the middle")
+        else:
+            place = Sentence("to_the_belly", "where they are on a robot that lies on its belly")
+        self.say(
+            Sentence(
+                "all_will_move",
+                "These servos report no positions: before the first one turns, all move to {place}, leg by leg.",
+                place=place,
+            )
+        )
+        self.wait(Sentence("hands_off", "Hands off the legs, feet free. Enter moves them"))
         self.jogger.hold(self.jogger.bus.ids)
 
-    def label(self, row: int) -> str:
+    def label(self, row: int) -> Sentence:
         """Name of the joint of a row, for messages."""
-        return self.joints[row].short_name
+        return words.name(self.joints[row].short_name)
+
+    def leg(self, leg: int) -> Sentence:
+        """Name of a leg, for messages."""
+        return words.name(self.robot.leg_names[leg])
+
+    def joint(self, row: int) -> tuple[str, str]:
+        """Leg and joint of a row, for prompts."""
+        return leg_and_joint(self.joints[row].joint)
 
     def warn_of_reach(self, row: int) -> None:
         """Warns if a servo cannot turn its joint to the limits in the robot file."""
@@ -144,8 +181,16 @@ class CalibrationState:
         least, most = map(math.degrees, reach(joint))
         lower, upper = math.degrees(joint.lower), math.degrees(joint.upper)
         if least > lower + 0.05 or most < upper - 0.05:
-            leg, column = self.robot.leg_names[row // 3], JOINTS[row % 3]
             self.say(
-                f"  {self.label(row)} turns from {least:.1f} to {most:.1f} deg, but the robot file has {lower:g} to "
-                f"{upper:g}:\n  move the horn by one tooth, or narrow legs.{leg}.joints.{column} in the file"
+                Sentence(
+                    "narrow_reach",
+                    "  {joint} turns from {least:.1f} to {most:.1f} deg, but the robot file has {lower:g} to "
+                    "{upper:g}:\n  move the horn by one tooth, or narrow {key} in the file",
+                    joint=self.label(row),
+                    least=least,
+                    most=most,
+                    lower=lower,
+                    upper=upper,
+                    key="legs.{}.joints.{}".format(*self.joint(row)),
+                )
             )

@@ -1,24 +1,36 @@
-"""Dialog of the guided calibration with the operator: questions, answers, jog commands, names of positions."""
+"""Dialogs with an operator: prompts with their choices, and what every front end does with an answer."""
 
 from __future__ import annotations
 
 import math
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Protocol
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Union
 
 from hexapod_control.core.names import quoted
+from hexapod_control.core.sentence import Sentence
 
-BACK, QUIT, HELP = "b", "q", "?"  # answers to any question
-COMMANDS = {"b": BACK, "back": BACK, "q": QUIT, "quit": QUIT, "exit": QUIT, "?": HELP, "help": HELP}
-GENERAL_HELP = "To any question: back (b) returns to the question before, quit (q) keeps the answers for another time."
 JOG_UNITS = (10, 50)  # [us or ticks] for + and -, for ++ and --
 JOG_NUMBER = re.compile(r"([+-]?)\s*([0-9]{1,9})")  # ASCII: int() also takes 1_000 and digits of other scripts
-JOG_HELP = (
-    f"Jog with + and - ({JOG_UNITS[0]} units), ++ and -- ({JOG_UNITS[1]}), or a number like +7 or -7 (by 7 units) "
-    "or 1520 (to 1520); Enter accepts."
+JOG_HELP = Sentence(
+    "jog_help",
+    "Jog with + and - ({small} units), ++ and -- ({large}), or a number like +7 or -7 (by 7 units) or 1520 (to 1520); "
+    "Enter accepts.",
+    small=JOG_UNITS[0],
+    large=JOG_UNITS[1],
 )
-NAMED_ANGLES = {(0, 0): "straight out", (1, 0): "level", (2, -90): "straight down"}  # column, degrees
+GENERAL_HELP = Sentence(
+    "general_help",
+    "To any question: back (b) returns to the question before, quit (q) keeps the answers for another time.",
+)
+NAMED_ANGLES = {  # by column and degrees
+    (0, 0): Sentence("straight_out", "straight out"),
+    (1, 0): Sentence("level", "level"),
+    (2, -90): Sentence("straight_down", "straight down"),
+}
 
 
 class Abandoned(Exception):  # noqa: N818 - no error: a request of the operator
@@ -33,31 +45,150 @@ class Back(Exception):  # noqa: N818 - no error: a request of the operator
     """The operator goes back to the previous question."""
 
 
-class Dialog(Protocol):
-    """A front end: terminal, services, or a test."""
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """An answer to choose."""
 
-    def say(self, text: str) -> None:
+    words: tuple[str, ...]  # that mean it when typed; a button types the first one
+    label: Sentence
+
+    @property
+    def word(self) -> str:
+        """What its button types."""
+        return self.words[0]
+
+
+Answer = Union[Choice, str]  # noqa: UP007 - evaluated
+
+YES = Choice(("y", "yes"), Sentence("yes", "Yes"))
+NO = Choice(("n", "no"), Sentence("no", "No"))
+DONE = Choice(("",), Sentence("done", "Done"))
+AGAIN = Choice(("r", "repeat"), Sentence("again", "Again"))
+SKIP = Choice(("s", "skip"), Sentence("skip", "Skip"))
+THERE = Choice(("",), Sentence("it_is_there", "It is there"))
+JOGS = tuple(
+    Choice((word,), Sentence("", label)) for word, label in (("-", "−"), ("+", "+"), ("--", "− −"), ("++", "+ +"))
+)
+BACK = Choice(("b", "back"), Sentence("back", "Back"))
+QUIT = Choice(("q", "quit", "exit"), Sentence("quit", "Quit"))
+HELP = Choice(("?", "help"), Sentence("help", "Help"))
+
+
+class Typed(Enum):
+    """What may be typed besides the choices."""
+
+    NOTHING = "nothing"
+    TEXT = "text"
+    JOINT = "joint"  # leg and joint, such as lf femur
+    SIGNED_JOINT = "signed joint"  # with a direction, such as lf femur +
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A question to the operator. Front ends show it; nothing reads its text."""
+
+    text: Sentence
+    choices: tuple[Choice, ...] = ()  # Enter alone is the first one
+    typed: Typed = Typed.NOTHING
+    joint: tuple[str, ...] = ()  # leg, or leg and joint, that it is about
+    hint: str = ""  # in brackets in a line of text: what Enter and other answers mean
+
+    @property
+    def kind(self) -> str:
+        """Which question it is."""
+        return self.text.kind
+
+    @property
+    def line(self) -> str:
+        """The question as text, to be followed by the answer."""
+        return f"{self.text} [{self.hint}] " if self.hint else f"{self.text} "
+
+    @property
+    def picture(self) -> str:
+        """The drawing of its joint or leg, one of DRAWINGS; empty if it is about none."""
+        if not self.joint:
+            return ""
+        return "leg" if len(self.joint) == 1 else f"turn {self.joint[1]}"
+
+    def read(self, typed: str) -> Answer:
+        """The choice that an answer makes, which may also be BACK, QUIT or HELP; else the answer itself."""
+        if not typed and self.choices:
+            return self.choices[0]
+        word = typed.lower()
+        return next((each for each in (*self.choices, BACK, QUIT, HELP) if word in each.words), typed)
+
+    def as_json(self) -> dict[str, Any]:
+        """The prompt for a front end in another program."""
+        return {
+            "kind": self.kind,
+            "text": self.text.as_json(),
+            "choices": [{"answer": each.word, "label": each.label.as_json()} for each in self.choices],
+            "typed": self.typed.value,
+            "joint": list(self.joint),
+            "picture": self.picture,
+        }
+
+
+def yes_or_no(question: Sentence, default: bool, joint: tuple[str, ...] = ()) -> Prompt:
+    """A question whose answer is YES or NO; Enter is the default."""
+    return Prompt(question, (YES, NO) if default else (NO, YES), joint=joint, hint="Y/n" if default else "y/N")
+
+
+def agreed(answer: Answer) -> bool:
+    """Whether an answer to a yes-or-no question agrees; one that cannot be understood does not."""
+    return answer is YES or (isinstance(answer, str) and answer.lower().startswith("y"))
+
+
+class Dialog(ABC):
+    """A dialog with the operator. Front ends show its sentences and prompts, and return what is typed or pressed."""
+
+    @abstractmethod
+    def say(self, text: Sentence) -> None:
         """Shows a text."""
 
-    def ask(self, question: str, meanwhile: Callable[[], None] | None = None) -> str:
-        """The answer to a question, stripped; `meanwhile` is called repeatedly while waiting.
+    @abstractmethod
+    def answer_to(self, prompt: Prompt, meanwhile: Callable[[], None] | None = None) -> str:
+        """Shows a prompt and returns what is answered, stripped; calls `meanwhile` repeatedly while waiting.
 
-        Raises Abandoned if the operator quits.
+        Raises Abandoned if the operator is gone.
         """
 
+    def introduce(self, text: Sentence, picture: str) -> None:
+        """Begins a stage with a text; its drawing, one of DRAWINGS, is that of prompts without one of their own."""
+        self.say(text)
 
-def ask(dialog: Dialog, text: str, help_text: str = "", meanwhile: Callable[[], None] | None = None) -> str:
-    """The answer to a question; `help_text` is shown on request. Raises Back or Abandoned as the operator wants."""
-    while True:
-        answer = dialog.ask(text, meanwhile)
-        requested = command(answer)
-        if requested == BACK:
-            raise Back
-        if requested == QUIT:
-            raise Abandoned
-        if requested != HELP:
-            return answer
-        dialog.say(f"{help_text}\n{GENERAL_HELP}".strip())
+    def relaxed(self) -> None:  # noqa: B027 - most front ends have nothing to do
+        """Called after TorqueStop, when torque-off was sent or has failed."""
+
+    def ask(
+        self, prompt: Prompt, help_text: Sentence | None = None, meanwhile: Callable[[], None] | None = None
+    ) -> Answer:
+        """The answer to a prompt; `help_text` is shown on request. Raises Back or Abandoned as the operator wants."""
+        while True:
+            answer = prompt.read(self.answer_to(prompt, meanwhile))
+            if answer is BACK:
+                raise Back
+            if answer is QUIT:
+                raise Abandoned
+            if answer is not HELP:
+                return answer
+            if help_text is None:
+                self.say(GENERAL_HELP)
+            else:
+                self.say(Sentence("any_help", "{help}\n{general}", help=help_text, general=GENERAL_HELP))
+
+    def ask_again(self, prompt: Prompt) -> Answer:
+        """The answer to a prompt before which there is none. Raises Abandoned if the operator quits."""
+        while True:
+            try:
+                return self.ask(prompt)
+            except Back:
+                pass
+
+
+def name(word: str) -> Sentence:
+    """The name of a leg or joint in a sentence; translators know the usual ones."""
+    return Sentence(word, word)
 
 
 def jog(answer: str, position: float = 0.0) -> float | None:
@@ -74,28 +205,24 @@ def jog(answer: str, position: float = 0.0) -> float | None:
     return position + int(number[1] + number[2]) if number[1] else float(number[2])
 
 
-def no_jog(answer: str, unit: str) -> str:
+def no_jog(answer: str, unit: str) -> Sentence:
     """Why an answer moves nothing; `unit` is that of the servo."""
-    return f"{quoted(answer)} is not a whole number of {unit}, without its unit: nothing moves. {JOG_HELP}"
+    return Sentence(
+        "no_jog",
+        "{answer} is not a whole number of {unit}, without its unit: nothing moves. {help}",
+        answer=quoted(answer),
+        unit=unit,
+        help=JOG_HELP,
+    )
 
 
-def command(answer: str) -> str:
-    """BACK, QUIT or HELP for an answer with that meaning, else an empty text."""
-    return COMMANDS.get(answer.lower(), "")
+def aside(said: object) -> Sentence:
+    """A sentence or an error, indented below a question."""
+    return Sentence("aside", "  {said}", said=said if isinstance(said, Sentence) else Sentence.of(said))
 
 
-def yes(answer: str, default: bool) -> bool:
-    """Whether an answer agrees; an empty one is the default."""
-    return default if not answer else answer.lower().startswith("y")
-
-
-def question(text: str, default: bool) -> str:
-    """A yes-or-no question that shows the default."""
-    return f"{text} [{'Y/n' if default else 'y/N'}] "
-
-
-def describe_angle(column: int, angle: float) -> str:
+def describe_angle(column: int, angle: float) -> Sentence:
     """Description of a target angle [rad] of a joint (column 0 coxa, 1 femur, 2 tibia)."""
     degrees = round(math.degrees(angle), 1)
-    plain = f"at {degrees:+g} deg"
+    plain = Sentence("at_angle", "at {degrees:+g} deg", degrees=degrees)
     return NAMED_ANGLES.get((column, int(degrees)), plain) if degrees == int(degrees) else plain

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from hexapod_control.core.robot import Robot
+from hexapod_control.core.sentence import Sentence
 from hexapod_control.servos.calibration.calibration_state import CalibrationState
 from hexapod_control.servos.calibration.dialog import Back, Dialog
 from hexapod_control.servos.calibration.progress_file import CalibrationProgress
@@ -26,10 +27,18 @@ STEPS = ("wiggle", "check", "rest", "marks", "limits", "verify")
 HELP = {
     "wiggle": identify_joints.INTRODUCTION,
     "check": check_joints.HELP,
-    "rest": "Hold all three joints of the leg at the angles that are asked; at 0 the leg is straight and level.",
-    "marks": "The second angle gives the scale of the servo; without turning it, Enter keeps the usual scale.",
-    "limits": "Limits keep the joint from its mechanical stops.",
-    "verify": "A foot above or below the plane of the others shows a leg that was not held in the pose.",
+    "rest": Sentence(
+        "help_rest",
+        "Hold all three joints of the leg at the angles that are asked; at 0 the leg is straight and level.",
+    ),
+    "marks": Sentence(
+        "help_marks",
+        "The second angle gives the scale of the servo; without turning it, Enter keeps the usual scale.",
+    ),
+    "limits": Sentence("help_limits", "Limits keep the joint from its mechanical stops."),
+    "verify": Sentence(
+        "help_verify", "A foot above or below the plane of the others shows a leg that was not held in the pose."
+    ),
 }
 
 
@@ -81,7 +90,7 @@ class CalibrationGuide:
                 act()
                 return
             except Back:
-                self._state.say(f"  this is the first question of {step}")
+                self._state.say(Sentence("first_question", "  this is the first question of {step}", step=step))
 
     def _store_residuals(self, residuals: Residuals) -> None:
         self.residuals = residuals

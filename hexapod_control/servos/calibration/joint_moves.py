@@ -5,13 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from hexapod_control.core.sentence import Sentence
+from hexapod_control.servos.calibration.dialog import name
 from hexapod_control.servos.settings.joint_calibration import ROUNDING, JointCalibration
 
 FAR_ANGLE = math.radians(10.0)  # [rad] a longer move is confirmed first
 FAR_US = 100.0  # the same for servos with pulses, whose scale may not be measured yet
 PULSE_UNIT = "us"
-RANGE = "its servo turns from"  # why a goal is clamped
-LIMITS = "its limits in the calibration are"
+OF_SERVO = "{joint} cannot go to {wish:.0f}: {used:.0f} is used instead, its servo turns from {low} to {high}"
+OF_CALIBRATION = (
+    "{joint} cannot go to {wish:.0f}: {used:.0f} is used instead, its limits in the calibration are {low} to {high}"
+)
 
 
 def is_far(distance: float, units_per_rad: float, unit: str) -> bool:
@@ -19,18 +23,31 @@ def is_far(distance: float, units_per_rad: float, unit: str) -> bool:
     return abs(distance) > (FAR_US if unit == PULSE_UNIT else FAR_ANGLE * units_per_rad) + ROUNDING
 
 
-def move_text(joint: JointCalibration, begin: float, end: float, unit: str) -> str:
-    """A move from one raw position to another, for the question whether to make it."""
-    degrees = math.degrees(abs(end - begin) / joint.units_per_rad)
-    return f"move {joint.short_name} from {begin:.0f} to {end:.0f} {unit}, by {degrees:.0f} deg"
+def move_question(joint: JointCalibration, begin: float, end: float, unit: str) -> Sentence:
+    """Whether to make a move from one raw position to another."""
+    return Sentence(
+        "move_far",
+        "move {joint} from {begin:.0f} to {end:.0f} {unit}, by {degrees:.0f} deg?",
+        joint=name(joint.short_name),
+        begin=begin,
+        end=end,
+        unit=unit,
+        degrees=math.degrees(abs(end - begin) / joint.units_per_rad),
+    )
 
 
-def clamp_text(joint: JointCalibration, wish: float, ends: tuple[int, int], why: str) -> str:
-    """What is used in place of a raw position outside of `ends`; empty if it is inside."""
+def out_of_reach(joint: JointCalibration, wish: float, ends: tuple[int, int], *, calibrated: bool) -> Sentence | None:
+    """What is used in place of a raw position outside of `ends`; None if it is inside.
+
+    The ends are those of the calibration, or else of the servo.
+    """
     used = clamped(wish, ends)
     if abs(used - wish) <= 0.5 + ROUNDING:
-        return ""
-    return f"{joint.short_name} cannot go to {wish:.0f}: {used:.0f} is used instead, {why} {ends[0]} to {ends[1]}"
+        return None
+    values = {"joint": name(joint.short_name), "wish": wish, "used": used, "low": ends[0], "high": ends[1]}
+    if calibrated:
+        return Sentence("out_of_limits", OF_CALIBRATION, **values)
+    return Sentence("out_of_range", OF_SERVO, **values)
 
 
 def clamped(wish: float, ends: tuple[int, int]) -> float:
@@ -38,13 +55,20 @@ def clamped(wish: float, ends: tuple[int, int]) -> float:
     return min(max(wish, float(ends[0])), float(ends[1]))
 
 
-def pose_goals(joints: Sequence[JointCalibration], angles: Sequence[float]) -> tuple[dict[int, float], list[str]]:
-    """Raw goals by servo id of joint angles [rad], and a text for each joint that cannot go there."""
-    goals, texts = {}, []
+def pose_goals(joints: Sequence[JointCalibration], angles: Sequence[float]) -> tuple[dict[int, float], list[Sentence]]:
+    """Raw goals by servo id of joint angles [rad], and a sentence for each joint that cannot go there."""
+    goals, told = {}, []
     for joint, angle in zip(joints, angles, strict=True):
         wish, ends = joint.raw(angle), (joint.low, joint.high)
         goals[joint.id] = clamped(wish, ends)
-        if text := clamp_text(joint, wish, ends, LIMITS):
-            reached = math.degrees(joint.angle(goals[joint.id]))
-            texts.append(f"{text} ({reached:.1f} in place of {math.degrees(angle):.1f} deg)")
-    return goals, texts
+        if found := out_of_reach(joint, wish, ends, calibrated=True):
+            told.append(
+                Sentence(
+                    "pose_out_of_limits",
+                    "{found} ({reached:.1f} in place of {asked:.1f} deg)",
+                    found=found,
+                    reached=math.degrees(joint.angle(goals[joint.id])),
+                    asked=math.degrees(angle),
+                )
+            )
+    return goals, told

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
+from hexapod_control.core.sentence import Refusal, Sentence
 from hexapod_control.servos.bus.bus_interface import (
     OFF_FAULTS,
     Bus,
@@ -12,6 +13,7 @@ from hexapod_control.servos.bus.bus_interface import (
     ServoQuantity,
     ServoReading,
 )
+from hexapod_control.servos.calibration.dialog import name
 from hexapod_control.servos.settings.joint_calibration import JointCalibration
 
 TRIES = 4  # of a reading
@@ -19,29 +21,50 @@ MAX_ERROR = math.radians(3.0)  # [rad] of a joint that carries nothing but its l
 MIN_ERROR = math.radians(1.0)  # [rad] that every servo may be off
 
 
-def move_failure(bus: Bus, joint: JointCalibration, angle: float, begin: float, max_error: float = MAX_ERROR) -> str:
-    """Why a joint with torque is not at an angle [rad] after its move from `begin` [rad]; empty if it is there.
+def move_failure(
+    bus: Bus, joint: JointCalibration, angle: float, begin: float, max_error: float = MAX_ERROR
+) -> Refusal | None:
+    """Why a joint with torque is not at an angle [rad] after its move from `begin` [rad].
 
     The permitted error is `max_error` [rad], and less after a short way, so that a joint that has not moved is found.
-    Always empty for servos that report no positions.
+    None for servos that report no positions.
     """
     if not bus.can_read & ServoQuantity.POSITION:
-        return ""
-    name, reading = f"{joint.short_name} (id {joint.id})", _reading(bus, joint.id)
+        return None
+    servo = Sentence("joint_and_id", "{joint} (id {id})", joint=name(joint.short_name), id=joint.id)
+    reading = _reading(bus, joint.id)
     if reading is None or reading.position is None:
-        return f"{name} no longer answers, its position is unknown: check its cable and power, then repeat the command"
+        return Refusal(
+            "servo_silent_after_move",
+            "{servo} no longer answers, its position is unknown: check its cable and power, then repeat the command",
+            servo=servo,
+        )
     where = joint.angle(reading.position)
-    place = f"it is at {math.degrees(where):.1f} in place of {math.degrees(angle):.1f} deg"
+    values = {"servo": servo, "place": math.degrees(where), "goal": math.degrees(angle)}
     if reading.fault & OFF_FAULTS:
         faults = " and ".join(str(each.name).lower() for each in ServoFault if each in reading.fault)
-        return f"{name} reports {faults}, {place}: free the joint, check the supply, switch it off and on, repeat"
+        return Refusal(
+            "fault_after_move",
+            "{servo} reports {faults}, it is at {place:.1f} in place of {goal:.1f} deg: free the joint, check the "
+            "supply, switch it off and on, repeat",
+            faults=faults,
+            **values,
+        )
     if joint.id in torque_missing(bus, [joint.id], True):
-        remedy = "free the joint, switch the power off and on"
-        return f"{name} has switched itself off or refuses its torque, {place}: {remedy}"
+        return Refusal(
+            "torque_lost_in_move",
+            "{servo} has switched itself off or refuses its torque, it is at {place:.1f} in place of {goal:.1f} deg: "
+            "free the joint, switch the power off and on",
+            **values,
+        )
     if abs(where - angle) > min(max_error, max(MIN_ERROR, 0.5 * abs(angle - begin))):
-        remedy = "is it blocked, its horn loose, its supply too weak or its torque limited?"
-        return f"{name} did not get there, {place}: {remedy}"
-    return ""
+        return Refusal(
+            "goal_not_reached",
+            "{servo} did not get there, it is at {place:.1f} in place of {goal:.1f} deg: is it blocked, its horn "
+            "loose, its supply too weak or its torque limited?",
+            **values,
+        )
+    return None
 
 
 def torque_missing(bus: Bus, servos: Sequence[int], wanted: bool) -> Mapping[int, bool | None]:

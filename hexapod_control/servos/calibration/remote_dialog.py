@@ -1,4 +1,4 @@
-"""Dialog over services: a question stays open until it is answered. One thread asks, other threads answer."""
+"""A dialog with a client in another thread: a prompt stays open until it is answered."""
 
 from __future__ import annotations
 
@@ -6,22 +6,23 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from hexapod_control.servos.calibration.dialog import Abandoned
+from hexapod_control.core.sentence import Refusal, Sentence
+from hexapod_control.servos.calibration.dialog import Abandoned, Dialog, Prompt
 
 POLL_PERIOD_S = 0.02  # between two calls of `meanwhile`
 
 
 @dataclass(frozen=True, slots=True)
 class DialogState:
-    """The content for a client to display: the open question, and the texts since the last answer."""
+    """The content for a client to display: the open prompt, and what was said since the last answer."""
 
-    number: int = 0  # of questions so far
-    question: str = ""  # empty if none is open
-    said: tuple[str, ...] = ()
+    number: int = 0  # of prompts so far
+    prompt: Prompt | None = None
+    said: tuple[Sentence, ...] = ()
 
 
-class RemoteDialog:
-    """A dialog with a remote client, which displays `state` and calls `answer`."""
+class RemoteDialog(Dialog):
+    """One thread asks; a client displays `state` and calls `answer`."""
 
     def __init__(self) -> None:
         self.state = DialogState()
@@ -31,41 +32,43 @@ class RemoteDialog:
 
     # --- the thread that asks -----------------------------------------------------------------------
 
-    def say(self, text: str) -> None:
+    def say(self, text: Sentence) -> None:
         """Shows a text."""
         state = self.state
-        self.state = DialogState(state.number, "", (*state.said, text))
+        self.state = DialogState(state.number, None, (*state.said, text))
 
-    def ask(self, question: str, meanwhile: Callable[[], None] | None = None) -> str:
-        """Shows a question until it is answered. Raises Abandoned if it is cancelled."""
+    def answer_to(self, prompt: Prompt, meanwhile: Callable[[], None] | None = None) -> str:
+        """Shows a prompt until it is answered. Raises Abandoned if the dialog is cancelled."""
         with self._changed:
             self._answer = None
-            self.state = DialogState(self.state.number + 1, question.strip(), self.state.said)
-        while True:
-            with self._changed:
-                if self._answer is None and not self._cancelled:
-                    self._changed.wait(POLL_PERIOD_S if meanwhile else None)
-                if self._cancelled:
-                    raise Abandoned
-                if self._answer is not None:
-                    self.state = DialogState(self.state.number)
-                    return self._answer
-            if meanwhile:
-                meanwhile()
+            self.state = DialogState(self.state.number + 1, prompt, self.state.said)
+        try:
+            while True:
+                with self._changed:
+                    if self._answer is None and not self._cancelled:
+                        self._changed.wait(POLL_PERIOD_S if meanwhile else None)
+                    if self._cancelled:
+                        raise Abandoned
+                    if self._answer is not None:
+                        return self._answer
+                if meanwhile:
+                    meanwhile()
+        finally:
+            self.state = DialogState(self.state.number)
 
     # --- other threads -------------------------------------------------------------------------------------
 
-    def answer(self, text: str) -> str:
-        """Answers the open question. Returns why that is not possible, or an empty text."""
+    def answer(self, text: str) -> Refusal | None:
+        """Answers the open prompt."""
         with self._changed:
-            if not self.state.question or self._answer is not None:
-                return "no question is open"
+            if self.state.prompt is None or self._answer is not None:
+                return Refusal("no_question", "no question is open")
             self._answer = text.strip()
             self._changed.notify()
-        return ""
+        return None
 
     def cancel(self) -> None:
-        """Ends the dialog: the open question and all later ones raise Abandoned."""
+        """Ends the dialog: the open prompt and all later ones raise Abandoned."""
         with self._changed:
             self._cancelled = True
             self._changed.notify()

@@ -10,8 +10,9 @@ from pathlib import Path
 
 from hexapod_control.config.errors import RobotFileError
 from hexapod_control.config.robots.robot_file import RobotFile, load
+from hexapod_control.core.sentence import Sentence
 from hexapod_control.servos.bus.bus_interface import Bus, BusError
-from hexapod_control.servos.calibration.dialog import QUIT, Abandoned, Dialog, command, yes
+from hexapod_control.servos.calibration.dialog import Abandoned, Choice, Dialog, Prompt, agreed, yes_or_no
 from hexapod_control.servos.calibration.guide import STEPS, CalibrationGuide
 from hexapod_control.servos.calibration.progress_file import ProgressFile
 from hexapod_control.servos.calibration.servo_jogger import ServoJogger
@@ -22,6 +23,7 @@ from hexapod_control.servos.settings.save_servo_section import save
 from hexapod_control.servos.settings.servo_section import ServoSettings
 
 SAVE = "save"  # the last step, after those of the guide
+SAVE_AGAIN = Choice(("",), Sentence("save_again", "Save again"))
 
 
 def parse_steps(text: str) -> list[str]:
@@ -68,7 +70,10 @@ class CalibrationSession:
         _check_configuration(bus, settings, models)
         self.settings = _fresh(settings, file)  # with the new calibrations, at the end
         self._bus = bus
-        self._file, self._dialog, self._models, self._saving = file, dialog, models, False
+        self._file = file
+        self._dialog = dialog
+        self._models = models
+        self._saving = False
         jogger = ServoJogger(bus, dict.fromkeys(models, float(bus.scale.center)), pace, sleep)
         self.guide = CalibrationGuide(file.robot, self.settings.joints, jogger, dialog)
         self._progress = progress
@@ -89,20 +94,25 @@ class CalibrationSession:
         Raises Abandoned if the operator has not saved, and BusError, RobotFileError or OSError.
         """
         settings = self.settings
-        title = f"{PROTOCOLS[settings.protocol].title} at {settings.baud} baud on {settings.port}"
-        models = ", ".join(sorted(set(self._models.values())))
-        self._dialog.say(f"{title}: {len(self._models)} servos ({models})")
+        self._dialog.say(
+            Sentence(
+                "servos_to_calibrate",
+                "{protocol} at {baud} baud on {port}: {count} servos ({models})",
+                protocol=PROTOCOLS[settings.protocol].title,
+                baud=settings.baud,
+                port=settings.port,
+                count=len(self._models),
+                models=", ".join(sorted(set(self._models.values()))),
+            )
+        )
         try:
             self.guide.run(self._models, self._steps_to_run(steps))
         finally:
             self.guide.jogger.relax()
         joints = with_offsets(self._bus, self.guide.joints)
-        self._dialog.say("\nTorque is off.")
+        self._dialog.say(Sentence("torque_is_off", "\nTorque is off."))
         self._saving = True
-        answer = self._dialog.ask(f"save into {self._file.path}? [Y/n] ")
-        if command(answer) == QUIT:
-            raise Abandoned  # the answers stay in the progress file
-        if not yes(answer, True):
+        if not self._agrees(Sentence("save", "save into {path}?", path=self._file.path)):
             self._forget_progress()
             raise Abandoned
         self.settings = dataclasses.replace(settings, joints=joints)
@@ -118,12 +128,21 @@ class CalibrationSession:
         self.guide.on_progress = self._progress.write
         if found is None or not set(found.steps) <= set(STEPS) or found.step not in found.steps:
             return steps
-        text = f"an unfinished calibration was found ({found.step}, {found.done} done): continue it? [Y/n] "
-        if not yes(self._dialog.ask(text), True):
+        question = Sentence(
+            "continue",
+            "an unfinished calibration was found ({step}, {done} done): continue it?",
+            step=found.step,
+            done=found.done,
+        )
+        if not self._agrees(question):
             self._progress.delete()
             return steps
         self.guide.resume(found)
         return found.steps
+
+    def _agrees(self, question: Sentence) -> bool:
+        """The answer to a yes-or-no question. Raises Abandoned if the operator quits; the answers so far are kept."""
+        return agreed(self._dialog.ask_again(yes_or_no(question, True)))
 
     def _forget_progress(self) -> None:
         if self._progress is not None:
@@ -138,10 +157,10 @@ class CalibrationSession:
                 )
                 break
             except RobotFileError as error:
-                self._dialog.say(str(error))
-                if self._dialog.ask("correct the file in an editor, then Enter saves again; q cancels: ") == "q":
-                    raise Abandoned from None
-        self._dialog.say(f"saved; backup of the old file: {backup.name}")
+                self._dialog.say(Sentence.of(error))
+                question = Sentence("correct_file", "correct the file in an editor, then Enter saves again; q cancels:")
+                self._dialog.ask_again(Prompt(question, (SAVE_AGAIN,)))
+        self._dialog.say(Sentence("saved", "saved; backup of the old file: {backup}", backup=backup.name))
         return backup
 
 

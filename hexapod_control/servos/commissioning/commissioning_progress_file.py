@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from pathlib import Path
 
 from hexapod_control.config.file_replacement import replace_file
+from hexapod_control.core.sentence import Sentence
 from hexapod_control.servos.commissioning.stages import BY_KEY, CommissioningProgress
 
 SUFFIX = ".first.json"  # after the name of the robot file
@@ -22,7 +22,7 @@ class CommissioningProgressFile:
         """The progress; a new one if there is no usable file."""
         try:
             document = json.loads(self.path.read_text(encoding="utf-8"))
-            done = {str(k): str(v) for k, v in document["done"].items() if k in BY_KEY}
+            done = {str(k): Sentence.from_json(v) for k, v in document["done"].items() if k in BY_KEY}
             wire = {str(k): str(v) for k, v in document["wire"].items()}
             return CommissioningProgress(done, wire, float(document["voltage"]))
         except (OSError, ValueError, TypeError, KeyError, AttributeError):
@@ -30,4 +30,6 @@ class CommissioningProgressFile:
 
     def write(self, progress: CommissioningProgress) -> None:
         """Replaces the file."""
-        replace_file(self.path, json.dumps(dataclasses.asdict(progress), indent=1))
+        done = {key: result.as_json() for key, result in progress.done.items()}
+        document = {"done": done, "wire": progress.wire, "voltage": progress.voltage}
+        replace_file(self.path, json.dumps(document, indent=1))

@@ -6,12 +6,20 @@ from collections.abc import Callable, Mapping
 
 from hexapod_control.config.errors import RobotFileError
 from hexapod_control.config.robots.draft.questions.units import AnswerError
+from hexapod_control.core.sentence import Sentence
 from hexapod_control.servos.bus.bus_interface import BusError
-from hexapod_control.servos.calibration import dialog as words
-from hexapod_control.servos.calibration.dialog import Abandoned, Back, TorqueStop
+from hexapod_control.servos.calibration.dialog import (
+    BACK,
+    QUIT,
+    Abandoned,
+    Back,
+    Choice,
+    Dialog,
+    Prompt,
+    TorqueStop,
+)
 from hexapod_control.servos.commissioning.commissioning_progress_file import CommissioningProgressFile
-from hexapod_control.servos.commissioning.pictured_dialog import PicturedDialog
-from hexapod_control.servos.commissioning.stages import BY_KEY, SKIPPED, StageError, StageMachine
+from hexapod_control.servos.commissioning.stages import BY_KEY, SKIPPED, Stage, StageError, StageMachine
 
 FAULTS = (
     StageError,
@@ -20,11 +28,15 @@ FAULTS = (
     AnswerError,
     OSError,
 )  # reported; the stage is then offered again
-BEGIN = "Enter begins "  # the question before each stage
-HELP = (
+START = Choice(("",), Sentence("begin_stage", "Begin"))
+SKIP_STAGE = Choice(("skip", "s"), Sentence("skip_stage", "Skip this stage"))
+BEGIN = Prompt(Sentence("begin", "Enter begins"), (START, SKIP_STAGE))
+HELP = Sentence(
+    "help_stages",
     "Enter begins the stage, back returns to the one before, skip leaves it out.\n"
     "After quit, Ctrl-C or a power cut, run the same command again to continue.\n"
-    f"A name goes to that stage: {', '.join(BY_KEY)}."
+    "A name goes to that stage: {names}.",
+    names=", ".join(BY_KEY),
 )
 
 
@@ -34,53 +46,77 @@ class CommissioningSession:
     def __init__(
         self,
         machine: StageMachine,
-        acts: Mapping[str, Callable[[], str]],
-        relax: Callable[[], str],
-        dialog: PicturedDialog,
+        acts: Mapping[str, Callable[[], Sentence]],
+        relax: Callable[[], Sentence],
+        dialog: Dialog,
         file: CommissioningProgressFile,
     ) -> None:
         """`acts` carry out the stages, by key, and return their results for the report.
 
         `relax` switches the torque off and returns a description.
         """
-        self.machine, self._acts, self._relax = machine, acts, relax
-        self._dialog, self._file = dialog, file
+        self.machine = machine
+        self._acts = acts
+        self._relax = relax
+        self._dialog = dialog
+        self._file = file
 
     def run(self) -> None:
         """Runs until all stages are finished. Raises Abandoned if the operator quits to continue later."""
         say = self._dialog.say
-        say(f"{len(BY_KEY)} stages lead from the box to a slow walk. {HELP}")
+        say(
+            Sentence(
+                "introduction_stages",
+                "{count} stages lead from the box to a slow walk. {help}",
+                count=len(BY_KEY),
+                help=HELP,
+            )
+        )
         while (stage := self.machine.current) is not None:
-            self._dialog.introduce(stage, *self.machine.number)
+            self._dialog.introduce(self._introduction(stage), stage.picture)
             try:
-                if not self._begins(self._dialog.ask(BEGIN)):
+                if not self._begins():
                     continue
                 result = self._acts[stage.key]()
                 self.machine.finish(result)
-                say(f"\nDone: {result}.")
+                say(Sentence("stage_done", "\nDone: {result}.", result=result))
             except Back:
                 pass  # the stage is offered again
             except TorqueStop:
-                say(f"\nSTOP: {self._relax()}.")
+                say(Sentence("stopped", "\nSTOP: {result}.", result=self._relax()))
                 self._dialog.relaxed()
             except FAULTS as error:
-                say(f"\nNot yet: {error}.\n{stage.otherwise}")
+                reason = Sentence.of(error)
+                say(Sentence("not_yet", "\nNot yet: {reason}.\n{otherwise}", reason=reason, otherwise=stage.otherwise))
             finally:
                 self._file.write(self.machine.progress)
 
-    def _begins(self, answer: str) -> bool:
+    def _introduction(self, stage: Stage) -> Sentence:
+        number, count = self.machine.number
+        return Sentence(
+            "introduction_stage",
+            "\n== {number}/{count}  {title}, about {minutes} min ({key})\n{text}",
+            number=number,
+            count=count,
+            title=stage.title,
+            minutes=stage.minutes,
+            key=stage.key,
+            text=stage.text,
+        )
+
+    def _begins(self) -> bool:
         """Whether the stage begins; any other answer selects another stage or shows the help."""
-        word, command = answer.lower(), words.command(answer)
-        if not word:
+        answer = BEGIN.read(self._dialog.answer_to(BEGIN))
+        if answer is START:
             return True
-        if command == words.QUIT:
+        if answer is QUIT:
             raise Abandoned
-        if command == words.BACK:
+        if answer is BACK:
             self.machine.back()
-        elif word in BY_KEY:
-            self.machine.repeat(word)
-        elif word in ("s", "skip"):
+        elif answer is SKIP_STAGE:
             self.machine.finish(SKIPPED)
+        elif isinstance(answer, str) and answer.lower() in BY_KEY:
+            self.machine.repeat(answer.lower())
         else:
             self._dialog.say(HELP)
         return False

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
+from hexapod_control.core.sentence import Sentence
 from hexapod_control.servos.bus.bus_interface import Bus
 from hexapod_control.servos.line_search import LineFinding
 from hexapod_control.servos.settings.servo_section import ServoSettings
@@ -23,7 +24,7 @@ class Hardware(Protocol):
     def findings(self, port: str) -> Sequence[LineFinding]:
         """The servos and boards that answer on a port, at all baud rates and with all protocols."""
 
-    def drive(self, settings: ServoSettings, motion: str) -> str:
+    def drive(self, settings: ServoSettings, motion: str) -> Sentence:
         """Starts the nodes, performs a motion (stand_up, step or walk), and sits down. Returns its result.
 
         Raises StageError.

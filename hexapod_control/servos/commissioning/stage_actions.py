@@ -12,20 +12,21 @@ from hexapod_control.config.robots import robot_keys
 from hexapod_control.config.robots.draft.questions.units import VOLTAGE, Part, numbers
 from hexapod_control.config.robots.robot_file import RobotFile
 from hexapod_control.config.robots.servo_table import permitted, version_for, versions
+from hexapod_control.core.sentence import Sentence
 from hexapod_control.servos.bus.bus_interface import Bus, BusError
-from hexapod_control.servos.calibration import dialog as words
 from hexapod_control.servos.calibration.assign_ids import USUAL_IDS, IdAssignment
+from hexapod_control.servos.calibration.dialog import DONE, Choice, Dialog, Prompt, Typed, agreed, name, yes_or_no
 from hexapod_control.servos.calibration.progress_file import ProgressFile
 from hexapod_control.servos.calibration.servo_jogger import ServoJogger
 from hexapod_control.servos.calibration.session import CalibrationSession, check_ranges
 from hexapod_control.servos.commissioning.hardware import Hardware
-from hexapod_control.servos.commissioning.pictured_dialog import PicturedDialog
 from hexapod_control.servos.commissioning.stages import BY_KEY, CommissioningProgress, StageError
 from hexapod_control.servos.commissioning.weight_test import MIN_SHARE, LoadWatch, lying, rise, standing
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.joint_words import JointWordsError, joint_row
 from hexapod_control.servos.settings.servo_section import LOOPBACK, ServoSettings, servo_settings
 
+ALL_DO = Choice(("", "y", "yes"), Sentence("all_do", "All do"))
 MAX_POSITION_ERROR = math.radians(5.0)  # [rad] of a joint without load
 
 
@@ -38,7 +39,7 @@ class StageActions:
         overrides: tuple[str, str, int],
         progress: CommissioningProgress,
         hardware: Hardware,
-        dialog: PicturedDialog,
+        dialog: Dialog,
         pace: float,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
@@ -46,30 +47,42 @@ class StageActions:
 
         `pace` is a factor on the speed of moves.
         """
-        self._load, self._overrides, self._progress = load, overrides, progress
-        self._hardware, self._dialog, self._pace, self._sleep = hardware, dialog, pace, sleep
-        self.by_key: Mapping[str, Callable[[], str]] = {key: getattr(self, key) for key in BY_KEY}
+        self._load = load
+        self._overrides = overrides
+        self._progress = progress
+        self._hardware = hardware
+        self._dialog = dialog
+        self._pace = pace
+        self._sleep = sleep
+        self.by_key: Mapping[str, Callable[[], Sentence]] = {key: getattr(self, key) for key in BY_KEY}
 
     # --- before the servos ---------------------------------------------------------------------------
 
-    def stand(self) -> str:
+    def stand(self) -> Sentence:
         """Asks whether the robot is on a stand."""
-        self._confirm("Do all feet hang free, and is the switch of the battery in reach?")
-        return "on a stand, feet free"
+        self._confirm(Sentence("feet_free", "Do all feet hang free, and is the switch of the battery in reach?"))
+        return Sentence("on_a_stand", "on a stand, feet free")
 
-    def supply(self) -> str:
+    def supply(self) -> Sentence:
         """Asks for the measured voltage and checks that it suits the servos."""
         model = self._load().servo_model
-        part = Part("voltage", VOLTAGE, robot_keys.SERVO_VOLTAGE)
-        (volts,) = numbers(self._ask("Voltage at the plug of a servo, such as 11.1 V: "), (part,))
+        volts = self._voltage(Sentence("voltage", "Voltage at the plug of a servo, such as 11.1 V:"))
         if versions(model) and version_for(model, volts) is None:
-            raise StageError(f"{volts:g} V is not for {model}, which takes {permitted(model)}: correct the supply")
+            raise StageError(
+                Sentence(
+                    "wrong_voltage",
+                    "{volts:g} V is not for {model}, which takes {permitted}: correct the supply",
+                    volts=volts,
+                    model=model,
+                    permitted=permitted(model),
+                )
+            )
         self._progress.voltage = volts
-        return f"{volts:.1f} V without load"
+        return Sentence("voltage_without_load", "{volts:.1f} V without load", volts=volts)
 
     # --- the bus ----------------------------------------------------------------------------------------
 
-    def bus(self) -> str:
+    def bus(self) -> Sentence:
         """Checks that servos or boards answer; searches the port if the protocol is not known yet."""
         if self._settings().protocol == LOOPBACK:
             self._find()
@@ -77,10 +90,23 @@ class StageActions:
         with self._hardware.open(settings) as bus:
             if not bus.features.servo_ids:
                 bus.identify()
-                return f"{PROTOCOLS[settings.protocol].title} answers on {settings.port}"
+                return Sentence(
+                    "board_answers",
+                    "{board} answers on {port}",
+                    board=PROTOCOLS[settings.protocol].title,
+                    port=settings.port,
+                )
             found = bus.scan(USUAL_IDS, 2)
-        models = ", ".join(sorted(set(found.values()))) or "none understood, as with new servos that share id 1"
-        return f"{len(found)} servos answer ({models}), {settings.protocol} at {settings.baud} baud on {settings.port}"
+        return Sentence(
+            "servos_answer",
+            "{count} servos answer ({models}), {protocol} at {baud} baud on {port}",
+            count=len(found),
+            models=", ".join(sorted(set(found.values())))
+            or Sentence("none_understood", "none understood, as with new servos that share id 1"),
+            protocol=settings.protocol,
+            baud=settings.baud,
+            port=settings.port,
+        )
 
     def _find(self) -> None:
         """Asks for the port if there are several, and searches it for servos and boards."""
@@ -89,38 +115,66 @@ class StageActions:
             ports = self._hardware.ports()
             if not ports:
                 raise StageError(
-                    "this computer has no serial port: plug the adapter in, and use a cable with data lines"
+                    Sentence(
+                        "no_port",
+                        "this computer has no serial port: plug the adapter in, and use a cable with data lines",
+                    )
                 )
-            port = (
-                ports[0] if len(ports) == 1 else self._ask(f"Which port: {', '.join(ports)}? [{ports[0]}] ") or ports[0]
+            port = ports[0] if len(ports) == 1 else self._which_port(ports)
+        self._dialog.say(
+            Sentence(
+                "searching",
+                "{port}: all baud rates and protocols are tried, which takes up to half a minute",
+                port=port,
             )
-        self._dialog.say(f"{port}: all baud rates and protocols are tried, which takes up to half a minute")
+        )
         found = [each for each in self._hardware.findings(port) if each.protocol]
         for each in found:
-            self._dialog.say(f"  {each.text}")
+            kind = "board_found" if each.board else "servos_found"
+            models = ", ".join(sorted(set(each.servos.values())))
+            values = {"baud": each.baud, "protocol": each.protocol, "count": len(each.servos), "models": models}
+            self._dialog.say(Sentence(kind, "  {finding}", finding=each.text, board=each.board, **values))
         if not found:
             raise StageError(
-                f"nothing answers on {port}: check supply, ground and data line, and that no jumper is missing"
+                Sentence(
+                    "port_silent",
+                    "nothing answers on {port}: check supply, ground and data line, and that no jumper is missing",
+                    port=port,
+                )
             )
         best = max(found, key=lambda each: len(each.servos) + len(each.shared))
         self._progress.wire = {"protocol": best.protocol, "port": port, "baud": str(best.baud)}
 
-    def ids(self) -> str:
+    def _which_port(self, ports: Sequence[str]) -> str:
+        question = Sentence("which_port", "Which port: {ports}?", ports=", ".join(ports))
+        choices = tuple(Choice((port,), Sentence.of(port)) for port in ports)
+        answer = self._dialog.ask(Prompt(question, choices, hint=ports[0]))
+        return answer if isinstance(answer, str) else answer.word
+
+    def ids(self) -> Sentence:
         """Checks that the servo of every joint answers; assigns ids to new servos."""
         settings = self._settings()
         with self._hardware.open(settings) as bus:
             if not bus.features.servo_ids:
-                return "channels of a board, no ids"
+                return Sentence("no_ids", "channels of a board, no ids")
             missing = self._missing(bus, settings)
-            if missing and self._agrees(
-                f"{len(missing)} ids do not answer. Are the servos new, so that they need ids?"
-            ):
-                known = PROTOCOLS[settings.protocol].ids
-                IdAssignment(bus, settings.joints, known, self._dialog, lambda row: "").run()
+            question = Sentence(
+                "new_servos",
+                "{count} ids do not answer. Are the servos new, so that they need ids?",
+                count=len(missing),
+            )
+            if missing and self._agrees(question):
+                IdAssignment(bus, settings.joints, PROTOCOLS[settings.protocol].ids, self._dialog).run()
                 missing = self._missing(bus, settings)
         if missing:
-            raise StageError(f"no answer from {', '.join(missing)}: check plug and cable, or the servo is dead")
-        return f"{len(settings.joints)} servos, each with its own id"
+            raise StageError(
+                Sentence(
+                    "servos_silent",
+                    "no answer from {servos}: check plug and cable, or the servo is dead",
+                    servos=", ".join(missing),
+                )
+            )
+        return Sentence("ids_assigned", "{count} servos, each with its own id", count=len(settings.joints))
 
     def _missing(self, bus: Bus, settings: ServoSettings) -> list[str]:
         found = bus.scan(settings.ids, 3)
@@ -128,41 +182,47 @@ class StageActions:
 
     # --- calibration ------------------------------------------------------------------------------------
 
-    def joints(self) -> str:
+    def joints(self) -> Sentence:
         """Finds out the servos and signs of all joints."""
         return self._calibrate("wiggle", "check")
 
-    def calibration(self) -> str:
+    def calibration(self) -> Sentence:
         """Captures a pose with known angles, and the scale of hobby servos."""
         return self._calibrate("rest", "marks")
 
-    def limits(self) -> str:
+    def limits(self) -> Sentence:
         """Measures the mechanical stops."""
         return self._calibrate("limits")
 
-    def _calibrate(self, *steps: str) -> str:
+    def _calibrate(self, *steps: str) -> Sentence:
         file, settings = self._load(), self._settings()
         try:
             check_ranges(settings)
         except ValueError as error:
-            raise StageError(str(error)) from None
+            raise StageError(Sentence.of(error)) from None
         with self._hardware.open(settings) as bus:
             models = dict(bus.identify())
             saved = ProgressFile(file.path, settings)
             CalibrationSession(bus, models, settings, file, self._dialog, self._pace, saved, self._sleep).run(steps)
-        return f"{', '.join(steps)} saved into {file.path.name}"
+        named = Sentence("steps_" + "_".join(steps), ", ".join(steps))
+        return Sentence("steps_saved", "{steps} saved into {file}", steps=named, file=file.path.name)
 
     # --- motion --------------------------------------------------------------------------------------------
 
-    def pose(self) -> str:
+    def pose(self) -> Sentence:
         """Moves all legs to the standing pose in the air."""
         settings, robot = self._settings(), self._load().robot
         with self._hardware.open(settings) as bus:
             goals = standing(robot, settings.joints)
             jogger = ServoJogger(bus, goals, self._pace, self._sleep)
             if not jogger.reports_position:
-                self._dialog.say("These servos report no positions: they jump into the pose. Hands off the legs.")
-                self._ask("Enter moves them ")
+                self._dialog.say(
+                    Sentence(
+                        "will_jump",
+                        "These servos report no positions: they jump into the pose. Hands off the legs.",
+                    )
+                )
+                self._dialog.ask(Prompt(Sentence("move_them", "Enter moves them"), (DONE,)))
             try:
                 jogger.go(goals)
                 jogger.settle()
@@ -170,36 +230,59 @@ class StageActions:
                 self._confirm_pose(settings, robot.leg_names)
             finally:
                 jogger.relax()
-        return "all legs reach the standing pose"
+        return Sentence("pose_reached", "all legs reach the standing pose")
 
     def _check_positions(
         self, settings: ServoSettings, goals: Mapping[int, float], positions: Mapping[int, float]
     ) -> None:
         errors = {j.short_name: abs(j.angle(positions[j.id]) - j.angle(goals[j.id])) for j in settings.joints}
-        worst = max(errors, key=lambda name: errors[name])
+        worst = max(errors, key=lambda joint: errors[joint])
         if errors[worst] > MAX_POSITION_ERROR:
             raise StageError(
-                f"{worst} is {math.degrees(errors[worst]):.0f} deg from its goal: is it jammed, its horn loose, or its "
-                "limits too narrow?"
+                Sentence(
+                    "joint_off_pose",
+                    "{joint} is {degrees:.0f} deg from its goal: is it jammed, its horn loose, or its limits too "
+                    "narrow?",
+                    joint=name(worst),
+                    degrees=math.degrees(errors[worst]),
+                )
             )
 
     def _confirm_pose(self, settings: ServoSettings, legs: Sequence[str]) -> None:
         """Asks whether all legs look right. Raises StageError that names the joint which does not."""
-        answer = self._ask("Do all legs look like the picture? Enter, or the joint that does not, such as lf femur ")
-        if not answer or words.yes(answer, False):
+        question = Sentence(
+            "legs_like_picture",
+            "Do all legs look like the picture? Enter, or the joint that does not, such as lf femur",
+        )
+        answer = self._dialog.ask(Prompt(question, (ALL_DO,), Typed.JOINT))
+        if not isinstance(answer, str):
             return
         try:
-            name = settings.joints[joint_row(answer, legs)].short_name
+            row = joint_row(answer, legs)
         except JointWordsError as error:
-            raise StageError(f"{error}; or type joints or calibration to repeat that stage") from None
+            raise StageError(
+                Sentence(
+                    "no_joint_to_repeat",
+                    "{reason}; or type joints or calibration to repeat that stage",
+                    reason=Sentence.of(error),
+                )
+            ) from None
         raise StageError(
-            f"{name}: if it points to the wrong side, type joints to repeat that stage; if it is off by a few degrees, "
-            "type calibration: perhaps its horn is a tooth off"
+            Sentence(
+                "joint_looks_wrong",
+                "{joint}: if it points to the wrong side, type joints to repeat that stage; if it is off by a few "
+                "degrees, type calibration: perhaps its horn is a tooth off",
+                joint=name(settings.joints[row].short_name),
+            )
         )
 
-    def weight(self) -> str:
+    def weight(self) -> Sentence:
         """Raises the robot from the floor in small steps, and lowers it again."""
-        self._confirm("Does the robot lie on its belly on the floor, feet beside it, your hand at the switch?")
+        self._confirm(
+            Sentence(
+                "on_its_belly", "Does the robot lie on its belly on the floor, feet beside it, your hand at the switch?"
+            )
+        )
         settings, robot = self._settings(), self._load().robot
         watch = LoadWatch(settings.joints, self._progress.voltage)
         with self._hardware.open(settings) as bus:
@@ -211,44 +294,56 @@ class StageActions:
 
     def _ask_lowest(self) -> None:
         """Asks for the voltage that the multimeter shows, on a bus that reports none."""
-        part = Part("voltage", VOLTAGE, robot_keys.SERVO_VOLTAGE)
-        (lowest,) = numbers(self._ask("Lowest voltage on the multimeter while it stood: "), (part,))
+        lowest = self._voltage(Sentence("lowest_voltage", "Lowest voltage on the multimeter while it stood:"))
         unloaded = self._progress.voltage
         if unloaded and lowest < MIN_SHARE * unloaded:
             raise StageError(
-                f"the supply falls from {unloaded:g} to {lowest:g} V: use thicker cables or a stronger one"
+                Sentence(
+                    "measured_supply_falls",
+                    "the supply falls from {unloaded:g} to {lowest:g} V: use thicker cables or a stronger one",
+                    unloaded=unloaded,
+                    lowest=lowest,
+                )
             )
 
-    def stand_up(self) -> str:
+    def stand_up(self) -> Sentence:
         """Starts the nodes of the robot, stands up and sits down."""
-        return self._drive("stand_up", "Did it stand level and sit down again?")
+        return self._drive("stand_up", Sentence("stood_level", "Did it stand level and sit down again?"))
 
-    def step(self) -> str:
+    def step(self) -> Sentence:
         """Makes one step with each leg."""
-        return self._drive("step", "Did every foot lift, and none drag?")
+        return self._drive("step", Sentence("feet_lifted", "Did every foot lift, and none drag?"))
 
-    def walk(self) -> str:
+    def walk(self) -> Sentence:
         """Walks slowly."""
-        return self._drive("walk", "Did it walk straight forward?")
+        return self._drive("walk", Sentence("walked_straight", "Did it walk straight forward?"))
 
-    def _drive(self, motion: str, question: str) -> str:
-        self._confirm("Is the robot on a free floor that is not slippery, your hand at the switch?")
+    def _drive(self, motion: str, question: Sentence) -> Sentence:
+        self._confirm(
+            Sentence("on_free_floor", "Is the robot on a free floor that is not slippery, your hand at the switch?")
+        )
         result = self._hardware.drive(self._settings(), motion)
         if not self._agrees(question):
-            raise StageError(f"the robot did it, but not as it should: {result}")
+            raise StageError(
+                Sentence("not_as_it_should", "the robot did it, but not as it should: {result}", result=result)
+            )
         return result
 
-    def relax(self) -> str:
+    def relax(self) -> Sentence:
         """Switches the torque of all servos off, in any state. Returns a description of the result."""
         try:
             settings = self._settings()
             if settings.protocol == LOOPBACK:
-                return "no servo was found yet, so that none has torque"
+                return Sentence("no_servo_yet", "no servo was found yet, so that none has torque")
             with self._hardware.open(settings) as bus:
                 bus.relax()
         except (BusError, RobotFileError, OSError) as error:
-            return f"no torque-off could be sent ({error}): switch the supply off"
-        return "the torque is off"
+            return Sentence(
+                "torque_off_failed",
+                "no torque-off could be sent ({error}): switch the supply off",
+                error=Sentence.of(error),
+            )
+        return Sentence("torque_off_sent", "the torque is off")
 
     # --- questions ------------------------------------------------------------------------------------------
 
@@ -263,14 +358,17 @@ class StageActions:
         found = servo_settings(file, protocol, port)
         return dataclasses.replace(found, baud=baud or found.baud)
 
-    def _ask(self, question: str) -> str:
-        """The answer to a question. Raises Back or Abandoned."""
-        return words.ask(self._dialog, question)
+    def _voltage(self, question: Sentence) -> float:
+        """A voltage [V] that the operator measures. Raises AnswerError."""
+        answer = self._dialog.ask(Prompt(question, typed=Typed.TEXT))
+        part = Part("voltage", VOLTAGE, robot_keys.SERVO_VOLTAGE)
+        (volts,) = numbers(answer if isinstance(answer, str) else answer.word, (part,))
+        return volts
 
-    def _agrees(self, question: str) -> bool:
-        return words.yes(self._ask(words.question(question, True)), True)
+    def _agrees(self, question: Sentence) -> bool:
+        return agreed(self._dialog.ask(yes_or_no(question, True)))
 
-    def _confirm(self, question: str) -> None:
+    def _confirm(self, question: Sentence) -> None:
         """Raises StageError if the answer is no."""
         if not self._agrees(question):
-            raise StageError("this stage starts once you confirm")
+            raise StageError(Sentence("not_confirmed", "this stage starts once you confirm"))

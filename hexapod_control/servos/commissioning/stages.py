@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-SKIPPED = "skipped"
+from hexapod_control.core.sentence import Sentence
+
+SKIPPED = Sentence("skipped", "skipped")
 
 
 class StageError(RuntimeError):
-    """A stage has failed: one sentence with the finding and the remedy. The stage is offered again."""
+    """A stage has failed, with a sentence of the finding and the remedy. The stage is offered again."""
+
+    def __init__(self, reason: Sentence) -> None:
+        super().__init__(reason)
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,15 +22,26 @@ class Stage:
     """One commissioning stage."""
 
     key: str
-    title: str
+    title: Sentence
     minutes: int  # usual duration
     picture: str  # one of DRAWINGS
-    text: str  # instruction and expected result
-    otherwise: str  # remedy for another result
+    text: Sentence  # instruction and expected result
+    otherwise: Sentence  # remedy for another result
+
+
+def _stage(key: str, title: str, minutes: int, picture: str, text: str, otherwise: str) -> Stage:
+    return Stage(
+        key,
+        Sentence(f"title_{key}", title),
+        minutes,
+        picture,
+        Sentence(f"text_{key}", text),
+        Sentence(f"otherwise_{key}", otherwise),
+    )
 
 
 STAGES = (
-    Stage(
+    _stage(
         "stand",
         "The robot on a stand",
         5,
@@ -33,7 +49,7 @@ STAGES = (
         "Put the body on a box so that all feet hang free and can swing, with the switch of the battery in reach.",
         "If a foot touches the table, use a higher box: a leg that pushes itself up tears its horn off.",
     ),
-    Stage(
+    _stage(
         "supply",
         "The supply voltage",
         5,
@@ -41,7 +57,7 @@ STAGES = (
         "Switch the supply on and measure the voltage at the plug of a servo with a multimeter.",
         "If it is off, set the regulator or change the battery before any servo is connected.",
     ),
-    Stage(
+    _stage(
         "bus",
         "Boards and servos",
         3,
@@ -49,7 +65,7 @@ STAGES = (
         "Connect the adapter or board to this computer. It is probed at all baud rates and with all protocols.",
         "If nothing answers: Is the servo supply on? Do supply and adapter share a ground? Is it a data cable?",
     ),
-    Stage(
+    _stage(
         "ids",
         "The ids of the servos",
         15,
@@ -57,7 +73,7 @@ STAGES = (
         "Every servo needs an id of its own; new ones all have id 1 and are connected one after the other.",
         "A servo that does not answer alone either has another baud rate (hexapod servos scan --sweep) or is broken.",
     ),
-    Stage(
+    _stage(
         "joints",
         "Which servo is which joint",
         12,
@@ -65,7 +81,7 @@ STAGES = (
         "Each servo turns a little and you name the joint; then each joint is turned in a known direction, as a check.",
         "If a leg does not move at all, look at its cable; if it hums, a horn or a bracket is jammed.",
     ),
-    Stage(
+    _stage(
         "calibration",
         "The pose with known angles",
         15,
@@ -73,7 +89,7 @@ STAGES = (
         "Each leg is brought into a known pose: coxa straight out, femur level, tibia straight down.",
         "If a horn is a tooth off, take it off its servo, put it on again in this pose, and repeat the stage.",
     ),
-    Stage(
+    _stage(
         "limits",
         "The ends of the joints",
         10,
@@ -81,7 +97,7 @@ STAGES = (
         "The mechanical stops are measured, so that no servo is driven against them. Enter leaves a leg out.",
         "If a limit is narrower than the robot file asks, narrow joints in the robot file.",
     ),
-    Stage(
+    _stage(
         "pose",
         "All legs to the standing pose",
         3,
@@ -89,16 +105,16 @@ STAGES = (
         "All legs move slowly into the standing pose in the air: all look alike, left and right as in a mirror.",
         "A leg that points elsewhere has a wrong servo or sign (joints) or was held wrongly (calibration).",
     ),
-    Stage(
+    _stage(
         "weight",
         "The weight on the feet",
         5,
         "weight",
-        "Take the robot from its stand, put it on the floor on its belly, feet beside it. It rises in small steps,\n"
+        "Take the robot from its stand, put it on the floor on its belly, feet beside it. It rises in small steps, "
         "voltage and loads are watched, and it goes down at once if they do not fit.",
         "If the voltage falls, use thicker cables or a stronger regulator; if one joint is loaded, look at its leg.",
     ),
-    Stage(
+    _stage(
         "stand_up",
         "Stand and sit",
         3,
@@ -106,7 +122,7 @@ STAGES = (
         "All programs of the robot start. It stands up, the body level, and sits down again.",
         "If it tips or twitches, repeat calibration; docs/troubleshooting.md explains the messages of the programs.",
     ),
-    Stage(
+    _stage(
         "step",
         "One step",
         3,
@@ -114,7 +130,7 @@ STAGES = (
         "The robot stands up, makes one step with each leg, and sits down. Feet lift, and none drags.",
         "If a foot drags or legs cross, the sign of a joint or a horn is wrong: repeat joints or calibration.",
     ),
-    Stage(
+    _stage(
         "walk",
         "A slow walk",
         3,
@@ -130,7 +146,7 @@ BY_KEY: Mapping[str, Stage] = {stage.key: stage for stage in STAGES}
 class CommissioningProgress:
     """The results so far."""
 
-    done: dict[str, str] = field(default_factory=dict)  # result of each finished stage, by its key
+    done: dict[str, Sentence] = field(default_factory=dict)  # result of each finished stage, by its key
     wire: dict[str, str] = field(default_factory=dict)  # protocol, port and baud that were found
     voltage: float = 0.0  # [V] measured without load; 0 if unknown
 
@@ -153,7 +169,7 @@ class StageMachine:
         """Number of the present stage (from 1), and the number of stages."""
         return self._index + 1, len(STAGES)
 
-    def finish(self, result: str) -> None:
+    def finish(self, result: Sentence) -> None:
         """Ends the present stage with a result for the report, and goes to the next one that is not finished."""
         if self.current is not None:
             self.progress.done[self.current.key] = result

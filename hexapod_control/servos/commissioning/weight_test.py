@@ -11,7 +11,9 @@ import numpy as np
 from hexapod_control.core.kinematics.whole_body import joints_at_offset
 from hexapod_control.core.posture import stand_up
 from hexapod_control.core.robot import Robot
+from hexapod_control.core.sentence import Refusal, Sentence
 from hexapod_control.servos.bus.bus_interface import Bus, ServoQuantity, ServoReading
+from hexapod_control.servos.calibration.dialog import name
 from hexapod_control.servos.calibration.move_check import move_failure
 from hexapod_control.servos.calibration.servo_jogger import ServoJogger
 from hexapod_control.servos.commissioning.stages import StageError
@@ -34,42 +36,70 @@ class LoadWatch:
     unloaded: float  # [V]; 0 if unknown: the first reading is used
     lowest: float = 0.0  # [V]; 0 if no voltage is known
     highest: float = 0.0  # load, as a share of the full torque
-    worst: str = ""  # joint of the highest load
+    worst: JointCalibration | None = None  # joint of the highest load
 
-    def refusal(self, readings: Mapping[int, ServoReading], supply: float | None) -> str:
-        """Evaluates readings by servo id, and the supply [V]. Returns why the test must end, or an empty text."""
+    def refusal(self, readings: Mapping[int, ServoReading], supply: float | None) -> Refusal | None:
+        """Evaluates readings by servo id, and the supply [V]. Returns why the test must end."""
         silent = [joint for joint in self.joints if joint.id not in readings]
         volts = [r.voltage for r in readings.values() if r.voltage is not None] + ([supply] if supply else [])
         for joint in self.joints:
             load = readings[joint.id].load if joint.id in readings else None
             if load is not None and abs(load) > self.highest:
-                self.highest, self.worst = abs(load), _name(joint)
-        hot = [
-            _name(j) for j in self.joints if j.id in readings and (readings[j.id].temperature or 0) > MAX_TEMPERATURE
-        ]
+                self.highest = abs(load)
+                self.worst = joint
+        hot = [j for j in self.joints if j.id in readings and (readings[j.id].temperature or 0) > MAX_TEMPERATURE]
         if volts:
             self.unloaded = self.unloaded or min(volts)
             self.lowest = min(self.lowest or min(volts), *volts)
         if silent and readings:
-            return f"{_name(silent[0])} (id {silent[0].id}) does not answer under load: check its plug and cable"
+            return Refusal(
+                "servo_silent_under_load",
+                "{joint} (id {id}) does not answer under load: check its plug and cable",
+                joint=name(silent[0].short_name),
+                id=silent[0].id,
+            )
         if self.lowest and self.lowest < MIN_SHARE * self.unloaded:
-            return (
-                f"the supply falls from {self.unloaded:.1f} to {self.lowest:.1f} V under load: charge the battery, use "
-                "thicker cables or a stronger regulator"
+            return Refusal(
+                "supply_falls",
+                "the supply falls from {unloaded:.1f} to {lowest:.1f} V under load: charge the battery, use thicker "
+                "cables or a stronger regulator",
+                unloaded=self.unloaded,
+                lowest=self.lowest,
             )
-        if self.highest > MAX_LOAD:
-            return (
-                f"{self.worst} needs {100 * self.highest:.0f} % of its torque: is its leg under the body or jammed, or "
-                "the robot too heavy for its servos (hexapod check)?"
+        if self.worst is not None and self.highest > MAX_LOAD:
+            return Refusal(
+                "too_heavy",
+                "{joint} needs {percent:.0f} % of its torque: is its leg under the body or jammed, or the robot too "
+                "heavy for its servos (hexapod check)?",
+                joint=name(self.worst.short_name),
+                percent=100 * self.highest,
             )
-        return f"{hot[0]} is hotter than {MAX_TEMPERATURE:g} degC: let it cool down" if hot else ""
+        if not hot:
+            return None
+        return Refusal(
+            "servo_hot",
+            "{joint} is hotter than {limit:g} degC: let it cool down",
+            joint=name(hot[0].short_name),
+            limit=MAX_TEMPERATURE,
+        )
 
     @property
-    def result(self) -> str:
+    def result(self) -> Sentence:
         """The result for the report, in one line."""
-        parts = [f"lowest voltage {self.lowest:.1f} V"] if self.lowest else []
-        parts += [f"highest load {100 * self.highest:.0f} % ({self.worst})"] if self.worst else []
-        return "stood on its feet" + (", " + ", ".join(parts) if parts else "")
+        result = Sentence("stood", "stood on its feet")
+        if self.lowest:
+            result = Sentence(
+                "stood_with_voltage", "{stood}, lowest voltage {volts:.1f} V", stood=result, volts=self.lowest
+            )
+        if self.worst is not None:
+            result = Sentence(
+                "stood_with_load",
+                "{stood}, highest load {percent:.0f} % ({joint})",
+                stood=result,
+                percent=100 * self.highest,
+                joint=name(self.worst.short_name),
+            )
+        return result
 
 
 def rise(
@@ -81,7 +111,8 @@ def rise(
     """
     low = _lying_offset(robot)
     poses = [_goals(robot, joints, low * (1.0 - step / STEPS)) for step in range(STEPS + 1)]
-    refused, reached = "", 0
+    refused: Refusal | None = None
+    reached = 0
     try:
         jogger.go(poses[0])
         for pose in poses:
@@ -89,7 +120,7 @@ def rise(
             reached += 1
             if refused := watch.refusal(_readings(bus, joints), bus.supply()[0]):
                 break
-        if not refused:
+        if refused is None:
             jogger.settle()
             refused = _not_standing(bus, joints, poses[0], poses[-1])
         for pose in reversed(poses[: max(reached - 1, 0)]):
@@ -104,10 +135,10 @@ def rise(
 
 def _not_standing(
     bus: Bus, joints: Sequence[JointCalibration], begin: Mapping[int, float], end: Mapping[int, float]
-) -> str:
-    """Why the robot has not come from one pose [raw] to another; empty if it has, or its servos report nothing."""
+) -> Refusal | None:
+    """Why the robot has not come from one pose [raw] to another; None if its servos report nothing."""
     failures = (move_failure(bus, j, j.angle(end[j.id]), j.angle(begin[j.id]), MAX_SAG) for j in joints)
-    return next(filter(None, failures), "")
+    return next(filter(None, failures), None)
 
 
 def _readings(bus: Bus, joints: Sequence[JointCalibration]) -> dict[int, ServoReading]:
@@ -140,7 +171,3 @@ def lying(robot: Robot, joints: Sequence[JointCalibration]) -> dict[int, float]:
 def standing(robot: Robot, joints: Sequence[JointCalibration]) -> dict[int, float]:
     """Raw goals by servo id of the standing pose."""
     return _goals(robot, joints, 0.0)
-
-
-def _name(joint: JointCalibration) -> str:
-    return joint.short_name

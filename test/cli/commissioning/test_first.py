@@ -58,8 +58,8 @@ def test_commissioning_that_ends_at_any_stage_continues_there(path, wire, typed,
     assert "== 1/12  The robot on a stand" in output and "all feet hang free" in output
     assert "4 of 12 stages are done: run the same command again to continue" in output
     done = CommissioningProgressFile(path).read().done
-    assert done["supply"] == "11.1 V without load"
-    assert done["bus"].startswith("18 servos answer (STS3215), feetech_st at 1000000 baud")
+    assert str(done["supply"]) == "11.1 V without load"
+    assert str(done["bus"]).startswith("18 servos answer (STS3215), feetech_st at 1000000 baud")
     assert typed(["quit"], *words) == 1
     assert "== 5/12  Which servo is which joint" in capsys.readouterr().out
 
@@ -122,7 +122,7 @@ def test_the_nodes_start_and_the_robot_makes_a_step_and_sits(path, wire):
     file = load(path)
     lines = []
     result = drive(file, servo_settings(file, "feetech_st", wire.pty.path), "step", lines.append)
-    assert result.startswith("one step with each leg at 0.0")
+    assert str(result).startswith("one step with each leg at 0.0")
     assert not wire.world.torques.any()
 
 

@@ -9,15 +9,18 @@ import time
 import pytest
 from support.kits.first_user import FirstUser
 from support.kits.memory_wire import Kit
+from support.kits.operator import is_about, words
 from support.kits.paged_evening import BOUND_S, PagedEvening
-from support.page_messages import not_in_german
-from support.phantomx import LEGS, lying
+from support.page_messages import german
+from support.phantomx import LEGS, lying, robot
+from support.sentences import fields, sentences
 
 from hexapod_control.cli.commissioning.first_page import FirstPage
 from hexapod_control.cli.commissioning.page_dialog import PageDialog
 from hexapod_control.config.robots.robot_file import load, resolve
+from hexapod_control.core.sentence import Sentence
+from hexapod_control.servos.calibration.dialog import Prompt
 from hexapod_control.servos.commissioning.stages import STAGES, CommissioningProgress, StageMachine
-from hexapod_control.servos.commissioning.usual_answers import FORMS
 from hexapod_control.servos.settings.servo_section import servo_settings
 
 pytestmark = pytest.mark.usefixtures("memory_time")
@@ -55,14 +58,22 @@ class Client:
         return view
 
     def question(self, after=0):
-        return self.until(lambda view: "end" in view or (view["question"] and view["number"] > after))
+        return self.until(lambda view: "end" in view or (view["prompt"] and view["number"] > after))
 
-    def answer(self, user, last="the end"):
-        """Answers questions as a user does, up to one that contains a text, or to the end."""
+    def answer(self, user, last="the_end"):
+        """Answers prompts as a user does, up to one with the words `last`, or to the end.
+
+        Every answer is that of a button, a joint and a direction, or a text where one is asked.
+        """
         view = self.question()
-        while "end" not in view and last not in view["question"]:
+        while "end" not in view and not is_about(Sentence.from_json(view["prompt"]["text"]), last):
             assert view["pictures"] and view["leads"]
-            self.view("answer", number=view["number"], text=user.ask(view["question"]))
+            prompt = view["prompt"]
+            asked = Prompt(Sentence.from_json(prompt["text"]), joint=tuple(prompt["joint"]))
+            answer = user.answer_to(asked) or prompt["choices"][0]["answer"]
+            typed = prompt["typed"] != "nothing" or view["begins"]
+            assert typed or answer in [choice["answer"] for choice in prompt["choices"]], prompt
+            self.view("answer", number=view["number"], text=answer)
             view = self.question(view["number"])
         return view
 
@@ -80,37 +91,46 @@ def is_mounted_as(path, kit):
 
 
 def said(view):
-    return " ".join(text for kind, text in view["record"] if kind == "said")
+    """The kinds and values of all that was said."""
+    return set().union(*(words(Sentence.from_json(text)) for kind, text in view["record"] if kind == "said"))
 
 
-def test_mistakes_are_named_stop_takes_the_torque_off_and_a_killed_program_goes_on(path, capsys):
+@pytest.fixture(params=[False, True], ids=["as written", "reworded"])
+def sentences_reworded(request, monkeypatch):
+    """All sentences are said in other words: nothing but people may depend on a text."""
+    if request.param:
+        monkeypatch.setattr(Sentence, "__str__", lambda self: f"({self.kind[::-1]})")
+
+
+def test_mistakes_are_named_stop_takes_the_torque_off_and_a_killed_program_goes_on(path, capsys, sentences_reworded):
     kit = Kit(start=lying().ravel().tolist(), changes=[(4, {"direction": -1})])
-    user = FirstUser(kit, [("Voltage at", "24"), ("servo 8:", "lr tibia +"), ("servo 9:", "lr femur +")])
+    user = FirstUser(kit, [("voltage", "24"), ("which_joint 8", "lr tibia +"), ("which_joint 9", "lr femur +")])
     program = PagedEvening(kit, path, capsys, ONLY)
     window = Client(program.url, "one")
-    view = window.answer(user, "servo 10:")
-    assert "24 V is not for AX-12A" in said(view)
-    assert [each["result"] for each in view["stages"] if each["key"] == "supply"] == ["11.1 V without load"]
-    assert (view["joint"], view["sign"], view["usual"][0]["answer"]) == (True, True, "right_front coxa +")
+    view = window.answer(user, "which_joint 10")
+    assert {"wrong_voltage", "24", "AX-12A"} <= said(view)
+    assert [each["result"]["values"]["volts"] for each in view["stages"] if each["key"] == "supply"] == ["11.1"]
+    assert view["prompt"]["typed"] == "signed joint" and view["legs"] == list(LEGS)
+    assert view["prompt"]["choices"][0]["answer"] == "right_front coxa +"
     program.killed = True
     window.view("answer", number=view["number"], text="r")
     program.end()
 
     program = PagedEvening(kit, path, capsys, ONLY)
     window = Client(program.url, "one")
-    view = window.answer(user, "servo 10:")
-    assert "an unfinished calibration was found (wiggle, 9 done)" in str(view["record"])
+    view = window.answer(user, "which_joint 10")
+    asked = [words(Sentence.from_json(text)) for kind, text in view["record"] if kind == "asked"]
+    assert any({"continue", "wiggle", "9"} <= each for each in asked)
     other = Client(program.url, "two")
     assert not other.view("answer", number=view["number"], text="quit")["leads"]
     assert window.question()["number"] == view["number"] and kit.world.torques.any()
     other.view("stop")
     view = other.until(lambda view: view["begins"])
-    assert [button["label"] for button in view["usual"]] == ["Begin", "Skip this stage"]
-    assert "STOP: the torque is off." in said(view) and not kit.world.torques.any()
+    assert [choice["label"]["kind"] for choice in view["prompt"]["choices"]] == ["begin_stage", "skip_stage"]
+    assert {"stopped", "torque_off_sent"} <= said(view) and not kit.world.torques.any()
     assert other.view("lead")["leads"] and not window.view()["leads"]
     view = other.answer(user)
-    assert view["end"] == "The robot walks."
-    assert not_in_german("first", [text for kind, text in view["record"] if kind == "asked"]) == []
+    assert view["end"]["kind"] == "robot_walks"
     program.end()
     assert is_mounted_as(path, kit)
 
@@ -125,7 +145,7 @@ FOREIGN = [
 
 @pytest.mark.parametrize("fields", FOREIGN)
 def test_a_request_of_no_page_is_refused_and_no_answer(path, fields):
-    dialog = PageDialog()
+    dialog = PageDialog(robot())
     page = FirstPage(path.name, LEGS, dialog, StageMachine(CommissioningProgress()))
     with pytest.raises(ValueError, match="the request: its"):
         asyncio.run(page.reply({"window": "one", **fields}))
@@ -135,8 +155,10 @@ def test_a_request_of_no_page_is_refused_and_no_answer(path, fields):
 # --- texts ----------------------------------------------------------------------------------------------------
 
 
-def test_stages_and_buttons_are_complete_in_german():
-    texts = [stage.text.replace("\n", " ") for stage in STAGES]
-    texts += [text for stage in STAGES for text in (stage.title, stage.otherwise)]
-    texts += [button.label for _, form in FORMS for button in form.usual if re.search("[a-z]", button.label)]
-    assert not_in_german("first", texts) == []
+def test_every_sentence_of_the_dialogs_is_in_german_with_the_same_values():
+    table = german("first")
+    spoken = sentences("servos/calibration", "servos/commissioning", "cli/commissioning")
+    spoken |= {each.kind: each.text for stage in STAGES for each in (stage.title, stage.text, stage.otherwise)}
+    only_in_a_terminal = {"introduction_stage", "no_question"}
+    assert set(spoken) - set(table) == only_in_a_terminal
+    assert {kind for kind in set(spoken) & set(table) if not fields(table[kind]) <= fields(spoken[kind])} == set()

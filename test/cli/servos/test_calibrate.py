@@ -1,11 +1,11 @@
 """The guided calibration finds how servos are mounted, on every bus, and saves a complete calibration or none."""
 
-import re
 import signal
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from support.kits.operator import is_about
 from support.kits.simulated_bench import SimulatedLine
 from support.phantomx import LEGS, narrow_file, robot, standing_joints
 from support.real_time.calibration_bench import Command, Mounted, Person, calibrate_here
@@ -76,17 +76,19 @@ def test_going_back_once_at_every_question_leads_to_the_same_calibrations(protoc
     def calibrated(goes_back):
         robot_ = mounted(protocol)
         person = Person(robot_, measure=("scale",))
-        seen, answer = set(), person.answer
+        seen, answer_to = set(), person.answer_to
 
-        def hesitant(question):
-            plain = re.sub(r"\(\d+ us\)", "", question)
-            if plain in seen or not goes_back:
-                return answer(question)
-            seen.add(plain)
+        def hesitant(prompt, meanwhile=None):
+            values = {key: str(value) for key, value in prompt.text.values.items() if key != "position"}
+            asked = (prompt.kind, *values.items())
+            if asked in seen or not goes_back:
+                return answer_to(prompt, meanwhile)
+            seen.add(asked)
+            person.prompts.append(prompt)
             person.jogged = None
             return "b"
 
-        person.answer = hesitant
+        person.answer_to = hesitant
         run = guide(robot_, person, simulated_time)
         run.run(robot_.settings.ids, STEPS)
         run.jogger.relax()
@@ -109,7 +111,7 @@ def test_a_leg_that_was_held_wrongly_is_found_and_trimmed(mounted, simulated_tim
     run.run(mounted.settings.ids, ["wiggle", "rest", "verify"])
     run.jogger.bus.close()
     before, after = (
-        [float(z) for z in re.findall(r" ([-+]\d+\.\d)", text)] for text in person.shown if " [mm]: " in text
+        [float(cell.split()[1]) for cell in told.values["heights"].split(", ")] for told in person.shown("heights")
     )
     start, moved = standing_joints(), standing_joints() + 0.01 * np.eye(3)[1]
     lever = abs((forward(robot(), moved) - forward(robot(), start))[2, 2]) / 0.01
@@ -135,16 +137,16 @@ def test_an_impossible_reference_position_is_requested_again(mounted, simulated_
     run = guide(mounted, person, simulated_time)
     wrong = iter([True])
 
-    def answer(question, usual=person.answer):
-        if "left_front_coxa at +45" in question and next(wrong, False):
+    def answer_to(prompt, meanwhile=None, usual=person.answer_to):
+        if prompt.kind == "hold_pose" and prompt.joint == ("left_front", "coxa") and next(wrong, False):
             mounted.put({0: 0.1})
             return ""
-        return usual(question)
+        return usual(prompt, meanwhile)
 
-    person.answer = answer
+    person.answer_to = answer_to
     run.run(mounted.settings.ids, ["wiggle", "rest", "marks"])
     run.jogger.bus.close()
-    assert any("Repeat it" in text for text in person.shown)
+    assert person.shown("unusual_scale")
     assert max(mounted.errors(run.joints)) < np.radians(0.3)
 
 
@@ -228,7 +230,7 @@ def test_a_person_calibrates_a_robot_in_the_terminal(protocol, mounted, own):
 @pytest.mark.process
 @pytest.mark.parametrize(
     ("number", "last", "answered"),
-    [(signal.SIGTERM, "servo 5:", "servo [1-4]: "), (signal.SIGHUP, "left_rear:", "servo ")],
+    [(signal.SIGTERM, "which_joint 5", range(1, 5)), (signal.SIGHUP, "hold_pose left_rear", range(1, 19))],
 )
 def test_a_calibration_that_a_signal_ends_is_offered_again_and_its_torque_is_off(
     mounted, own, number, last, answered, monkeypatch
@@ -239,16 +241,16 @@ def test_a_calibration_that_a_signal_ends_is_offered_again_and_its_torque_is_off
     words = ("--robot", str(own), "--protocol", "feetech_st", "--port", port, "--steps", "wiggle,rest")
     person = Person(mounted)
     first = Command(person, *words)
-    usual = person.answer
+    usual = person.answer_to
 
-    def answer(question):
-        if last in question:
+    def answer_to(prompt):
+        if is_about(prompt.text, last):
             first.process.send_signal(number)
             first.process.wait(10.0)
             return ""
-        return usual(question)
+        return usual(prompt)
 
-    person.answer = answer
+    person.answer_to = answer_to
     first.write = lambda answer, write=first.write: first.process.poll() is None and write(answer)
     assert first.run() == 128 + number, first.text
     assert mounted.relaxed()
@@ -256,10 +258,8 @@ def test_a_calibration_that_a_signal_ends_is_offered_again_and_its_torque_is_off
     assert own.read_text() == before
     second = Person(mounted)
     assert calibrate_here(monkeypatch, second, *words) == 0
-    assert "an unfinished calibration was found" in second.asked[0]
-    asked = " ".join(second.asked)
-    assert last in asked
-    assert not re.search(answered, asked)
+    assert second.asked[0].kind == "continue" and second.shown(last)
+    assert not [servo for servo in answered if second.shown(f"which_joint {servo}")]
     assert max(mounted.errors(servo_settings(load(own)).joints)) < np.radians(0.5)
     assert not list(own.parent.glob("*.calibration"))
 
@@ -270,7 +270,7 @@ def test_an_abandoned_calibration_leaves_the_file_and_switches_the_torque_off(mo
     before = own.read_text()
     person = Person(mounted)
     command = Command(person, "--robot", str(own), "--protocol", "feetech_st", "--port", mounted.settings.port)
-    person.answer = lambda question: command.process.stdin.close() or ""
+    person.answer_to = lambda prompt: command.process.stdin.close() or ""
     command.write = lambda answer: None
     assert command.run() == 1
     assert "nothing was saved" in command.text

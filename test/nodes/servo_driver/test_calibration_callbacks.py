@@ -8,15 +8,18 @@ from std_msgs.msg import String
 from std_srvs.srv import Trigger
 from support.kits.plain_node import PlainNode
 
+from hexapod_control.core.sentence import Refusal, Sentence
 from hexapod_control.nodes.servo_driver import calibration_services
 from hexapod_control.nodes.servo_driver.calibration_services import CalibrationServices
 from hexapod_control.ros.guarded_node import ReportLevel
 from hexapod_control.servos.bus.bus_interface import BusError
-from hexapod_control.servos.calibration.dialog import Abandoned
+from hexapod_control.servos.calibration.dialog import Abandoned, yes_or_no
 from hexapod_control.servos.calibration.guide import STEPS
 from hexapod_control.servos.calibration.remote_dialog import DialogState
 
 NEXT = "calibration/prompt shows what comes next"
+HELLO = Sentence.of("hello")
+WHICH = yes_or_no(Sentence("which_joint", "which joint?"), True)
 NOT_RUNNING = "no calibration is running: call calibration/start"
 
 
@@ -25,14 +28,14 @@ class Dialog:
 
     def __init__(self):
         self.state, self.typed, self.questions, self.answers = DialogState(), [], [], []
-        self.cancelled, self.refusal = 0, ""
+        self.cancelled, self.refusal = 0, None
 
-    def ask(self, question):
-        self.questions.append(question)
-        return self.typed.pop(0)
+    def ask_again(self, prompt):
+        self.questions.append(prompt)
+        return prompt.read(self.typed.pop(0))
 
     def say(self, text):
-        self.state = DialogState(self.state.number, "", (*self.state.said, text))
+        self.state = DialogState(self.state.number, None, (*self.state.said, text))
 
     def answer(self, text):
         self.answers.append(text)
@@ -145,15 +148,22 @@ def test_the_prompt_is_published_when_it_changes(made):
     assert made.call("start") == (True, NEXT) and made.pace == 7.0
     for state in (
         DialogState(),
-        DialogState(1, "which joint?", ("hello",)),
-        DialogState(1, "which joint?", ("hello",)),
+        DialogState(1, WHICH, (HELLO,)),
+        DialogState(1, WHICH, (HELLO,)),
     ):
         made.dialog.state = state
         made.services.tick()
     rest = {"step": "wiggle", "residuals_mm": {"left_front": 1.23}}
     assert made.prompts[1:] == [
-        {"state": "working", "question": "", "said": [], "number": 0, **rest},
-        {"state": "asking", "question": "which joint?", "said": ["hello"], "number": 1, **rest},
+        {"state": "working", "question": "", "prompt": None, "said": [], "number": 0, **rest},
+        {
+            "state": "asking",
+            "question": "which joint? [Y/n]",
+            "prompt": WHICH.as_json(),
+            "said": ["hello"],
+            "number": 1,
+            **rest,
+        },
     ]
 
 
@@ -166,7 +176,7 @@ def test_answers_go_to_the_dialog_and_its_refusal_comes_back(made):
     made.session.step = "save"
     assert made.call("save") == (True, NEXT)
     assert made.dialog.answers == ["", "b", "lf coxa +", "y"] and not made.node.reports
-    made.dialog.refusal = "no question is open"
+    made.dialog.refusal = Refusal("no_question", "no question is open")
     assert made.call("accept") == (False, "no question is open")
     made.node.deliver("~/calibration/answer", String(data="x"))
     assert made.node.report_of("calibration")[1] == "calibration/answer 'x' ignored: no question is open"
@@ -178,9 +188,9 @@ def test_answers_go_to_the_dialog_and_its_refusal_comes_back(made):
 )
 def test_a_saved_calibration_applies_to_the_driver_at_once(made, typed, steps):
     made.call("start")
-    made.dialog.state = DialogState(3, "", ("saved to mine.yaml",))
+    made.dialog.state = DialogState(3, None, (Sentence.of("saved to mine.yaml"),))
     prompt = made.finish(*typed)
-    assert made.dialog.questions == [f"which steps? [{','.join(STEPS)}]"]
+    assert [prompt.line for prompt in made.dialog.questions] == [f"which steps? [{','.join(STEPS)}] "]
     assert steps is None or made.ran == [steps]
     assert made.returned == [made.lease] and made.recalibrated == ["file of mine"]
     assert (prompt["state"], prompt["said"], prompt["number"]) == ("saved", ["saved to mine.yaml"], 3)
@@ -217,7 +227,7 @@ def test_unknown_steps_are_explained_and_asked_for_again(made):
     made.call("start")
     made.finish("rets", "rest")
     assert made.ran == [["rest"]] and len(made.dialog.questions) == 2
-    assert "must be of wiggle, check, rest" in made.dialog.state.said[0]
+    assert "must be of wiggle, check, rest" in str(made.dialog.state.said[0])
 
 
 def test_a_calibration_that_cannot_start_says_why_and_keeps_no_bus(made):

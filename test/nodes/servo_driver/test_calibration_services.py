@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
+from support.kits.operator import is_about
 from support.phantomx import LEGS, narrow_file, standing_joints
-from support.real_time.calibration_bench import Mounted, Person, calibrate_here
+from support.real_time.calibration_bench import Mounted, Person, calibrate_here, prompt_of
 from support.real_time.ros_bench import overrides
 from support.real_time.wires import LATE, start
 
@@ -56,15 +57,16 @@ class FrontEnd:
         return self.call(f"servo_driver/calibration/{name}")
 
     def asked(self, words="", after=0):
-        """The next question, which has these words in it."""
+        """The next question, which has these words as its kind and values."""
 
         def there():
             assert self.prompt["state"] not in ("ended", "saved"), self.prompt
             return self.prompt["state"] == "asking" and self.prompt["number"] > after
 
         self.bench.until(there, 20.0, "a question")
-        assert words in self.prompt["question"], self.prompt
-        return self.prompt["question"]
+        prompt = prompt_of(self.prompt["prompt"])
+        assert is_about(prompt.text, words), self.prompt
+        return prompt
 
     def answer(self, text):
         """Answers like a front end: Enter is a button, all other answers are typed."""
@@ -81,16 +83,18 @@ class FrontEnd:
     def begin(self, steps=STEPS):
         answer = self.calibration("start")
         assert answer.success, answer.message
-        self.bench.until(lambda: "which steps?" in self.prompt.get("question", ""), 20.0, "the first question")
+        self.bench.until(
+            lambda: (self.prompt.get("prompt") or {}).get("kind") == "which_steps", 20.0, "the first question"
+        )
         self.answer(steps)
 
     def until_step(self, person, step):
         """A person answers up to a step. Returns all prompts that were seen."""
         seen = []
         while self.prompt["step"] != step:
-            self.asked()
+            prompt = self.asked()
             seen.append(self.prompt)
-            self.answer(person.answer(self.prompt["question"]))
+            self.answer(person.answer_to(prompt))
         return seen
 
     def end(self):
@@ -145,7 +149,7 @@ def test_answers_to_the_services_and_in_the_terminal_write_the_same_file(
     heights = {leg: abs(height) for leg, height in front.prompt["residuals_mm"].items()}
     assert set(heights) == set(LEGS) and max(heights.values()) < 1.0  # after the trim
     if mounted.smart:
-        before_trim = next(prompt for prompt in seen if "trim the femurs" in prompt["question"])["residuals_mm"]
+        before_trim = next(each for each in seen if each["prompt"]["kind"] == "trim_femurs")["residuals_mm"]
         assert abs(before_trim[LEGS[2]]) > 5.0 > 5.0 * max(abs(before_trim[leg]) for leg in LEGS if leg != LEGS[2])
     assert not front.calibration("start").success
     assert own.read_text() == before
@@ -195,7 +199,7 @@ def test_calibration_is_refused_while_armed_and_arming_during_calibration(front_
     assert world.torques.all() and front.prompt == {"state": "idle"}
     assert front.call("disarm").success
     front.begin()
-    front.asked("which joint")
+    front.asked("which_joint")
     answer = front.calibration("start")
     assert (answer.success, answer.message) == (False, "a calibration is running: cancel it first")
     answer = front.call("arm")
@@ -253,16 +257,16 @@ def test_back_returns_to_the_previous_question_and_discards_its_answer(front_end
     front = front_end("feetech_st", own)
     mounted, person = front.mounted, person_for(front.mounted)
     front.begin("wiggle,rest")
-    first = front.asked("servo 1: which joint")
+    first = front.asked("which_joint 1")
     number = front.prompt["number"]
     assert front.calibration("back").success  # there is none before
-    front.asked("servo 1: which joint", number)
+    front.asked("which_joint 1", number)
     assert any("this is the first question of wiggle" in text for text in front.prompt["said"])
-    front.answer("lf coxa -" if "lf coxa +" in person.answer(first) else "lf coxa +")  # wrong
-    front.asked("servo 2", number + 1)
+    front.answer("lf coxa -" if "lf coxa +" in person.answer_to(first) else "lf coxa +")  # wrong
+    front.asked("which_joint 2", number + 1)
     number = front.prompt["number"]
     assert front.calibration("back").success
-    front.asked("servo 1", number)
+    front.asked("which_joint 1", number)
     seen = front.until_step(person, "rest")
     assert not any("already" in text for prompt in seen for text in prompt["said"])
     front.until_step(person, "save")
@@ -274,9 +278,9 @@ def test_back_returns_to_the_previous_question_and_discards_its_answer(front_end
 def test_unknown_steps_are_refused_and_asked_for_again(front_end, own):
     front = front_end("feetech_st", own)
     assert front.calibration("start").success
-    front.asked("which steps?")
+    front.asked("which_steps")
     front.answer("wiggle,rets")
-    front.asked("which steps?")
+    front.asked("which_steps")
     assert any("must be of wiggle, check, rest" in text for text in front.prompt["said"])
     begin = time.monotonic()
     front.end()

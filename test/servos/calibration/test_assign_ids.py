@@ -2,6 +2,7 @@
 
 import pytest
 from support.kits.memory_wire import Kit
+from support.kits.operator import Operator
 
 from hexapod_control.servos.calibration.assign_ids import IdAssignment
 from hexapod_control.servos.calibration.dialog import Abandoned
@@ -9,21 +10,17 @@ from hexapod_control.servos.calibration.dialog import Abandoned
 pytestmark = pytest.mark.usefixtures("memory_time")
 
 
-class Builder:
+class Builder(Operator):
     """Connects the requested servo in addition to the earlier ones; `mistakes` replace the action at a question."""
 
     def __init__(self, kit, mistakes=None, last=99):
+        super().__init__()
         self.kit, self.mistakes, self.last = kit, dict(mistakes or {}), last
-        self.said, self.asked, self.drawn = [], [], []
 
-    def say(self, text):
-        self.said.append(text)
-
-    def ask(self, question, meanwhile=None):
-        self.asked.append(question)
+    def on_connect_servo(self, prompt, meanwhile):
         if len(self.asked) > self.last:
             return "quit"
-        wanted = int(question.split("it gets id ")[1].split(".")[0])
+        wanted = prompt.text.values["id"]
         act = self.mistakes.pop(len(self.asked), None)
         if act is None:
             self.connect(wanted)
@@ -37,7 +34,7 @@ class Builder:
                 self.kit.fault(f"plug={number}")
 
     def run(self):
-        IdAssignment(self.kit.bus(), self.kit.settings.joints, range(254), self, lambda row: f"joint {row}").run()
+        IdAssignment(self.kit.bus(), self.kit.settings.joints, range(254), self).run()
 
 
 @pytest.fixture
@@ -56,7 +53,7 @@ def test_new_servos_get_their_ids_while_they_are_chained_one_by_one(kit):
     builder.run()
     assert ids(kit) == list(range(1, 19))
     assert len(builder.asked) == 4
-    assert builder.said.count("joint 3") == builder.said.count("joint 0") == 1
+    assert [prompt.joint[1] for prompt in builder.prompts] == ["coxa", "tibia", "femur", "coxa"]
 
 
 def test_two_new_servos_at_once_none_and_a_wrong_answer_are_named_and_asked_again(kit):
@@ -65,10 +62,7 @@ def test_two_new_servos_at_once_none_and_a_wrong_answer_are_named_and_asked_agai
     )
     builder.mistakes[4] = lambda wanted: kit.fault("unplug=1")
     builder.run()
-    told = " ".join(builder.said)
-    assert "no new servo answers: check its plug" in told
-    assert "if several new ones are connected, they answer at once" in told
-    assert "back (b) returns" in told
+    assert builder.shown("aside no_new_servo") and builder.shown("help_ids general_help")
     assert ids(kit) == list(range(1, 19))
 
 
@@ -76,7 +70,8 @@ def test_servos_with_two_different_new_ids_are_distinguished(kit):
     kit.port.device.rename(2, 20)
     builder = Builder(kit, {1: lambda wanted: builder.connect(wanted, 3), 2: lambda wanted: kit.fault("unplug=3")})
     builder.run()
-    assert "2 new servos answer, with ids 1, 20: connect only one" in " ".join(builder.said)
+    (told,) = builder.shown("aside several_new_servos")
+    assert set(told.values["said"].values["ids"].split(", ")) == {"1", "20"}
     assert ids(kit) == list(range(1, 19))
 
 
@@ -86,7 +81,7 @@ def test_the_assignment_continues_where_it_was_interrupted(kit):
         first.run()
     again = Builder(kit)
     again.run()
-    assert "it gets id 2." in again.asked[0]
+    assert again.asked[0].values["id"] == 2
     assert len(again.asked) == 2
     assert ids(kit) == list(range(1, 19))
 
@@ -94,8 +89,8 @@ def test_the_assignment_continues_where_it_was_interrupted(kit):
 def test_back_returns_to_the_servo_before(kit):
     builder = Builder(kit, {3: lambda wanted: "back"})
     builder.run()
-    assert "it gets id 3." in builder.asked[3]
-    assert "STS3215: has id 3 already" in " ".join(builder.said)
+    assert builder.asked[3].values["id"] == 3
+    assert builder.shown("has_id STS3215 3")
 
 
 @pytest.mark.parametrize("word", ["s", "skip", "Skip"])

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.kits.operator import Operator
 from support.phantomx import robot
 
 from hexapod_control.servos.bus.bus_interface import RawScale
@@ -146,7 +147,7 @@ def test_standard_servos_reach_every_joint_limit(scale):
             assert joint.low <= joint.raw(angle) <= joint.high
 
 
-class Silent:
+class Silent(Operator):
     """A dialog without output."""
 
     def say(self, text):

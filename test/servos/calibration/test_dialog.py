@@ -8,12 +8,15 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from support.phantomx import robot
 
+from hexapod_control.core.sentence import Sentence
 from hexapod_control.servos.calibration import dialog
-from hexapod_control.servos.calibration.dialog import Abandoned
+from hexapod_control.servos.calibration.dialog import Abandoned, Choice, Prompt, agreed, yes_or_no
 from hexapod_control.servos.calibration.progress_file import CalibrationProgress, ProgressFile
 from hexapod_control.servos.calibration.remote_dialog import DialogState, RemoteDialog
 from hexapod_control.servos.settings.servo_section import standard
 
+ANY = Sentence("any", "any?")
+WHICH = Prompt(Sentence("which", "which?"))
 SETTINGS = standard(robot(), "feetech_st", "/dev/ttyUSB0")
 
 
@@ -26,18 +29,37 @@ def test_a_jog_is_a_sign_two_signs_or_a_number(answer, units):
 
 
 def test_only_an_answer_that_begins_with_y_agrees_and_an_empty_one_takes_the_default_that_is_shown():
-    assert [dialog.yes(answer, False) for answer in ("y", "Yes", "n", "", "ok")] == [True, True, False, False, False]
-    assert dialog.yes("", True) and not dialog.yes("no", True)
-    assert dialog.question("copy?", True) == "copy? [Y/n] " and dialog.question("copy?", False) == "copy? [y/N] "
+    yes, no = (yes_or_no(ANY, default) for default in (True, False))
+    answers = ("y", "Yes", "yep", "n", "", "ok")
+    assert [agreed(no.read(answer)) for answer in answers] == [True, True, True, False, False, False]
+    assert agreed(yes.read("")) and not agreed(yes.read("no")) and not agreed(yes.read("ok"))
+    assert (yes.line, no.line) == ("any? [Y/n] ", "any? [y/N] ")
+
+
+def test_a_button_types_a_word_that_is_its_choice_and_the_first_one_is_that_of_enter():
+    choices = (dialog.DONE, dialog.SKIP, dialog.YES, dialog.NO, dialog.AGAIN, dialog.THERE, *dialog.JOGS)
+    for choice in choices:
+        prompt = Prompt(ANY, (choice, Choice(("other",), ANY)))
+        assert prompt.read(choice.word) is choice is prompt.read("")
+        for command in (dialog.BACK, dialog.QUIT, dialog.HELP):
+            assert [prompt.read(word.upper()) for word in command.words] == [command] * len(command.words)
+
+
+def test_every_button_of_a_jog_is_a_step_in_its_direction():
+    steps = [dialog.jog(each.word) for each in dialog.JOGS]
+    assert steps == [-10, 10, -50, 50]
+
+
+def test_the_picture_of_a_prompt_is_that_of_its_joint_or_leg():
+    pictures = [Prompt(ANY, joint=joint).picture for joint in ((), ("left_rear",), ("left_rear", "tibia"))]
+    assert pictures == ["", "leg", "turn tibia"]
 
 
 def test_angles_of_the_rest_pose_have_names_and_others_are_in_degrees():
     names = [dialog.describe_angle(column, math.radians(degrees)) for column, degrees in ((0, 0), (1, 0), (2, -90))]
-    assert names == ["straight out", "level", "straight down"]
-    assert (
-        dialog.describe_angle(2, 0.0) == "at +0 deg"
-        and dialog.describe_angle(0, math.radians(-12.34)) == "at -12.3 deg"
-    )
+    assert [name.kind for name in names] == ["straight_out", "level", "straight_down"]
+    assert str(dialog.describe_angle(2, 0.0)) == "at +0 deg"
+    assert str(dialog.describe_angle(0, math.radians(-12.34))) == "at -12.3 deg"
 
 
 # --- clients in other threads ---------------------------------------------------------------------------------
@@ -54,7 +76,7 @@ def open_question(remote, number):
     """Waits until a question is open."""
     seen = threading.Event()
     for _ in range(500):
-        if remote.state.number == number and remote.state.question:
+        if remote.state.number == number and remote.state.prompt:
             return remote.state
         seen.wait(0.01)
     raise AssertionError(f"question {number} was not asked")
@@ -62,25 +84,26 @@ def open_question(remote, number):
 
 def test_a_question_stays_open_until_it_is_answered_once(asker):
     remote = RemoteDialog()
-    assert remote.answer("early") == "no question is open"
-    remote.say("hello")
-    remote.say("again")
-    answer = asker.submit(remote.ask, " which? ")
-    assert open_question(remote, 1) == DialogState(1, "which?", ("hello", "again"))
-    assert remote.answer(" this one ") == ""
+    hello, again, thanks = (Sentence.of(word) for word in ("hello", "again", "thanks"))
+    assert remote.answer("early").kind == "no_question"
+    remote.say(hello)
+    remote.say(again)
+    answer = asker.submit(remote.ask, WHICH)
+    assert open_question(remote, 1) == DialogState(1, WHICH, (hello, again))
+    assert remote.answer(" this one ") is None
     assert answer.result(5.0) == "this one"
     assert remote.state == DialogState(1)
-    remote.say("thanks")
-    assert remote.state == DialogState(1, "", ("thanks",))
-    assert remote.answer("late") == "no question is open"
-    second = asker.submit(remote.ask, "and?")
-    assert open_question(remote, 2).said == ("thanks",)
-    assert remote.answer("") == "" and second.result(5.0) == ""
+    remote.say(thanks)
+    assert remote.state == DialogState(1, None, (thanks,))
+    assert remote.answer("late").kind == "no_question"
+    second = asker.submit(remote.ask, WHICH)
+    assert open_question(remote, 2).said == (thanks,)
+    assert remote.answer("") is None and second.result(5.0) == ""
 
 
 def test_a_callback_runs_while_a_question_is_open(asker):
     remote, called = RemoteDialog(), threading.Event()
-    answer = asker.submit(remote.ask, "which?", called.set)
+    answer = asker.submit(remote.ask, WHICH, None, called.set)
     assert called.wait(5.0)
     open_question(remote, 1)
     remote.answer("x")
@@ -92,14 +115,14 @@ def test_after_a_cancellation_the_open_question_and_all_others_are_abandoned(ask
     remote = RemoteDialog()
     if before:
         remote.cancel()
-    answer = asker.submit(remote.ask, "which?")
+    answer = asker.submit(remote.ask, WHICH)
     if not before:
         open_question(remote, 1)
         remote.cancel()
     with pytest.raises(Abandoned):
         answer.result(5.0)
     with pytest.raises(Abandoned):
-        remote.ask("another?")
+        remote.ask(WHICH)
 
 
 # --- the file of an unfinished calibration ----------------------------------------------------------------------

@@ -1,7 +1,6 @@
 """The steps of the calibration notice mistakes: exchanged servos, wrong signs, horns a tooth off, Enter alone."""
 
 import math
-import re
 from dataclasses import replace
 
 import numpy as np
@@ -12,9 +11,10 @@ from support.phantomx import LEGS, lying, robot
 
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.core.names import JOINTS
+from hexapod_control.core.sentence import Sentence
 from hexapod_control.servos.bus.bus_interface import BusError
 from hexapod_control.servos.calibration.calibration_state import REST_POSE, CalibrationState
-from hexapod_control.servos.calibration.dialog import Abandoned, command
+from hexapod_control.servos.calibration.dialog import BACK, HELP, QUIT, Abandoned, Prompt
 from hexapod_control.servos.calibration.guide import CalibrationGuide
 from hexapod_control.servos.calibration.session import CalibrationSession
 from hexapod_control.servos.calibration.steps.identify_joints import identify
@@ -45,47 +45,43 @@ def test_a_correct_assignment_is_confirmed_with_one_turn_of_each_joint():
 
 
 @pytest.mark.parametrize(
-    ("protocol", "step", "texts"),
+    ("protocol", "step", "sentences"),
     [
-        ("feetech_st", "check", ["Does every joint have the right servo and sign? Torque is off"]),
-        ("ssc32", "check", ["Does every joint have the right servo and sign? Each joint in turn moves a little"]),
-        ("feetech_st", "rest", ["The rest pose. Torque is off: put one leg after the other into the pose by hand."]),
-        ("ssc32", "rest", ["The rest pose. Jog with + and - (10 units), ++ and -- (50), or a number like +7"]),
-        ("feetech_st", "verify", ["Are all feet in one plane? Torque is off.", "feet above their common plane [mm]: "]),
+        ("feetech_st", "check", ["introduction_check_by_hand"]),
+        ("ssc32", "check", ["introduction_check_by_eye"]),
+        ("feetech_st", "rest", ["introduction_rest_by_hand"]),
+        ("ssc32", "rest", ["introduction_rest_by_jogging jog_help"]),
+        ("feetech_st", "verify", ["introduction_verify_on_table", "heights feet_above_plane"]),
         (
             "ssc32",
             "verify",
-            [
-                "Are all feet in one plane? The robot will move to its standing pose: keep a hand on it.",
-                "The robot stands. Each foot must just hold a sheet of paper. Jog with",
-                "feet were above the plane [mm]: ",
-            ],
+            ["introduction_verify_with_paper", "robot_stands jog_help", "heights feet_were_above_plane"],
         ),
-        ("feetech_st", "wiggle", ["Which servo is which joint? Lift the robot, its legs free."]),
-        ("ssc32", "wiggle", ["Which servo is which joint?", "before the first one turns, all move to the middle"]),
+        ("feetech_st", "wiggle", ["introduction_wiggle"]),
+        ("ssc32", "wiggle", ["introduction_wiggle", "all_will_move to_the_middle"]),
     ],
 )
-def test_every_step_begins_with_what_is_to_be_done_and_ends_with_what_was_found(protocol, step, texts):
+def test_every_step_begins_with_what_is_to_be_done_and_ends_with_what_was_found(protocol, step, sentences):
     start = np.ravel(lying()) if step == "verify" else [REST_POSE[row % 3] for row in range(18)]
     user = User(Kit(protocol, start=start))
-    user.answers = [(f"servo {user.kit.mounted[row].id}:", f"{legs} +") for row, legs in enumerate(NAMES)]
+    user.answers = [(f"which_joint {user.kit.mounted[row].id}", f"{legs} +") for row, legs in enumerate(NAMES)]
     run(user.kit, user, [step])
-    assert [text for text in texts if len([said for said in user.said if text in said]) != 1] == []
+    assert [each for each in sentences if len(user.shown(each)) != 1] == []
 
 
 def test_a_wrong_sign_is_found_and_corrected():
     kit = Kit(changes=[(4, {"direction": -1})])
     user = User(kit)
     assert mounts(run(kit, user, ["check"])) == mounts(kit.mounted)
-    assert user.shown("servo 5 has turned the other way: change the sign of left_middle_femur?")
+    assert user.shown("change_sign servo_has_turned 5 left_middle_femur")
 
 
 def test_confused_femur_and_tibia_are_swapped():
     kit = Kit()
     user = User(kit)
     assert mounts(run(kit, user, ["check"], exchanged(kit.mounted, 7, 8))) == mounts(kit.mounted)
-    assert user.shown("servo 8 has turned, which is left_rear_tibia so far: exchange the servos of left_rear_femur and")
-    assert len(user.shown("turn left_rear_femur by hand")) == 1  # it is right now
+    assert user.shown("exchange_servos which_is_other 8 left_rear_tibia left_rear_femur")
+    assert len(user.shown("turn_by_hand left_rear_femur")) == 1  # it is right now
 
 
 def test_two_confused_legs_are_swapped():
@@ -98,31 +94,35 @@ def test_two_confused_legs_are_swapped():
 
 def test_a_joint_that_the_operator_does_not_confirm_is_asked_again():
     kit = Kit(changes=[(0, {"direction": -1})])
-    user = User(kit, [("change the sign", "n")])
+    user = User(kit, [("change_sign", "n")])
     assert mounts(run(kit, user, ["check"])) == mounts(kit.mounted)
-    assert len(user.shown("turn left_front_coxa by hand")) == 2
+    assert len(user.shown("turn_by_hand left_front_coxa")) == 2
 
 
 def test_a_joint_that_has_not_turned_is_asked_again():
     kit = Kit()
-    user = User(kit, [("turn left_front_femur", lambda: kit.turn(1, -0.35))])
+    user = User(kit, [("turn_by_hand left_front_femur", lambda: kit.turn(1, -0.35))])
     run(kit, user, ["check"])
-    assert user.shown("no servo has turned: is left_front_femur on its horn")
-    assert len(user.shown("turn left_front_femur by hand")) == 2
+    assert user.shown("no_servo_turned left_front_femur")
+    assert len(user.shown("turn_by_hand left_front_femur")) == 2
 
 
 def test_a_servo_that_falls_silent_is_named_and_the_joint_is_asked_again():
     kit = Kit()
     user = User(
-        kit, [("turn left_front_femur", lambda: kit.fault("unplug=5")), ("Enter when", lambda: kit.fault("plug=5"))]
+        kit,
+        [
+            ("turn_by_hand left_front_femur", lambda: kit.fault("unplug=5")),
+            ("connected_again", lambda: kit.fault("plug=5")),
+        ],
     )
     assert mounts(run(kit, user, ["check"])) == mounts(kit.mounted)
-    assert user.shown("servo 5 does not answer: check its cable")
+    assert "servo 5 does not answer: check its cable" in user.told()
 
 
 def test_servos_without_positions_turn_by_themselves_and_the_operator_says_what_turned():
     kit = Kit("ssc32")
-    answers = [("left_front_coxa turned", "lf coxa -"), ("left_front_femur turned", "LEFT FRONT TIBIA +")]
+    answers = [("has_turned left_front_coxa", "lf coxa -"), ("has_turned left_front_femur", "LEFT FRONT TIBIA +")]
     joints = run(kit, User(kit, answers), ["check"])
     assert mounts(joints[:4]) == [(0, -1), (2, 1), (1, 1), (3, 1)]
 
@@ -131,10 +131,11 @@ def test_enter_alone_keeps_the_scale_of_a_hobby_servo():
     kit = Kit("ssc32")
     user = User(kit)
     joints = run(kit, user, ["rest", "marks"])
-    assert user.shown("left_front_coxa has not moved: its scale stays as it is")
-    poses = [re.match(r"  (\w+)_(\w+) to (.*) \(1500 us\): ", question) for question in user.asked[:18]]
-    assert [found and found[3] for found in poses] == ["straight out", "level", "straight down"] * 6
-    assert user.shown("left_front_femur at +45 deg") and user.shown("left_front_femur to at +45 deg (1500 us)")
+    assert user.shown("scale_kept left_front_coxa")
+    assert {question.values["position"] for question in user.asked[:18]} == {1500.0}
+    targets = [question.values["target"].kind for question in user.asked[:18]]
+    assert targets == ["straight_out", "level", "straight_down"] * 6
+    assert user.shown("joint_at_angle left_front_femur") and user.shown("jog left_front_femur at_angle 45.0")
     assert [joint.units_per_rad for joint in joints] == [joint.units_per_rad for joint in kit.settings.joints]
 
 
@@ -167,56 +168,64 @@ def test_a_horn_one_tooth_off_is_reported_after_the_rest_pose(answer, found):
     start = [REST_POSE[k % 3] for k in range(18)]
     start[4] += TOOTH
     kit = Kit(start=start)
-    user = User(kit, [("measure left_middle_femur again?", lambda: (answer == "y" and kit.turn(4, -TOOTH)) or answer)])
+    user = User(kit, [("measure_again left_middle_femur", lambda: (answer == "y" and kit.turn(4, -TOOTH)) or answer)])
     joints = run(kit, user, ["rest"])
     assert joints[4].angle(kit.mounted[4].raw(REST_POSE[1])) == pytest.approx(-found, abs=0.01)
-    assert [line for line in user.said if "its horn is one tooth off" in line and "left_middle_femur" in line]
+    assert user.shown("horn_off one_tooth left_middle_femur")
 
 
 @pytest.mark.parametrize(
-    ("turn", "words"), [(0.6, "one tooth"), (1.4, "one tooth"), (1.6, "2 teeth"), (3.0, "3 teeth")]
+    ("turn", "words"), [(0.6, "one_tooth"), (1.4, "one_tooth"), (1.6, "teeth 2"), (3.0, "teeth 3")]
 )
 def test_the_teeth_by_which_a_horn_is_off_are_counted(turn, words):
     start = [REST_POSE[k % 3] for k in range(18)]
     start[4] -= turn * TOOTH
     user = User(Kit(start=start))
     run(user.kit, user, ["rest"])
-    assert user.shown(f"  left_middle_femur is {-math.degrees(turn * TOOTH):+.0f} deg from the same joint")
-    assert user.shown(f"its horn is {words} off")
+    (told,) = user.shown(f"horn_off left_middle_femur {words}")
+    assert told.values["degrees"] == pytest.approx(-math.degrees(turn * TOOTH), abs=0.5)
 
 
 @pytest.mark.parametrize("word", ["?", "help", "Help"])
 def test_help_explains_the_step_and_asks_again(word):
     kit = Kit()
-    user = User(kit, [("turn left_front_coxa", word)])
+    user = User(kit, [("turn_by_hand left_front_coxa", word)])
     run(kit, user, ["check"])
-    assert user.shown("Turn only the joint that is named")
-    assert user.shown("quit (q) keeps the answers for another time")
+    assert user.shown("help_check general_help")
 
 
 @pytest.mark.parametrize("word", ["q", "quit", "Quit"])
 def test_quit_ends_the_dialog_anywhere(word):
     kit = Kit()
     with pytest.raises(Abandoned):
-        run(kit, User(kit, [("turn left_rear_coxa", word)]), ["check"])
+        run(kit, User(kit, [("turn_by_hand left_rear_coxa", word)]), ["check"])
 
 
 def test_back_returns_to_the_question_before():
     kit = Kit()
-    user = User(kit, [("turn left_front_tibia", "back")])
+    user = User(kit, [("turn_by_hand left_front_tibia", "back")])
     run(kit, user, ["check"])
-    assert len(user.shown("turn left_front_femur by hand")) == 2
+    assert len(user.shown("turn_by_hand left_front_femur")) == 2
 
 
 def test_words_are_commands_in_any_case_and_answers_are_not():
-    assert [command(word) for word in ("b", "BACK", "exit", "?", "lf coxa +", "")] == ["b", "b", "q", "?", "", ""]
+    read = Prompt(Sentence("any", "any")).read
+    assert [read(word) for word in ("b", "BACK", "exit", "?")] == [BACK, BACK, QUIT, HELP]
+    assert [read(word) for word in ("lf coxa +", "")] == ["lf coxa +", ""]
 
 
 def test_natural_spellings_name_the_joint_that_wiggles():
     kit = Kit()
-    user = User(kit, [("servo 1:", "Left Front Coxa plus"), ("servo 2:", "LF FEMUR +"), ("servo 3:", "lf knee +")])
+    user = User(
+        kit,
+        [
+            ("which_joint 1", "Left Front Coxa plus"),
+            ("which_joint 2", "LF FEMUR +"),
+            ("which_joint 3", "lf knee +"),
+        ],
+    )
     assert mounts(run(kit, user, ["wiggle"])) == mounts(kit.mounted)
-    assert user.shown("'lf knee' names no joint")
+    assert "'lf knee' names no joint" in user.told()
 
 
 def test_a_silent_bus_ends_the_wiggle_with_the_name_of_the_servo():
@@ -269,41 +278,39 @@ def test_the_standard_ids_are_those_of_the_kit():
 
 def test_a_hobby_servo_turns_again_until_the_operator_says_what_has_turned():
     kit = Kit("ssc32")
-    answers = [("left_front_coxa turned", word) for word in ("r", "n", "lf knee +", "lf femur +")]
-    user = User(kit, [*answers, ("exchange the servos", "n"), ("left_front_coxa turned", "lf coxa -")])
+    answers = [("has_turned left_front_coxa", word) for word in ("r", "n", "lf knee +", "lf femur +")]
+    user = User(kit, [*answers, ("exchange_servos", "n"), ("has_turned left_front_coxa", "lf coxa -")])
     joints = run(kit, user, ["check"])
-    assert len(user.shown("has left_front_coxa turned")) == 6
-    assert len(user.shown("then say what has turned, with its direction")) == 1
-    assert user.shown("'lf knee' names no joint") and not user.shown("'r' names no joint")
-    assert user.shown("servo 0 turns left_front_femur: exchange the servos of left_front_coxa and left_front_femur?")
+    assert len(user.shown("has_turned left_front_coxa")) == 6
+    assert len(user.shown("say_what_turned")) == 1
+    assert "'lf knee' names no joint" in user.told() and "'r' names no joint" not in user.told()
+    assert user.shown("exchange_servos servo_turns_joint 0 left_front_femur left_front_coxa")
     assert mounts(joints[:2]) == [(0, -1), (1, 1)]
 
 
 def test_an_exchange_that_is_not_wanted_leaves_everything_as_it_is():
     kit = Kit()
     wrong = exchanged(kit.mounted, 7, 8)
-    user = User(kit, [("exchange the servos of left_rear_femur", "n"), ("turn left_rear_femur", "s")])
-    user.answers.append(("turn left_rear_tibia", "s"))
-    user.answers[1:1] = [("turn left_rear_femur", "")]
+    user = User(kit, [("exchange_servos left_rear_femur", "n"), ("turn_by_hand left_rear_femur", "s")])
+    user.answers.append(("turn_by_hand left_rear_tibia", "s"))
+    user.answers[1:1] = [("turn_by_hand left_rear_femur", "")]
     assert mounts(run(kit, user, ["check"], wrong)) == mounts(wrong)
-    assert len(user.shown("turn left_rear_femur by hand")) == 2  # again, as it is not right yet
+    assert len(user.shown("turn_by_hand left_rear_femur")) == 2  # again, as it is not right yet
 
 
 def test_a_servo_is_named_once_and_every_joint_needs_one():
     kit = Kit()
-    user = User(kit, [("servo 1:", "r"), ("servo 2:", "lf coxa +"), ("servo 2:", "lf femur +")])
+    user = User(kit, [("which_joint 1", "r"), ("which_joint 2", "lf coxa +"), ("which_joint 2", "lf femur +")])
     assert mounts(run(kit, user, ["wiggle"])) == mounts(kit.mounted)
-    assert len(user.shown("servo 1: which joint")) == len(user.shown("servo 2: which joint")) == 2
-    assert user.shown("that is already servo 1; b goes back if that was wrong")
+    assert len(user.shown("which_joint 1")) == len(user.shown("which_joint 2")) == 2
+    assert user.shown("already_named 1")
     with pytest.raises(BusError, match="no servo was found for left_front_tibia_joint, right_rear_coxa_joint: check"):
-        run(kit, User(kit, [("servo 3:", "s"), ("servo 16:", "skip")]), ["wiggle"])
+        run(kit, User(kit, [("which_joint 3", "s"), ("which_joint 16", "skip")]), ["wiggle"])
 
 
 def test_every_finished_servo_joint_and_leg_is_noted_and_what_is_asked_within_a_leg_is_not():
     kit = Kit()
-    guide = CalibrationGuide(
-        robot(), kit.settings.joints, kit.jogger(kit.bus()), User(kit, [("measure the limits of", "y")])
-    )
+    guide = CalibrationGuide(robot(), kit.settings.joints, kit.jogger(kit.bus()), User(kit, [("measure_limits", "y")]))
     noted = []
     guide.on_progress = lambda progress: noted.append((progress.step, progress.done))
     guide.run(kit.settings.ids, ["check", "rest", "limits", "verify"])
@@ -318,7 +325,9 @@ def test_a_servo_that_is_identified_alone_takes_the_joint_and_gives_its_own_in_e
         (5, "lm femur +", {}),  # has it already
         (5, "s", {}),
     ):
-        state = CalibrationState(robot(), kit.settings.joints, kit.jogger(kit.bus()), User(kit, [("servo 5:", answer)]))
+        state = CalibrationState(
+            robot(), kit.settings.joints, kit.jogger(kit.bus()), User(kit, [("which_joint 5", answer)])
+        )
         identify(state, servo)
         changed = {k: pair for k, pair in enumerate(mounts(state.joints)) if pair != mounts(kit.settings.joints)[k]}
         assert changed == expected

@@ -1,12 +1,11 @@
 """The steps of the calibration that measure: rest pose, scale, limits, and whether all feet lie in one plane."""
 
 import math
-import re
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from support.kits.calibrating_user import User, guided, run
+from support.kits.calibrating_user import User, guided, row_of, run
 from support.kits.memory_wire import Kit
 from support.phantomx import LEGS, lying, robot, standing_joints
 
@@ -15,37 +14,29 @@ from hexapod_control.core.names import JOINTS
 from hexapod_control.servos.calibration.calibration_state import LIMIT_CLEARANCE, REST_POSE
 from hexapod_control.servos.calibration.steps.foot_plane import plane, residuals, trims
 
-JOINT = r"(\w+)_(coxa|femur|tibia)"
 TRIMS = {1: 0.04, 4: -0.03}  # [rad] of the femurs of these legs
 RAW_UNIT_RAD = 1.0 / 651.9
 MARGIN, STOPS = math.radians(3.0), (-0.7, 0.9)  # [rad] from the centers
 
 
-def row_of(found):
-    return 3 * LEGS.index(found[1]) + JOINTS.index(found[2])
-
-
 class Measurer(User):
     """Turns joints to the requested marks and stops; jogs feet down until they clamp the paper."""
 
-    def ask(self, question, meanwhile=None):
-        if (found := re.search(rf"{JOINT} at ([+-]\d+) deg", question)) and not self._mistaken(question):
-            self.turn_to(row_of(found), math.radians(int(found[3])))
-        if found := re.search(rf"turn {JOINT} by hand from stop to stop", question):
-            center = self.kit.mounted[row_of(found)].q_center
-            for stop in STOPS:
-                self.turn_to(row_of(found), center + stop)
-                meanwhile()
-            self.turn_to(row_of(found), center + sum(STOPS) / 2.0)
-        if found := re.search(rf"{JOINT} to where its foot holds the paper \((\d+) us\)", question):
-            self.asked.append(question)
-            row = row_of(found)
-            step = round(self.kit.mounted[row].raw(standing_joints().flat[row])) - int(found[3])
-            return f"{step:+d}" if step else ""
-        return super().ask(question, meanwhile)
+    def on_hold_pose(self, prompt, meanwhile):
+        self.turn_to(row_of(prompt), math.radians(prompt.text.values["pose"].values["degrees"]))
 
-    def _mistaken(self, question):
-        return any(answer[0] in question for answer in self.answers)
+    def on_turn_to_stops(self, prompt, meanwhile):
+        center = self.kit.mounted[row_of(prompt)].q_center
+        for stop in STOPS:
+            self.turn_to(row_of(prompt), center + stop)
+            meanwhile()
+        self.turn_to(row_of(prompt), center + sum(STOPS) / 2.0)
+
+    def on_jog(self, prompt, meanwhile):
+        if prompt.text.values["target"].kind == "holds_paper":
+            row = row_of(prompt)
+            step = round(self.kit.mounted[row].raw(standing_joints().flat[row]) - prompt.text.values["position"])
+            return f"{step:+d}" if step else ""
 
     def turn_to(self, row, angle):
         self.kit.turn(row, angle - self.kit.angle(row))
@@ -82,9 +73,9 @@ def test_the_positions_in_the_rest_pose_are_the_centers_at_its_angles():
 def test_marks_on_both_sides_give_the_scale_of_each_side_and_mirrored_legs_copy_it():
     changes = [(row, {"units_per_rad": 700.0, "units_per_rad_neg": 600.0}) for row in (0, 1)]
     kit = Kit(changes=changes)
-    user = Measurer(kit, [("measure the scale of left_front", "y")])
+    user = Measurer(kit, [("measure_scale left_front", "y")])
     joints = run(kit, user, ["marks"])
-    assert user.shown("measure the scale of left_front?") and not user.shown("left_middle_coxa at ")
+    assert user.shown("measure_scale left_front") and not user.shown("joint_at_angle left_middle_coxa")
     for row in (0, 1):
         assert joints[row].units_per_rad == pytest.approx(700.0, abs=2.0)
         assert joints[row].units_per_rad_neg == pytest.approx(600.0, abs=2.0)
@@ -96,18 +87,18 @@ def test_marks_on_both_sides_give_the_scale_of_each_side_and_mirrored_legs_copy_
 def test_a_mark_that_fits_no_scale_is_asked_for_again_and_one_without_motion_changes_nothing():
     kit = Kit(changes=[(0, {"units_per_rad": 700.0})])
     answers = [
-        ("measure the scale of left_front", "y"),
-        ("left_front_coxa at +", lambda: kit.turn(0, -0.3)),  # in the wrong direction
-        ("left_front_femur at", lambda: None),
-        ("left_front_femur at", lambda: None),
+        ("measure_scale left_front", "y"),
+        ("hold_pose left_front_coxa", lambda: kit.turn(0, -0.3) or ""),  # in the wrong direction
+        ("hold_pose left_front_femur", ""),
+        ("hold_pose left_front_femur", ""),
     ]
     user = Measurer(kit, answers)
     kit.turn(1, kit.mounted[1].q_center - kit.angle(1))
     joints = run(kit, user, ["marks"])
-    assert len(user.shown("left_front_coxa at +")) == 2
-    assert len(user.shown("is it the right joint, turned in the right direction? Repeat it")) == 1
+    assert len(user.shown("hold_pose left_front_coxa")) == 3
+    assert len(user.shown("unusual_scale")) == 1
     assert joints[0].units_per_rad == pytest.approx(700.0, abs=2.0)
-    assert len(user.shown("left_front_femur has not moved: its scale stays as it is")) == 2
+    assert len(user.shown("scale_kept left_front_femur")) == 2
     assert joints[1].units_per_rad == joints[1].units_per_rad_neg == kit.settings.joints[1].units_per_rad
 
 
@@ -115,9 +106,10 @@ def test_a_joint_with_room_on_one_side_has_one_mark_on_the_grid_for_the_scale_of
     kit = Kit(changes=[(0, {"units_per_rad": 700.0, "units_per_rad_neg": 700.0})])
     joints = list(kit.settings.joints)
     joints[0] = replace(joints[0], lower=-math.radians(19.9), upper=math.radians(36.0))  # 5 of them are clearance
-    user = Measurer(kit, [("measure the scale of left_front", "y")])
+    user = Measurer(kit, [("measure_scale left_front", "y")])
     found = run(kit, user, ["marks"], joints)
-    assert len(user.shown("left_front_coxa at ")) == len(user.shown("left_front_coxa at +30 deg")) == 1
+    (mark,) = user.shown("hold_pose left_front_coxa")
+    assert mark.values["pose"].values["degrees"] == pytest.approx(30.0)
     assert found[0].units_per_rad == found[0].units_per_rad_neg == pytest.approx(700.0, abs=2.0)
 
 
@@ -128,22 +120,22 @@ def test_goals_stay_three_degrees_from_the_stops_and_other_legs_copy_them_by_ang
     joints = [replace(j, center=2000.0 + 5 * row, direction=(-1) ** row) for row, j in enumerate(Kit().settings.joints)]
     changes = [(row, {"center": j.center, "direction": j.direction}) for row, j in enumerate(joints)]
     kit = Kit(changes=changes, start=[joint.q_center for joint in joints])
-    user = Measurer(kit, [("measure the limits of left_front", "y")])
+    user = Measurer(kit, [("measure_limits left_front", "y")])
     found = run(kit, user, ["limits"], joints)
     for row, joint in enumerate(found):
         low, high = sorted(joint.raw(joint.q_center + stop) for stop in (STOPS[0] + MARGIN, STOPS[1] - MARGIN))
         inside = 1.51 if row < 3 else 2.51  # [ticks] positions are rounded, then limits, then their copies
         assert low - 0.51 <= joint.low <= low + inside
         assert high - inside <= joint.high <= high + 0.51
-    assert len(user.shown("copy scale and limits of ")) == 5
-    assert len(user.shown("by hand from stop to stop")) == 3  # only of the first leg
+    assert len(user.shown("copy_leg")) == 5
+    assert len(user.shown("turn_to_stops")) == 3  # only of the first leg
 
 
 def test_limits_of_hobby_servos_lie_inside_of_the_ends_to_which_the_operator_jogs_them():
     kit = Kit("ssc32")
     jogs = (("one", "-300"), ("one", ""), ("other", "+700"), ("other", ""))
-    answers = [(f"left_front_{joint} to its {end} end (", jog) for joint in JOINTS for end, jog in jogs]
-    user = Measurer(kit, [("measure the limits of left_front?", "y"), *answers])
+    answers = [(f"jog left_front_{joint} {end}_end", jog) for joint in JOINTS for end, jog in jogs]
+    user = Measurer(kit, [("measure_limits left_front", "y"), *answers])
     found = run(kit, user, ["limits"])
     assert not user.answers
     for joint in found[:3]:
@@ -156,10 +148,10 @@ def test_limits_of_hobby_servos_lie_inside_of_the_ends_to_which_the_operator_jog
 def test_limits_that_leave_out_the_rest_pose_are_not_used_and_nothing_is_copied_without_consent(monkeypatch):
     kit = Kit(start=[joint.q_center + 0.5 for joint in Kit().settings.joints])
     monkeypatch.setitem(globals(), "STOPS", (0.35, 0.9))
-    copies = [(f"copy scale and limits of {LEGS[0]} to", "n")]
-    user = Measurer(kit, [("measure the limits of left_front", "y"), *copies])
+    copies = [(f"copy_leg {LEGS[0]}", "n")]
+    user = Measurer(kit, [("measure_limits left_front", "y"), *copies])
     assert run(kit, user, ["limits"]) == kit.settings.joints
-    assert len(user.shown("the rest pose is outside these limits: they are not used")) == 3
+    assert len(user.shown("limits_not_used")) == 3
 
 
 # --- the plane of the feet ----------------------------------------------------------------------------------
@@ -186,7 +178,7 @@ def test_trims_bring_all_feet_into_the_plane_of_most():
 @pytest.mark.parametrize("answer", ["y", "n"])
 def test_feet_on_a_table_show_the_trims_of_the_femurs(answer):
     kit = Kit(changes=changed_trims(), start=np.ravel(lying()))
-    user = User(kit, [("trim the femurs", answer)])
+    user = User(kit, [("trim_femurs", answer)])
     guide = guided(kit, user, ["verify"])
     seen = np.array(lying())
     seen[:, 1] -= true_trims()
@@ -198,8 +190,8 @@ def test_feet_on_a_table_show_the_trims_of_the_femurs(answer):
     assert trimmed == pytest.approx(true_trims() if answer == "y" else [0.0] * 6, abs=3 * RAW_UNIT_RAD)
     assert {joint.trim for row, joint in enumerate(guide.joints) if row % 3 != 1} == {0.0}
     worst = 1000.0 * np.abs(heights).max()
-    (shown,) = user.shown("feet above their common plane [mm]")
-    assert float(re.search(r"at most (\d+\.\d)", shown)[1]) == pytest.approx(worst, abs=0.9)
+    (shown,) = user.shown("heights feet_above_plane")
+    assert shown.values["worst"] == pytest.approx(worst, abs=0.9)
 
 
 def test_feet_that_hold_sheets_of_paper_show_the_trims_of_hobby_servos():

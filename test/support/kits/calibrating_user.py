@@ -1,35 +1,32 @@
 """A user of the calibration with emulated servos in memory."""
 
-import re
-
+from support.kits.operator import Operator
 from support.phantomx import LEGS, robot
 
 from hexapod_control.core.names import JOINTS
 from hexapod_control.servos.calibration.guide import CalibrationGuide
 
 
-class User:
-    """Turns the joint that is asked, and takes every default; `answers` come first, by a word of the question."""
+def row_of(prompt):
+    """Row of the joint that a prompt is about."""
+    leg, joint = prompt.joint
+    return 3 * LEGS.index(leg) + JOINTS.index(joint)
+
+
+class User(Operator):
+    """Turns the joint that is asked, and takes every default; means every far move."""
 
     def __init__(self, kit, answers=()):
-        self.kit, self.answers = kit, list(answers)
-        self.asked, self.said = [], []
+        super().__init__(answers)
+        self.kit = kit
 
-    def say(self, text):
-        self.said.append(text)
+    def answer_to(self, prompt, meanwhile=None):
+        if prompt.kind == "turn_by_hand":
+            self.kit.turn(row_of(prompt), 0.35)
+        return super().answer_to(prompt, meanwhile)
 
-    def ask(self, question, meanwhile=None):
-        self.asked.append(question)
-        if found := re.match(r"turn (\w+)_(coxa|femur|tibia) by hand", question):
-            self.kit.turn(3 * LEGS.index(found[1]) + JOINTS.index(found[2]), 0.35)
-        for answer in self.answers:
-            if answer[0] in question:
-                self.answers.remove(answer)
-                return answer[1]() or "" if callable(answer[1]) else answer[1]
-        return "y" if question.startswith("  move ") else ""  # a far move is meant
-
-    def shown(self, text):
-        return [line for line in (*self.said, *self.asked) if text in line]
+    def on_move_far(self, prompt, meanwhile):
+        return "y"
 
 
 def run(kit, user, steps, joints=None):

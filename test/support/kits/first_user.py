@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import contextlib
-import re
 
+from support.kits.calibrating_user import row_of
+from support.kits.operator import Operator
 from support.phantomx import LEGS
 
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.core.names import JOINTS
+from hexapod_control.core.sentence import Sentence
 from hexapod_control.servos.calibration.calibration_state import REST_POSE
 from hexapod_control.servos.calibration.dialog import Abandoned
 from hexapod_control.servos.commissioning.commissioning_progress_file import CommissioningProgressFile
 from hexapod_control.servos.commissioning.commissioning_session import CommissioningSession
-from hexapod_control.servos.commissioning.front_end import TextFrontEnd
-from hexapod_control.servos.commissioning.pictured_dialog import PicturedDialog
 from hexapod_control.servos.commissioning.stage_actions import StageActions
 from hexapod_control.servos.commissioning.stages import BY_KEY, CommissioningProgress, StageMachine
 from hexapod_control.servos.line_search import LineFinding
 
 PACE = 50.0
+DONE = Sentence.of("done")
 
 
 class Bench:
@@ -43,76 +44,51 @@ class Bench:
 
     def drive(self, settings, motion):
         self.driven.append(motion)
-        return f"{motion} done"
+        return Sentence("motion_done", "{motion} done", motion=motion)
 
 
-class FirstUser:
-    """Answers every question rightly; `mistakes` are (part of a question, answer or what is done first)."""
+class FirstUser(Operator):
+    """Answers every question rightly; mistakes are (words of a question, answer or what is done first)."""
 
     def __init__(self, kit, mistakes=()):
-        self.kit, self.mistakes = kit, list(mistakes)
-        self.said, self.asked = [], []
-        self.rules = (
-            (r"Voltage at the plug", lambda found: "11.1 V"),
-            (r"it gets id (\d+)\.", self._connect),
-            (r"servo (\d+): which joint", self._name),
-            (r"turn (\w+)_(coxa|femur|tibia) by hand, ", self._turn),
-            (r"^(\w+): coxa .* Enter when it is there", self._rest),
-        )
+        super().__init__(mistakes)
+        self.kit = kit
 
-    def say(self, text):
-        self.said.append(text)
+    def on_voltage(self, prompt, meanwhile):
+        return "11.1 V"
 
-    def ask(self, question, meanwhile=None):
-        self.asked.append(question)
-        for mistake in self.mistakes:
-            if mistake[0] in question:
-                self.mistakes.remove(mistake)
-                answer = mistake[1]() if callable(mistake[1]) else mistake[1]
-                if answer is not None:
-                    return answer
-                break
-        for pattern, act in self.rules:
-            if found := re.search(pattern, question):
-                return act(found) or ""
-        return ""
+    def on_connect_servo(self, prompt, meanwhile):
+        servo = int(prompt.text.values["id"])
+        if not self.kit.world.answers(servo - 1):
+            self.kit.fault(f"plug={servo}")
 
-    def shown(self, text):
-        return [line for line in (*self.said, *self.asked) if text in line]
-
-    def _row(self, found):
-        return 3 * LEGS.index(found[1]) + JOINTS.index(found[2])
-
-    def _connect(self, found):
-        index = int(found[1]) - 1
-        if not self.kit.world.answers(index):
-            self.kit.fault(f"plug={index + 1}")
-
-    def _name(self, found):
-        row = next(k for k, joint in enumerate(self.kit.mounted) if joint.id == int(found[1]))
+    def on_which_joint(self, prompt, meanwhile):
+        row = next(k for k, joint in enumerate(self.kit.mounted) if joint.id == int(prompt.text.values["id"]))
         return f"{LEGS[row // 3]} {JOINTS[row % 3]} {'+' if self.kit.mounted[row].direction > 0 else '-'}"
 
-    def _turn(self, found):
-        self.kit.turn(self._row(found), 0.35)
+    def on_turn_by_hand(self, prompt, meanwhile):
+        self.kit.turn(row_of(prompt), 0.35)
 
-    def _rest(self, found):
-        for row in range(3 * LEGS.index(found[1]), 3 * LEGS.index(found[1]) + 3):
-            self.kit.turn(row, REST_POSE[row % 3] - self.kit.angle(row))
+    def on_hold_pose(self, prompt, meanwhile):
+        if len(prompt.joint) == 1:
+            leg = LEGS.index(prompt.joint[0])
+            for row in range(3 * leg, 3 * leg + 3):
+                self.kit.turn(row, REST_POSE[row % 3] - self.kit.angle(row))
 
 
 class FirstEvening:
     """One start of the dialog over a kit and a robot file; `machine` has the stages that are done."""
 
-    def __init__(self, kit, path, mistakes=(), stage="", only=(), front_end=None, sleep=lambda seconds: None):
+    def __init__(self, kit, path, mistakes=(), stage="", only=(), dialog=None, sleep=lambda seconds: None):
         """`only` these stages are open; the others count as done."""
         self.user, self.bench = FirstUser(kit, mistakes), Bench(kit)
         self.file = CommissioningProgressFile(path)
         if only and not self.file.path.exists():
             settings = kit.settings
             wire = {"protocol": settings.protocol, "port": settings.port, "baud": str(settings.baud)}
-            self.file.write(CommissioningProgress({key: "done" for key in BY_KEY if key not in only}, wire, 11.1))
+            self.file.write(CommissioningProgress({key: DONE for key in BY_KEY if key not in only}, wire, 11.1))
         progress = self.file.read()
-        dialog = PicturedDialog(front_end or TextFrontEnd(self.user), load(path).robot)
+        dialog = dialog or self.user
         self.machine = StageMachine(progress)
         if stage:
             self.machine.repeat(stage)

@@ -3,10 +3,11 @@
 import threading
 
 from support.kits.first_user import FirstEvening
-from support.phantomx import LEGS
+from support.phantomx import LEGS, robot
 
 from hexapod_control.cli.commissioning.first_page import FirstPage
 from hexapod_control.cli.commissioning.page_dialog import PageDialog
+from hexapod_control.core.sentence import Sentence
 from hexapod_control.web.dialog_pages.request_server import RequestServer
 
 BOUND_S = 20.0
@@ -16,8 +17,8 @@ class PagedEvening:
     """The program behind the page, in a thread; `killed` ends it at its next move."""
 
     def __init__(self, kit, path, capsys, only):
-        self.kit, self.killed, self.dialog = kit, False, PageDialog()
-        self.evening = FirstEvening(kit, path, only=only, front_end=self.dialog, sleep=self._sleep)
+        self.kit, self.killed, self.dialog = kit, False, PageDialog(robot())
+        self.evening = FirstEvening(kit, path, only=only, dialog=self.dialog, sleep=self._sleep)
         self.page = FirstPage(path.name, LEGS, self.dialog, self.evening.machine)
         self.serving = RequestServer(self.page.reply, "first").in_background(0, "")
         self.serving.__enter__()
@@ -33,7 +34,7 @@ class PagedEvening:
     def _run(self):
         try:
             self.evening.run()
-            self.page.end("The robot walks.")
+            self.page.end(Sentence("robot_walks", "The robot walks."))
         except KeyboardInterrupt:
             self.kit.world.torques[:] = False  # as at a power cut
 

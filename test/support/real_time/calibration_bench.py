@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import random
-import re
 import select
 import subprocess
 import sys
@@ -14,6 +14,8 @@ import time
 from dataclasses import replace
 
 import numpy as np
+from support.kits.calibrating_user import row_of
+from support.kits.operator import Operator
 from support.phantomx import LEGS, standing_joints
 from support.real_time.programs import PROGRAM
 
@@ -21,11 +23,14 @@ from hexapod_control.cli.main import main
 from hexapod_control.cli.servos.terminal_dialog import TerminalDialog
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.core.names import JOINTS
+from hexapod_control.core.sentence import Sentence
 from hexapod_control.servos.calibration.calibration_state import REST_POSE
+from hexapod_control.servos.calibration.dialog import Prompt
 from hexapod_control.servos.emulator.device_registry import emulated_device
 from hexapod_control.servos.emulator.pseudo_terminal import PseudoTerminal
 from hexapod_control.servos.emulator.servo_world import LagWorld
 from hexapod_control.servos.protocol_registry import PROTOCOLS
+from hexapod_control.servos.settings.joint_words import initials
 from hexapod_control.servos.settings.servo_section import standard
 
 
@@ -90,70 +95,86 @@ class Mounted:
         return worst
 
 
-class Person:
+class Person(Operator):
     """Answers the questions of the calibration guide from the ground truth."""
 
     def __init__(self, mounted, measure=()):
+        super().__init__()
         self.mounted, self.measure = mounted, measure
-        self.shown, self.asked = [], []
         self.jogged = None
 
-    def say(self, text):
-        self.shown.append(text)
-
-    def ask(self, question, meanwhile=None):
-        self.asked.append(question)
+    def answer_to(self, prompt, meanwhile=None):
         if meanwhile:
             for _ in range(2):
                 meanwhile()
-        return self.answer(question.strip())
+        return super().answer_to(prompt, meanwhile)
 
-    def answer(self, question):
-        mounted = self.mounted
-        if found := re.match(r"servo (\d+): which joint", question):
-            row = mounted.by_id[int(found[1])]
-            sign = "+" if mounted.joints[row].direction > 0 else "-"
-            leg = "".join(part[0] for part in LEGS[row // 3].split("_"))
-            return f"{leg} {JOINTS[row % 3]} {sign}"
-        if found := re.match(r"(\w+?)_(coxa|femur|tibia) to (.*) \((\d+) us\):", question):
-            return self._jog(3 * LEGS.index(found[1]) + JOINTS.index(found[2]), found[3], int(found[4]))
-        if found := re.match(r"(\w+): .* Enter when it is there", question):
-            rows = range(3 * LEGS.index(found[1]), 3 * LEGS.index(found[1]) + 3)
-            mounted.put({row: REST_POSE[row % 3] + mounted.crooked.get(row, 0.0) for row in rows})
-            return ""
-        if found := re.match(r"(\w+?)_(coxa|femur|tibia) at ([-+]\d+) deg\. Enter", question):
-            mounted.put({3 * LEGS.index(found[1]) + JOINTS.index(found[2]): math.radians(float(found[3]))})
-            return ""
-        if found := re.match(r"turn (\w+?)_(coxa|femur|tibia) by hand, (.*), by about 20 deg", question):
-            row = 3 * LEGS.index(found[1]) + JOINTS.index(found[2])
-            mounted.put({row: mounted.joints[row].angle(mounted.world.positions[mounted.index(row)]) + 0.35})
-            return ""
-        if found := re.match(r"turn (\w+?)_(coxa|femur|tibia) by hand", question):
-            return ""
-        if "flat table" in question:
-            mounted.put(dict(enumerate(standing_joints().ravel().tolist())))
-            return ""
-        if question.startswith("move "):
-            return "y"  # a far move is meant
-        if question.startswith("copy") and not mounted.smart:
-            return "n"  # every servo has a scale of its own
-        if found := re.match(r"measure the (\w+) of", question):
-            return "y" if found[1] in self.measure else "n"
-        return ""  # the default
+    def on_which_joint(self, prompt, meanwhile):
+        row = self.mounted.by_id[int(prompt.text.values["id"])]
+        sign = "+" if self.mounted.joints[row].direction > 0 else "-"
+        return f"{initials(LEGS[row // 3])} {JOINTS[row % 3]} {sign}"
 
-    def _jog(self, row, what, place):
+    def on_hold_pose(self, prompt, meanwhile):
+        if len(prompt.joint) == 1:
+            leg = LEGS.index(prompt.joint[0])
+            rows = range(3 * leg, 3 * leg + 3)
+            self.mounted.put({row: REST_POSE[row % 3] + self.mounted.crooked.get(row, 0.0) for row in rows})
+        else:
+            degrees = prompt.text.values["pose"].values["degrees"]
+            self.mounted.put({row_of(prompt): math.radians(round(float(degrees)))})
+
+    def on_turn_by_hand(self, prompt, meanwhile):
+        mounted, row = self.mounted, row_of(prompt)
+        mounted.put({row: mounted.joints[row].angle(mounted.world.positions[mounted.index(row)]) + 0.35})
+
+    def on_put_on_table(self, prompt, meanwhile):
+        self.mounted.put(dict(enumerate(standing_joints().ravel().tolist())))
+
+    def on_move_far(self, prompt, meanwhile):
+        return "y"  # it is meant
+
+    def on_copy_leg(self, prompt, meanwhile):
+        return "" if self.mounted.smart else "n"  # every hobby servo has a scale of its own
+
+    def on_measure_scale(self, prompt, meanwhile):
+        return "y" if "scale" in self.measure else "n"
+
+    def on_measure_limits(self, prompt, meanwhile):
+        return "y" if "limits" in self.measure else "n"
+
+    def on_jog(self, prompt, meanwhile):
         """Jogs once to the right place, then presses Enter."""
-        if self.jogged == (row, what):
+        row, target = row_of(prompt), prompt.text.values["target"]
+        if self.jogged == (row, target):
             self.jogged = None
             return ""
-        self.jogged = (row, what)
-        usual = {"straight out": 0.0, "level": 0.0, "straight down": -90.0}
-        if what == "where its foot holds the paper":
+        self.jogged = (row, target)
+        if target.kind == "holds_paper":
             angle = standing_joints().ravel()[row]
-        else:
-            angle = math.radians(usual[what] if what in usual else float(re.search(r"[-+.\d]+", what)[0]))
-            angle += self.mounted.crooked.get(row, 0.0) if what in usual else 0.0
-        return f"{round(self.mounted.raw(row, angle)) - place:+d}"
+        elif target.kind == "at_angle":
+            angle = math.radians(float(target.values["degrees"]))
+        else:  # one of the names of the rest pose
+            angle = REST_POSE[row % 3] + self.mounted.crooked.get(row, 0.0)
+        return f"{round(self.mounted.raw(row, angle)) - round(float(prompt.text.values['position'])):+d}"
+
+
+ANNOUNCED = f"""
+import json, os, sys
+from hexapod_control.cli.servos.terminal_dialog import TerminalDialog
+given, shown = int(sys.argv.pop(1)), TerminalDialog.answer_to
+
+def answer_to(dialog, prompt, meanwhile=None):
+    os.write(given, (json.dumps(prompt.as_json()) + chr(10)).encode())
+    return shown(dialog, prompt, meanwhile)
+
+TerminalDialog.answer_to = answer_to
+{PROGRAM}
+"""
+
+
+def prompt_of(described):
+    """The prompt that another program has described as JSON; it can be answered, but not read."""
+    return Prompt(Sentence.from_json(described["text"]), joint=tuple(described["joint"]))
 
 
 LIMIT = 25.0  # [s] for a whole calibration
@@ -163,39 +184,52 @@ PACE = ("--pace", "50")
 def calibrate_here(monkeypatch, person, *arguments):
     """`hexapod calibrate` in this process, answered by a person. Returns its exit code."""
 
-    def ask(dialog, question, meanwhile=None):
-        return person.ask(question.rpartition("\n")[2], meanwhile)
+    def answer_to(dialog, prompt, meanwhile=None):
+        return person.answer_to(prompt, meanwhile)
 
-    monkeypatch.setattr(TerminalDialog, "ask", ask)
+    monkeypatch.setattr(TerminalDialog, "answer_to", answer_to)
     return main(["calibrate", *PACE, *arguments])
 
 
 class Command:
-    """`hexapod calibrate`, answered by a person."""
+    """`hexapod calibrate` in a process of its own; a person answers what is typed into its standard input.
+
+    The process writes each prompt as JSON into a pipe, before it is printed.
+    """
 
     def __init__(self, person, *arguments):
         self.person = person
+        self._prompts, given = os.pipe()
         self.process = subprocess.Popen(
-            [sys.executable, "-c", PROGRAM, "calibrate", *PACE, *arguments],
+            [sys.executable, "-c", ANNOUNCED, str(given), "calibrate", *PACE, *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
+            pass_fds=[given],
         )
+        os.close(given)
         os.set_blocking(self.process.stdout.fileno(), False)
         self.text = ""
 
     def run(self):
-        deadline, seen = time.monotonic() + LIMIT, 0
+        deadline, received = time.monotonic() + LIMIT, b""
+        open_pipes = [self.process.stdout, self._prompts]
         while self.process.poll() is None:
             assert time.monotonic() < deadline, self.text[-600:]
-            if select.select([self.process.stdout], [], [], 0.1)[0]:
+            ready = select.select(open_pipes, [], [], 0.1)[0]
+            if self.process.stdout in ready:
                 self.text += (self.process.stdout.read() or b"").decode()
-            question = self.text[seen:].rpartition("\n")[2]
-            if question.endswith((" ", ": ")) and question.strip():
-                seen = len(self.text)
-                self.write(self.person.ask(question))
+            if self._prompts in ready:
+                data = os.read(self._prompts, 65536)
+                if not data:
+                    open_pipes.remove(self._prompts)
+                received += data
+                while b"\n" in received:
+                    line, _, received = received.partition(b"\n")
+                    self.write(self.person.answer_to(prompt_of(json.loads(line))))
         self.text += (self.process.stdout.read() or b"").decode()
         self.process.stdin.close()
+        os.close(self._prompts)
         return self.process.returncode
 
     def write(self, answer):

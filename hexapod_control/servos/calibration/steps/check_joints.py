@@ -9,18 +9,33 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+from hexapod_control.core.sentence import Sentence
 from hexapod_control.servos.bus.bus_interface import BusError
 from hexapod_control.servos.calibration.calibration_state import CalibrationState
+from hexapod_control.servos.calibration.dialog import AGAIN, DONE, NO, SKIP, YES, Prompt, Typed, aside
 from hexapod_control.servos.settings.joint_words import JointWordsError, joint_and_sign
 
 MIN_TURN = math.radians(7.0)  # by hand, to count as turned
 SHOWN_TURN = math.radians(10.0)  # of a servo that moves by itself
-POSITIVE = ("counter-clockwise seen from above", "foot up", "foot up and out")  # by column
+POSITIVE = (  # by column
+    Sentence("counter_clockwise", "counter-clockwise seen from above"),
+    Sentence("foot_up", "foot up"),
+    Sentence("foot_up_and_out", "foot up and out"),
+)
 INTRODUCTION = {
-    True: "\nDoes every joint have the right servo and sign? Torque is off: turn the joints by hand, one at a time.",
-    False: "\nDoes every joint have the right servo and sign? Each joint in turn moves a little and returns.",
+    True: Sentence(
+        "introduction_check_by_hand",
+        "\nDoes every joint have the right servo and sign? Torque is off: turn the joints by hand, one at a time.",
+    ),
+    False: Sentence(
+        "introduction_check_by_eye",
+        "\nDoes every joint have the right servo and sign? Each joint in turn moves a little and returns.",
+    ),
 }
-HELP = "Turn only the joint that is named, by about 20 degrees, in the direction given. s skips a joint."
+HELP = Sentence(
+    "help_check",
+    "Turn only the joint that is named, by about 20 degrees, in the direction given. s skips a joint.",
+)
 
 
 def check(state: CalibrationState) -> None:
@@ -37,15 +52,19 @@ def _by_hand(state: CalibrationState, row: int) -> None:
     while True:
         try:
             before = _positions(state)
-            answer = state.ask(f"turn {state.label(row)} by hand, {POSITIVE[row % 3]}, by about 20 deg, then Enter ")
+            question = Sentence(
+                "turn_by_hand",
+                "turn {joint} by hand, {direction}, by about 20 deg, then Enter",
+                joint=state.label(row),
+                direction=POSITIVE[row % 3],
+            )
+            answer = state.ask(Prompt(question, (DONE, SKIP), joint=state.joint(row)))
             after = _positions(state)
         except BusError as error:
-            state.say(f"  {error}")
-            state.ask("Enter when it is connected again ")
+            state.say(aside(error))
+            state.wait(Sentence("connected_again", "Enter when it is connected again"))
             continue
-        if answer.lower() in ("s", "skip") or _match_servo(
-            state, row, [b - a for a, b in zip(before, after, strict=True)]
-        ):
+        if answer is SKIP or _match_servo(state, row, [b - a for a, b in zip(before, after, strict=True)]):
             return
 
 
@@ -54,54 +73,84 @@ def _match_servo(state: CalibrationState, row: int, turned: list[float]) -> bool
     farthest = max(range(len(turned)), key=lambda k: abs(turned[k]))
     servo = state.joints[farthest].id
     if abs(turned[farthest]) < MIN_TURN * state.scale.per_rad:
-        state.say(f"  no servo has turned: is {state.label(row)} on its horn, and turned by 20 deg?")
+        state.say(
+            Sentence(
+                "no_servo_turned",
+                "  no servo has turned: is {joint} on its horn, and turned by 20 deg?",
+                joint=state.label(row),
+            )
+        )
         return False
-    return _correct(state, row, farthest, 1 if turned[farthest] > 0.0 else -1, f"servo {servo} has turned")
+    return _correct(state, row, farthest, 1 if turned[farthest] > 0.0 else -1, _has_turned(servo))
 
 
 def _by_eye(state: CalibrationState, row: int) -> None:
     while True:
         joint = state.joints[row]
         state.jogger.wiggle(joint.id, joint.direction * SHOWN_TURN)
-        answer = state.ask(
-            f"has {state.label(row)} turned {POSITIVE[row % 3]} first? [Y/n, r or what turned, lf coxa -] "
+        question = Sentence(
+            "has_turned", "has {joint} turned {direction} first?", joint=state.label(row), direction=POSITIVE[row % 3]
         )
-        if answer.lower() in ("", "y", "yes", "s", "skip"):
+        hint = "Y/n, r or what turned, lf coxa -"
+        choices = (YES, NO, AGAIN, SKIP)
+        answer = state.ask(Prompt(question, choices, Typed.SIGNED_JOINT, state.joint(row), hint))
+        if answer in (YES, SKIP):
             return
-        if answer.lower() in ("r", "repeat"):
-            continue
-        if answer.lower() in ("n", "no"):
-            state.say('  then say what has turned, with its direction, such as "lf coxa -"')
+        if answer is NO:
+            state.say(
+                Sentence("say_what_turned", '  then say what has turned, with its direction, such as "lf coxa -"')
+            )
+        if not isinstance(answer, str):
             continue
         try:
             seen, sign = joint_and_sign(answer, state.robot.leg_names)
         except JointWordsError as error:
-            state.say(f"  {error}")
+            state.say(aside(error))
             continue
         # The servo of `row` turns joint `seen`: these two rows are exchanged, and the next wiggle shows the result.
         if seen == row:
-            _correct(state, row, row, sign * joint.direction, f"servo {joint.id} has turned")
+            _correct(state, row, row, sign * joint.direction, _has_turned(joint.id))
         else:
-            _exchange(state, row, seen, f"servo {joint.id} turns {state.label(seen)}")
+            finding = Sentence("servo_turns_joint", "servo {id} turns {joint}", id=joint.id, joint=state.label(seen))
+            _exchange(state, row, seen, finding)
 
 
-def _correct(state: CalibrationState, row: int, servo_row: int, direction: int, finding: str) -> bool:
+def _has_turned(servo: int) -> Sentence:
+    return Sentence("servo_has_turned", "servo {id} has turned", id=servo)
+
+
+def _correct(state: CalibrationState, row: int, servo_row: int, direction: int, finding: Sentence) -> bool:
     """Corrects servo and direction (+1 or -1) of a joint if the operator agrees. Returns whether they are right."""
-    if servo_row != row and not _exchange(
-        state, row, servo_row, f"{finding}, which is {state.label(servo_row)} so far"
-    ):
-        return False
+    if servo_row != row:
+        other = Sentence(
+            "which_is_other", "{finding}, which is {joint} so far", finding=finding, joint=state.label(servo_row)
+        )
+        if not _exchange(state, row, servo_row, other):
+            return False
     if state.joints[row].direction == direction:
         return True
-    if not state.agrees(f"  {finding} the other way: change the sign of {state.label(row)}?", True):
+    question = Sentence(
+        "change_sign",
+        "  {finding} the other way: change the sign of {joint}?",
+        finding=finding,
+        joint=state.label(row),
+    )
+    if not state.agrees(question, True, state.joint(row)):
         return False
     state.joints[row] = replace(state.joints[row], direction=direction)
     return True
 
 
-def _exchange(state: CalibrationState, row: int, other: int, finding: str) -> bool:
+def _exchange(state: CalibrationState, row: int, other: int, finding: Sentence) -> bool:
     """Exchanges the servos of two joints if the operator agrees. Returns whether it did."""
-    if not state.agrees(f"  {finding}: exchange the servos of {state.label(row)} and {state.label(other)}?", True):
+    question = Sentence(
+        "exchange_servos",
+        "  {finding}: exchange the servos of {joint} and {other}?",
+        finding=finding,
+        joint=state.label(row),
+        other=state.label(other),
+    )
+    if not state.agrees(question, True, state.joint(row)):
         return False
     a, b = state.joints[row], state.joints[other]
     state.joints[row] = replace(a, id=b.id, direction=b.direction, center=b.center)

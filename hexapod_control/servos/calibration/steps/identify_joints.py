@@ -7,18 +7,23 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from hexapod_control.core.names import JOINTS
+from hexapod_control.core.sentence import Sentence
 from hexapod_control.servos.bus.bus_interface import BusError
 from hexapod_control.servos.calibration.calibration_state import CalibrationState
+from hexapod_control.servos.calibration.dialog import AGAIN, SKIP, Choice, Prompt, Typed, aside
 from hexapod_control.servos.settings.joint_words import JointWordsError, joint_and_sign
 
 WIGGLE_ANGLE = math.radians(5.0)
-INTRODUCTION = """
+INTRODUCTION = Sentence(
+    "introduction_wiggle",
+    """
 Which servo is which joint? Lift the robot, its legs free. Each servo turns a little in one direction,
 then back past the middle. Answer with leg, joint and the FIRST direction, e.g. "lf coxa +":
   coxa   + counter-clockwise seen from above
   femur  + foot up
   tibia  + foot up
-Enter accepts the answer in brackets, r repeats, s skips a servo, b goes back, ? shows this again."""
+Enter accepts the answer in brackets, r repeats, s skips a servo, b goes back, ? shows this again.""",
+)
 
 
 def wiggle(state: CalibrationState, ids: Sequence[int]) -> None:
@@ -41,7 +46,13 @@ def wiggle(state: CalibrationState, ids: Sequence[int]) -> None:
     state.each(ids, ask_joint)
     missing = [joint.joint for row, joint in enumerate(state.joints) if row not in taken.values()]
     if missing:
-        raise BusError(f"no servo was found for {', '.join(missing)}: check cables and ids, then start again")
+        raise BusError(
+            Sentence(
+                "joints_without_servo",
+                "no servo was found for {joints}: check cables and ids, then start again",
+                joints=", ".join(missing),
+            )
+        )
 
 
 def identify(state: CalibrationState, servo: int) -> None:
@@ -59,25 +70,32 @@ def _joint(state: CalibrationState, servo: int, taken: dict[int, int]) -> tuple[
     """Row of the joint that a servo turns, and its direction, as the operator sees it; no row if it is skipped."""
     owners = {row: other for other, row in taken.items()}
     suggested = next((r for r, j in enumerate(state.joints) if j.id == servo and r not in owners), None)
-    hint = f" [{_as_answer(state, suggested)}]" if suggested is not None else ""
+    proposal = () if suggested is None else (_as_choice(state, suggested),)
+    question = Sentence("which_joint", "servo {id}: which joint, which direction first?", id=servo)
+    prompt = Prompt(question, (*proposal, AGAIN, SKIP), Typed.SIGNED_JOINT, hint=proposal[0].word if proposal else "")
     while True:
         state.jogger.wiggle(servo, WIGGLE_ANGLE)
-        answer = state.ask(f"servo {servo}: which joint, which direction first?{hint} ").lower()
-        if answer in ("s", "skip"):
+        answer = state.ask(prompt)
+        if answer is SKIP:
             return None, 1
-        if answer in ("r", "repeat") or (not answer and suggested is None):
+        if answer is AGAIN:
             continue
         try:
-            found = joint_and_sign(answer or hint.strip(" []"), state.robot.leg_names)
+            found = joint_and_sign(answer if isinstance(answer, str) else answer.word, state.robot.leg_names)
         except JointWordsError as error:
-            state.say(f"  {error}")
+            state.say(aside(error))
             continue
         if found[0] in owners:
-            state.say(f"  that is already servo {owners[found[0]]}; b goes back if that was wrong")
+            state.say(
+                Sentence(
+                    "already_named", "  that is already servo {id}; b goes back if that was wrong", id=owners[found[0]]
+                )
+            )
         else:
             return found
 
 
-def _as_answer(state: CalibrationState, row: int) -> str:
+def _as_choice(state: CalibrationState, row: int) -> Choice:
     sign = "+" if state.joints[row].direction > 0 else "-"
-    return f"{state.robot.leg_names[row // 3]} {JOINTS[row % 3]} {sign}"
+    words = f"{state.robot.leg_names[row // 3]} {JOINTS[row % 3]} {sign}"
+    return Choice((words,), Sentence("signed_joint", "{joint} {sign}", joint=state.label(row), sign=sign))

@@ -2,10 +2,9 @@
 
 import { $, element } from "./elements.js";
 import { Follower } from "./follower.js";
-import { LANGUAGES, preferredLanguage, t, useLanguage } from "./texts/texts.js";
-import { translated } from "./translation.js";
+import { has, LANGUAGES, preferredLanguage, t, useLanguage } from "./texts/texts.js";
 
-const BAD = /^(Not yet|STOP)/; // lines that report a failure
+const BAD = ["not_yet", "stopped"]; // kinds of sentences that report a failure
 let view = null; // what the program sent last
 let answered = 0; // number of the question that was answered last
 
@@ -16,8 +15,8 @@ const follower = new Follower((reply) => {
 }, (error) => banner(error instanceof TypeError ? t("offline") : error.message, false));
 
 function show() {
-  const { stage, stages, number, question } = view;
-  const busy = !question || number === answered || view.stopping;
+  const { stage, stages, number, prompt } = view;
+  const busy = !prompt || number === answered || view.stopping;
   $("robot").textContent = view.robot;
   document.title = `${view.robot}: ${t("title")}`;
   const done = stages.filter((each) => each.result).length;
@@ -31,14 +30,14 @@ function show() {
   showRecord();
   if (view.end) return showEnd();
   if (stage) {
-    $("stage").textContent = translated(stage.title);
-    $("text").textContent = translated(stage.text.replaceAll("\n", " "));
+    $("stage").textContent = inWords(stage.title);
+    $("text").textContent = inWords(stage.text);
     $("text").hidden = !view.begins; // it introduces the stage
-    $("otherwise").textContent = translated(stage.otherwise);
+    $("otherwise").textContent = inWords(stage.otherwise);
   }
   $("otherwise").hidden = $("wrong").childElementCount > 0; // which ends with it
   showPictures();
-  $("question").textContent = view.stopping ? t("stopping") : busy ? t("busy") : translated(question);
+  $("question").textContent = view.stopping ? t("stopping") : busy ? t("busy") : inWords(prompt.text);
   $("question").toggleAttribute("data-busy", busy);
   showAnswers(busy || !view.leads);
 }
@@ -48,27 +47,34 @@ function showPictures() {
   if ($("pictures").dataset.shown === pictures + document.documentElement.lang) return;
   $("pictures").innerHTML = pictures;
   $("pictures").dataset.shown = pictures + document.documentElement.lang;
-  for (const text of $("pictures").querySelectorAll("text, title")) text.textContent = translated(text.textContent);
+  for (const text of $("pictures").querySelectorAll("text, title")) text.textContent = t(text.textContent);
+}
+
+// A sentence of the program in the language of the page: the text of its kind, with its values filled in.
+function inWords(said) {
+  if (typeof said === "string") return said;
+  if (!has(said.kind)) return said.text;
+  return t(said.kind, Object.fromEntries(Object.entries(said.values).map(([name, value]) => [name, inWords(value)])));
 }
 
 function showAnswers(off) {
-  const usual = off ? [] : view.usual;
-  $("usual").replaceChildren(...usual.map(({ answer, label }, index) => {
-    const button = element("button", { type: "button", textContent: translated(label), className: index ? "" : "strong" });
+  const { choices, typed } = off ? { choices: [], typed: "" } : view.prompt;
+  $("usual").replaceChildren(...choices.map(({ answer, label }, index) => {
+    const button = element("button", { type: "button", value: answer, textContent: inWords(label), className: index ? "" : "strong" });
     button.onclick = () => send(answer);
     return button;
   }));
-  $("joint").hidden = off || !view.joint;
-  $("sign").hidden = off || !view.sign;
+  $("joint").hidden = !["joint", "signed joint"].includes(typed);
+  $("sign").hidden = typed !== "signed joint";
   if (!$("joint").hidden) showJoints();
-  $("typed").hidden = off || !(view.typed || $("type").getAttribute("aria-expanded") === "true");
+  $("typed").hidden = off || !(typed === "text" || $("type").getAttribute("aria-expanded") === "true");
   if ($("answer").dataset.number !== String(view.number)) $("answer").value = "";
   $("answer").dataset.number = view.number ?? 0;
   for (const id of ["back", "help", "type", "quit"]) $(id).disabled = off;
 }
 
 function showJoints() {
-  fill($("leg"), view.legs.map((leg) => [leg, translated(leg)]));
+  fill($("leg"), view.legs.map((leg) => [leg, t(leg)]));
   fill($("part"), view.joints.map((joint) => [joint, joint]));
   const turns = $("part").value === "coxa" ? ["turn_left", "turn_right"] : ["turn_up", "turn_down"];
   fill($("sign"), [["+", `+ ${t(turns[0])}`], ["-", `− ${t(turns[1])}`]]);
@@ -83,8 +89,8 @@ function fill(list, pairs) {
 function showStages() {
   $("stages").replaceChildren(...view.stages.map(({ key, title, minutes, result }) => {
     const mark = element("i", { textContent: result ? "✓" : "", ariaHidden: "true" });
-    const text = element("small", { textContent: result ? translated(result) : t("minutes", { minutes }) });
-    const row = element("button", { type: "button", disabled: !view.begins || !view.leads }, mark, translated(title), text);
+    const text = element("small", { textContent: result ? inWords(result) : t("minutes", { minutes }) });
+    const row = element("button", { type: "button", disabled: !view.begins || !view.leads }, mark, inWords(title), text);
     row.onclick = () => send(key);
     if (key === view.stage?.key) row.setAttribute("aria-current", "step");
     return element("li", {}, row);
@@ -94,19 +100,19 @@ function showStages() {
 // The output since the last answer is shown at the question; the record has all output.
 function showRecord() {
   const last = view.record.findLastIndex(([kind]) => kind === "answered");
-  const said = view.record.slice(last + 1).filter(([kind, text]) => kind === "said" && text).map(([, text]) => text);
-  const lines = (texts) => texts.map((text) => element("p", { textContent: translated(text) }));
-  $("wrong").replaceChildren(...lines(said.filter((text) => BAD.test(text))));
-  $("said").replaceChildren(...lines(said.filter((text) => !BAD.test(text))));
+  const said = view.record.slice(last + 1).filter(([kind]) => kind === "said").map(([, text]) => text);
+  const lines = (texts) => texts.map((text) => element("p", { textContent: inWords(text) }));
+  $("wrong").replaceChildren(...lines(said.filter(({ kind }) => BAD.includes(kind))));
+  $("said").replaceChildren(...lines(said.filter(({ kind }) => !BAD.includes(kind))));
   $("record").replaceChildren(...view.record.map(([kind, text]) => {
-    const line = element("li", { textContent: kind === "answered" ? `→ ${text || "Enter"}` : translated(text) });
+    const line = element("li", { textContent: kind === "answered" ? `→ ${text || "Enter"}` : inWords(text) });
     line.dataset.kind = kind;
     return line;
   }));
 }
 
 function showEnd() {
-  $("end-title").textContent = translated(view.end);
+  $("end-title").textContent = inWords(view.end);
   $("report").textContent = view.report ? t("report", { file: view.report }) : "";
   $("command").textContent = view.command;
 }
@@ -125,9 +131,9 @@ function send(text) {
 
 $("form").onsubmit = (event) => {
   event.preventDefault();
-  if (!$("answer").disabled && view?.question) send($("answer").value);
+  if (!$("answer").disabled && view?.prompt) send($("answer").value);
 };
-$("answer-joint").onclick = () => send([$("leg").value, $("part").value, view.sign ? $("sign").value : ""].join(" ").trim());
+$("answer-joint").onclick = () => send([$("leg").value, $("part").value, view.prompt.typed === "signed joint" ? $("sign").value : ""].join(" ").trim());
 $("part").onchange = showJoints;
 $("back").onclick = () => send("back");
 $("help").onclick = () => send("help");
