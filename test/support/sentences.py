@@ -2,6 +2,7 @@
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 
 import hexapod_control
@@ -10,9 +11,10 @@ PACKAGE = Path(hexapod_control.__file__).parent
 KINDS = ("Sentence", "Refusal")
 
 
+@cache
 def sentences(*folders):
     """The texts of all sentences in folders of the package, by kind; sentences without a kind are left out."""
-    found = {}
+    found: dict[str, str] = {}
     for path in (path for folder in folders for path in sorted((PACKAGE / folder).rglob("*.py"))):
         constants = {}
         for node in ast.walk(ast.parse(path.read_text())):

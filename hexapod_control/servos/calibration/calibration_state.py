@@ -11,7 +11,7 @@ from hexapod_control.core.robot import Robot
 from hexapod_control.core.sentence import Sentence
 from hexapod_control.servos.calibration import dialog as words
 from hexapod_control.servos.calibration import joint_moves
-from hexapod_control.servos.calibration.dialog import DONE, THERE, Answer, Back, Dialog, Prompt, Typed
+from hexapod_control.servos.calibration.dialog import DONE, THERE, Back, Choice, Dialog, Prompt, Typed
 from hexapod_control.servos.calibration.servo_jogger import ServoJogger, reach
 from hexapod_control.servos.settings.joint_calibration import JointCalibration
 
@@ -46,7 +46,7 @@ class CalibrationState:
 
     # --- questions ----------------------------------------------------------------------------------
 
-    def ask(self, prompt: Prompt, meanwhile: Callable[[], None] | None = None) -> Answer:
+    def ask(self, prompt: Prompt, meanwhile: Callable[[], None] | None = None) -> Choice | str:
         """The answer to a prompt. Raises Back to return to the previous question, Abandoned to end the dialog."""
         answer = self._dialog.ask(prompt, self.help, meanwhile)
         self._answered += 1

@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Union
+from typing import Any
 
 from hexapod_control.core.names import quoted
 from hexapod_control.core.sentence import Sentence
@@ -57,8 +57,6 @@ class Choice:
         """What its button types."""
         return self.words[0]
 
-
-Answer = Union[Choice, str]  # noqa: UP007 - evaluated
 
 YES = Choice(("y", "yes"), Sentence("yes", "Yes"))
 NO = Choice(("n", "no"), Sentence("no", "No"))
@@ -110,7 +108,7 @@ class Prompt:
             return ""
         return "leg" if len(self.joint) == 1 else f"turn {self.joint[1]}"
 
-    def read(self, typed: str) -> Answer:
+    def read(self, typed: str) -> Choice | str:
         """The choice that an answer makes, which may also be BACK, QUIT or HELP; else the answer itself."""
         if not typed and self.choices:
             return self.choices[0]
@@ -134,7 +132,7 @@ def yes_or_no(question: Sentence, default: bool, joint: tuple[str, ...] = ()) ->
     return Prompt(question, (YES, NO) if default else (NO, YES), joint=joint, hint="Y/n" if default else "y/N")
 
 
-def agreed(answer: Answer) -> bool:
+def agreed(answer: Choice | str) -> bool:
     """Whether an answer to a yes-or-no question agrees; one that cannot be understood does not."""
     return answer is YES or (isinstance(answer, str) and answer.lower().startswith("y"))
 
@@ -162,7 +160,7 @@ class Dialog(ABC):
 
     def ask(
         self, prompt: Prompt, help_text: Sentence | None = None, meanwhile: Callable[[], None] | None = None
-    ) -> Answer:
+    ) -> Choice | str:
         """The answer to a prompt; `help_text` is shown on request. Raises Back or Abandoned as the operator wants."""
         while True:
             answer = prompt.read(self.answer_to(prompt, meanwhile))
@@ -177,7 +175,7 @@ class Dialog(ABC):
             else:
                 self.say(Sentence("any_help", "{help}\n{general}", help=help_text, general=GENERAL_HELP))
 
-    def ask_again(self, prompt: Prompt) -> Answer:
+    def ask_again(self, prompt: Prompt) -> Choice | str:
         """The answer to a prompt before which there is none. Raises Abandoned if the operator quits."""
         while True:
             try:

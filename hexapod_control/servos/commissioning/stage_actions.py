@@ -157,7 +157,7 @@ class StageActions:
         with self._hardware.open(settings) as bus:
             if not bus.features.servo_ids:
                 return Sentence("no_ids", "channels of a board, no ids")
-            missing = self._missing(bus, settings)
+            missing = _missing(bus, settings)
             question = Sentence(
                 "new_servos",
                 "{count} ids do not answer. Are the servos new, so that they need ids?",
@@ -165,7 +165,7 @@ class StageActions:
             )
             if missing and self._agrees(question):
                 IdAssignment(bus, settings.joints, PROTOCOLS[settings.protocol].ids, self._dialog).run()
-                missing = self._missing(bus, settings)
+                missing = _missing(bus, settings)
         if missing:
             raise StageError(
                 Sentence(
@@ -175,10 +175,6 @@ class StageActions:
                 )
             )
         return Sentence("ids_assigned", "{count} servos, each with its own id", count=len(settings.joints))
-
-    def _missing(self, bus: Bus, settings: ServoSettings) -> list[str]:
-        found = bus.scan(settings.ids, 3)
-        return [f"{j.short_name} (id {j.id})" for j in settings.joints if j.id not in found]
 
     # --- calibration ------------------------------------------------------------------------------------
 
@@ -372,3 +368,8 @@ class StageActions:
         """Raises StageError if the answer is no."""
         if not self._agrees(question):
             raise StageError(Sentence("not_confirmed", "this stage starts once you confirm"))
+
+
+def _missing(bus: Bus, settings: ServoSettings) -> list[str]:
+    found = bus.scan(settings.ids, 3)
+    return [f"{j.short_name} (id {j.id})" for j in settings.joints if j.id not in found]

@@ -158,7 +158,7 @@ def test_a_request_of_no_page_is_refused_and_no_answer(path, fields):
 def test_every_sentence_of_the_dialogs_is_in_german_with_the_same_values():
     table = german("first")
     spoken = sentences("servos/calibration", "servos/commissioning", "cli/commissioning")
-    spoken |= {each.kind: each.text for stage in STAGES for each in (stage.title, stage.text, stage.otherwise)}
+    spoken = spoken | {each.kind: each.text for stage in STAGES for each in (stage.title, stage.text, stage.otherwise)}
     only_in_a_terminal = {"introduction_stage", "no_question"}
     assert set(spoken) - set(table) == only_in_a_terminal
     assert {kind for kind in set(spoken) & set(table) if not fields(table[kind]) <= fields(spoken[kind])} == set()
