@@ -214,6 +214,20 @@ def neutral_joints(robot: Robot) -> Matrix:
     return inverse(robot, feet, np.zeros((len(robot.legs), 3))).joints
 
 
+def test_the_template_gets_the_checked_numbers_and_not_the_text_of_the_file(tmp_path: Path) -> None:
+    text = share("config", "robots", "phantomx.yaml").read_text()
+    changes = {"lateral_offset: 0.0 ": "lateral_offset: 1e-300 ", "yaw_deg: 45.0,": "yaw_deg: -315.0,"}
+    for old, new in {**changes, "length: 0.052 ": "length: 0 "}.items():
+        assert old in text
+        text = text.replace(old, new)
+    path = tmp_path / "phantomx.yaml"
+    path.write_text(text)
+    tree = ET.fromstring(urdf(load(path)))
+    turned = numbers(tree.find("joint[@name='left_front_coxa_joint']/origin"), "rpy")
+    assert turned == pytest.approx([0.0, 0.0, np.pi / 4])
+    assert numbers(tree.find("joint[@name='left_front_femur_joint']/origin"), "xyz") == pytest.approx([1e-7, 0.0, 0.0])
+
+
 def test_the_tags_of_ros2_control_name_every_joint_once_with_the_limits_of_the_file(
     robot_file: RobotFile, tagged: str
 ) -> None:
