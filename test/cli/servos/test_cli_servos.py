@@ -138,7 +138,7 @@ def test_hobby_servos_are_moved_from_the_lying_pose(wire, capsys):
         (["--pace", "99", "scan"], "--pace: must be in [0.1, 50], is 99"),
         (["--baud", "12", "scan"], "--baud: must be in [1200, 4500000] bit/s, is 12"),
         (["ping", "1000"], "ID: must be in [0, 253], is 1000"),
-        (["watch", "--count", "-1"], "--count: must be in [0, 1000000], is '-1'"),
+        (["watch", "--count", "-1"], "--count: must be in [0, 1000000], is -1"),
         (
             ["--protocol", "dynamixel1", "--port", "BUS", "--baud", "57600", "watch"],
             "nothing answers to dynamixel1 at 57600",
