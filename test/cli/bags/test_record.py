@@ -402,14 +402,17 @@ def test_replay_shows_the_bag_on_the_page(bench, bag, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["record", "--seconds", "0"], "--seconds: must be a number in [1, 3600] s, is '0'; see hexapod record --help"),
+        (
+            ["record", "--seconds", "0"],
+            "--seconds: must be in [1, 3600] s, is 0, seconds, not milliseconds?; see hexapod record --help",
+        ),
         (
             ["record", "--megabytes", "0"],
-            "--megabytes: must be a whole number in [1, 16384], is '0'; see hexapod record --help",
+            "--megabytes: must be in [1, 16384] MB, is 0, size limit; see hexapod record --help",
         ),
         (
             ["replay", "x", "--speed", "nan"],
-            "--speed: must be a number in [0.05, 20], is 'nan'; see hexapod replay --help",
+            "--speed: must be in [0.05, 20], is nan; see hexapod replay --help",
         ),
         (["replay", "/no/such/bag"], "/no/such/bag: there is no such bag"),
     ],
