@@ -36,7 +36,6 @@ from hexapod_control.ros.started_files import started_mapping, started_robot
 from hexapod_control.servos.bus.bus_interface import BusError, PortGoneError
 from hexapod_control.servos.bus.serial_port import latency, slow_adapter
 from hexapod_control.servos.driver.driver import Driver
-from hexapod_control.servos.driver.target_follower import SILENCE_QUESTION
 from hexapod_control.servos.driver.telemetry import PlannerRequest, Snapshot, TorqueState
 from hexapod_control.servos.driver.torque_switch import HOW_TO_ARM
 from hexapod_control.servos.i2c.supply_sensor import SupplySensor
@@ -165,8 +164,8 @@ class ServoDriverNode(GuardedNode):
         events = self.driver.events
         while events:
             event = events.popleft()
-            cause = self.clock_monitor.cause(SILENCE_QUESTION, time.monotonic())
-            self.report(event.kind, ReportLevel.WARNING, event.text.replace(SILENCE_QUESTION, cause))
+            cause = self.clock_monitor.cause(event.question, time.monotonic()) if event.question else ""
+            self.report(event.kind, ReportLevel.WARNING, "; ".join(filter(None, (event.text, cause))))
         reason = next((each.text for each in snapshot.diagnoses if each.serious), "")
         self._planner.request(self._request(snapshot), snapshot.lost_leg, reason)
         self._calibration.tick()

@@ -24,7 +24,7 @@ from hexapod_control.servos.driver.servo_group import ServoGroup
 from hexapod_control.servos.driver.servo_health import ServoHealth
 from hexapod_control.servos.driver.servo_readings import BROWN_OUT_SHARE
 from hexapod_control.servos.driver.snapshot_builder import SnapshotBuilder
-from hexapod_control.servos.driver.target_follower import MAX_STEP_S, Interpolation, TargetFollower
+from hexapod_control.servos.driver.target_follower import MAX_STEP_S, SILENCE_QUESTION, Interpolation, TargetFollower
 from hexapod_control.servos.driver.telemetry import Diagnosis, Snapshot, TorqueState
 from hexapod_control.servos.driver.torque_switch import ESTOP_LATCHED, EmergencyStop, TorqueSwitch
 from hexapod_control.servos.driver.watches import RestartWatch, TorqueWatch
@@ -206,7 +206,7 @@ class DriverCycle:
                 self.note("targets", warning)
         warning = self._follower.watch(now)
         if warning:
-            self.note("silence", warning)
+            self.note("silence", warning, SILENCE_QUESTION)
         timeout = self._settings.silence_time
         if self._settings.on_silence is OnSilence.OFF and self._follower.held_for(now) >= timeout:
             self.note("silence", f"no joint_targets for {timeout:g} s: torque off; call arm")
@@ -241,9 +241,9 @@ class DriverCycle:
         self._connection.recalibrate(settings)
         return ""
 
-    def note(self, kind: str, text: str) -> None:
+    def note(self, kind: str, text: str, question: str = "") -> None:
         """Adds an event."""
-        self.events.append(Diagnosis(kind, False, text))
+        self.events.append(Diagnosis(kind, False, text, question))
 
 
 UNPLUGGED_ANSWER_TIMEOUT_S = 0.5  # while the thread may be opening a port, which takes up to 6 s with some boards

@@ -66,8 +66,7 @@ class TargetWatchdog:
         if self._flow is not TargetFlow.MOVING or not now - self._arrival > TARGET_TIMEOUT_S:
             return ""
         self._flow, self._holding_since = TargetFlow.HOLDING, now
-        silence = f"no joint_targets for {TARGET_TIMEOUT_S:g} s while moving"
-        return f"{silence}: holding the last joint angles; {SILENCE_QUESTION}"
+        return f"no joint_targets for {TARGET_TIMEOUT_S:g} s while moving: holding the last joint angles"
 
     def held_for(self, now: float) -> float:
         """Time [s] for which the driver has been holding; 0 while targets arrive."""

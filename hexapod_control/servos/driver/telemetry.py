@@ -40,6 +40,7 @@ class Diagnosis:
     kind: str
     serious: bool
     text: str
+    question: str = ""  # after the text, unless who reports it knows the answer
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 from collections import deque
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,7 +16,6 @@ from hexapod_control.ros.guarded_node import ReportLevel
 from hexapod_control.ros.parameters import ParameterError
 from hexapod_control.ros.row_messages import JointLayout
 from hexapod_control.servos.bus.bus_interface import BusCounters, BusError, PortGoneError
-from hexapod_control.servos.driver.target_follower import SILENCE_QUESTION
 from hexapod_control.servos.driver.telemetry import Diagnosis, PlannerRequest, Snapshot, TorqueState
 from hexapod_control.servos.settings.servo_section import OnExit
 
@@ -211,10 +209,10 @@ def test_events_are_reported_once_with_the_cause_of_missing_targets(make, monkey
     made = make()
     monkeypatch.setattr(made.node.clock_monitor, "cause", lambda question, now: "the clock has stopped")
     made.driver.events.extend(
-        [SimpleNamespace(kind="silence", text=f"no targets: {SILENCE_QUESTION}"), SimpleNamespace(kind="a", text="b")]
+        [Diagnosis("silence", False, "no targets", "does anything run?"), Diagnosis("a", False, "b")]
     )
     made.node.tick()
-    assert made.report("silence") == (ReportLevel.WARNING, "no targets: the clock has stopped")
+    assert made.report("silence") == (ReportLevel.WARNING, "no targets; the clock has stopped")
     assert made.report("a") == (ReportLevel.WARNING, "b") and not made.driver.events
 
 
