@@ -39,7 +39,7 @@ class OperatorCommands:
         self._planner: Planner = player.planner
         self.robot: Robot = player.planner.robot
         self._rehearsal: MotionRehearsal | None = None
-        self._awaited = ""  # name of a motion that is being read
+        self.awaited = ""  # name of a motion that is being read; empty: none
         self._outcomes: list[MotionOutcome] = []  # of rehearsals that failed or were cancelled
         self._closed = False
         self._interrupted: Callable[[], str] | None = None  # the request that `resume` repeats
@@ -64,7 +64,7 @@ class OperatorCommands:
             remedy = view.why_unknown or view.held_reason or posture
             return "" if silent else f"ignored while {self._planner.state.value}: {remedy}"
         if not twist.is_zero:
-            self._cancel_rehearsal()
+            self.end_motion()
         self._player.command(twist)
         return ""
 
@@ -147,7 +147,9 @@ class OperatorCommands:
 
     def end_motion(self) -> None:
         """Ends the motion that is played or rehearsed: the robot comes to rest, feet in the air are set down."""
-        self._cancel_rehearsal()
+        if self.rehearsing:
+            self._outcomes.append(MotionOutcome(self.rehearsing, MotionEnd.CANCELLED, 0.0))
+            self._rehearsal, self.awaited = None, ""
         self._player.cancel()
 
     # --- motions -----------------------------------------------------------------------------------
@@ -155,16 +157,11 @@ class OperatorCommands:
     @property
     def rehearsing(self) -> str:
         """Name of the motion that is read or rehearsed; empty for none."""
-        return self._awaited or (self._rehearsal.name if self._rehearsal is not None else "")
-
-    @property
-    def awaiting(self) -> bool:
-        """True while a motion is being read."""
-        return bool(self._awaited)
+        return self.awaited or (self._rehearsal.name if self._rehearsal is not None else "")
 
     def await_motion(self, name: str) -> None:
         """Announces a motion whose file is being read; `rehearse` follows unless another request comes first."""
-        self._rehearsal, self._awaited = None, name
+        self._rehearsal, self.awaited = None, name
 
     def playing_refusal(self) -> str:
         """Returns why no motion can be played now; empty if one can."""
@@ -174,12 +171,12 @@ class OperatorCommands:
 
     def play(self, motion: RehearsedMotion) -> None:
         """Plays a motion that has been rehearsed already."""
-        self._rehearsal, self._awaited = None, ""
+        self._rehearsal, self.awaited = None, ""
         self._player.execute(motion)
 
     def rehearse(self, motion: Choreography) -> None:
         """Starts the rehearsal of a motion; `advance_rehearsal` continues it and then plays the motion."""
-        self._rehearsal, self._awaited = MotionRehearsal(self._planner.robot, motion), ""
+        self._rehearsal, self.awaited = MotionRehearsal(self._planner.robot, motion), ""
 
     def advance_rehearsal(self) -> RehearsedMotion | None:
         """Advances the rehearsal by one tick. Returns the motion once it has passed and plays."""
@@ -197,7 +194,7 @@ class OperatorCommands:
 
     def finish_cycle(self) -> None:
         """Ends the motion after its cycle, and discards a motion in rehearsal."""
-        self._rehearsal, self._awaited = None, ""
+        self._rehearsal, self.awaited = None, ""
         self._player.finish_cycle()
 
     def take_outcomes(self) -> list[MotionOutcome]:
@@ -211,11 +208,6 @@ class OperatorCommands:
             return CLOSED if self._closed else self.suspension
         self.end_motion()
         return self._planner.view.why_unknown
-
-    def _cancel_rehearsal(self) -> None:
-        if self.rehearsing:
-            self._outcomes.append(MotionOutcome(self.rehearsing, MotionEnd.CANCELLED, 0.0))
-            self._rehearsal, self._awaited = None, ""
 
 
 def _guide(planner: Planner, ball_centers: Mapping[str, Vector]) -> str:

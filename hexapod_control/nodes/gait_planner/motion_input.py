@@ -195,17 +195,17 @@ class MotionInput:
         try:
             motion = self._reader.take()
         except MotionFileError as error:
-            if self._commands.awaiting:
+            if self._commands.awaited:
                 self._commands.await_motion("")
                 self._refuse(name, str(error))
             return
-        if motion is not None and self._commands.awaiting:
+        if motion is not None and self._commands.awaited:
             self._begin(motion)
 
     def rehearse(self, seconds: float) -> None:
         """Continues a rehearsal for a time [s]; plays a motion that has passed."""
         until = time.perf_counter() + seconds
-        while self._commands.rehearsing and not self._commands.awaiting and time.perf_counter() < until:
+        while self._commands.rehearsing and not self._commands.awaited and time.perf_counter() < until:
             rehearsed = self._commands.advance_rehearsal()
             if rehearsed is not None:
                 self._rehearsed.add(rehearsed)

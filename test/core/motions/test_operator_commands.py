@@ -163,21 +163,21 @@ def test_after_a_fall_a_robot_recovers_instead_of_standing_up():
 
 def test_a_motion_that_is_being_read_counts_as_rehearsed_until_it_is_or_another_request_comes_first():
     commands = Robot().commands
-    assert (commands.rehearsing, commands.awaiting) == ("", False)
+    assert (commands.rehearsing, commands.awaited) == ("", "")
     commands.await_motion("bow")
-    assert (commands.rehearsing, commands.awaiting, commands.advance_rehearsal()) == ("bow", True, None)
+    assert (commands.rehearsing, commands.awaited, commands.advance_rehearsal()) == ("bow", "bow", None)
     commands.rehearse(WAITING)
-    assert (commands.rehearsing, commands.awaiting) == ("waiting", False)
+    assert (commands.rehearsing, commands.awaited) == ("waiting", "")
     commands.await_motion("bow")
     assert (commands.rehearsing, commands.take_outcomes()) == ("bow", [])
     commands.velocity(ZERO)
-    assert commands.awaiting
+    assert commands.awaited
     commands.velocity(FORWARD)
     (outcome,) = commands.take_outcomes()
     assert (commands.rehearsing, outcome) == ("", MotionOutcome("bow", MotionEnd.CANCELLED, 0.0))
     commands.await_motion("bow")
     commands.play(rehearsed_waiting())
-    assert (commands.rehearsing, commands.awaiting, commands.take_outcomes()) == ("", False, [])
+    assert (commands.rehearsing, commands.awaited, commands.take_outcomes()) == ("", "", [])
 
 
 def test_without_a_leg_no_motion_is_played_and_a_velocity_timeout_does_not_end_the_change_of_legs():

@@ -168,13 +168,13 @@ def test_packing_has_a_service_of_its_own(motions):
 
 def test_a_file_is_rehearsed_once_it_is_read(motions):
     motions.ask(MotionRequest(file="nod.yaml", text=NOD).data)
-    assert motions.input.state == "nod rehearse 0" and motions.commands.awaiting
+    assert motions.input.state == "nod rehearse 0" and motions.commands.awaited
     motions.input.rehearse(1.0)
     motions.tick()
-    assert motions.commands.awaiting
+    assert motions.commands.awaited
     motions.pool.read()
     motions.tick()
-    assert motions.commands.rehearsing == "nod" and not motions.commands.awaiting
+    assert motions.commands.rehearsing == "nod" and not motions.commands.awaited
     motions.rehearse()
     assert motions.player.name == "nod"
 
