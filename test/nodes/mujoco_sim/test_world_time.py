@@ -13,9 +13,8 @@ from support.phantomx import standing_joints
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.nodes.mujoco_sim import running_world
 from hexapod_control.nodes.mujoco_sim.mujoco_sim import MAX_PUSH, PUSH_DURATION_S, WorldServices
-from hexapod_control.nodes.mujoco_sim.running_world import RunningWorld
+from hexapod_control.nodes.mujoco_sim.running_world import RunningWorld, SimulatedTorque
 from hexapod_control.nodes.mujoco_sim.settings import SimulatorSettings
-from hexapod_control.nodes.mujoco_sim.simulated_torque import SimulatedTorque
 from hexapod_control.nodes.mujoco_sim.time_pacing import MAX_CATCH_UP_S
 from hexapod_control.servos.driver.torque_switch import ESTOP_LATCHED
 from hexapod_control.sim.start_poses import sitting_pose
