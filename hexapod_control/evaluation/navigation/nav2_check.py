@@ -33,8 +33,13 @@ SIMULATOR = "mujoco_sim"
 TOLERANCE_M, TOLERANCE_RAD = 0.3, 0.35  # by ground truth: those of Nav2, and the drift of odometry and map
 START_S = 60.0  # for the robot to stand and Nav2 to be active
 STOP_S = 10.0  # for the robot to come to rest
-SPIN_RAD, DRIVE_M, DRIVE_SPEED, WAIT_S = 1.57, 0.3, 0.15, 5.0  # of Nav2's behaviour trees
-CANCEL_AFTER_S, PREEMPT_AFTER_S = 5.0, 3.0
+# Of Nav2's behaviour trees.
+SPIN_RAD = 1.57
+DRIVE_M = 0.3
+DRIVE_SPEED = 0.15
+WAIT_S = 5.0
+CANCEL_AFTER_S = 5.0
+PREEMPT_AFTER_S = 3.0
 ROOM_SIDES = 3.0  # length of the longest way between two poses in a room, in sides of it
 
 

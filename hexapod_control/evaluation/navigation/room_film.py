@@ -19,11 +19,14 @@ from hexapod_control.sim.simulation import Simulation
 from hexapod_control.sim.world_settings import WorldSettings
 
 SIDE_PX = 360  # of the square picture
-PERIOD_S, FRAME_MS = 0.5, 100  # between two frames: of the walk, and of the film
+PERIOD_S = 0.5  # of the walk, between two frames
+FRAME_MS = 100  # of the film, between two frames
 COLOURS = 48  # of the palette
 MARGIN_M = 0.1  # of the picture around the room
-GOAL_RADIUS_PX, ARROW_M = 4, 0.3
-PATH_COLOUR, GOAL_COLOUR = (25, 110, 190), (200, 60, 30)
+GOAL_RADIUS_PX = 4
+ARROW_M = 0.3  # in the direction of a goal
+PATH_COLOUR = (25, 110, 190)
+GOAL_COLOUR = (200, 60, 30)
 
 Pixel = tuple[float, float]
 
@@ -60,7 +63,9 @@ def _camera_above(simulation: Simulation, side: float) -> OffscreenCamera:
     """A camera that sees a square of the ground with this side [m], x to the right."""
     camera = OffscreenCamera(simulation.model, SIDE_PX, SIDE_PX, shadows=False)
     view = camera.view
-    view.azimuth, view.elevation, view.lookat[:] = 90.0, -90.0, 0.0
+    view.azimuth = 90.0
+    view.elevation = -90.0
+    view.lookat[:] = 0.0
     view.distance = side / 2.0 / math.tan(math.radians(simulation.model.vis.global_.fovy) / 2.0)
     return camera
 
