@@ -1,4 +1,4 @@
-"""The screenshot of docs/from-your-measures.md, from `hexapod new --page`: `python docs/figures/interview.py`."""
+"""The screenshot of docs/your-own-robot.md, from `hexapod new --page`: `python docs/figures/interview.py`."""
 
 from __future__ import annotations
 
