@@ -96,7 +96,7 @@ def test_a_position_typed_in_the_calibration_of_hobby_servos_is_where_the_servo_
     [
         (["phantomx"], "copy it first: cp "),
         (["OWN", "--stage", "fly"], "invalid choice: 'fly'"),
-        (["OWN", "--baud", "12"], "--baud: must be a whole number"),
+        (["OWN", "--baud", "12"], "--baud: must be in [1200, 4500000] bit/s, is 12"),
     ],
 )
 def test_bad_input_is_refused_in_one_line(path, typed, capsys, words, message):
