@@ -338,8 +338,8 @@ def test_a_leg_step_lasts_until_the_foot_is_at_its_goal():
         if led is not None and player.place != led:
             reached.append(height)
         led = player.place if player.phase == "leg" else None
-        feet = player.planner.view.walk.motion.feet
-        height = feet[0].z if feet else 0.0
+        walk = player.planner.view.walk
+        height = walk.motion.feet[0].z if walk is not None else 0.0
     assert reached == pytest.approx(wanted, abs=1e-3)
 
 

@@ -372,7 +372,7 @@ def _fields(step) -> dict:
 def test_values_out_of_bounds_are_refused_with_key_and_bounds():
     for make, message in (
         (lambda: WalkStep(x=3.0, duration=1.0), r"x must be in \[-2, 2\] m/s, is 3"),
-        (lambda: PoseStep(pitch=2.0), r"pitch_deg must be in \[-60, 60\] deg, is 114.592"),
+        (lambda: PoseStep(pitch=2.0), r"pitch_deg must be in \[-60, 60\] deg, is 114.59"),
         (lambda: WalkStep(x=0.1), "exactly one of duration, distance, angle_deg"),
         (lambda: WalkStep(x=0.1, duration=1.0, distance=1.0), "exactly one of duration, distance, angle_deg"),
         (lambda: WalkStep(yaw=0.1, distance=1.0), "distance needs a speed"),
