@@ -29,6 +29,7 @@ from hexapod_control.ros.parameters import CHANGES, accept_dumps, refusal, undec
 from hexapod_control.ros.qos import EVENTS
 from hexapod_control.ros.row_messages import MessageError
 from hexapod_control.ros.transport.handover import Handover, LocalSubscription
+from hexapod_control.ros.transport.polling import FOREIGN_POLL_PERIOD_S, POLL_PERIOD_S
 from hexapod_control.ros.transport.senders import LOCAL
 from hexapod_control.ros.transport.topic_publisher import TopicPublisher
 
@@ -62,7 +63,7 @@ class GuardedNode(ReportingNode):
         self.clock_monitor = ClockMonitor(
             time.monotonic(), lambda text: self.report("clock", ReportLevel.ERROR, text), self.clock_stopped
         )
-        super().__init__(name, **options)
+        super().__init__(name, poll_period=POLL_PERIOD_S if handover is None else FOREIGN_POLL_PERIOD_S, **options)
         self._words = options.get("cli_args") or sys.argv  # of its command line
         self.threads = NodeThreads(self, self.run_in_executor, self.failed)
         self.closing.callback(self.threads.close)
@@ -176,7 +177,7 @@ class GuardedNode(ReportingNode):
 
         if admit is not None:
             options["with_sender"] = True
-        elif self._handover is not None:  # most messages do not come through the middleware
+        if self._handover is not None:  # most messages do not come through the middleware
             options["polled"] = False
         subscription = super().create_subscription(msg_type, topic, receive, *args, **{**options, "raw": True})
         if self._handover is not None:
@@ -255,7 +256,7 @@ class GuardedNode(ReportingNode):
 
     # --- housekeeping ---------------------------------------------------------------------------------------
 
-    @property
+    @cached_property
     def simulated_time(self) -> bool:
         """True if the node runs on /clock."""
         return bool(self.get_parameter("use_sim_time").value)

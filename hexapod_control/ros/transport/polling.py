@@ -18,14 +18,16 @@ from hexapod_control.ros.transport.encoding import ENCAPSULATION, STAMP, START
 from hexapod_control.ros.transport.senders import SenderTaker, sender_taker
 
 POLL_PERIOD_S = 0.01  # of subscriptions with senders that their node does not poll
+FOREIGN_POLL_PERIOD_S = 0.1  # the same in one process, whose own messages do not arrive there
 MAX_LEAD_NS = 500_000_000  # of a stamp before the present time; later stamps are wrong
 
 
 class PollingNode(Node):
     """A node with polled subscriptions in addition to ordinary ones."""
 
-    def __init__(self, name: str, **options: Any) -> None:
-        """`options` are those of rclpy's Node."""
+    def __init__(self, name: str, *, poll_period: float = POLL_PERIOD_S, **options: Any) -> None:
+        """`poll_period` [s] of subscriptions with senders; `options` are those of rclpy's Node."""
+        self._poll_period = poll_period
         self._polled: dict[Any, Callable[..., None]] = {}  # by subscription
         self._timers_of: dict[Any, Any] = {}  # by polled subscription that its node does not poll
         self._with_sender: set[Any] = set()
@@ -70,7 +72,7 @@ class PollingNode(Node):
                 while subscription in self._timers_of and (taken := self._next(subscription)):
                     callback(*taken)
 
-            self._timers_of[subscription] = self.create_timer(POLL_PERIOD_S, poll, clock=clock)
+            self._timers_of[subscription] = self.create_timer(self._poll_period, poll, clock=clock)
         return subscription
 
     @cached_property
