@@ -152,13 +152,16 @@ class CalibrationServices:
         node.create_subscription(String, "~/calibration/answer", self.on_answer, EVENTS)
         for name in ("start", "accept", "back", "save", "cancel"):
             node.create_service(Trigger, f"~/calibration/{name}", getattr(self, f"on_{name}"))
-        self.tick()
+        self._show(IDLE_PROMPT)
 
     def tick(self) -> None:
         """Publishes the prompt if it has changed."""
         if self._run is not None:
             self._run.check()
-        text = json.dumps(IDLE_PROMPT if self._run is None else self._run.prompt(), ensure_ascii=False)
+            self._show(self._run.prompt())
+
+    def _show(self, prompt: Mapping[str, object]) -> None:
+        text = json.dumps(prompt, ensure_ascii=False)
         if text != self._published:
             self._published = text
             self._prompt.publish(messages.text(text))

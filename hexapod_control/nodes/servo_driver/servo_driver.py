@@ -46,6 +46,7 @@ from hexapod_control.servos.settings.unused_settings import unused_settings
 
 TARGET_SILENCE_S = 0.25  # time without targets after which the robot counts as at rest
 THREAD_SWITCH_S = 0.001  # Python's switch interval: short, so that the bus thread runs in time
+WATCH_PERIOD_S = 0.1  # of ticks while the bus thread does not announce its cycles, as when it opens a port
 MIN_PERIOD_SHARE = 0.7  # share of the period after which the next joint_states is published: cycles jitter
 
 
@@ -92,7 +93,7 @@ class ServoDriverNode(GuardedNode):
         if settings.arm_on_start and not self._arm_when_connected:
             self._arm_on_start()
         self._min_period = MIN_PERIOD_SHARE / settings.control_rate  # [s]
-        self.create_timer(1.0 / settings.control_rate, self.tick, clock=self.steady)
+        self.create_timer(WATCH_PERIOD_S, self.tick, clock=self.steady)
 
     # --- start ----------------------------------------------------------------------------------------------
 
