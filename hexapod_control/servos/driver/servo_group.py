@@ -249,7 +249,7 @@ class ServoGroup:
         if reading is None or reading.position is None:
             return False
         position = reading.position
-        if reading.fault & ~self.readings.faults[index]:
+        if reading.fault and reading.fault & ~self.readings.faults[index]:
             self.read_health(index)
             reading = replace(reading, fault=self.readings.faults[index])
         self.readings.take_motion(index, reading, position, self.clock())

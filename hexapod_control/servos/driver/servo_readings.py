@@ -10,8 +10,6 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-import numpy as np
-
 from hexapod_control.core.kinematics.arrays import Array, read_only
 from hexapod_control.servos.bus.bus_interface import Bus, ServoFault, ServoQuantity, ServoReading
 from hexapod_control.servos.bus.bus_timing import TURNAROUND_S, BusBudget, duration
@@ -182,7 +180,7 @@ class ServoReadings:
 
 def as_rows(values: Sequence[float]) -> Array:
     """Values in row order as a read-only array (n, 3)."""
-    return read_only(np.reshape(np.array(values, dtype=float), (-1, 3)))
+    return read_only(values).reshape(-1, 3)
 
 
 def as_known_rows(values: Sequence[float]) -> Array | None:

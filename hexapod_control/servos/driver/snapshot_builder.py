@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -55,7 +55,9 @@ class SnapshotBuilder:
         """The snapshot at a steady time [s]; `command` (n, 3) [rad] is None without torque."""
         self._rate.count(now)
         self._diagnose(state, now)
-        snapshot = Snapshot(
+        group, health = self._connection.group, self._health
+        snapshot = partial(
+            Snapshot,
             torque=state,
             time=now,
             rate=self._rate.rate,
@@ -64,31 +66,21 @@ class SnapshotBuilder:
             diagnoses=self._diagnoses,
             planner_request=PlannerRequest.STOP if state is TorqueState.UNKNOWN else PlannerRequest.NOTHING,
         )
-        group = self._connection.group
         if group is None:
             self._last_command = None
-            return snapshot
-        joints, velocities = self._pose(group, command, now)
-        snapshot = replace(snapshot, joints=joints, velocities=velocities, measured=group.reports_position)
+            return snapshot()
         if state is TorqueState.ON:
-            snapshot = replace(snapshot, planner_request=self._health.planner_request)
-        return self._with_servos(self._with_health(snapshot), group)
-
-    def _with_health(self, snapshot: Snapshot) -> Snapshot:
-        health = self._health
-        return replace(
-            snapshot,
+            snapshot.keywords["planner_request"] = health.planner_request
+        joints, velocities = self._pose(group, command, now)
+        readings = group.readings
+        return snapshot(
+            joints=joints,
+            velocities=velocities,
+            measured=group.reports_position,
             voltage=health.voltage,
             battery_limits=health.battery_limits,
             lost_leg=health.lost_leg,
             speed_share=health.speed_share,
-        )
-
-    @staticmethod
-    def _with_servos(snapshot: Snapshot, group: ServoGroup) -> Snapshot:
-        readings = group.readings
-        return replace(
-            snapshot,
             loads=as_known_rows(readings.loads),
             times=as_known_rows(readings.times) if group.moves_evenly else None,
             temperatures=as_known_rows(readings.temperatures),
