@@ -187,8 +187,9 @@ class Odometry:
 
     def inflate_covariance(self, rejected: int) -> None:
         """Increases the covariance for joint samples that were rejected as implausible."""
-        position, yaw = (rejected * variance for variance in VARIANCE_PER_REJECTED)
-        self.covariance = self.covariance + np.diag([position, position, yaw])
+        if rejected:
+            position, yaw = (rejected * variance for variance in VARIANCE_PER_REJECTED)
+            self.covariance = self.covariance + np.diag([position, position, yaw])
 
     @property
     def attitude(self) -> BodyPose:

@@ -61,7 +61,9 @@ class DriverOutput:
         """Publishes foot_states if forces are known, then joint_states; nothing while the pose is unknown."""
         if snapshot.joints is None:
             return
-        torques = None if snapshot.loads is None else np.nan_to_num(snapshot.loads) * self._stall_torques
+        loads, torques = snapshot.loads, None
+        if loads is not None:
+            torques = np.where(np.isnan(loads), 0.0, loads) * self._stall_torques
         if self._switched is not None and self._foot_states is not None:
             self._feet.update(snapshot.joints, snapshot.time)
             forces = self._switched.forces(snapshot.time, snapshot.input_levels)
