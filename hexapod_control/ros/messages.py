@@ -19,7 +19,7 @@ from geometry_msgs.msg import Quaternion, TransformStamped, TwistStamped, Vector
 from geometry_msgs.msg import Twist as TwistMessage
 from nav_msgs.msg import Odometry
 from rclpy.serialization import deserialize_message
-from sensor_msgs.msg import Imu, JointState, LaserScan, MultiDOFJointState
+from sensor_msgs.msg import Imu, LaserScan, MultiDOFJointState
 from std_msgs.msg import Float64, String
 
 from hexapod_control.core.kinematics.arrays import Array
@@ -28,7 +28,7 @@ from hexapod_control.core.kinematics.se2 import Pose, Twist
 from hexapod_control.core.robot import Vector
 from hexapod_control.core.steering.obstacle_avoidance import Scan
 from hexapod_control.ros.row_messages import MessageError, xyz
-from hexapod_control.ros.transport.decoding import FootDecoder, ImuDecoder, JointDecoder
+from hexapod_control.ros.transport.decoding import FootDecoder
 
 MAX_BODY_SHIFT_M = 10.0
 MAX_FORCE_N = 10_000.0
@@ -38,11 +38,6 @@ MAX_MESSAGE_BYTES = 200_000  # the largest useful one is a motion file
 MAX_REQUEST_ITEMS = 1000  # of a service: more than any node has parameters
 IMU_VARIANCE = 1e-4  # [SI units] of every value
 NANOSECONDS = 1_000_000_000  # per second
-DECODERS: Mapping[Any, Callable[[], Callable[[bytes], Any]]] = {
-    MultiDOFJointState: FootDecoder,
-    JointState: JointDecoder,
-    Imu: ImuDecoder,
-}
 
 
 def bounded(data: bytes) -> bytes:
@@ -69,8 +64,7 @@ def decoder(kind: Any) -> Callable[[bytes], Any]:
 
     It raises MessageError, and may reuse its last message.
     """
-    known = DECODERS.get(kind)
-    return guarded(known() if known else partial(deserialize_message, message_type=kind))
+    return guarded(FootDecoder() if kind is MultiDOFJointState else partial(deserialize_message, message_type=kind))
 
 
 def forces_decoder() -> Callable[[bytes], MultiDOFJointState]:
