@@ -60,7 +60,7 @@ def test_while_the_executor_hangs_the_thread_of_the_driver_makes_the_servos_hold
     driver = made["servo_driver"].driver
     bench.until(lambda: abs(driver.snapshot.velocities).max() > 0.1)
     deadline = time.monotonic() + 5.0
-    held = "s while moving: holding the last joint angles; "
+    held = "s while moving: holding the last joint angles"
     while not any(
         "no joint_targets for " in event.text and held in event.text for event in driver.events
     ):  # without a callback in this thread
